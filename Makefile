@@ -11,7 +11,7 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 
-.PHONY: all test-windows page page-tests page-pictures build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -45,7 +45,7 @@ page-tests: ## the bundled page is what its sources give, and works in Chromium
 	for dir in $(PAGE); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 10m ./... || exit 1; done
 
-page-pictures: ## docs/images/ui-*.png, the page over recorded sessions; needs chromium
+screenshots: ## docs/images/ui-*.png, the page over recorded sessions; needs chromium
 	$(GO) -C tests/ui test -count=1 -run Pictures . -pictures $(CURDIR)/docs/images
 
 setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
@@ -76,7 +76,7 @@ soak: setup collector ## the long form of the tables of faults; writes their res
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.
-screenshots: ## docs/images/dashboard-*.png, the dashboard over invented data
+dashboard-pictures: ## docs/images/dashboard-*.png, the dashboard over invented data
 	cd collector-config/grafana/render && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
 
 reproducible: ## builds programs and packages twice with cold caches, under different conditions, and compares them

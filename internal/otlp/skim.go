@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Skimmer decodes of encoded spans what a list of many needs: ids, name, times, the
-// code of the status, and chosen attributes of spans and of their events. It takes a
+// Skimmer decodes of encoded spans what a list of many needs: ids, name, times,
+// status, and chosen attributes of spans and of their events. It takes a
 // tenth of the time of a whole decoding, because it skips texts and uses one span
 // again and again.
 type Skimmer struct {
@@ -56,11 +56,14 @@ const maxTexts, maxShared = 10_000, 256
 
 // string returns the text of bytes.
 func (k *Skimmer) string(b []byte) string {
+	if len(b) > maxShared {
+		return string(b)
+	}
 	if s, ok := k.texts[string(b)]; ok {
 		return s
 	}
 	s := string(b)
-	if len(s) <= maxShared && len(k.texts) < maxTexts {
+	if len(k.texts) < maxTexts {
 		k.texts[s] = s
 	}
 	return s
@@ -89,10 +92,13 @@ func (k *Skimmer) Span(message []byte) (*tracepb.Span, error) {
 		case 11:
 			return k.event(b)
 		case 15:
-			k.status.Code = 0
+			k.status.Code, k.status.Message = 0, ""
 			s.Status = &k.status
-			return fields(b, func(n protowire.Number, v uint64, _ []byte) bool {
-				if n == 3 {
+			return fields(b, func(n protowire.Number, v uint64, b []byte) bool {
+				switch n {
+				case 2:
+					k.status.Message = k.string(b)
+				case 3:
 					k.status.Code = tracepb.Status_StatusCode(v) //nolint:gosec // as encoded
 				}
 				return true

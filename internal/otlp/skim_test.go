@@ -35,7 +35,7 @@ func TestSkimmerKeepsWhatIsChosen(t *testing.T) {
 		SpanId: bytes.Repeat([]byte{8}, 8), ParentSpanId: bytes.Repeat([]byte{9}, 8), Name: "execute_tool", StartTimeUnixNano: 1 << 60, EndTimeUnixNano: 1<<60 + 5,
 		Attributes: []*commonpb.KeyValue{String("tool", "bash"), Int("count", -3), Float("cost", 0.25), {Key: "list", Value: &commonpb.AnyValue{}}, {Key: "task", Value: &commonpb.AnyValue{}}},
 		Events:     []*tracepb.Span_Event{{Name: "hook", TimeUnixNano: 1<<60 + 1, Attributes: []*commonpb.KeyValue{String("tool", "deny")}}, {Name: "note"}},
-		Status:     &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR},
+		Status:     &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "exit code 1"},
 	}
 	small, err := proto.Marshal(&tracepb.Span{SpanId: []byte{1}, Name: "small"})
 	if err != nil {
@@ -77,7 +77,7 @@ func FuzzSkimmer(f *testing.F) {
 			t.Fatalf("not read: %v", err)
 		}
 		if got.GetName() != want.GetName() || !bytes.Equal(got.GetSpanId(), want.GetSpanId()) || got.GetStartTimeUnixNano() != want.GetStartTimeUnixNano() ||
-			got.GetStatus().GetCode() != want.GetStatus().GetCode() || len(got.GetEvents()) != len(want.GetEvents()) || Text(got.GetAttributes(), "tool") != Text(want.GetAttributes(), "tool") {
+			!proto.Equal(got.GetStatus(), want.GetStatus()) || len(got.GetEvents()) != len(want.GetEvents()) || Text(got.GetAttributes(), "tool") != Text(want.GetAttributes(), "tool") {
 			t.Errorf("got %v, want %v", got, &want)
 		}
 	})

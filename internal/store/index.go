@@ -6,10 +6,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // ErrIndexing reports a search while many spans are not in the full text yet, as
@@ -56,14 +60,12 @@ func indexSome(ctx context.Context, tx *prepared) error {
 		return err
 	}, `SELECT id, indexed FROM traces WHERE waiting = 1 ORDER BY id LIMIT ?`, indexBatch)
 	room := indexBatch
-	var doc []byte
 	for _, t := range traces {
 		if err != nil || room <= 0 {
 			break
 		}
 		n := 0
-		err = eachSpan(ctx, tx, func(id int64, s *tracepb.Span) error {
-			doc = appendWords(doc[:0], s)
+		err = eachDocument(ctx, tx, func(id int64, doc []byte) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO words (rowid, text) VALUES (?, ?)`, id, string(doc))
 			t.indexed = id
 			n++
@@ -85,7 +87,7 @@ func appendWords(to []byte, s *tracepb.Span) []byte {
 		if i > 0 {
 			to = append(to, " ¶ "...)
 		}
-		eachWord(text, func(word string, _, _ int) bool {
+		eachWord(text, func(word []byte, _, _ int) bool {
 			to = append(append(to, word...), ' ')
 			return true
 		})
@@ -93,11 +95,29 @@ func appendWords(to []byte, s *tracepb.Span) []byte {
 	return to
 }
 
+// textSkimmer returns a skimmer that keeps what textsOf looks at.
+func textSkimmer() *otlp.Skimmer {
+	return otlp.NewSkimmer(slices.Concat(spanTexts, eventTexts, []string{otelmap.KeyExceptionMessage}), nil)
+}
+
+// eachDocument calls f with the ids of the spans that a condition selects, and with
+// their words. f must not keep them.
+func eachDocument(ctx context.Context, tx *prepared, f func(id int64, doc []byte) error, where string, args ...any) error {
+	skim := textSkimmer()
+	var doc []byte
+	return eachMessage(ctx, tx, func(id int64, message []byte) error {
+		s, err := skim.Span(message)
+		if err != nil {
+			return fmt.Errorf("%w: span %d: %w", errUndecodable, id, err)
+		}
+		doc = appendWords(doc[:0], s)
+		return f(id, doc)
+	}, where, args...)
+}
+
 // removeWords removes spans from the full text, before their messages change.
 func removeWords(ctx context.Context, tx *prepared, where string, args ...any) error {
-	var doc []byte
-	return eachSpan(ctx, tx, func(id int64, s *tracepb.Span) error {
-		doc = appendWords(doc[:0], s)
+	return eachDocument(ctx, tx, func(id int64, doc []byte) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)`, id, string(doc))
 		return err
 	}, where, args...)

@@ -8,12 +8,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -41,6 +46,41 @@ func prose(r *rand.Rand, words int) string {
 		b.WriteByte(' ')
 	}
 	return b.String()
+}
+
+// TestIndexReadsEveryText compares the texts of skimmed spans with those of decoded
+// ones: words that the index has by one of them could not be removed by the other.
+func TestIndexReadsEveryText(t *testing.T) {
+	long := strings.Repeat("a long text ", 100)
+	every := slices.Concat(spanTexts, eventTexts, []string{otelmap.KeyExceptionMessage})
+	var spanAttrs, eventAttrs []*commonpb.KeyValue
+	for _, key := range every {
+		spanAttrs = append(spanAttrs, otlp.String(key, "span "+key+long), otlp.Int("count", 3))
+		eventAttrs = append(eventAttrs, otlp.String(key, `{"event":"`+key+`"}`))
+	}
+	for name, span := range map[string]*tracepb.Span{
+		"every text": {
+			Name: "execute_tool bash", Attributes: spanAttrs, Status: &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "exit code 1 " + long},
+			Events: []*tracepb.Span_Event{{Name: "hook", Attributes: eventAttrs}, {Name: "exception", Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyExceptionMessage, "exit code 1 "+long)}}},
+		},
+		"numbers": {Name: "n", Attributes: []*commonpb.KeyValue{otlp.Int(otelmap.KeyTask, 1), otlp.Strings(otelmap.KeyText, []string{"x"}), otlp.String(otelmap.KeyText, "second")}},
+		"empty":   {},
+	} {
+		message, err := proto.Marshal(span)
+		if err != nil {
+			t.Fatal(err)
+		}
+		skim := textSkimmer()
+		for range 2 { // The second time it has what the first left.
+			got, err := skim.Span(message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(textsOf(span), textsOf(got)); diff != "" {
+				t.Errorf("%s (-decoded +skimmed):\n%s", name, diff)
+			}
+		}
+	}
 }
 
 // TestRemovedWordsAreGoneFromTheDisk removes a trace among many in each way and

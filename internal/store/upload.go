@@ -66,10 +66,14 @@ func validID(id []byte, size int) bool {
 	return len(id) == size && strings.Trim(string(id), "\x00") != ""
 }
 
-const upsertSpan = `
+// insertSpan stores a span unless there is one with its id. upsertSpan replaces that
+// if it differs, for which SQLite prepares each time to undo a part of the statement.
+const insertSpan = `
 	INSERT INTO spans (id, trace, span_id, parent_id, origin, started, ended, role, message)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (trace, span_id) DO UPDATE SET
+	ON CONFLICT (trace, span_id) DO `
+
+const upsertSpan = insertSpan + `UPDATE SET
 		id = excluded.id, parent_id = excluded.parent_id, origin = excluded.origin,
 		started = excluded.started, ended = excluded.ended, role = excluded.role, message = excluded.message
 	WHERE message <> excluded.message OR origin <> excluded.origin`
@@ -156,12 +160,14 @@ func (t *openTrace) upsert(ctx context.Context, tx *prepared, r *row, origin int
 			return err
 		}
 	}
-	res, err := tx.ExecContext(ctx, upsertSpan, t.next, t.id, spanID, otlp.ParentID(r.Span), origin,
-		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.message)
-	if err != nil {
-		return err
+	args := []any{
+		t.next, t.id, spanID, otlp.ParentID(r.Span), origin,
+		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.message,
 	}
-	n, err := res.RowsAffected()
+	n, err := affected(ctx, tx, insertSpan+`NOTHING`, args)
+	if err == nil && n == 0 {
+		n, err = affected(ctx, tx, upsertSpan, args)
+	}
 	if err != nil || n == 0 {
 		return err
 	}
@@ -171,6 +177,15 @@ func (t *openTrace) upsert(ctx context.Context, tx *prepared, r *row, origin int
 	t.changed = append(t.changed, r)
 	t.next++
 	return nil
+}
+
+// affected executes a statement and returns how many rows it has changed.
+func affected(ctx context.Context, tx *prepared, query string, args []any) (int64, error) {
+	res, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 func storeHookRuns(ctx context.Context, tx *prepared, id int64, s *tracepb.Span) error {

@@ -28,11 +28,26 @@ var unspaced = []*unicode.RangeTable{
 }
 
 // eachWord calls f with the words of a text, in lower case and without accents,
-// and their place in the text. A word consists of letters and digits.
-func eachWord(text string, f func(word string, start, end int) bool) {
-	var word []byte
+// and their place in the text. A word consists of letters and digits. f must not keep it.
+func eachWord(text string, f func(word []byte, start, end int) bool) {
+	word := make([]byte, 0, maxWord+utf8.UTFMax)
 	start := 0
 	for i := 0; i <= len(text); {
+		// Most texts are ASCII.
+		for ; i < len(text); i++ {
+			c := text[i]
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			} else if (c < 'a' || 'z' < c) && (c < '0' || '9' < c) {
+				break
+			}
+			if len(word) == 0 {
+				start = i
+			}
+			if len(word) < maxWord {
+				word = append(word, c)
+			}
+		}
 		r, size := rune(0), 1
 		if i < len(text) {
 			if r = rune(text[i]); r >= utf8.RuneSelf {
@@ -40,10 +55,9 @@ func eachWord(text string, f func(word string, start, end int) bool) {
 			}
 		}
 		alone := r >= utf8.RuneSelf && unicode.In(r, unspaced...)
-		inWord := r < utf8.RuneSelf && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') ||
-			r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+		inWord := r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 		if (!inWord || alone) && len(word) > 0 {
-			if !f(string(word), start, i) {
+			if !f(word, start, i) {
 				return
 			}
 			word = word[:0]
@@ -56,7 +70,7 @@ func eachWord(text string, f func(word string, start, end int) bool) {
 				word = appendFolded(word, r)
 			}
 			if alone && len(word) > 0 {
-				if !f(string(word), i, i+size) {
+				if !f(word, i, i+size) {
 					return
 				}
 				word = word[:0]
@@ -68,12 +82,6 @@ func eachWord(text string, f func(word string, start, end int) bool) {
 
 // appendFolded appends a character in lower case, without accents.
 func appendFolded(to []byte, r rune) []byte {
-	if r < utf8.RuneSelf {
-		if 'A' <= r && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return append(to, byte(r))
-	}
 	for _, r := range norm.NFKD.String(string(r)) {
 		if r = unicode.ToLower(r); unicode.IsLetter(r) || unicode.IsNumber(r) {
 			to = utf8.AppendRune(to, r)
@@ -104,7 +112,7 @@ func phrases(text string) (out []phrase, err error) {
 		}
 		for _, t := range texts {
 			var p phrase
-			eachWord(t, func(word string, _, _ int) bool { p.words = append(p.words, word); return true })
+			eachWord(t, func(word []byte, _, _ int) bool { p.words = append(p.words, string(word)); return true })
 			if n := len(p.words); n > 0 {
 				p.prefix = !quoted && utf8.RuneCountInString(p.words[n-1]) >= minPrefix
 				out = append(out, p)
@@ -125,8 +133,8 @@ type place struct{ start, end int }
 func (p phrase) find(text string) (found place, ok bool) {
 	var recent []string
 	var starts []int
-	eachWord(text, func(word string, start, end int) bool {
-		recent, starts = append(recent, word), append(starts, start)
+	eachWord(text, func(word []byte, start, end int) bool {
+		recent, starts = append(recent, string(word)), append(starts, start)
 		n := len(p.words)
 		if len(recent) < n {
 			return true
@@ -189,6 +197,13 @@ func around(text string, at place) string {
 // unescape replaces the escapes of JSON that would join words.
 var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\/`, `/`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
 
+// spanTexts and eventTexts are the attributes of spans and of their events that a
+// search looks at.
+var (
+	spanTexts  = []string{otelmap.KeyTask, otelmap.KeyText, otelmap.KeyToolArguments, otelmap.KeyToolResult, otelmap.KeyResult}
+	eventTexts = []string{otelmap.KeyText, otelmap.KeyHookCommand, otelmap.KeyHookReason}
+)
+
 // textsOf returns the texts of a span that a search looks at.
 func textsOf(s *tracepb.Span) (out []string) {
 	add := func(text string) {
@@ -196,9 +211,7 @@ func textsOf(s *tracepb.Span) (out []string) {
 			out = append(out, text)
 		}
 	}
-	for _, key := range []string{
-		otelmap.KeyTask, otelmap.KeyText, otelmap.KeyToolArguments, otelmap.KeyToolResult, otelmap.KeyResult,
-	} {
+	for _, key := range spanTexts {
 		text := otlp.Text(s.GetAttributes(), key)
 		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 			text = unescape.Replace(text) // "\nend" has the word "end"
@@ -207,7 +220,7 @@ func textsOf(s *tracepb.Span) (out []string) {
 	}
 	add(s.GetStatus().GetMessage())
 	for _, e := range s.GetEvents() {
-		for _, key := range []string{otelmap.KeyText, otelmap.KeyHookCommand, otelmap.KeyHookReason} {
+		for _, key := range eventTexts {
 			add(otlp.Text(e.GetAttributes(), key))
 		}
 		if message := otlp.Text(e.GetAttributes(), otelmap.KeyExceptionMessage); message != s.GetStatus().GetMessage() {

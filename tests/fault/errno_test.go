@@ -75,11 +75,11 @@ func lasting(at trace.Call, errno syscall.Errno) *trace.Fault {
 }
 
 // everyFault makes a trial for each error that is possible at each use of each
-// call: once, and lasting from there on. An interruption does not last.
-func everyFault(calls map[string]int, can map[string][]syscall.Errno, trial func(f *trace.Fault, what string) (hit bool)) {
+// call, as everyCall steps through them: once, and lasting from there on. An interruption does not last.
+func everyFault(calls map[string]int, step int, can map[string][]syscall.Errno, trial func(f *trace.Fault, what string) (hit bool)) {
 	calls = maps.Clone(calls)
 	maps.DeleteFunc(calls, func(name string, _ int) bool { return len(can[name]) == 0 })
-	everyCall(calls, func(c trace.Call) (hit bool) {
+	everyCall(calls, step, func(c trace.Call) (hit bool) {
 		for _, errno := range can[c.Name] {
 			what := fmt.Sprintf("%q at %s", errno, c)
 			hit = trial(&trace.Fault{At: c, Errno: errno}, what)
@@ -127,7 +127,7 @@ func errnoInSituation(t *testing.T, r *proof.Result, a *host, s *situation) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	everyFault(quiet.Calls, possible, func(f *trace.Fault, what string) bool {
+	everyFault(quiet.Calls, a.step(), possible, func(f *trace.Fault, what string) bool {
 		s.prepare(t, w)
 		if s.fresh {
 			l.acked = nil
@@ -192,7 +192,7 @@ func noMemory(a *host) proof.Row {
 				t.Fatal(err)
 			}
 			ends := make(map[string]int)
-			everyFault(quiet.Calls, can, func(f *trace.Fault, what string) bool {
+			everyFault(quiet.Calls, a.step(), can, func(f *trace.Fault, what string) bool {
 				holdSweeps(t, w)
 				n := l.number()
 				end, err := trace.Run(a.traced(w, a.tool, "memory", n), f)

@@ -25,6 +25,7 @@ const (
 	serverFile = "internal/ui/server.go"
 	routesFile = "internal/ui/routes.go"
 	uiFile     = "cmd/hookspan/ui.go"
+	changeFile = "internal/ui/hooks/change.go"
 )
 
 var defences = []defence{
@@ -49,20 +50,26 @@ var defences = []defence{
 		`assets.ReadFile(path.Join("assets", name))`, `os.ReadFile(path.Join("assets", name))`, `"net/url"`, "\"net/url\"\n\t\"os\"", `strings.Contains(name, "/")`, `strings.Contains(name, "\x00")`,
 		"//go:embed assets\nvar assets embed.FS", "var _ embed.FS",
 	}, "traversal", "a file of this machine"},
+	{"the file's digest", changeFile, []string{"if f.SHA256 != c.SHA256 ||", "if"}, "swaps", "one byte more: files changed"},
+	{"the code", changeFile, []string{"plainCode(c.code))) != 1", "plainCode(c.code))) > 1"}, "writes", "another change's code: files changed"},
 }
 
 // attacks are those that a defence can be taken out for.
 var attacks = []struct {
 	name string
 	run  attack
+	// edit starts the page with --edit.
+	edit bool
 }{
-	{"rebound", rebound},
-	{"other pages", otherPages},
-	{"tokens", tokens},
-	{"places of the token", tokenSeen},
-	{"oversized", oversized},
-	{"slow", slow},
-	{"traversal", traversal},
+	{"rebound", rebound, false},
+	{"other pages", otherPages, false},
+	{"tokens", tokens, false},
+	{"places of the token", tokenSeen, false},
+	{"oversized", oversized, false},
+	{"slow", slow, false},
+	{"traversal", traversal, false},
+	{"swaps", swapped, true},
+	{"writes", writes, true},
 }
 
 // defenceless attacks a program without any of the defences, and in the long run
@@ -87,7 +94,11 @@ func defenceless(t *testing.T, r *proof.Result) {
 			if len(wanted) == 0 {
 				continue
 			}
-			p := startPage(t, r, program)
+			start := func() *page { return startPage(t, r, program) }
+			if one.edit {
+				start = func() *page { return startEdited(t, r, program, "--edit") }
+			}
+			p := start()
 			f := one.run(t, p)
 			p.end(t)
 			for _, d := range wanted {

@@ -61,6 +61,18 @@ var uiRows = []proof.Row{
 		Short: 20, Run: onPage(traversal),
 	},
 	{
+		Name: "hooks' files that change between the preview and the write of hookspan ui --edit: other bytes, one byte more, no JSON, gone, a folder, a link to the same bytes, " +
+			"a folder that is a link to the same",
+		Rule:  "refused with 409, or 400 for what cannot be read; no file of this machine changes",
+		Short: 7, Run: onEditedPage(swapped),
+	},
+	{
+		Name: "writes to hookspan ui --edit without the code that the terminal shows, with a part of it, another change's, one of a former preview, after three wrong ones, " +
+			"twice, with another digest; previews and writes without the token, of other pages and in other forms; and all of them without --edit",
+		Rule:  "refused with 4xx; no file of this machine changes, and no answer has the code",
+		Short: 30, Run: onEditedPage(writes),
+	},
+	{
 		Name:  "the sockets of a running hookspan ui",
 		Rule:  "it listens on 127.0.0.1 and ::1 and nowhere else; no other address of this machine answers on its port",
 		Short: 2, Run: func(t *testing.T, r *proof.Result) { bound(t, r, startPage(t, r, "").bridge) },
@@ -90,6 +102,10 @@ type page struct {
 	w     *lab.World
 	r     *proof.Result
 	token string
+	// terminal is what the program says in it.
+	terminal terminal
+	// previews counts the hooks that the test asked to add.
+	previews int
 	// seen is what the browser reports: its arguments, its environment and the
 	// process list.
 	seen string
@@ -103,7 +119,7 @@ func startPage(t *testing.T, r *proof.Result, program string) *page {
 	return startPageIn(t, r, lab.New(t), program)
 }
 
-func startPageIn(t *testing.T, r *proof.Result, w *lab.World, program string) *page {
+func startPageIn(t *testing.T, r *proof.Result, w *lab.World, program string, options ...string) *page {
 	t.Helper()
 	w.Play(task(t, "page", secretText, "read_file", "a.go", "ok"))
 	w.Settle()
@@ -117,13 +133,13 @@ func startPageIn(t *testing.T, r *proof.Result, w *lab.World, program string) *p
 	if err := os.Chmod(filepath.Join(w.Home, "browser", "xdg-open"), 0o700); err != nil { //nolint:gosec // A program.
 		t.Fatal(err)
 	}
-	p := &page{bridge: &bridge{cmd: w.Program("hookspan", "ui", "--port", "0"), errs: &bytes.Buffer{}, done: make(chan struct{})}, w: w, r: r}
+	p := &page{bridge: &bridge{cmd: w.Program("hookspan", append([]string{"ui", "--port", "0"}, options...)...), errs: &bytes.Buffer{}, done: make(chan struct{})}, w: w, r: r}
 	if program != "" {
 		p.cmd.Path = program
 	}
 	p.cmd.Env = append(slices.Clone(w.Environ), "PATH="+filepath.Join(w.Home, "browser")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
-	p.cmd.Stderr = p.errs
+	p.cmd.Stderr = io.MultiWriter(p.errs, &p.terminal)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
@@ -56,6 +57,10 @@ func TestViews(t *testing.T) {
 			b.shows(text)
 		}
 		b.wait(`document.querySelector(".live.on")`)
+		if view.name == "sessions of some days" { // A small screen shows its filters when they are asked for.
+			b.run(chromedp.Evaluate(`document.querySelector(".fewer").click()`, nil))
+			b.wait(`document.querySelector(".filters.open")`)
+		}
 		if strings.HasPrefix(view.name, "unknown") {
 			b.takeProblems(s) // The browser reports the answer 404.
 		}
@@ -128,6 +133,16 @@ func TestKeys(t *testing.T) {
 	b.wait(`document.querySelector(".details").innerText.includes("All 48 tests pass.")`)
 	b.keys("f")
 	b.shows("Stopped following")
+	b.run(chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`, nil))
+	b.keys("y")
+	b.shows("Copied")
+	b.wait(`window.copied === location.href`)
+	b.keys("\x1b")
+	b.wait(`!document.querySelector(".row.selected") && !location.search.includes("span=")`)
+	b.keys("j", "\r")
+	b.wait(`document.querySelector(".trace.with-sheet")`)
+	b.keys("\r")
+	b.wait(`!document.querySelector(".trace.with-sheet")`)
 	b.keys("]")
 	b.shows("Now the invoice, please")
 	b.wait(`location.pathname === "/t/` + tasks[1].ID() + `"`)
@@ -151,6 +166,10 @@ func TestKeys(t *testing.T) {
 	b.keys("j", "j")
 	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Checkout fails")`)
 	b.keys("e")
+	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Upgrade the map")`)
+	b.keys("k")
+	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Checkout fails")`)
+	b.keys("e", "e", "E")
 	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Upgrade the map")`)
 	b.keys("\r")
 	b.wait(`location.pathname === "/t/` + tasks[2].ID() + `"`)
@@ -196,6 +215,87 @@ func TestBackAndReloadKeepWhatIsShown(t *testing.T) {
 	b.faultless(s)
 }
 
+// TestEachViewIsInItsAddress loads each view again, and goes back to it from the next.
+func TestEachViewIsInItsAddress(t *testing.T) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	b.screen("light", 1440, 900)
+	first := "/t/" + tasks[0].ID()
+	paths := []string{
+		"/?project=" + url.QueryEscape(tasks[0].Project) + "&failed=1", "/?when=30d&text=npm", "/?from=2020-01-01&to=2030-01-01&cost=0.1", first + "?zoom=1000000-9000000", first + "?tab=conversation&find=total",
+		first + "?tab=changes", "/s/" + tasks[0].Session, "/search?text=discount&agent=claude-code", "/cost?agent=cline", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID(),
+		"/hooks?tool=Bash&show=fits", "/status",
+	}
+	// What a view shows once its data is there and nothing changes any more.
+	shown := func() (text string) {
+		b.wait(`document.querySelector(".live.on") && document.querySelector("main").innerText.length > 40 && !document.querySelector(".wait")`)
+		const settled = `new Promise((done) => { let last = "", same = 0; const step = () => { const now = document.querySelector("main").innerText; same = now === last ? same + 1 : 0; last = now; if (same > 4) done(now); else setTimeout(step, 20); }; step(); })`
+		return eval[string](b, settled)
+	}
+	var texts []string
+	for _, path := range paths {
+		b.goTo(s, path)
+		texts = append(texts, shown())
+		b.run(chromedp.Reload())
+		if got := shown(); got != texts[len(texts)-1] {
+			t.Errorf("%s shows after it was loaded again\n%s\nbefore\n%s", path, got, texts[len(texts)-1])
+		}
+	}
+	for i := len(paths) - 2; i >= 0; i-- {
+		b.run(chromedp.NavigateBack())
+		b.wait(`document.querySelector("main")`)
+		// A view may have added what it selected.
+		if at := eval[string](b, `location.pathname + location.search`); !strings.HasPrefix(at, paths[i]) {
+			t.Fatalf("back from %s is %s, want %s", paths[i+1], at, paths[i])
+		}
+		if got := shown(); got != texts[i] {
+			t.Errorf("%s shows after Back\n%s\nbefore\n%s", paths[i], got, texts[i])
+		}
+	}
+	b.faultless(s)
+}
+
+// TestRangeOfDays types the days of the tasks to show.
+func TestRangeOfDays(t *testing.T) {
+	s, b := serve(t, sample.Tasks()), open(t)
+	b.enter(s)
+	b.screen("light", 1440, 900)
+	day := func(ago int) string { return time.Now().AddDate(0, 0, -ago).Format(time.DateOnly) }
+	for _, view := range []string{"/", "/cost"} {
+		b.goTo(s, view)
+		b.shows("39 tasks")
+		b.run(chromedp.SetValue(`select[aria-label="Any time"]`, "dates"))
+		b.wait(`document.querySelectorAll("input[type=date]").length === 2`)
+		set := func(label, value string) {
+			b.run(chromedp.Evaluate(fmt.Sprintf(`{ const e = document.querySelector('input[aria-label=%q]'); e.value = %q; e.dispatchEvent(new Event("change", { bubbles: true })); }`, label, value), nil))
+		}
+		set("From", day(5))
+		set("To", day(3))
+		b.wait(fmt.Sprintf(`location.search === "?when=dates&from=%s&to=%s"`, day(5), day(3)))
+		b.wait(`document.querySelector(".sum") && !document.querySelector(".sum").innerText.startsWith("39 tasks")`)
+		begin, _ := time.ParseInLocation(time.DateOnly, day(5), time.Local)
+		want, err := s.store.Count(t.Context(), store.Filter{Since: begin, Until: begin.AddDate(0, 0, 3)})
+		if err != nil || want == 0 {
+			t.Fatal(want, err)
+		}
+		b.shows(fmt.Sprintf("%d tasks", want))
+		b.run(chromedp.Reload())
+		b.shows(fmt.Sprintf("%d tasks", want))
+		set("From", day(1))
+		b.shows("The first day is after the last.")
+		b.shows("No task matches")
+		b.run(chromedp.NavigateBack())
+		b.shows("39 tasks")
+		b.wait(`!document.querySelector("input[type=date]")`)
+	}
+	b.goTo(s, "/cost")
+	b.shows("39 tasks")
+	b.run(chromedp.Click(`.column:last-child`, chromedp.ByQuery))
+	b.wait(fmt.Sprintf(`location.search === "?when=dates&from=%s&to=%s"`, day(0), day(0)))
+	b.faultless(s)
+}
+
 // TestSumsAreThoseOfTheStore compares what a person reads with the store.
 func TestSumsAreThoseOfTheStore(t *testing.T) {
 	s, b := serve(t, sample.Tasks()), open(t)
@@ -208,7 +308,7 @@ func TestNewTraceAppearsByItself(t *testing.T) {
 	s, b := serve(t, nil), open(t)
 	b.enter(s)
 	b.shows("No traces yet")
-	b.shows("run hookspan install")
+	b.shows("Run hookspan install")
 	b.wait(`document.querySelector(".live.on")`)
 	var worst time.Duration
 	for i := range 5 {

@@ -20,7 +20,7 @@ var pictures = flag.String("pictures", "", "folder to write the pictures of the 
 // TestPictures writes the pictures of the documentation.
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
-		t.Skip("make page-pictures writes the pictures")
+		t.Skip("make screenshots writes the pictures")
 	}
 	e := newEditing()
 	// The verdicts of hooks are of invented tasks, all other pictures of recorded sessions.

@@ -21,8 +21,8 @@ func TestViewsWithoutData(t *testing.T) {
 		name, path string
 		texts      []string
 	}{
-		{"no sessions", "/", []string{"No traces yet", "as soon as one has worked with hookspan's hooks", "run hookspan install"}},
-		{"no cost", "/cost", []string{"No costs yet", "run hookspan install"}},
+		{"no sessions", "/", []string{"No traces yet", "as soon as one has worked with hookspan's hooks", "Run hookspan install"}},
+		{"no cost", "/cost", []string{"No costs yet", "Run hookspan install"}},
 		{"nothing to search", "/search?text=x", []string{"Nothing found", "The store is empty", "run hookspan install"}},
 		{"no session", "/s/gone", []string{"There is no such session", "It may have been deleted, or it is in another store", "All sessions"}},
 		{"no comparison", "/compare?a=0123456789abcdef0123456789abcdef&b=0123456789abcdef0123456789abcde0", []string{"There is no such trace", "All sessions"}},
@@ -77,4 +77,24 @@ func TestServerGone(t *testing.T) {
 		b.shows("Hookspan ui does not answer.")
 		b.shows("Start it again: hookspan ui.")
 	}
+}
+
+// TestServerGoneUnderATask ends the server under an open task: the task stays, a tab that
+// was not opened before says that nothing answers.
+func TestServerGoneUnderATask(t *testing.T) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	b.screen("light", 1440, 900)
+	b.goTo(s, "/t/"+tasks[0].ID())
+	b.shows("applyDiscount")
+	b.wait(`document.querySelector(".live.on")`)
+	s.stop()
+	b.wait(`document.querySelector(".live:not(.on)")?.innerText === "offline"`)
+	b.shows("applyDiscount")
+	b.keys("2")
+	b.shows("No connection")
+	b.keys("1")
+	b.shows("applyDiscount")
+	b.shows("Checkout fails")
 }

@@ -246,7 +246,7 @@ func (w *Stages) encoder(ctx context.Context) error {
 	return nil
 }
 
-// store adds the step of the local store.
+// store adds the steps of the local store.
 func (w *Stages) store(ctx context.Context) error {
 	var st *store.Store
 	n := 0
@@ -256,20 +256,33 @@ func (w *Stages) store(ctx context.Context) error {
 		}
 		return st.Close()
 	})
-	w.All = append(w.All, Stage{
-		Name: "write into the local store", Kind: Destination,
-		Prepare: func() (err error) {
-			if st != nil {
-				err = st.Close()
-			}
-			if err == nil {
-				n++
-				st, err = store.Open(ctx, filepath.Join(w.dir, "traces-"+string(rune('a'+n%26))+time.Now().Format("150405.000000")+".db"))
-			}
-			return err
+	fresh := func() (err error) {
+		if st != nil {
+			err = st.Close()
+		}
+		if err == nil {
+			n++
+			st, err = store.Open(ctx, filepath.Join(w.dir, "traces-"+string(rune('a'+n%26))+time.Now().Format("150405.000000")+".db"))
+		}
+		return err
+	}
+	write := func() error { return w.upload(ctx, st, 4096) }
+	w.All = append(w.All,
+		Stage{Name: "write into the local store", Kind: Destination, Prepare: fresh, Run: write},
+		Stage{
+			Name: "add to its full text", Kind: Destination,
+			Prepare: func() error {
+				if err := fresh(); err != nil {
+					return err
+				}
+				return write()
+			},
+			Run: func() error {
+				_, err := st.Index(ctx, 0)
+				return err
+			},
 		},
-		Run: func() error { return w.upload(ctx, st, 8192) },
-	})
+	)
 	return nil
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { clock, dayName, dollars, duration, place, plural, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, Facts, Link, Mark, outcome, Problem, say, Sum, Wait } from "./parts";
+import { agentNames, Commands, Facts, Link, Mark, outcome, Problem, say, sentence, Sum, Wait } from "./parts";
 import { go, put, useRoute } from "./route";
 import type { Facets, Listed, Sessions } from "./types";
 
@@ -42,6 +42,8 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
 export function Filters({ query, text = true }: { query: URLSearchParams; text?: boolean }) {
   const { data } = useData<Facets>("facets");
   const used = filterNames.filter((n) => query.get(n) && (text || n !== "text"));
+  const count = used.filter((n) => n !== "text").length;
+  const [open, setOpen] = useState(false); // on a small screen
   const from = query.get("from") ?? "", to = query.get("to") ?? "";
   const dates = !!(from || to || query.get("when") === "dates");
   const pick = (name: string, label: string, values: [string, string][]) => {
@@ -60,8 +62,9 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
   );
   const named = (list: string[] | undefined, f = (x: string) => x): [string, string][] => (list ?? []).map((x) => [x, f(x)]);
   return (
-    <div class="filters" role="group" aria-label="Filters">
+    <div class={"filters" + (open ? " open" : "")} role="group" aria-label="Filters">
       {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
+      <button class="toggle fewer" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{count > 0 && ` (${count})`}</button>
       {pick("project", "Project", named(data?.project, (x) => place(x)))}
       {pick("agent", "Agent", named(data?.agent, (x) => agentNames[x] ?? x))}
       {pick("model", "Model", named(data?.model))}
@@ -226,7 +229,7 @@ export function Nothing({ title = "No traces yet" }: { title?: string }) {
     <div class="empty">
       <h1>{title}</h1>
       <p>This page shows what your coding agents did as soon as one has worked with hookspan's hooks.</p>
-      {data && <p class="dim">{data.noTraces}.</p>}
+      {data && <p class="dim"><Commands text={sentence(data.noTraces)} /></p>}
     </div>
   );
 }

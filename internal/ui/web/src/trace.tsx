@@ -18,7 +18,7 @@ export function TraceView({ id }: { id: string }) {
   const { data: head, error } = useData<Header>(base);
   // The rows are asked for at once, and again when they have changed.
   const [version, setVersion] = useState(0);
-  const { data: rows } = useData<Columns>(base + "/rows", version);
+  const { data: rows, error: noRows } = useData<Columns>(base + "/rows", version);
   useEffect(() => { if (head && rows && head.version !== rows.version) setVersion(head.version); }, [head, rows]);
   const tree = useMemo(() => (rows ? treeOf(rows) : undefined), [rows]);
   const { lines, fresh, load, idOf } = useLines(id, tree?.version);
@@ -75,7 +75,9 @@ export function TraceView({ id }: { id: string }) {
     clearTimeout(later.current);
     const mineNow = (later.current = window.setTimeout(async () => {
       const name = problems.find((p) => p.row === row)?.id ?? (await idOf(row).catch(() => ""));
-      if (name && mineNow === later.current) { mine.current = name; put({ span: name }); }
+      if (mineNow !== later.current) return;
+      later.current = 0;
+      if (name) { mine.current = name; put({ span: name }); }
     }, 60));
   };
   const fold = (row: number, shut: boolean) => {
@@ -117,12 +119,12 @@ export function TraceView({ id }: { id: string }) {
     z: () => { const row = here.current; if (tree && row >= 0) setZoom([tree.c.at[row], tree.c.at[row] + Math.max(1000, tree.c.took[row])]); },
     "0": () => setZoom(),
     c: () => compareWith(id),
-    y: () => copy(location.href),
+    y: () => { const link = () => { if (later.current) setTimeout(link, 20); else copy(location.href); }; link(); }, // once the address has the row
     f: () => { setFollowing(!following); say(following ? "Stopped following" : "Following the newest row"); },
   });
   useEffect(() => { if (head) document.title = (head.summary.title || "untitled") + " · hookspan"; }, [head]);
 
-  if (error) return <Problem error={error} />;
+  if (error && !head) return <Problem error={error} />;
   if (!head) return <Wait />;
   const s = head.summary;
   const nth = errorRows.indexOf(selected);
@@ -168,7 +170,7 @@ export function TraceView({ id }: { id: string }) {
       </header>
       <div class="body">
         <div class="panel" id="panel" role="tabpanel" aria-labelledby={"tab-" + tab}>
-          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : <Wait />)}
+          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : noRows ? <Problem error={noRows} /> : <Wait />)}
           {tab === "conversation" && <Conversation base={base} version={head.version} selected={selected} select={select} />}
           {tab === "changes" && <Changes base={base} version={head.version} selected={selected} select={select} />}
         </div>
