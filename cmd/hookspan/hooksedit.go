@@ -215,7 +215,7 @@ func removeFrom(ctx context.Context, a *app, file *hookfile.Document, f editFlag
 		a.printf("no hooks in %s match\n", file.Path)
 		hint := "hookspan hooks list shows them"
 		if file.Project {
-			hint += ": hookspan hooks list --project " + hookfile.ShellWord(hookfile.ProjectOf(file.Path))
+			hint += ": hookspan hooks list --project " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(file.Path))
 		}
 		a.hint(hint)
 		return nil
@@ -272,7 +272,7 @@ func saveHooks(a *app, d *hookfile.Document, after []byte, byUser, dryRun bool) 
 		a.printf("It is trusted, since what is in it is yours: its hooks run when you work in this project.\n")
 	case d.Project:
 		a.printf("It is not trusted, so its hooks do not run.\n")
-		a.hint("read what it runs, then: hookspan hooks trust " + hookfile.ShellWord(hookfile.ProjectOf(d.Path)))
+		a.hint("read what it runs, then: hookspan hooks trust " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(d.Path)))
 	}
 	if d.Exists {
 		a.printf("The file as it was: %s\n", d.Backup())

@@ -130,7 +130,7 @@ func releaseHookFiles(ctx context.Context, a *app, leave bool) error {
 		}
 		if leave {
 			a.printf("\nNone of your hooks runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
-			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + hookfile.ShellWord(project)}[project != ""])
+			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + hookfile.PromptWord(a.goos, project)}[project != ""])
 			continue
 		}
 		if err := releaseFrom(ctx, a, project); err != nil {

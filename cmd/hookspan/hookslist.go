@@ -90,7 +90,7 @@ func printHooks(a *app, l clinehooks.Listing, tool string) {
 	}
 	for _, f := range l.Files {
 		if !f.Trusted && f.Error == "" {
-			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + hookfile.ShellWord(hookfile.ProjectOf(f.Path)))
+			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(f.Path)))
 		}
 	}
 }

@@ -134,7 +134,7 @@ func consent(a *app, path string, yes bool) error {
 	if !canAsk(a) {
 		return hinted{
 			errors.New("nothing was trusted: there is no terminal to ask on"),
-			"read what it runs, then: hookspan hooks trust --yes " + hookfile.ShellWord(hookfile.ProjectOf(path)),
+			"read what it runs, then: hookspan hooks trust --yes " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(path)),
 		}
 	}
 	ok, err := confirm(a, "Let this run when you work in "+hookfile.ProjectOf(path)+"?")

@@ -16,6 +16,18 @@ func ShellWord(s string) string {
 	return word
 }
 
+// PromptWord quotes a word of a command that a person is to type. On Windows it is a
+// path, and cmd.exe and PowerShell both read double quotes.
+func PromptWord(goos, s string) string {
+	switch {
+	case goos != "windows":
+		return ShellWord(s)
+	case strings.ContainsAny(s, " &()'^;,=%!`$@{}[]+~"):
+		return `"` + s + `"`
+	}
+	return s
+}
+
 // Text is what the handler runs, as a shell line or an address.
 func (h Handler) Text() string {
 	if h.Type == TypeHTTP {

@@ -12,3 +12,17 @@ func TestShellWord(t *testing.T) {
 		}
 	}
 }
+
+func TestPromptWordIsForTheShellsOfTheSystem(t *testing.T) {
+	for text, want := range map[string][2]string{
+		`C:\code\shop`:          {`'C:\code\shop'`, `C:\code\shop`},
+		`C:\Jane Doe\shop`:      {`'C:\Jane Doe\shop'`, `"C:\Jane Doe\shop"`},
+		`C:\R&D (1)\a`:          {`'C:\R&D (1)\a'`, `"C:\R&D (1)\a"`},
+		"/home/dev/O'Brien/x y": {`"/home/dev/O'Brien/x y"`, `"/home/dev/O'Brien/x y"`},
+		"/home/dev/shop":        {"/home/dev/shop", "/home/dev/shop"},
+	} {
+		if got := [2]string{PromptWord("linux", text), PromptWord("windows", text)}; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
