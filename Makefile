@@ -110,7 +110,7 @@ gobench: ## the packages' own benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 test-windows: ## the tests of packages built for Windows, under Wine; needs root (PKG=./spool names other packages)
-	tests/windows.sh $(or $(PKG),./config ./hook/... ./infinium ./internal/... ./otelmap ./spool)
+	tests/windows.sh $(or $(PKG),./cmd/... ./config ./hook/... ./infinium ./internal/... ./otelmap ./spool)
 
 lines: ## lines of product code per package: Go without tests, generated code and tests/
 	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^tests/' | while read -r f; do \

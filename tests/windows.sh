@@ -53,6 +53,7 @@ unshare --mount --pid --fork --kill-child sh -euc '
 	mount --bind "$build" "$root/build"
 	mount -t proc proc "$root/proc"
 	mount -t tmpfs tmpfs "$root/tmp"
+	echo "127.0.0.1 localhost" >"$root/etc/hosts"
 	failed=
 	while read -r name dir; do
 		echo "=== $name"

@@ -66,10 +66,7 @@ func (b *runningBridge) start(ts *testscript.TestScript, flags []string) error {
 	b.stdout.Reset()
 	b.stderr.Reset()
 	cmd := exec.CommandContext(context.Background(), path, append([]string{"bridge", "--port", "0"}, flags...)...) //nolint:gosec // The program is ours.
-	cmd.Dir, cmd.Stdout = ts.MkAbs("."), &b.stdout
-	for _, name := range []string{"HOME", "PATH"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+	cmd.Dir, cmd.Stdout, cmd.Env = ts.MkAbs("."), &b.stdout, environ(ts)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,21 +60,56 @@ func TestMain(m *testing.M) {
 // that play starts has no hookspan beside it and so starts no delivery: nothing
 // happens behind a script's back unless it puts the two side by side.
 func TestScripts(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the scripts expect hook files in the form of shell scripts")
-	}
 	source, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                "testdata/script",
+		Files:              scripts(t),
 		RequireUniqueNames: true,
 		Setup:              func(e *testscript.Env) error { return setup(e, source) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"alone": alone, "bridge": bridgeCommand, "exits": exits, "fake": fake, "follow": follow, "home": home, "play": play, "post": post, "took": took,
+			"alone": alone, "append": appendLine, "bridge": bridgeCommand, "entry": entry, "exits": exits, "fake": fake, "follow": follow, "home": home, "play": play, "post": post, "took": took,
 		},
 	})
+}
+
+// notOnWindows has the scripts that Windows cannot run, by reason.
+var notOnWindows = map[string]string{
+	"PowerShell, or hooks or an agent that are shell scripts": "cline_hook_enable doctor doctor_claude hook_sums hooks_add hooks_doctor hooks_import hooks_release hooks_secrets hooks_trust " +
+		"hooks_test install install_claude install_codex install_copilot install_edited install_foreign install_found install_gemini " +
+		"install_opencode install_programs install_project install_qwen list_denied",
+	"sh or sed":                    "delete delete_session doctor_claude_otel doctor_destinations verify",
+	"a signal that ends a program": "bridge bridge_client bridge_cline bridge_record tail_follow ui",
+	"symbolic links":               "hooks_list",
+	"a system without a keyring":   "credentials",
+	"folders of recordings as this system writes them": "tail",
+}
+
+// scripts are the files of the scripts that this system can run.
+func scripts(t *testing.T) (files []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := map[string]string{}
+	for reason, names := range notOnWindows {
+		for _, name := range strings.Fields(names) {
+			needs[filepath.Join("testdata", "script", name+".txtar")] = reason
+			if !slices.Contains(all, filepath.Join("testdata", "script", name+".txtar")) {
+				t.Errorf("notOnWindows: there is no script %s", name)
+			}
+		}
+	}
+	for _, file := range all {
+		if needs[file] != "" && runtime.GOOS == "windows" {
+			t.Logf("%s: not run: it needs %s", file, needs[file])
+			continue
+		}
+		files = append(files, file)
+	}
+	return files
 }
 
 // setup gives a script a separate home folder, a documents folder and a Claude
@@ -90,7 +127,16 @@ func setup(e *testscript.Env, source string) error {
 	} {
 		e.Setenv(name, value)
 	}
-	if err := os.MkdirAll(filepath.Join(home, ".config", "hookspan"), 0o700); err != nil {
+	if runtime.GOOS == "windows" {
+		local, roaming := filepath.Join(home, "AppData", "Local"), filepath.Join(home, "AppData", "Roaming")
+		for name, value := range map[string]string{
+			"USERPROFILE": home, "LOCALAPPDATA": local, "APPDATA": roaming,
+			"STATE": filepath.Join(local, "hookspan"), "SETTINGS": filepath.Join(roaming, "hookspan", "hookspan.env"),
+		} {
+			e.Setenv(name, value)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(e.Getenv("SETTINGS")), 0o700); err != nil {
 		return err
 	}
 	bin := filepath.Join(e.WorkDir, ".bin")
@@ -115,6 +161,17 @@ func setup(e *testscript.Env, source string) error {
 	return nil
 }
 
+// appendLine adds a line to a file: append FILE LINE.
+func appendLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: append FILE LINE")
+	}
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	_, err = f.WriteString(args[1] + "\n")
+	ts.Check(errors.Join(err, f.Close()))
+}
+
 // alone copies a program into a folder where it has none beside it, and puts
 // that folder first: alone PROGRAM.
 func alone(ts *testscript.TestScript, neg bool, args []string) {
@@ -127,6 +184,9 @@ func alone(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func copyAlone(ts *testscript.TestScript, program string) (string, error) {
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
 	to := filepath.Join(ts.Getenv("WORK"), ".alone-"+program, program)
 	if _, err := os.Stat(to); err == nil {
 		return to, nil
@@ -149,6 +209,27 @@ func copyAlone(ts *testscript.TestScript, program string) (string, error) {
 		return "", err
 	}
 	return to, os.WriteFile(to, b, 0o700) //nolint:gosec // A program.
+}
+
+// entry runs the command of an agent's settings as the agent does: entry FILE EVENT INPUT.
+func entry(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: entry FILE EVENT INPUT")
+	}
+	var settings struct {
+		Hooks map[string][]struct {
+			Hooks []struct{ Command string }
+		}
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &settings))
+	groups := settings.Hooks[args[1]]
+	if len(groups) != 1 || len(groups[0].Hooks) != 1 {
+		ts.Fatalf("%s has %d groups of %s, want one with one hook", args[0], len(groups), args[1])
+	}
+	cmd := shellLine(context.Background(), groups[0].Hooks[0].Command)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(ts.ReadFile(args[2])), ts.Stdout(), ts.Stderr()
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	ts.Check(cmd.Run())
 }
 
 // exits runs a program and checks its exit code: exits CODE PROGRAM [WORD...].
@@ -289,9 +370,7 @@ func playOne(ts *testscript.TestScript, hook, file string) error {
 	defer func() { _ = in.Close() }()
 	cmd := exec.CommandContext(context.Background(), hook, event) //nolint:gosec // The program is ours.
 	cmd.Stdin, cmd.Dir = in, ts.MkAbs(".")
-	for _, name := range []string{"HOME", "PATH", "HOOKSPAN_DISABLED"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+	cmd.Env = environ(ts, "HOOKSPAN_DISABLED")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), `{"cancel":false`) {
 		return fmt.Errorf("cline-hook %s: %w, said %q", event, err, out)
@@ -299,7 +378,22 @@ func playOne(ts *testscript.TestScript, hook, file string) error {
 	return nil
 }
 
+// environ is what a program needs of the script's environment, and the variables named.
+func environ(ts *testscript.TestScript, names ...string) (environ []string) {
+	names = append(names, "HOME", "PATH")
+	if runtime.GOOS == "windows" {
+		names = append(names, "USERPROFILE", "LOCALAPPDATA", "APPDATA", "SYSTEMROOT")
+	}
+	for _, name := range names {
+		environ = append(environ, name+"="+ts.Getenv(name))
+	}
+	return environ
+}
+
 func find(path, program string) (string, error) {
+	if runtime.GOOS == "windows" && filepath.Ext(program) == "" {
+		program += ".exe"
+	}
 	for _, dir := range filepath.SplitList(path) {
 		if full := filepath.Join(dir, program); dir != "" {
 			if _, err := os.Stat(full); err == nil {
