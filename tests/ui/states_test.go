@@ -78,3 +78,23 @@ func TestServerGone(t *testing.T) {
 		b.shows("Start it again: hookspan ui.")
 	}
 }
+
+// TestServerGoneUnderATask ends the server under an open task: the task stays, a tab that
+// was not opened before says that nothing answers.
+func TestServerGoneUnderATask(t *testing.T) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	b.screen("light", 1440, 900)
+	b.goTo(s, "/t/"+tasks[0].ID())
+	b.shows("applyDiscount")
+	b.wait(`document.querySelector(".live.on")`)
+	s.stop()
+	b.wait(`document.querySelector(".live:not(.on)")?.innerText === "offline"`)
+	b.shows("applyDiscount")
+	b.keys("2")
+	b.shows("No connection")
+	b.keys("1")
+	b.shows("applyDiscount")
+	b.shows("Checkout fails")
+}

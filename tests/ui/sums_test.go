@@ -279,6 +279,12 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		if got, want := eval[string](b, "document.querySelector('.sum').innerText"), sentence(stats.Totals, 0); got != want {
 			t.Errorf("/s/%s:\n%s\nwant\n%s", id, got, want)
 		}
+		if u := stats.Totals.Usage; u != nil && u.CostUSD != nil && *u.CostUSD > 0 {
+			want := view.Dollars(*u.CostUSD) + " in all"
+			if got := eval[string](b, `document.querySelector(".context figcaption")?.innerText ?? ""`); got != "" && !strings.Contains(got, want) {
+				t.Errorf("/s/%s: %q, want %s", id, got, want)
+			}
+		}
 		for i, row := range eval[[]string](b, rowsShown) {
 			if want := list[len(list)-1-i].row(); row != want {
 				t.Errorf("/s/%s: turn %d is %q, want %q", id, i+1, row, want)
@@ -315,6 +321,12 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 			}
 		}
 	}
+	// Of Cline's subagents only the usage is known.
+	b.goTo(s, "/t/1c29f81801af8ce06428281231111dc1")
+	b.wait(`document.querySelector("#row0")`)
+	b.keys("j")
+	b.shows("own requests $0.1016")
+	b.shows("with usage that has no request $0.1356")
 	if several < 5 {
 		t.Errorf("%d sessions of several turns, want at least 5", several)
 	}

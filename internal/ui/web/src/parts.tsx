@@ -28,11 +28,16 @@ export function Problem({ error }: { error: Refused }) {
     <div class="empty" role="alert">
       <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : "That did not work"}</h1>
       <p>{sentence(error.message)}</p>
-      {error.hint && <p class="dim">{sentence(error.hint)}</p>}
+      {error.hint && <p class="dim"><Commands text={sentence(error.hint)} /></p>}
       {error.status === 404 && <p><Link to="/" class="plain">All sessions</Link></p>}
     </div>
   );
 }
+
+// Commands shows the commands in a text as code.
+export const Commands = ({ text }: { text: string }) => (
+  <>{text.split(/(\bhookspan (?:hooks [a-z]+|install|uninstall|doctor|status|flush|upgrade|config|import|test|delete|ui)\b(?: --[a-z-]+)*)/).map((t, i) => (i % 2 ? <code key={i}>{t}</code> : t))}</>
+);
 
 export const sentence = (s: string) => s.charAt(0).toUpperCase() + s.slice(1) + (/[.!?]$/.test(s) ? "" : ".");
 

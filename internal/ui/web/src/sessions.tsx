@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { clock, dayName, dollars, duration, place, plural, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, Facts, Link, Mark, outcome, Problem, say, sentence, Sum, Wait } from "./parts";
+import { agentNames, Commands, Facts, Link, Mark, outcome, Problem, say, sentence, Sum, Wait } from "./parts";
 import { go, put, useRoute } from "./route";
 import type { Facets, Listed, Sessions } from "./types";
 
@@ -229,7 +229,7 @@ export function Nothing({ title = "No traces yet" }: { title?: string }) {
     <div class="empty">
       <h1>{title}</h1>
       <p>This page shows what your coding agents did as soon as one has worked with hookspan's hooks.</p>
-      {data && <p class="dim">{sentence(data.noTraces)}</p>}
+      {data && <p class="dim"><Commands text={sentence(data.noTraces)} /></p>}
     </div>
   );
 }

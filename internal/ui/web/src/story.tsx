@@ -40,7 +40,7 @@ export function Conversation({ base, version, selected, select }: Props) {
   const { list: steps, error, before, after } = useMore<Said, "steps">(base + "/conversation", version, "steps", selected);
   const ready = !!steps;
   useEffect(() => shown(selected), [selected, ready]);
-  if (error) return <Problem error={error} />;
+  if (error && !steps) return <Problem error={error} />;
   if (!steps) return <Wait />;
   return (
     <div class="story" tabIndex={0} role="region" aria-label="Conversation">
@@ -80,7 +80,7 @@ export function Changes({ base, version, selected, select }: Props) {
   const { list: data, error, before, after } = useMore<Change, "changes">(base + "/changes", version, "changes", selected);
   const ready = !!data;
   useEffect(() => shown(selected), [selected, ready]);
-  if (error) return <Problem error={error} />;
+  if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const files = new Map<string, Change[]>();
   for (const c of data) files.set(c.path || "(no path)", [...(files.get(c.path || "(no path)") ?? []), c]);

@@ -18,7 +18,7 @@ export function TraceView({ id }: { id: string }) {
   const { data: head, error } = useData<Header>(base);
   // The rows are asked for at once, and again when they have changed.
   const [version, setVersion] = useState(0);
-  const { data: rows } = useData<Columns>(base + "/rows", version);
+  const { data: rows, error: noRows } = useData<Columns>(base + "/rows", version);
   useEffect(() => { if (head && rows && head.version !== rows.version) setVersion(head.version); }, [head, rows]);
   const tree = useMemo(() => (rows ? treeOf(rows) : undefined), [rows]);
   const { lines, fresh, load, idOf } = useLines(id, tree?.version);
@@ -124,7 +124,7 @@ export function TraceView({ id }: { id: string }) {
   });
   useEffect(() => { if (head) document.title = (head.summary.title || "untitled") + " · hookspan"; }, [head]);
 
-  if (error) return <Problem error={error} />;
+  if (error && !head) return <Problem error={error} />;
   if (!head) return <Wait />;
   const s = head.summary;
   const nth = errorRows.indexOf(selected);
@@ -170,7 +170,7 @@ export function TraceView({ id }: { id: string }) {
       </header>
       <div class="body">
         <div class="panel" id="panel" role="tabpanel" aria-labelledby={"tab-" + tab}>
-          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : <Wait />)}
+          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : noRows ? <Problem error={noRows} /> : <Wait />)}
           {tab === "conversation" && <Conversation base={base} version={head.version} selected={selected} select={select} />}
           {tab === "changes" && <Changes base={base} version={head.version} selected={selected} select={select} />}
         </div>

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, duration, place, plural, stamp, tokens } from "./format";
-import { cached, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
+import { cached, Commands, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import { filterQuery, Filters, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
@@ -11,7 +11,7 @@ import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "
 export function SessionView({ id }: { id: string }) {
   const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[] }>("session/" + encodeURIComponent(id));
   useEffect(() => { document.title = "Session · hookspan"; });
-  if (error) return <Problem error={error.status === 404 ? Object.assign(error, { message: "there is no such session" }) : error} />;
+  if (error && !data) return <Problem error={error.status === 404 ? Object.assign(error, { message: "there is no such session" }) : error} />;
   if (!data) return <Wait />;
   const first = data.traces[0].summary;
   return (
@@ -71,7 +71,7 @@ export function SearchView() {
       <Filters query={query} text={false} />
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
       {error && (error.status === 400 ? <p class="note">The text needs a letter or digit.</p> : <Problem error={error} />)}
-      {data && data.length === 0 && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: {about.noTraces}.</p>}</div>}
+      {data && data.length === 0 && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
       {data && data.length > 0 && <p class="note">{data.length === 100 ? "The newest 100 steps" : plural(data.length, "step")} in {plural(groups.size, "task")}</p>}
       {[...groups].map(([id, hits]) => (
         <section class="hits" key={id}>
@@ -228,7 +228,7 @@ export function CompareView() {
   const { data, error } = useData<{ a: Compared; b: Compared; steps: [Step | null, Step | null][] }>(a && b ? `compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}` : null);
   useEffect(() => { document.title = "Compare · hookspan"; });
   if (!a || !b) return <div class="empty"><h1>Compare two tasks</h1><p>Press <kbd>c</kbd> on a task, then <kbd>c</kbd> on another.</p><p><Link to="/" class="plain">All sessions</Link></p></div>;
-  if (error) return <Problem error={error} />;
+  if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const sides = [data.a, data.b];
   const row = (label: string, values: (string | number | undefined)[], numbers?: (number | undefined)[]) => {
@@ -291,7 +291,7 @@ export function StatusView() {
   return (
     <div class="page narrow">
       <h1>Status</h1>
-      <p class="sum">Recording is <b class={s?.recording === "on" ? "good" : "warn"}>{s?.recording ?? "not known"}</b>. {s?.last_event ? <>The last event came <b>{ago(s.last_event)}</b>.</> : "No event has come yet."} <b>{data.stored.traces.toLocaleString("en")}</b> tasks with <b>{data.stored.spans.toLocaleString("en")}</b> spans are stored{s ? <>; {plural(s.sessions, "session")} in the spool</> : ""}.</p>
+      <p class="sum">Recording is <b class={s?.recording === "on" ? "good" : "warn"}>{s?.recording ?? "not known"}</b>. {s?.last_event ? <>The last event came <b>{ago(s.last_event)}</b>.</> : "No event has come yet."} <b>{data.stored.traces.toLocaleString("en")}</b> tasks with <b>{data.stored.spans.toLocaleString("en")}</b> spans are stored{s?.sessions ? <>; {plural(s.sessions, "session")} in the spool</> : ""}.</p>
       {s?.destinations && (
         <section class="sums">
           <h2>Destinations</h2>
@@ -302,7 +302,7 @@ export function StatusView() {
                 <Mark status={state} word={d.off ? "off" : undefined} />
                 <div><b>{d.name}</b> {d.target && <code>{d.target}</code>}
                   <p>{d.off ?? d.fault ?? d.error ?? (d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : "everything is delivered")}</p>
-                  <p class="facts"><Facts items={[d.stored && `${d.stored.traces} traces stored`, d.spans > 0 && `${d.spans} spans delivered`, d.rejected > 0 && <span class="bad">{d.rejected} rejected</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
+                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "trace") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{d.rejected} rejected</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
               </div>
             );
           })}
@@ -311,7 +311,7 @@ export function StatusView() {
       <section class="sums">
         <h2>Doctor</h2>
         {findings.map((f, i) => (
-          <div class="finding" key={i}><Mark status={f.level === "problem" ? "failed" : f.level === "warning" ? "denied" : f.level === "ok" ? "ok" : ""} word={f.level} /><div>{f.text}{f.hint && <p class="dim">{/^hookspan [-a-z ]+$/.test(f.hint) ? <code>{f.hint}</code> : f.hint}</p>}</div></div>
+          <div class="finding" key={i}><Mark status={f.level === "problem" ? "failed" : f.level === "warning" ? "denied" : f.level === "ok" ? "ok" : ""} word={f.level} /><div>{f.text}{f.hint && <p class="dim"><Commands text={f.hint} /></p>}</div></div>
         ))}
         {findings.length === 0 && <p class="note">Nothing to report.</p>}
       </section>
