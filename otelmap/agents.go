@@ -100,10 +100,10 @@ func (m *mapping) namedCall(a *agent, among []agentCalls) *call {
 // callDuring returns the oldest call that was in progress when the agent began
 // and started no other, or nil. Tools that start agents come first.
 func callDuring(a *agent, calls []*call, claimed map[*call]bool) *call {
-	begin := a.items[0].At()
+	begin := a.items[0].at()
 	var best *call
 	for _, c := range calls {
-		if claimed[c] || c.start.After(begin) || c.end.Before(begin) {
+		if claimed[c] || c.start > begin || c.end < begin {
 			continue
 		}
 		if best == nil || spawns(c) && !spawns(best) {

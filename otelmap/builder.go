@@ -23,6 +23,8 @@ type Builder struct {
 	names map[string]string
 	// start is the toolResult of the newest start of a call.
 	start *toolResult
+	// remarks are those of the newest event that has any.
+	remarks *remarks
 	// hooks are the records of the user's hooks by the hash of the event that they
 	// are about, ran those of the last Runs by event.
 	hooks map[uint64][]*hook.Event
@@ -91,13 +93,13 @@ func (b *Builder) Add(e hook.Event) {
 	switch {
 	case id == (identity{}):
 		b.keep(e)
-	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt).Abs() > within:
+	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt()).Abs() > within:
 		b.seen[id] = b.keep(e)
 	default:
 		first.last = max(first.last, e.Offset)
 		if id.time != 0 {
-			first.StoredAt = latest(e.StoredAt, first.StoredAt)
-		} else if e.StoredAt.Before(first.StoredAt) {
+			first.stored = max(instantOf(e.StoredAt), first.stored)
+		} else if e.StoredAt.Before(first.StoredAt()) {
 			// The earliest copy counts, whichever was logged first.
 			earlier := b.clean(e)
 			earlier.epoch, earlier.Offset, earlier.last = first.epoch, first.Offset, first.last
@@ -144,7 +146,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 // Finished reports that the session has ended or has been silent for so long that
 // it counts as ended, by the events of the last call of Runs.
 func (b *Builder) Finished(now time.Time) bool {
-	return b.ended || !slices.ContainsFunc(b.items, func(it *item) bool { return now.Sub(it.StoredAt) <= b.opts.IdleTimeout })
+	return b.ended || !slices.ContainsFunc(b.items, func(it *item) bool { return now.Sub(it.StoredAt()) <= b.opts.IdleTimeout })
 }
 
 // Root returns the run's trace id as 32 hex digits and its root span's id as 16.
@@ -192,8 +194,10 @@ func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 		stop := list[0]
 		stops[e.Turn] = list[1:]
 		if !stop.blocked() {
-			stop.Kind, stop.remarks = hook.KindNote, &remarks{stop.Prompt, stop.Result, stop.Result, stop.ErrorType}
-			stop.Attrs = append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true})
+			stop.Kind, stop.remarks = hook.KindNote, &remarks{
+				stop.Prompt, stop.Result, stop.Result, stop.ErrorType,
+				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}),
+			}
 			changed = true
 		}
 	}
@@ -255,7 +259,7 @@ func (b *Builder) silence() string {
 func (b *Builder) sorted() []*item {
 	s := slices.Clone(b.items)
 	slices.SortStableFunc(s, func(x, y *item) int {
-		if c := cmp.Or(cmp.Compare(x.epoch, y.epoch), x.At().Compare(y.At())); c != 0 {
+		if c := cmp.Or(cmp.Compare(x.epoch, y.epoch), cmp.Compare(x.at(), y.at())); c != 0 {
 			return c
 		}
 		if b.turns() {

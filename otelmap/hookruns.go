@@ -64,8 +64,8 @@ func hookedEvent(events []*item, rec *hook.Event) *item {
 	began := hooksBegan(rec)
 	var best *item
 	for _, it := range events {
-		if best == nil || best.StoredAt.After(began) && it.StoredAt.Before(best.StoredAt) ||
-			!best.StoredAt.After(began) && it.StoredAt.After(best.StoredAt) && !it.StoredAt.After(began) {
+		if best == nil || best.StoredAt().After(began) && it.stored < best.stored ||
+			!best.StoredAt().After(began) && it.stored > best.stored && !it.StoredAt().After(began) {
 			best = it
 		}
 	}
@@ -189,7 +189,7 @@ func (m *mapping) hookEvents(it *item) []*tracepb.Span_Event {
 		a.texts(KeyHookDecision, r.Decision, KeyHookReason, r.Reason)
 		at := r.Started
 		if at.IsZero() {
-			at = latest(it.At(), it.StoredAt)
+			at = latest(it.At(), it.StoredAt())
 		}
 		out = append(out, spanEvent(EventHook, at, a))
 	}

@@ -24,9 +24,9 @@ func runID(host, session string, first *item) RunID {
 	if first.Turn != "" {
 		return turnRunID(host, session, first.Turn)
 	}
-	identity := "stored:" + strconv.FormatInt(first.StoredAt.UnixNano(), 10)
-	if !first.Time.IsZero() {
-		identity = strconv.FormatInt(first.Time.UnixMilli(), 10)
+	identity := "stored:" + strconv.FormatInt(first.StoredAt().UnixNano(), 10)
+	if first.time != never {
+		identity = strconv.FormatInt(first.Time().UnixMilli(), 10)
 		switch first.Kind {
 		case hook.KindRunStart, hook.KindRunResume, hook.KindPrompt:
 		default:
@@ -50,7 +50,7 @@ func turnRunID(host, session, turn string) RunID {
 // continuedRunID derives the id of a later part of a turn that was split. Only
 // the time its first event was stored distinguishes the parts.
 func continuedRunID(host, session string, first *item) RunID {
-	return RunID(digest("turn", host, session, first.Turn, strconv.FormatInt(first.StoredAt.UnixNano(), 10)))
+	return RunID(digest("turn", host, session, first.Turn, strconv.FormatInt(first.StoredAt().UnixNano(), 10)))
 }
 
 // spanID derives a span's id from its run, its kind and its key within the run.

@@ -2,6 +2,7 @@ package otelmap
 
 import (
 	"hash/maphash"
+	"math"
 	"slices"
 	"time"
 
@@ -18,12 +19,11 @@ type item struct {
 	// keyed reports that the event has a Key.
 	keyed bool
 	// epoch counts the times the clock was set back before this event.
-	epoch          int32
-	Time, StoredAt time.Time
-	Offset         int64
-	Hash           uint64
-	Tool           *toolEvent
-	Attrs          []hook.Attr
+	epoch        int32
+	time, stored instant
+	Offset       int64
+	Hash         uint64
+	Tool         *toolEvent
 	// last is the offset of the event's last copy in the log.
 	last int64
 	// input is the hash of the whole tool input, which pairs the two ends of a
@@ -37,10 +37,39 @@ type facts struct {
 	HostVersion, Provider, Model, Cwd, User, PermissionMode, TraceParent string
 }
 
-// remarks are the texts that few events have. They are never nil and never change.
-type remarks struct{ Prompt, Result, Message, ErrorType string }
+// remarks are what few events have. They are never nil and never change.
+type remarks struct {
+	Prompt, Result, Message, ErrorType string
+	Attrs                              []hook.Attr
+}
 
 var noRemarks = &remarks{}
+
+func (r *remarks) equal(s *remarks) bool {
+	return r.Prompt == s.Prompt && r.Result == s.Result && r.Message == s.Message && r.ErrorType == s.ErrorType &&
+		slices.Equal(r.Attrs, s.Attrs)
+}
+
+// instant is a time in nanoseconds since 1970, a third of the size of a time.Time.
+type instant int64
+
+// never is the instant of the zero time.
+const never instant = math.MinInt64
+
+func instantOf(t time.Time) instant {
+	if t.IsZero() {
+		return never
+	}
+	return instant(t.UnixNano())
+}
+
+// Time is in UTC.
+func (i instant) Time() time.Time {
+	if i == never {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(i)).UTC()
+}
 
 // toolEvent is one end of a tool call. Its fields are those of hook.Tool.
 type toolEvent struct {
@@ -50,18 +79,32 @@ type toolEvent struct {
 
 // toolResult is what only the end of a call has. It is never nil and never changes.
 type toolResult struct {
-	Status               hook.ToolStatus
-	Output, Error, Agent string
-	Duration             time.Duration
-	Started, Ended       time.Time
+	Status   hook.ToolStatus
+	Output   string
+	Duration time.Duration
+	*toolRemarks
 }
 
+// toolRemarks are what few ends of calls have. They are never nil and never change.
+type toolRemarks struct {
+	Error, Agent   string
+	Started, Ended time.Time
+}
+
+var noToolRemarks = &toolRemarks{}
+
+// Time returns the host's time, StoredAt when the event was stored.
+func (it *item) Time() time.Time     { return it.time.Time() }
+func (it *item) StoredAt() time.Time { return it.stored.Time() }
+
 // At returns when the event happened.
-func (it *item) At() time.Time {
-	if it.Time.IsZero() {
-		return it.StoredAt
+func (it *item) At() time.Time { return it.at().Time() }
+
+func (it *item) at() instant {
+	if it.time == never {
+		return it.stored
 	}
-	return it.Time
+	return it.time
 }
 
 // injected reports a prompt that the host wrote, not the user.
@@ -151,15 +194,18 @@ func (b *Builder) keep(e hook.Event) *item {
 func (b *Builder) clean(e hook.Event) *item {
 	it := &item{
 		facts: b.share(&e), remarks: noRemarks, Kind: e.Kind, keyed: e.Key != "",
-		Time: e.Time, StoredAt: e.StoredAt, Offset: e.Offset, last: e.Offset, Hash: e.Hash, Attrs: e.Attrs,
+		time: instantOf(e.Time), stored: instantOf(e.StoredAt), Offset: e.Offset, last: e.Offset, Hash: e.Hash,
 	}
 	o := &b.opts
 	if r := (remarks{
 		Prompt: o.text(e.Prompt, MaxTaskRunes), Result: o.text(e.Result, MaxTaskRunes),
-		Message: o.text(e.Message, o.MaxOutput), ErrorType: e.ErrorType,
-	}); r != *noRemarks {
-		kept := r
-		it.remarks = &kept
+		Message: o.text(e.Message, o.MaxOutput), ErrorType: e.ErrorType, Attrs: e.Attrs,
+	}); !r.equal(noRemarks) {
+		if b.remarks == nil || !b.remarks.equal(&r) {
+			kept := r
+			b.remarks = &kept
+		}
+		it.remarks = b.remarks
 	}
 	if e.Tool != nil {
 		t := e.Tool
@@ -168,8 +214,10 @@ func (b *Builder) clean(e hook.Event) *item {
 		if t.Status.Failed() {
 			cut = o.failure
 		}
-		end := toolResult{
-			t.Status, cut(t.Output, o.MaxOutput), cut(t.Error, o.MaxOutput), t.Agent, t.Duration, t.Started, t.Ended,
+		end := toolResult{t.Status, cut(t.Output, o.MaxOutput), t.Duration, noToolRemarks}
+		if r := (toolRemarks{cut(t.Error, o.MaxOutput), t.Agent, t.Started, t.Ended}); r != *noToolRemarks {
+			kept := r
+			end.toolRemarks = &kept
 		}
 		shared := b.start
 		if shared == nil || *shared != end {

@@ -168,7 +168,7 @@ func (r *Run) settle() {
 
 // touch makes the run include an event's place in the log.
 func (r *Run) touch(it *item) {
-	r.EndedAt = latest(it.StoredAt, r.EndedAt)
+	r.EndedAt = latest(it.StoredAt(), r.EndedAt)
 	r.First = min(r.First, it.Offset)
 	r.Last = max(r.Last, it.last)
 }

@@ -21,7 +21,7 @@ func (b *Builder) SpanFor(about *hook.Event) (sc, root trace.SpanContext, ok boo
 	if it == nil {
 		return sc, root, false
 	}
-	runs := b.Runs(it.StoredAt)
+	runs := b.Runs(it.StoredAt())
 	for i, r := range slices.Backward(runs) {
 		agent, items, found := r.holder(it)
 		if !found {
@@ -75,9 +75,9 @@ func (b *Builder) callKey(items []*item, it *item, agent string) string {
 	}
 	seen := make(map[string]int)
 	for _, c := range b.calls(items) {
-		c.identify(agent, seen)
+		key := c.identify(agent, seen)
 		if c.pre == it || c.post == it || c.asked == it {
-			return c.key
+			return key
 		}
 	}
 	return ""

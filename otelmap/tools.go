@@ -25,11 +25,9 @@ type call struct {
 	// result is the call's result in the host's files, if the events lack it. named is
 	// the one that names the call, if they name none.
 	result, named *hook.ToolResult
-	// key is the call's identity within its agent.
-	key  string
-	span trace.SpanID
+	span          trace.SpanID
 	// start and end bound the execution.
-	start, end time.Time
+	start, end instant
 }
 
 // event returns the event that has the most to say about the call.
@@ -86,7 +84,7 @@ func (m *mapping) pair(items []*item, agent string) []*call {
 	calls = append(calls, m.unreportedCalls(calls, agent)...)
 	seen := make(map[string]int)
 	for _, c := range calls {
-		c.identify(agent, seen)
+		c.span = m.run.ID.spanID("tool", c.identify(agent, seen))
 		m.toolSpan(c)
 	}
 	return calls
@@ -182,13 +180,14 @@ func askedAbout(calls []*call, it *item) *call {
 	return named
 }
 
-// identify gives the call its key. Later events do not change it. Some models
+// identify returns the call's identity within its agent. Later events do not change it. Some models
 // number their calls anew in every reply, so that an id needs its ordinal.
-func (c *call) identify(agent string, seen map[string]int) {
+func (c *call) identify(agent string, seen map[string]int) (key string) {
 	t := c.tool()
 	base := cmp.Or(t.ID, "name:"+t.Name)
-	c.key = agent + "/" + base + "/" + strconv.Itoa(seen[base])
+	key = agent + "/" + base + "/" + strconv.Itoa(seen[base])
 	seen[base]++
+	return key
 }
 
 // unreportedCalls returns the calls of an agent that only the host's files have:
@@ -257,7 +256,6 @@ func (m *mapping) asked(agent string) map[string][]time.Time {
 
 // toolSpan gives the call its times and plans its span.
 func (m *mapping) toolSpan(c *call) {
-	c.span = m.run.ID.spanID("tool", c.key)
 	m.toolTimes(c)
 	m.findResult(c)
 	out := m.toolOutcome(c)
@@ -268,7 +266,7 @@ func (m *mapping) toolSpan(c *call) {
 	if out.failure != "" {
 		m.toolFailures++
 	}
-	m.plan(c.span, m.agents[c.agent()], c.start, c.end, func() *tracepb.Span { return m.toolMessage(c) })
+	m.plan(c.span, m.agents[c.agent()], c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
 }
 
 func (m *mapping) toolMessage(c *call) *tracepb.Span {
@@ -307,7 +305,7 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 	}
 	s.Events = append(s.Events, m.callHooks(c)...)
 	if out.failure != "" {
-		fail(s, out.failure, out.message, latest(c.start, c.end))
+		fail(s, out.failure, out.message, max(c.start, c.end).Time())
 	}
 	return s
 }
@@ -317,22 +315,22 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 func (m *mapping) toolTimes(c *call) {
 	switch {
 	case c.post == nil:
-		c.start, c.end = c.pre.At(), m.end
+		c.start, c.end = c.pre.at(), instantOf(m.end)
 		// Tools of one turn run at the same time, so that the next event does not
 		// bound the call.
 		if c.next != nil && !m.turns() {
-			c.end = c.next.At()
+			c.end = c.next.at()
 		}
 	case !c.post.Tool.Started.IsZero():
-		c.start, c.end = c.post.Tool.Started, c.post.Tool.Ended
-		if c.end.IsZero() {
-			c.end = c.post.At()
+		c.start, c.end = instantOf(c.post.Tool.Started), instantOf(c.post.Tool.Ended)
+		if c.end == never {
+			c.end = c.post.at()
 		}
 	case c.pre != nil:
-		c.start, c.end = c.pre.At(), c.post.At()
+		c.start, c.end = c.pre.at(), c.post.at()
 	default:
-		c.end = c.post.At()
-		c.start = c.end.Add(-max(0, c.post.Tool.Duration))
+		c.end = c.post.at()
+		c.start = instantOf(c.end.Time().Add(-max(0, c.post.Tool.Duration)))
 	}
 }
 
@@ -357,7 +355,7 @@ const (
 func (m *mapping) findResult(c *call) {
 	if rec := m.denial(c); rec != nil {
 		if c.post == nil {
-			c.end = latest(c.start, hooksEnded(rec))
+			c.end = max(c.start, instantOf(hooksEnded(rec)))
 		}
 		return
 	}
@@ -365,7 +363,7 @@ func (m *mapping) findResult(c *call) {
 		c.result = m.transcriptResult(c)
 	}
 	if c.post == nil && c.result != nil {
-		c.end = latest(c.start, c.result.At)
+		c.end = max(c.start, instantOf(c.result.At))
 	}
 }
 

@@ -129,7 +129,7 @@ const defaultWindow = 4 << 20
 // delivers: enough for the events of a run of 10^5. longRun is the size of the part
 // of a log that may need more.
 const (
-	MemoryLimit = 92 << 20
+	MemoryLimit = 84 << 20
 	longRun     = 256 << 20
 )
 

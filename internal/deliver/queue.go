@@ -26,6 +26,10 @@ type queue struct {
 	alone int
 }
 
+// longBatch is the largest number of spans of a long run in one call: they are in
+// memory beside the run's events.
+const longBatch = 1024
+
 // next moves to the next runs and reports whether there are any.
 func (q *queue) next() bool {
 	q.at, q.n = q.at+q.n, 0
@@ -34,7 +38,11 @@ func (q *queue) next() bool {
 	}
 	q.n = 1
 	if long := q.runs[q.at].batches; long != nil {
-		q.batches = long(cmp.Or(q.most, math.MaxInt))
+		size := math.MaxInt
+		if q.most > 0 {
+			size = min(q.most, longBatch)
+		}
+		q.batches = long(size)
 		return true
 	}
 	run := q.held

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"testing"
 	"time"
 
@@ -118,6 +119,21 @@ func TestOneOfSeveralRunsIsRefused(t *testing.T) {
 			if !answer.Permanent && (r.Parked != 0 || r.Runs != bad || r.Runs+r.Waiting != 5) {
 				t.Errorf("run %d failed: %s, want %d delivered and the rest waiting", bad, mustJSON(r), bad)
 			}
+		}
+	}
+}
+
+// TestLongRunIsMappedInSmallBatches checks how many spans of a long run are in memory
+// at once.
+func TestLongRunIsMappedInSmallBatches(t *testing.T) {
+	for most, want := range map[int]int{0: math.MaxInt, 512: 512, 4096: longBatch} {
+		var got int
+		q := queue{most: most, runs: []prepared{{batches: func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
+			got = size
+			return func(func([]*tracepb.ResourceSpans) bool) {}
+		}}}}
+		if !q.next() || got != want {
+			t.Errorf("a destination that takes %d spans: batches of %d, want %d", most, got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package otlp
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 )
@@ -80,4 +81,9 @@ func Integer(attrs []*commonpb.KeyValue, key string) (int64, bool) {
 
 // ValidText returns s with invalid UTF-8 replaced: a message that holds any
 // cannot be encoded.
-func ValidText(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+func ValidText(s string) string {
+	if utf8.ValidString(s) { // quicker than strings.ToValidUTF8
+		return s
+	}
+	return strings.ToValidUTF8(s, "\ufffd")
+}

@@ -94,7 +94,7 @@ func BenchmarkShortTexts(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%len(texts) == 0 {
-			r.clean = cleanTexts{}
+			r.clean = newCleanTexts()
 		}
 		r.Preview(texts[i%len(texts)], 4096)
 	}

@@ -22,7 +22,7 @@ type Redactor struct {
 func New(user []Rule) *Redactor {
 	// A key of a known form gets the name of its rule even if a telling name is
 	// beside it.
-	r := &Redactor{scanner: newScanner(slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules()), contextRules())}
+	r := &Redactor{scanner: newScanner(slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules()), contextRules()), clean: newCleanTexts()}
 	for _, u := range user {
 		r.user = append(r.user, userRule(u))
 	}
@@ -38,23 +38,22 @@ func (r *Redactor) String(s string) string {
 
 // Tail is String for texts that may have been cut. A beginning of a secret at the
 // end of s or before a mark such as "..." is removed too.
-func (r *Redactor) Tail(s string) string { return r.tail(s, shortText) }
-
-// tail is Tail, and remembers a clean text of at most so many bytes.
-func (r *Redactor) tail(s string, most int) string {
+func (r *Redactor) Tail(s string) string {
 	out, settled := r.redact(s, true)
-	if settled && len(out) <= most {
-		r.clean.add(out)
+	if settled {
+		r.remember(out)
 	}
 	return out
 }
+
+func (r *Redactor) remember(clean string) { r.clean.add(r.clean.hash(clean)) }
 
 // Preview is Tail, cut to at most max characters, of which the last is then "…". If
 // max is zero or less, nothing is cut. Only the beginning of a long text is read,
 // so the cost does not grow with it.
 func (r *Redactor) Preview(s string, max int) string {
 	if max <= 0 {
-		return r.tail(s, longestClean)
+		return r.Tail(s)
 	}
 	end := runesEnd(s, max)
 	window := s
@@ -72,7 +71,7 @@ func (r *Redactor) Preview(s string, max int) string {
 	keep := runesEnd(out, max-1)
 	if !cut && (keep == len(out) || utf8.RuneCountInString(out[keep:]) == 1) {
 		if settled {
-			r.clean.add(out)
+			r.remember(out)
 		}
 		return out
 	}
@@ -104,7 +103,7 @@ const rounds = 16
 // that the last round changed nothing. A text that is remembered as clean is not
 // scanned, and needs no second entry.
 func (r *Redactor) redact(s string, cut bool) (out string, settled bool) {
-	if cut && r.clean.has(s) {
+	if cut && r.clean.has(r.clean.hash(s)) {
 		return s, false
 	}
 	if !utf8.ValidString(s) {

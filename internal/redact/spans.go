@@ -1,8 +1,6 @@
 package redact
 
 import (
-	"strings"
-	"sync"
 	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -88,49 +86,4 @@ func (w *texts) value(v *commonpb.AnyValue) {
 	case *commonpb.AnyValue_KvlistValue:
 		w.attributes(v.KvlistValue.GetValues())
 	}
-}
-
-// cleanTexts remembers texts without secrets: the spans have those that the mapping
-// has cleaned, and most of one span's texts are in the others too. It may be used by
-// several goroutines at once.
-type cleanTexts struct {
-	mu   sync.Mutex
-	set  map[string]struct{}
-	size int
-}
-
-const (
-	// longestClean is the size in bytes of the longest text that is remembered,
-	// mostClean that of all of them.
-	longestClean, mostClean = 64 << 10, 4 << 20
-	// shortText is the longest one that is remembered when nothing but Tail has seen
-	// it: longer ones seldom return.
-	shortText = 128
-)
-
-func (c *cleanTexts) has(s string) bool {
-	if len(s) > longestClean {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.set[s]
-	return ok
-}
-
-// add keeps a copy, as s may be a part of a larger text.
-func (c *cleanTexts) add(s string) {
-	if len(s) > longestClean {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.set == nil {
-		c.set = make(map[string]struct{})
-	}
-	if c.size += len(s); c.size > mostClean {
-		clear(c.set)
-		c.size = len(s)
-	}
-	c.set[strings.Clone(s)] = struct{}{}
 }

@@ -84,6 +84,7 @@ func deliveries(most int) []*delivery {
 	add(backlog.Classic, 100_000, 100_000, ", all in one run", "otlp", "store", "")
 	add(backlog.SDK, 100_000, turnEvents, "", "otlp", "store")
 	add(backlog.Claude, 100_000, turnEvents, "", "otlp", "store")
+	add(backlog.Claude, 100_000, 100_000, ", all in one run", "")
 	return all
 }
 

@@ -36,6 +36,41 @@ const (
 	formShell
 )
 
+// shell is what reads the command of formShell.
+type shell uint8
+
+const (
+	// shellPOSIX is sh, and on Windows Git Bash.
+	shellPOSIX shell = iota
+	// shellPower is PowerShell.
+	shellPower
+	// shellCmd is cmd.exe.
+	shellCmd
+)
+
+// callOperator has PowerShell start a program whose path is quoted.
+const callOperator = "& "
+
+// line writes a command line that starts a program.
+func (s shell) line(program string, words []string, endsWell bool) string {
+	switch {
+	case s == shellPower:
+		program = callOperator + "'" + strings.ReplaceAll(program, "'", "''") + "'"
+	case s == shellPOSIX:
+		program = quoteShell(program)
+	case !plainCmd(program):
+		program = `"` + program + `"`
+	}
+	if endsWell {
+		last := []string{"||", "true"}
+		if s == shellPower {
+			last = []string{";", "exit", "0"}
+		}
+		words = append(slices.Clone(words), last...)
+	}
+	return strings.Join(append([]string{program}, words...), " ")
+}
+
 // handler is one command in a settings file.
 type handler struct {
 	// program is the command's first word, words those after it.
@@ -110,7 +145,11 @@ func (h *handler) resolve(command string) (custom bool) {
 	switch {
 	case h.form != formExec:
 		h.form = formShell
-		words = splitWords(command)
+		line, call := strings.CutPrefix(command, callOperator)
+		words = splitWords(line)
+		if call {
+			words = splitWords(strings.ReplaceAll(line, "''", `'\''`))
+		}
 	case path.Base(command) == "env" && len(h.words) > 0:
 		words = h.words
 	}
@@ -122,6 +161,9 @@ func (h *handler) resolve(command string) (custom bool) {
 	}
 	h.guarded = len(open) == 0
 	if n := len(words) - 2; n > 0 && words[n] == "||" && words[n+1] == "true" {
+		h.endsWell, words = true, words[:n]
+	}
+	if n := len(words) - 3; n > 0 && slices.Equal(words[n:], []string{";", "exit", "0"}) {
 		h.endsWell, words = true, words[:n]
 	}
 	h.program, h.words = "", nil
@@ -195,6 +237,14 @@ func plain(path string) bool {
 	})
 }
 
+// plainCmd reports that cmd.exe reads the path as one word without quotes, which
+// programs that start cmd.exe may escape in a way that it does not know.
+func plainCmd(path string) bool {
+	return !strings.ContainsFunc(path, func(r rune) bool {
+		return r < 0xa0 && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(`\/._-+@:~`, r))
+	})
+}
+
 // wantedHandler says what a handler should be.
 type wantedHandler struct {
 	of     *product // nil for Claude Code
@@ -204,15 +254,36 @@ type wantedHandler struct {
 	guarded bool
 	// form is the form that Claude Code is known to run, else formAny.
 	form form
+	// shell reads the command of formShell.
+	shell shell
 	// version is Claude Code's, if known.
 	version version
 	known   bool
 	force   bool
 }
 
-// newWanted chooses the form.
+// wanted says what the handlers of an agent that starts a shell should be, and
+// those of Claude Code of any version.
+func (p *product) wanted(goos, binary string) wantedHandler {
+	w := wantedHandler{of: p, binary: binary, guarded: goos != "windows"}
+	if !p.exec {
+		w.form = formShell
+	}
+	switch {
+	case w.guarded:
+	case p.exec:
+		// Git Bash, PowerShell and the system all start a path with slashes.
+		w.binary = strings.ReplaceAll(binary, `\`, "/")
+	default:
+		w.shell = p.windows
+	}
+	return w
+}
+
+// newWanted chooses Claude Code's form.
 func newWanted(goos, binary string, v version, known, force bool) wantedHandler {
-	w := wantedHandler{binary: binary, guarded: goos != "windows", version: v, known: known, force: force}
+	w := claudeCode().wanted(goos, binary)
+	w.version, w.known, w.force = v, known, force
 	switch {
 	case known && v.has(execFormSince):
 		w.form = formExec
@@ -246,7 +317,7 @@ func (w wantedHandler) render(ev hookEvent, timeout string, extras jsonedit.Obje
 	}
 	var args jsonedit.Array // none for a shell
 	words := w.product().args(ev.name)
-	command := strings.Join(append([]string{quoteShell(w.binary)}, words...), " ")
+	command := w.shell.line(w.binary, words, w.product().strict)
 	switch {
 	case f == formExec && w.guarded:
 		command = envProgram
@@ -263,7 +334,7 @@ func (w wantedHandler) render(ev hookEvent, timeout string, extras jsonedit.Obje
 			args = append(args, word)
 		}
 	case w.guarded && w.product().strict:
-		command = strings.Join(guards(), " ") + " " + command + " || true"
+		command = strings.Join(guards(), " ") + " " + command
 	case w.guarded:
 		command = strings.Join(guards(), " ") + " exec " + command
 	}
@@ -300,7 +371,7 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.words, " "))
 	case w.guarded && !h.guarded:
 		return install.StateOutdated, "would block " + w.product().name + " under a malformed GOMEMLIMIT or GODEBUG"
-	case w.guarded && w.product().strict && !h.endsWell:
+	case w.product().strict && !h.endsWell:
 		return install.StateOutdated, "would have " + w.product().name + " deny every call if it could not start"
 	case h.async:
 		return install.StateOutdated, "has async true"

@@ -1,10 +1,12 @@
 package claude
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
@@ -29,6 +31,8 @@ func TestHandlerOwnership(t *testing.T) {
 		"flags":              {`{"type":"command","command":"claude-hook --port 3043"}`, false, "claude-hook", []string{"--port", "3043"}},
 		"flags in args":      {`{"type":"command","command":"claude-hook","args":["--port","3043"]}`, false, "claude-hook", []string{"--port", "3043"}},
 		"interpreter":        {`{"type":"command","command":"node claude-hook"}`, false, "node", []string{"claude-hook"}},
+		"PowerShell":         {`{"type":"command","command":"& 'C:\\it''s\\claude-hook.exe' copilot Stop ; exit 0"}`, true, `C:\it's\claude-hook.exe`, []string{"copilot", "Stop"}},
+		"cmd":                {`{"type":"command","command":"\"C:\\a b\\claude-hook.exe\" codex Stop"}`, true, `C:\a b\claude-hook.exe`, []string{"codex", "Stop"}},
 		"longer name":        {`{"type":"command","command":"/x/my-claude-hook Stop"}`, false, "/x/my-claude-hook", []string{"Stop"}},
 	}
 	for name, tt := range tests {
@@ -82,9 +86,10 @@ func TestHandlerForm(t *testing.T) {
 		"old":                       {"linux", simple, "2.1.138", shell("GOMEMLIMIT= GODEBUG= exec '" + simple + "' Stop")},
 		"old, odd path":             {"linux", hard, "1.0.0", shell(`GOMEMLIMIT= GODEBUG= exec '/home/it'\''s me/claude-hook' Stop`)},
 		"unknown":                   {"linux", simple, "", shell("GOMEMLIMIT= GODEBUG= exec '" + simple + "' Stop")},
-		"new, Windows":              {"windows", onWindows, "2.1.329", bare(onWindows)},
-		"old, Windows":              {"windows", onWindows, "2.0.0", shell(`'` + onWindows + `' Stop`)},
-		"unknown, Windows":          {"windows", onWindows, "", shell(`'` + onWindows + `' Stop`)},
+		"new, Windows":              {"windows", onWindows, "2.1.329", bare(plainWindows)},
+		"old, Windows":              {"windows", onWindows, "2.0.0", shell(`'` + plainWindows + `' Stop`)},
+		"unknown, Windows":          {"windows", onWindows, "", bare(plainWindows)},
+		"unknown, space, Windows":   {"windows", `C:\a b\claude-hook.exe`, "", shell(`'C:/a b/claude-hook.exe' Stop`)},
 		"unknown, simple, Windows":  {"windows", plainWindows, "", bare(plainWindows)},
 		"unknown, another, Windows": {"windows", "C:/工具/claude-hook.exe", "", bare("C:/工具/claude-hook.exe")},
 	}
@@ -94,6 +99,50 @@ func TestHandlerForm(t *testing.T) {
 			got := newWanted(tt.goos, tt.binary, v, known, false).render(hookEvent{name: "Stop"}, "", nil)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("handler (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestHandlerOnWindows writes the commands that each agent's shell starts there, and
+// finds them installed.
+func TestHandlerOnWindows(t *testing.T) {
+	const simple, hard = `C:\hookspan\claude-hook.exe`, `C:\it's me\claude-hook.exe`
+	tests := map[string]struct {
+		of           *product
+		binary, want string
+	}{
+		"Gemini CLI":         {geminiCLI(), simple, `& 'C:\hookspan\claude-hook.exe' gemini AfterTool`},
+		"Gemini CLI, quote":  {geminiCLI(), hard, `& 'C:\it''s me\claude-hook.exe' gemini AfterTool`},
+		"GitHub Copilot CLI": {copilotCLI(), hard, `& 'C:\it''s me\claude-hook.exe' copilot preToolUse ; exit 0`},
+		"Codex":              {codex(), simple, `C:\hookspan\claude-hook.exe codex Stop`},
+		"Codex, quote":       {codex(), hard, `"C:\it's me\claude-hook.exe" codex Stop`},
+		"Qwen Code":          {qwenCode(), simple, `C:\hookspan\claude-hook.exe qwen Stop`},
+		"Claude Code":        {claudeCode(), hard, `'C:/it'\''s me/claude-hook.exe' Stop`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			words := strings.Fields(tt.want)
+			event := words[len(words)-1]
+			if tt.of.strict {
+				event = words[len(words)-4]
+			}
+			ev, ok := tt.of.event(event)
+			if !ok {
+				t.Fatalf("no event %s", event)
+			}
+			w := tt.of.wanted("windows", tt.binary)
+			text := jsonedit.Style{Colon: ":", Comma: ","}.Render(w.render(ev, "", nil), "")
+			root, err := jsonedit.Parse([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := string(root.Get("command").Raw([]byte(text))), jsonedit.Quote(tt.want); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+			h, ok := parseHandler([]byte(text), root)
+			if state, reason := w.judge(h, event, ""); !ok || !h.installed() || state != install.StateInstalled {
+				t.Errorf("read %+v: %s %s", h, state, reason)
 			}
 		})
 	}

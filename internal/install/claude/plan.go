@@ -34,7 +34,8 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 		return nil, err
 	}
 	p := &install.Plan{StateDir: sys.StateDir}
-	w := wantedHandler{of: of, binary: o.Binary, guarded: sys.GOOS != "windows", form: formShell, force: o.Force}
+	w := of.wanted(sys.GOOS, o.Binary)
+	w.force = o.Force
 	if of.exec {
 		v, known, warning := in.version(ctx)
 		if warning != "" {

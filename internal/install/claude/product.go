@@ -40,6 +40,8 @@ type product struct {
 	switches string
 	// exec reports that newer versions start programs without a shell.
 	exec bool
+	// windows is the shell that reads its commands on Windows, unless exec.
+	windows shell
 	// managedDir is the folder of an organisation's settings, and managedName the
 	// file's name.
 	managedDir  func(goos string) string
@@ -62,7 +64,7 @@ func claudeCode() *product {
 func qwenCode() *product {
 	return &product{
 		word: "qwen", name: "Qwen Code", file: "settings.json", folder: ".qwen", homeVariable: "QWEN_HOME",
-		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"qwen"}, events: qwenEvents(),
+		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"qwen"}, events: qwenEvents(), windows: shellCmd,
 		managedDir: qwenManagedDir, managedName: "settings.json", switchOff: "QWEN_CODE_SAFE_MODE",
 	}
 }
@@ -83,13 +85,14 @@ func codex() *product {
 	return &product{
 		word: "codex", name: "Codex", file: "hooks.json", members: []string{"description"}, folder: ".codex", homeVariable: "CODEX_HOME",
 		scopes: []string{ScopeUser, ScopeProject}, words: []string{"codex"}, events: codexEvents(), trust: codexTrust,
+		windows: shellCmd,
 	}
 }
 
 func geminiCLI() *product {
 	return &product{
 		word: "gemini", name: "Gemini CLI", file: "settings.json", folder: ".gemini", homeVariable: "GEMINI_CLI_HOME", homeAbove: true,
-		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"gemini"}, events: geminiEvents(),
+		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"gemini"}, events: geminiEvents(), windows: shellPower,
 		managedDir: geminiManagedDir, managedName: "settings.json",
 	}
 }
@@ -114,7 +117,7 @@ func copilotCLI() *product {
 	return &product{
 		word: "copilot", name: "GitHub Copilot", file: filepath.Join("hooks", "hookspan.json"), members: []string{"version"},
 		folder: ".copilot", homeVariable: "COPILOT_HOME", scopes: []string{ScopeUser}, words: []string{"copilot"}, events: copilotEvents(),
-		strict: true, switches: "settings.json",
+		strict: true, switches: "settings.json", windows: shellPower,
 	}
 }
 

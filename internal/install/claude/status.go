@@ -87,10 +87,7 @@ func (p *product) inspect(goos string, text []byte, binary string) ([]install.Ho
 	for _, ev := range p.events {
 		hooks = append(hooks, install.Hook{Event: ev.name, State: install.StateMissing, Faulty: true})
 	}
-	w := wantedHandler{of: p, binary: binary, guarded: goos != "windows"}
-	if !p.exec {
-		w.form = formShell
-	}
+	w := p.wanted(goos, binary)
 	for _, f := range e.find() {
 		h := install.Hook{Event: f.event}
 		h.State, h.Reason = w.judge(f.handler, f.event, f.matcher)
