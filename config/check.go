@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// checker turns a raw value into the form that set parses, or refuses it.
+// checker turns a raw value into the form that env parses, or refuses it.
 type checker struct{ goos, home string }
 
 // check tests raw by the variable's kind. Surrounding blanks never count.

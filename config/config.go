@@ -6,51 +6,53 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/caarlos0/env/v11"
 )
 
 // Config is the whole configuration. Fields are plain values that may be
 // changed after Load, such as a secret taken from the keyring. The rows of table
-// describe the variables, field has the field of each.
+// describe the variables that the tags name.
 type Config struct {
-	Exporters   []string
-	FilePath    string
-	Traceparent string
+	Exporters   []string `env:"HOOKSPAN_EXPORTERS"`
+	FilePath    string   `env:"HOOKSPAN_FILE_PATH"`
+	Traceparent string   `env:"HOOKSPAN_TRACEPARENT"`
 
-	Disabled    bool
-	Capture     string
-	MaxInput    int
-	MaxOutput   int
-	IdleTimeout time.Duration
+	Disabled    bool          `env:"HOOKSPAN_DISABLED"`
+	Capture     string        `env:"HOOKSPAN_CAPTURE"`
+	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW"`
+	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW"`
+	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT"`
 
-	Redact     bool
-	RedactFile string
+	Redact     bool   `env:"HOOKSPAN_REDACT"`
+	RedactFile string `env:"HOOKSPAN_REDACT_FILE"`
 
-	MaxEventBytes int64
-	SpoolSync     string
-	SpoolMaxBytes int64
-	Retention     time.Duration
-	StoreMaxBytes int64
-	ConfigFile    string
+	MaxEventBytes int64         `env:"HOOKSPAN_MAX_EVENT_BYTES"`
+	SpoolSync     string        `env:"HOOKSPAN_SPOOL_SYNC"`
+	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES"`
+	Retention     time.Duration `env:"HOOKSPAN_RETENTION"`
+	StoreMaxBytes int64         `env:"HOOKSPAN_STORE_MAX_BYTES"`
+	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE"`
 
-	Hooks           bool
-	HooksOnError    string
-	HooksStrictExit bool
-	HooksSoftDeny   bool
-	HooksAsk        string
-	HooksDebug      bool
+	Hooks           bool   `env:"HOOKSPAN_HOOKS"`
+	HooksOnError    string `env:"HOOKSPAN_HOOKS_ON_ERROR"`
+	HooksStrictExit bool   `env:"HOOKSPAN_HOOKS_STRICT_EXIT"`
+	HooksSoftDeny   bool   `env:"HOOKSPAN_HOOKS_SOFT_DENY"`
+	HooksAsk        string `env:"HOOKSPAN_HOOKS_ASK"`
+	HooksDebug      bool   `env:"HOOKSPAN_HOOKS_DEBUG"`
 
-	AllowInsecure bool
+	AllowInsecure bool `env:"HOOKSPAN_ALLOW_INSECURE"`
 
-	InfiniumAgentID     string
-	InfiniumAgentSecret Secret
-	InfiniumBaseURL     string
-	InfiniumGranularity string
+	InfiniumAgentID     string `env:"INFINIUM_AGENT_ID"`
+	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET"`
+	InfiniumBaseURL     string `env:"INFINIUM_BASE_URL"`
+	InfiniumGranularity string `env:"HOOKSPAN_INFINIUM_GRANULARITY"`
 
 	// Export holds the OTLP variables; one for traces replaces the general one.
-	Export      OTLP
-	ServiceName string
-	Resource    string
-	SDKDisabled bool
+	Export      OTLP   `envPrefix:"OTEL_EXPORTER_OTLP_"`
+	ServiceName string `env:"OTEL_SERVICE_NAME"`
+	Resource    string `env:"OTEL_RESOURCE_ATTRIBUTES"`
+	SDKDisabled bool   `env:"OTEL_SDK_DISABLED"`
 
 	// StateDir holds the spool, the local store and the log; ConfigDir holds
 	// the env file and the redaction rules. Both are absolute, or empty if no
@@ -73,7 +75,8 @@ type Config struct {
 	read            func(string) ([]byte, error)
 }
 
-// table has all variables in the order of the reference page.
+// table has all variables in the order of the reference page. It is not part of
+// the tags because each hook process would scan them again for every key.
 var table = [...]variable{
 	{group: "Destinations", name: "HOOKSPAN_EXPORTERS", whenWrong: "store", kind: "exporters", allowed: "a comma list of store, otlp, infinium, file", doc: "Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."},
 	{name: "HOOKSPAN_FILE_PATH", kind: "abspath", allowed: "an absolute path", doc: "File that receives traces as OTLP JSON lines. A link is refused, and so is a file of another user and, in a folder that others can write to, a file that they can write to."},
@@ -169,6 +172,7 @@ func Load(in Input) (*Config, error) {
 	errs = append(errs, problems...)
 	sources := append([]source{{Environment, ofEnvironment, vars}}, files...)
 
+	checked := make(map[string]string, len(table))
 	values := make([]value, len(table))
 	for i := range values {
 		row, v := &table[i], &values[i]
@@ -186,15 +190,19 @@ func Load(in Input) (*Config, error) {
 				text, _ = ck.check(text, row)
 			}
 		}
-		if text == "" || row.name == configFile { // which readFiles sets
-			continue
-		}
-		if err := c.set(cmp.Or(row.general, row.name), text); err != nil {
-			errs = append(errs, err)
+		if text != "" {
+			checked[cmp.Or(row.general, row.name)] = text
 		}
 	}
 	errs = append(errs, c.unknown(sources)...)
 
+	// Every value has passed its check, so an error here is a defect of the
+	// table; the tests load every default.
+	path := c.ConfigFile
+	if err := env.ParseWithOptions(c, env.Options{Environment: checked}); err != nil {
+		errs = append(errs, err)
+	}
+	c.ConfigFile = path
 	return c, errors.Join(append(errs, c.cross()...)...)
 }
 

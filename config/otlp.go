@@ -14,19 +14,19 @@ import (
 // replaces the other.
 type OTLP struct {
 	// Endpoint is the whole URL to POST to; empty if nothing is to be sent.
-	Endpoint string
+	Endpoint string `env:"ENDPOINT"`
 	// Headers are part of each request; they may hold credentials.
-	Headers Headers
+	Headers Headers `env:"HEADERS"`
 	// Timeout bounds one request.
-	Timeout time.Duration
+	Timeout time.Duration `env:"TIMEOUT"`
 	// Compression is "none" or "gzip".
-	Compression string
+	Compression string `env:"COMPRESSION"`
 	// Protocol is "http/protobuf" or "http/json".
-	Protocol string
+	Protocol string `env:"PROTOCOL"`
 	// Certificate, ClientCertificate and ClientKey are PEM files, or empty.
-	Certificate       string
-	ClientCertificate string
-	ClientKey         string
+	Certificate       string `env:"CERTIFICATE"`
+	ClientCertificate string `env:"CLIENT_CERTIFICATE"`
+	ClientKey         string `env:"CLIENT_KEY"`
 	// AllowInsecure lets credentials go over cleartext http.
 	AllowInsecure bool
 }
@@ -44,6 +44,12 @@ func (h Headers) String() string {
 
 // GoString keeps the values out of %#v too.
 func (h Headers) GoString() string { return fmt.Sprintf("config.Headers(%q)", h.String()) }
+
+// UnmarshalText reads the value of the variable, which Load has checked.
+func (h *Headers) UnmarshalText(text []byte) error {
+	*h, _ = parseHeaders(string(text))
+	return nil
+}
 
 // OTLP returns the effective OTLP export. Endpoint is empty if none is set
 // (unless HOOKSPAN_EXPORTERS names otlp: then it is the specification's
