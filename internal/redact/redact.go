@@ -98,6 +98,9 @@ func runesEnd(s string, n int) int {
 		return len(s)
 	}
 	end := 0
+	for ; n >= 8 && end+8 <= len(s) && isASCII(s[end:end+8]); n -= 8 {
+		end += 8
+	}
 	for ; n > 0 && end < len(s); n-- {
 		if s[end] < utf8.RuneSelf {
 			end++
@@ -107,6 +110,11 @@ func runesEnd(s string, n int) int {
 		end += size
 	}
 	return end
+}
+
+// isASCII reports whether none of eight bytes is part of a longer character.
+func isASCII(s string) bool {
+	return (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7])&utf8.RuneSelf == 0
 }
 
 // rounds bounds redact. Two are usual; more than a few need a user's rule that
