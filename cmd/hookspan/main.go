@@ -17,9 +17,7 @@ func main() {
 	hookproc.OwnFiles()
 	// net/http logs unsolicited responses; here errors report them.
 	log.SetOutput(io.Discard)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	code := run(ctx, newApp(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
-	stop()
-	os.Exit(code)
+	// Until the exit, so that a second Ctrl-C does not change its code.
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(ctx, newApp(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())))
 }

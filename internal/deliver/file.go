@@ -14,7 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/filelock"
-	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -33,7 +33,7 @@ type file string
 
 // UploadTraces implements Client.
 func (f file) UploadTraces(_ context.Context, messages []*tracepb.ResourceSpans) error {
-	line, err := otlp.JSON(messages)
+	line, err := otlpjson.Encode(messages)
 	if err == nil {
 		err = appendLine(string(f), line)
 	}

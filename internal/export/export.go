@@ -11,7 +11,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -141,7 +141,7 @@ func openOTLP(b *bufio.Writer) *otlpDocument {
 
 func (d *otlpDocument) add(t *store.Trace) error {
 	for i := range t.ResourceSpans {
-		doc, err := otlp.JSON(t.ResourceSpans[i : i+1])
+		doc, err := otlpjson.Encode(t.ResourceSpans[i : i+1])
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -48,7 +49,7 @@ func recorded(t *testing.T, name string) []*tracepb.ResourceSpans {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages, err := otlp.ParseJSON(doc)
+	messages, err := otlpjson.Decode(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestRecordedSessions(t *testing.T) {
 // compares it with what was stored.
 func TestOTLPIsOneRequestWithAllSpans(t *testing.T) {
 	claude, cline := recorded(t, "claude"), recorded(t, "cline")
-	messages, err := otlp.ParseJSON([]byte(written(t, OTLP, claude, cline)))
+	messages, err := otlpjson.Decode([]byte(written(t, OTLP, claude, cline)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestOTLPIsOneRequestWithAllSpans(t *testing.T) {
 	if d := cmp.Diff(want, &got, protocmp.Transform()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if empty, err := otlp.ParseJSON([]byte(written(t, OTLP))); err != nil || len(empty) != 0 {
+	if empty, err := otlpjson.Decode([]byte(written(t, OTLP))); err != nil || len(empty) != 0 {
 		t.Errorf("no trace: %d messages, %v, want none", len(empty), err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -59,7 +60,7 @@ func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
 // Payload returns the test trace in the form that a destination gets.
 func (p *Pipeline) Payload(name string, spans []*tracepb.ResourceSpans) (body []byte, err error) {
 	if name != config.ExporterInfinium {
-		return otlp.JSON(spans)
+		return otlpjson.Encode(spans)
 	}
 	for _, t := range infinium.Traces(spans, p.setup.forms()) {
 		body, err = t.Encode()

@@ -21,9 +21,10 @@ type cleanTexts struct {
 }
 
 // cleanSize is how many texts are remembered in sets of cleanWays, which fill a line
-// of the processor's cache: those of a run of 10^5 events, in 2 MiB.
+// of the processor's cache: all those that the mapping holds of a part of a log, in as
+// much memory as the cache has.
 const (
-	cleanSize = 1 << 17
+	cleanSize = 1 << 15
 	cleanWays = 4
 )
 

@@ -215,15 +215,15 @@ const longestHeader = 400
 // what a frame puts at a line's end, or before it is a separator, which no blank
 // follows if it is a comma.
 func besideSeparator(s string, lo, hi int) bool {
-	right := strings.TrimLeft(s[hi:min(len(s), hi+longestHeader)], " \"")
+	right := s[endOf(s, hi, longestHeader, " \""):min(len(s), hi+longestHeader)]
 	if byteIn(right, 0, ",") && len(right) > 1 && isAlnum(right[1]) {
 		return true
 	}
-	if end := strings.TrimLeft(right, " $M\"'n,+"); end == "" || strings.IndexByte("|│\t\\^\x1b\r\n", end[0]) >= 0 {
+	if end := right[endOf(right, 0, len(right), " $M\"'n,+"):]; end == "" || strings.IndexByte("|│\t\\^\x1b\r\n", end[0]) >= 0 {
 		return true
 	}
 	before := s[max(0, lo-longestHeader):lo]
-	left := strings.TrimRight(before, " \"")
+	left := before[:startOf(before, len(before), len(before), " \"")]
 	return strings.HasSuffix(left, "|") || strings.HasSuffix(left, "│") ||
 		strings.HasSuffix(left, ",") && !strings.HasPrefix(before[len(left):], " ")
 }

@@ -127,7 +127,7 @@ var harmlessByLast = sync.OnceValue(func() *[256][]string {
 })
 
 func harmlessName(name string) bool {
-	name = strings.ToLower(strings.TrimRight(name, "_-"))
+	name = strings.ToLower(name[:startOf(name, len(name), len(name), "_-")])
 	return name != "" && endsInOne(name, harmlessByLast()[name[len(name)-1]]...)
 }
 

@@ -39,14 +39,24 @@ func (r *Redactor) String(s string) string {
 // Tail is String for texts that may have been cut. A beginning of a secret at the
 // end of s or before a mark such as "..." is removed too.
 func (r *Redactor) Tail(s string) string {
+	h := r.clean.hash(s)
+	if r.clean.has(h) {
+		return s
+	}
 	out, settled := r.redact(s, true)
 	if settled {
-		r.remember(out)
+		r.remember(out, s, h)
 	}
 	return out
 }
 
-func (r *Redactor) remember(clean string) { r.clean.add(r.clean.hash(clean)) }
+// remember remembers the clean result of s, whose hash is h.
+func (r *Redactor) remember(clean, s string, h textHash) {
+	if clean != s {
+		h = r.clean.hash(clean)
+	}
+	r.clean.add(h)
+}
 
 // Preview is Tail, cut to at most max characters, of which the last is then "…". If
 // max is zero or less, nothing is cut. Only the beginning of a long text is read,
@@ -67,11 +77,15 @@ func (r *Redactor) Preview(s string, max int) string {
 	cut := len(window) < len(s)
 	// The text may have been cut before: a part of a secret that stays now cannot be
 	// found later, when its beginning is gone.
-	out, settled := r.redact(window, true)
+	h := r.clean.hash(window)
+	out, settled := window, false
+	if !r.clean.has(h) {
+		out, settled = r.redact(window, true)
+	}
 	keep := runesEnd(out, max-1)
 	if !cut && (keep == len(out) || utf8.RuneCountInString(out[keep:]) == 1) {
 		if settled {
-			r.remember(out)
+			r.remember(out, window, h)
 		}
 		return out
 	}
@@ -84,6 +98,9 @@ func runesEnd(s string, n int) int {
 		return len(s)
 	}
 	end := 0
+	for ; n >= 8 && end+8 <= len(s) && isASCII(s[end:end+8]); n -= 8 {
+		end += 8
+	}
 	for ; n > 0 && end < len(s); n-- {
 		if s[end] < utf8.RuneSelf {
 			end++
@@ -95,17 +112,18 @@ func runesEnd(s string, n int) int {
 	return end
 }
 
+// isASCII reports whether none of eight bytes is part of a longer character.
+func isASCII(s string) bool {
+	return (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7])&utf8.RuneSelf == 0
+}
+
 // rounds bounds redact. Two are usual; more than a few need a user's rule that
 // matches again beside each marker, such as one anchored at the beginning.
 const rounds = 16
 
 // redact repeats until nothing changes, which makes it idempotent; settled reports
-// that the last round changed nothing. A text that is remembered as clean is not
-// scanned, and needs no second entry.
+// that the last round changed nothing.
 func (r *Redactor) redact(s string, cut bool) (out string, settled bool) {
-	if cut && r.clean.has(r.clean.hash(s)) {
-		return s, false
-	}
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}

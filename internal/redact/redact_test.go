@@ -163,3 +163,22 @@ func TestQuotesWhereALongCommandLineIsCutOff(t *testing.T) {
 		}
 	}
 }
+
+// TestRunesEndCountsCharacters compares the cut with that by one character at a time.
+func TestRunesEndCountsCharacters(t *testing.T) {
+	for _, s := range []string{"", "seven b", "eight by", "nine byte", strings.Repeat("a", 40), strings.Repeat("é", 20), strings.Repeat("1234567é", 5), "12345678…12345678\U0001F600x\xff"} {
+		for n := range len(s) + 2 {
+			want, count := len(s), 0
+			for i := range s {
+				if count == n {
+					want = i
+					break
+				}
+				count++
+			}
+			if got := runesEnd(s, n); got != want {
+				t.Errorf("%q: the first %d characters end at %d, want %d", s, n, got, want)
+			}
+		}
+	}
+}

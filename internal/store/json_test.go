@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -43,7 +43,7 @@ func TestTraceJSONHoldsEverySpan(t *testing.T) {
 		t.Fatal(err)
 	}
 	// ParseJSON ignores the members of the summary, as a receiver does.
-	got, err := otlp.ParseJSON(doc)
+	got, err := otlpjson.Decode(doc)
 	if err != nil {
 		t.Fatal(err)
 	}

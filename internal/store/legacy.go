@@ -11,7 +11,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 )
 
 // convertJSON fills the tables of schema version 3 from those of version 2,
@@ -93,7 +93,7 @@ func parseSpan(body []byte) (proto.Message, error) {
 
 // parseMessage parses a ResourceSpans object in three parts.
 func parseMessage(head string, body []byte, tail string) (*tracepb.ResourceSpans, error) {
-	messages, err := otlp.ParseJSON(slices.Concat([]byte(`{"resourceSpans":[`+head), body, []byte(tail+`]}`)))
+	messages, err := otlpjson.Decode(slices.Concat([]byte(`{"resourceSpans":[`+head), body, []byte(tail+`]}`)))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 )
 
 func TestMigrationsRunForwardAndOnce(t *testing.T) {
@@ -99,7 +100,7 @@ func TestVersion2IsMigrated(t *testing.T) {
 	if d := cmp.Diff(fresh, traceOf(t, got, fresh.TraceID), protocmp.Transform()); d != "" {
 		t.Errorf("clineTrace (-uploaded today +migrated):\n%s", d)
 	}
-	doc, err := otlp.JSON(traceOf(t, got, newBuild("full").traceID()).ResourceSpans)
+	doc, err := otlpjson.Encode(traceOf(t, got, newBuild("full").traceID()).ResourceSpans)
 	if err != nil {
 		t.Fatal(err)
 	}

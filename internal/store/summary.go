@@ -10,6 +10,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -91,7 +92,7 @@ func (t Trace) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := otlp.JSON(t.ResourceSpans)
+	doc, err := otlpjson.Encode(t.ResourceSpans)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
@@ -162,7 +163,7 @@ func TestTracesOfHooksHaveNoDifference(t *testing.T) {
 			if err := dec.Decode(&one); err != nil {
 				t.Fatal(err)
 			}
-			some, err := otlp.ParseJSON(one)
+			some, err := otlpjson.Decode(one)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -24,7 +24,7 @@ func recorded(t *testing.T, name string) []*tracepb.ResourceSpans {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages, err := otlp.ParseJSON(doc)
+	messages, err := otlpjson.Decode(doc)
 	if err != nil {
 		t.Fatal(err)
 	}

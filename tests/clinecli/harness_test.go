@@ -20,8 +20,6 @@ func sh(script string) rig.Step {
 func TestPreToolUseStopsClassic(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	stuck := cliStep("-y", "--json", "read what is not there")
-	stuck.Timeout = 15 * time.Second
 	script := []mockllm.Turn{
 		turn("List.", call("list_files", "path", "src")), turn("Look.", call("read_file", "path", "src/missing.js")), finish("Never."),
 	}
@@ -29,12 +27,24 @@ func TestPreToolUseStopsClassic(t *testing.T) {
 		// The usage comes when the tool has run already, as real models have it.
 		script[i].Tail = 500 * time.Millisecond
 	}
-	res := do(t, h, &clinecli.Run{
-		CLI: clinecli.CLI2, Script: script, Steps: []rig.Step{stuck},
-		Setup: func(a *rig.Arena) error { return clinecli.RecordHooks(a, clinecli.CLI2, pre) },
-	})
-	if s := res.Steps[0]; !s.TimedOut || len(res.Requests) != 2 {
-		t.Errorf("timed out %v after %d requests, want true after 2: if Cline has fixed this, PreToolUse may be installed for it",
-			s.TimedOut, len(res.Requests))
+	// A loaded machine may need longer to come as far.
+	for _, limit := range []time.Duration{15 * time.Second, time.Minute} {
+		var requests int
+		t.Run(limit.String(), func(t *testing.T) {
+			stuck := cliStep("-y", "--json", "read what is not there")
+			stuck.Timeout = limit
+			res := do(t, h, &clinecli.Run{
+				CLI: clinecli.CLI2, Script: script, Steps: []rig.Step{stuck},
+				Setup: func(a *rig.Arena) error { return clinecli.RecordHooks(a, clinecli.CLI2, pre) },
+			})
+			requests = len(res.Requests)
+			if !res.Steps[0].TimedOut {
+				t.Errorf("ended after %d requests, want a time-out after 2: if Cline has fixed this, PreToolUse may be installed for it", requests)
+			}
+		})
+		if requests == 2 {
+			return
+		}
 	}
+	t.Error("Cline did not ask the model twice")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/export"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
@@ -28,7 +29,7 @@ func TestCollectorTakesExportedTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		messages, err := otlp.ParseJSON(doc)
+		messages, err := otlpjson.Decode(doc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -120,7 +120,7 @@ func TestHookRunnerStartsFast(t *testing.T) {
 		case strings.HasPrefix(dep, "net/http"), strings.HasPrefix(dep, "crypto/tls"), strings.HasPrefix(dep, "database/sql"),
 			strings.HasPrefix(dep, "modernc.org/"), strings.HasPrefix(dep, "google.golang.org/grpc"),
 			strings.HasPrefix(dep, "go.opentelemetry.io/otel/exporters"), strings.HasPrefix(dep, "go.opentelemetry.io/otel/sdk"),
-			strings.HasPrefix(dep, "github.com/spf13/"):
+			strings.HasPrefix(dep, "github.com/spf13/"), dep == "google.golang.org/protobuf/encoding/protojson":
 			t.Errorf("cmd/hook-runner links %s, which costs time at start: give that work to hookspan", dep)
 		}
 	}
@@ -183,12 +183,13 @@ var mayImport = map[string][]string{
 	"internal/clinehooks/hooksession": {
 		"hook", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/regular",
 	},
-	"internal/otlp":     {"internal/rawjson"},
-	"internal/programs": {"internal/atomicfile", "internal/filelock", "internal/regular"},
-	"internal/store":    {"otelmap", "spool", "internal/otlp", "internal/rawjson", "internal/regular", "internal/termtext"},
-	"internal/view":     {"hook", "otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext"},
-	"internal/export":   {"otelmap", "internal/otlp", "internal/rawjson", "internal/redact", "internal/store", "internal/termtext", "internal/view"},
-	"internal/ui":       {"otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
+	"internal/otlp":          {"internal/rawjson"},
+	"internal/otlp/otlpjson": {"internal/otlp"},
+	"internal/programs":      {"internal/atomicfile", "internal/filelock", "internal/regular"},
+	"internal/store":         {"otelmap", "spool", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
+	"internal/view":          {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/store", "internal/termtext"},
+	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/store", "internal/termtext", "internal/view"},
+	"internal/ui":            {"otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
 		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/install",
@@ -217,7 +218,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/live": {"hook", "spool"},
 	"internal/pipeline": {
-		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp",
+		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/hookproc": {
@@ -598,5 +599,22 @@ func TestNothingLooksForUpgradesUnasked(t *testing.T) {
 	}
 	if want := []string{"cmd/hookspan/upgrade.go"}; !slices.Equal(users, want) {
 		t.Errorf("%q import internal/upgrade, want %q", users, want)
+	}
+}
+
+// TestFoundations: hookspan builds on these libraries whatever else changes.
+func TestFoundations(t *testing.T) {
+	for _, library := range []string{
+		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
+		"github.com/caarlos0/env/v11",
+	} {
+		if !slices.ContainsFunc(sources(t), func(f sourceFile) bool {
+			return !strings.HasPrefix(f.folder, "tests/") && slices.ContainsFunc(f.syntax.Imports, func(spec *ast.ImportSpec) bool {
+				used, _ := strconv.Unquote(spec.Path.Value)
+				return used == library || strings.HasPrefix(used, library+"/")
+			})
+		}) {
+			t.Errorf("no package imports %s", library)
+		}
 	}
 }

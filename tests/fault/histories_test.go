@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	table "github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/histories"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -190,11 +191,11 @@ func toldRuns(b *otelmap.Builder, runs []*otelmap.Run) map[string]string {
 
 func sameBytes(rt *rapid.T, x, y *otelmap.Builder, now time.Time) {
 	a, b := x.Runs(now)[0], y.Runs(now)[0]
-	one, err := otlp.JSON([]*tracepb.ResourceSpans{x.Spans(a, nil)})
+	one, err := otlpjson.Encode([]*tracepb.ResourceSpans{x.Spans(a, nil)})
 	if err != nil {
 		rt.Fatal(err)
 	}
-	two, err := otlp.JSON([]*tracepb.ResourceSpans{y.Spans(b, nil)})
+	two, err := otlpjson.Encode([]*tracepb.ResourceSpans{y.Spans(b, nil)})
 	if err != nil {
 		rt.Fatal(err)
 	}

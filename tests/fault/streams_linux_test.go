@@ -26,14 +26,14 @@ import (
 // what a program counts on.
 var streamRows = []proof.Row{
 	{
-		Name: "standard input that never ends: silent, dripping, pouring, a terminal",
-		Rule: "after the deadline of 5 s the hook answers neutrally and exits with 0; what came by then is stored",
-		Run:  endlessInput,
+		Name:  "standard input that never ends: silent, dripping, pouring, a terminal",
+		Rule:  "after the deadline of 5 s the hook answers neutrally and exits with 0; what came by then is stored",
+		Waits: true, Run: endlessInput,
 	},
 	{
-		Name: "standard input that is closed, a folder, another program's end",
-		Rule: "neutral answer, exit code 0",
-		Run:  strangeInput,
+		Name:  "standard input that is closed, a folder, another program's end",
+		Rule:  "neutral answer, exit code 0",
+		Waits: true, Run: strangeInput,
 	},
 	{
 		Name: "standard output and error closed, full, without a reader",
@@ -169,6 +169,7 @@ func drip(w io.Writer, payload []byte, stop <-chan struct{}) {
 
 func strangeInput(t *testing.T, r *proof.Result) {
 	s := newSite(t, r)
+	var wg sync.WaitGroup
 	for name, open := range map[string]func() *os.File{
 		"a folder": func() *os.File { return s.open(s.Home, os.O_RDONLY) },
 		"for writing only": func() *os.File {
@@ -191,10 +192,11 @@ func strangeInput(t *testing.T, r *proof.Result) {
 		for i := range agents {
 			c := s.call(&agents[i])
 			c.Stdin = open()
-			s.try(name, &agents[i], c)
-			s.look(name)
+			wg.Go(func() { s.try(name, &agents[i], c) })
 		}
 	}
+	wg.Wait()
+	s.look("strange input")
 	s.finish("strange input")
 }
 

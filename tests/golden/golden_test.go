@@ -34,6 +34,7 @@ import (
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -262,7 +263,7 @@ func encode(t testing.TB, b *otelmap.Builder, runs []*otelmap.Run, tr *hook.Tran
 
 func encodeSpans(t testing.TB, run *tracepb.ResourceSpans) []byte {
 	t.Helper()
-	doc, err := otlp.JSON([]*tracepb.ResourceSpans{run})
+	doc, err := otlpjson.Encode([]*tracepb.ResourceSpans{run})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +469,7 @@ func messages(t *testing.T, docs []byte) (all []*tracepb.ResourceSpans) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := otlp.ParseJSON(doc)
+		got, err := otlpjson.Decode(doc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ type Phase struct {
 const prompt = "work through the table"
 
 // turnLimit bounds one invocation.
-const turnLimit = 45 * time.Second
+const turnLimit = 2 * time.Minute
 
 // RunClaude has Claude Code work through the rows.
 func RunClaude(ctx context.Context, cache, dir string, rows []Row) (*Done, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
@@ -99,6 +100,8 @@ func defenceless(t *testing.T, r *proof.Result) {
 				start = func() *page { return startEdited(t, r, program, "--edit") }
 			}
 			p := start()
+			// What stays open without a limit is known soon.
+			p.slowFor = 10 * time.Second
 			f := one.run(t, p)
 			p.end(t)
 			for _, d := range wanted {

@@ -20,7 +20,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
@@ -205,7 +205,7 @@ func noTranscript(string) *hook.Transcript { return nil }
 // receiver the same attributes, Infinium its own schema.
 func sent(t testing.TB, spans []*tracepb.ResourceSpans) string {
 	t.Helper()
-	doc, err := otlp.JSON(spans)
+	doc, err := otlpjson.Encode(spans)
 	if err != nil {
 		t.Fatal(err)
 	}

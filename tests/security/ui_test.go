@@ -104,6 +104,9 @@ type page struct {
 	token string
 	// terminal is what the program says in it.
 	terminal terminal
+	// slowFor is how long a connection may stay open: twelve times the server's limit,
+	// for the time of a loaded machine.
+	slowFor time.Duration
 	// previews counts the hooks that the test asked to add.
 	previews int
 	// seen is what the browser reports: its arguments, its environment and the
@@ -133,7 +136,7 @@ func startPageIn(t *testing.T, r *proof.Result, w *lab.World, program string, op
 	if err := os.Chmod(filepath.Join(w.Home, "browser", "xdg-open"), 0o700); err != nil { //nolint:gosec // A program.
 		t.Fatal(err)
 	}
-	p := &page{bridge: &bridge{cmd: w.Program("hookspan", append([]string{"ui", "--port", "0"}, options...)...), errs: &bytes.Buffer{}, done: make(chan struct{})}, w: w, r: r}
+	p := &page{bridge: &bridge{cmd: w.Program("hookspan", append([]string{"ui", "--port", "0"}, options...)...), errs: &bytes.Buffer{}, done: make(chan struct{})}, w: w, r: r, slowFor: time.Minute}
 	if program != "" {
 		p.cmd.Path = program
 	}
@@ -427,9 +430,6 @@ func oversized(t *testing.T, p *page) *finding {
 	return f
 }
 
-// slowFor is how long a connection may stay open: twelve times the server's limit.
-const slowFor = time.Minute
-
 func slow(t *testing.T, p *page) *finding {
 	f := &finding{}
 	honest := p.get("/api/v1/sessions", p.tokenLine())
@@ -444,7 +444,7 @@ func slow(t *testing.T, p *page) *finding {
 		if _, err := io.WriteString(c, starts[i%len(starts)]); err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetDeadline(time.Now().Add(slowFor))
+		_ = c.SetDeadline(time.Now().Add(p.slowFor))
 		wg.Go(func() {
 			defer c.Close() //nolint:errcheck // A test.
 			_, err := io.Copy(io.Discard, c)

@@ -47,6 +47,12 @@ func serve(t *testing.T, tasks []sample.Task) *site {
 // serveEdit is serve for a page that can change hooks, or with nil cannot.
 func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
 	t.Helper()
+	return serveWith(t, tasks, edit, func(*ui.Options) {})
+}
+
+// serveWith is serveEdit with changed options.
+func serveWith(t *testing.T, tasks []sample.Task, edit *editing, change func(*ui.Options)) *site {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "traces.db")
 	s, err := store.Open(t.Context(), path)
 	if err != nil {
@@ -80,6 +86,7 @@ func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
 		edit.home, edit.Machine = home, options.Hooks
 		options.Edit = &edit.Editor
 	}
+	change(&options)
 	server := ui.New(options)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
@@ -223,12 +230,20 @@ func quoted(text string) string {
 	return string(b)
 }
 
-// wait waits until an expression is true.
+// wait waits until an expression is true. A document that another one replaces
+// meanwhile, as Back and reload do, ends a poll.
 func (b *browser) wait(expression string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
-	if err := chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+	poll := func() error {
+		return chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond)))
+	}
+	err := poll()
+	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "context with specified id") {
+		err = poll()
+	}
+	if err != nil {
 		b.t.Fatalf("never true: %s (%v)\nat %s:\n%s", expression, err, eval[string](b, "location.href"), eval[string](b, "document.body.innerText"))
 	}
 }

@@ -33,6 +33,7 @@ func TestViews(t *testing.T) {
 		{"sessions of some days", "/?from=2020-01-01&to=2020-02-01", nil, []string{"No task matches", "Fewer filters show more"}},
 		{"trace", first, nil, []string{"Checkout fails", "completed", "15m50s", "11 tool calls, 1 failed, 1 denied", "claude-opus-4-7", "npm test -- cart", "Explore"}},
 		{"trace's details", first, []string{"e", "e", "\r"}, []string{"Expected: 2700"}},
+		{"matches in a trace", first + "?find=discount", nil, []string{"of 10"}},
 		{"conversation", first + "?tab=conversation", nil, []string{"You", "I will look at how the total is computed first.", "Expected: 2700"}},
 		{"changes", first + "?tab=changes", nil, []string{"2 files", "src/cart/line.ts", "return times(line.price, line.count);"}},
 		{"session", "/s/" + tasks[0].Session, nil, []string{"2 turns", "Context", "Now the invoice"}},

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"net/url"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/ui"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
 
@@ -97,4 +100,34 @@ func TestServerGoneUnderATask(t *testing.T) {
 	b.keys("1")
 	b.shows("applyDiscount")
 	b.shows("Checkout fails")
+}
+
+// TestRunningTask looks at a task that has not ended.
+func TestRunningTask(t *testing.T) {
+	script := axe(t)
+	task := sample.Task{
+		Ago: 2 * time.Minute, Host: "claude-code", Model: "claude-opus-4-7", Project: "/home/ada/code/shop", Session: "running", Prompt: "Speed up the search", Outcome: otelmap.OutcomeRunning,
+		Steps: []sample.Step{{Say: "I measure first.", Took: 5 * time.Second, Context: 12_000}, {Tool: "Bash", Args: map[string]any{"command": "npm run bench"}, Took: time.Minute}},
+	}
+	running := store.NewTrace(task.Spans(time.Now()))
+	s := serveWith(t, sample.Tasks(), nil, func(o *ui.Options) {
+		o.Running = func(context.Context) ([]*store.Trace, error) { return []*store.Trace{running}, nil }
+	})
+	b := open(t)
+	b.enter(s)
+	for _, view := range []struct {
+		name, path string
+		texts      []string
+	}{
+		{"running sessions", "/", []string{"Running now", "Speed up the search", "39 tasks in 27 sessions"}},
+		{"running task", "/t/" + running.TraceID, []string{"running", "npm run bench", "The task still runs"}},
+	} {
+		b.goTo(s, view.path)
+		for _, text := range view.texts {
+			b.shows(text)
+		}
+		b.wait(`document.querySelector(".live.on")`)
+		b.looks(view.name, script)
+		b.faultless(s)
+	}
 }

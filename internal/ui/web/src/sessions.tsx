@@ -154,7 +154,7 @@ export function SessionsView() {
   return (
     <div class="page">
       <h1 class="hidden">Sessions</h1>
-      <Sum totals={data.totals} sessions={data.totals.traces === data.traces.length ? groups.length : undefined} />
+      <Sum totals={data.totals} sessions={data.totals.traces === data.traces.length ? threads(data.traces).length : undefined} />
       <Filters query={query} />
       {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
       {list.length === 0 && <NoMatch />}

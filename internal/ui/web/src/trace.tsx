@@ -194,7 +194,7 @@ function Overview({ head }: { head: Header }) {
   const s = head.summary;
   return (
     <div class="overview">
-      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The run ended as " + outcome(s) + "."}</p></>}
+      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The run ended as " + outcome(s) + "."}</p></>}
       <dl>
         {s.workingDirectory && <><dt>Folder</dt><dd>{s.workingDirectory}</dd></>}
         {s.session && <><dt>Session</dt><dd>{s.session}</dd></>}

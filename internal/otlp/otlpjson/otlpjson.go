@@ -1,4 +1,6 @@
-package otlp
+// Package otlpjson writes and reads OTLP trace messages as OTLP/JSON. It is not part of
+// package otlp because Protobuf's JSON costs each start of a program that links it.
+package otlpjson
 
 import (
 	"bytes"
@@ -10,16 +12,18 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// JSON returns the messages as an OTLP/JSON document,
+// Encode returns the messages as an OTLP/JSON document,
 // {"resourceSpans":[...]}, on one line.
-func JSON(messages []*tracepb.ResourceSpans) ([]byte, error) {
+func Encode(messages []*tracepb.ResourceSpans) ([]byte, error) {
 	if len(messages) == 0 {
 		return []byte(`{"resourceSpans":[]}`), nil
 	}
 	data := proto.CloneOf(&tracepb.TracesData{ResourceSpans: messages})
-	for s := range Spans(data.GetResourceSpans()) {
+	for s := range otlp.Spans(data.GetResourceSpans()) {
 		if proto.Size(s.GetStatus()) == 0 {
 			s.Status = nil
 		}
@@ -43,8 +47,8 @@ func JSON(messages []*tracepb.ResourceSpans) ([]byte, error) {
 	return line.Bytes(), err
 }
 
-// ParseJSON reads an OTLP/JSON document. It ignores unknown members.
-func ParseJSON(doc []byte) ([]*tracepb.ResourceSpans, error) {
+// Decode reads an OTLP/JSON document. It ignores unknown members.
+func Decode(doc []byte) ([]*tracepb.ResourceSpans, error) {
 	var data tracepb.TracesData
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(doc, &data); err != nil {
 		return nil, fmt.Errorf("decode OTLP/JSON: %w", err)
@@ -57,7 +61,7 @@ func ParseJSON(doc []byte) ([]*tracepb.ResourceSpans, error) {
 
 // convertIDs replaces all trace and span identifiers.
 func convertIDs(data *tracepb.TracesData, convert func([]byte) ([]byte, error)) error {
-	for s := range Spans(data.GetResourceSpans()) {
+	for s := range otlp.Spans(data.GetResourceSpans()) {
 		ids := []*[]byte{&s.TraceId, &s.SpanId, &s.ParentSpanId}
 		for _, l := range s.GetLinks() {
 			ids = append(ids, &l.TraceId, &l.SpanId)

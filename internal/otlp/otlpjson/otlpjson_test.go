@@ -1,4 +1,4 @@
-package otlp
+package otlpjson
 
 import (
 	"encoding/json"
@@ -6,9 +6,11 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-func TestJSONHasHexadecimalIDsAndNumericEnums(t *testing.T) {
+func TestEncodeWritesHexadecimalIDsAndNumericEnums(t *testing.T) {
 	span := &tracepb.Span{
 		TraceId: []byte{0xab, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, SpanId: []byte{1, 2, 3, 4, 5, 6, 7, 0xff},
 		ParentSpanId: []byte{8, 7, 6, 5, 4, 3, 2, 1}, Name: "a <b> & \"c\"", Kind: tracepb.Span_SPAN_KIND_CLIENT,
@@ -17,7 +19,7 @@ func TestJSONHasHexadecimalIDsAndNumericEnums(t *testing.T) {
 	}
 	messages := []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{span}}}}}
 	before := proto.CloneOf(span)
-	got, err := JSON(messages)
+	got, err := Encode(messages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +32,7 @@ func TestJSONHasHexadecimalIDsAndNumericEnums(t *testing.T) {
 	if !proto.Equal(before, span) {
 		t.Error("JSON changed the message")
 	}
-	back, err := ParseJSON(got)
+	back, err := Decode(got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,26 +42,26 @@ func TestJSONHasHexadecimalIDsAndNumericEnums(t *testing.T) {
 	}
 }
 
-func TestParseJSONIgnoresUnknownMembers(t *testing.T) {
-	got, err := ParseJSON([]byte(`{"more":1,"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"x","sdk":{}}]}]}]}`))
-	if err != nil || Count(got) != 1 {
+func TestDecodeIgnoresUnknownMembers(t *testing.T) {
+	got, err := Decode([]byte(`{"more":1,"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"x","sdk":{}}]}]}]}`))
+	if err != nil || otlp.Count(got) != 1 {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, doc := range []string{``, `{`, `[]`, `{"resourceSpans":[{"scopeSpans":[{"spans":[{"spanId":"zz"}]}]}]}`} {
-		if _, err := ParseJSON([]byte(doc)); err == nil {
+		if _, err := Decode([]byte(doc)); err == nil {
 			t.Errorf("%q has no error", doc)
 		}
 	}
 }
 
-func FuzzParseJSON(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"00ff","attributes":[{"key":"a","value":{"arrayValue":{}}}]}]}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		one, err := ParseJSON(data)
+		one, err := Decode(data)
 		if err != nil {
 			return
 		}
-		doc, err := JSON(one)
+		doc, err := Encode(one)
 		if err != nil {
 			return // an identifier of an odd length
 		}
