@@ -34,10 +34,25 @@ func TestOpeningFitsEveryMatch(t *testing.T) {
 		pattern, text string
 		sets          int
 	}{
-		{`key_[a-c]+d`, "key_cd", 5}, {`a{0,2}b`, "b", 0}, {`a{2,}b`, "aab", 2}, {`a{2}b`, "aab", 3}, {`(?:ab){2}c`, "ababc", 5}, {`(?:a|bc){2}d`, "abcd", 1},
-		{`[ab]{40}c`, strings.Repeat("a", 40), longestOpening}, {`a?b`, "b", 0}, {`(ab)c`, "abc", 3},
-		{`a*b`, "b", 0}, {`(?:ab|c)d`, "cd", 1}, {`(?:ab|cd)e`, "cde", 3}, {`(?:a|)b`, "b", 0}, {`(?i:k)a`, "Ka", 0},
-		{`[^x]a`, "éa", 0}, {`aéb`, "aéb", 1}, {`\bab`, "ab", 0}, {`x(?:a|b{0,3})c`, "xc", 1}, {`.a`, "ba", 0},
+		{`key_[a-c]+d`, "key_cd", 5},
+		{`a{0,2}b`, "b", 0},
+		{`a{2,}b`, "aab", 2},
+		{`a{2}b`, "aab", 3},
+		{`(?:ab){2}c`, "ababc", 5},
+		{`(?:a|bc){2}d`, "abcd", 1},
+		{`[ab]{40}c`, strings.Repeat("a", 40), longestOpening},
+		{`a?b`, "b", 0},
+		{`(ab)c`, "abc", 3},
+		{`a*b`, "b", 0},
+		{`(?:ab|c)d`, "cd", 1},
+		{`(?:ab|cd)e`, "cde", 3},
+		{`(?:a|)b`, "b", 0},
+		{`(?i:k)a`, "Ka", 0},
+		{`[^x]a`, "éa", 0},
+		{`aéb`, "aéb", 1},
+		{`\bab`, "ab", 0},
+		{`x(?:a|b{0,3})c`, "xc", 1},
+		{`.a`, "ba", 0},
 	} {
 		parsed, err := syntax.Parse(c.pattern, syntax.Perl)
 		if err != nil {

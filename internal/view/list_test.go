@@ -60,7 +60,10 @@ func sampleNotes() map[string][]Note {
 		},
 		list[1].TraceID: {
 			{Status: store.StatusDenied, Where: "Bash", Text: "日本語のタスクを消さないでください (~/guard.sh)"},
-			{Status: store.StatusUnfinished, Where: "Bash"}, {Status: store.StatusUnknown, Where: "Read", Text: "?"}, {Where: "Write", Text: "4"}, {Where: "Write", Text: "5"},
+			{Status: store.StatusUnfinished, Where: "Bash"},
+			{Status: store.StatusUnknown, Where: "Read", Text: "?"},
+			{Where: "Write", Text: "4"},
+			{Where: "Write", Text: "5"},
 		},
 	}
 }

@@ -115,8 +115,10 @@ func scenarios() map[string]scenario {
 			script: codexcli.Script{
 				SubWhen: "look around the house", NotSubWhen: "delegate it",
 				Main: []codexcli.Turn{
-					turn("Delegate.", codexcli.Tool{Name: "spawn_agent", Namespace: "multi_agent_v1", Args: map[string]any{"message": "look around the house"},
-						Span: "spawn_agent", SpanInput: map[string]any{"message": "look around the house"}}),
+					turn("Delegate.", codexcli.Tool{
+						Name: "spawn_agent", Namespace: "multi_agent_v1", Args: map[string]any{"message": "look around the house"},
+						Span: "spawn_agent", SpanInput: map[string]any{"message": "look around the house"},
+					}),
 					turn("Meanwhile.", shell("for i in $(seq 100); do ls "+rig.WordRecords+" | grep -q SubagentStop.json && break; sleep 0.1; done; echo waited")),
 					turn("Delegated."),
 				},

@@ -38,16 +38,19 @@ var defences = []defence{
 	{"a token", map[string][]string{serverFile: {"subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1", "subtle.ConstantTimeCompare(digest[:], s.digest[:]) >= 0"}}, "a tab without", "never true"},
 	{"text nodes", map[string][]string{appFile: noTextNodes}, "texts that become", "never true"},
 	{
-		"text nodes and the policy", map[string][]string{appFile: noTextNodes, serverFile: {`h.Set("Content-Security-Policy", policy)`, "_ = policy"}},
+		"text nodes and the policy",
+		map[string][]string{appFile: noTextNodes, serverFile: {`h.Set("Content-Security-Policy", policy)`, "_ = policy"}},
 		"texts that become", "became markup or a script",
 	},
 	{"visible characters", map[string][]string{routesFile: {"w.Write(visible(b))", "w.Write(b)"}}, "texts that become", "a character that reorders"},
 	{
-		"Sec-Fetch-Site and Cross-Origin-Resource-Policy", map[string][]string{serverFile: append([]string{`h.Set("Cross-Origin-Resource-Policy", "same-origin")`, ""}, noSites...)},
+		"Sec-Fetch-Site and Cross-Origin-Resource-Policy",
+		map[string][]string{serverFile: append([]string{`h.Set("Cross-Origin-Resource-Policy", "same-origin")`, ""}, noSites...)},
 		"a page at another port", "image: read: loaded",
 	},
 	{
-		"Sec-Fetch-Site, Origin, the token and the answers' origin", map[string][]string{serverFile: append([]string{
+		"Sec-Fetch-Site, Origin, the token and the answers' origin",
+		map[string][]string{serverFile: append([]string{
 			`h.Set("Cross-Origin-Resource-Policy", "same-origin")`, `h.Set("Access-Control-Allow-Origin", "*")`, `if origin != "http://"+r.Host {`, `if origin != "http://"+r.Host && false {`,
 			"subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1", "true || digest == s.digest || subtle.ConstantTimeCompare(nil, nil) == 1", "if len(given) != 1 ||", "if len(given) == 0 {\n\t\treturn true\n\t}\n\tif",
 		}, noSites...)},
@@ -55,7 +58,8 @@ var defences = []defence{
 	},
 	{"the token's removal from the address", map[string][]string{appFile: {"history.replaceState(history.state,", "((a,b,c)=>a)(history.state,"}}, "the token in the tab", "never true"},
 	{
-		"no referrer", map[string][]string{serverFile: {`h.Set("Referrer-Policy", "no-referrer")`, ""}, shellFile: {`<meta name="referrer" content="no-referrer">`, ""}},
+		"no referrer",
+		map[string][]string{serverFile: {`h.Set("Referrer-Policy", "no-referrer")`, ""}, shellFile: {`<meta name="referrer" content="no-referrer">`, ""}},
 		"the token in the tab", "a request names the page",
 	},
 }

@@ -90,10 +90,14 @@ func Tasks() []Task {
 // earlier returns many short tasks of the days before.
 func earlier() (out []Task) {
 	prompts := []struct{ text, project, host, model string }{
-		{"Add a retry with back-off to the importer", atlas, "claude-code", opus}, {"Write the release notes for 2.4", shop, "claude-code", sonnet},
-		{"Replace moment by Temporal in the calendar", shop, "cline", sonnet}, {"Explain how the cache invalidates entries", atlas, "claude-code", opus},
-		{"Move the Terraform state to the new bucket", infra, "claude-code", opus}, {"Fix the flaky test in orders.spec.ts", shop, "cline", sonnet},
-		{"Generate the API client from the schema", atlas, "codex", "gpt-5.2-codex"}, {"Sort the imports and remove unused ones", shop, "claude-code", sonnet},
+		{"Add a retry with back-off to the importer", atlas, "claude-code", opus},
+		{"Write the release notes for 2.4", shop, "claude-code", sonnet},
+		{"Replace moment by Temporal in the calendar", shop, "cline", sonnet},
+		{"Explain how the cache invalidates entries", atlas, "claude-code", opus},
+		{"Move the Terraform state to the new bucket", infra, "claude-code", opus},
+		{"Fix the flaky test in orders.spec.ts", shop, "cline", sonnet},
+		{"Generate the API client from the schema", atlas, "codex", "gpt-5.2-codex"},
+		{"Sort the imports and remove unused ones", shop, "claude-code", sonnet},
 	}
 	for i := range 34 {
 		p := prompts[(i*5+i/8)%len(prompts)]
