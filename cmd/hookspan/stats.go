@@ -190,8 +190,9 @@ func writeCSV(a *app, by store.By, groups []store.Group) error {
 			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")),
 		}
 		if u := g.Usage; u != nil {
+			counts := line[7:11]
 			for i, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output} {
-				line[7+i] = strconv.FormatInt(n, 10)
+				counts[i] = strconv.FormatInt(n, 10)
 			}
 			if u.CostUSD != nil {
 				line[11] = strconv.FormatFloat(*u.CostUSD, 'f', -1, 64)

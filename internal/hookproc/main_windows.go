@@ -51,7 +51,7 @@ func Detach(path string, args, environ []string, dir string) error {
 		return err
 	}
 	defer func() { _ = null.Close() }()
-	p, err := os.StartProcess(path, append([]string{path}, args...), &os.ProcAttr{
+	p, err := os.StartProcess(path, append([]string{path}, args...), &os.ProcAttr{ //nolint:gosec // A program beside this one.
 		Dir: dir, Env: environ, Files: []*os.File{null, null, null},
 		Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detachedProcess, HideWindow: true},
 	})

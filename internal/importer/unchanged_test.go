@@ -42,7 +42,7 @@ type claudeHome struct {
 
 func newClaudeHome(t *testing.T) *claudeHome {
 	h := &claudeHome{world: newWorld(t), files: &transcript.Files{Home: t.TempDir(), GOOS: "linux"}}
-	h.world.now = at(1_000_000)
+	h.now = at(1_000_000)
 	return h
 }
 
@@ -73,7 +73,7 @@ func (h *claudeHome) write(name, text string) {
 // age sets how old a file is.
 func (h *claudeHome) age(name string, old time.Duration) {
 	h.Helper()
-	when := h.world.now.Add(-old)
+	when := h.now.Add(-old)
 	if err := os.Chtimes(h.path(name), when, when); err != nil {
 		h.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestUnchangedFilesAreNotReadAgain(t *testing.T) {
 		{
 			name: "the end of the retention",
 			between: func(h *claudeHome) {
-				h.world.now = h.world.now.Add(time.Hour)
+				h.now = h.now.Add(time.Hour)
 				h.prune(time.Minute)
 			},
 			reads: one + " " + two, want: Report{Sessions: 2, Skipped: Skipped{Removed: 3}},

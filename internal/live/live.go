@@ -276,8 +276,8 @@ func (f *Follower) begin(keys []spool.Key) error {
 		}
 		r, _, err := s.Tail(recentBytes)
 		if err == nil {
-			var at time.Time                          // never before the session's earlier ones
-			f.records(l.key, r, func(e Event) error { //nolint:errcheck // It returns none.
+			var at time.Time // never before the session's earlier ones
+			_ = f.records(l.key, r, func(e Event) error {
 				if e.StoredAt.After(at) {
 					at = e.StoredAt
 				}

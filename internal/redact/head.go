@@ -41,7 +41,7 @@ func opening(re *syntax.Regexp) (sets []byteSet, whole bool) {
 				return sets, false
 			}
 			var set byteSet
-			set[r] = true
+			set[byte(r)] = true //nolint:gosec // It is ASCII.
 			sets = append(sets, set)
 		}
 		return sets, true

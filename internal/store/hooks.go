@@ -51,11 +51,11 @@ func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err erro
 		}
 		h.Started, h.Took = fromColumn(started), time.Duration(took)
 		if out = append(out, h); len(out) == limit {
-			return enough
+			return errEnough
 		}
 		return nil
 	}, q+` ORDER BY h.started DESC, h.span DESC, h.number DESC`, args...)
-	if errors.Is(err, enough) {
+	if errors.Is(err, errEnough) {
 		err = nil
 	}
 	return out, s.wrap("read hook runs", err)

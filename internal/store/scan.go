@@ -66,8 +66,8 @@ type found struct {
 	digest *digest
 }
 
-// enough ends a scan.
-var enough = errors.New("enough")
+// errEnough ends a scan.
+var errEnough = errors.New("enough")
 
 // fewTraces is the number of traces up to which finding each is quicker than
 // reading all.
@@ -191,11 +191,11 @@ func (s *Store) ordered(ctx context.Context, f Filter, set traceSet, limit int, 
 			return err
 		}
 		if limit--; limit == 0 {
-			return enough
+			return errEnough
 		}
 		return nil
 	}, `SELECT `+summaryColumns+`, id FROM traces t`+where+` ORDER BY started DESC, trace_id DESC`, args...)
-	if errors.Is(err, enough) {
+	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err

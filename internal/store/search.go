@@ -23,7 +23,7 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 		hits, err := hitsIn(ctx, s.db, t.spans, want)
 		out = append(out, hits...)
 		if err == nil && limit >= 0 && len(out) >= limit {
-			out, err = out[:limit], enough
+			out, err = out[:limit], errEnough
 		}
 		return err
 	})

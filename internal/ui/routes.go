@@ -159,7 +159,7 @@ func (s *Server) asset(w http.ResponseWriter, name string) {
 		return
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(b)
+	_, _ = w.Write(b) //nolint:gosec // An embedded file.
 }
 
 // filterOf returns the filter in a query; parameters have the names of the options

@@ -84,7 +84,7 @@ const (
 )
 
 // TokenHeader carries the token.
-const TokenHeader = "X-Hookspan-Token"
+const TokenHeader = "X-Hookspan-Token" //nolint:gosec // A name.
 
 // NewToken returns 256 random bits.
 func NewToken() string {

@@ -613,10 +613,10 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		if !row.End.IsZero() {
 			took = min(row.Took().Microseconds()/c.Unit, unknownEnd-1)
 		}
-		c.Depth = binary.LittleEndian.AppendUint16(c.Depth, uint16(min(row.Depth, math.MaxUint16)))
-		c.Label = binary.LittleEndian.AppendUint32(c.Label, uint32(label)) //nolint:gosec // A trace has fewer rows.
-		c.Kind, c.Status = append(c.Kind, byte(kinds[row.Kind])), append(c.Status, byte(states[row.Status]))
-		c.At = binary.LittleEndian.AppendUint32(c.At, uint32(at(row.Start))) //nolint:gosec // by Unit
+		c.Depth = binary.LittleEndian.AppendUint16(c.Depth, uint16(min(row.Depth, math.MaxUint16)))          //nolint:gosec // It fits.
+		c.Label = binary.LittleEndian.AppendUint32(c.Label, uint32(label))                                   //nolint:gosec // A trace has fewer rows.
+		c.Kind, c.Status = append(c.Kind, byte(kinds[row.Kind])), append(c.Status, byte(states[row.Status])) //nolint:gosec // Both have few values.
+		c.At = binary.LittleEndian.AppendUint32(c.At, uint32(at(row.Start)))                                 //nolint:gosec // by Unit
 		c.Took = binary.LittleEndian.AppendUint32(c.Took, uint32(took))
 		if l.nth[i] > 0 && row.Label == "permission_request" {
 			if call := l.Row(l.Above(i)); call.Kind == view.KindTool {

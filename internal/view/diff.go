@@ -123,8 +123,7 @@ func searchBlocks(change string) (out [][2]string) {
 		case side == 1 && (strings.HasSuffix(l, "+ REPLACE") || strings.HasSuffix(l, "> REPLACE")):
 			end()
 		case side >= 0:
-			block[side].WriteString(l)
-			block[side].WriteByte('\n')
+			_, _ = block[side].WriteString(l + "\n")
 		}
 	}
 	end()

@@ -18,8 +18,7 @@ import (
 func document(t *rapid.T) []byte {
 	space := rapid.SampledFrom([]string{"", " ", "\n", "\n\t", "\r\n  ", "  \n"})
 	n := 0
-	var list func(what string, most int, one func() string) string
-	list = func(what string, most int, one func() string) string {
+	list := func(what string, most int, one func() string) string {
 		var b strings.Builder
 		for i := range rapid.IntRange(0, most).Draw(t, what) {
 			if i > 0 {
