@@ -116,7 +116,7 @@ type Request struct {
 	Usage *Usage `json:"usage,omitempty"`
 	// Status is the HTTP status of the answer.
 	Status int `json:"status"`
-	// Complete reports that the whole answer was written with the client still
+	// Complete reports that the whole answer was written to a client that was
 	// there.
 	Complete bool `json:"complete"`
 }
@@ -213,11 +213,9 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, req Request,
 	w.Header().Set("Request-Id", req.RequestID)
 	switch {
 	case t.HTTPError != 0:
-		writeJSON(w, t.HTTPError, errorBody(t.ErrorType, t.Message))
-		return t.HTTPError, ctx.Err() == nil
+		return t.HTTPError, ctx.Err() == nil && writeJSON(w, t.HTTPError, errorBody(t.ErrorType, t.Message))
 	case req.Stream:
 		return http.StatusOK, stream(ctx, w, req)
 	}
-	writeJSON(w, http.StatusOK, whole(req))
-	return http.StatusOK, ctx.Err() == nil
+	return http.StatusOK, ctx.Err() == nil && writeJSON(w, http.StatusOK, whole(req))
 }

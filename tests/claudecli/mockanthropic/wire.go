@@ -129,8 +129,9 @@ func whole(req Request) map[string]any {
 	}
 }
 
-// stream writes the answer as server-sent events and reports whether all of it
-// went out with the client still there.
+// stream writes the answer as server-sent events and reports whether all that it
+// says, its usage included, went out to a client that was there. What the client
+// does after that says nothing: it may close the connection before message_stop.
 func stream(ctx context.Context, w http.ResponseWriter, req Request) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
 	rc := http.NewResponseController(w)
@@ -168,11 +169,13 @@ func stream(ctx context.Context, w http.ResponseWriter, req Request) bool {
 		}
 		event("content_block_stop", map[string]any{"index": i})
 	}
+	there := ctx.Err() == nil
 	event("message_delta", map[string]any{
 		"delta": map[string]any{"stop_reason": req.Finish, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": req.Usage.Output},
 	})
+	complete := there && ok
 	event("message_stop", map[string]any{})
-	return ok && ctx.Err() == nil
+	return complete
 }
 
 func errorBody(kind, message string) map[string]any {
@@ -185,9 +188,9 @@ func errorBody(kind, message string) map[string]any {
 	return map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}}
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+// writeJSON answers with a document and reports whether all of it went out.
+func writeJSON(w http.ResponseWriter, status int, v any) bool {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// An answer that does not arrive shows in the log as incomplete.
-	_ = json.NewEncoder(w).Encode(v)
+	return json.NewEncoder(w).Encode(v) == nil
 }

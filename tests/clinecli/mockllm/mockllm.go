@@ -103,8 +103,8 @@ type Request struct {
 	Usage *Usage `json:"usage,omitempty"`
 	// Status is the HTTP status of the answer.
 	Status int `json:"status"`
-	// Complete reports that the whole answer was written with the client still
-	// there.
+	// Complete reports that the whole answer was written to a client that was
+	// there. A client that has it may be gone by the time the server returns.
 	Complete bool `json:"complete"`
 }
 
@@ -194,8 +194,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, b *body, req
 		if t.Type != "" {
 			body["error"].(map[string]any)["type"] = t.Type
 		}
-		writeJSON(w, t.HTTPError, body)
-		return t.HTTPError, nil, ctx.Err() == nil
+		return t.HTTPError, nil, ctx.Err() == nil && writeJSON(w, t.HTTPError, body)
 	}
 	if t.Hang {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -229,8 +228,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, b *body, req
 	if b.Stream {
 		return http.StatusOK, &u, a.stream(ctx, w, t.Tail)
 	}
-	writeJSON(w, http.StatusOK, a.whole())
-	return http.StatusOK, &u, ctx.Err() == nil
+	return http.StatusOK, &u, writeJSON(w, http.StatusOK, a.whole())
 }
 
 // pause waits for d and reports whether the client is still there.

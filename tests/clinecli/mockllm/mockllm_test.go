@@ -171,3 +171,40 @@ func TestClientThatLeavesIsLoggedAsIncomplete(t *testing.T) {
 		t.Errorf("hung request logged as %+v", r)
 	}
 }
+
+// leaver is a client that closes its connection as soon as it has read a text.
+type leaver struct {
+	*httptest.ResponseRecorder
+	last  string
+	leave context.CancelFunc
+}
+
+func (l leaver) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), l.last) {
+		l.leave()
+	}
+	return l.ResponseRecorder.Write(p)
+}
+
+func TestClientThatLeavesWithTheWholeAnswerIsLoggedAsComplete(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, body, last string
+		complete         bool
+	}{
+		{name: "streamed", body: `{"stream":true,"messages":[]}`, last: `"usage"`, complete: true},
+		{name: "whole", body: `{"messages":[]}`, last: `"usage"`, complete: true},
+		{name: "before the usage", body: `{"stream":true,"messages":[]}`, last: `"role"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := mockllm.New(nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			m.ServeHTTP(leaver{httptest.NewRecorder(), tt.last, cancel}, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(tt.body)))
+			if got := m.Requests()[0].Complete; got != tt.complete {
+				t.Errorf("complete %v, want %v", got, tt.complete)
+			}
+		})
+	}
+}

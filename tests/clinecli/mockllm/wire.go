@@ -49,8 +49,9 @@ func (a *answer) whole() map[string]any {
 	}
 }
 
-// stream writes the answer as server-sent events and reports whether all of it
-// went out with the client still there.
+// stream writes the answer as server-sent events and reports whether all that it
+// says, its usage included, went out to a client that was there. What the client
+// does after that says nothing: it may close the connection before [DONE].
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter, tail time.Duration) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
 	rc := http.NewResponseController(w)
@@ -87,10 +88,10 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter, tail time.Du
 	if !pause(ctx, tail) || !delta(map[string]any{}, a.finish()) || !event([]any{}, a.usageBody()) {
 		return false
 	}
-	if _, err := fmt.Fprint(w, "data: [DONE]\n\n"); err != nil {
-		return false
+	if _, err := fmt.Fprint(w, "data: [DONE]\n\n"); err == nil {
+		_ = rc.Flush()
 	}
-	return rc.Flush() == nil && ctx.Err() == nil
+	return true
 }
 
 // XML writes tool calls the way models without native tools do: an element per
@@ -127,9 +128,9 @@ func errorBody(message, code string) map[string]any {
 	return map[string]any{"error": e}
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+// writeJSON answers with a document and reports whether all of it went out.
+func writeJSON(w http.ResponseWriter, status int, v any) bool {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// An answer that does not arrive shows in the log as incomplete.
-	_ = json.NewEncoder(w).Encode(v)
+	return json.NewEncoder(w).Encode(v) == nil
 }
