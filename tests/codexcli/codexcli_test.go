@@ -1,6 +1,7 @@
 package codexcli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -35,6 +36,8 @@ type scenario struct {
 	more  map[string]string
 	steps []rig.Step
 	exits []int
+	// model is the model if it is not codexcli.Model.
+	model string
 	// hooks counts the events that Codex itself reported.
 	hooks map[string]int
 	// traces are the expected ones in order, one for each submitted prompt.
@@ -57,6 +60,11 @@ func shell(command string) codexcli.Tool {
 
 func patch(text string) codexcli.Tool {
 	return codexcli.Tool{Name: "apply_patch", Input: "*** Begin Patch\n" + text + "\n*** End Patch\n", Span: "apply_patch"}
+}
+
+// code is a script of the model that makes calls.
+func code(script string, calls ...codexcli.Tool) codexcli.Tool {
+	return codexcli.Tool{Name: "exec", Input: script, Nested: calls, Span: "exec", SpanInput: map[string]any{"command": script}}
 }
 
 func turn(text string, tools ...codexcli.Tool) codexcli.Turn {
@@ -128,6 +136,43 @@ func scenarios() map[string]scenario {
 			hooks: map[string]int{start: 1, prompt: 2, pre: 3, post: 3, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
 			traces: []wantTrace{{requests: 5, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
 				ok("agent_id"), ok("waited"), {Error: failed, Text: "sub", Under: 0},
+			}}},
+		},
+		"code mode": {
+			more: map[string]string{
+				pre: `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`,
+			},
+			model: codexcli.CodeModel,
+			script: codexcli.Script{
+				SubWhen: "look around the house", NotSubWhen: "delegate it",
+				Main: []codexcli.Turn{
+					turn("Two at once.", code(
+						`await Promise.allSettled([tools.exec_command({cmd: 'echo worse >&2; exit 3'}), tools.exec_command({cmd: 'cat b.txt'})])`,
+						shell("echo worse >&2; exit 3"), shell("cat b.txt"),
+					)),
+					turn("Patch and try.", code(
+						`await tools.apply_patch('*** Begin Patch\n*** Add File: new.txt\n+made by the agent\n*** End Patch\n')
+						try { await tools.exec_command({cmd: 'echo forbidden'}) } catch (e) { text('caught ' + e) }`,
+						patch("*** Add File: new.txt\n+made by the agent"), shell("echo forbidden"),
+					)),
+					turn("Break.", code(`throw new Error('script broke')`)),
+					turn("Delegate.", codexcli.Tool{
+						Name: "spawn_agent", Namespace: "collaboration",
+						Args: map[string]any{"task_name": "looker", "message": "look around the house", "fork_turns": "none"},
+					}),
+					turn("Wait.", codexcli.Tool{Name: "wait_agent", Namespace: "collaboration", Args: map[string]any{"timeout_ms": 60000}}),
+					turn("Done in code mode."),
+				},
+				Sub: []codexcli.Turn{
+					turn("Sub looks.", code(`text(await tools.exec_command({cmd: 'echo sub; exit 4'}))`, shell("echo sub; exit 4"))),
+					turn("Sub done."),
+				},
+			},
+			steps: []rig.Step{codex("--model", codexcli.CodeModel, "delegate it")}, exits: []int{0},
+			hooks: map[string]int{start: 1, prompt: 1, pre: 7, post: 6, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
+			traces: []wantTrace{{requests: 8, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
+				bad(failed, "worse"), ok("beta"), ok("new.txt"), bad(otelmap.ErrorToolUnfinished, ""), bad(failed, "script broke"), ok("looker"),
+				ok("Wait completed"), {Error: failed, Text: "sub", Under: 5},
 			}}},
 		},
 		"parallel tools": {
@@ -255,6 +300,26 @@ type payload struct {
 	Turn      string  `json:"turn_id"`
 	Submitted *string `json:"prompt"`
 	Agent     string  `json:"agent_id"`
+	Event     string  `json:"hook_event_name"`
+	Tool      string  `json:"tool_name"`
+	Input     struct {
+		Command string `json:"command"`
+	} `json:"tool_input"`
+	Call string `json:"tool_use_id"`
+}
+
+// nameNested gives the calls of scripts the ids that Codex gave them.
+func nameNested(requests []mockanthropic.Request, payloads []payload) {
+	for _, r := range requests {
+		for i := range r.Calls {
+			c := &r.Calls[i]
+			for _, p := range payloads {
+				if c.ID == "" && p.Event == "PreToolUse" && p.Tool == c.Name && (c.Input == nil || c.Input["command"] == p.Input.Command) {
+					c.ID = p.Call
+				}
+			}
+		}
+	}
 }
 
 // checkCodex compares what Codex itself did, and returns the prompts that were
@@ -274,6 +339,7 @@ func checkCodex(t *testing.T, sc *scenario, res *codexcli.Result) (prompts []pay
 		t.Fatal(err)
 	}
 	hooks := make(map[string]int)
+	var payloads []payload
 	for _, r := range recs {
 		hooks[r.Name]++
 		var p payload
@@ -283,7 +349,9 @@ func checkCodex(t *testing.T, sc *scenario, res *codexcli.Result) (prompts []pay
 		if p.Submitted != nil && p.Agent == "" {
 			prompts = append(prompts, p)
 		}
+		payloads = append(payloads, p)
 	}
+	nameNested(res.Requests, payloads)
 	if diff := gocmp.Diff(sc.hooks, hooks); diff != "" {
 		t.Errorf("hooks Codex called (-want +got):\n%s", diff)
 	}
@@ -313,7 +381,7 @@ func checkTraces(t *testing.T, sc *scenario, res *codexcli.Result, prompts []pay
 		slices.SortStableFunc(own, func(a, b mockanthropic.Request) int { return strings.Compare(a.Part, b.Part) })
 		wrong = append(wrong, got.CompareOutcome(want.outcome, *prompts[i].Submitted, "codex")...)
 		wrong = append(wrong, claudecli.CompareModel(got, own, want.tools)...)
-		wrong = append(wrong, compareRoot(got, &want, own, prompts[i])...)
+		wrong = append(wrong, compareRoot(got, &want, own, prompts[i], cmp.Or(sc.model, codexcli.Model))...)
 		if linked := i > 0 && got.LinksTo(traces[i-1]); linked != (i > 0) {
 			t.Errorf("links of the root %+v do not lead to the run before", got.Root.Links)
 		}
@@ -329,10 +397,10 @@ func checkTraces(t *testing.T, sc *scenario, res *codexcli.Result, prompts []pay
 
 // compareRoot compares the identities and texts on the root. It returns what differs,
 // one line each.
-func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload) (wrong []string) {
+func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload, model string) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: codexcli.Version,
-		otelmap.KeyRequestModel: codexcli.Model,
+		otelmap.KeyRequestModel: model,
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
 		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })

@@ -40,6 +40,9 @@ type Tool struct {
 	Args      map[string]any `json:"args,omitempty"`
 	// Input is the text of a custom tool, which has no Args.
 	Input string `json:"input,omitempty"`
+	// Nested are the calls that the script in Input makes. They are in the log in place
+	// of the script, without ids: Codex gives them theirs.
+	Nested []Tool `json:"nested,omitempty"`
 	// Span and SpanInput are the call's name and input in spans, if they are others.
 	Span      string         `json:"span,omitempty"`
 	SpanInput map[string]any `json:"span_input,omitempty"`
@@ -102,16 +105,27 @@ func (m *model) next(n int, name, input string) (mockanthropic.Request, Turn) {
 		N: n, Part: part, Turn: i, Start: time.Now(), Model: name, ID: fmt.Sprintf("resp_%d", n), Text: turn.Text,
 	}
 	for j, t := range turn.Tools {
-		call := mockanthropic.ToolCall{ID: fmt.Sprintf("call_%d_%d", n, j), Name: t.Namespace + t.Name, Input: t.Args}
-		if t.Span != "" {
-			call.Name, call.Input = t.Span, t.SpanInput
+		for _, nested := range t.Nested {
+			req.Calls = append(req.Calls, nested.logged(""))
 		}
-		req.Calls = append(req.Calls, call)
+		if len(t.Nested) == 0 {
+			req.Calls = append(req.Calls, t.logged(callID(n, j)))
+		}
 	}
 	if turn.HTTPError == 0 && turn.Failed == "" {
 		req.Usage = &mockanthropic.Usage{Input: int64(400 + 9*n), CacheRead: int64(600 + n), Output: int64(50 + n)}
 	}
 	return req, turn
+}
+
+func callID(request, index int) string { return fmt.Sprintf("call_%d_%d", request, index) }
+
+// logged is the call as it is in spans.
+func (t *Tool) logged(id string) mockanthropic.ToolCall {
+	if t.Span != "" {
+		return mockanthropic.ToolCall{ID: id, Name: t.Span, Input: t.SpanInput}
+	}
+	return mockanthropic.ToolCall{ID: id, Name: t.Namespace + t.Name, Input: t.Args}
 }
 
 func (m *model) answer(ctx context.Context, w http.ResponseWriter, req mockanthropic.Request, t Turn) (status int) {
@@ -174,7 +188,7 @@ func (m *model) items(req mockanthropic.Request, t Turn) (items []map[string]any
 		})
 	}
 	for i, tool := range t.Tools {
-		item := map[string]any{"call_id": req.Calls[i].ID, "id": fmt.Sprintf("fc_%d_%d", req.N, i), "name": tool.Name, "status": "completed"}
+		item := map[string]any{"call_id": callID(req.N, i), "id": fmt.Sprintf("fc_%d_%d", req.N, i), "name": tool.Name, "status": "completed"}
 		if tool.Input != "" {
 			item["type"], item["input"] = "custom_tool_call", tool.Input
 		} else {

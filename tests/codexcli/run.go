@@ -22,8 +22,12 @@ var manifests embed.FS
 // Version is the version of Codex that the lock file pins.
 const Version = "0.169.0"
 
-// Model is the model that Codex asks for.
-const Model = "gpt-5.5"
+// Model is the model that Codex asks for, CodeModel one that it has write scripts which
+// call the tools.
+const (
+	Model     = "gpt-5.5"
+	CodeModel = "gpt-6-astra"
+)
 
 // Install makes sure that the program is in the cache folder and returns its path; see
 // rig.Program.
