@@ -46,8 +46,9 @@ type Agent struct {
 	// Turns reports that the agent numbers its turns: a run is a turn. If false,
 	// a run is a task.
 	Turns bool
-	// Unnamed reports that the agent's hooks name no calls, and maybe no subagents. Its
-	// files do: a call is the oldest one there with the same tool and input.
+	// Unnamed reports that the agent's hooks name no calls, and maybe no subagents nor
+	// the session of what these do. Its files do: a call is the oldest one there with the
+	// same tool and input.
 	Unnamed bool
 	// MaxInput and MaxOutput are the preview limits in runes that apply where
 	// Options sets none; if zero, 200 and 300.

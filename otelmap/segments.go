@@ -119,7 +119,12 @@ func (s *segmenter) addAgentEvent(it *item) {
 	}
 	// The parent agent's run is the best guess, then the open run.
 	r = cmp.Or(r, s.agentRuns[it.ParentAgent], s.open, s.last())
-	if r == nil {
+	switch {
+	case r != nil:
+	case s.b.opts.Agent.Unnamed:
+		// The agent's files have it in the run that it belongs to.
+		return
+	default:
 		// Events of a subagent alone still make a run.
 		r = s.begin(it)
 		r.items = nil

@@ -86,3 +86,19 @@ func TestUnnamedCalls(t *testing.T) {
 		}
 	}
 }
+
+// Some of what a subagent does comes under another session's name. The agent's files
+// have it in the right one.
+func TestUnnamedSubagentAloneMakesNoRun(t *testing.T) {
+	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	for _, unnamed := range []bool{false, true} {
+		b := NewBuilder("h", "s", Options{Agent: Agent{Turns: true, Unnamed: unnamed}}, Carry{})
+		b.Add(hook.Event{
+			Host: "h", Session: "s", Kind: hook.KindToolStart, Time: at, StoredAt: at, Agent: "sub", ParentAgent: hook.ParentUnknown,
+			Tool: &hook.Tool{Name: "read", Duration: hook.UnknownDuration},
+		})
+		if runs := b.Runs(at); (len(runs) == 0) != unnamed {
+			t.Errorf("unnamed %v: %d runs", unnamed, len(runs))
+		}
+	}
+}

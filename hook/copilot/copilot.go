@@ -77,8 +77,13 @@ func (p payload) kind() hook.Kind {
 func (p payload) agent() string { return p.Text("agentId") }
 
 // session is the session of the lead agent. What a subagent does has the agent's id in
-// its place, and the session's as that of the parent.
+// its place, and the session's as that of the parent. For a subagent that a subagent
+// started the session is only in the path of its file, which the subagent's start and
+// end name: its calls get the id of the agent that started it.
 func (p payload) session() string {
+	if folder, ok := strings.CutSuffix(strings.ReplaceAll(p.Text("transcriptPath"), "\\", "/"), "/events.jsonl"); ok && p.agent() != "" {
+		return folder[strings.LastIndexByte(folder, '/')+1:]
+	}
 	if id := p.Text("sessionId"); id != p.agent() {
 		return id
 	}
@@ -125,6 +130,9 @@ func Decode(r hook.Raw) ([]hook.Event, error) {
 	ev.Transcript = p.Text("transcriptPath")
 	if ev.Agent = p.agent(); ev.Agent != "" {
 		ev.ParentAgent, ev.AgentType = hook.ParentUnknown, p.Text("agentType")
+		if parent := p.Text("parentAgentId"); parent != "" && parent != ev.Session {
+			ev.ParentAgent = parent
+		}
 	}
 	p.body(&ev)
 	return []hook.Event{ev}, nil

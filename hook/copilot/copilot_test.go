@@ -172,15 +172,33 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// What a subagent does is part of the lead agent's session.
+// What a subagent does is part of the lead agent's session. Of one that a subagent
+// started, the calls name neither that nor its file.
 func TestSubagentsAreInTheSession(t *testing.T) {
-	r := hook.Raw{Event: preToolUse, Payload: []byte(`{"sessionId":"a1","agentId":"a1","agentType":"explore","parentAgentId":"s1","toolName":"view","toolArgs":{}}`)}
-	events, err := Decode(r)
-	if err != nil || events[0].Session != "s1" || events[0].Agent != "a1" || events[0].ParentAgent == "" {
-		t.Errorf("%+v, %v", events, err)
-	}
-	stop := Peek([]byte(`{"sessionId":"a1","agentId":"a1","parentAgentId":"s1"}`), agentStop)
-	if stop.RunEnds || stop.Session != "s1" {
-		t.Errorf("the end of a subagent: %+v", stop)
+	const file = `/home/dev/.copilot/session-state/s1/events.jsonl`
+	for name, tc := range map[string]struct {
+		event, payload         string
+		session, agent, parent string
+	}{
+		"a call":       {preToolUse, `{"sessionId":"a1","agentId":"a1","parentAgentId":"s1","toolName":"view","toolArgs":{}}`, "s1", "a1", hook.ParentUnknown},
+		"an end":       {agentStop, `{"sessionId":"a1","agentId":"a1","parentAgentId":"s1"}`, "s1", "a1", hook.ParentUnknown},
+		"a start":      {subagentStart, `{"sessionId":"s1","transcriptPath":"` + file + `","agentId":"a1","parentAgentId":"s1"}`, "s1", "a1", hook.ParentUnknown},
+		"nested start": {subagentStart, `{"sessionId":"x","transcriptPath":"` + file + `","agentId":"a2","parentAgentId":"a1"}`, "s1", "a2", "a1"},
+		"nested end":   {subagentStop, `{"sessionId":"x","transcriptPath":"C:\\session-state\\s1\\events.jsonl","agentId":"a2","parentAgentId":"a1"}`, "s1", "a2", "a1"},
+		"nested call":  {preToolUse, `{"sessionId":"a2","agentId":"a2","parentAgentId":"a1","toolName":"view","toolArgs":{}}`, "a1", "a2", hook.ParentUnknown},
+		"another path": {subagentStart, `{"sessionId":"s1","transcriptPath":"events.jsonl","agentId":"a1","parentAgentId":"s1"}`, "s1", "a1", hook.ParentUnknown},
+	} {
+		r := hook.Raw{Event: tc.event, Payload: []byte(tc.payload)}
+		events, err := Decode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkEvents(t, r, events, err)
+		if e := events[0]; e.Session != tc.session || e.Agent != tc.agent || e.ParentAgent != tc.parent {
+			t.Errorf("%s: session %q, agent %q, parent %q; want %+v", name, e.Session, e.Agent, e.ParentAgent, tc)
+		}
+		if name == "an end" && Peek(r.Payload, r.Event).RunEnds {
+			t.Error("the end of a subagent ends the run")
+		}
 	}
 }

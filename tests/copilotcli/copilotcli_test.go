@@ -87,9 +87,11 @@ func scenarios() map[string]scenario {
 	interrupted := copilot("start something long")
 	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 	create := mockllm.ToolCall{Name: "create", Args: map[string]any{"path": rig.WordWorkspace + "/new.txt", "file_text": "made by the agent"}}
-	task := mockllm.ToolCall{Name: "task", Args: map[string]any{
-		"agent_type": "explore", "name": "looker", "description": "look around", "prompt": "look around the house", "mode": "sync",
-	}}
+	task := func(kind string) mockllm.ToolCall {
+		return mockllm.ToolCall{Name: "task", Args: map[string]any{
+			"agent_type": kind, "name": "looker", "description": "look around", "prompt": "look around the house", "mode": "sync",
+		}}
+	}
 	const start, prompt, stop, end, pre, post, fails = "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd", "preToolUse", "postToolUse", "postToolUseFailure"
 	return map[string]scenario{
 		"tools": {
@@ -117,13 +119,29 @@ func scenarios() map[string]scenario {
 		},
 		"subagent": {
 			script: copilotcli.Script{
-				Main: []mockllm.Turn{turn("Delegate.", task), turn("Delegated.")},
+				Main: []mockllm.Turn{turn("Delegate.", task("explore")), turn("Delegated.")},
 				Sub:  []mockllm.Turn{turn("Sub looks.", view("a.txt"), view("nope.txt")), turn("Sub done.")},
 			},
 			steps: []rig.Step{copilot("delegate it")}, exits: []int{0},
 			hooks: map[string]int{start: 1, prompt: 2, pre: 3, post: 2, fails: 1, "subagentStart": 1, "subagentStop": 1, stop: 2, end: 1},
 			traces: []wantTrace{{requests: 4, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
 				ok("Sub done."), {Text: "alpha", Under: 0}, {Error: failed, Text: "does not exist", Under: 0},
+			}}},
+		},
+		"subagent of a subagent": {
+			script: copilotcli.Script{
+				Main: []mockllm.Turn{
+					turn("Delegate.", task("general-purpose")), turn("Delegate further.", task("explore")),
+					turn("Outer runs.", shell("echo outer; exit 3")), turn("Outer done."), turn("Delegated."),
+				},
+				Sub:       []mockllm.Turn{turn("Inner looks.", view("a.txt"), view("nope.txt")), turn("Inner done.")},
+				Delegated: []int{1, 2, 3},
+			},
+			steps: []rig.Step{copilot("delegate it")}, exits: []int{0},
+			hooks: map[string]int{start: 1, prompt: 3, pre: 5, post: 4, fails: 1, "subagentStart": 2, "subagentStop": 2, stop: 3, end: 1},
+			traces: []wantTrace{{requests: 7, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
+				ok("Outer done."), {Text: "Inner done.", Under: 0}, {Text: "alpha", Under: 1}, {Error: failed, Text: "does not exist", Under: 1},
+				{Error: failed, Text: "outer", Under: 0},
 			}}},
 		},
 		"parallel tools": {

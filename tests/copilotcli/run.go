@@ -41,6 +41,9 @@ func Install(ctx context.Context, cache string) (string, error) {
 type Script struct {
 	Main []mockllm.Turn `json:"main"`
 	Sub  []mockllm.Turn `json:"sub,omitempty"`
+	// Delegated are the turns of Main, by index, that go to a subagent which can start
+	// agents itself.
+	Delegated []int `json:"delegated,omitempty"`
 }
 
 // The parts of a script.
@@ -49,7 +52,7 @@ const (
 	partSub  = mockanthropic.PartSub
 )
 
-// part returns the part of the script that answers a request: only the lead agent can
+// part returns the part of the script that answers a request: Main's if the agent can
 // start agents. A request that offers no tools belongs to no turn.
 func part(tools []string) string {
 	switch {
@@ -120,6 +123,9 @@ func requests(log []mockllm.Request, script Script) (out []mockanthropic.Request
 		q := mockanthropic.Request{
 			N: r.N, Part: r.Part, Turn: r.Turn, Start: r.Start, End: r.End, ID: fmt.Sprintf("chatcmpl-%d", r.N),
 			Text: turns[r.Part][r.Turn].Text, Status: r.Status, Complete: r.Complete,
+		}
+		if r.Part == partMain && slices.Contains(script.Delegated, r.Turn) {
+			q.Part = partSub
 		}
 		if u := r.Usage; u != nil {
 			q.Usage = &mockanthropic.Usage{Input: u.Prompt - u.Cached, CacheRead: u.Cached, Output: u.Completion}
