@@ -7,7 +7,8 @@
 // that calls have none.
 //
 // Copilot writes rows late, some seconds after the hooks. The file has caught up when it
-// has the row of the hook that reports the end; until then the last turn is undecided.
+// has the end of the hooks that report the turn's end; until then, and if one of them
+// refused it, the last turn is undecided.
 package copilot
 
 import (
