@@ -7,9 +7,11 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 
 # The same sources give the same bytes, whatever folder, cache or checkout they
-# are built in: the version alone says where they came from.
+# are built in: the version alone says where they came from. So what was built in
+# one checkout need not be built again for the tests of another.
 BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
+export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
 .PHONY: all test-windows page page-tests build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 

@@ -195,6 +195,9 @@ func noMemory(a *host) proof.Row {
 			everyFault(quiet.Calls, a.step(), can, func(f *trace.Fault, what string) bool {
 				holdSweeps(t, w)
 				n := l.number()
+				if f.Lasts == nil { // The calls after it count.
+					f.Lasts = func(string) bool { return false }
+				}
 				end, err := trace.Run(a.traced(w, a.tool, "memory", n), f)
 				if err != nil {
 					t.Fatal(err)

@@ -64,7 +64,8 @@ type Ending struct {
 	Signal string
 	// Stdout and Stderr are what it printed.
 	Stdout, Stderr []byte
-	// Calls counts the calls by their names.
+	// Calls counts the calls by their names. After a fault with a nil Lasts none is
+	// counted.
 	Calls map[string]int
 	// Hung reports that the process was killed because it did not end.
 	Hung bool

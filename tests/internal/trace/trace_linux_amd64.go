@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -67,7 +68,7 @@ func Run(p Program, f *Fault) (end *Ending, err error) {
 		hung <- true
 		_ = unix.Kill(pid, unix.SIGKILL)
 	})
-	err = t.follow()
+	err = errors.Join(t.follow(), t.unpin())
 	if !watch.Stop() {
 		t.end.Hung = <-hung
 	}
@@ -101,11 +102,14 @@ func contents(f *os.File) ([]byte, error) {
 
 // tracee is the process that is followed.
 type tracee struct {
-	pid     int
+	pid int
+	// cores are those that it may run on, and its tracer.
+	cores   unix.CPUSet
 	fault   *Fault
 	threads map[int]*thread
 	end     *Ending
 	killed  bool
+	pinned  bool
 }
 
 // thread is one of its threads.
@@ -129,7 +133,7 @@ func (t *tracee) follow() error {
 	if err := unix.PtraceSetOptions(t.pid, options); err != nil {
 		return fmt.Errorf("%w: set options: %w", ErrUnavailable, err)
 	}
-	if err := resume(t.pid, 0); err != nil {
+	if err := t.resume(t.pid, 0); err != nil {
 		return err
 	}
 	for {
@@ -152,7 +156,7 @@ func (t *tracee) follow() error {
 		if err != nil {
 			return err
 		}
-		if err := resume(tid, deliver); err != nil {
+		if err := t.resume(tid, deliver); err != nil {
 			return err
 		}
 	}
@@ -195,6 +199,11 @@ func (t *tracee) call(tid int, th *thread) error {
 		return unix.PtraceSetRegs(tid, &regs)
 	}
 	name := callName(regs.Orig_rax)
+	if !t.pinned && t.end.Calls[asksCores] > 0 {
+		if err := t.pin(); err != nil {
+			return err
+		}
+	}
 	if (name == "read" || name == "write") && t.wakes(regs.Rdi) {
 		name += " eventfd"
 	}
@@ -223,6 +232,45 @@ func (t *tracee) call(tid int, th *thread) error {
 	return unix.PtraceSetRegs(tid, &regs)
 }
 
+// asksCores is the call by which the Go runtime finds at its start how many cores
+// there are.
+const asksCores = "sched_getaffinity"
+
+var pins atomic.Uint32
+
+// pin keeps the program and its tracer on one core from now on, each program on
+// the next one: a stop is two switches between the two, and each takes several
+// times as long from one core to another. Since the program has counted the cores
+// by now, it is as parallel as before.
+func (t *tracee) pin() error {
+	t.pinned = true
+	if err := unix.SchedGetaffinity(0, &t.cores); err != nil {
+		return fmt.Errorf("%s: %w", asksCores, err)
+	}
+	nth, core := int(pins.Add(1))%t.cores.Count(), 0
+	for ; nth > 0 || !t.cores.IsSet(core); core++ {
+		if t.cores.IsSet(core) {
+			nth--
+		}
+	}
+	var one unix.CPUSet
+	one.Set(core)
+	for _, tid := range []int{0, t.pid} {
+		if err := unix.SchedSetaffinity(tid, &one); err != nil {
+			return fmt.Errorf("sched_setaffinity: %w", err)
+		}
+	}
+	return nil
+}
+
+// unpin gives the tracer's thread its cores back.
+func (t *tracee) unpin() error {
+	if t.cores.Count() == 0 {
+		return nil
+	}
+	return unix.SchedSetaffinity(0, &t.cores)
+}
+
 // wakes reports that the descriptor is an eventfd, by which the Go runtime wakes
 // its own threads: no disk stands behind it.
 func (t *tracee) wakes(fd uint64) bool {
@@ -239,7 +287,7 @@ func (t *tracee) abandon() {
 		if err != nil || tid == t.pid && (ws.Exited() || ws.Signaled()) {
 			return
 		}
-		_ = resume(tid, 0)
+		_ = t.resume(tid, 0)
 	}
 }
 
@@ -255,8 +303,14 @@ func wait(pid int, ws *unix.WaitStatus) (int, error) {
 	}
 }
 
-func resume(tid, sig int) error {
-	if err := gone(unix.PtraceSyscall(tid, sig)); err != nil {
+// resume has a thread go on to its next system call, or once the fault is done and
+// nothing more will be, to its end.
+func (t *tracee) resume(tid, sig int) error {
+	proceed := unix.PtraceSyscall
+	if t.end.Hit && t.fault.Lasts == nil && (t.threads[tid] == nil || t.threads[tid].errno == 0) {
+		proceed = unix.PtraceCont
+	}
+	if err := gone(proceed(tid, sig)); err != nil {
 		return fmt.Errorf("resume thread %d: %w", tid, err)
 	}
 	return nil
