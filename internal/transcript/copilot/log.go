@@ -47,6 +47,9 @@ func (r *row) parse(line []byte) bool {
 type log struct {
 	session string
 	texts   transcript.Texts
+	// file and line are the place of the row that is added, in a reading of whole texts.
+	file string
+	line int
 
 	calls   []hook.LLMCall
 	results []hook.ToolResult
@@ -269,7 +272,9 @@ func (l *log) addResult(r *row) {
 	key := agentKey{r.agent, d.Text("toolCallId")}
 	made := l.asked[key]
 	delete(l.asked, key)
-	res := hook.ToolResult{ID: key.id, Agent: r.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Asked: made.at, At: r.at}
+	res := hook.ToolResult{
+		ID: key.id, Agent: r.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Asked: made.at, At: r.at, File: l.file, Row: l.line,
+	}
 	failure := d.Members("error")
 	text, code := copilot.Output(d.Members("result").Text("content"))
 	success, said := rawjson.Bool(d.Get("success"))
@@ -291,6 +296,7 @@ func (l *log) cancel(at time.Time) {
 	for key, made := range l.asked {
 		l.results = append(l.results, hook.ToolResult{
 			ID: key.id, Agent: key.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Status: hook.ToolCancelled, Asked: made.at, At: at,
+			File: l.file, Row: l.line,
 		})
 	}
 	clear(l.asked)
