@@ -170,12 +170,13 @@ func (b *Builder) LinkTo(session, turn, traceparent string) {
 //
 // The times do not decide: the hooks of one event run at the same time, so that
 // the refusal may be written before the end is stored. A turn's first refusal is
-// that of its first end, and so on.
+// that of its first end, and so on. Where turns have no number, a refusal has the
+// time of its end.
 func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 	stops := make(map[string][]*item)
 	began := make(map[string]time.Time)
 	for _, it := range b.sorted() {
-		if it.Turn == "" || it.ParentAgent != "" {
+		if it.ParentAgent != "" {
 			continue
 		}
 		if _, known := began[it.Turn]; !known {
@@ -187,12 +188,15 @@ func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 	}
 	changed := false
 	for _, e := range ends {
-		list := stops[e.Turn]
-		if e.Kind != hook.KindRunResume || len(list) == 0 || e.At.Before(began[e.Turn]) {
+		list, n := stops[e.Turn], 0
+		if e.Turn == "" {
+			n = slices.IndexFunc(list, func(it *item) bool { return it.At().Equal(e.At) })
+		}
+		if e.Kind != hook.KindRunResume || n < 0 || n >= len(list) || e.At.Before(began[e.Turn]) {
 			continue
 		}
-		stop := list[0]
-		stops[e.Turn] = list[1:]
+		stop := list[n]
+		stops[e.Turn] = slices.Delete(list, n, n+1)
 		if !stop.blocked() {
 			stop.Kind, stop.remarks = hook.KindNote, &remarks{
 				stop.Prompt, stop.Result, stop.Result, stop.ErrorType,

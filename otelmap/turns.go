@@ -2,6 +2,7 @@ package otelmap
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -31,6 +32,10 @@ func (s *segmenter) addTurnEvent(it *item) {
 		s.ended = false
 		if s.open != nil && it.Turn != "" && s.open.turn == it.Turn {
 			// The user typed while the agent worked, or the events came out of order.
+			s.open.attach(it)
+			return
+		}
+		if s.open != nil && it.Turn == "" && s.open.refused() {
 			s.open.attach(it)
 			return
 		}
@@ -100,6 +105,17 @@ func (r *Run) stopAgents() {
 	for id, a := range r.agents {
 		a.gone = a.gone || a.ended == nil && !background[id]
 	}
+}
+
+// refused reports that one of the user's hooks has refused the run's end just now: its
+// answer is the next prompt.
+func (r *Run) refused() bool {
+	for _, it := range slices.Backward(r.items) {
+		if it.blocked() || it.Kind != hook.KindNotification {
+			return it.blocked()
+		}
+	}
+	return false
 }
 
 // runOf returns the run of an event of the lead agent, nil if there is none yet.

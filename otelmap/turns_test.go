@@ -791,6 +791,39 @@ func TestRefusedEndContinuesTheTurn(t *testing.T) {
 	}
 }
 
+// Where turns have no number, a refusal is that of the end at its time, and the prompt
+// after it is the answer of the hook.
+func TestRefusedEndOfATurnWithoutANumber(t *testing.T) {
+	prompt := func(s float64) hook.Event { return turnPrompt(s, "") }
+	stop := func(s float64) hook.Event { e := turnStop(s, ""); e.Key = ""; return e }
+	refusal := func(s int) []hook.TurnEnd {
+		return []hook.TurnEnd{{Kind: hook.KindRunResume, At: epoch.Add(time.Duration(s) * time.Second)}}
+	}
+	events := logged(
+		prompt(0), stop(1), turnEv(2, hook.KindNotification, ""), prompt(3), turnTool(4, hook.KindToolStart, "", "Bash", "a"), stop(5),
+		prompt(6), stop(7),
+	)
+	for name, tt := range map[string]struct {
+		ends []hook.TurnEnd
+		runs int
+	}{
+		"no refusal":           {nil, 3},
+		"of the first":         {refusal(1), 2},
+		"of the first two":     {append(refusal(1), refusal(5)...), 1},
+		"of the last":          {refusal(7), 3},
+		"of none at this time": {refusal(2), 3},
+	} {
+		b := buildTurns(Carry{}, events)
+		changed := b.ApplyRefusals(tt.ends)
+		if runs := b.Runs(epoch.Add(8 * time.Second)); len(runs) != tt.runs || runs[len(runs)-1].Ended == (name == "of the last") {
+			t.Errorf("%s: %v", name, outline(b, runs, nil))
+		}
+		if changed != (tt.runs != 3 || name == "of the last") || changed && b.ApplyRefusals(tt.ends) {
+			t.Errorf("%s: refusals change the runs: %v, or do so again", name, changed)
+		}
+	}
+}
+
 func TestFinished(t *testing.T) {
 	soon := epoch.Add(10 * time.Second)
 	for name, tt := range map[string]struct {

@@ -11,6 +11,17 @@ import (
 // sessions of some hundred megabytes come near it.
 const MaxText = 8 << 20
 
+// maxWhole is MaxText for a reading of whole texts.
+const maxWhole = 256 << 20
+
+// TextLimit bounds the texts that the reading keeps, in bytes.
+func (q *Query) TextLimit() int {
+	if q.Whole != nil {
+		return maxWhole
+	}
+	return MaxText
+}
+
 const (
 	// firstTextCut and lastTextCut bound what a text is cut to.
 	firstTextCut = 1 << 20

@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/copilotcli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
 func TestMain(m *testing.M) {
@@ -51,7 +52,11 @@ type wantTrace struct {
 	// message is a part of the root's status message.
 	message string
 	tools   []claudecli.WantTool
+	blocked bool
 }
+
+// reason is what a hook answers that refuses the end of a turn. Copilot submits it.
+const reason = "keep going"
 
 func shell(command string) mockllm.ToolCall {
 	return mockllm.ToolCall{Name: "bash", Args: map[string]any{"command": command, "description": "runs"}}
@@ -166,18 +171,16 @@ func scenarios() map[string]scenario {
 			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("one")}}},
 			claude: true,
 		},
-		// What a hook answers to the end of a turn is a prompt of its own.
 		"blocked stop": {
-			more: map[string]string{stop: `mkdir "$HOME/blocked" 2>/dev/null && echo '{"decision":"block","reason":"keep going"}'; true`},
+			more: map[string]string{stop: `mkdir "$HOME/blocked" 2>/dev/null && echo '{"decision":"block","reason":"` + reason + `"}'; true`},
 			script: copilotcli.Script{Main: []mockllm.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},
 			steps: []rig.Step{copilot("do all of it")}, exits: []int{0},
 			hooks: map[string]int{start: 1, prompt: 2, pre: 1, post: 1, stop: 2, end: 1},
-			traces: []wantTrace{
-				{requests: 1, outcome: otelmap.OutcomeCompleted},
-				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("more")}},
-			},
+			traces: []wantTrace{{
+				requests: 3, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("more")}, blocked: true,
+			}},
 		},
 		"interrupted tool": {
 			script: copilotcli.Script{Main: []mockllm.Turn{
@@ -335,7 +338,7 @@ func checkCopilot(t *testing.T, sc *scenario, res *copilotcli.Result) (prompts [
 		if err := json.Unmarshal(r.Payload, &p); err != nil {
 			t.Errorf("payload of %s: %v", r.Name, err)
 		}
-		if r.Name == "userPromptSubmitted" && p.Submitted != nil && p.Agent == "" {
+		if r.Name == "userPromptSubmitted" && p.Submitted != nil && p.Agent == "" && *p.Submitted != reason {
 			prompts = append(prompts, p)
 		}
 	}
@@ -396,6 +399,10 @@ func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Reque
 	}
 	if !strings.Contains(got.Root.StatusMessage, want.message) {
 		wrong = append(wrong, fmt.Sprintf("status of the root says %q, want %q in it", got.Root.StatusMessage, want.message))
+	}
+	blocked := slices.ContainsFunc(got.Root.Events, func(e sink.Event) bool { return e.Attrs[otelmap.KeyStopBlocked] == true })
+	if blocked != want.blocked {
+		wrong = append(wrong, fmt.Sprintf("the root reports a blocked stop: %v, want %v", blocked, want.blocked))
 	}
 	return wrong
 }

@@ -36,6 +36,9 @@ type log struct {
 	agent string
 	texts transcript.Texts
 	rows  *int
+	// file and line are the place of the row that is added, in a reading of whole texts.
+	file string
+	line int
 
 	calls   []hook.LLMCall
 	results []hook.ToolResult
@@ -342,7 +345,7 @@ func (l *log) addOutput(id, text string, at time.Time) {
 	delete(l.made, id)
 	if i, ok := l.done[callKey{l.agent, id}]; ok {
 		if r := &l.results[i]; r.Text == "" {
-			r.Text = l.texts.Keep(text)
+			r.Text, r.Row = l.texts.Keep(text), l.line
 		}
 		return
 	}
@@ -356,6 +359,7 @@ func (l *log) addOutput(id, text string, at time.Time) {
 
 func (l *log) addResult(r hook.ToolResult) {
 	l.done[callKey{r.Agent, r.ID}] = len(l.results)
+	r.File, r.Row = l.file, l.line
 	l.results = append(l.results, r)
 }
 

@@ -44,7 +44,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	if err != nil {
 		return nil, err
 	}
-	return readAll(ctx, f, q, path, transcript.MaxText)
+	return readAll(ctx, f, q, path, q.TextLimit())
 }
 
 // end reports that the last turn has failed or was interrupted, of which the former is
@@ -217,6 +217,9 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		if *l.rows++; *l.rows > maxRows {
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
 			return false
+		}
+		if q.Whole != nil {
+			l.file, l.line = path, lines.Row
 		}
 		l.add(&row)
 		return true

@@ -25,6 +25,7 @@ const (
 	agentStarted     = "subagent.started"
 	agentCompleted   = "subagent.completed"
 	hookStart        = "hook.start"
+	hookEnd          = "hook.end"
 	abort            = "abort"
 )
 
@@ -46,6 +47,9 @@ func (r *row) parse(line []byte) bool {
 type log struct {
 	session string
 	texts   transcript.Texts
+	// file and line are the place of the row that is added, in a reading of whole texts.
+	file string
+	line int
 
 	calls   []hook.LLMCall
 	results []hook.ToolResult
@@ -54,8 +58,12 @@ type log struct {
 	ends    []hook.TurnEnd
 	// end is how the current turn seems to have ended, nil while it is open.
 	end *hook.TurnEnd
-	// caughtUp reports that the file has the row of the hook at the turn's end.
+	// caughtUp reports that the file has the end of the hooks at the turn's end. stopped
+	// is when these were called, refused reports that one refused the end: the next
+	// prompt is its answer.
 	caughtUp bool
+	stopped  time.Time
+	refused  bool
 	// requests are the places of the requests, by agent and id, asked the calls without a
 	// result.
 	requests map[agentKey]int
@@ -125,11 +133,8 @@ func (l *log) add(r *row) {
 		if a := l.subagent(r.agent); a != nil {
 			a.End = r.at
 		}
-	case hookStart:
-		switch d.Text("hookType") {
-		case "agentStop", "sessionEnd":
-			l.caughtUp = l.caughtUp || d.Members("input").Text("sessionId") == l.session
-		}
+	case hookStart, hookEnd:
+		l.addHook(r)
 	case sessionShutdown:
 		l.caughtUp = true
 	case sessionError:
@@ -159,6 +164,26 @@ func (l *log) add(r *row) {
 	}
 }
 
+// addHook adds a row about the hooks at the end of a turn or of the session.
+func (l *log) addHook(r *row) {
+	d := r.data
+	switch name := d.Text("hookType"); {
+	case r.agent != "":
+	case r.kind == hookStart && name == "sessionEnd":
+		l.caughtUp = true
+	case r.kind == hookStart && name == "agentStop":
+		// The time that the hooks were told.
+		if l.stopped = rawjson.Instant(d.Members("input").Get("timestamp")); l.stopped.IsZero() {
+			l.stopped = r.at
+		}
+	case name == "agentStop" && d.Members("output").Text("decision") == "block":
+		l.end, l.refused, l.caughtUp = nil, true, false
+		l.ends = append(l.ends, hook.TurnEnd{At: l.stopped, Kind: hook.KindRunResume})
+	case name == "agentStop":
+		l.caughtUp = true
+	}
+}
+
 // subagent is one that has been started, or nil.
 func (l *log) subagent(id string) *hook.Agent {
 	if i := slices.IndexFunc(l.agents, func(a hook.Agent) bool { return a.ID == id }); i >= 0 {
@@ -177,7 +202,8 @@ func (l *log) addPrompt(r *row) {
 	}
 	l.flush()
 	l.caughtUp = false
-	l.prompts = append(l.prompts, hook.Prompt{At: r.at, Text: text})
+	l.prompts = append(l.prompts, hook.Prompt{At: r.at, Text: text, Injected: l.refused})
+	l.refused = false
 }
 
 // flush counts the end of the current turn.
@@ -246,7 +272,9 @@ func (l *log) addResult(r *row) {
 	key := agentKey{r.agent, d.Text("toolCallId")}
 	made := l.asked[key]
 	delete(l.asked, key)
-	res := hook.ToolResult{ID: key.id, Agent: r.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Asked: made.at, At: r.at}
+	res := hook.ToolResult{
+		ID: key.id, Agent: r.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Asked: made.at, At: r.at, File: l.file, Row: l.line,
+	}
 	failure := d.Members("error")
 	text, code := copilot.Output(d.Members("result").Text("content"))
 	success, said := rawjson.Bool(d.Get("success"))
@@ -268,6 +296,7 @@ func (l *log) cancel(at time.Time) {
 	for key, made := range l.asked {
 		l.results = append(l.results, hook.ToolResult{
 			ID: key.id, Agent: key.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Status: hook.ToolCancelled, Asked: made.at, At: at,
+			File: l.file, Row: l.line,
 		})
 	}
 	clear(l.asked)
@@ -277,7 +306,9 @@ func (l *log) cancel(at time.Time) {
 // addEvents adds the events of Copilot's hooks.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "userPromptSubmitted", Prompt: p.Text})
+		if !p.Injected { // the turn continues
+			b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "userPromptSubmitted", Prompt: p.Text})
+		}
 	}
 	b.AddTools(nil, nil)
 	for i := range b.Transcript.Agents {
@@ -292,6 +323,8 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 			e.Name = "errorOccurred"
 		case hook.KindSessionEnd:
 			e.Kind, e.Name = hook.KindRunCancel, "abort"
+		case hook.KindRunResume:
+			continue
 		}
 		b.Add(end.At, e)
 	}

@@ -7,7 +7,8 @@
 // that calls have none.
 //
 // Copilot writes rows late, some seconds after the hooks. The file has caught up when it
-// has the row of the hook that reports the end; until then the last turn is undecided.
+// has the end of the hooks that report the turn's end; until then, and if one of them
+// refused it, the last turn is undecided.
 package copilot
 
 import (
@@ -38,9 +39,6 @@ var Agent = transcript.Agent{
 	Host: copilot.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true,
 }
 
-// maxWhole bounds the texts of a reading of whole texts, in bytes.
-const maxWhole = 256 << 20
-
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
 	path, err := find(f, q)
 	if errors.Is(err, transcript.ErrNotFound) && live(q) {
@@ -49,11 +47,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	if err != nil {
 		return nil, err
 	}
-	most := transcript.MaxText
-	if q.Whole != nil {
-		most = maxWhole
-	}
-	l := newLog(q.Session, most)
+	l := newLog(q.Session, q.TextLimit())
 	err = l.readFile(ctx, f, path, q)
 	return l.transcript(f, q, path), err
 }
@@ -149,6 +143,9 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		if rows++; rows > maxRows {
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
 			return false
+		}
+		if q.Whole != nil {
+			l.file, l.line = path, lines.Row
 		}
 		l.add(&r)
 		return true

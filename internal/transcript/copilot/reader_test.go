@@ -103,7 +103,7 @@ func TestRecordedSessions(t *testing.T) {
 			`result  bash 0 "slow" 2.246s`,
 			`result  bash 0 "rewritten" 131ms`,
 			`result  bash 0 "postblock" 149ms`,
-			`end run_complete "First try to stop."`,
+			`end run_resume ""`,
 			`end run_complete "Stopped for good."`,
 		},
 		"not-allowed": {
@@ -204,7 +204,8 @@ func TestALateFileIsAwaited(t *testing.T) {
 	f.Now = func() time.Time { return time.Date(2026, 11, 22, 14, 37, 14, 0, time.UTC) }
 	q := transcript.Query{Session: id, Path: path}
 	rows := bytes.SplitAfter(whole, []byte("\n"))
-	end := slices.IndexFunc(rows, func(row []byte) bool { return bytes.Contains(row, []byte(`"hookType": "agentStop"`)) })
+	stop := []byte(`"hookType": "agentStop"`)
+	end := slices.IndexFunc(rows, func(row []byte) bool { return bytes.Contains(row, stop) && bytes.Contains(row, []byte(`"hook.end"`)) })
 	for have, late := range map[int]bool{end: true, end + 1: false, len(rows): false} {
 		if err := os.WriteFile(path, slices.Concat(rows[:have]...), 0o600); err != nil {
 			t.Fatal(err)

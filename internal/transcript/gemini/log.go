@@ -21,6 +21,9 @@ type log struct {
 	agent string
 	texts transcript.Texts
 	rows  *int
+	// file and line are the place of the row that is added, in a reading of whole texts.
+	file string
+	line int
 
 	calls   []hook.LLMCall
 	results []hook.ToolResult
@@ -187,7 +190,7 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	r := hook.ToolResult{
 		ID: id, Agent: l.agent, Name: name, Input: l.texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
 		Text: l.texts.Keep(gemini.Output(name, told)), Status: gemini.Status(name, o.Text("status"), told),
-		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")),
+		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")), File: l.file, Row: l.line,
 	}
 	if i, again := l.tools[l.agent+"/"+id]; again {
 		l.results[i] = r

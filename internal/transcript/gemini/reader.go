@@ -42,19 +42,12 @@ var Agent = transcript.Agent{
 	Host: gemini.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true,
 }
 
-// maxWhole bounds the texts of a reading of whole texts, in bytes.
-const maxWhole = 256 << 20
-
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
 	path, err := find(ctx, f, q)
 	if err != nil {
 		return nil, err
 	}
-	most := transcript.MaxText
-	if q.Whole != nil {
-		most = maxWhole
-	}
-	return readAll(ctx, f, q, path, most)
+	return readAll(ctx, f, q, path, q.TextLimit())
 }
 
 // sessions lists the sessions, whose ids are in their files' first rows.
@@ -195,6 +188,9 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		if *l.rows++; *l.rows > maxRows {
 			err = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
 			return false
+		}
+		if q.Whole != nil {
+			l.file, l.line = path, lines.Row
 		}
 		l.add(&r)
 		return true

@@ -21,6 +21,9 @@ type log struct {
 	agent string
 	texts transcript.Texts
 	rows  *int
+	// file and line are the place of the row that is added, in a reading of whole texts.
+	file string
+	line int
 
 	calls   []hook.LLMCall
 	results []hook.ToolResult
@@ -339,7 +342,7 @@ func (l *log) addTool(o rawjson.Object, agent, turn string, began, at time.Time)
 		ID: id, Agent: agent, Turn: turn, Name: o.Text("function_name"),
 		Input:  l.texts.KeepJSON(rawjson.Canonical(o.Get("function_args"))),
 		Status: qwen.StatusOf(o.Text("status"), o.Text("error_type"), o.Text("execution_status") != "not_started"),
-		Asked:  began, At: at,
+		Asked:  began, At: at, File: l.file, Row: l.line,
 	})
 }
 
@@ -357,7 +360,8 @@ func (l *log) addResult(r *row) {
 		made := l.asked[key]
 		delete(l.asked, key)
 		if w := l.waiting[key]; len(w) > 0 {
-			l.results[w[0]].Text = text
+			result := &l.results[w[0]]
+			result.Text, result.File, result.Row = text, l.file, l.line
 			if l.waiting[key] = w[1:]; len(w) == 1 {
 				delete(l.waiting, key)
 			}
@@ -373,7 +377,7 @@ func (l *log) addResult(r *row) {
 		}
 		l.results = append(l.results, hook.ToolResult{
 			ID: key.id, Agent: l.agent, Turn: turn, Name: p.name, Input: l.texts.KeepJSON(made.input),
-			Text: text, Status: status, Asked: made.at, At: r.at,
+			Text: text, Status: status, Asked: made.at, At: r.at, File: l.file, Row: l.line,
 		})
 	}
 	if cancelled && l.agent == "" {
