@@ -167,6 +167,7 @@ var mayImport = map[string][]string{
 	"spool":                         {},
 	"config":                        {},
 	"internal/redact":               {},
+	"internal/redact/redactspans":   {"internal/redact"},
 	"internal/redactor":             {"config", "internal/redact", "internal/regular"},
 	"internal/atomicfile":           {},
 	"internal/filelock":             {},
@@ -188,7 +189,7 @@ var mayImport = map[string][]string{
 	"internal/programs":      {"internal/atomicfile", "internal/filelock", "internal/regular"},
 	"internal/store":         {"otelmap", "spool", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":          {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/store", "internal/termtext"},
-	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/store", "internal/termtext", "internal/view"},
+	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/store", "internal/termtext", "internal/view"},
 	"internal/ui":            {"otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
@@ -219,7 +220,7 @@ var mayImport = map[string][]string{
 	"internal/live": {"hook", "spool"},
 	"internal/pipeline": {
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
-		"internal/redact", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
+		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
@@ -250,6 +251,7 @@ var pure = map[string][]string{
 	"hook":                          nil,
 	"hook/...":                      nil,
 	"internal/redact":               nil,
+	"internal/redact/redactspans":   nil,
 	"internal/rawjson":              nil,
 	"internal/otlp":                 nil,
 	"internal/view":                 nil,
