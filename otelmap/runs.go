@@ -140,6 +140,15 @@ func (r *Run) Complete() bool {
 	return !unfinished(r.items)
 }
 
+// Lacks reports that one of the run's subagents has told of its end and the host's
+// files do not hold that end yet: its last request, for one, is still to come.
+func (r *Run) Lacks(t *hook.Transcript) bool {
+	return slices.ContainsFunc(t.Agents, func(f hook.Agent) bool {
+		a := r.agents[f.ID]
+		return a != nil && a.ended != nil && f.End.IsZero()
+	})
+}
+
 // superseded reports that another run began before the end of this one was
 // reported.
 func (r *Run) superseded() bool { return r.terminal == nil && r.Outcome != "" }

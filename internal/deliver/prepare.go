@@ -24,7 +24,8 @@ const (
 	// hooks that were started at the same time.
 	settle   = time.Second
 	complete = 200 * time.Millisecond
-	// lateUsage is how long the last request's token count is awaited.
+	// lateUsage is how long the token count of the last request is awaited, the
+	// lead's and each subagent's.
 	lateUsage = 2 * time.Second
 	// undecided is how long the delivery waits for the decision whether a run may
 	// end: the user's hooks may still check it, such as one that runs the tests
@@ -305,7 +306,7 @@ func (p *reading) mapRuns(ctx context.Context) error {
 	if p.more {
 		p.facts.Until = now.Add(undecided)
 	}
-	tr, err := p.transcript(ctx, due[len(due)-1].EndedAt)
+	tr, err := p.transcript(ctx, due)
 	if err != nil {
 		p.logf("session %q of %s: not all of the host's files was read: %v", p.session, p.host, err)
 	}
@@ -365,13 +366,15 @@ func (p *reading) endSilently(ctx context.Context) {
 }
 
 // transcript reads the host's files. If the run has only just ended, it reads them
-// again while the usage of the last request is missing, or while it is undecided
+// again while the usage of the last request is missing, the lead's or that of a
+// subagent that has ended, or while it is undecided
 // whether a run of an open session may end. A run that ends in the future, because
 // the clock was set back, counts as ending now.
-func (p *reading) transcript(ctx context.Context, ended time.Time) (*hook.Transcript, error) {
+func (p *reading) transcript(ctx context.Context, due []*otelmap.Run) (*hook.Transcript, error) {
 	if p.src.Transcript == nil {
 		return nil, nil
 	}
+	ended := due[len(due)-1].EndedAt
 	if now := p.Now(); ended.After(now) {
 		ended = now
 	}
@@ -384,7 +387,9 @@ func (p *reading) transcript(ctx context.Context, ended time.Time) (*hook.Transc
 		case tr == nil, waited >= undecided:
 			return tr, err
 		case tr.Undecided && !p.finished:
-		case !tr.Pending, waited >= lateUsage:
+		case waited >= lateUsage:
+			return tr, err
+		case !tr.Pending && !slices.ContainsFunc(due, func(r *otelmap.Run) bool { return r.Lacks(tr) }):
 			return tr, err
 		}
 		if p.Sleep(ctx, max(poll, waited/10, now.Sub(begun))) != nil {

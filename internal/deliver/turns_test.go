@@ -234,6 +234,48 @@ func TestTurnWaitsForBackgroundAgent(t *testing.T) {
 	}
 }
 
+func TestEndOfAgentInItsFileIsAwaited(t *testing.T) {
+	const agent = `"agent_id":"a1","agent_type":"Explore"`
+	for _, tt := range []struct {
+		name    string
+		stopped bool          // whether hooks tell of the agent's end
+		after   time.Duration // when the agent's file holds its end; negative for never
+		waited  time.Duration
+	}{
+		{"there at once", true, 0, 0},
+		{"there after a while", true, time.Second, time.Second},
+		{"never there", true, -1, lateUsage},
+		{"another agent's that works on", false, -1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			dst := &joined{}
+			var ended time.Time
+			d := b.claudeDeliverer(func(Facts) *hook.Transcript {
+				a := hook.Agent{ID: "a2", Start: ended.Add(-time.Minute)}
+				if tt.stopped {
+					a.ID = "a1"
+				}
+				if tt.after >= 0 && b.clock.Now().Sub(ended) >= tt.after {
+					a.End = ended
+				}
+				return &hook.Transcript{Agents: []hook.Agent{a}}
+			}, Destination{Name: "otlp", Client: dst})
+			b.append(slices.Insert(turn("p1"), 3, said("SubagentStart", "p1", agent), said("SubagentStop", "p1", agent+`,"stop_hook_active":false`))...)
+			ended = b.clock.Now()
+			b.run(d, Pass{})
+			if diff := cmp.Diff([][]string{{"p1"}}, dst.taken); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			// Until all hooks of the run have written, and between two reads.
+			const slack = 500 * time.Millisecond
+			if waited := b.clock.Now().Sub(ended); waited < tt.waited || waited > tt.waited+slack {
+				t.Errorf("waited %s, want about %s", waited, tt.waited)
+			}
+		})
+	}
+}
+
 func TestSessionIsLinkedToItsOrigin(t *testing.T) {
 	as := func(session string, ppid int, recs ...spool.Record) []spool.Record {
 		for i := range recs {

@@ -160,7 +160,8 @@ func Wrap(s string, n int) []string {
 		var w int
 		cluster, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
 		blank := cluster == " "
-		if width+w > n && at > begin && !blank {
+		// A word without a width, such as a joiner by itself, needs a second break.
+		for width+w > n && at > begin && !blank {
 			switch {
 			case space > begin:
 				out = append(out, strings.TrimRight(s[begin:space], " "))

@@ -23,6 +23,7 @@ func TestWrap(t *testing.T) {
 		{"    indented text", 8, []string{"    inde", "nted", "text"}},
 		{"日本語テスト", 4, []string{"日本", "語テ", "スト"}},
 		{"a     b", 3, []string{"a", "b"}},
+		{"\u200d a日", 2, []string{"\u200d", "a", "日"}},
 	} {
 		if got := Wrap(c.text, c.width); !slices.Equal(got, c.want) {
 			t.Errorf("Wrap(%q, %d) = %q, want %q", c.text, c.width, got, c.want)

@@ -100,10 +100,7 @@ func errnoHook(a *host) proof.Row {
 				r.Skip("%v", err)
 			}
 			t.Run("in", func(t *testing.T) {
-				for _, s := range situations {
-					if s.soak && !proof.Soak() {
-						continue
-					}
+				for _, s := range a.plays() {
 					t.Run(s.name, func(t *testing.T) {
 						t.Parallel()
 						errnoInSituation(t, r, a, &s)

@@ -104,6 +104,19 @@ func (a *host) step() int {
 	return 8
 }
 
+// plays are the situations that the agent is put in. An agent whose program plays
+// another in a row of its own is put in the second alone in the short form.
+func (a *host) plays() []situation {
+	if proof.Soak() {
+		return situations
+	}
+	short := slices.DeleteFunc(slices.Clone(situations), func(s situation) bool { return s.soak })
+	if a.word != "" {
+		return short[1:]
+	}
+	return short
+}
+
 var numbered = regexp.MustCompile(`src/(\d+)\.go`)
 
 // number is the one that a payload of any agent holds.

@@ -240,7 +240,7 @@ func killFlush(t *testing.T, r *proof.Result) {
 	var again, inMaking atomic.Int64
 	backlogs(t, r, func(t *testing.T, b *backlog) {
 		isChange := func(name string) bool { return slices.Contains(changing, name) }
-		at := slices.Concat(points(b.calls, 55, isChange), points(b.calls, 20, func(name string) bool { return !isChange(name) }))
+		at := slices.Concat(points(b.calls, 32, isChange), points(b.calls, 12, func(name string) bool { return !isChange(name) }))
 		for _, c := range at {
 			end := b.flush(t, &trace.Fault{At: c})
 			if end.Hit {
@@ -277,7 +277,7 @@ func errnoFlush(t *testing.T, r *proof.Result) {
 		stride := 1
 		if !proof.Soak() {
 			// It has nothing in common with the number of errors of a call.
-			stride = len(faults)/50 | 1
+			stride = len(faults)/30 | 1
 		}
 		for i := 0; i < len(faults); i += stride {
 			f := faults[i]
