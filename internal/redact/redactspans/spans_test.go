@@ -61,7 +61,7 @@ func TestCleanRedactsEveryText(t *testing.T) {
 }
 
 func TestCleanUsesTail(t *testing.T) {
-	got := Clean(redact.New(nil), message("gh" + "p_aB3daB3daB3d…"))
+	got := Clean(redact.New(nil), message("gh"+"p_aB3daB3daB3d…"))
 	if d := cmp.Diff(message("[REDACTED:github-token]…"), got, protocmp.Transform()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
