@@ -126,6 +126,16 @@ func TestHookRunnerStartsFast(t *testing.T) {
 	}
 }
 
+// TestTextRedactionLinksNoSpans: programs that clean texts while an agent waits have
+// no use for Protocol Buffers, whose types are registered at start.
+func TestTextRedactionLinksNoSpans(t *testing.T) {
+	for _, dep := range dependencies(t, module+"/internal/redactor", "linux") {
+		if strings.HasPrefix(dep, "google.golang.org/") || strings.HasPrefix(dep, "go.opentelemetry.io/") {
+			t.Errorf("internal/redactor links %s: what knows spans belongs in internal/redact/redactspans", dep)
+		}
+	}
+}
+
 // exempt are packages below a banned one.
 var exempt = []string{module + "/internal/clinehooks/hooksession"} // which finds that none fits
 
