@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -112,7 +113,7 @@ func (o *Options) spans(messages []*tracepb.ResourceSpans) []*tracepb.ResourceSp
 	}
 	messages = slices.Clone(messages)
 	for i := range messages {
-		messages[i] = o.Redact.Spans(messages[i])
+		messages[i] = redactspans.Clean(o.Redact, messages[i])
 	}
 	return messages
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/internal/redactor"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -82,7 +83,7 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 		Now:     s.Now, Sleep: s.Sleep, Log: s.Log,
 	}
 	if clean != nil {
-		p.Redact = clean.Spans
+		p.Redact = func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }
 		// A line may quote a payload, or name a folder that a payload names.
 		p.Log = func(line string) { s.Log(clean.Tail(line)) }
 	}

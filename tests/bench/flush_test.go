@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
@@ -71,7 +72,7 @@ func newDelivery(b *testing.B, s backlog.Session, to, url string) *deliver.Deliv
 	b.Cleanup(func() { _ = sp.Close() })
 	clean := redact.New(nil)
 	d := &deliver.Deliverer{
-		Spool: sp, Sources: way.Sources(), Map: way.Mapping(clean), Redact: clean.Spans, SyncLog: true, Now: time.Now,
+		Spool: sp, Sources: way.Sources(), Map: way.Mapping(clean), Redact: func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }, SyncLog: true, Now: time.Now,
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Judge: way.Judge,
 	}

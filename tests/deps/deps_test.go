@@ -126,6 +126,16 @@ func TestHookRunnerStartsFast(t *testing.T) {
 	}
 }
 
+// TestTextRedactionLinksNoSpans: programs that clean texts while an agent waits have
+// no use for Protocol Buffers, whose types are registered at start.
+func TestTextRedactionLinksNoSpans(t *testing.T) {
+	for _, dep := range dependencies(t, module+"/internal/redactor", "linux") {
+		if strings.HasPrefix(dep, "google.golang.org/") || strings.HasPrefix(dep, "go.opentelemetry.io/") {
+			t.Errorf("internal/redactor links %s: what knows spans belongs in internal/redact/redactspans", dep)
+		}
+	}
+}
+
 // exempt are packages below a banned one.
 var exempt = []string{module + "/internal/clinehooks/hooksession"} // which finds that none fits
 
@@ -167,6 +177,7 @@ var mayImport = map[string][]string{
 	"spool":                         {},
 	"config":                        {},
 	"internal/redact":               {},
+	"internal/redact/redactspans":   {"internal/redact"},
 	"internal/redactor":             {"config", "internal/redact", "internal/regular"},
 	"internal/atomicfile":           {},
 	"internal/filelock":             {},
@@ -188,7 +199,7 @@ var mayImport = map[string][]string{
 	"internal/programs":      {"internal/atomicfile", "internal/filelock", "internal/regular"},
 	"internal/store":         {"otelmap", "spool", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":          {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/store", "internal/termtext"},
-	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/store", "internal/termtext", "internal/view"},
+	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/store", "internal/termtext", "internal/view"},
 	"internal/ui":            {"otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
@@ -219,7 +230,7 @@ var mayImport = map[string][]string{
 	"internal/live": {"hook", "spool"},
 	"internal/pipeline": {
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
-		"internal/redact", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
+		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/hookproc": {
 		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
@@ -250,6 +261,7 @@ var pure = map[string][]string{
 	"hook":                          nil,
 	"hook/...":                      nil,
 	"internal/redact":               nil,
+	"internal/redact/redactspans":   nil,
 	"internal/rawjson":              nil,
 	"internal/otlp":                 nil,
 	"internal/view":                 nil,

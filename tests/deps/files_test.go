@@ -23,6 +23,7 @@ var mayOpen = map[string]string{
 	"cmd/hookspan/hookstest.go":                   "the file is named on the command line, and may be a pipe of the shell's",
 	"internal/bridge/peer_linux.go":               "/proc",
 	"internal/clinehooks/hooksession/session.go":  "makes a file that must not exist yet",
+	"internal/hookproc/limited_linux.go":          "the null device",
 	"internal/hookproc/main_unix.go":              "/etc/passwd and the null device",
 	"internal/hookproc/main_windows.go":           "the null device",
 	"internal/hookproc/otheragent.go":             "makes a file that must not exist yet",

@@ -22,6 +22,7 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -191,7 +192,7 @@ func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events
 		for _, r := range b.Runs(last.Add(24 * time.Hour)) {
 			run := b.Spans(r, transcript)
 			if clean != nil {
-				run = clean.Spans(run)
+				run = redactspans.Clean(clean, run)
 			}
 			out = append(out, run)
 		}

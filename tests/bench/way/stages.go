@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -202,7 +203,7 @@ func (w *Stages) cleanTexts() error {
 
 func (w *Stages) cleanSpans() error {
 	for _, s := range w.spans {
-		w.clean.Spans(s)
+		redactspans.Clean(w.clean, s)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
@@ -86,5 +87,5 @@ func Turn(events int) (tracetest.SpanStubs, error) {
 	if len(runs) != 1 {
 		return nil, fmt.Errorf("a turn of %d events gave %d runs, want one", events, len(runs))
 	}
-	return otlpstub.Stubs(clean.Spans(b.Spans(runs[0], nil))), nil
+	return otlpstub.Stubs(redactspans.Clean(clean, b.Spans(runs[0], nil))), nil
 }

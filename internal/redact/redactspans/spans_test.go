@@ -1,7 +1,6 @@
-package redact
+package redactspans
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +10,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/hookspan/hookspan/internal/redact"
 )
 
 // message is a run with text s in every place that holds text.
@@ -47,10 +48,10 @@ func message(s string) *tracepb.ResourceSpans {
 	return proto.CloneOf(run) // no part is shared
 }
 
-func TestSpansRedactsEveryText(t *testing.T) {
+func TestCleanRedactsEveryText(t *testing.T) {
 	key := "gh" + "p_" + strings.Repeat("aB3d", 9)
 	in := message(key)
-	got := New(nil).Spans(in)
+	got := Clean(redact.New(nil), in)
 	if d := cmp.Diff(message("[REDACTED:github-token]"), got, protocmp.Transform()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -59,60 +60,19 @@ func TestSpansRedactsEveryText(t *testing.T) {
 	}
 }
 
-func TestSpansUsesTail(t *testing.T) {
-	got := New(nil).Spans(message("gh" + "p_aB3daB3daB3d…"))
+func TestCleanUsesTail(t *testing.T) {
+	got := Clean(redact.New(nil), message("gh"+"p_aB3daB3daB3d…"))
 	if d := cmp.Diff(message("[REDACTED:github-token]…"), got, protocmp.Transform()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
-func TestSpansKeepsWhatIsNotText(t *testing.T) {
+func TestCleanKeepsWhatIsNotText(t *testing.T) {
 	in := message("plain")
-	if d := cmp.Diff(in, New(nil).Spans(in), protocmp.Transform()); d != "" {
+	if d := cmp.Diff(in, Clean(redact.New(nil), in), protocmp.Transform()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if New(nil).Spans(nil) != nil {
+	if Clean(redact.New(nil), nil) != nil {
 		t.Error("no spans became some")
-	}
-}
-
-// TestCleanTextsAreNotScannedAgain checks that only texts in which redaction changes
-// nothing are remembered, and that what is cut from them is looked at again.
-func TestCleanTextsAreNotScannedAgain(t *testing.T) {
-	r := New(nil)
-	knows := func(s string) bool { return r.clean.has(r.clean.hash(s)) }
-	key := "gh" + "p_" + strings.Repeat("aB3d", 9)
-	for _, s := range []string{"plain", key, "name " + key + " end", "gh" + "p_aB3daB3daB3d", "é\xff"} {
-		clean := r.Tail(s)
-		if !knows(clean) {
-			t.Errorf("%q: the result %q is not remembered", s, clean)
-		}
-		if s != clean && knows(s) {
-			t.Errorf("%q is remembered, and is %q without secrets", s, clean)
-		}
-		r.String(s + " whole")
-		if knows(s + " whole") {
-			t.Errorf("%q is remembered, but was taken for complete", s+" whole")
-		}
-	}
-	whole := strings.Repeat("plain ", 50)
-	if r.Preview(whole, 200); knows(whole) {
-		t.Error("a text of which only the beginning is kept is remembered")
-	}
-	if r.Preview(whole, 300); !knows(whole) {
-		t.Error("a preview that is the whole text is not remembered")
-	}
-	// The newest texts are remembered, however many there are.
-	for n := range 2 * cleanSize {
-		r.Tail(fmt.Sprint(n))
-	}
-	kept := 0
-	for n := range 2 * cleanSize {
-		if knows(fmt.Sprint(n)) {
-			kept++
-		}
-	}
-	if !knows(fmt.Sprint(2*cleanSize-1)) || kept < cleanSize/2 || kept > cleanSize {
-		t.Errorf("%d of %d texts are remembered, and the newest one: %t", kept, 2*cleanSize, knows(fmt.Sprint(2*cleanSize-1)))
 	}
 }

@@ -1,4 +1,6 @@
-package redact
+// Package redactspans removes secrets from the texts of spans. It is apart from
+// package redact so that programs which redact texts alone link no Protocol Buffers.
+package redactspans
 
 import (
 	"unicode/utf8"
@@ -6,12 +8,14 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/redact"
 )
 
-// Spans returns the message with Tail applied to every text in it: names, status
+// Clean returns the message with r.Tail applied to every text in it: names, status
 // messages, and the attributes of spans, events, links and resources. The argument is
 // not changed; where no text changes, which is usual, it is returned itself.
-func (r *Redactor) Spans(message *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+func Clean(r *redact.Redactor, message *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 	w := texts{r: r}
 	if w.message(message); !w.found {
 		return message
@@ -24,7 +28,7 @@ func (r *Redactor) Spans(message *tracepb.ResourceSpans) *tracepb.ResourceSpans 
 
 // texts takes Tail to the texts of a message.
 type texts struct {
-	r *Redactor
+	r *redact.Redactor
 	// write says to change the texts; found is set when one of them changes.
 	write, found bool
 }
