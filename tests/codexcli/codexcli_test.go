@@ -172,7 +172,8 @@ func scenarios() map[string]scenario {
 			hooks: map[string]int{start: 1, prompt: 1, pre: 7, post: 6, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
 			traces: []wantTrace{{requests: 8, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
 				bad(failed, "worse"), ok("beta"), ok("new.txt"), bad(otelmap.ErrorToolUnfinished, ""), bad(failed, "script broke"), ok("looker"),
-				ok("Wait completed"), {Error: failed, Text: "sub", Under: 5},
+				ok("Wait completed"),
+				{Error: failed, Text: "sub", Under: 5},
 			}}},
 		},
 		"parallel tools": {

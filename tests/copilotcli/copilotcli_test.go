@@ -145,7 +145,10 @@ func scenarios() map[string]scenario {
 			steps: []rig.Step{copilot("delegate it")}, exits: []int{0},
 			hooks: map[string]int{start: 1, prompt: 3, pre: 5, post: 4, fails: 1, "subagentStart": 2, "subagentStop": 2, stop: 3, end: 1},
 			traces: []wantTrace{{requests: 7, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
-				ok("Outer done."), {Text: "Inner done.", Under: 0}, {Text: "alpha", Under: 1}, {Error: failed, Text: "does not exist", Under: 1},
+				ok("Outer done."),
+				{Text: "Inner done.", Under: 0},
+				{Text: "alpha", Under: 1},
+				{Error: failed, Text: "does not exist", Under: 1},
 				{Error: failed, Text: "outer", Under: 0},
 			}}},
 		},
