@@ -43,7 +43,7 @@ func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcom
 	}
 	go p.feed(e.Payload)
 	state, note := p.wait(ctx)
-	o := outcome{note: note}
+	o := outcome{note: note, late: p.late}
 	o.Stdout, o.Stderr = string(p.stdout.data), string(p.stderr.data)
 	o.tooLong = p.stdout.lost > 0 && begins(o.Stdout)
 	switch {
@@ -76,6 +76,7 @@ type process struct {
 	discard atomic.Bool  // its output is no longer kept
 	last    atomic.Int64 // when something was read, in ns of the monotonic clock since began
 	began   time.Time
+	late    bool // whether it ended in time is not known
 }
 
 // stream is one of a hook's output streams: its first bytes, and how many more
@@ -182,7 +183,8 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 		close(drained)
 	}()
 	left := noisyHolder
-	if inTime(ctx, p.ended) {
+	ok, late := inTime(ctx, p.ended)
+	if p.late = late; ok {
 		state = p.cmd.ProcessState
 		p.processTree.ended()
 		left = p.settle(ctx, drained)
@@ -218,18 +220,20 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 }
 
 // inTime waits for done and reports whether it was in time. A program that was
-// suspended notices the limit late: then done gets as long again.
-func inTime(ctx context.Context, done <-chan struct{}) bool {
+// suspended notices the limit late: then done gets as long again, up to grace. If that
+// is not enough, late reports that it is not known.
+func inTime(ctx context.Context, done <-chan struct{}) (ok, late bool) {
 	select {
 	case <-done:
-		return true
+		return true, false
 	case <-ctx.Done():
 	}
+	by := lateness(ctx)
 	select {
 	case <-done:
-		return true
-	case <-time.After(lateness(ctx)):
-		return false
+		return true, false
+	case <-time.After(by):
+		return false, by == grace
 	}
 }
 
@@ -262,7 +266,7 @@ func (p *process) settle(ctx context.Context, drained <-chan struct{}) holder {
 		case <-drained:
 			return noHolder
 		case <-ctx.Done():
-			if inTime(ctx, drained) {
+			if ok, _ := inTime(ctx, drained); ok {
 				return noHolder
 			}
 			return noisyHolder

@@ -15,7 +15,8 @@ type outcome struct {
 	exhausted bool
 	// tooLong reports a verdict that is longer than maxOutput.
 	tooLong bool
-	// late reports that this program noticed the time limit late.
+	// late reports that this program noticed the time limit late, and does not know
+	// whether the handler was in time.
 	late bool
 	// cancelled reports that ctx was cancelled.
 	cancelled bool
