@@ -35,7 +35,7 @@ var (
 )
 
 var defences = []defence{
-	{"a token", map[string][]string{serverFile: {"subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1", "subtle.ConstantTimeCompare(digest[:], s.digest[:]) >= 0"}}, "a tab without", "never true"},
+	{"a token", map[string][]string{serverFile: {"subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1", "subtle.ConstantTimeCompare(digest[:], s.digest[:]) >= 0"}}, "a tab without", "the page has data without its token"},
 	{"text nodes", map[string][]string{appFile: noTextNodes}, "texts that become", "never true"},
 	{
 		"text nodes and the policy",
