@@ -13,7 +13,7 @@ BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
-.PHONY: all test-windows page page-tests go-tests build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -64,14 +64,10 @@ check: ## for each save: formatting, vet, the packages' own tests
 
 # Nothing is taken from the cache: tests that build and start the programs do
 # not show the go command what they depend on. Many packages wait more than they
-# work, so three run at once on two cores, and the page's tests beside them; those
-# that take longest begin first, so that none of them is left to run alone at the
-# end. All is vetted before.
+# work, so three run at once on two cores; those that take longest begin first, so
+# that none of them is left to run alone at the end. All is vetted before.
 LONGEST = ./tests/fault ./tests/security ./tests/collector
-test: setup collector ## everything that proves the promises
-	$(MAKE) --no-print-directory -j 2 page-tests go-tests
-
-go-tests:
+test: setup collector page-tests ## everything that proves the promises
 	$(GO) vet ./...
 	for dir in $(COMPONENTS); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 5m ./... || exit 1; done
