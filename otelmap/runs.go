@@ -140,8 +140,8 @@ func (r *Run) Complete() bool {
 	return !unfinished(r.items)
 }
 
-// Lacks reports that one of the run's subagents has told of its end and the host's
-// files do not hold that end yet: its last request, for one, is still to come.
+// Lacks reports that a hook has told of the end of one of the run's subagents, and the
+// host's files do not hold that end yet, nor maybe the subagent's last request.
 func (r *Run) Lacks(t *hook.Transcript) bool {
 	return slices.ContainsFunc(t.Agents, func(f hook.Agent) bool {
 		a := r.agents[f.ID]

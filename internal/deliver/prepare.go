@@ -367,9 +367,9 @@ func (p *reading) endSilently(ctx context.Context) {
 
 // transcript reads the host's files. If the run has only just ended, it reads them
 // again while the usage of the last request is missing, the lead's or that of a
-// subagent that has ended, or while it is undecided
-// whether a run of an open session may end. A run that ends in the future, because
-// the clock was set back, counts as ending now.
+// subagent that has ended, or while it is undecided whether a run of an open session
+// may end. A run that ends in the future, because the clock was set back, counts as
+// ending now.
 func (p *reading) transcript(ctx context.Context, due []*otelmap.Run) (*hook.Transcript, error) {
 	if p.src.Transcript == nil {
 		return nil, nil

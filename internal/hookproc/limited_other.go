@@ -15,7 +15,6 @@ import (
 // runLimited runs one of hookspan's programs, kills it when ctx ends, and returns
 // its output.
 func runLimited(ctx context.Context, path string, args, environ []string, dir string, stdin io.Reader) ([]byte, error) {
-	_, environ = takeVariable(environ, chainVariable)
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // hookspan itself.
 	cmd.Env, cmd.Dir, cmd.Stdin = environ, dir, stdin
 	cmd.WaitDelay = time.Second

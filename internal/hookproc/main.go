@@ -54,15 +54,16 @@ func Main(h Host, others ...Host) {
 		return Detach(path, args, environ, startFolder(p.stateDir))
 	}
 	p.RunHooks = func(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
-		path, environ, err := p.sibling(program)
-		if err != nil {
-			return nil, err
-		}
-		out, err := runLimited(ctx, path, args, environ, p.Dir, stdin)
-		if errors.Is(err, fs.ErrNotExist) && program != mainProgram { // which can do what the others do
-			if path, environ, err = p.hookspan(); err == nil {
-				out, err = runLimited(ctx, path, args, environ, p.Dir, stdin)
+		run := func(path string, environ []string, err error) ([]byte, error) {
+			if err != nil {
+				return nil, err
 			}
+			_, environ = takeVariable(environ, chainVariable)
+			return runLimited(ctx, path, args, environ, p.Dir, stdin)
+		}
+		out, err := run(p.sibling(program))
+		if errors.Is(err, fs.ErrNotExist) && program != mainProgram { // which can do what the others do
+			out, err = run(p.hookspan())
 		}
 		return out, err
 	}

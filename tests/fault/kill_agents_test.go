@@ -104,8 +104,8 @@ func (a *host) step() int {
 	return 8
 }
 
-// plays are the situations that the agent is put in. An agent whose program plays
-// another in a row of its own is put in the second alone in the short form.
+// plays are the situations that the agent is put in. In the short form an agent whose
+// program serves another too leaves out the first, which the other is put in.
 func (a *host) plays() []situation {
 	if proof.Soak() {
 		return situations

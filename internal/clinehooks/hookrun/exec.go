@@ -76,7 +76,7 @@ type process struct {
 	discard atomic.Bool  // its output is no longer kept
 	last    atomic.Int64 // when something was read, in ns of the monotonic clock since began
 	began   time.Time
-	late    bool // whether it ended in time is not known
+	late    bool // whether its answer was there in time is not known
 }
 
 // stream is one of a hook's output streams: its first bytes, and how many more
@@ -183,8 +183,7 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 		close(drained)
 	}()
 	left := noisyHolder
-	ok, late := inTime(ctx, p.ended)
-	if p.late = late; ok {
+	if p.inTime(ctx, p.ended) {
 		state = p.cmd.ProcessState
 		p.processTree.ended()
 		left = p.settle(ctx, drained)
@@ -221,19 +220,20 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 
 // inTime waits for done and reports whether it was in time. A program that was
 // suspended notices the limit late: then done gets as long again, up to grace. If that
-// is not enough, late reports that it is not known.
-func inTime(ctx context.Context, done <-chan struct{}) (ok, late bool) {
+// is not enough, the answer is not known, which late says.
+func (p *process) inTime(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
-		return true, false
+		return true
 	case <-ctx.Done():
 	}
 	by := lateness(ctx)
 	select {
 	case <-done:
-		return true, false
+		return true
 	case <-time.After(by):
-		return false, by == grace
+		p.late = by == grace
+		return false
 	}
 }
 
@@ -266,7 +266,7 @@ func (p *process) settle(ctx context.Context, drained <-chan struct{}) holder {
 		case <-drained:
 			return noHolder
 		case <-ctx.Done():
-			if ok, _ := inTime(ctx, drained); ok {
+			if p.inTime(ctx, drained) {
 				return noHolder
 			}
 			return noisyHolder

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -202,20 +203,18 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// TestProcessesLeftByEndedHook has hooks that end in time and leave a process. It stays
-// if it holds none of their output.
 func TestHookThatEndedBeforeLateLimitIsInTime(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Minute))
 	defer cancel()
 	done := make(chan struct{})
 	close(done)
 	for range 100 {
-		if ok, late := inTime(ctx, done); !ok || late {
+		if p := new(process); !p.inTime(ctx, done) || p.late {
 			t.Fatal("the limit counts, want what was done")
 		}
 	}
-	if ok, late := inTime(ctx, make(chan struct{})); ok || !late {
-		t.Errorf("what is not done when a limit is noticed late: in time %t, not known %t", ok, late)
+	if new(process).inTime(ctx, make(chan struct{})) {
+		t.Error("what is not done is in time")
 	}
 	if got := lateness(ctx); got != grace {
 		t.Errorf("a minute late: %v, want %v", got, grace)
@@ -225,6 +224,48 @@ func TestHookThatEndedBeforeLateLimitIsInTime(t *testing.T) {
 	}
 }
 
+// lateLimit is a time limit that is over, which is noticed once a hook runs.
+type lateLimit struct {
+	context.Context
+	started atomic.Bool
+}
+
+func (c *lateLimit) Err() error {
+	if c.started.CompareAndSwap(false, true) {
+		return nil
+	}
+	return c.Context.Err()
+}
+
+func TestCallIsDeniedWhereTheLimitOfItsHookWasNoticedLate(t *testing.T) {
+	late, end := context.WithDeadline(t.Context(), time.Now().Add(-time.Minute))
+	defer end()
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tt := range map[string]struct {
+		command string
+		ctx     context.Context
+		denied  bool
+	}{
+		"the hook runs":                   {"exec tail -f /dev/null", late, true},
+		"the hook has left a child":       {"tail -f /dev/null & exit 0", late, true},
+		"the hook is cancelled, no limit": {"exec tail -f /dev/null", cancelled, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := shell(tt.command)
+			b := newWorld(t).newBatch([]hookfile.Handler{h})
+			run := &Run{Handler: h, event: toolCall("")}
+			o := b.command(&lateLimit{Context: tt.ctx}, h, run.event)
+			b.supervisor.close()
+			if why := b.unguarded(run, o, false); (why != "") != tt.denied {
+				t.Errorf("denied because of %q, want denied %t", why, tt.denied)
+			}
+		})
+	}
+}
+
+// TestProcessesLeftByEndedHook has hooks that end in time and leave a process. It stays
+// if it holds none of their output.
 func TestProcessesLeftByEndedHook(t *testing.T) {
 	const free = " </dev/null >/dev/null 2>&1 & echo $!"
 	for name, tc := range map[string]struct {

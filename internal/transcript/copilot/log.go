@@ -59,8 +59,8 @@ type log struct {
 	// end is how the current turn seems to have ended, nil while it is open.
 	end *hook.TurnEnd
 	// caughtUp reports that the file has the end of the hooks at the turn's end. stopped
-	// is when these were called, refused reports that one refused the end: the next
-	// prompt is its answer.
+	// is when these were called. refused reports that one refused the end, so that the
+	// next prompt is its answer, unless the session or the turn ends before.
 	caughtUp bool
 	stopped  time.Time
 	refused  bool
@@ -136,13 +136,14 @@ func (l *log) add(r *row) {
 	case hookStart, hookEnd:
 		l.addHook(r)
 	case sessionShutdown:
-		l.caughtUp = true
+		l.caughtUp, l.refused = true, false
 	case sessionError:
 		if r.agent == "" {
 			l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: d.Text("message"), ErrorType: d.Text("errorType")}
 		}
 	case abort:
 		l.cancel(r.at)
+		l.refused = false
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	}
 	if l.texts.Over() {
@@ -172,7 +173,7 @@ func (l *log) addHook(r *row) {
 	case r.kind == hookStart && name == "sessionEnd":
 		l.caughtUp = true
 	case r.kind == hookStart && name == "agentStop":
-		// The time that the hooks were told.
+		// The hooks' payload has this time.
 		if l.stopped = rawjson.Instant(d.Members("input").Get("timestamp")); l.stopped.IsZero() {
 			l.stopped = r.at
 		}

@@ -180,6 +180,41 @@ func TestRecordedSessions(t *testing.T) {
 	}
 }
 
+// The prompt after a refused end is the hook's answer, but not one of a later turn.
+func TestPromptAfterARefusedEnd(t *testing.T) {
+	const refusal = `{"type":"user.message","data":{"content":"Behave"},"timestamp":"2026-11-22T14:22:40Z"}
+{"type":"hook.end","data":{"hookType":"agentStop","output":{"decision":"block","reason":"keep going"}},"timestamp":"2026-11-22T14:22:41Z"}
+`
+	const next = `{"type":"user.message","data":{"content":"keep going"},"timestamp":"2026-11-22T14:22:47Z"}` + "\n"
+	for between, injected := range map[string]bool{"": true, sessionShutdown: false, abort: false} {
+		text := refusal
+		if between != "" {
+			text += `{"type":"` + between + `","data":{},"timestamp":"2026-11-22T14:22:43Z"}` + "\n"
+		}
+		tr, err := readText(t, []byte(text+next))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tr.Prompts) != 2 || tr.Prompts[0].Injected || tr.Prompts[1].Injected != injected {
+			t.Errorf("with %q between: %+v, want the second injected %t", between, tr.Prompts, injected)
+		}
+	}
+}
+
+// readText reads a session whose file has the text.
+func readText(t *testing.T, text []byte) (*hook.Transcript, error) {
+	t.Helper()
+	files := finder(t, "")
+	dir := filepath.Join(files.Home, ".copilot", folder, "s1")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, fileName), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return files.Read(t.Context(), Agent, transcript.Query{Session: "s1"})
+}
+
 // A later turn is read from its prompt on.
 func TestReadSince(t *testing.T) {
 	f := finder(t, "tools-resume")
@@ -239,15 +274,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte(`{"type":"tool.execution_complete","data":{"error":1},"timestamp":"2026-11-22T14:22:47Z"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		files := &transcript.Files{Home: t.TempDir(), GOOS: "linux", Now: func() time.Time { return time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC) }}
-		dir := filepath.Join(files.Home, ".copilot", folder, "s1")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, fileName), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		tr, err := files.Read(t.Context(), Agent, transcript.Query{Session: "s1"})
+		tr, err := readText(t, text)
 		if err != nil && tr == nil {
 			t.Fatal(err)
 		}

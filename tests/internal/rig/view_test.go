@@ -20,6 +20,11 @@ func TestChecksOfOwnViewFindWhatDiffers(t *testing.T) {
 			Start: time.Unix(0, 5).UTC(), End: time.Unix(0, 6).UTC(), Attrs: sink.Attrs{"n": 7}, Resource: sink.Attrs{},
 		}}}
 	}
+	notified := func(at int64) *rig.Trace {
+		tr := trace("n")
+		tr.Spans[0].Events = []sink.Event{{Name: "hookspan.notification", At: time.Unix(0, at).UTC()}}
+		return tr
+	}
 	listed := func(title string) []rig.Listed {
 		return []rig.Listed{{Outcome: "completed", Title: title, Tools: 2, Failures: 1}, {Outcome: "failed", Title: "b"}}
 	}
@@ -30,18 +35,20 @@ func TestChecksOfOwnViewFindWhatDiffers(t *testing.T) {
 		wrong []string
 		want  string
 	}{
-		"the list as it is":           {rig.CheckList(list, listed("a")), ""},
-		"a list with any title":       {rig.CheckList(list, listed("")), ""},
-		"a list with another title":   {rig.CheckList(list, listed("c")), "hookspan list"},
-		"a list that is too long":     {rig.CheckList(list, listed("a")[:1]), "hookspan list"},
-		"a list that is none":         {rig.CheckList("nothing", nil), "hookspan list --json"},
-		"the trace as it is":          {rig.CheckShown(doc, trace("n")), ""},
-		"a trace with another name":   {rig.CheckShown(doc, trace("m")), "spans hookspan shows"},
-		"a trace that is no document": {rig.CheckShown("nothing", trace("n")), "hookspan show --json"},
-		"a document as it is":         {rig.CheckInfinium([]sink.Post{post}, 1), ""},
-		"a document too few":          {rig.CheckInfinium([]sink.Post{post}, 2), "1 documents, want 2"},
-		"a document of another":       {rig.CheckInfinium([]sink.Post{foreign}, 1), `with key "x"`},
-		"a document that is none":     {rig.CheckInfinium([]sink.Post{bare}, 1), "no JSON object"},
+		"the list as it is":                        {rig.CheckList(list, listed("a")), ""},
+		"a list with any title":                    {rig.CheckList(list, listed("")), ""},
+		"a list with another title":                {rig.CheckList(list, listed("c")), "hookspan list"},
+		"a list that is too long":                  {rig.CheckList(list, listed("a")[:1]), "hookspan list"},
+		"a list that is none":                      {rig.CheckList("nothing", nil), "hookspan list --json"},
+		"the trace as it is":                       {rig.CheckShown(doc, trace("n")), ""},
+		"a trace with another name":                {rig.CheckShown(doc, trace("m")), "spans hookspan shows"},
+		"a notification after the end, not shown":  {rig.CheckShown(doc, notified(7)), ""},
+		"a notification before the end, not shown": {rig.CheckShown(doc, notified(6)), "spans hookspan shows"},
+		"a trace that is no document":              {rig.CheckShown("nothing", trace("n")), "hookspan show --json"},
+		"a document as it is":                      {rig.CheckInfinium([]sink.Post{post}, 1), ""},
+		"a document too few":                       {rig.CheckInfinium([]sink.Post{post}, 2), "1 documents, want 2"},
+		"a document of another":                    {rig.CheckInfinium([]sink.Post{foreign}, 1), `with key "x"`},
+		"a document that is none":                  {rig.CheckInfinium([]sink.Post{bare}, 1), "no JSON object"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
