@@ -13,7 +13,7 @@ BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
-.PHONY: all test-windows page page-tests build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests unit-tests build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -63,19 +63,24 @@ check: ## for each save: formatting, vet, the packages' own tests
 	$(GO) test $$($(GO) list ./... | grep -v /tests/)
 
 # Nothing is taken from the cache: tests that build and start the programs do
-# not show the go command what they depend on. Many packages wait more than they
-# work, so three run at once on two cores; those that take longest begin first, so
-# that none of them is left to run alone at the end. All is vetted before.
+# not show the go command what they depend on. The browser's tests mostly wait, so
+# the packages' own run beside them, one at a time. Then three packages run at once on
+# two cores; those that take longest begin first, so that none of them is left to run
+# alone at the end.
 LONGEST = ./tests/fault ./tests/security ./tests/collector
-test: setup collector page-tests ## everything that proves the promises
+test: setup collector ## everything that proves the promises
+	$(MAKE) -j2 page-tests unit-tests
+	$(GO) test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./tests/...
+
+unit-tests:
 	$(GO) vet ./...
 	for dir in $(COMPONENTS); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 5m ./... || exit 1; done
-	$(GO) test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./...
+	$(GO) test -count=1 -vet=off -p 1 -timeout 10m $$($(GO) list ./... | grep -v /tests/)
 
 SOAKTIME ?= 85m
 soak: setup collector ## the long form of the tables of faults; writes their results into docs/
-	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security ./tests/collector -soak -publish
+	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) $(LONGEST) ./tests/hookscli -soak -publish
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.

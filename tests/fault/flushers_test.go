@@ -23,7 +23,7 @@ var flushersRows = []proof.Row{
 	{
 		Name:  "SIGKILL of a delivery while the OTLP receiver has the spans and has not answered",
 		Rule:  "every span reaches each destination, under the same ids; the store has each once",
-		Short: 10, Long: 200,
+		Short: 6, Long: 200,
 		Run: killedUnanswered,
 	},
 	{

@@ -95,11 +95,15 @@ var hosts = []host{
 func (a *host) args(hook string) []string { return append(strings.Fields(a.word), hook) }
 func (a *host) command() string           { return strings.TrimSpace(a.program + " " + a.word) }
 
-// step is everyCall's. An agent whose program plays another agent in a row of its
-// own makes the same calls there: the short form makes every eighth.
+// step is everyCall's. The short form makes every call of cline-hook, every second of
+// claude-hook, which makes nearly the same ones, and every eighth of it for each
+// further agent.
 func (a *host) step() int {
-	if a.word == "" || proof.Soak() {
+	switch {
+	case proof.Soak() || a.program == "cline-hook":
 		return 1
+	case a.word == "":
+		return 2
 	}
 	return 8
 }

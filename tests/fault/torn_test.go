@@ -37,7 +37,7 @@ var tornRows = []proof.Row{
 	{
 		Name:  "any single bit of a log flipped",
 		Rule:  "one event is lost at most, counted, and its bytes are in the quarantine; all others are delivered",
-		Short: 3000, Long: 1,
+		Short: 1500, Long: 1,
 		Run: func(t *testing.T, r *proof.Result) { damageLogs(t, r, 8, flip) },
 	},
 	{

@@ -171,8 +171,8 @@ var bridgeRows = []proof.Row{
 	{
 		Name: fmt.Sprintf("%d connections that send %d MB each at once, of every shape that JSON can have, to a bridge with and without --record and --dir", crowd, crowdBody>>20),
 		Rule: fmt.Sprintf("each event is taken, or refused with 503 and Retry-After, and none that is taken is lost; the resident set stays below %d MB", mostResident>>20),
-		// A round for each of the two bridges.
-		Short: 2 * crowd, Long: 8 * crowd, Run: crowded,
+		// The long run has further rounds.
+		Short: crowd, Long: 8 * crowd, Run: crowded,
 	},
 	{
 		Name:  "250 connections that send a few KB each, 9,000 deep, while the folder of events is kept",
@@ -182,7 +182,7 @@ var bridgeRows = []proof.Row{
 	{
 		Name:  "several bodies at the limit at once, of every shape that JSON can have",
 		Rule:  fmt.Sprintf("each is taken, or refused with 503 and Retry-After; the resident set stays below %d MB", mostResident>>20),
-		Short: 9, Long: 36, Run: fullBodies,
+		Short: 6, Long: 36, Run: fullBodies,
 	},
 	{
 		Waits: true,

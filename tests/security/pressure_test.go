@@ -152,32 +152,31 @@ func (b *bridge) flood(t *testing.T, r *proof.Result, bodies [][]byte) map[int]i
 
 func crowded(t *testing.T, r *proof.Result) {
 	peak, taken := 0, 0
-	for round := 0; round < r.N/crowd; round += 2 {
-		for _, keep := range []bool{false, true} {
-			w := lab.New(t)
-			var args []string
-			if keep {
-				args = []string{"--record", "--dir", filepath.Join(w.Home, "kept")}
-			}
-			b := startBridge(t, w, args...)
-			bodies := make([][]byte, crowd)
-			for i := range bodies {
-				bodies[i] = shaped(crowdBody, round*crowd+i)
-			}
-			codes := b.flood(t, r, bodies)
-			ok := codes[http.StatusOK]
-			if ok+codes[http.StatusServiceUnavailable] != crowd || ok == 0 {
-				r.Break("%v: answers %v, want 200 or 503 for each of %d", args, codes, crowd)
-			}
-			if n := b.events(t); n != ok {
-				r.Break("%v: %d events were acknowledged and %d taken", args, ok, n)
-			}
-			if n := len(w.Records(t)); keep && n != ok {
-				r.Break("%v: %d events were acknowledged and %d stored", args, ok, n)
-			}
-			peak, taken = max(peak, b.resident(t, r)), taken+ok
-			b.end(t)
+	for round := range r.N / crowd {
+		keep := round%2 == 0
+		w := lab.New(t)
+		var args []string
+		if keep {
+			args = []string{"--record", "--dir", filepath.Join(w.Home, "kept")}
 		}
+		b := startBridge(t, w, args...)
+		bodies := make([][]byte, crowd)
+		for i := range bodies {
+			bodies[i] = shaped(crowdBody, round*crowd+i)
+		}
+		codes := b.flood(t, r, bodies)
+		ok := codes[http.StatusOK]
+		if ok+codes[http.StatusServiceUnavailable] != crowd || ok == 0 {
+			r.Break("%v: answers %v, want 200 or 503 for each of %d", args, codes, crowd)
+		}
+		if n := b.events(t); n != ok {
+			r.Break("%v: %d events were acknowledged and %d taken", args, ok, n)
+		}
+		if n := len(w.Records(t)); keep && n != ok {
+			r.Break("%v: %d events were acknowledged and %d stored", args, ok, n)
+		}
+		peak, taken = max(peak, b.resident(t, r)), taken+ok
+		b.end(t)
 	}
 	r.Note("peak %d MB, %d of %d taken", peak>>20, taken, r.N)
 }
