@@ -13,7 +13,7 @@ BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
-.PHONY: all test-windows page page-tests go-tests build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all test-windows page page-tests unit-tests build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -64,19 +64,19 @@ check: ## for each save: formatting, vet, the packages' own tests
 
 # Nothing is taken from the cache: tests that build and start the programs do
 # not show the go command what they depend on. The browser's tests mostly wait, so
-# others run beside them. Many packages of tests/ wait more than they work, so three
-# run at once on two cores; those that take longest begin first, so that none of them
-# is left to run alone at the end.
+# the packages' own run beside them. Many packages of tests/ wait more than they work,
+# so three run at once on two cores; those that take longest begin first, so that none
+# of them is left to run alone at the end.
 LONGEST = ./tests/fault ./tests/security ./tests/collector
 test: setup collector ## everything that proves the promises
-	$(MAKE) -j2 page-tests go-tests
+	$(MAKE) -j2 page-tests unit-tests
+	$(GO) test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./tests/...
 
-go-tests:
+unit-tests:
 	$(GO) vet ./...
 	for dir in $(COMPONENTS); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 5m ./... || exit 1; done
 	$(GO) test -count=1 -vet=off -p 2 -timeout 10m $$($(GO) list ./... | grep -v /tests/)
-	$(GO) test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./tests/...
 
 SOAKTIME ?= 85m
 soak: setup collector ## the long form of the tables of faults; writes their results into docs/

@@ -1,17 +1,25 @@
 // Package queuestorage is the extension file_storage, under the same name and
 // with the same settings, for a queue that loses nothing when the Collector is
-// killed during its start.
+// killed during its start, nor when its file is full.
 //
 // When it starts, a queue on disk (exporterhelper 0.158) restores the requests
 // that were being sent when the Collector ended: it reads those requests, deletes
 // all of them, and then appends them to the queue, one transaction each. A kill in
 // between loses the requests that are not appended yet. This package delays such a
 // deletion: each request is deleted in the transaction that appends it.
+//
+// To take out a request, such a queue notes that and reads the request in one
+// transaction. If this fails because the file is full, it deletes the request
+// unsent. This package then only reads it. And a sent request that the queue cannot
+// delete, since even that needs room, stays in the file for ever. This package deletes
+// it later. In both cases the next transaction that succeeds notes what this one
+// should have, and if the Collector is killed before, the request is sent twice.
 package queuestorage
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -57,6 +65,8 @@ type client struct {
 	read []*storage.Operation
 	// held are the requests of it whose deletion is delayed until they are put back.
 	held []*storage.Operation
+	// late are deletions for which there was no room.
+	late []*storage.Operation
 }
 
 // Batch executes the operations in one transaction, together with the deletions
@@ -65,6 +75,9 @@ func (c *client) Batch(ctx context.Context, ops ...*storage.Operation) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	gets, sets, deletes := count(ops)
+	if len(c.late) > 0 && c.Client.Batch(ctx, c.late...) == nil {
+		c.late = nil
+	}
 	switch {
 	case sets+deletes == 0:
 		err := c.Client.Batch(ctx, ops...)
@@ -76,15 +89,15 @@ func (c *client) Batch(ctx context.Context, ops ...*storage.Operation) error {
 		return nil
 	case gets+deletes == 0:
 		return c.put(ctx, ops)
-	case gets > 0 && len(c.held) > 0:
-		// All requests are back. The queue could not read those still held.
-		err := c.Client.Batch(ctx, slices.Concat(ops, deletions(c.held))...)
-		if err == nil {
-			c.held = nil
-		}
-		return err
+	case gets > 0:
+		return c.take(ctx, ops)
 	}
-	return c.Client.Batch(ctx, ops...)
+	err := c.Client.Batch(ctx, ops...)
+	if errors.Is(err, storage.ErrStorageFull) {
+		c.late = append(c.late, only(storage.Delete, ops)...)
+		err = nil
+	}
+	return err
 }
 
 // hold delays deletions and reports true if they are of the requests just read.
@@ -121,6 +134,25 @@ func (c *client) put(ctx context.Context, ops []*storage.Operation) error {
 	return err
 }
 
+// take executes the operations that take out a request, or only those that read it if
+// the file is full.
+func (c *client) take(ctx context.Context, ops []*storage.Operation) error {
+	// All requests are back. The queue could not read those still held.
+	err := c.Client.Batch(ctx, slices.Concat(ops, deletions(c.held))...)
+	switch {
+	case err == nil:
+		c.held = nil
+	case errors.Is(err, storage.ErrStorageFull):
+		err = c.Client.Batch(ctx, only(storage.Get, ops)...)
+	}
+	return err
+}
+
+// only are the operations of a type.
+func only(kind storage.OpType, ops []*storage.Operation) []*storage.Operation {
+	return slices.DeleteFunc(slices.Clone(ops), func(op *storage.Operation) bool { return op.Type != kind })
+}
+
 func deletions(of []*storage.Operation) []*storage.Operation {
 	var out []*storage.Operation
 	for _, op := range of {
@@ -130,9 +162,5 @@ func deletions(of []*storage.Operation) []*storage.Operation {
 }
 
 func count(ops []*storage.Operation) (gets, sets, deletes int) {
-	n := make(map[storage.OpType]int)
-	for _, op := range ops {
-		n[op.Type]++
-	}
-	return n[storage.Get], n[storage.Set], n[storage.Delete]
+	return len(only(storage.Get, ops)), len(only(storage.Set, ops)), len(only(storage.Delete, ops))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
@@ -161,6 +163,70 @@ func TestNearlyFullFileRestoresItsRequests(t *testing.T) {
 		}
 		if at(t, c, fmt.Sprint(i)) != "" {
 			t.Errorf("request %d of %d was stored twice", i, n)
+		}
+	}
+}
+
+// full is a client of a file that has no room for anything.
+type full struct{ storage.Client }
+
+func (c full) Batch(ctx context.Context, ops ...*storage.Operation) error {
+	if _, sets, _ := count(ops); sets > 0 {
+		return storage.ErrStorageFull
+	}
+	return c.Client.Batch(ctx, ops...)
+}
+
+func TestFullFileGivesItsRequests(t *testing.T) {
+	c := open(t, component.KindExporter, 0).(*client)
+	batch(t, c, put("0", "request 0")...)
+	c.Client = full{c.Client}
+	read := storage.GetOperation("0")
+	batch(t, c, storage.SetOperation("metadata", []byte("x")), read)
+	if got := at(t, c, "metadata"); string(read.Value) != "request 0" || got != "of 0" {
+		t.Errorf("read %q, want request 0; noted %q, want what was there", read.Value, got)
+	}
+	if err := c.Batch(t.Context(), put("1", "request 1")...); !errors.Is(err, storage.ErrStorageFull) {
+		t.Errorf("put: %v, want an error: its sender has to keep the request", err)
+	}
+}
+
+// TestFullFileLosesNothing puts requests into a file that stays full, and takes them
+// out in turn.
+func TestFullFileLosesNothing(t *testing.T) {
+	c := open(t, component.KindExporter, 1<<20)
+	random := rand.New(rand.NewPCG(1, 2))
+	var values []string
+	meta := func() *storage.Operation {
+		return storage.SetOperation("qmv0", []byte(strings.Repeat("m", random.IntN(200))))
+	}
+	for taken := range 500 {
+		for {
+			value := fmt.Sprintf("%d %0*d", len(values), random.IntN(100_000), 0)
+			err := c.Batch(t.Context(), meta(), storage.SetOperation(fmt.Sprint(len(values)), []byte(value)))
+			if errors.Is(err, storage.ErrStorageFull) && len(values) > taken {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, value)
+			if random.IntN(2) == 0 {
+				break
+			}
+		}
+		read := storage.GetOperation(fmt.Sprint(taken))
+		if err := c.Batch(t.Context(), meta(), read); err != nil || string(read.Value) != values[taken] {
+			t.Fatalf("request %d: %v, %d bytes of %d", taken, err, len(read.Value), len(values[taken]))
+		}
+		batch(t, c, meta(), storage.DeleteOperation(fmt.Sprint(taken)))
+	}
+	for i := range values {
+		batch(t, c, meta(), storage.DeleteOperation(fmt.Sprint(i)))
+	}
+	for i := range values {
+		if got := at(t, c, fmt.Sprint(i)); got != "" {
+			t.Errorf("request %d stays", i)
 		}
 	}
 }
