@@ -54,13 +54,16 @@ setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
 	$(GO) run ./tests/internal/setup
 	./tests/setup.sh
 
+# The packages without those that test the programs.
+PACKAGES = $$($(GO) list ./... | grep -v /tests/)
+
 # Formatting by gofmt, since building gofumpt takes minutes the first time.
 # Results are taken from the cache where nothing has changed.
 check: ## for each save: formatting, vet, the packages' own tests
 	@odd=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$odd" ] || \
 	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test $$($(GO) list ./... | grep -v /tests/)
+	$(GO) test $(PACKAGES)
 
 # Nothing is taken from the cache: tests that build and start the programs do
 # not show the go command what they depend on. The browser's tests mostly wait, so
@@ -69,17 +72,17 @@ check: ## for each save: formatting, vet, the packages' own tests
 # of them is left to run alone at the end.
 LONGEST = ./tests/fault ./tests/security ./tests/collector
 test: setup collector ## everything that proves the promises
-	$(MAKE) -j2 page-tests unit-tests
+	$(MAKE) --no-print-directory -j 2 page-tests unit-tests
 	$(GO) test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./tests/...
 
 unit-tests:
 	$(GO) vet ./...
 	for dir in $(COMPONENTS); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 5m ./... || exit 1; done
-	$(GO) test -count=1 -vet=off -p 2 -timeout 10m $$($(GO) list ./... | grep -v /tests/)
+	$(GO) test -count=1 -vet=off -p 2 -timeout 10m $(PACKAGES)
 
 SOAKTIME ?= 85m
-soak: setup collector ## the long form of the tables of faults; writes their results into docs/
+soak: setup collector ## the long form of the tests of faults, attacks and hooks; writes the tables' results into docs/
 	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) $(LONGEST) ./tests/hookscli -soak -publish
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and

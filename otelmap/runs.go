@@ -140,8 +140,8 @@ func (r *Run) Complete() bool {
 	return !unfinished(r.items)
 }
 
-// Lacks reports that a hook has told of the end of one of the run's subagents, and the
-// host's files do not hold that end yet, nor maybe the subagent's last request.
+// Lacks reports whether t is missing the end of one of the run's subagents for which a
+// hook has already reported the end. The subagent's last request may be missing too.
 func (r *Run) Lacks(t *hook.Transcript) bool {
 	return slices.ContainsFunc(t.Agents, func(f hook.Agent) bool {
 		a := r.agents[f.ID]

@@ -10,10 +10,10 @@
 //
 // To take out a request, such a queue notes that and reads the request in one
 // transaction. If this fails because the file is full, it deletes the request
-// unsent. This package then only reads it. And a sent request that the queue cannot
-// delete, since even that needs room, stays in the file for ever. This package deletes
-// it later. In both cases the next transaction that succeeds notes what this one
-// should have, and if the Collector is killed before, the request is sent twice.
+// unsent. This package then only reads the request. Deleting a sent request needs room
+// too: if there is none, the queue leaves the request in the file. This package deletes
+// it later. In both cases the queue's next successful transaction records its state; if
+// the Collector is killed before, the request is sent twice.
 package queuestorage
 
 import (

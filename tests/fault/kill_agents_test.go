@@ -95,9 +95,9 @@ var hosts = []host{
 func (a *host) args(hook string) []string { return append(strings.Fields(a.word), hook) }
 func (a *host) command() string           { return strings.TrimSpace(a.program + " " + a.word) }
 
-// step is everyCall's. The short form makes every call of cline-hook, every second of
-// claude-hook, which makes nearly the same ones, and every eighth of it for each
-// further agent.
+// step is everyCall's. The short form takes every call of cline-hook, every second call
+// of claude-hook, whose calls are nearly the same, and every eighth for each further
+// agent that claude-hook serves.
 func (a *host) step() int {
 	switch {
 	case proof.Soak() || a.program == "cline-hook":

@@ -224,7 +224,7 @@ func TestHookThatEndedBeforeLateLimitIsInTime(t *testing.T) {
 	}
 }
 
-// lateLimit is a time limit that is over, which is noticed once a hook runs.
+// lateLimit is an expired time limit. Its first Err is nil, so that a hook starts.
 type lateLimit struct {
 	context.Context
 	started atomic.Bool

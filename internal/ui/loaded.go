@@ -1,0 +1,383 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/view"
+)
+
+// loaded is a trace with its rows, which have no texts: those are read when they are
+// shown, so that 100,000 rows stay small.
+type loaded struct {
+	store.Summary
+	texts
+	// version is another one each time that a trace is read.
+	version int64
+	*view.Outline
+	// nth counts the events below a row from 1; 0 for other rows.
+	nth []int32
+
+	mu sync.Mutex
+	// found are the problems, once they were asked for, why is the reason.
+	found []problem
+	why   *string
+}
+
+// texts are the spans of a trace, by their place.
+type texts interface {
+	// spans returns the spans at places, nil for one that is not there any more.
+	spans(ctx context.Context, places []int) ([]*tracepb.Span, error)
+	// choose returns the spans whose encoded message f chooses.
+	choose(ctx context.Context, f func(message []byte) bool) (places []int, err error)
+}
+
+// stored are the spans of a stored trace.
+type stored struct {
+	store   *store.Store
+	trace   string
+	numbers []int64
+}
+
+func (s *stored) spans(ctx context.Context, places []int) ([]*tracepb.Span, error) {
+	numbers := make([]int64, len(places))
+	for i, p := range places {
+		numbers[i] = s.numbers[p]
+	}
+	return s.store.Spans(ctx, numbers)
+}
+
+func (s *stored) choose(ctx context.Context, f func([]byte) bool) (places []int, err error) {
+	err = s.store.Messages(ctx, s.trace, func(store.Summary) {}, func(number int64, message []byte) error {
+		if f(message) {
+			if place, ok := slices.BinarySearch(s.numbers, number); ok {
+				places = append(places, place)
+			}
+		}
+		return nil
+	})
+	return places, err
+}
+
+// running are the spans of a task that is not stored yet.
+type running struct {
+	trace *store.Trace
+	all   []*tracepb.Span
+}
+
+func (s *running) spans(_ context.Context, places []int) ([]*tracepb.Span, error) {
+	out := make([]*tracepb.Span, len(places))
+	for i, p := range places {
+		out[i] = s.all[p]
+	}
+	return out, nil
+}
+
+func (s *running) choose(_ context.Context, f func([]byte) bool) (places []int, err error) {
+	for i, span := range s.all {
+		if message, err := proto.Marshal(span); err == nil && f(message) {
+			places = append(places, i)
+		}
+	}
+	return places, nil
+}
+
+// load reads the rows of a stored trace.
+func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
+	from := &stored{store: s.opts.Store}
+	l := &loaded{texts: from}
+	var o *view.Outline
+	// One goroutine reads the file while this one decodes what was read.
+	read, used, ended := make(chan *messages, 2), make(chan *messages, 4), make(chan error, 1)
+	for range cap(used) {
+		used <- new(messages)
+	}
+	go func() {
+		some := <-used
+		err := s.opts.Store.Messages(ctx, id, func(sum store.Summary) {
+			l.Summary, from.trace, o = sum, sum.TraceID, view.NewOutline(&sum)
+			from.numbers = make([]int64, 0, sum.Spans)
+		}, func(number int64, message []byte) error {
+			from.numbers = append(from.numbers, number)
+			some.bytes, some.ends = append(some.bytes, message...), append(some.ends, len(some.bytes)+len(message))
+			if len(some.bytes) > manyBytes {
+				read <- some
+				some = <-used
+			}
+			return nil
+		})
+		read <- some
+		close(read)
+		ended <- err
+	}()
+	k := view.NewSkimmer()
+	var bad error
+	for some := range read {
+		begin := 0
+		for _, end := range some.ends {
+			if span, err := k.Span(some.bytes[begin:end]); err == nil {
+				o.Add(span)
+			} else if bad == nil {
+				bad = fmt.Errorf("%w: trace %s: %w", store.ErrDamaged, from.trace, err)
+			}
+			begin = end
+		}
+		some.bytes, some.ends = some.bytes[:0], some.ends[:0]
+		used <- some
+	}
+	if err := cmp.Or(<-ended, bad); err != nil {
+		return nil, err
+	}
+	l.arrange(o)
+	l.version = s.versions.Add(1)
+	return l, nil
+}
+
+// messages are encoded spans, one after the other.
+type messages struct {
+	bytes []byte
+	ends  []int
+}
+
+// manyBytes is how many are read before they are decoded.
+const manyBytes = 256 << 10
+
+// loadRunning makes the rows of a task that is not stored yet.
+func (s *Server) loadRunning(t *store.Trace) *loaded {
+	from := &running{trace: t}
+	o := view.NewOutline(&t.Summary)
+	for span := range otlp.Spans(t.ResourceSpans) {
+		o.Add(span)
+		from.all = append(from.all, span)
+	}
+	l := &loaded{Summary: t.Summary, texts: from, version: s.versions.Add(1)}
+	l.arrange(o)
+	return l
+}
+
+// task returns the running task that the trace is of, nil if it is stored.
+func (l *loaded) task() *store.Trace {
+	if from, ok := l.texts.(*running); ok {
+		return from.trace
+	}
+	return nil
+}
+
+func (l *loaded) arrange(o *view.Outline) {
+	o.Arrange()
+	l.Outline, l.nth = o, make([]int32, o.Len())
+	events := make([]int32, o.Len())
+	for i := range l.nth {
+		if above := o.Above(i); above >= 0 && o.Kind(i) == view.KindEvent {
+			events[above]++
+			l.nth[i] = events[above]
+		}
+	}
+}
+
+// id names a row: the span's id, and for an event that of its span, a dot and its number.
+func (l *loaded) id(i int) string {
+	row := l.Row(i)
+	if l.nth[i] > 0 {
+		row = l.Row(l.Above(i))
+		return row.SpanID() + "." + strconv.Itoa(int(l.nth[i]))
+	}
+	return row.SpanID()
+}
+
+// find returns the row with an id, -1 if none has it.
+func (l *loaded) find(id string) int {
+	span, number, event := strings.Cut(id, ".")
+	i := l.Find(span)
+	if i < 0 || !event {
+		return i
+	}
+	for j := i + 1; j < l.Len() && l.Above(j) >= i; j++ {
+		if l.nth[j] > 0 && l.Above(j) == i && strconv.Itoa(int(l.nth[j])) == number {
+			return j
+		}
+	}
+	return -1
+}
+
+// full returns rows with their texts.
+func (l *loaded) full(ctx context.Context, rows ...int) ([]*view.Row, error) {
+	var places []int
+	for _, i := range rows {
+		if row := l.Row(i); row.Place() >= 0 {
+			places = append(places, row.Place())
+		}
+	}
+	slices.Sort(places)
+	places = slices.Compact(places)
+	spans, err := l.spans(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*view.Row, len(rows))
+	for n, i := range rows {
+		var span *tracepb.Span
+		row := l.Row(i)
+		if at, ok := slices.BinarySearch(places, row.Place()); ok {
+			span = spans[at]
+		}
+		out[n] = row.With(span)
+	}
+	return out, nil
+}
+
+// eachFull calls f with the chosen rows and their texts until it returns false.
+func (l *loaded) eachFull(ctx context.Context, from int, choose func(*view.Row) bool, f func(i int, row *view.Row) bool) error {
+	// The first rows are often enough.
+	var row view.Row
+	for i, some := from, 25; i < l.Len(); some = min(2*some, 1000) {
+		var chosen []int
+		for ; i < l.Len() && len(chosen) < some; i++ {
+			if row = l.Row(i); choose(&row) {
+				chosen = append(chosen, i)
+			}
+		}
+		rows, err := l.full(ctx, chosen...)
+		if err != nil {
+			return err
+		}
+		for n, row := range rows {
+			if !f(chosen[n], row) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// trace returns a trace with the spans of some rows only.
+func (l *loaded) trace(ctx context.Context, rows ...int) (*store.Trace, error) {
+	full, err := l.full(ctx, rows...)
+	scope := &tracepb.ScopeSpans{}
+	for _, row := range full {
+		scope.Spans = append(scope.Spans, row.Span())
+	}
+	return &store.Trace{Summary: l.Summary, ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{scope}}}}, err
+}
+
+// promptAndAnswer returns what the run was asked and what it answered.
+func (l *loaded) promptAndAnswer(ctx context.Context) (prompt, answer string, err error) {
+	const most = 200 // Subagents have prompts, too.
+	var told []int
+	for i := range l.Len() {
+		if row := l.Row(i); row.Told() && (len(told) < most || row.Kind == view.KindRun) {
+			told = append(told, i)
+		}
+	}
+	t, err := l.trace(ctx, told...)
+	return view.Prompt(t), view.Answer(t), err
+}
+
+// runningCache keeps the tasks that run now until there are new events.
+type runningCache struct {
+	mu     sync.Mutex
+	stamp  string
+	traces []*store.Trace
+}
+
+// running returns the traces of the tasks that run now and are not stored, the newest
+// first.
+func (s *Server) running(ctx context.Context) []*store.Trace {
+	c := &s.live
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stamp := s.stamp()
+	if s.opts.Running == nil || stamp == c.stamp {
+		return c.traces
+	}
+	traces, err := s.opts.Running(ctx)
+	if err == nil {
+		c.stamp = stamp
+	}
+	// A task that has ended meanwhile is in the store, too.
+	c.traces = slices.DeleteFunc(traces, func(t *store.Trace) bool {
+		n, err := s.opts.Store.Count(ctx, store.Filter{Trace: t.TraceID})
+		return err == nil && n > 0
+	})
+	return c.traces
+}
+
+// traceCache keeps the trace that was asked for last: a page asks several times.
+type traceCache struct {
+	mu    sync.Mutex
+	last  *loaded
+	timer *time.Timer
+}
+
+// traceTime is how long a trace is kept after the last request for it.
+const traceTime = 30 * time.Second
+
+func (c *traceCache) drop() {
+	c.mu.Lock()
+	c.last = nil
+	c.mu.Unlock()
+	// What a large trace took is the system's again.
+	debug.FreeOSMemory()
+}
+
+// get returns the trace with an id.
+func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, error) {
+	s := srv.opts.Store
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id == "" {
+		return nil, store.ErrNotFound
+	}
+	if c.last != nil && c.last.TraceID == id && c.last.task() == nil {
+		// A span that is stored again changes neither the end nor the number of spans,
+		// but only a run that has ended is stored.
+		now, err := s.List(ctx, store.Filter{Trace: id, Limit: 1})
+		if err == nil && len(now) == 1 && now[0].Spans == c.last.Spans && now[0].Ended.Equal(c.last.Ended) && now[0].Outcome == c.last.Outcome {
+			c.timer.Reset(traceTime)
+			return c.last, nil
+		}
+	}
+	if c.last != nil && c.last.TraceID != id {
+		c.last = nil // Its memory is needed.
+	}
+	// A browser that asks again has cancelled the first request, not the need for it.
+	l, err := srv.load(context.WithoutCancel(ctx), id)
+	if errors.Is(err, store.ErrNotFound) {
+		for _, r := range srv.running(ctx) {
+			if r.TraceID != id {
+				continue
+			}
+			if c.last != nil && c.last.task() == r {
+				c.timer.Reset(traceTime)
+				return c.last, nil
+			}
+			l, err = srv.loadRunning(r), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.last, c.timer = l, time.AfterFunc(traceTime, c.drop)
+	return c.last, nil
+}
+
+func (s *Server) loaded(r *http.Request) (*loaded, error) {
+	return s.traces.get(r.Context(), s, r.PathValue("id"))
+}
