@@ -71,7 +71,10 @@ check: ## for each save: formatting, vet, the packages' own tests
 # so three run at once on two cores; those that take longest begin first, so that none
 # of them is left to run alone at the end.
 LONGEST = ./tests/fault ./tests/security ./tests/collector
-test: setup collector ## everything that proves the promises
+
+# The tests copy the programs from bin/ instead of building them for each package.
+test soak: export TEST_PROGRAMS = $(CURDIR)/bin
+test: setup collector build ## everything that proves the promises
 	$(MAKE) --no-print-directory -j 2 page-tests unit-tests
 	$(GO) test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./tests/...
 
@@ -82,8 +85,8 @@ unit-tests:
 	$(GO) test -count=1 -vet=off -p 2 -timeout 10m $(PACKAGES)
 
 SOAKTIME ?= 85m
-soak: setup collector ## the long form of the tests of faults, attacks and hooks; writes the tables' results into docs/
-	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) $(LONGEST) ./tests/hookscli -soak -publish
+soak: setup collector build ## the long form of the tests of faults, attacks and hooks; writes the tables' results into docs/
+	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) $(LONGEST) ./tests/hookscli ./tests/clinecli ./tests/opencodecli -soak -publish
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
-	"github.com/hookspan/hookspan/tests/internal/measure"
+	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
 // session is the one whose events are measured.
@@ -66,7 +66,7 @@ type field struct {
 	spools      []*spool.Spool
 }
 
-func (f *field) program(name string) string { return measure.Program(f.programs, name) }
+func (f *field) program(name string) string { return built.Program(f.programs, name) }
 
 func (f *field) close() error {
 	for _, s := range f.servers {

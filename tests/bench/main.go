@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/measure"
 )
 
@@ -146,6 +147,6 @@ func parse(args []string) (o options, chosen []measure.Part[part], err error) {
 }
 
 func build(ctx context.Context, dir string) error {
-	return measure.Build(ctx, dir, "cmd/cline-hook", "cmd/claude-hook", "cmd/hook-runner", "cmd/hookspan", "tests/internal/lab/launch",
+	return built.Put(ctx, dir, "cmd/cline-hook", "cmd/claude-hook", "cmd/hook-runner", "cmd/hookspan", "tests/internal/lab/launch",
 		"tests/internal/measure/receiver", "tests/bench/noop", "tests/bench/plainloop", "tests/bench/transcript")
 }

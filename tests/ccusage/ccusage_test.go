@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -228,12 +229,10 @@ func theirSums(t *testing.T, environ []string, program string) map[string]usage 
 func ourSums(t *testing.T, environ []string) map[string]usage {
 	t.Helper()
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/hookspan/hookspan/cmd/hookspan")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, text)
+	if err := built.Put(t.Context(), bin, "cmd/hookspan"); err != nil {
+		t.Fatal(err)
 	}
-	hookspan := filepath.Join(bin, "hookspan")
+	hookspan := built.Program(bin, "hookspan")
 	command(t, environ, hookspan, "import", "claude")
 	out := make(map[string]usage)
 	for v := range variants {

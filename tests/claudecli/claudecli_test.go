@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -74,7 +75,7 @@ func TestScenarios(t *testing.T) {
 		t.Skip("drives the real Claude Code program; left out by -short")
 	}
 	bin := t.TempDir()
-	if err := rig.Build(t.Context(), bin, "claude-hook"); err != nil {
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
 		t.Fatal(err)
 	}
 	for name, sc := range scenarios() {

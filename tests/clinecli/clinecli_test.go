@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/tests/clinecli"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -140,7 +141,7 @@ func TestScenarios(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	bin := t.TempDir()
-	if err := rig.Build(t.Context(), bin, "cline-hook"); err != nil {
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/cline-hook"); err != nil {
 		t.Fatal(err)
 	}
 	for name, sc := range scenarios() {

@@ -47,7 +47,7 @@ func RecordHooks(a *rig.Arena, cli CLI, names ...string) error {
 
 // Hookspan says how hookspan is installed for a run.
 type Hookspan struct {
-	// Bin is the folder where rig.Build put the programs.
+	// Bin is the folder where built.Put put the programs.
 	Bin string
 	// Settings are further lines NAME=value of hookspan's env file.
 	Settings []string

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
@@ -122,7 +123,7 @@ func (b *backend) await(t *testing.T, n int) map[string]placed {
 // recordedSpans are all recorded sessions, mapped: what hookspan sends of them.
 func recordedSpans(t *testing.T) []*collectorpb.ExportTraceServiceRequest {
 	t.Helper()
-	root, err := otelcol.Root()
+	root, err := built.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/tests/internal/otelcol"
+	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
 // manifest is what builder.yaml says: modules with their versions by section,
@@ -63,7 +63,7 @@ func builderYAML(t *testing.T) manifest {
 
 func distribution(t *testing.T, name string) string {
 	t.Helper()
-	root, err := otelcol.Root()
+	root, err := built.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

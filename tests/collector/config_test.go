@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/internal/otelcol"
+	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
 // shippedConfig is a way to run a Collector with files of collector-config: one
@@ -160,7 +160,7 @@ func withoutComments(text string) string { return comment.ReplaceAllString(text,
 // configFiles are the Collector's configurations, builder.yaml not among them.
 func configFiles(t *testing.T) []string {
 	t.Helper()
-	root, err := otelcol.Root()
+	root, err := built.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/tests/internal/otelcol"
+	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
 // dashboard is what these tests read of the dashboard's JSON; dashboard_schema_test.go
@@ -90,7 +90,7 @@ const boardDatasource = "${datasource}"
 // grafanaFile is the path of a file of collector-config/grafana.
 func grafanaFile(t *testing.T, name string) string {
 	t.Helper()
-	root, err := otelcol.Root()
+	root, err := built.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/copilotcli"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -215,7 +216,7 @@ func TestScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	if err := rig.Build(t.Context(), bin, "claude-hook"); err != nil {
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
 		t.Fatal(err)
 	}
 	hookspan := func(args ...string) rig.Step {
@@ -272,7 +273,7 @@ func TestRemovedHookspanDeniesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	if err := rig.Build(t.Context(), bin, "claude-hook"); err != nil {
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
 		t.Fatal(err)
 	}
 	script := copilotcli.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}

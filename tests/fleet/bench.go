@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/tests/fleet/crowd"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/measure"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
@@ -60,7 +61,7 @@ func newBench(ctx context.Context, dir string) (_ *bench, err error) {
 	return b, b.capture(ctx)
 }
 
-func (b *bench) program(name string) string { return measure.Program(b.dir, name) }
+func (b *bench) program(name string) string { return built.Program(b.dir, name) }
 
 // folder makes a separate folder.
 func (b *bench) folder(name string) (string, error) {
@@ -71,7 +72,7 @@ func (b *bench) folder(name string) (string, error) {
 
 // capture records what hookspan sends for one session of each recording.
 func (b *bench) capture(ctx context.Context) error {
-	root, err := otelcol.Root()
+	root, err := built.Root()
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/tests/fleet/crowd"
-	"github.com/hookspan/hookspan/tests/internal/measure"
-	"github.com/hookspan/hookspan/tests/internal/otelcol"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
@@ -25,7 +24,7 @@ func TestEverySpanOfTheCrowdArrivesOnce(t *testing.T) {
 	if err := build(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	root, err := otelcol.Root()
+	root, err := built.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,11 +43,11 @@ func TestEverySpanOfTheCrowdArrivesOnce(t *testing.T) {
 			server := httptest.NewServer(s)
 			defer server.Close()
 			homes := t.TempDir()
-			args := []string{"-developers", fmt.Sprint(developers), "-sessions", fmt.Sprint(sessions), "-endpoint", server.URL, "-hookspan", measure.Program(dir, "hookspan"), "-dir", homes}
+			args := []string{"-developers", fmt.Sprint(developers), "-sessions", fmt.Sprint(sessions), "-endpoint", server.URL, "-hookspan", built.Program(dir, "hookspan"), "-dir", homes}
 			if day {
 				args = append(args, "-day")
 			}
-			if _, _, err := output(t.Context(), -1, measure.Program(dir, "loadgen"), args...); err != nil {
+			if _, _, err := output(t.Context(), -1, built.Program(dir, "loadgen"), args...); err != nil {
 				t.Fatal(err)
 			}
 			traces := arrivedOnce(t, s, want)
@@ -64,7 +63,7 @@ func TestEverySpanOfTheCrowdArrivesOnce(t *testing.T) {
 func spansOf(t *testing.T, dir string, recordings []*crowd.Recording) (per []int) {
 	t.Helper()
 	for i, rec := range recordings {
-		p := crowd.Play{Developers: 1, Sessions: 1, First: 1000 + i, Hookspan: measure.Program(dir, "hookspan"), Dir: t.TempDir(), Settings: crowd.Settings{Exporters: "otlp"}}
+		p := crowd.Play{Developers: 1, Sessions: 1, First: 1000 + i, Hookspan: built.Program(dir, "hookspan"), Dir: t.TempDir(), Settings: crowd.Settings{Exporters: "otlp"}}
 		requests, r, err := p.Capture(t.Context(), []*crowd.Recording{rec})
 		if err != nil {
 			t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/measure"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
@@ -130,5 +131,5 @@ func progress(format string, args ...any) {
 }
 
 func build(ctx context.Context, dir string) error {
-	return measure.Build(ctx, dir, "cmd/hookspan", "tests/fleet/loadgen", "tests/fleet/sender", "tests/internal/measure/receiver")
+	return built.Put(ctx, dir, "cmd/hookspan", "tests/fleet/loadgen", "tests/fleet/sender", "tests/internal/measure/receiver")
 }

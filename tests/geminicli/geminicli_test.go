@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/geminicli"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -196,7 +197,7 @@ func TestScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	if err := rig.Build(t.Context(), bin, "claude-hook"); err != nil {
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
 		t.Fatal(err)
 	}
 	hookspan := func(args ...string) rig.Step {

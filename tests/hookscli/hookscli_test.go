@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookspan/hookspan/tests/clinecli"
 	"github.com/hookspan/hookspan/tests/hookscli"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
@@ -156,7 +157,7 @@ func TestSameVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	if err := rig.Build(t.Context(), bin, "cline-hook"); err != nil {
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/cline-hook"); err != nil {
 		t.Fatal(err)
 	}
 	ctx, dir := t.Context(), t.ArtifactDir()

@@ -116,7 +116,7 @@ func RunClaude(ctx context.Context, cache, dir string, rows []Row) (*Done, error
 // ClineRun is a run of one of Cline's programs.
 type ClineRun struct {
 	CLI clinecli.CLI
-	// Bin is the folder where rig.Build put the programs.
+	// Bin is the folder where built.Put put the programs.
 	Bin string
 	// Settings are further lines NAME=value of hookspan's env file.
 	Settings []string

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
 // script unlocks a new keyring and goes through a secret's life.
@@ -35,9 +37,8 @@ func TestSecretLivesInTheKeyring(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
-	program := filepath.Join(dir, "hookspan")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "../../cmd/hookspan").CombinedOutput(); err != nil {
-		t.Fatalf("build hookspan: %v\n%s", err, out)
+	if err := built.Put(ctx, dir, "cmd/hookspan"); err != nil {
+		t.Fatal(err)
 	}
 	run := filepath.Join(dir, "run")
 	if err := os.Mkdir(run, 0o700); err != nil {
@@ -45,7 +46,7 @@ func TestSecretLivesInTheKeyring(t *testing.T) {
 	}
 	cmd := exec.CommandContext(ctx, "dbus-run-session", "--", "sh", "-c", script)
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOOKSPAN=" + program, "HOME=" + dir,
+		"PATH=" + os.Getenv("PATH"), "HOOKSPAN=" + built.Program(dir, "hookspan"), "HOME=" + dir,
 		"XDG_RUNTIME_DIR=" + run, "XDG_DATA_HOME=" + filepath.Join(dir, "data"),
 	}
 	var out, errs bytes.Buffer

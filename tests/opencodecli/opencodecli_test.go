@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/opencodecli"
 )
@@ -215,7 +216,7 @@ func prepare(t *testing.T) (cache, bin string) {
 		t.Fatal(err)
 	}
 	bin = t.TempDir()
-	if err := rig.Build(t.Context(), bin, "claude-hook"); err != nil {
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
 		t.Fatal(err)
 	}
 	return cache, bin

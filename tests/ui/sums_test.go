@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
 
@@ -31,11 +32,9 @@ type machine struct {
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	m := &machine{t: t, home: t.TempDir()}
-	m.program = filepath.Join(m.home, "hookspan")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", m.program, "./cmd/hookspan")
-	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	m.program = built.Program(m.home, "hookspan")
+	if err := built.Put(t.Context(), m.home, "cmd/hookspan"); err != nil {
+		t.Fatal(err)
 	}
 	state := filepath.Join(m.home, ".local", "state", "hookspan")
 	if err := os.MkdirAll(state, 0o700); err != nil {

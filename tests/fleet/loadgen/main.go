@@ -11,15 +11,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 
 	"github.com/hookspan/hookspan/tests/fleet/crowd"
-	"github.com/hookspan/hookspan/tests/internal/otelcol"
+	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
 const help = `Usage: loadgen -endpoint URL[,URL...] [flags]
@@ -83,12 +81,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(p.Dir)) }()
 	}
-	root, err := otelcol.Root()
+	root, err := built.Root()
 	if err != nil {
 		return err
 	}
 	if hookspan == "" {
-		p.Hookspan, err = build(ctx, p.Dir)
+		p.Hookspan, err = built.Program(p.Dir, "hookspan"), built.Put(ctx, p.Dir, "cmd/hookspan")
 	} else {
 		// It runs in the developers' homes.
 		p.Hookspan, err = filepath.Abs(hookspan)
@@ -105,17 +103,4 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	return json.NewEncoder(stdout).Encode(r)
-}
-
-func build(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "hookspan")
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/hookspan/hookspan/cmd/hookspan") //nolint:gosec // Our own program.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build hookspan: %w\n%s", err, out)
-	}
-	return path, nil
 }

@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +28,7 @@ import (
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
@@ -62,13 +62,9 @@ func build(m *testing.M) (code int, err error) {
 	if err := os.Chmod(Programs, 0o755); err != nil { //nolint:gosec // As said.
 		return 0, err
 	}
-	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", Programs+string(os.PathSeparator), //nolint:gosec // The programs are ours.
-		"github.com/hookspan/hookspan/cmd/hookspan", "github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/cmd/claude-hook",
-		"github.com/hookspan/hookspan/cmd/hook-runner",
-		"github.com/hookspan/hookspan/tests/internal/lab/launch")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build the programs: %w\n%s", err, out)
+	if err := built.Put(context.Background(), Programs, "cmd/hookspan", "cmd/cline-hook", "cmd/claude-hook", "cmd/hook-runner",
+		"tests/internal/lab/launch"); err != nil {
+		return 0, err
 	}
 	// Rows that run beside others wait most of the time, so more of them than
 	// there are cores may.
@@ -147,10 +143,7 @@ func (w *World) Set(settings ...string) {
 }
 
 func (w *World) Program(name string, args ...string) *exec.Cmd {
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	cmd := exec.CommandContext(w.T.Context(), filepath.Join(Programs, name), args...) //nolint:gosec // The programs are ours.
+	cmd := exec.CommandContext(w.T.Context(), built.Program(Programs, name), args...) //nolint:gosec // The programs are ours.
 	cmd.Env, cmd.Dir = w.Environ, w.Work
 	return cmd
 }

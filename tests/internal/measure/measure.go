@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -75,27 +73,4 @@ func Show(out io.Writer, page, name, table string) error {
 		return err
 	}
 	return proof.PublishAt(".", page, name, text)
-}
-
-// Build compiles the packages, given by their paths within the module, into dir,
-// as a release is made.
-func Build(ctx context.Context, dir string, packages ...string) error {
-	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", dir + string(filepath.Separator)}
-	for _, p := range packages {
-		args = append(args, "github.com/hookspan/hookspan/"+p)
-	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return nil
-}
-
-// Program returns the path of a program that Build put into dir.
-func Program(dir, name string) string {
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	return filepath.Join(dir, name)
 }

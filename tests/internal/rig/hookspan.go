@@ -16,19 +16,6 @@ const (
 	InfiniumSecret = "secret-under-test"
 )
 
-// Build compiles hookspan and the named hook program into dir, side by side as
-// they are shipped.
-func Build(ctx context.Context, dir, hook string) error {
-	for _, name := range []string{"hookspan", hook} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, name), "github.com/hookspan/hookspan/cmd/"+name)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", name, err, out)
-		}
-	}
-	return nil
-}
-
 // InstallHookspan configures hookspan by its env file, as a user whose agent
 // passes no environment on has to, and runs `hookspan install` with args. The
 // settings are further lines NAME=value of the file.
