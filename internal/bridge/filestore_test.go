@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -155,7 +157,7 @@ func TestParallelWritersLoseNothing(t *testing.T) {
 	errs := make(chan error, writers)
 	for i := range writers {
 		go func() {
-			own := *s
+			own := &FileStore{Dir: s.Dir, Agent: s.Agent, Now: s.Now}
 			errs <- own.Append(context.Background(), fmt.Appendf(nil, `{"session_id":"s","n":%d}`, i))
 		}()
 	}
@@ -174,6 +176,38 @@ func TestParallelWritersLoseNothing(t *testing.T) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil || len(entries) > 2 {
 		t.Errorf("left over: %v, %v", entries, err)
+	}
+}
+
+func TestAppendSeesWhatAnotherWriterBreaks(t *testing.T) {
+	for name, change := range map[string]func(path string, whole []byte) error{
+		"cut": func(path string, whole []byte) error { return os.WriteFile(path, whole[:len(whole)-4], 0o600) },
+		"replaced by as many bytes": func(path string, whole []byte) error {
+			return errors.Join(os.WriteFile(path+".new", bytes.Replace(whole, []byte(":"), []byte(";"), 1), 0o600), os.Rename(path+".new", path))
+		},
+		"changed in place": func(path string, whole []byte) error {
+			later := time.Now().Add(time.Second)
+			return errors.Join(os.WriteFile(path, bytes.Replace(whole, []byte(":"), []byte(";"), 1), 0o600), os.Chtimes(path, later, later))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			for range 2 {
+				if err := s.Append(t.Context(), []byte(anEvent)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := change(s.EventsPath(), []byte(readText(t, s.EventsPath()))); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Append(t.Context(), []byte(anEvent)); err != nil {
+				t.Fatal(err)
+			}
+			aside, err := filepath.Glob(s.EventsPath() + ".unreadable-*")
+			if events := readArray(t, s.EventsPath()); len(events) != 1 || err != nil || len(aside) != 1 {
+				t.Errorf("%d events, set aside %q (%v); want the new event and the broken file set aside", len(events), aside, err)
+			}
+		})
 	}
 }
 

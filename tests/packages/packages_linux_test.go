@@ -40,7 +40,10 @@ type way struct {
 
 func TestPackages(t *testing.T) {
 	base := base(t)
-	made := releases{first: build(t, repository, first), second: build(t, repository, second)}
+	made := releases{
+		first:  build(t, release{checkout: repository, version: first}),
+		second: build(t, release{checkout: repository, version: second, quick: true}),
+	}
 	t.Run("npm", func(t *testing.T) { npm(t, base, made) })
 	t.Run("deb", func(t *testing.T) { deb(t, base, made) })
 	t.Run("rpm", func(t *testing.T) { rpm(t, base, made) })

@@ -24,7 +24,7 @@ func TestReleaseBuiltTwice(t *testing.T) {
 		if out, err := exec.CommandContext(t.Context(), "git", "clone", "--quiet", repository, checkout).CombinedOutput(); err != nil {
 			t.Fatalf("git clone: %v\n%s", err, out)
 		}
-		text, err := os.ReadFile(filepath.Join(build(t, checkout, first, environ...), "checksums.txt"))
+		text, err := os.ReadFile(filepath.Join(build(t, release{checkout: checkout, version: first, environ: environ}), "checksums.txt"))
 		if err != nil {
 			t.Fatal(err)
 		}
