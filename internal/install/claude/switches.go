@@ -115,7 +115,7 @@ func (in Installer) reasonsOff(sys install.System, project string) []string {
 	for _, path := range in.effective(sys, project) {
 		c := in.product().readSwitches(path).HooksConfig
 		if c.Enabled != nil && !*c.Enabled {
-			out = append(out, fmt.Sprintf("hooks are switched off in %s's settings (hooksConfig.enabled in %q): nothing is recorded", of.name, path))
+			out = append(out, fmt.Sprintf("hooks are switched off in %s's settings (hooksConfig.enabled in %q)", of.name, path))
 		}
 		if i := slices.IndexFunc(c.Disabled, func(s string) bool { return strings.Contains(s, hookProgram) }); i >= 0 {
 			out = append(out, fmt.Sprintf("a hook of hookspan's is switched off in %s's settings (hooksConfig.disabled in %q): /hooks enable-all there switches it on", of.name, path))
