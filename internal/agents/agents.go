@@ -98,7 +98,7 @@ func All() Table {
 				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
 			},
 			Infinium: connectors.Forms()[claude.Host],
-			Settings: true, StripsOTel: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject, claudehooks.ScopeLocal},
+			Settings: true, StripsOTel: true, Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 			Install: installClaude(), Uninstall: uninstallClaude(),
 		},
 		{
@@ -108,14 +108,14 @@ func All() Table {
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 				Providers: map[string]string{"gemini": "gcp.gemini", "vertex-ai": "gcp.vertex_ai"},
 			},
-			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
+			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: installQwen(), Uninstall: uninstallQwen(),
 		},
 		{
 			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook",
 			Decode: codex.Decode, Transcript: codexfiles.Agent, Installer: claudehooks.Codex(),
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
-			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
+			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: installCodex(), Uninstall: uninstallCodex(),
 		},
 		{
@@ -133,14 +133,14 @@ func All() Table {
 			Mapping: otelmap.Agent{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
 			},
-			Settings: true, Scopes: []string{claudehooks.ScopeUser, claudehooks.ScopeProject},
+			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: installGemini(), Uninstall: uninstallGemini(),
 		},
 		{
 			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook",
 			Decode: opencode.Decode, Transcript: opencodefiles.Agent, Installer: opencodeplugin.Installer{},
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
-			Settings: true, Scopes: []string{opencodeplugin.ScopeUser, opencodeplugin.ScopeProject},
+			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: installOpencode(), Uninstall: uninstallOpencode(),
 		},
 	}

@@ -50,9 +50,8 @@ type Options struct {
 	// Project is the absolute path of a project. Hooks go into its places instead
 	// of the user's, and an uninstall or status is limited to them.
 	Project string
-	// Dir is the absolute path of the working directory. For Claude Code it is the
-	// project of Scope if Project is empty; an uninstall or status without both
-	// includes its files.
+	// Dir is the absolute path of the working directory. It is the project of Scope
+	// if Project is empty; an uninstall or status without both includes its files.
 	Dir string
 	// Force rewrites hookspan's hooks that were edited. It never touches a
 	// file without hookspan's marker.
@@ -68,10 +67,21 @@ type Options struct {
 	// process run it too. For Cline only.
 	Chain bool
 
-	// Scope selects a settings file of Claude Code. If empty, an install edits the
-	// project's or without Project the user's, and an uninstall all files.
+	// Scope selects one of the agent's places, for agents with scopes. If empty, an
+	// install goes into the project's or without Project the user's, and an uninstall
+	// includes all.
 	Scope string
 }
+
+// The values of Options.Scope. An agent adds up the hooks of all scopes that it has.
+const (
+	// ScopeUser is the user's own settings or folder, read in every project.
+	ScopeUser = "user"
+	// ScopeProject is a project's, which its users share.
+	ScopeProject = "project"
+	// ScopeLocal is the user's own settings for one project.
+	ScopeLocal = "local"
+)
 
 // OptionError reports options that are wrong or do not go together.
 type OptionError struct{ error }

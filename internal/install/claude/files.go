@@ -13,23 +13,12 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// The scopes of Claude Code's settings files. Claude Code adds the hooks of all
-// of them together.
-const (
-	// ScopeUser is the user's own settings, read in every project.
-	ScopeUser = "user"
-	// ScopeProject is a project's settings, which its users share.
-	ScopeProject = "project"
-	// ScopeLocal is the user's own settings for one project.
-	ScopeLocal = "local"
-)
-
 // readers describes where Claude Code reads a file of the scope.
 func (p *product) readers(scope string) string {
 	switch scope {
-	case ScopeProject:
+	case install.ScopeProject:
 		return "read by " + p.name + " in this project, by everybody who has it"
-	case ScopeLocal:
+	case install.ScopeLocal:
 		return "read by your " + p.name + " in this project"
 	default:
 		return "read by your " + p.name + " in every project"
@@ -60,10 +49,10 @@ func (p *product) ownDir(sys install.System) (string, error) {
 func (p *product) selected(sys install.System, o install.Options) (install.Place, error) {
 	scope := o.Scope
 	switch {
-	case scope == ScopeUser && o.Project != "":
+	case scope == install.ScopeUser && o.Project != "":
 		return install.Place{}, install.Optionf("--project: the user's settings belong to no project: --scope %s goes with it", strings.Join(p.scopes[1:], " or --scope "))
 	case scope == "" && o.Project != "":
-		scope = ScopeProject
+		scope = install.ScopeProject
 	}
 	return p.settingsOf(sys, scope, cmp.Or(o.Project, o.Dir))
 }
@@ -75,10 +64,10 @@ func (p *product) settingsOf(sys install.System, scope, project string) (install
 		return install.Place{}, install.Optionf("--scope %q: want %s", scope, p.wantScopes())
 	}
 	switch scope {
-	case "", ScopeUser:
+	case "", install.ScopeUser:
 		dir, err := p.ownDir(sys)
-		return p.place(ScopeUser, filepath.Join(dir, name), ""), err
-	case ScopeLocal:
+		return p.place(install.ScopeUser, filepath.Join(dir, name), ""), err
+	case install.ScopeLocal:
 		name = "settings.local.json"
 	}
 	if err := install.CheckProject(project); err != nil {
@@ -99,7 +88,7 @@ func (p *product) allSettings(sys install.System, m *install.Manifest, project s
 			list = append(list, f)
 		}
 	}
-	user, err := p.settingsOf(sys, ScopeUser, "")
+	user, err := p.settingsOf(sys, install.ScopeUser, "")
 	if err != nil {
 		return nil, err
 	}

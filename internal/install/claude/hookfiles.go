@@ -46,8 +46,8 @@ func (in Installer) HookFiles(sys install.System, projects []string) []HookFile 
 	for _, path := range in.managedFiles(sys) {
 		add(HookFile{Path: path, Scope: ScopeManaged, Off: in.managedOff(sys)})
 	}
-	if user, err := of.settingsOf(sys, ScopeUser, ""); err == nil {
-		add(HookFile{Path: user.Path, Scope: ScopeUser, Off: off})
+	if user, err := of.settingsOf(sys, install.ScopeUser, ""); err == nil {
+		add(HookFile{Path: user.Path, Scope: install.ScopeUser, Off: off})
 	}
 	for _, project := range projects {
 		for _, scope := range of.scopes[1:] {

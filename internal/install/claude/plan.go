@@ -94,9 +94,9 @@ func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifes
 	if p.Changed() && w.product().trust != nil {
 		p.Warnings = append(p.Warnings, w.product().name+" runs these hooks only when you trust them: "+trustHint)
 	}
-	if path.Kind == ScopeProject {
+	if path.Kind == install.ScopeProject {
 		warning := "the hooks name a program on this machine: do not commit them"
-		if slices.Contains(w.product().scopes, ScopeLocal) {
+		if slices.Contains(w.product().scopes, install.ScopeLocal) {
 			warning += " (--scope local is for that)"
 		}
 		p.Warnings = append(p.Warnings, warning)
@@ -274,9 +274,9 @@ func (f *plannedFile) addTo(p *install.Plan) error {
 			Mode: 0o600, FolderMode: 0o755, Settings: true, Check: f.check,
 		}
 		switch place.Kind {
-		case ScopeUser:
+		case install.ScopeUser:
 			a.FolderMode = 0o700
-		case ScopeProject:
+		case install.ScopeProject:
 			a.Mode = 0o644
 		}
 		switch {

@@ -81,10 +81,10 @@ func TestClaudeScopes(t *testing.T) {
 		mode  fs.FileMode
 	}{
 		"default":                {"", "", ".claude/settings.json", 0o600},
-		"user":                   {ScopeUser, "", ".claude/settings.json", 0o600},
-		"user, folder elsewhere": {ScopeUser, "conf", "conf/settings.json", 0o600},
-		"project":                {ScopeProject, "conf", "src/project/.claude/settings.json", 0o644},
-		"local":                  {ScopeLocal, "", "src/project/.claude/settings.local.json", 0o600},
+		"user":                   {install.ScopeUser, "", ".claude/settings.json", 0o600},
+		"user, folder elsewhere": {install.ScopeUser, "conf", "conf/settings.json", 0o600},
+		"project":                {install.ScopeProject, "conf", "src/project/.claude/settings.json", 0o644},
+		"local":                  {install.ScopeLocal, "", "src/project/.claude/settings.local.json", 0o600},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestClaudeScopes(t *testing.T) {
 			if !strings.Contains(p.Text(), tt.want) || !strings.Contains(p.Text(), "create   21 events") {
 				t.Errorf("plan:\n%s", p.Text())
 			}
-			if got := strings.Contains(p.Text(), "do not commit"); got != (tt.scope == ScopeProject) {
+			if got := strings.Contains(p.Text(), "do not commit"); got != (tt.scope == install.ScopeProject) {
 				t.Errorf("warned of committing: %v", got)
 			}
 			// Without a scope everything goes, wherever it is.
@@ -122,7 +122,7 @@ func TestClaudeInstallKeepsTheFile(t *testing.T) {
 	writeFile(t, path, text, 0o640)
 	before := modes(t, h.dir)
 
-	p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
+	p, err := h.in.Plan(t.Context(), h.sys, h.claude(install.ScopeUser))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestClaudeInstallKeepsTheFile(t *testing.T) {
 	if d := p.Diff(); !strings.Contains(d, "+++ "+path) || !strings.Contains(d, "\n+    \"SessionEnd\": [\n") || strings.Contains(d, "diff ") {
 		t.Errorf("diff:\n%s", d)
 	}
-	h.installClaude(h.claude(ScopeUser))
+	h.installClaude(h.claude(install.ScopeUser))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v, want 0640", info.Mode(), err)
 	}
@@ -139,14 +139,14 @@ func TestClaudeInstallKeepsTheFile(t *testing.T) {
 		t.Errorf("backup %v, %v", info, err)
 	}
 	after := modes(t, h.dir)
-	if p := h.installClaude(h.claude(ScopeUser)); p.Changed() || p.Diff() != "" || !strings.Contains(p.Text(), "nothing to change") {
+	if p := h.installClaude(h.claude(install.ScopeUser)); p.Changed() || p.Diff() != "" || !strings.Contains(p.Text(), "nothing to change") {
 		t.Errorf("the second plan changes something:\n%s", p.Text())
 	}
 	sameTree(t, "after the second install", after, modes(t, h.dir))
 
 	// Another program, with the settings changed in between: the backup stays.
 	writeFile(t, path, strings.Replace(readFile(t, path), "opus", "sonnet", 1), 0o640)
-	other := h.claude(ScopeUser)
+	other := h.claude(install.ScopeUser)
 	other.Binary = h.path("new place/claude-hook")
 	fakeHook(t, other.Binary)
 	if p := h.installClaude(other); !strings.Contains(p.Text(), "update   21 events: starts "+h.claudeHook()) || strings.Contains(p.Text(), ".hookspan-backup") {
@@ -184,8 +184,8 @@ func TestClaudeUninstallIsExact(t *testing.T) {
 	forCline := install.Options{Binary: h.path("bin/cline-hook")}
 	fakeHook(t, forCline.Binary)
 	before := modes(t, h.dir)
-	h.installClaude(h.claude(ScopeUser))
-	h.installClaude(h.claude(ScopeLocal))
+	h.installClaude(h.claude(install.ScopeUser))
+	h.installClaude(h.claude(install.ScopeLocal))
 	plan, err := cline.Installer{}.Plan(t.Context(), h.sys, forCline) // Cline shares the record
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestClaudeUninstallIsExact(t *testing.T) {
 	if err := install.Apply(plan); err != nil {
 		t.Fatal(err)
 	}
-	if p := h.uninstallClaude(install.Options{Scope: ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
+	if p := h.uninstallClaude(install.Options{Scope: install.ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
 		t.Errorf("plan:\n%s", p.Text())
 	}
 	if !claudeCode().hasHooks(h.path("src/project/.claude/settings.local.json")) {
@@ -212,12 +212,12 @@ func TestClaudeUninstallIsExact(t *testing.T) {
 // TestCreatedFolderGoesWithItsLastFile installs into two files of one folder that
 // the first install made, and takes them out in either order.
 func TestCreatedFolderGoesWithItsLastFile(t *testing.T) {
-	for _, order := range [][]string{{ScopeProject, ScopeLocal}, {ScopeLocal, ScopeProject}} {
+	for _, order := range [][]string{{install.ScopeProject, install.ScopeLocal}, {install.ScopeLocal, install.ScopeProject}} {
 		h := newHome(t, newClaude)
 		writeFile(t, h.path("src/project/x"), "", 0o644)
 		before := modes(t, h.dir)
-		h.installClaude(h.claude(ScopeProject))
-		h.installClaude(h.claude(ScopeLocal))
+		h.installClaude(h.claude(install.ScopeProject))
+		h.installClaude(h.claude(install.ScopeLocal))
 		for _, scope := range order {
 			h.uninstallClaude(h.claude(scope))
 		}
@@ -233,7 +233,7 @@ func TestClaudeInstallFollowsLinks(t *testing.T) {
 	if err := os.Symlink("../dotfiles/claude.json", h.path(".claude/settings.json")); err != nil {
 		t.Fatal(err)
 	}
-	p := h.installClaude(h.claude(ScopeUser))
+	p := h.installClaude(h.claude(install.ScopeUser))
 	if !install.IsLink(h.path(".claude/settings.json")) || !claudeCode().hasHooks(real) || !strings.Contains(p.Text(), "the file is "+real) {
 		t.Errorf("plan:\n%s", p.Text())
 	}
@@ -272,8 +272,8 @@ func TestClaudePlanRefuses(t *testing.T) {
 		}, []string{"points to nothing"}},
 		"program missing":  {func(_ *testing.T, h *home, o *install.Options) { o.Binary = h.path("gone") }, []string{"gone", "install claude-hook"}},
 		"scope unknown":    {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = "managed" }, []string{`scope "managed"`, "user, project or local"}},
-		"project missing":  {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = ScopeLocal }, []string{"project folder"}},
-		"project relative": {func(_ *testing.T, _ *home, o *install.Options) { o.Scope, o.Project = ScopeProject, "." }, []string{"absolute"}},
+		"project missing":  {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = install.ScopeLocal }, []string{"project folder"}},
+		"project relative": {func(_ *testing.T, _ *home, o *install.Options) { o.Scope, o.Project = install.ScopeProject, "." }, []string{"absolute"}},
 		"config relative":  {func(_ *testing.T, h *home, _ *install.Options) { h.env["CLAUDE_CONFIG_DIR"] = "x" }, []string{"CLAUDE_CONFIG_DIR", "absolute"}},
 		"home relative":    {func(_ *testing.T, h *home, _ *install.Options) { h.sys.Home = "." }, []string{"home folder"}},
 		"record of a newer": {func(t *testing.T, h *home, _ *install.Options) {
@@ -283,7 +283,7 @@ func TestClaudePlanRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, newClaude)
-			o := h.claude(ScopeUser)
+			o := h.claude(install.ScopeUser)
 			tt.prepare(t, h, &o)
 			before := modes(t, h.dir)
 			_, err := h.in.Plan(t.Context(), h.sys, o)
@@ -309,15 +309,15 @@ func TestClaudeWarnings(t *testing.T) {
 			writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true,"env":[]}`, 0o600)
 		}, "disableAllHooks in"},
 		"hooks off in a project": {func(t *testing.T, h *home, o *install.Options) {
-			o.Scope = ScopeProject
+			o.Scope = install.ScopeProject
 			writeFile(t, h.path("src/project/.claude/settings.local.json"), `{"disableAllHooks":true}`, 0o600)
 		}, "settings.local.json"},
 		"organisation's only": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path("managed/managed-settings.d/10.json"), `{"allowManagedHooksOnly":true}`, 0o644)
 		}, "allowManagedHooksOnly in"},
 		"two scopes": {func(_ *testing.T, h *home, o *install.Options) {
-			h.installClaude(h.claude(ScopeUser))
-			o.Scope = ScopeProject
+			h.installClaude(h.claude(install.ScopeUser))
+			o.Scope = install.ScopeProject
 		}, "stored twice and counted once"},
 		"old version": {func(_ *testing.T, h *home, _ *install.Options) {
 			h.in.Version = func(context.Context) (string, error) { return "2.1.80", nil }
@@ -333,7 +333,7 @@ func TestClaudeWarnings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, newClaude)
 			writeFile(t, h.path("src/project/x"), "", 0o600)
-			o := h.claude(ScopeUser)
+			o := h.claude(install.ScopeUser)
 			quiet, err := h.in.Plan(t.Context(), h.sys, o)
 			if err != nil {
 				t.Fatal(err)
@@ -355,7 +355,7 @@ func TestClaudeWarnings(t *testing.T) {
 		h := newHome(t, newClaude)
 		writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true}`, 0o600)
 		writeFile(t, h.path("src/project/.claude/settings.json"), `{"disableAllHooks":false}`, 0o600)
-		p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeProject))
+		p, err := h.in.Plan(t.Context(), h.sys, h.claude(install.ScopeProject))
 		if err != nil || strings.Contains(p.Text(), "disableAllHooks") {
 			t.Errorf("%v, plan:\n%s", err, p.Text())
 		}
@@ -366,7 +366,7 @@ func TestClaudeFileChangedSinceThePlan(t *testing.T) {
 	h := newHome(t, newClaude)
 	path := h.path(".claude/settings.json")
 	writeFile(t, path, "{}", 0o600)
-	p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
+	p, err := h.in.Plan(t.Context(), h.sys, h.claude(install.ScopeUser))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +397,7 @@ func TestParallelClaudeInstalls(t *testing.T) {
 	before := modes(t, h.dir)
 	var plans []*install.Plan
 	for range 8 {
-		p, err := h.in.Plan(t.Context(), h.sys, h.claude(ScopeUser))
+		p, err := h.in.Plan(t.Context(), h.sys, h.claude(install.ScopeUser))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +424,7 @@ func TestParallelClaudeInstalls(t *testing.T) {
 // nothing of ours, and stops at those that may.
 func TestClaudeUninstallSkipsDamagedSettings(t *testing.T) {
 	h := newHome(t, newClaude)
-	h.installClaude(h.claude(ScopeUser))
+	h.installClaude(h.claude(install.ScopeUser))
 	other := h.path("src/project/.claude/settings.json")
 	writeFile(t, other, "{damaged", 0o600)
 	p, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{Dir: h.path("src/project")})
@@ -440,7 +440,7 @@ func TestClaudeUninstallSkipsDamagedSettings(t *testing.T) {
 func TestDiffOfOneLine(t *testing.T) {
 	h := newHome(t, newClaude)
 	writeFile(t, h.path(".claude/settings.json"), `{"a":1,"b":{"c":2}}`, 0o600)
-	p := h.installClaude(h.claude(ScopeUser))
+	p := h.installClaude(h.claude(install.ScopeUser))
 	if strings.Contains(readFile(t, h.path(".claude/settings.json")), "\n") {
 		t.Error("the line was broken")
 	}
@@ -452,17 +452,17 @@ func TestDiffOfOneLine(t *testing.T) {
 
 func TestPlanTextNamesEditedEntries(t *testing.T) {
 	h := newHome(t, newClaude)
-	h.installClaude(h.claude(ScopeUser))
+	h.installClaude(h.claude(install.ScopeUser))
 	path := h.path(".claude/settings.json")
 	writeFile(t, path, strings.Replace(readFile(t, path), `"timeout": 10`, `"timeout": 99`, 1), 0o600)
-	p := h.installClaude(h.claude(ScopeUser))
+	p := h.installClaude(h.claude(install.ScopeUser))
 	want := path + " (read by your Claude Code in every project)\n" +
 		"  edited   SessionStart: has another timeout; it stays as it is (--force takes it over)\n" +
 		"  keep     20 events\nnothing to change\n"
 	if diff := cmp.Diff(want, p.Text()); diff != "" || len(p.Edited()) != 1 {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
-	o := h.claude(ScopeUser)
+	o := h.claude(install.ScopeUser)
 	o.Force = true
 	h.installClaude(o)
 	if strings.Contains(readFile(t, path), `"timeout": 99`) {

@@ -56,7 +56,7 @@ type product struct {
 func claudeCode() *product {
 	return &product{
 		name: "Claude Code", file: "settings.json", folder: ".claude", homeVariable: "CLAUDE_CONFIG_DIR",
-		scopes: []string{ScopeUser, ScopeProject, ScopeLocal}, events: hookEvents(), exec: true,
+		scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal}, events: hookEvents(), exec: true,
 		managedDir: managedDir, managedName: "managed-settings.json",
 	}
 }
@@ -64,7 +64,7 @@ func claudeCode() *product {
 func qwenCode() *product {
 	return &product{
 		word: "qwen", name: "Qwen Code", file: "settings.json", folder: ".qwen", homeVariable: "QWEN_HOME",
-		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"qwen"}, events: qwenEvents(), windows: shellCmd,
+		scopes: []string{install.ScopeUser, install.ScopeProject}, comments: true, words: []string{"qwen"}, events: qwenEvents(), windows: shellCmd,
 		managedDir: qwenManagedDir, managedName: "settings.json", switchOff: "QWEN_CODE_SAFE_MODE",
 	}
 }
@@ -84,7 +84,7 @@ func qwenManagedDir(goos string) string {
 func codex() *product {
 	return &product{
 		word: "codex", name: "Codex", file: "hooks.json", members: []string{"description"}, folder: ".codex", homeVariable: "CODEX_HOME",
-		scopes: []string{ScopeUser, ScopeProject}, words: []string{"codex"}, events: codexEvents(), trust: codexTrust,
+		scopes: []string{install.ScopeUser, install.ScopeProject}, words: []string{"codex"}, events: codexEvents(), trust: codexTrust,
 		windows: shellCmd,
 	}
 }
@@ -92,7 +92,7 @@ func codex() *product {
 func geminiCLI() *product {
 	return &product{
 		word: "gemini", name: "Gemini CLI", file: "settings.json", folder: ".gemini", homeVariable: "GEMINI_CLI_HOME", homeAbove: true,
-		scopes: []string{ScopeUser, ScopeProject}, comments: true, words: []string{"gemini"}, events: geminiEvents(), windows: shellPower,
+		scopes: []string{install.ScopeUser, install.ScopeProject}, comments: true, words: []string{"gemini"}, events: geminiEvents(), windows: shellPower,
 		managedDir: geminiManagedDir, managedName: "settings.json",
 	}
 }
@@ -116,7 +116,7 @@ func Gemini() Installer { return Installer{of: geminiCLI()} }
 func copilotCLI() *product {
 	return &product{
 		word: "copilot", name: "GitHub Copilot", file: filepath.Join("hooks", "hookspan.json"), members: []string{"version"},
-		folder: ".copilot", homeVariable: "COPILOT_HOME", scopes: []string{ScopeUser}, words: []string{"copilot"}, events: copilotEvents(),
+		folder: ".copilot", homeVariable: "COPILOT_HOME", scopes: []string{install.ScopeUser}, words: []string{"copilot"}, events: copilotEvents(),
 		strict: true, switches: "settings.json", windows: shellPower,
 	}
 }

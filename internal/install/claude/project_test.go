@@ -29,9 +29,9 @@ func TestPlanRefusesLinksInProject(t *testing.T) {
 		if at != ".claude" {
 			target = h.path("elsewhere/settings.json")
 		}
-		o := h.claude(ScopeLocal)
+		o := h.claude(install.ScopeLocal)
 		if at == ".claude/settings.json" {
-			o = h.claude(ScopeProject)
+			o = h.claude(install.ScopeProject)
 		}
 		if err := os.RemoveAll(filepath.Join(o.Dir, ".claude")); err != nil {
 			t.Fatal(err)

@@ -52,7 +52,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		if !s.Present {
 			continue
 		}
-		if s.Kind == ScopeUser && s.Path != files[0].Path {
+		if s.Kind == install.ScopeUser && s.Path != files[0].Path {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s reads %q now, not %q, where hooks were installed (%s): install again", of.name, files[0].Path, s.Path, of.homeVariable))
 		}
 		if why := of.untrusted(ctx, cmp.Or(s.Project, o.Dir, sys.Home), s); why != "" {

@@ -50,7 +50,7 @@ func TestClaudeStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, newClaude)
 			writeFile(t, h.path("src/project/x"), "", 0o600)
-			h.installClaude(h.claude(ScopeUser))
+			h.installClaude(h.claude(install.ScopeUser))
 			tt.change(t, h)
 			r := h.claudeStatus()
 			if len(r.Sites) != 1 || !r.Present() {
@@ -87,7 +87,7 @@ func TestClaudeStatusWithoutHooks(t *testing.T) {
 	if len(r.Sites) != 1 || r.Present() || len(r.Off) != 0 || !strings.Contains(r.Text(), "no hookspan hooks") {
 		t.Errorf("with settings of the user's alone:\n%s", r.Text())
 	}
-	h.installClaude(h.claude(ScopeLocal))
+	h.installClaude(h.claude(install.ScopeLocal))
 	r = h.claudeStatus()
 	if len(r.Sites) != 2 || !r.Present() || r.Healthy() || len(r.Off) != 1 {
 		t.Errorf("installed for a project, hooks off: %+v", r)
@@ -101,7 +101,7 @@ func TestClaudeStatusWithoutHooks(t *testing.T) {
 func TestClaudeStatusIgnoresRemovedProject(t *testing.T) {
 	h := newHome(t, newClaude)
 	writeFile(t, h.path("src/project/x"), "", 0o600)
-	h.installClaude(h.claude(ScopeProject))
+	h.installClaude(h.claude(install.ScopeProject))
 	if err := os.RemoveAll(h.path("src/project")); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestClaudeStatusIgnoresRemovedProject(t *testing.T) {
 // does not have, and asks for the version only when something is missing.
 func TestClaudeStatusIgnoresUnknownEvents(t *testing.T) {
 	h := newHome(t, "2.1.80")
-	h.installClaude(h.claude(ScopeUser))
+	h.installClaude(h.claude(install.ScopeUser))
 	asked := 0
 	h.in.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
 	writeFile(t, h.path("src/project/x"), "", 0o600)
@@ -130,7 +130,7 @@ func TestClaudeStatusIgnoresUnknownEvents(t *testing.T) {
 	if r := h.claudeStatus(); r.Healthy() || r.Sites[0].Count(install.StateMissing) != 4 {
 		t.Errorf("after an upgrade:\n%s", r.Text())
 	}
-	h.installClaude(h.claude(ScopeUser))
+	h.installClaude(h.claude(install.ScopeUser))
 	asked = 0
 	if r := h.claudeStatus(); !r.Healthy() || asked != 0 {
 		t.Errorf("asked %d times though nothing is missing:\n%s", asked, r.Text())
@@ -153,7 +153,7 @@ func TestClaudeTelemetry(t *testing.T) {
 			h.env["CLAUDE_CODE_ENABLE_TELEMETRY"] = tt.env
 			writeFile(t, h.path("src/project/x"), "", 0o600)
 			writeFile(t, h.path(".claude/settings.json"), tt.settings, 0o600)
-			h.installClaude(h.claude(ScopeUser))
+			h.installClaude(h.claude(install.ScopeUser))
 			if got := h.claudeStatus().Telemetry; !strings.Contains(got, tt.want) || got != "" && tt.want == "" {
 				t.Errorf("telemetry in %q, want %q", got, tt.want)
 			}

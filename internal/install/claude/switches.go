@@ -78,7 +78,7 @@ func (in Installer) managedFiles(sys install.System) []string {
 func (in Installer) effective(sys install.System, project string) []string {
 	list := in.managedFiles(sys)
 	for _, scope := range slices.Backward(in.product().scopes) {
-		if scope != ScopeUser && project == "" {
+		if scope != install.ScopeUser && project == "" {
 			continue
 		}
 		if f, err := in.product().settingsOf(sys, scope, project); err == nil {

@@ -21,12 +21,6 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 )
 
-// The values of install.Options.Scope.
-const (
-	ScopeUser    = "user"
-	ScopeProject = "project"
-)
-
 // word is the agent's name on the command line and in the install record.
 const word = "opencode"
 
@@ -111,13 +105,13 @@ func config(sys install.System) string {
 
 func userSite(sys install.System) site {
 	dir := config(sys)
-	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: ScopeUser, Readers: "opencode, all your projects"}, dir}
+	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: install.ScopeUser, Readers: "opencode, all your projects"}, dir}
 }
 
 func projectSite(project string) site {
 	dir := filepath.Join(project, ".opencode")
 	return site{install.Place{
-		Path: filepath.Join(dir, "plugin"), Kind: ScopeProject, Project: project, Readers: "opencode, this project",
+		Path: filepath.Join(dir, "plugin"), Kind: install.ScopeProject, Project: project, Readers: "opencode, this project",
 	}, dir}
 }
 
@@ -126,16 +120,16 @@ func chosen(sys install.System, o install.Options) (site, error) {
 	if err := sys.CheckHome(); err != nil {
 		return site{}, err
 	}
-	switch scope := cmp.Or(o.Scope, map[bool]string{true: ScopeProject, false: ScopeUser}[o.Project != ""]); {
-	case scope == ScopeUser && o.Project != "":
+	switch scope := cmp.Or(o.Scope, map[bool]string{true: install.ScopeProject, false: install.ScopeUser}[o.Project != ""]); {
+	case scope == install.ScopeUser && o.Project != "":
 		return site{}, install.Optionf("scope %q has no project: leave out --project or --scope", scope)
-	case scope == ScopeUser:
+	case scope == install.ScopeUser:
 		return userSite(sys), nil
-	case scope == ScopeProject:
+	case scope == install.ScopeProject:
 		project := cmp.Or(o.Project, o.Dir)
 		return projectSite(project), install.CheckProject(project)
 	default:
-		return site{}, install.Optionf("scope %q: want %s or %s", scope, ScopeUser, ScopeProject)
+		return site{}, install.Optionf("scope %q: want %s or %s", scope, install.ScopeUser, install.ScopeProject)
 	}
 }
 

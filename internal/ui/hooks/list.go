@@ -241,15 +241,15 @@ func (m *Machine) files(projects []string) []File {
 	var out []File
 	user, ofProjects := hookfile.Files(setup.Home, setup.ClineDir, projects)
 	if user != "" {
-		out = append(out, File{Path: user, Agent: agentCline, Scope: claude.ScopeUser, Editable: true})
+		out = append(out, File{Path: user, Agent: agentCline, Scope: install.ScopeUser, Editable: true})
 	}
 	for _, path := range ofProjects {
-		out = append(out, File{Path: path, Agent: agentCline, Scope: claude.ScopeProject, Project: hookfile.ProjectOf(path), NeedsTrust: true, Editable: true})
+		out = append(out, File{Path: path, Agent: agentCline, Scope: install.ScopeProject, Project: hookfile.ProjectOf(path), NeedsTrust: true, Editable: true})
 	}
 	for _, f := range m.Claude.HookFiles(m.System, projects) {
 		out = append(out, File{
 			Path: f.Path, Agent: agentClaude, Scope: f.Scope, Project: f.Project, Plugin: f.Plugin, Off: f.Off,
-			Editable: f.Scope == claude.ScopeUser || f.Scope == claude.ScopeProject || f.Scope == claude.ScopeLocal,
+			Editable: f.Scope == install.ScopeUser || f.Scope == install.ScopeProject || f.Scope == install.ScopeLocal,
 		})
 	}
 	for i := range out {
