@@ -150,6 +150,17 @@ func (p *Plan) RemoveIfEmpty(dir string, except ...string) {
 	p.Actions = append(p.Actions, Action{Op: OpRemoveFolder, Path: dir, Reason: "created by hookspan, empty by then"})
 }
 
+// AddAfter has the plan change the install record after its last step.
+func (p *Plan) AddAfter(change func(*Manifest)) {
+	before := p.After
+	p.After = func(m *Manifest) {
+		if before != nil {
+			before(m)
+		}
+		change(m)
+	}
+}
+
 // RemoveState adds steps that remove the folders of the install record, if the plan
 // leaves nothing recorded. m is the record, which RemoveState changes.
 func (p *Plan) RemoveState(m *Manifest) {

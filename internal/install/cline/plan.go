@@ -86,7 +86,7 @@ func record(p *install.Plan, folders []install.Place, forHooks bool) {
 	}
 	for _, a := range p.Actions {
 		if a.Event == preToolUse && removesHook(a) {
-			addAfter(p, func(m *install.Manifest) { markForHooks(m, a.Place, false) })
+			p.AddAfter(func(m *install.Manifest) { markForHooks(m, a.Place, false) })
 		}
 	}
 }

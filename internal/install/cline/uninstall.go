@@ -58,7 +58,7 @@ func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install
 		p.Actions = append(p.Actions, *a)
 		left = left || !a.Op.Writes()
 		if removesHook(*a) && ev.name == preToolUse {
-			addAfter(p, func(m *install.Manifest) { markForHooks(m, f.Path, false) })
+			p.AddAfter(func(m *install.Manifest) { markForHooks(m, f.Path, false) })
 		}
 	}
 	p.RemoveIfEmpty(filepath.Join(f.Path, sidecarDir))
@@ -66,20 +66,9 @@ func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install
 		for _, dir := range slices.Backward(rec.Created) {
 			p.RemoveIfEmpty(dir)
 		}
-		addAfter(p, func(m *install.Manifest) { m.Folders.Drop(f.Path) })
+		p.AddAfter(func(m *install.Manifest) { m.Folders.Drop(f.Path) })
 	}
 	return nil
-}
-
-// addAfter has a plan change the install record after its last step.
-func addAfter(p *install.Plan, change func(*install.Manifest)) {
-	before := p.After
-	p.After = func(m *install.Manifest) {
-		if before != nil {
-			before(m)
-		}
-		change(m)
-	}
 }
 
 // planRemoval plans for one hook, or returns nil where nothing is hookspan's.

@@ -262,7 +262,6 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 		return nil, err
 	}
 	p := &install.Plan{StateDir: sys.StateDir, Undo: true}
-	var gone []string
 	for _, s := range all {
 		a, have, ours, err := look(s)
 		if err != nil {
@@ -289,14 +288,7 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 		for _, dir := range slices.Backward(rec.Created) {
 			p.RemoveIfEmpty(dir)
 		}
-		gone = append(gone, s.file())
-	}
-	if len(gone) > 0 {
-		p.After = func(m *install.Manifest) {
-			for _, path := range gone {
-				m.Settings.Drop(path)
-			}
-		}
+		p.AddAfter(func(m *install.Manifest) { m.Settings.Drop(s.file()) })
 	}
 	p.RemoveState(m)
 	return p, nil
