@@ -21,7 +21,11 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 	claudehooks "github.com/hookspan/hookspan/internal/install/claude"
 	clinehooks "github.com/hookspan/hookspan/internal/install/cline"
+	codexhooks "github.com/hookspan/hookspan/internal/install/codex"
+	copilothooks "github.com/hookspan/hookspan/internal/install/copilot"
+	geminihooks "github.com/hookspan/hookspan/internal/install/gemini"
 	opencodeplugin "github.com/hookspan/hookspan/internal/install/opencode"
+	qwenhooks "github.com/hookspan/hookspan/internal/install/qwen"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -103,7 +107,7 @@ func All() Table {
 		},
 		{
 			Host: qwen.Host, Word: "qwen", Name: "Qwen Code", Program: "claude-hook",
-			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Installer: claudehooks.Qwen(),
+			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Installer: qwenhooks.Installer(),
 			Mapping: otelmap.Agent{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 				Providers: map[string]string{"gemini": "gcp.gemini", "vertex-ai": "gcp.vertex_ai"},
@@ -113,14 +117,14 @@ func All() Table {
 		},
 		{
 			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook",
-			Decode: codex.Decode, Transcript: codexfiles.Agent, Installer: claudehooks.Codex(),
+			Decode: codex.Decode, Transcript: codexfiles.Agent, Installer: codexhooks.Installer(),
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: installCodex(), Uninstall: uninstallCodex(),
 		},
 		{
 			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook",
-			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Installer: claudehooks.Copilot(),
+			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Installer: copilothooks.Installer(),
 			Mapping: otelmap.Agent{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 			},
@@ -129,7 +133,7 @@ func All() Table {
 		},
 		{
 			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",
-			Decode: gemini.Decode, Transcript: geminifiles.Agent, Installer: claudehooks.Gemini(),
+			Decode: gemini.Decode, Transcript: geminifiles.Agent, Installer: geminihooks.Installer(),
 			Mapping: otelmap.Agent{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
 			},

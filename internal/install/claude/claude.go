@@ -1,23 +1,18 @@
-// Package claude installs hookspan's hooks in Claude Code's settings files, and in
-// those of Qwen Code, which have the same form.
-//
-// An install adds entries and changes nothing else, neither order nor layout nor
-// the spelling of a number. An uninstall takes them out again, so that the bytes
-// are the former ones where nothing else has changed since. Settings that Claude
-// Code could not read are refused, with line and column.
-//
-// Claude Code adds up the hooks of the user, of the project and the user's own
-// project settings, and runs equal ones once. An install goes into one of them,
-// the user's by default. An entry is hookspan's if the program it starts is
-// claude-hook with an event's name or no argument. What is said here of Claude Code
-// holds for Qwen Code, unless it says otherwise.
+// Package claude installs hookspan's hooks in Claude Code's settings. It also lists
+// the files from which Claude Code takes hooks, plugins included, and finds out what
+// Claude Code keeps from its hooks: its telemetry and an OTLP endpoint.
 package claude
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/settings"
 )
+
+const name = "Claude Code"
 
 // Installer implements install.Installer for Claude Code. The zero value is ready
 // to use.
@@ -28,8 +23,109 @@ type Installer struct {
 	// ManagedDir is the folder of an organisation's settings for Claude Code. If
 	// empty, it is the system's.
 	ManagedDir string
-
-	of *product // nil for Claude Code
 }
 
 var _ install.Installer = Installer{}
+
+// agent describes Claude Code (its settings reference and change log). Install records
+// without an agent's name are its.
+func (in Installer) agent() *settings.Agent {
+	a := &settings.Agent{
+		Name: name, Folder: ".claude", HomeVariable: "CLAUDE_CONFIG_DIR",
+		File: "settings.json", LocalFile: "settings.local.json",
+		Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
+		ManagedDir: map[string]string{
+			"darwin": "/Library/Application Support/ClaudeCode", "windows": `C:\Program Files\ClaudeCode`, "linux": "/etc/claude-code",
+		},
+		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json",
+		Events: events(), Version: askVersion, ExecSince: settings.Version{2, 1, 139}, Off: off,
+	}
+	if in.ManagedDir != "" {
+		a.ManagedDir = map[string]string{"linux": in.ManagedDir}
+	}
+	if in.Version != nil {
+		a.Version = in.Version
+	}
+	return a
+}
+
+// events lists what is installed. It leaves out WorktreeCreate, where any hook
+// replaces git; PreModelSwitch, which a hook that times out blocks; MessageDisplay,
+// which comes for every piece of streamed text; and PostToolBatch, which repeats
+// PostToolUse. At SessionEnd the timeout also raises the 1.5 s that all hooks share
+// there.
+//
+// The versions are those of Claude Code's change log. It does not name two of
+// them: PostToolUseFailure is in descriptions of 2.1.1, UserPromptExpansion in the
+// reference of 2.1.152 and in none before 2.1.114.
+func events() []settings.Event {
+	return []settings.Event{
+		{Name: "SessionStart"},
+		{Name: "UserPromptSubmit"},
+		{Name: "UserPromptExpansion", Since: settings.Version{2, 1, 152}},
+		{Name: "PreToolUse"},
+		{Name: "PermissionRequest", Since: settings.Version{2, 0, 45}},
+		{Name: "PermissionDenied", Since: settings.Version{2, 1, 89}},
+		{Name: "PostToolUse"},
+		{Name: "PostToolUseFailure", Since: settings.Version{2, 1, 1}},
+		{Name: "SubagentStart", Since: settings.Version{2, 0, 43}},
+		{Name: "SubagentStop"},
+		{Name: "Notification"},
+		{Name: "PreCompact"},
+		{Name: "PostCompact", Since: settings.Version{2, 1, 76}},
+		{Name: "PostModelSwitch", Since: settings.Version{2, 1, 251}},
+		{Name: "Elicitation", Since: settings.Version{2, 1, 76}},
+		{Name: "ElicitationResult", Since: settings.Version{2, 1, 76}},
+		{Name: "TaskCreated", Since: settings.Version{2, 1, 84}},
+		{Name: "TaskCompleted", Since: settings.Version{2, 1, 33}},
+		{Name: "Stop"},
+		{Name: "StopFailure", Since: settings.Version{2, 1, 78}},
+		{Name: "SessionEnd"},
+	}
+}
+
+// off returns why Claude Code does not run the hooks of settings that are not an
+// organisation's.
+func off(_ install.System, files []settings.File) (reasons []string) {
+	for _, f := range files {
+		if only, _ := f.Bool("allowManagedHooksOnly"); only && f.Scope == settings.ScopeManaged {
+			reasons = append(reasons, fmt.Sprintf("%s runs no hooks but your organisation's (allowManagedHooksOnly in %q)", name, f.Path))
+			break
+		}
+	}
+	return append(reasons, settings.DisableAllHooks(name, files)...)
+}
+
+// Records reports whether a command starts claude-hook as an install writes it,
+// so that it records Claude Code. Nil args mean a line for a shell.
+func Records(command string, args []string) bool {
+	// A newer hookspan may record events that this one does not know.
+	hookArgs, assigns, ok := settings.HookCommand(command, args)
+	return ok && len(hookArgs) <= 1 && !assigns
+}
+
+// Plan implements install.Installer.
+func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+	return settings.Installer{Agent: in.agent()}.Plan(ctx, sys, o)
+}
+
+// PlanUninstall implements install.Installer.
+func (in Installer) PlanUninstall(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+	return settings.Installer{Agent: in.agent()}.PlanUninstall(ctx, sys, o)
+}
+
+// Status implements install.Installer.
+func (in Installer) Status(ctx context.Context, sys install.System, o install.Options) (*install.Report, error) {
+	r, err := settings.Installer{Agent: in.agent()}.Status(ctx, sys, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range r.Sites {
+		if s.Present {
+			files := in.agent().Files(sys, s.Project)
+			r.Telemetry = cmp.Or(r.Telemetry, telemetry(sys, files))
+			r.Endpoint = cmp.Or(r.Endpoint, endpoint(files))
+		}
+	}
+	return r, nil
+}

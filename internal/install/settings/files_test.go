@@ -1,4 +1,4 @@
-package claude
+package settings
 
 import (
 	"errors"
@@ -22,18 +22,18 @@ func linkTo(t *testing.T, target, path string) {
 }
 
 func TestPlanRefusesLinksInProject(t *testing.T) {
-	for _, at := range []string{".claude", ".claude/settings.json", ".claude/settings.local.json"} {
-		h := newHome(t, newClaude)
+	for _, at := range []string{".agent", ".agent/settings.json", ".agent/settings.local.json"} {
+		h := newHome(t, newVersion)
 		target := h.path("elsewhere")
 		writeFile(t, h.path("elsewhere/settings.json"), "{}\n", 0o644)
-		if at != ".claude" {
+		if at != ".agent" {
 			target = h.path("elsewhere/settings.json")
 		}
-		o := h.claude(install.ScopeLocal)
-		if at == ".claude/settings.json" {
-			o = h.claude(install.ScopeProject)
+		o := h.options(install.ScopeLocal)
+		if at == ".agent/settings.json" {
+			o = h.options(install.ScopeProject)
 		}
-		if err := os.RemoveAll(filepath.Join(o.Dir, ".claude")); err != nil {
+		if err := os.RemoveAll(filepath.Join(o.Dir, ".agent")); err != nil {
 			t.Fatal(err)
 		}
 		linkTo(t, target, filepath.Join(o.Dir, filepath.FromSlash(at)))

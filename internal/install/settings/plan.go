@@ -1,4 +1,4 @@
-package claude
+package settings
 
 import (
 	"bytes"
@@ -15,17 +15,22 @@ import (
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// Plan plans the installation of Claude Code's hooks.
+// Installer implements install.Installer for an agent.
+type Installer struct{ Agent *Agent }
+
+var _ install.Installer = Installer{}
+
+// Plan implements install.Installer.
 //
 // It fails when the hook program cannot be run, when the settings are not JSON or
-// their hooks do not have the form that Claude Code reads, and when they cannot
-// be written to. Edited hooks are no failure; see install.Plan.Edited.
+// their hooks do not have the form that the agent reads, and when they cannot be
+// written to. Edited hooks are no failure; see install.Plan.Edited.
 func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	if err := sys.CheckBinary(o, hookProgram); err != nil {
+	a := in.Agent
+	if err := sys.CheckBinary(o, Program); err != nil {
 		return nil, err
 	}
-	of := in.product()
-	path, err := of.selected(sys, o)
+	place, err := a.selectedPlace(sys, o)
 	if err != nil {
 		return nil, err
 	}
@@ -34,25 +39,22 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 		return nil, err
 	}
 	p := &install.Plan{StateDir: sys.StateDir}
-	w := of.wanted(sys.GOOS, o.Binary)
-	w.force = o.Force
-	if of.exec {
-		v, known, warning := in.version(ctx)
-		if warning != "" {
-			p.Warnings = append(p.Warnings, warning)
-		}
-		w = newWanted(sys.GOOS, o.Binary, v, known, o.Force)
+	v, warning := a.version(ctx)
+	if warning != "" {
+		p.Warnings = append(p.Warnings, warning)
 	}
-	f, err := of.planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.install(w) })
+	w := a.wanted(sys.GOOS, o.Binary, v)
+	w.force = o.Force
+	f, err := a.planFile(place, m, func(e *settingsEdit) ([]change, error) { return e.install(w) })
 	if err != nil {
 		return nil, err
 	}
 	f.record.CreatedFile = f.Missing()
 	// A file that an earlier install created needs no backup.
-	earlier := m.Settings.Find(path.Path)
+	earlier := m.Settings.Find(place.Path)
 	if f.changed() && !f.Missing() && (earlier == nil || !earlier.CreatedFile) && !install.FileExists(f.backup()) {
 		p.Actions = append(p.Actions, install.Action{
-			Op: install.OpCreate, Place: path.Path, Path: f.backup(), Reason: "the settings as they are now",
+			Op: install.OpCreate, Place: place.Path, Path: f.backup(), Reason: "the settings as they are now",
 			Content: f.Data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
 		})
 	}
@@ -63,40 +65,39 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 		f.record.Created = install.MissingDirs(filepath.Dir(f.Path))
 		m.Settings.Add(f.record)
 	}
-	return p, in.warn(p, sys, m, path, w)
+	return p, a.warn(p, sys, m, place, v)
 }
 
 // warn adds the warnings of an installation.
-func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifest, path install.Place, w wantedHandler) error {
-	p.Warnings = append(p.Warnings, in.hooksOff(sys, path.Project)...)
+func (a *Agent) warn(p *install.Plan, sys install.System, m *install.Manifest, place install.Place, v Version) error {
+	p.Warnings = append(p.Warnings, a.offReasons(sys, place.Project)...)
 	var unknown []string
-	for _, ev := range w.product().events {
-		if !w.has(ev) {
-			unknown = append(unknown, ev.name)
+	for _, ev := range a.Events {
+		if !v.has(ev.Since) {
+			unknown = append(unknown, ev.Name)
 		}
 	}
 	if len(unknown) > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("Claude Code %d.%d.%d does not have %s: install again after an upgrade",
-			w.version[0], w.version[1], w.version[2], strings.Join(unknown, ", ")))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s does not have %s: install again after an upgrade", a.Name, v, strings.Join(unknown, ", ")))
 	}
-	others, err := w.product().allSettings(sys, m, path.Project)
+	others, err := a.allPlaces(sys, m, place.Project)
 	if err != nil {
 		return err
 	}
 	for _, other := range others {
-		if other.Path == path.Path || other.Project != "" && path.Project != "" && other.Project != path.Project {
+		if other.Path == place.Path || other.Project != "" && place.Project != "" && other.Project != place.Project {
 			continue
 		}
-		if w.product().hasHooks(other.Path) {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: %s runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path, w.product().name))
+		if a.hasHooks(other.Path) {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: %s runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path, a.Name))
 		}
 	}
-	if p.Changed() && w.product().trust != nil {
-		p.Warnings = append(p.Warnings, w.product().name+" runs these hooks only when you trust them: "+trustHint)
+	if p.Changed() && a.TrustHint != "" {
+		p.Warnings = append(p.Warnings, a.Name+" runs these hooks only when you trust them: "+a.TrustHint)
 	}
-	if path.Kind == install.ScopeProject {
+	if place.Kind == install.ScopeProject {
 		warning := "the hooks name a program on this machine: do not commit them"
-		if slices.Contains(w.product().scopes, install.ScopeLocal) {
+		if slices.Contains(a.Scopes, install.ScopeLocal) {
 			warning += " (--scope local is for that)"
 		}
 		p.Warnings = append(p.Warnings, warning)
@@ -106,41 +107,40 @@ func (in Installer) warn(p *install.Plan, sys install.System, m *install.Manifes
 
 // hasHooks reports that a settings file holds hookspan's hooks. An unreadable
 // file holds none that run.
-func (p *product) hasHooks(path string) bool {
+func (a *Agent) hasHooks(path string) bool {
 	f, err := readSettings(path)
 	if err != nil || f.Missing() {
 		return false
 	}
-	e, err := p.open(f.Data, nil)
+	e, err := a.open(f.Data, nil)
 	return err == nil && len(e.find()) > 0
 }
 
-// PlanUninstall plans to take hookspan's hooks out of the settings: those recorded
-// in the state folder and those found where Claude Code looks now. Edited entries
-// go too.
+// PlanUninstall implements install.Installer. It finds the settings of the install
+// record and those that the agent reads now. Edited entries go too.
 func (in Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	m, err := install.ReadManifest(sys.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	of := in.product()
-	paths, err := of.uninstallPaths(sys, m, o)
+	a := in.Agent
+	places, err := a.uninstallPlaces(sys, m, o)
 	if err != nil {
 		return nil, err
 	}
 	p := &install.Plan{StateDir: sys.StateDir, Undo: true}
 	var undone install.Records
-	for _, path := range paths {
-		recorded := m.Settings.Find(path.Path) != nil
-		f, err := of.planFile(path, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
+	for _, place := range places {
+		recorded := m.Settings.Find(place.Path) != nil
+		f, err := a.planFile(place, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
 		switch {
 		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && o.Project == "":
 			// The other files are undone all the same.
-			if mentionsHook(path.Path) {
+			if mentionsHook(place.Path) {
 				p.Warnings = append(p.Warnings, err.Error())
 			}
 			continue
-		case err != nil && !recorded && !mentionsHook(path.Path):
+		case err != nil && !recorded && !mentionsHook(place.Path):
 			continue // not hookspan's to fix
 		case err != nil:
 			return nil, err
@@ -160,26 +160,21 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 		for _, dir := range slices.Backward(r.Created) {
 			p.RemoveIfEmpty(dir)
 		}
-	}
-	if len(undone) > 0 {
-		p.After = func(m *install.Manifest) {
-			for _, r := range undone {
-				m.Settings.Drop(r.Path)
-			}
-		}
+		p.AddAfter(func(m *install.Manifest) { m.Settings.Drop(r.Path) })
 	}
 	p.RemoveState(m)
 	return p, nil
 }
 
-func (p *product) uninstallPaths(sys install.System, m *install.Manifest, o install.Options) ([]install.Place, error) {
+// uninstallPlaces lists the settings files that the options select.
+func (a *Agent) uninstallPlaces(sys install.System, m *install.Manifest, o install.Options) ([]install.Place, error) {
 	if o.Scope != "" {
-		f, err := p.selected(sys, o)
-		return []install.Place{f}, err
+		place, err := a.selectedPlace(sys, o)
+		return []install.Place{place}, err
 	}
-	all, err := p.allSettings(sys, m, cmp.Or(o.Project, o.Dir))
+	all, err := a.allPlaces(sys, m, cmp.Or(o.Project, o.Dir))
 	if o.Project != "" {
-		all = slices.DeleteFunc(all, func(f install.Place) bool { return f.Project != filepath.Clean(o.Project) })
+		all = slices.DeleteFunc(all, func(place install.Place) bool { return place.Project != filepath.Clean(o.Project) })
 	}
 	return all, err
 }
@@ -188,7 +183,7 @@ func (p *product) uninstallPaths(sys install.System, m *install.Manifest, o inst
 // of hookspan's.
 func mentionsHook(path string) bool {
 	f, err := readSettings(path)
-	return err == nil && bytes.Contains(f.Data, []byte(hookProgram))
+	return err == nil && bytes.Contains(f.Data, []byte(Program))
 }
 
 // plannedFile is a settings file and what a plan does to it.
@@ -202,8 +197,8 @@ type plannedFile struct {
 }
 
 // planFile reads a settings file and changes its text by edit.
-func (p *product) planFile(path install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
-	found, err := read(path)
+func (a *Agent) planFile(place install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
+	found, err := read(place)
 	if err != nil {
 		return nil, err
 	}
@@ -211,20 +206,20 @@ func (p *product) planFile(path install.Place, m *install.Manifest, edit func(*s
 	if found.Missing() {
 		text = []byte("{}\n")
 	}
-	rec := install.Record{Agent: p.word, Path: path.Path, Scope: path.Kind, Project: path.Project}
-	if have := m.Settings.Find(path.Path); have != nil {
+	rec := install.Record{Agent: a.RecordName, Path: place.Path, Scope: place.Kind, Project: place.Project}
+	if have := m.Settings.Find(place.Path); have != nil {
 		rec.Created, rec.CreatedFile, rec.Empty = have.Created, have.CreatedFile, have.Empty
 	}
-	e, err := p.open(text, rec.Empty)
+	e, err := a.open(text, rec.Empty)
 	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", path.Path, err, p.name)
+		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", place.Path, err, a.Name)
 	}
 	changes, err := edit(e)
 	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", path.Path, err)
+		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", place.Path, err)
 	}
 	rec.Empty = e.empty
-	f := &plannedFile{File: found, place: path, changes: changes, after: e.text, record: rec}
+	f := &plannedFile{File: found, place: place, changes: changes, after: e.text, record: rec}
 	if found.Missing() && len(changes) == 0 || rec.CreatedFile && len(e.root.Items) == 0 {
 		f.after = nil
 	}

@@ -1,4 +1,4 @@
-package claude
+package settings
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ type failer interface {
 
 func installText(t failer, text string, w wantedHandler, empty emptied) (string, []change, emptied) {
 	t.Helper()
-	e, err := openSettings([]byte(text), empty)
+	e, err := testAgent().open([]byte(text), empty)
 	if err != nil {
 		t.Fatalf("open %q: %v", text, err)
 	}
@@ -39,7 +39,7 @@ func installText(t failer, text string, w wantedHandler, empty emptied) (string,
 
 func uninstallText(t failer, text string, empty emptied) string {
 	t.Helper()
-	e, err := openSettings([]byte(text), empty)
+	e, err := testAgent().open([]byte(text), empty)
 	if err != nil {
 		t.Fatalf("open %q: %v", text, err)
 	}
@@ -89,7 +89,7 @@ func without(v any) any {
 }
 
 func TestInstallIntoSettings(t *testing.T) {
-	full := newWanted("linux", testHook, version{2, 1, 329}, true, false)
+	full := testAgent().wanted("linux", testHook, Version{2, 1, 329})
 	data, err := os.ReadFile("testdata/settings.json")
 	if err != nil {
 		t.Fatal(err)
@@ -113,10 +113,10 @@ func TestInstallIntoSettings(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			after, changes, empty := installText(t, text, full, nil)
-			if len(changes) != len(hookEvents()) {
-				t.Errorf("%d changes, want one for each of %d events", len(changes), len(hookEvents()))
+			if len(changes) != len(testAgent().Events) {
+				t.Errorf("%d changes, want one for each of %d events", len(changes), len(testAgent().Events))
 			}
-			e, err := openSettings([]byte(after), nil)
+			e, err := testAgent().open([]byte(after), nil)
 			if err != nil {
 				t.Fatalf("the result cannot be read: %v", err)
 			}
@@ -129,8 +129,8 @@ func TestInstallIntoSettings(t *testing.T) {
 			}
 			slices.Sort(events)
 			var want []string
-			for _, ev := range hookEvents() {
-				want = append(want, ev.name)
+			for _, ev := range testAgent().Events {
+				want = append(want, ev.Name)
 			}
 			slices.Sort(want)
 			if diff := cmp.Diff(want, events); diff != "" {
@@ -148,7 +148,7 @@ func TestInstallIntoSettings(t *testing.T) {
 }
 
 func TestInstalledText(t *testing.T) {
-	w := newWanted("linux", testHook, version{1, 0, 100}, true, false)
+	w := testAgent().wanted("linux", testHook, Version{1, 0, 100})
 	got, _, _ := installText(t, "{\n  \"model\": \"opus\"\n}\n", w, nil)
 	want := "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          {\n" +
 		"            \"type\": \"command\",\n            \"command\": \"GOMEMLIMIT= GODEBUG= exec '/opt/hookspan/claude-hook' SessionStart\",\n            \"timeout\": 10\n" +
@@ -159,7 +159,7 @@ func TestInstalledText(t *testing.T) {
 	if strings.Contains(got, "StopFailure") || !strings.Contains(got, "'/opt/hookspan/claude-hook' SessionEnd") {
 		t.Errorf("an old version gets the wrong events:\n%s", got)
 	}
-	// What Claude Code writes when it changes a setting is the same text.
+	// What an agent in JavaScript writes when it changes a setting is the same text.
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(got), "", "  "); err != nil || b.String() != got {
 		t.Errorf("not laid out as JSON.stringify does (%v):\n%s", err, got)
@@ -167,10 +167,11 @@ func TestInstalledText(t *testing.T) {
 }
 
 func TestInstallUpdatesEntries(t *testing.T) {
-	exec := newWanted("linux", testHook, version{2, 1, 329}, true, false)
-	shell := newWanted("linux", testHook, version{2, 1, 100}, true, false)
-	unknown := newWanted("linux", testHook, version{}, false, false)
-	forced := newWanted("linux", testHook, version{2, 1, 329}, true, true)
+	exec := testAgent().wanted("linux", testHook, Version{2, 1, 329})
+	shell := testAgent().wanted("linux", testHook, Version{2, 1, 100})
+	unknown := testAgent().wanted("linux", testHook, Version{})
+	forced := exec
+	forced.force = true
 	const (
 		good   = `{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":10}`
 		goodSh = `{"type":"command","command":"GOMEMLIMIT= GODEBUG= exec '/opt/hookspan/claude-hook' Stop","timeout":10}`
@@ -224,7 +225,7 @@ func TestInstallUpdatesEntries(t *testing.T) {
 }
 
 func TestInstallRemovesHooksOfOtherEvents(t *testing.T) {
-	w := newWanted("linux", testHook, version{}, false, false)
+	w := testAgent().wanted("linux", testHook, Version{})
 	text := `{"hooks":{"WorktreeCreate":[{"hooks":[{"type":"command","command":"/x/claude-hook","args":["WorktreeCreate"]}]}],"MessageDisplay":[{"hooks":[{"type":"command","command":"claude-hook"},{"type":"command","command":"mine"}]}]}}`
 	got, _, _ := installText(t, text, w, nil)
 	if !strings.HasPrefix(got, `{"hooks":{"MessageDisplay":[{"hooks":[{"type":"command","command":"mine"}]}],"SessionStart":`) {
@@ -242,9 +243,9 @@ func TestInstallRefusesMalformedHooks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			e, err := openSettings([]byte(tt.text), nil)
+			e, err := testAgent().open([]byte(tt.text), nil)
 			if err == nil {
-				_, err = e.install(wantedHandler{binary: testHook})
+				_, err = e.install(testAgent().wanted("linux", testHook, Version{}))
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
@@ -253,13 +254,24 @@ func TestInstallRefusesMalformedHooks(t *testing.T) {
 	}
 }
 
+func TestInstallRefusesMembersThatVoidTheFile(t *testing.T) {
+	agent := &Agent{Members: []string{"version"}, Events: Events("Stop")}
+	e, err := agent.open([]byte("{\n  \"version\": 1,\n  \"model\": 2\n}"), nil)
+	if err == nil {
+		_, err = e.install(agent.wanted("linux", testHook, Version{}))
+	}
+	if want := `line 3, column 3: found "model", want hooks and version alone`; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
 // TestUninstallAfterOtherEdits takes hooks out of settings that the user went on
-// with, and that Claude Code wrote anew.
+// with, and that the agent wrote anew.
 func TestUninstallAfterOtherEdits(t *testing.T) {
-	w := newWanted("linux", testHook, version{}, false, false)
+	w := testAgent().wanted("linux", testHook, Version{})
 	const before = "{\n\t\"a\": 1,\n\t\"hooks\": {}\n}\n"
 	text, _, empty := installText(t, before, w, nil)
-	t.Run("a hook behind ours", func(t *testing.T) {
+	t.Run("a hook behind hookspan's", func(t *testing.T) {
 		mine := strings.Replace(text, "\"SessionEnd\": [\n\t\t\t{", "\"SessionEnd\": [\n\t\t\t{\"matcher\": \"x\"},\n\t\t\t{", 1)
 		mine = strings.Replace(mine, "\"a\": 1", "\"a\": 2", 1)
 		want := "{\n\t\"a\": 2,\n\t\"hooks\": {\n\t\t\"SessionEnd\": [\n\t\t\t{\"matcher\": \"x\"}\n\t\t]\n\t}\n}\n"
@@ -356,13 +368,14 @@ func oddSettings(t *rapid.T) string {
 }
 
 func drawWanted(t *rapid.T, label string) wantedHandler {
-	known := rapid.Bool().Draw(t, label+" known")
-	v := rapid.SampledFrom([]version{{1, 0, 0}, {2, 1, 80}, {2, 1, 329}}).Draw(t, label+" version")
-	return newWanted("linux", testHook, v, known, rapid.Bool().Draw(t, label+" force"))
+	v := rapid.SampledFrom([]Version{{}, {1, 0, 0}, {2, 1, 80}, {2, 1, 329}}).Draw(t, label+" version")
+	w := testAgent().wanted("linux", testHook, v)
+	w.force = rapid.Bool().Draw(t, label+" force")
+	return w
 }
 
 // TestUninstallRestoresBytes installs into settings of any layout, more than
-// once and for several versions of Claude Code, and takes the hooks out again.
+// once and for several versions of the agent, and takes the hooks out again.
 func TestUninstallRestoresBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := oddSettings(t)
@@ -379,6 +392,51 @@ func TestUninstallRestoresBytes(t *testing.T) {
 	})
 }
 
+// TestUninstallRestoresBytesWithComments installs into settings of any layout, with
+// comments, and takes the hooks out again.
+func TestUninstallRestoresBytesWithComments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		odd := strings.TrimPrefix(oddSettings(t), jsonedit.ByteOrderMark)
+		// A comment after the first bracket is within the object or list that it opens.
+		at := strings.IndexAny(odd, "{[") + 1
+		text := "// mine \"{\n" + odd[:at] + rapid.SampledFrom([]string{"", "/* x */", " // y\n"}).Draw(t, "comment") + odd[at:] + "/* } */"
+		agent := testAgent()
+		agent.Comments, agent.ExecSince = true, Version{}
+		agent.Timeout = rapid.SampledFrom([]int{0, 10_000}).Draw(t, "timeout")
+		e, err := agent.open([]byte(text), nil)
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, text)
+		}
+		w := agent.wanted("linux", testHook, Version{})
+		w.force = rapid.Bool().Draw(t, "force")
+		if _, err := e.install(w); err != nil {
+			t.Fatal(err)
+		}
+		var events []string
+		for _, f := range e.find() {
+			events = append(events, f.event)
+		}
+		for _, ev := range agent.Events {
+			if !slices.Contains(events, ev.Name) {
+				t.Fatalf("no hook for %s in\n%s", ev.Name, e.text)
+			}
+		}
+		if !json.Valid(jsonedit.WithoutComments(e.text)) {
+			t.Fatalf("installed settings are no JSON:\n%s", e.text)
+		}
+		after, err := agent.open(e.text, e.empty)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := after.uninstall(); err != nil {
+			t.Fatal(err)
+		}
+		if string(after.text) != text {
+			t.Fatalf("uninstalled\n%q\nwant\n%q\ninstalled\n%q", after.text, text, e.text)
+		}
+	})
+}
+
 func FuzzInstallSettings(f *testing.F) {
 	for _, seed := range []string{
 		"{}", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"claude-hook"}]}]}}`,
@@ -388,12 +446,12 @@ func FuzzInstallSettings(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		e, err := openSettings(text, nil)
+		e, err := testAgent().open(text, nil)
 		if err != nil {
 			return
 		}
 		mine := len(e.find())
-		w := newWanted("linux", testHook, version{2, 1, 329}, true, false)
+		w := testAgent().wanted("linux", testHook, Version{2, 1, 329})
 		if _, err := e.install(w); err != nil {
 			if err := e.check(); err == nil {
 				t.Fatalf("refused without a reason: %v", err)
@@ -401,7 +459,7 @@ func FuzzInstallSettings(f *testing.F) {
 			return
 		}
 		after := e.text
-		again, err := openSettings(after, e.empty)
+		again, err := testAgent().open(after, e.empty)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package claude
+package gemini
 
 import (
 	"os"
@@ -10,9 +10,9 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 )
 
-// TestGeminiSwitchesAreNamedOnce has one sentence for each of the Gemini CLI's settings
+// TestSwitchesAreNamedOnce has one sentence for each of the Gemini CLI's settings
 // that keep hooks from running.
-func TestGeminiSwitchesAreNamedOnce(t *testing.T) {
+func TestSwitchesAreNamedOnce(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, ".gemini", "settings.json")
 	tests := map[string]struct{ config, want string }{
@@ -32,7 +32,7 @@ func TestGeminiSwitchesAreNamedOnce(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r, err := Gemini().Status(t.Context(), install.System{GOOS: "linux", Home: home}, install.Options{})
+			r, err := Installer().Status(t.Context(), install.System{GOOS: "linux", Home: home}, install.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package claude
+package settings
 
 import (
 	"context"
@@ -23,7 +23,32 @@ type home struct {
 	env map[string]string
 }
 
-// newHome makes a home with claude-hook in it and a Claude Code of a version.
+// testAgent is an agent whose version decides about its events and whether a shell
+// reads its commands.
+func testAgent() *Agent {
+	return &Agent{
+		Name: "Test Agent", RecordName: "test", Folder: ".agent", HomeVariable: "AGENT_HOME",
+		File: "settings.json", LocalFile: "settings.local.json",
+		Scopes:      []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
+		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json",
+		Events: []Event{
+			{Name: "SessionStart"},
+			{Name: "UserPromptSubmit"},
+			{Name: "PreToolUse"},
+			{Name: "PostToolUse"},
+			{Name: "PostCompact", Since: Version{2, 1, 76}},
+			{Name: "PostModelSwitch", Since: Version{2, 1, 251}},
+			{Name: "TaskCreated", Since: Version{2, 1, 84}},
+			{Name: "Stop"},
+			{Name: "StopFailure", Since: Version{2, 1, 78}},
+			{Name: "SessionEnd"},
+		},
+		ExecSince: Version{2, 1, 139},
+		Off:       func(_ install.System, files []File) []string { return DisableAllHooks("Test Agent", files) },
+	}
+}
+
+// newHome makes a home with claude-hook in it and a test agent of a version.
 func newHome(t *testing.T, version string) *home {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -34,8 +59,10 @@ func newHome(t *testing.T, version string) *home {
 		GOOS: "linux", Home: h.dir, StateDir: h.path(".local/state/hookspan"),
 		Getenv: func(name string) string { return h.env[name] },
 	}
-	h.in = Installer{ManagedDir: h.path("managed"), Version: func(context.Context) (string, error) { return version, nil }}
-	fakeHook(t, h.claudeHook())
+	h.in = Installer{testAgent()}
+	h.in.Agent.ManagedDir = map[string]string{"linux": h.path("managed")}
+	h.in.Agent.Version = func(context.Context) (string, error) { return version, nil }
+	fakeHook(t, h.hook())
 	return h
 }
 

@@ -1,4 +1,4 @@
-package claude
+package settings
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 	"github.com/hookspan/hookspan/internal/install/cline"
 )
 
-const newClaude = "2.1.329 (Claude Code)"
+const newVersion = "2.1.329 (Test Agent)"
 
-func (h *home) claudeHook() string { return h.path("bin/claude-hook") }
+func (h *home) hook() string { return h.path("bin/claude-hook") }
 
-func (h *home) claude(scope string) install.Options {
-	return install.Options{Binary: h.claudeHook(), Scope: scope, Dir: h.path("src/project")}
+func (h *home) options(scope string) install.Options {
+	return install.Options{Binary: h.hook(), Scope: scope, Dir: h.path("src/project")}
 }
 
-func (h *home) installClaude(o install.Options) *install.Plan {
+func (h *home) install(o install.Options) *install.Plan {
 	h.t.Helper()
 	p, err := h.in.Plan(h.t.Context(), h.sys, o)
 	if err != nil {
@@ -37,7 +37,7 @@ func (h *home) installClaude(o install.Options) *install.Plan {
 	return p
 }
 
-func (h *home) uninstallClaude(o install.Options) *install.Plan {
+func (h *home) uninstall(o install.Options) *install.Plan {
 	h.t.Helper()
 	p, err := h.in.PlanUninstall(h.t.Context(), h.sys, o)
 	if err != nil {
@@ -73,28 +73,28 @@ func modes(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-func TestClaudeScopes(t *testing.T) {
+func TestScopes(t *testing.T) {
 	tests := map[string]struct {
 		scope string
 		env   string
 		want  string
 		mode  fs.FileMode
 	}{
-		"default":                {"", "", ".claude/settings.json", 0o600},
-		"user":                   {install.ScopeUser, "", ".claude/settings.json", 0o600},
+		"default":                {"", "", ".agent/settings.json", 0o600},
+		"user":                   {install.ScopeUser, "", ".agent/settings.json", 0o600},
 		"user, folder elsewhere": {install.ScopeUser, "conf", "conf/settings.json", 0o600},
-		"project":                {install.ScopeProject, "conf", "src/project/.claude/settings.json", 0o644},
-		"local":                  {install.ScopeLocal, "", "src/project/.claude/settings.local.json", 0o600},
+		"project":                {install.ScopeProject, "conf", "src/project/.agent/settings.json", 0o644},
+		"local":                  {install.ScopeLocal, "", "src/project/.agent/settings.local.json", 0o600},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHome(t, newClaude)
+			h := newHome(t, newVersion)
 			writeFile(t, h.path("src/project/main.go"), "", 0o644)
 			if tt.env != "" {
-				h.env["CLAUDE_CONFIG_DIR"] = h.path(tt.env)
+				h.env["AGENT_HOME"] = h.path(tt.env)
 			}
 			before := modes(t, h.dir)
-			p := h.installClaude(h.claude(tt.scope))
+			p := h.install(h.options(tt.scope))
 			info, err := os.Stat(h.path(tt.want))
 			if err != nil {
 				t.Fatal(err)
@@ -102,27 +102,27 @@ func TestClaudeScopes(t *testing.T) {
 			if info.Mode().Perm() != tt.mode {
 				t.Errorf("mode %v, want %v", info.Mode().Perm(), tt.mode)
 			}
-			if !strings.Contains(p.Text(), tt.want) || !strings.Contains(p.Text(), "create   21 events") {
+			if !strings.Contains(p.Text(), tt.want) || !strings.Contains(p.Text(), "create   10 events") {
 				t.Errorf("plan:\n%s", p.Text())
 			}
 			if got := strings.Contains(p.Text(), "do not commit"); got != (tt.scope == install.ScopeProject) {
 				t.Errorf("warned of committing: %v", got)
 			}
 			// Without a scope everything goes, wherever it is.
-			h.uninstallClaude(install.Options{})
+			h.uninstall(install.Options{})
 			sameTree(t, "after uninstalling", before, modes(t, h.dir))
 		})
 	}
 }
 
-func TestClaudeInstallKeepsTheFile(t *testing.T) {
+func TestInstallKeepsTheFile(t *testing.T) {
 	const text = "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\"Stop\": []}\n}"
-	h := newHome(t, newClaude)
-	path := h.path(".claude/settings.json")
+	h := newHome(t, newVersion)
+	path := h.path(".agent/settings.json")
 	writeFile(t, path, text, 0o640)
 	before := modes(t, h.dir)
 
-	p, err := h.in.Plan(t.Context(), h.sys, h.claude(install.ScopeUser))
+	p, err := h.in.Plan(t.Context(), h.sys, h.options(install.ScopeUser))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestClaudeInstallKeepsTheFile(t *testing.T) {
 	if d := p.Diff(); !strings.Contains(d, "+++ "+path) || !strings.Contains(d, "\n+    \"SessionEnd\": [\n") || strings.Contains(d, "diff ") {
 		t.Errorf("diff:\n%s", d)
 	}
-	h.installClaude(h.claude(install.ScopeUser))
+	h.install(h.options(install.ScopeUser))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v, want 0640", info.Mode(), err)
 	}
@@ -139,23 +139,23 @@ func TestClaudeInstallKeepsTheFile(t *testing.T) {
 		t.Errorf("backup %v, %v", info, err)
 	}
 	after := modes(t, h.dir)
-	if p := h.installClaude(h.claude(install.ScopeUser)); p.Changed() || p.Diff() != "" || !strings.Contains(p.Text(), "nothing to change") {
+	if p := h.install(h.options(install.ScopeUser)); p.Changed() || p.Diff() != "" || !strings.Contains(p.Text(), "nothing to change") {
 		t.Errorf("the second plan changes something:\n%s", p.Text())
 	}
 	sameTree(t, "after the second install", after, modes(t, h.dir))
 
 	// Another program, with the settings changed in between: the backup stays.
 	writeFile(t, path, strings.Replace(readFile(t, path), "opus", "sonnet", 1), 0o640)
-	other := h.claude(install.ScopeUser)
+	other := h.options(install.ScopeUser)
 	other.Binary = h.path("new place/claude-hook")
 	fakeHook(t, other.Binary)
-	if p := h.installClaude(other); !strings.Contains(p.Text(), "update   21 events: starts "+h.claudeHook()) || strings.Contains(p.Text(), ".hookspan-backup") {
+	if p := h.install(other); !strings.Contains(p.Text(), "update   10 events: starts "+h.hook()) || strings.Contains(p.Text(), ".hookspan-backup") {
 		t.Errorf("plan:\n%s", p.Text())
 	}
 	if readFile(t, backup) != text {
 		t.Error("the second install wrote the backup anew")
 	}
-	p = h.uninstallClaude(install.Options{})
+	p = h.uninstall(install.Options{})
 	if !strings.Contains(p.Text(), "the copy stays") || readFile(t, backup) != text {
 		t.Errorf("uninstall plan:\n%s", p.Text())
 	}
@@ -176,16 +176,16 @@ func (h *home) uninstallCline() *install.Plan {
 	return p
 }
 
-func TestClaudeUninstallIsExact(t *testing.T) {
-	h := newHome(t, newClaude)
+func TestUninstallIsExact(t *testing.T) {
+	h := newHome(t, newVersion)
 	data := readFile(t, "testdata/settings.json")
-	writeFile(t, h.path(".claude/settings.json"), data, 0o644)
-	writeFile(t, h.path("src/project/.claude/settings.local.json"), "{ }", 0o600)
+	writeFile(t, h.path(".agent/settings.json"), data, 0o644)
+	writeFile(t, h.path("src/project/.agent/settings.local.json"), "{ }", 0o600)
 	forCline := install.Options{Binary: h.path("bin/cline-hook")}
 	fakeHook(t, forCline.Binary)
 	before := modes(t, h.dir)
-	h.installClaude(h.claude(install.ScopeUser))
-	h.installClaude(h.claude(install.ScopeLocal))
+	h.install(h.options(install.ScopeUser))
+	h.install(h.options(install.ScopeLocal))
 	plan, err := cline.Installer{}.Plan(t.Context(), h.sys, forCline) // Cline shares the record
 	if err != nil {
 		t.Fatal(err)
@@ -193,18 +193,18 @@ func TestClaudeUninstallIsExact(t *testing.T) {
 	if err := install.Apply(plan); err != nil {
 		t.Fatal(err)
 	}
-	if p := h.uninstallClaude(install.Options{Scope: install.ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
+	if p := h.uninstall(install.Options{Scope: install.ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
 		t.Errorf("plan:\n%s", p.Text())
 	}
-	if !claudeCode().hasHooks(h.path("src/project/.claude/settings.local.json")) {
+	if !h.in.Agent.hasHooks(h.path("src/project/.agent/settings.local.json")) {
 		t.Error("the other scope's hooks are gone")
 	}
 	if p := h.uninstallCline(); strings.Contains(p.Text(), h.sys.StateDir) {
-		t.Errorf("the plan removes what the record of Claude Code needs:\n%s", p.Text())
+		t.Errorf("the plan removes what the record of the other agent needs:\n%s", p.Text())
 	}
-	h.uninstallClaude(install.Options{Project: h.path("src/project")})
+	h.uninstall(install.Options{Project: h.path("src/project")})
 	sameTree(t, "after uninstalling", before, modes(t, h.dir))
-	if p := h.uninstallClaude(install.Options{}); !p.Empty() {
+	if p := h.uninstall(install.Options{}); !p.Empty() {
 		t.Errorf("still something to uninstall:\n%s", p.Text())
 	}
 }
@@ -213,38 +213,38 @@ func TestClaudeUninstallIsExact(t *testing.T) {
 // the first install made, and takes them out in either order.
 func TestCreatedFolderGoesWithItsLastFile(t *testing.T) {
 	for _, order := range [][]string{{install.ScopeProject, install.ScopeLocal}, {install.ScopeLocal, install.ScopeProject}} {
-		h := newHome(t, newClaude)
+		h := newHome(t, newVersion)
 		writeFile(t, h.path("src/project/x"), "", 0o644)
 		before := modes(t, h.dir)
-		h.installClaude(h.claude(install.ScopeProject))
-		h.installClaude(h.claude(install.ScopeLocal))
+		h.install(h.options(install.ScopeProject))
+		h.install(h.options(install.ScopeLocal))
 		for _, scope := range order {
-			h.uninstallClaude(h.claude(scope))
+			h.uninstall(h.options(scope))
 		}
 		sameTree(t, "after uninstalling", before, modes(t, h.dir))
 	}
 }
 
-func TestClaudeInstallFollowsLinks(t *testing.T) {
-	h := newHome(t, newClaude)
-	real := h.path("dotfiles/claude.json")
+func TestInstallFollowsLinks(t *testing.T) {
+	h := newHome(t, newVersion)
+	real := h.path("dotfiles/agent.json")
 	writeFile(t, real, "{}\n", 0o600)
-	writeFile(t, h.path(".claude/x"), "", 0o600)
-	if err := os.Symlink("../dotfiles/claude.json", h.path(".claude/settings.json")); err != nil {
+	writeFile(t, h.path(".agent/x"), "", 0o600)
+	if err := os.Symlink("../dotfiles/agent.json", h.path(".agent/settings.json")); err != nil {
 		t.Fatal(err)
 	}
-	p := h.installClaude(h.claude(install.ScopeUser))
-	if !install.IsLink(h.path(".claude/settings.json")) || !claudeCode().hasHooks(real) || !strings.Contains(p.Text(), "the file is "+real) {
+	p := h.install(h.options(install.ScopeUser))
+	if !install.IsLink(h.path(".agent/settings.json")) || !h.in.Agent.hasHooks(real) || !strings.Contains(p.Text(), "the file is "+real) {
 		t.Errorf("plan:\n%s", p.Text())
 	}
-	h.uninstallClaude(install.Options{})
-	if got := readFile(t, real); got != "{}\n" || !install.IsLink(h.path(".claude/settings.json")) {
+	h.uninstall(install.Options{})
+	if got := readFile(t, real); got != "{}\n" || !install.IsLink(h.path(".agent/settings.json")) {
 		t.Errorf("settings %q", got)
 	}
 }
 
-func TestClaudePlanRefuses(t *testing.T) {
-	const rel = ".claude/settings.json"
+func TestPlanRefuses(t *testing.T) {
+	const rel = ".agent/settings.json"
 	tests := map[string]struct {
 		prepare func(t *testing.T, h *home, o *install.Options)
 		want    []string
@@ -262,10 +262,10 @@ func TestClaudePlanRefuses(t *testing.T) {
 		}, []string{"hooks.Stop is an object, want an array"}},
 		"a folder": {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel+"/x"), "", 0o600) }, []string{rel, "want a file"}},
 		"folder is a file": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".claude"), "", 0o600)
+			writeFile(t, h.path(".agent"), "", 0o600)
 		}, []string{rel, "move the file away"}},
 		"link to nothing": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".claude/x"), "", 0o600)
+			writeFile(t, h.path(".agent/x"), "", 0o600)
 			if err := os.Symlink("nowhere", h.path(rel)); err != nil {
 				t.Fatal(err)
 			}
@@ -274,7 +274,7 @@ func TestClaudePlanRefuses(t *testing.T) {
 		"scope unknown":    {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = "managed" }, []string{`scope "managed"`, "user, project or local"}},
 		"project missing":  {func(_ *testing.T, _ *home, o *install.Options) { o.Scope = install.ScopeLocal }, []string{"project folder"}},
 		"project relative": {func(_ *testing.T, _ *home, o *install.Options) { o.Scope, o.Project = install.ScopeProject, "." }, []string{"absolute"}},
-		"config relative":  {func(_ *testing.T, h *home, _ *install.Options) { h.env["CLAUDE_CONFIG_DIR"] = "x" }, []string{"CLAUDE_CONFIG_DIR", "absolute"}},
+		"config relative":  {func(_ *testing.T, h *home, _ *install.Options) { h.env["AGENT_HOME"] = "x" }, []string{"AGENT_HOME", "absolute"}},
 		"home relative":    {func(_ *testing.T, h *home, _ *install.Options) { h.sys.Home = "." }, []string{"home folder"}},
 		"record of a newer": {func(t *testing.T, h *home, _ *install.Options) {
 			writeFile(t, h.path(".local/state/hookspan/install.json"), `{"version":2}`, 0o600)
@@ -282,8 +282,8 @@ func TestClaudePlanRefuses(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHome(t, newClaude)
-			o := h.claude(install.ScopeUser)
+			h := newHome(t, newVersion)
+			o := h.options(install.ScopeUser)
 			tt.prepare(t, h, &o)
 			before := modes(t, h.dir)
 			_, err := h.in.Plan(t.Context(), h.sys, o)
@@ -300,40 +300,40 @@ func TestClaudePlanRefuses(t *testing.T) {
 	}
 }
 
-func TestClaudeWarnings(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	tests := map[string]struct {
 		prepare func(t *testing.T, h *home, o *install.Options)
 		want    string
 	}{
 		"hooks off": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true,"env":[]}`, 0o600)
+			writeFile(t, h.path(".agent/settings.json"), `{"disableAllHooks":true,"env":[]}`, 0o600)
 		}, "disableAllHooks in"},
 		"hooks off in a project": {func(t *testing.T, h *home, o *install.Options) {
 			o.Scope = install.ScopeProject
-			writeFile(t, h.path("src/project/.claude/settings.local.json"), `{"disableAllHooks":true}`, 0o600)
+			writeFile(t, h.path("src/project/.agent/settings.local.json"), `{"disableAllHooks":true}`, 0o600)
 		}, "settings.local.json"},
-		"organisation's only": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path("managed/managed-settings.d/10.json"), `{"allowManagedHooksOnly":true}`, 0o644)
-		}, "allowManagedHooksOnly in"},
+		"hooks off for an organisation": {func(t *testing.T, h *home, _ *install.Options) {
+			writeFile(t, h.path("managed/managed-settings.d/10.json"), `{"disableAllHooks":true}`, 0o644)
+		}, "10.json"},
 		"two scopes": {func(_ *testing.T, h *home, o *install.Options) {
-			h.installClaude(h.claude(install.ScopeUser))
+			h.install(h.options(install.ScopeUser))
 			o.Scope = install.ScopeProject
 		}, "stored twice and counted once"},
 		"old version": {func(_ *testing.T, h *home, _ *install.Options) {
-			h.in.Version = func(context.Context) (string, error) { return "2.1.80", nil }
-		}, "Claude Code 2.1.80 does not have UserPromptExpansion, PermissionDenied, PostModelSwitch, TaskCreated: install again"},
+			h.in.Agent.Version = func(context.Context) (string, error) { return "2.1.80", nil }
+		}, "Test Agent 2.1.80 does not have PostModelSwitch, TaskCreated: install again"},
 		"version unknown": {func(_ *testing.T, h *home, _ *install.Options) {
-			h.in.Version = func(context.Context) (string, error) { return "", errors.New("boom") }
+			h.in.Agent.Version = func(context.Context) (string, error) { return "", errors.New("boom") }
 		}, "not known (boom)"},
 		"version odd": {func(_ *testing.T, h *home, _ *install.Options) {
-			h.in.Version = func(context.Context) (string, error) { return "hello", nil }
+			h.in.Agent.Version = func(context.Context) (string, error) { return "hello", nil }
 		}, `it said "hello"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHome(t, newClaude)
+			h := newHome(t, newVersion)
 			writeFile(t, h.path("src/project/x"), "", 0o600)
-			o := h.claude(install.ScopeUser)
+			o := h.options(install.ScopeUser)
 			quiet, err := h.in.Plan(t.Context(), h.sys, o)
 			if err != nil {
 				t.Fatal(err)
@@ -352,21 +352,21 @@ func TestClaudeWarnings(t *testing.T) {
 		})
 	}
 	t.Run("switched on again nearer by", func(t *testing.T) {
-		h := newHome(t, newClaude)
-		writeFile(t, h.path(".claude/settings.json"), `{"disableAllHooks":true}`, 0o600)
-		writeFile(t, h.path("src/project/.claude/settings.json"), `{"disableAllHooks":false}`, 0o600)
-		p, err := h.in.Plan(t.Context(), h.sys, h.claude(install.ScopeProject))
+		h := newHome(t, newVersion)
+		writeFile(t, h.path(".agent/settings.json"), `{"disableAllHooks":true}`, 0o600)
+		writeFile(t, h.path("src/project/.agent/settings.json"), `{"disableAllHooks":false}`, 0o600)
+		p, err := h.in.Plan(t.Context(), h.sys, h.options(install.ScopeProject))
 		if err != nil || strings.Contains(p.Text(), "disableAllHooks") {
 			t.Errorf("%v, plan:\n%s", err, p.Text())
 		}
 	})
 }
 
-func TestClaudeFileChangedSinceThePlan(t *testing.T) {
-	h := newHome(t, newClaude)
-	path := h.path(".claude/settings.json")
+func TestFileChangedSinceThePlan(t *testing.T) {
+	h := newHome(t, newVersion)
+	path := h.path(".agent/settings.json")
 	writeFile(t, path, "{}", 0o600)
-	p, err := h.in.Plan(t.Context(), h.sys, h.claude(install.ScopeUser))
+	p, err := h.in.Plan(t.Context(), h.sys, h.options(install.ScopeUser))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func TestClaudeFileChangedSinceThePlan(t *testing.T) {
 	if got := readFile(t, path); got != `{"a":1}` || install.FileExists(path+".hookspan-backup") {
 		t.Errorf("settings %q", got)
 	}
-	// Somebody else has done it already.
+	// Another install has done it already.
 	writeFile(t, path, string(p.Actions[len(p.Actions)-1].Content), 0o600)
 	done, err := os.Stat(path)
 	if err != nil {
@@ -391,13 +391,13 @@ func TestClaudeFileChangedSinceThePlan(t *testing.T) {
 	}
 }
 
-func TestParallelClaudeInstalls(t *testing.T) {
-	h := newHome(t, newClaude)
-	writeFile(t, h.path(".claude/settings.json"), "{\"a\":1}\n", 0o600)
+func TestParallelInstalls(t *testing.T) {
+	h := newHome(t, newVersion)
+	writeFile(t, h.path(".agent/settings.json"), "{\"a\":1}\n", 0o600)
 	before := modes(t, h.dir)
 	var plans []*install.Plan
 	for range 8 {
-		p, err := h.in.Plan(t.Context(), h.sys, h.claude(install.ScopeUser))
+		p, err := h.in.Plan(t.Context(), h.sys, h.options(install.ScopeUser))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,20 +412,20 @@ func TestParallelClaudeInstalls(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	names, err := os.ReadDir(h.path(".claude"))
+	names, err := os.ReadDir(h.path(".agent"))
 	if err != nil || len(names) != 2 {
 		t.Errorf("in the folder: %v, %v", names, err)
 	}
-	h.uninstallClaude(install.Options{})
+	h.uninstall(install.Options{})
 	sameTree(t, "after uninstalling", before, modes(t, h.dir))
 }
 
-// TestClaudeUninstallSkipsDamagedSettings goes past damaged settings that hold
-// nothing of ours, and stops at those that may.
-func TestClaudeUninstallSkipsDamagedSettings(t *testing.T) {
-	h := newHome(t, newClaude)
-	h.installClaude(h.claude(install.ScopeUser))
-	other := h.path("src/project/.claude/settings.json")
+// TestUninstallSkipsDamagedSettings goes past damaged settings that hold
+// no hooks of hookspan's, and stops at those that may.
+func TestUninstallSkipsDamagedSettings(t *testing.T) {
+	h := newHome(t, newVersion)
+	h.install(h.options(install.ScopeUser))
+	other := h.path("src/project/.agent/settings.json")
 	writeFile(t, other, "{damaged", 0o600)
 	p, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{Dir: h.path("src/project")})
 	if err != nil || len(p.Places) != 1 {
@@ -438,10 +438,10 @@ func TestClaudeUninstallSkipsDamagedSettings(t *testing.T) {
 }
 
 func TestDiffOfOneLine(t *testing.T) {
-	h := newHome(t, newClaude)
-	writeFile(t, h.path(".claude/settings.json"), `{"a":1,"b":{"c":2}}`, 0o600)
-	p := h.installClaude(h.claude(install.ScopeUser))
-	if strings.Contains(readFile(t, h.path(".claude/settings.json")), "\n") {
+	h := newHome(t, newVersion)
+	writeFile(t, h.path(".agent/settings.json"), `{"a":1,"b":{"c":2}}`, 0o600)
+	p := h.install(h.options(install.ScopeUser))
+	if strings.Contains(readFile(t, h.path(".agent/settings.json")), "\n") {
 		t.Error("the line was broken")
 	}
 	lines := strings.Split(p.Diff(), "\n")
@@ -451,20 +451,20 @@ func TestDiffOfOneLine(t *testing.T) {
 }
 
 func TestPlanTextNamesEditedEntries(t *testing.T) {
-	h := newHome(t, newClaude)
-	h.installClaude(h.claude(install.ScopeUser))
-	path := h.path(".claude/settings.json")
+	h := newHome(t, newVersion)
+	h.install(h.options(install.ScopeUser))
+	path := h.path(".agent/settings.json")
 	writeFile(t, path, strings.Replace(readFile(t, path), `"timeout": 10`, `"timeout": 99`, 1), 0o600)
-	p := h.installClaude(h.claude(install.ScopeUser))
-	want := path + " (read by your Claude Code in every project)\n" +
+	p := h.install(h.options(install.ScopeUser))
+	want := path + " (read by your Test Agent in every project)\n" +
 		"  edited   SessionStart: has another timeout; it stays as it is (--force takes it over)\n" +
-		"  keep     20 events\nnothing to change\n"
+		"  keep     9 events\nnothing to change\n"
 	if diff := cmp.Diff(want, p.Text()); diff != "" || len(p.Edited()) != 1 {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
-	o := h.claude(install.ScopeUser)
+	o := h.options(install.ScopeUser)
 	o.Force = true
-	h.installClaude(o)
+	h.install(o)
 	if strings.Contains(readFile(t, path), `"timeout": 99`) {
 		t.Error("--force left it")
 	}

@@ -1,4 +1,4 @@
-package claude
+package codex
 
 import (
 	"bufio"
@@ -11,47 +11,40 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/settings"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// trustHint is what a user does whose agent does not trust the hooks.
-const trustHint = `start codex and choose "Trust all", or type /hooks there`
-
-// untrusted says that the user has not trusted the hooks of a site, or "". Where the
-// agent cannot be asked, it says nothing.
-func (p *product) untrusted(ctx context.Context, dir string, s install.Site) string {
-	if p.trust == nil || s.Count(install.StateInstalled) == 0 {
-		return ""
-	}
-	trust, err := p.trust(ctx, dir)
+// untrusted returns that Codex skips hookspan's hooks in a folder, as the user does not
+// trust them. It returns "" if Codex runs them or cannot be asked.
+func untrusted(ctx context.Context, dir string) string {
+	statuses, err := trustStatuses(ctx, dir)
 	if err != nil {
 		return ""
 	}
-	untrusted, modified := 0, 0
-	for command, status := range trust {
-		h := handler{form: formShell}
-		h.resolve(command)
-		switch {
-		case !h.installed():
-		case status == "untrusted":
-			untrusted++
-		case status == "modified":
-			modified++
+	return untrustedHooks(statuses)
+}
+
+// untrustedHooks is untrusted for the commands of hooks and their states of trust.
+func untrustedHooks(statuses map[string]string) string {
+	counts := make(map[string]int)
+	for command, status := range statuses {
+		if _, _, ok := settings.HookCommand(command, nil); ok {
+			counts[status]++
 		}
 	}
 	var parts []string
-	if untrusted > 0 {
-		parts = append(parts, fmt.Sprintf("%d not trusted", untrusted))
+	if n := counts["untrusted"]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d not trusted", n))
 	}
-	if modified > 0 {
-		parts = append(parts, fmt.Sprintf("%d changed since they were trusted", modified))
+	if n := counts["modified"]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d changed since they were trusted", n))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s silently skips %s of hookspan's (%s): nothing is recorded by them", p.name,
-		termtext.Plural(untrusted+modified, "hook"), strings.Join(parts, ", "))
+	return fmt.Sprintf("Codex silently skips %s of hookspan's (%s): nothing is recorded by them",
+		termtext.Plural(counts["untrusted"]+counts["modified"], "hook"), strings.Join(parts, ", "))
 }
 
 // trustTimeout bounds the question to Codex, which takes about 0.2 s.
@@ -62,9 +55,9 @@ const maxAnswer = 4 << 20
 
 var errNoAnswer = errors.New("codex app-server did not list the hooks")
 
-// codexTrust asks the codex on PATH which hooks it sees in a folder and whether the
+// trustStatuses asks the codex on PATH which hooks it sees in a folder and whether the
 // user trusts them: "trusted", "untrusted" or "modified", by command.
-func codexTrust(ctx context.Context, dir string) (trust map[string]string, err error) {
+func trustStatuses(ctx context.Context, dir string) (statuses map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trustTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "codex", "app-server")
@@ -84,11 +77,11 @@ func codexTrust(ctx context.Context, dir string) (trust map[string]string, err e
 		cancel()
 		_ = cmd.Wait() // it was stopped
 	}()
-	return askTrust(in, out, dir)
+	return listHooks(in, out, dir)
 }
 
-// askTrust speaks with codex app-server.
-func askTrust(in io.Writer, out io.Reader, dir string) (map[string]string, error) {
+// listHooks asks codex app-server through its pipes.
+func listHooks(in io.Writer, out io.Reader, dir string) (map[string]string, error) {
 	send := func(m map[string]any) error {
 		line, err := json.Marshal(m)
 		if err == nil {
@@ -123,13 +116,13 @@ func askTrust(in io.Writer, out io.Reader, dir string) (map[string]string, error
 				return nil, err
 			}
 		case 2:
-			trust := make(map[string]string)
+			statuses := make(map[string]string)
 			for _, d := range answer.Result.Data {
 				for _, h := range d.Hooks {
-					trust[h.Command] = h.TrustStatus
+					statuses[h.Command] = h.TrustStatus
 				}
 			}
-			return trust, nil
+			return statuses, nil
 		}
 	}
 	return nil, errors.Join(lines.Err(), errNoAnswer)

@@ -1,4 +1,4 @@
-package claude
+package settings
 
 import (
 	"encoding/json"
@@ -31,50 +31,48 @@ type change struct {
 
 // settingsEdit is a settings text that is being changed.
 type settingsEdit struct {
-	parse func([]byte) (*jsonedit.Node, error)
-	// members are all that the settings may have beside hooks; if nil, anything.
-	members []string
-	text    []byte
-	style   jsonedit.Style
-	root    *jsonedit.Node
-	empty   emptied
+	agent *Agent
+	text  []byte
+	style jsonedit.Style
+	root  *jsonedit.Node
+	empty emptied
 }
 
-// openSettings reads a settings text. It must be an object.
-func openSettings(text []byte, empty emptied) (*settingsEdit, error) {
-	return openParsed(jsonedit.Parse, text, empty)
-}
-
-func openParsed(parse func([]byte) (*jsonedit.Node, error), text []byte, empty emptied) (*settingsEdit, error) {
-	root, err := parse(text)
-	if err != nil {
+// open reads a settings text. It must be an object.
+func (a *Agent) open(text []byte, empty emptied) (*settingsEdit, error) {
+	e := &settingsEdit{agent: a, empty: emptied{}}
+	if err := e.set(text); err != nil {
 		return nil, err
 	}
-	if !root.Is(text, '{') {
-		return nil, fmt.Errorf("found %s, want an object", root.Kind(text))
+	if !e.root.Is(text, '{') {
+		return nil, fmt.Errorf("found %s, want an object", e.root.Kind(text))
 	}
-	e := &settingsEdit{parse: parse, text: text, style: jsonedit.DetectStyle(text, root), root: root, empty: emptied{}}
+	e.style = jsonedit.DetectStyle(text, e.root)
 	maps.Copy(e.empty, empty)
 	return e, nil
 }
 
-// set takes a changed text. What this package writes is valid.
+// set replaces the text.
 func (e *settingsEdit) set(text []byte) error {
-	root, err := e.parse(text)
+	parse := jsonedit.Parse
+	if e.agent.Comments {
+		parse = jsonedit.ParseWithComments
+	}
+	root, err := parse(text)
 	if err != nil {
-		return fmt.Errorf("edit settings: %w", err)
+		return err
 	}
 	e.text, e.root = text, root
 	return nil
 }
 
-// check refuses hooks of a form that Claude Code does not read.
+// check refuses hooks of a form that the agent does not read.
 func (e *settingsEdit) check() error {
 	for _, m := range e.root.Items {
-		if e.members != nil && m.Key != hooksKey && !slices.Contains(e.members, m.Key) {
+		if e.agent.Members != nil && m.Key != hooksKey && !slices.Contains(e.agent.Members, m.Key) {
 			line, column := jsonedit.Position(e.text, m.Start)
 			return fmt.Errorf("line %d, column %d: found %q, want %s and %s alone, or the whole file counts for nothing",
-				line, column, m.Key, hooksKey, strings.Join(e.members, ", "))
+				line, column, m.Key, hooksKey, strings.Join(e.agent.Members, ", "))
 		}
 	}
 	hooks := e.root.Get(hooksKey)
@@ -97,8 +95,8 @@ func (e *settingsEdit) shapeError(name string, n *jsonedit.Node, want string) er
 	return fmt.Errorf("line %d, column %d: %s is %s, want %s", line, column, name, n.Kind(e.text), want)
 }
 
-// found is a hookspan handler and its place.
-type found struct {
+// placedHandler is a hookspan handler and its place in the text.
+type placedHandler struct {
 	handler
 	event   string
 	matcher string
@@ -109,16 +107,16 @@ type found struct {
 }
 
 // node is the handler's own text.
-func (f found) node() *jsonedit.Node { return f.handlers.Items[f.at].Value }
+func (h placedHandler) node() *jsonedit.Node { return h.handlers.Items[h.at].Value }
 
-// find lists the hookspan handlers in the order of the text. Parts that Claude
-// Code does not read hold none.
-func (e *settingsEdit) find() []found {
+// find lists the hookspan handlers in the order of the text. Parts that the agent
+// does not read hold none.
+func (e *settingsEdit) find() []placedHandler {
 	hooks := e.root.Get(hooksKey)
 	if !hooks.Is(e.text, '{') {
 		return nil
 	}
-	var out []found
+	var out []placedHandler
 	for i, m := range hooks.Items {
 		if hooks.Member(m.Key) != i || !m.Value.Is(e.text, '[') {
 			continue
@@ -137,7 +135,7 @@ func (e *settingsEdit) find() []found {
 			}
 			for at, el := range handlers.Items {
 				if h, ok := parseHandler(e.text, el.Value); ok && h.installed() {
-					out = append(out, found{
+					out = append(out, placedHandler{
 						handler: h, event: m.Key, matcher: matcher,
 						list: m.Value, handlers: handlers, group: g, at: at,
 					})
@@ -149,16 +147,16 @@ func (e *settingsEdit) find() []found {
 }
 
 // drop removes a handler, and the containers that it leaves empty.
-func (e *settingsEdit) drop(f found) error {
+func (e *settingsEdit) drop(h placedHandler) error {
 	switch hooks := e.root.Get(hooksKey); {
-	case len(f.handlers.Items) > 1:
-		return e.set(jsonedit.Cut(e.text, f.handlers, f.at))
-	case len(f.list.Items) > 1:
-		return e.set(jsonedit.Cut(e.text, f.list, f.group))
-	case e.restorable(eventPath(f.event)):
-		return e.restore(f.list, eventPath(f.event))
+	case len(h.handlers.Items) > 1:
+		return e.set(jsonedit.Cut(e.text, h.handlers, h.at))
+	case len(h.list.Items) > 1:
+		return e.set(jsonedit.Cut(e.text, h.list, h.group))
+	case e.restorable(eventPath(h.event)):
+		return e.restore(h.list, eventPath(h.event))
 	case len(hooks.Items) > 1:
-		return e.set(jsonedit.Cut(e.text, hooks, hooks.Member(f.event)))
+		return e.set(jsonedit.Cut(e.text, hooks, hooks.Member(h.event)))
 	case e.restorable(hooksKey):
 		return e.restore(hooks, hooksKey)
 	case len(e.root.Items) > 1 || !e.restorable(""):
@@ -178,8 +176,8 @@ func (e *settingsEdit) restore(c *jsonedit.Node, path string) error {
 	return e.set(jsonedit.Splice(e.text, c.Start+1, c.End-1, e.empty[path]))
 }
 
-// note records that a container is empty.
-func (e *settingsEdit) note(path string, c *jsonedit.Node) {
+// recordEmpty records the white space of a container that is empty.
+func (e *settingsEdit) recordEmpty(path string, c *jsonedit.Node) {
 	if len(c.Items) == 0 {
 		e.empty[path] = c.Inner(e.text)
 	}
@@ -192,20 +190,18 @@ func (e *settingsEdit) install(w wantedHandler) (changes []change, err error) {
 		return nil, err
 	}
 	var events []string
-	for _, f := range e.find() {
-		events = append(events, f.event)
+	for _, h := range e.find() {
+		events = append(events, h.event)
 	}
-	for _, ev := range w.product().events {
-		if w.has(ev) {
-			events = append(events, ev.name)
+	for _, ev := range e.agent.Events {
+		if w.version.has(ev.Since) {
+			events = append(events, ev.Name)
 		}
 	}
-	settled := map[string]bool{}
-	for _, event := range events {
-		if settled[event] {
+	for i, event := range events {
+		if slices.Contains(events[:i], event) {
 			continue
 		}
-		settled[event] = true
 		more, err := e.settle(w, event)
 		if err != nil {
 			return nil, err
@@ -219,17 +215,17 @@ func (e *settingsEdit) install(w wantedHandler) (changes []change, err error) {
 // time, since each moves the rest of the text.
 func (e *settingsEdit) settle(w wantedHandler, event string) (changes []change, err error) {
 	for {
-		same := slices.DeleteFunc(e.find(), func(f found) bool { return f.event != event })
+		same := slices.DeleteFunc(e.find(), func(h placedHandler) bool { return h.event != event })
 		switch len(same) {
 		case 0:
-			ev, _ := w.product().event(event)
+			ev, _ := e.agent.event(event)
 			return append(changes, change{op: install.OpCreate, event: event}), e.create(w, ev)
 		case 1:
 			c, err := e.fix(w, same[0])
 			return append(changes, c), err
 		}
 		drop := same[0]
-		if !slices.ContainsFunc(same, func(f found) bool { return w.rank(f) < w.rank(drop) }) {
+		if !slices.ContainsFunc(same, func(h placedHandler) bool { return w.rank(h) < w.rank(drop) }) {
 			drop = same[1] // the first is the best
 		}
 		if err := e.drop(drop); err != nil {
@@ -240,22 +236,22 @@ func (e *settingsEdit) settle(w wantedHandler, event string) (changes []change, 
 }
 
 // fix updates one handler.
-func (e *settingsEdit) fix(w wantedHandler, f found) (change, error) {
-	state, reason := w.judge(f.handler, f.event, f.matcher)
-	c := change{op: install.OpKeep, event: f.event, reason: reason}
-	ev, known := w.product().event(f.event)
+func (e *settingsEdit) fix(w wantedHandler, h placedHandler) (change, error) {
+	state, reason := w.judge(h.handler, h.event, h.matcher)
+	c := change{op: install.OpKeep, event: h.event, reason: reason}
+	ev, known := e.agent.event(h.event)
 	switch {
 	case !known:
 		c.op = install.OpRemove
-		return c, e.drop(f)
+		return c, e.drop(h)
 	case state == install.StateInstalled:
 		return c, nil
 	case state == install.StateEdited && !w.force:
 		c.op, c.reason = install.OpEdited, reason+"; it stays as it is (--force takes it over)"
 		return c, nil
-	case w.force && f.matcher != "" && f.matcher != "*":
+	case w.force && h.matcher != "" && h.matcher != "*":
 		// The matcher may be meant for a handler of the user's beside it.
-		if err := e.drop(f); err != nil || !w.has(ev) {
+		if err := e.drop(h); err != nil || !w.version.has(ev.Since) {
 			c.op = install.OpRemove
 			return c, err
 		}
@@ -263,26 +259,26 @@ func (e *settingsEdit) fix(w wantedHandler, f found) (change, error) {
 		return c, e.create(w, ev)
 	case w.force:
 		c.op = install.OpUpdate
-		return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, "", nil)))
+		return c, e.set(e.style.Put(e.text, h.node(), w.render(ev, "", nil)))
 	}
 	c.op = install.OpUpdate
-	return c, e.set(e.style.Put(e.text, f.node(), w.render(ev, f.timeout, f.extras)))
+	return c, e.set(e.style.Put(e.text, h.node(), w.render(ev, h.timeout, h.extras)))
 }
 
 // create adds an event's group.
-func (e *settingsEdit) create(w wantedHandler, ev hookEvent) error {
+func (e *settingsEdit) create(w wantedHandler, ev Event) error {
 	hooks := e.root.Get(hooksKey)
 	if hooks == nil {
-		e.note("", e.root)
-		all := jsonedit.Object{{Key: ev.name, Value: jsonedit.Array{w.group(ev)}}}
+		e.recordEmpty("", e.root)
+		all := jsonedit.Object{{Key: ev.Name, Value: jsonedit.Array{w.group(ev)}}}
 		return e.set(e.style.AddMember(e.text, e.root, jsonedit.Field{Key: hooksKey, Value: all}))
 	}
-	list := hooks.Get(ev.name)
+	list := hooks.Get(ev.Name)
 	if list == nil {
-		e.note(hooksKey, hooks)
-		return e.set(e.style.AddMember(e.text, hooks, jsonedit.Field{Key: ev.name, Value: jsonedit.Array{w.group(ev)}}))
+		e.recordEmpty(hooksKey, hooks)
+		return e.set(e.style.AddMember(e.text, hooks, jsonedit.Field{Key: ev.Name, Value: jsonedit.Array{w.group(ev)}}))
 	}
-	e.note(eventPath(ev.name), list)
+	e.recordEmpty(eventPath(ev.Name), list)
 	return e.set(e.style.AddElement(e.text, list, w.group(ev)))
 }
 
@@ -291,11 +287,11 @@ func (e *settingsEdit) uninstall() ([]change, error) {
 	var changes []change
 	for all := e.find(); len(all) > 0; all = e.find() {
 		// From the end, so that what was added last goes first.
-		f := all[len(all)-1]
-		if err := e.drop(f); err != nil {
+		h := all[len(all)-1]
+		if err := e.drop(h); err != nil {
 			return nil, err
 		}
-		changes = append(changes, change{op: install.OpRemove, event: f.event})
+		changes = append(changes, change{op: install.OpRemove, event: h.event})
 	}
 	slices.Reverse(changes)
 	return changes, nil

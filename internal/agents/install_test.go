@@ -1,0 +1,105 @@
+package agents
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// machine makes a home folder and a hook program with a path that needs quotes. No
+// agent is on PATH.
+func machine(t *testing.T, goos string) (install.System, install.Options) {
+	t.Helper()
+	if runtime.GOOS == "windows" && goos != runtime.GOOS {
+		t.Skip("files have no POSIX modes on Windows, which these hooks need")
+	}
+	t.Setenv("PATH", "")
+	home := filepath.ToSlash(t.TempDir())
+	write(t, home+"/it's me/claude-hook", "")
+	return install.System{GOOS: goos, Home: home}, install.Options{Binary: home + "/it's me/claude-hook"}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHookCommands plans each agent's hooks and finds the command that its shell
+// starts.
+func TestHookCommands(t *testing.T) {
+	tests := map[string]struct{ unix, windows string }{
+		"claude":  {`GOMEMLIMIT= GODEBUG= exec 'DIR/it'\''s me/claude-hook' Stop`, `'DIR/it'\''s me/claude-hook' Stop`},
+		"qwen":    {`GOMEMLIMIT= GODEBUG= exec 'DIR/it'\''s me/claude-hook' qwen Stop`, `"DIR/it's me/claude-hook" qwen Stop`},
+		"codex":   {`GOMEMLIMIT= GODEBUG= exec 'DIR/it'\''s me/claude-hook' codex Stop`, `"DIR/it's me/claude-hook" codex Stop`},
+		"copilot": {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' copilot preToolUse || true`, `& 'DIR/it''s me/claude-hook' copilot preToolUse ; exit 0`},
+		"gemini":  {`GOMEMLIMIT= GODEBUG= exec 'DIR/it'\''s me/claude-hook' gemini AfterTool`, `& 'DIR/it''s me/claude-hook' gemini AfterTool`},
+	}
+	for _, agent := range All() {
+		tt, ok := tests[agent.Word]
+		if !ok {
+			if agent.Word != "cline" && agent.Word != "opencode" { // which have files of their own
+				t.Errorf("no case for %s", agent.Word)
+			}
+			continue
+		}
+		for goos, want := range map[string]string{"linux": tt.unix, "windows": tt.windows} {
+			t.Run(agent.Word+" on "+goos, func(t *testing.T) {
+				sys, o := machine(t, goos)
+				p, err := agent.Installer.Plan(t.Context(), sys, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := jsonedit.Quote(strings.ReplaceAll(want, "DIR", sys.Home))
+				if !slices.ContainsFunc(p.Actions, func(a install.Action) bool { return strings.Contains(string(a.Content), want) }) {
+					t.Errorf("no %s in\n%s", want, p.Diff())
+				}
+			})
+		}
+	}
+}
+
+// TestStatusSaysWhyHooksAreOff switches each agent's hooks off.
+func TestStatusSaysWhyHooksAreOff(t *testing.T) {
+	tests := map[string]struct{ agent, variable, file, text, want string }{
+		"nothing":              {"claude", "", ".claude/settings.json", `{"hooksConfig":{"enabled":false}}`, ""},
+		"Claude Code, setting": {"claude", "", ".claude/settings.json", `{"disableAllHooks":true}`, "hooks are switched off in Claude Code's settings (disableAllHooks in "},
+		"Qwen Code, setting":   {"qwen", "", ".qwen/settings.json", `{"disableAllHooks":true} // mine`, "hooks are switched off in Qwen Code's settings (disableAllHooks in "},
+		"Qwen Code, variable":  {"qwen", "QWEN_CODE_SAFE_MODE", "x", "", "Qwen Code runs no hooks while QWEN_CODE_SAFE_MODE is set in the environment"},
+		"GitHub Copilot":       {"copilot", "", ".copilot/settings.json", `{"disableAllHooks":true}`, "hooks are switched off in GitHub Copilot's settings (disableAllHooks in "},
+		"Gemini CLI":           {"gemini", "", ".gemini/settings.json", `{"hooksConfig":{"enabled":false}} // mine`, "hooks are switched off in Gemini CLI's settings (hooksConfig.enabled in "},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			sys, o := machine(t, "linux")
+			sys.Getenv = func(variable string) string { return map[string]string{tt.variable: "1"}[variable] }
+			write(t, filepath.Join(sys.Home, tt.file), tt.text)
+			agent, _ := All().Named(tt.agent)
+			p, err := agent.Installer.Plan(t.Context(), sys, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := install.Apply(p); err != nil {
+				t.Fatal(err)
+			}
+			r, err := agent.Installer.Status(t.Context(), sys, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(r.Off, "\n")
+			if !strings.HasPrefix(got, tt.want) || strings.Count(got, "nothing is recorded") != len(r.Off) || got != "" && tt.want == "" {
+				t.Errorf("off %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

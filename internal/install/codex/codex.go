@@ -1,0 +1,23 @@
+// Package codex installs hookspan's hooks in Codex's hooks.json. Codex runs a hook
+// only when the user trusts it: the package asks Codex whether that is so.
+package codex
+
+import (
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/settings"
+)
+
+// Installer returns the installer for Codex, which waits a second for the last two
+// events by itself and warns of more than three.
+func Installer() settings.Installer {
+	return settings.Installer{Agent: &settings.Agent{
+		Name: "Codex", RecordName: "codex", Folder: ".codex", HomeVariable: "CODEX_HOME",
+		File: "hooks.json", Members: []string{"description"}, Scopes: []string{install.ScopeUser, install.ScopeProject},
+		Args: []string{"codex"}, WindowsShell: settings.ShellCmd, Untrusted: untrusted,
+		TrustHint: `start codex and choose "Trust all", or type /hooks there`,
+		Events: append(settings.Events(
+			"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PreCompact", "PostCompact",
+			"SubagentStart", "SubagentStop", "Stop",
+		), settings.Event{Name: "Interrupt", Timeout: 1}, settings.Event{Name: "SessionEnd", Timeout: 1}),
+	}}
+}

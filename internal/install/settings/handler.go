@@ -1,0 +1,142 @@
+package settings
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/jsonedit"
+)
+
+// With a malformed GOMEMLIMIT, such as 1GB, or an unknown setting in GODEBUG, a Go
+// program ends with exit code 2 before its first line runs, and agents take that
+// code for "block". So the hook is started without these variables, which it does
+// not need.
+const envProgram = "/usr/bin/env"
+
+func guards() []string { return []string{"GOMEMLIMIT=", "GODEBUG="} }
+
+// form is how a handler names its program.
+type form uint8
+
+const (
+	// formAny is either form, where the version of Claude Code is not known.
+	formAny form = iota
+	// formExec has the program in "command" and its words in "args". No shell
+	// reads them.
+	formExec
+	// formShell has a command line for a shell in "command".
+	formShell
+)
+
+// handler is one command in a settings file.
+type handler struct {
+	// program is the program that the command starts, args are its arguments.
+	program string
+	args    []string
+	form    form
+	// guarded reports that the program starts without the variables of guards.
+	guarded bool
+	// succeeds reports that the command succeeds even if the program does not.
+	succeeds bool
+	async    bool
+	// timeout is the timeout's text, empty without one.
+	timeout string
+	// extras are the other members, in their order.
+	extras jsonedit.Object
+}
+
+// parseHandler reads an element of a group's "hooks". It reports false for an
+// element that starts no command.
+func parseHandler(text []byte, n *jsonedit.Node) (handler, bool) {
+	var h handler
+	if !n.Is(text, '{') {
+		return h, false
+	}
+	var command string
+	hasType := false
+	for i, m := range n.Items {
+		if n.Member(m.Key) != i {
+			continue // an earlier double, which JSON.parse drops
+		}
+		raw := m.Value.Raw(text)
+		var err error
+		switch m.Key {
+		case "type":
+			hasType = string(raw) == `"command"`
+		case "command":
+			err = json.Unmarshal(raw, &command)
+		case "args":
+			h.form = formExec
+			err = json.Unmarshal(raw, &h.args)
+		case "async":
+			err = json.Unmarshal(raw, &h.async)
+		case "timeout":
+			h.timeout = string(raw)
+		default:
+			h.extras = append(h.extras, jsonedit.Field{Key: m.Key, Value: jsonedit.Raw(raw)})
+		}
+		if err != nil {
+			return h, false
+		}
+	}
+	h.resolve(command)
+	return h, hasType && h.program != ""
+}
+
+// HookCommand reads a command of a settings file: a program and its arguments, or
+// with nil arguments a line for a shell. ok reports that it starts Program as an
+// install does: without flags. args are then the arguments of Program, and assigns
+// reports that the command gives a variable a value.
+func HookCommand(command string, arguments []string) (args []string, assigns, ok bool) {
+	h := handler{args: arguments}
+	if arguments != nil {
+		h.form = formExec
+	}
+	assigns = h.resolve(command)
+	return h.args, assigns, h.installed()
+}
+
+// resolve finds the program and its arguments behind env, exec and variables. assigns
+// reports a variable with a value.
+func (h *handler) resolve(command string) (assigns bool) {
+	words := append([]string{command}, h.args...)
+	switch {
+	case h.form != formExec:
+		h.form = formShell
+		line, call := strings.CutPrefix(command, callOperator)
+		words = splitWords(line)
+		if call {
+			words = splitWords(strings.ReplaceAll(line, "''", `'\''`))
+		}
+	case path.Base(command) == "env" && len(h.args) > 0:
+		words = h.args
+	}
+	open := guards()
+	for len(words) > 1 && (words[0] == "exec" || assignment(words[0])) {
+		open = slices.DeleteFunc(open, func(g string) bool { return g == words[0] })
+		assigns = assigns || assignment(words[0]) && !strings.HasSuffix(words[0], "=")
+		words = words[1:]
+	}
+	h.guarded = len(open) == 0
+	if n := len(words) - 2; n > 0 && words[n] == "||" && words[n+1] == "true" {
+		h.succeeds, words = true, words[:n]
+	}
+	if n := len(words) - 3; n > 0 && slices.Equal(words[n:], []string{";", "exit", "0"}) {
+		h.succeeds, words = true, words[:n]
+	}
+	h.program, h.args = "", nil
+	if len(words) > 0 {
+		h.program, h.args = words[0], words[1:]
+	}
+	return assigns
+}
+
+// installed reports that the handler starts Program as hookspan installs it, without
+// flags. A handler with flags is the user's, such as one that posts to a bridge.
+func (h handler) installed() bool {
+	name := path.Base(strings.ReplaceAll(h.program, `\`, "/"))
+	return (name == Program || name == Program+".exe") &&
+		!slices.ContainsFunc(h.args, func(w string) bool { return strings.HasPrefix(w, "-") })
+}

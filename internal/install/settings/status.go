@@ -1,0 +1,127 @@
+package settings
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+// Status implements install.Installer. It reads the user's settings, those of
+// o.Project or o.Dir and those installed into.
+func (in Installer) Status(ctx context.Context, sys install.System, o install.Options) (*install.Report, error) {
+	m, err := install.ReadManifest(sys.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	a := in.Agent
+	places, err := a.allPlaces(sys, m, cmp.Or(o.Project, o.Dir))
+	if err != nil {
+		return nil, err
+	}
+	r := &install.Report{}
+	for _, place := range places {
+		if place.Project != "" && !install.FileExists(place.Project) {
+			continue // a project that is gone needs no hooks
+		}
+		s := install.Site{Place: place, Grouped: true, Present: m.Settings.Find(place.Path) != nil}
+		found, err := readSettings(place.Path)
+		if err == nil && found.Missing() {
+			if !s.Present {
+				continue
+			}
+			found.Data = []byte("{}")
+		}
+		if err == nil {
+			s.Hooks, err = a.hookStates(sys.GOOS, found.Data, o.Binary)
+			if err != nil {
+				err = fmt.Errorf("settings %q: %w", place.Path, err)
+			}
+		}
+		s.Err = err
+		s.Present = s.Present || err != nil && bytes.Contains(found.Data, []byte(Program)) ||
+			slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.State != install.StateMissing })
+		r.Sites = append(r.Sites, s)
+	}
+	a.dropUnknownEvents(ctx, r)
+	for _, s := range r.Sites {
+		if !s.Present {
+			continue
+		}
+		if s.Kind == install.ScopeUser && s.Path != places[0].Path {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s reads %q now, not %q, where hooks were installed (%s): install again", a.Name, places[0].Path, s.Path, a.HomeVariable))
+		}
+		if a.Untrusted != nil && s.Count(install.StateInstalled) > 0 {
+			if why := a.Untrusted(ctx, cmp.Or(s.Project, o.Dir, sys.Home)); why != "" {
+				r.Off, r.OffHint = append(r.Off, why), a.TrustHint
+			}
+		}
+		for _, why := range a.offReasons(sys, s.Project) {
+			if !slices.Contains(r.Off, why) {
+				r.Off = append(r.Off, why)
+			}
+		}
+	}
+	return r, nil
+}
+
+// hookStates returns the states of the hooks in a settings text: one for each event
+// that hookspan records, then hookspan's hooks of other events.
+func (a *Agent) hookStates(goos string, text []byte, binary string) ([]install.Hook, error) {
+	e, err := a.open(text, nil)
+	if err == nil {
+		err = e.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var hooks []install.Hook
+	for _, ev := range a.Events {
+		hooks = append(hooks, install.Hook{Event: ev.Name, State: install.StateMissing, Faulty: true})
+	}
+	w := a.wanted(goos, binary, Version{})
+	for _, placed := range e.find() {
+		h := install.Hook{Event: placed.event}
+		h.State, h.Reason = w.judge(placed.handler, placed.event, placed.matcher)
+		i := slices.IndexFunc(hooks, func(have install.Hook) bool { return have.Event == placed.event })
+		_, known := a.event(placed.event)
+		switch {
+		case !known:
+		case hooks[i].State != install.StateMissing:
+			h.State, h.Reason = install.StateOutdated, "is there twice"
+		case h.State != install.StateOutdated && filepath.IsAbs(placed.program) && !install.FileExists(placed.program):
+			h.State, h.Reason = install.StateOutdated, "the program "+placed.program+" is gone"
+		}
+		h.Faulty = h.State == install.StateOutdated
+		if known {
+			hooks[i] = h
+		} else {
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks, nil
+}
+
+// dropUnknownEvents removes missing hooks of events that the agent's version does not
+// have. It asks for the version only where that matters.
+func (a *Agent) dropUnknownEvents(ctx context.Context, r *install.Report) {
+	// unknown reports a missing hook of an event that came after a version.
+	unknown := func(h install.Hook, v Version) bool {
+		ev, ok := a.event(h.Event)
+		return ok && h.State == install.StateMissing && slices.Compare(ev.Since[:], v[:]) > 0
+	}
+	if !slices.ContainsFunc(r.Sites, func(s install.Site) bool {
+		return s.Present && slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return unknown(h, Version{}) })
+	}) {
+		return
+	}
+	v, _ := a.version(ctx)
+	for i := range r.Sites {
+		s := &r.Sites[i]
+		s.Hooks = slices.DeleteFunc(s.Hooks, func(h install.Hook) bool { return v.known() && unknown(h, v) })
+	}
+}

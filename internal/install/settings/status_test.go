@@ -1,0 +1,138 @@
+package settings
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+func (h *home) status() *install.Report {
+	h.t.Helper()
+	r, err := h.in.Status(h.t.Context(), h.sys, install.Options{Binary: h.hook(), Dir: h.path("src/project")})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r
+}
+
+func TestStatus(t *testing.T) {
+	const rel = ".agent/settings.json"
+	edit := func(old, new string) func(t *testing.T, h *home) {
+		return func(t *testing.T, h *home) {
+			text := readFile(t, h.path(rel))
+			changed := strings.Replace(text, strings.ReplaceAll(old, "BIN", h.hook()), new, 1)
+			if changed == text {
+				t.Fatalf("no %q in the settings", old)
+			}
+			writeFile(t, h.path(rel), changed, 0o600)
+		}
+	}
+	tests := map[string]struct {
+		change                               func(t *testing.T, h *home)
+		installed, outdated, edited, missing int
+		text                                 string
+		healthy                              bool
+	}{
+		"installed":        {func(*testing.T, *home) {}, 10, 0, 0, 0, "installed 10 events", true},
+		"one missing":      {edit(`"Stop": [`, `"Setup": [`), 9, 1, 0, 1, "missing  Stop", false},
+		"edited":           {edit(`"timeout": 10`, `"timeout": 60`), 9, 0, 1, 0, "edited   SessionStart: has another timeout", true},
+		"other program":    {edit(`"BIN"`, `"/usr/bin/claude-hook"`), 9, 1, 0, 0, "outdated SessionStart: starts /usr/bin/claude-hook", false},
+		"reports another":  {edit(`"SessionEnd"`+"\n", `"Stop"`+"\n"), 9, 1, 0, 0, `outdated SessionEnd: reports "Stop"`, false},
+		"settings gone":    {func(t *testing.T, h *home) { remove(t, h.path(rel)) }, 0, 0, 0, 10, "missing  10 events", false},
+		"settings damaged": {func(t *testing.T, h *home) { writeFile(t, h.path(rel), "{", 0o600) }, 0, 0, 0, 0, "line 1, column 2: the file ends too early", false},
+		"program gone":     {func(t *testing.T, h *home) { remove(t, h.hook()) }, 0, 10, 0, 0, "claude-hook is gone", false},
+		"is there twice":   {edit(`"SessionEnd": [`, `"SessionEnd": [{"hooks":[{"type":"command","command":"claude-hook"}]},`), 9, 1, 0, 0, "is there twice", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, newVersion)
+			writeFile(t, h.path("src/project/x"), "", 0o600)
+			h.install(h.options(install.ScopeUser))
+			tt.change(t, h)
+			r := h.status()
+			if len(r.Sites) != 1 || !r.Present() {
+				t.Fatalf("report %+v", r)
+			}
+			s := r.Sites[0]
+			for state, want := range map[install.State]int{install.StateInstalled: tt.installed, install.StateOutdated: tt.outdated, install.StateEdited: tt.edited, install.StateMissing: tt.missing} {
+				if got := s.Count(state); got != want {
+					t.Errorf("%d %s, want %d", got, state, want)
+				}
+			}
+			if !strings.Contains(r.Text(), tt.text) || r.Healthy() != tt.healthy {
+				t.Errorf("healthy %v, text:\n%s", r.Healthy(), r.Text())
+			}
+		})
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStatusWithoutHooks(t *testing.T) {
+	h := newHome(t, newVersion)
+	writeFile(t, h.path("src/project/x"), "", 0o600)
+	if r := h.status(); len(r.Sites) != 0 || r.Present() || r.Healthy() {
+		t.Errorf("without the agent: %+v", r)
+	}
+	writeFile(t, h.path(".agent/settings.json"), `{"disableAllHooks":true}`, 0o600)
+	r := h.status()
+	if len(r.Sites) != 1 || r.Present() || len(r.Off) != 0 || !strings.Contains(r.Text(), "no hookspan hooks") {
+		t.Errorf("with settings of the user's alone:\n%s", r.Text())
+	}
+	h.install(h.options(install.ScopeLocal))
+	r = h.status()
+	if len(r.Sites) != 2 || !r.Present() || r.Healthy() || len(r.Off) != 1 {
+		t.Errorf("installed for a project, hooks off: %+v", r)
+	}
+	writeFile(t, h.path("src/project/.agent/settings.json"), `{"disableAllHooks":false}`, 0o600)
+	if r = h.status(); !r.Healthy() {
+		t.Errorf("installed for a project alone:\n%s", r.Text())
+	}
+}
+
+func TestStatusIgnoresRemovedProject(t *testing.T) {
+	h := newHome(t, newVersion)
+	writeFile(t, h.path("src/project/x"), "", 0o600)
+	h.install(h.options(install.ScopeProject))
+	if err := os.RemoveAll(h.path("src/project")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := h.in.Status(t.Context(), h.sys, install.Options{Binary: h.hook()})
+	if err != nil || r.Present() {
+		t.Errorf("%v, report %+v", err, r)
+	}
+	h.uninstall(install.Options{})
+	if install.FileExists(h.sys.StateDir) {
+		t.Error("the record stays")
+	}
+}
+
+// TestStatusIgnoresUnknownEvents does not miss events that this version of the agent
+// does not have, and asks for the version only when something is missing.
+func TestStatusIgnoresUnknownEvents(t *testing.T) {
+	h := newHome(t, "2.1.80")
+	h.install(h.options(install.ScopeUser))
+	asked := 0
+	h.in.Agent.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
+	writeFile(t, h.path("src/project/x"), "", 0o600)
+	if r := h.status(); !r.Healthy() || r.Sites[0].Count(install.StateInstalled) != 8 || asked != 1 {
+		t.Errorf("asked %d times:\n%s", asked, r.Text())
+	}
+	h.in.Agent.Version = func(context.Context) (string, error) { asked++; return newVersion, nil }
+	if r := h.status(); r.Healthy() || r.Sites[0].Count(install.StateMissing) != 2 {
+		t.Errorf("after an upgrade:\n%s", r.Text())
+	}
+	h.install(h.options(install.ScopeUser))
+	asked = 0
+	if r := h.status(); !r.Healthy() || asked != 0 {
+		t.Errorf("asked %d times though nothing is missing:\n%s", asked, r.Text())
+	}
+}
