@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
+	installcline "github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -92,7 +93,7 @@ func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 			notes = "\nPreToolUse stays in place for Cline in editors and the CLI 2: your hooks need it\n(hookspan hooks list). --pre-tool-use=false takes it away.\n"
 		}
 	} else if o.PreToolUse {
-		notes = "\n" + agents.PreToolUseRisk + "\n"
+		notes = "\n" + installcline.PreToolUseRisk + "\n"
 	}
 	plan, err := agent.Installer.Plan(cmd.Context(), systemOf(a), o)
 	if err != nil {

@@ -64,19 +64,10 @@ type Agent struct {
 	// settings files.
 	Scopes []string
 	// Install and Uninstall describe the commands for the agent's hooks.
-	Install, Uninstall Command
+	Install, Uninstall install.Command
 	// StripsOTel reports that the agent removes OTEL_* variables from the
 	// environment of its hooks.
 	StripsOTel bool
-}
-
-// Command describes a command of the command line.
-type Command struct {
-	// Short says in a line what the command does, Long explains it.
-	Short, Long string
-	// Flags explains the flags that set install.Options, by their names. One
-	// without a text is hidden.
-	Flags map[string]string
 }
 
 // Table lists agents, each with its own Host and Word.
@@ -92,7 +83,7 @@ func All() Table {
 				MaxInput: 200, MaxOutput: 300,
 				Providers: map[string]string{"claude-code": "anthropic"},
 			},
-			Install: installCline(), Uninstall: uninstallCline(),
+			Install: clinehooks.InstallCommand(), Uninstall: clinehooks.UninstallCommand(),
 		},
 		{
 			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook",
@@ -103,7 +94,7 @@ func All() Table {
 			},
 			Infinium: connectors.Forms()[claude.Host],
 			Settings: true, StripsOTel: true, Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
-			Install: installClaude(), Uninstall: uninstallClaude(),
+			Install: claudehooks.InstallCommand(), Uninstall: claudehooks.UninstallCommand(),
 		},
 		{
 			Host: qwen.Host, Word: "qwen", Name: "Qwen Code", Program: "claude-hook",
@@ -113,14 +104,14 @@ func All() Table {
 				Providers: map[string]string{"gemini": "gcp.gemini", "vertex-ai": "gcp.vertex_ai"},
 			},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
-			Install: installQwen(), Uninstall: uninstallQwen(),
+			Install: qwenhooks.InstallCommand(), Uninstall: qwenhooks.UninstallCommand(),
 		},
 		{
 			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook",
 			Decode: codex.Decode, Transcript: codexfiles.Agent, Installer: codexhooks.Installer(),
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
-			Install: installCodex(), Uninstall: uninstallCodex(),
+			Install: codexhooks.InstallCommand(), Uninstall: codexhooks.UninstallCommand(),
 		},
 		{
 			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook",
@@ -129,7 +120,7 @@ func All() Table {
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 			},
 			Settings: true, StripsOTel: true,
-			Install: installCopilot(), Uninstall: uninstallCopilot(),
+			Install: copilothooks.InstallCommand(), Uninstall: copilothooks.UninstallCommand(),
 		},
 		{
 			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",
@@ -138,14 +129,14 @@ func All() Table {
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
 			},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
-			Install: installGemini(), Uninstall: uninstallGemini(),
+			Install: geminihooks.InstallCommand(), Uninstall: geminihooks.UninstallCommand(),
 		},
 		{
 			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook",
 			Decode: opencode.Decode, Transcript: opencodefiles.Agent, Installer: opencodeplugin.Installer{},
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
-			Install: installOpencode(), Uninstall: uninstallOpencode(),
+			Install: opencodeplugin.InstallCommand(), Uninstall: opencodeplugin.UninstallCommand(),
 		},
 	}
 }

@@ -83,6 +83,15 @@ const (
 	ScopeLocal = "local"
 )
 
+// Command describes a command of the command line.
+type Command struct {
+	// Short says in a line what the command does, Long explains it.
+	Short, Long string
+	// Flags explains the flags that set Options, by their names. One without a text is
+	// hidden.
+	Flags map[string]string
+}
+
 // OptionError reports options that are wrong or do not go together.
 type OptionError struct{ error }
 

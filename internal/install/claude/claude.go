@@ -129,3 +129,36 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	}
 	return r, nil
 }
+
+// InstallCommand describes the command that installs the hooks.
+func InstallCommand() install.Command {
+	return install.Command{
+		Short: "Let Claude Code report to hookspan",
+		Long: `Add hookspan's hooks to Claude Code's settings; --dry-run shows the lines. Your own
+hooks, all other settings and the layout of the file stay as they are; the file as it
+was is kept beside it. hookspan uninstall claude takes the hooks out again, to the byte.
+
+  --scope user      ~/.claude/settings.json, for all your projects (the default)
+  --scope project   .claude/settings.json in the project, which others may share
+  --scope local     .claude/settings.local.json in the project, for you alone`,
+		Flags: map[string]string{
+			"force":   "rewrite hookspan entries that were edited",
+			"scope":   "whose settings: user, project or local",
+			"project": "the project's folder, for --scope project (which it implies) and local; this folder if not given",
+		},
+	}
+}
+
+// UninstallCommand describes the command that removes the hooks.
+func UninstallCommand() install.Command {
+	return install.Command{
+		Short: "Take hookspan's hooks out of Claude Code's settings",
+		Long: `Take out exactly what hookspan install claude put in, from wherever it did, and leave
+everything else. --scope and --project limit it. Traces and settings stay.`,
+		Flags: map[string]string{
+			"force":   "", // accepted as for other agents; edited entries go anyway
+			"scope":   "only these settings: user, project or local",
+			"project": "only this project's settings; for --scope project and local, this folder if not given",
+		},
+	}
+}

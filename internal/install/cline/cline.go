@@ -32,3 +32,40 @@ type Installer struct {
 }
 
 var _ install.Installer = Installer{}
+
+// PreToolUseRisk is what the user must know before PreToolUse goes where
+// classic Cline reads it.
+const PreToolUseRisk = `The PreToolUse hook goes into ~/.cline/hooks alone by default. Where Cline's classic
+core reads it, it has a risk. CLI 2: a task stops dead when a later tool reads a
+missing file, whatever the hook answers; in VS Code that was not seen. VS Code: a call
+that a hook denies leaves Cline stuck until the window is reloaded. Without it a tool's
+span begins at its end less the duration that Cline reports, which includes the time
+you took to approve it, and a call that never returns has no span.`
+
+// InstallCommand describes the command that installs the hooks.
+func InstallCommand() install.Command {
+	return install.Command{
+		Short: "Let Cline report to hookspan",
+		Long: `Write hookspan's hook files into the folders from which Cline reads hooks on this
+system. A file that is not hookspan's is never touched; --chain has hookspan run it
+as well. hookspan uninstall cline undoes all of it.
+
+` + PreToolUseRisk,
+		Flags: map[string]string{
+			"force":        "rewrite hookspan hook files that were edited",
+			"pre-tool-use": "install PreToolUse for classic Cline too (see above for the risk); where your hooks need it, it stays until --pre-tool-use=false",
+			"chain":        "where your hook is in the way, run it too and merge both answers",
+			"project":      "install into this project's .clinerules/hooks in place of your own folders",
+		},
+	}
+}
+
+// UninstallCommand describes the command that removes the hooks.
+func UninstallCommand() install.Command {
+	return install.Command{
+		Short: "Remove hookspan's hooks from Cline and put chained ones back",
+		Long: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
+were, and leave everything else. Traces and settings stay.`,
+		Flags: map[string]string{"force": "remove hookspan hook files that were edited, too"},
+	}
+}

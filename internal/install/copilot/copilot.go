@@ -26,3 +26,27 @@ func Installer() settings.Installer {
 		),
 	}}
 }
+
+// InstallCommand describes the command that installs the hooks.
+func InstallCommand() install.Command {
+	return install.Command{
+		Short: "Let the GitHub Copilot CLI report to hookspan",
+		Long: `Write hookspan's hooks into a file of their own, ~/.copilot/hooks/hookspan.json;
+--dry-run shows it. Your other hooks and settings stay as they are. hookspan uninstall
+copilot removes the file.
+
+Copilot denies a call if a hook of it fails. These hooks never fail, even if hookspan is
+gone.`,
+		Flags: map[string]string{"force": "rewrite hookspan entries that were edited"},
+	}
+}
+
+// UninstallCommand describes the command that removes the hooks.
+func UninstallCommand() install.Command {
+	return install.Command{
+		Short: "Take hookspan's hooks out of GitHub Copilot",
+		Long: `Take out exactly what hookspan install copilot put in, and leave everything else. Traces
+and settings stay.`,
+		Flags: map[string]string{"force": ""}, // accepted as for other agents; edited entries go anyway
+	}
+}

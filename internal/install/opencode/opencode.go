@@ -350,3 +350,40 @@ func sum(body string) string {
 	digest := sha256.Sum256([]byte(body))
 	return hex.EncodeToString(digest[:])
 }
+
+// InstallCommand describes the command that installs the hooks.
+func InstallCommand() install.Command {
+	return install.Command{
+		Short: "Let opencode report to hookspan",
+		Long: `Write hookspan's plugin, one JavaScript file, into a folder from which opencode loads
+plugins at its start. opencode's settings stay as they are. hookspan uninstall opencode
+removes the file.
+
+With any plugin in a folder opencode fetches its package @opencode-ai/plugin, about
+63 MB, from the npm registry into the folder's node_modules at its next start. It waits
+for that, without a network for more than a minute. --dry-run says whether it will.
+
+  --scope user      ~/.config/opencode/plugin, for all your projects (the default)
+  --scope project   .opencode/plugin in the project`,
+		Flags: map[string]string{
+			"force":   "rewrite a hookspan plugin that was edited",
+			"scope":   "whose plugin folder: user or project",
+			"project": "the project's folder, for --scope project, which it implies; this folder if not given",
+		},
+	}
+}
+
+// UninstallCommand describes the command that removes the hooks.
+func UninstallCommand() install.Command {
+	return install.Command{
+		Short: "Remove hookspan's plugin from opencode",
+		Long: `Remove exactly what hookspan install opencode wrote, from wherever it did, and leave
+everything else, the packages that opencode has fetched included. --scope and --project
+limit it. Traces and settings stay.`,
+		Flags: map[string]string{
+			"force":   "remove a hookspan plugin that was edited, too",
+			"scope":   "only this plugin folder: user or project",
+			"project": "only this project's plugin folder; for --scope project, this folder if not given",
+		},
+	}
+}
