@@ -1,6 +1,7 @@
 // Package install installs and removes the hooks of coding agents. Its
-// subpackages, one for each agent, plan; this package shows, applies and undoes
-// their plans, and keeps the record of what was installed.
+// subpackages, one for each agent, plan; settings below it does so for agents with
+// hooks in JSON settings. This package shows, applies and undoes their plans, and
+// keeps the record of what was installed.
 //
 // It promises four things. Planning writes nothing. A file without hookspan's
 // marker, or one that was edited since hookspan wrote it, is never changed or
