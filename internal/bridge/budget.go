@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // The sizes in bytes up to which bodies are read at once, and how many of each.
@@ -20,6 +22,9 @@ const (
 	// decoders is how many bodies above freeBody are parsed and stored at a time,
 	// which takes several times their size.
 	decoders = 2
+	// freeLevels is how deep an ordinary event may nest. Deeper ones count as those
+	// above freeBody do: parsing rawjson.MaxDepth levels takes megabytes of stack.
+	freeLevels = 100
 )
 
 // MemoryLimit is the memory limit for the Go runtime, in bytes, in a process that
@@ -129,7 +134,7 @@ func (s *Server) readShared(in io.Reader, w http.ResponseWriter, r *http.Request
 			break
 		}
 	}
-	if body.Len() > freeBody {
+	if body.Len() > freeBody || rawjson.Levels(body.Bytes()) > freeLevels {
 		if err := own.take(r, own.decode); err != nil {
 			return nil, err
 		}

@@ -85,11 +85,17 @@ func openFaulty(text []byte) (Object, error) {
 	return o, end(text, dec, err)
 }
 
+// Levels returns how deep the first value of data nests: 0 for a text or a number, 1
+// for an object or an array of these. It checks nothing and does not recurse.
+func Levels(data []byte) int {
+	_, levels := valueEnd(data, skipSpace(data, 0))
+	return levels
+}
+
 // ValidWithin reports whether data is one JSON value that nests no deeper than
 // limit.
 func ValidWithin(data []byte, limit int) bool {
-	_, levels := valueEnd(data, skipSpace(data, 0))
-	return levels <= limit && Check(data) == nil
+	return Levels(data) <= limit && Check(data) == nil
 }
 
 // lenient accepts what encoding/json does.

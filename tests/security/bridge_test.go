@@ -176,7 +176,7 @@ var bridgeRows = []proof.Row{
 	},
 	{
 		Name:  "250 connections that send a few KB each, 9,000 deep, while the folder of events is kept",
-		Rule:  fmt.Sprintf("each gets 200; the resident set stays below %d MB", mostResident>>20),
+		Rule:  fmt.Sprintf("each is taken, or refused with 503 and Retry-After; the resident set stays below %d MB", mostResident>>20),
 		Short: crowd, Run: deepBodies,
 	},
 	{

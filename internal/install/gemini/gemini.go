@@ -38,7 +38,7 @@ func off(_ install.System, files []settings.File) (reasons []string) {
 			reasons = append(reasons, fmt.Sprintf("hooks are switched off in Gemini CLI's settings (hooksConfig.enabled in %q)", f.Path))
 		}
 		if slices.ContainsFunc(config.Disabled, func(hook string) bool { return strings.Contains(hook, settings.Program) }) {
-			reasons = append(reasons, fmt.Sprintf("a hook of hookspan's is switched off in Gemini CLI's settings (hooksConfig.disabled in %q): /hooks enable-all there switches it on", f.Path))
+			reasons = append(reasons, fmt.Sprintf("a hook of hookspan's is switched off in Gemini CLI's settings (hooksConfig.disabled in %q; /hooks enable-all there switches it on)", f.Path))
 		}
 	}
 	return reasons

@@ -20,7 +20,7 @@ func TestSwitchesAreNamedOnce(t *testing.T) {
 		"all switched off": {`{"enabled":false}`, `hooks are switched off in Gemini CLI's settings (hooksConfig.enabled in ` + strconv.Quote(path) + `): nothing is recorded`},
 		"one switched off": {
 			`{"disabled":["/x/claude-hook gemini AfterTool"]}`,
-			`a hook of hookspan's is switched off in Gemini CLI's settings (hooksConfig.disabled in ` + strconv.Quote(path) + `): /hooks enable-all there switches it on: nothing is recorded`,
+			`a hook of hookspan's is switched off in Gemini CLI's settings (hooksConfig.disabled in ` + strconv.Quote(path) + `; /hooks enable-all there switches it on): nothing is recorded`,
 		},
 	}
 	for name, tt := range tests {
