@@ -85,8 +85,9 @@ unit-tests:
 	$(GO) test -count=1 -vet=off -p 2 -timeout 10m $(PACKAGES)
 
 SOAKTIME ?= 85m
-soak: setup collector build ## the long form of the tests of faults, attacks and hooks; writes the tables' results into docs/
+soak: setup collector build ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
 	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) $(LONGEST) ./tests/hookscli ./tests/clinecli ./tests/opencodecli -soak -publish
+	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.

@@ -49,18 +49,21 @@ bring_prometheus() {
 	fi
 }
 
+# Chromium without its windows is for the page's tests; not every system has it.
 bring_browser() {
-	if command -v chromium >/dev/null; then
-		return
-	fi
-	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-		echo "setup: no chromium on this machine: exported pages will not be opened"
-		return
-	fi
-	update
-	if ! apt-get install -y --no-install-recommends chromium >/dev/null 2>&1; then
-		echo "setup: apt-get could not install chromium: exported pages will not be opened"
-	fi
+	for browser in chromium chromium-headless-shell; do
+		if command -v "$browser" >/dev/null; then
+			continue
+		fi
+		if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+			echo "setup: no $browser on this machine: without both no page will be opened"
+			continue
+		fi
+		update
+		if ! apt-get install -y --no-install-recommends "$browser" >/dev/null 2>&1; then
+			echo "setup: apt-get could not install $browser: without both no page will be opened"
+		fi
+	done
 }
 
 bring_packagers() {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
 // faults returns what a person sees wrong: a page wider than the screen, and texts that are
@@ -38,8 +40,21 @@ const faults = `(() => {
 	return out;
 })()`
 
-// sizes are the widths and heights of screens.
-var sizes = [][2]int64{{1440, 900}, {390, 844}, {320, 700}}
+// looked is how a page is looked at. The sizes do not depend on the theme, nor the colours
+// on the size, so the short form leaves out the dark theme on small screens.
+func looked() []screen {
+	screens := []screen{{"light", 1440, 900}, {"light", 390, 844}, {"light", 320, 700}, {"dark", 1440, 900}}
+	if proof.Soak() || *looksDir != "" {
+		screens = append(screens, screen{"dark", 390, 844}, screen{"dark", 320, 700})
+	}
+	return screens
+}
+
+// screen is a theme, and a width and height in pixels.
+type screen struct {
+	theme         string
+	width, height int64
+}
 
 // screen sets the size and the theme.
 func (b *browser) screen(theme string, width, height int64) {
@@ -47,30 +62,27 @@ func (b *browser) screen(theme string, width, height int64) {
 	b.run(chromedp.EmulateViewport(width, height), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
 }
 
-// looks fails the test for what is wrong with what the page shows now, in both themes on
-// every screen: by eye, by axe, and in the browser's log. script is axe. With -looks it
+// looks fails the test for what is wrong with what the page shows now, as looked lists: by eye, by axe, and in the browser's log. script is axe. With -looks it
 // writes a picture of each.
 func (b *browser) looks(name, script string) {
 	b.t.Helper()
 	b.run(chromedp.Evaluate(`window.axe || (0, eval)(`+quoted(script)+`); 0`, nil))
-	for _, theme := range []string{"light", "dark"} {
-		for _, size := range sizes {
-			b.screen(theme, size[0], size[1])
-			where := fmt.Sprintf("%s, %s, %d wide", name, theme, size[0])
-			// The measured sizes, as of the waterfall, are known two frames later.
-			b.run(chromedp.Evaluate(`new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r))))`, nil, awaited))
-			for _, v := range eval[[]string](b, faults) {
-				b.t.Errorf("%s: %s", where, v)
-			}
-			for _, v := range eval[[]string](b, `axe.run({ resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + " " + n.failureSummary)))`) {
-				b.t.Errorf("%s: %s", where, v)
-			}
-			if *looksDir != "" {
-				var png []byte
-				b.run(chromedp.CaptureScreenshot(&png))
-				if err := os.WriteFile(filepath.Join(*looksDir, fmt.Sprintf("%s-%s-%d.png", strings.ReplaceAll(name, " ", "-"), theme, size[0])), png, 0o600); err != nil {
-					b.t.Fatal(err)
-				}
+	for _, on := range looked() {
+		b.screen(on.theme, on.width, on.height)
+		where := fmt.Sprintf("%s, %s, %d wide", name, on.theme, on.width)
+		// The measured sizes, as of the waterfall, are known two frames later.
+		b.run(chromedp.Evaluate(`new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(r))))`, nil, awaited))
+		for _, v := range eval[[]string](b, faults) {
+			b.t.Errorf("%s: %s", where, v)
+		}
+		for _, v := range eval[[]string](b, `axe.run({ resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + " " + n.failureSummary)))`) {
+			b.t.Errorf("%s: %s", where, v)
+		}
+		if *looksDir != "" {
+			var png []byte
+			b.run(chromedp.CaptureScreenshot(&png))
+			if err := os.WriteFile(filepath.Join(*looksDir, fmt.Sprintf("%s-%s-%d.png", strings.ReplaceAll(name, " ", "-"), on.theme, on.width)), png, 0o600); err != nil {
+				b.t.Fatal(err)
 			}
 		}
 	}
