@@ -75,15 +75,18 @@ func lasting(at trace.Call, errno syscall.Errno) *trace.Fault {
 }
 
 // everyFault makes a trial for each error that is possible at each use of each
-// call, as everyCall steps through them: once, and lasting from there on. An interruption does not last.
+// call, as everyCall steps through them: once, and lasting from there on. An
+// interruption does not last, and in the short form one error for each use does, a
+// different one for the next.
 func everyFault(calls map[string]int, step int, can map[string][]syscall.Errno, trial func(f *trace.Fault, what string) (hit bool)) {
 	calls = maps.Clone(calls)
 	maps.DeleteFunc(calls, func(name string, _ int) bool { return len(can[name]) == 0 })
 	everyCall(calls, step, func(c trace.Call) (hit bool) {
-		for _, errno := range can[c.Name] {
+		errnos := can[c.Name]
+		for i, errno := range errnos {
 			what := fmt.Sprintf("%q at %s", errno, c)
 			hit = trial(&trace.Fault{At: c, Errno: errno}, what)
-			if errno != interrupted {
+			if errno != interrupted && (proof.Soak() || i == c.N%len(errnos)) {
 				trial(lasting(c, errno), what+" and from there on")
 			}
 		}

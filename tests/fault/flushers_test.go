@@ -109,7 +109,7 @@ func killedUnnoted(t *testing.T, r *proof.Result) {
 	var more, filed atomic.Int64
 	backlogs(t, r, func(t *testing.T, b *backlog) {
 		// The note is a file that is written, synced and renamed.
-		for _, c := range points(b.calls, 1<<30, func(name string) bool { return name == "renameat" || name == "fsync" }) {
+		for _, c := range points(b.calls, 24, func(name string) bool { return name == "renameat" || name == "fsync" }) {
 			if end := b.flush(t, &trace.Fault{At: c}); end.Hit {
 				r.Trial(1)
 			}

@@ -95,7 +95,7 @@ var hosts = []host{
 func (a *host) args(hook string) []string { return append(strings.Fields(a.word), hook) }
 func (a *host) command() string           { return strings.TrimSpace(a.program + " " + a.word) }
 
-// step is everyCall's. The short form takes every call of cline-hook, every second call
+// step is everyCall's for the errors. The short form takes every call of cline-hook, every second call
 // of claude-hook, whose calls are nearly the same, and every sixteenth for each further
 // agent that claude-hook serves.
 func (a *host) step() int {
@@ -106,6 +106,15 @@ func (a *host) step() int {
 		return 2
 	}
 	return 16
+}
+
+// killStep is everyCall's for the kills, of which the short form leaves out the private
+// ones: it takes every call of the two programs, and every fourth for each further agent.
+func (a *host) killStep() int {
+	if proof.Soak() || a.word == "" {
+		return 1
+	}
+	return 4
 }
 
 // plays are the situations that the agent is put in. In the short form an agent whose

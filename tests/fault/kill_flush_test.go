@@ -240,7 +240,7 @@ func killFlush(t *testing.T, r *proof.Result) {
 	var again, inMaking atomic.Int64
 	backlogs(t, r, func(t *testing.T, b *backlog) {
 		isChange := func(name string) bool { return slices.Contains(changing, name) }
-		at := slices.Concat(points(b.calls, 32, isChange), points(b.calls, 12, func(name string) bool { return !isChange(name) }))
+		at := slices.Concat(points(b.calls, 32, isChange), points(b.calls, 4, func(name string) bool { return !isChange(name) }))
 		for _, c := range at {
 			end := b.flush(t, &trace.Fault{At: c})
 			if end.Hit {
