@@ -92,25 +92,23 @@ func scenarios() map[string]scenario {
 	cut := []wantTrace{{requests: 1, uncounted: true, outcome: otelmap.OutcomeInterrupted, tools: []claudecli.WantTool{bad(cancelled, "")}}}
 	write := mockllm.ToolCall{Name: "write", Args: map[string]any{"filePath": rig.WordWorkspace + "/new.txt", "content": "made by the agent"}}
 	all := map[string]scenario{
-		"tools": {
+		// One start of opencode takes seconds, so it meets much of what can happen to a call.
+		"tools, parallel, denied, second turn": {
+			permission: `{"bash": {"echo secret*": "deny"}}`,
 			script: opencodecli.Script{Main: []mockllm.Turn{
 				turn("Three at once.", bash("echo one"), bash("echo worse >&2; exit 3"), write),
-				turn("Again.", read("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": 1}}, bash("echo forbidden")),
+				turn("Again.", read("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": 1}}, bash("echo forbidden"), bash("echo secret")),
+				turn("All.", calls...),
 				turn("All done."),
+				turn("Read.", read("b.txt")),
+				turn("Second."),
 			}},
-			steps: []rig.Step{opencode("fix the login")}, exits: []int{0},
-			traces: []wantTrace{{requests: 3, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
-				ok("one"), bad(failed, "worse"), ok("Wrote file"), bad(failed, "File not found"), bad(failed, "unavailable tool"),
-				bad(failed, "a plugin says no"),
-			}}},
-		},
-		"second turn": {
-			script: opencodecli.Script{Main: []mockllm.Turn{
-				turn("Run.", bash("echo one")), turn("First."), turn("Read.", read("b.txt")), turn("Second."),
-			}},
-			steps: []rig.Step{opencode("begin"), opencode("--continue", "go on")}, exits: []int{0, 0},
+			steps: []rig.Step{opencode("fix the login"), opencode("--continue", "go on")}, exits: []int{0, 0},
 			traces: []wantTrace{
-				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("one")}},
+				{requests: 4, outcome: otelmap.OutcomeCompleted, tools: append([]claudecli.WantTool{
+					ok("one"), bad(failed, "worse"), ok("Wrote file"), bad(failed, "File not found"), bad(failed, "unavailable tool"),
+					bad(failed, "a plugin says no"), bad(denied, "specified a rule which prevents"),
+				}, tools...)},
 				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("beta")}},
 			},
 		},
@@ -129,26 +127,7 @@ func scenarios() map[string]scenario {
 				ok("Sub done."), {Text: "sub", Under: 0}, {Error: failed, Text: "File not found", Under: 0},
 			}}},
 		},
-		"parallel tools": {
-			script: opencodecli.Script{Main: []mockllm.Turn{turn("All.", calls...), turn("Done.")}},
-			steps:  []rig.Step{opencode("count")}, exits: []int{0},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: tools}},
-		},
-		"denied tool": {
-			permission: `{"bash": {"echo secret*": "deny"}}`,
-			script:     opencodecli.Script{Main: []mockllm.Turn{turn("Two.", bash("echo secret"), bash("echo good")), turn("Only one.")}},
-			steps:      []rig.Step{opencode("run both")}, exits: []int{0},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
-				bad(denied, "specified a rule which prevents"), ok("good"),
-			}}},
-		},
 		"interrupted tool": {script: long, steps: []rig.Step{interrupted}, exits: []int{-2}, traces: cut},
-		// opencode exits at once.
-		"unknown model": {
-			script: opencodecli.Script{Main: []mockllm.Turn{turn("Never.")}},
-			steps:  []rig.Step{opencode("--model", "mock/nope", "never asked")}, exits: []int{1},
-			traces: []wantTrace{{model: "nope", outcome: otelmap.OutcomeFailed, message: "Model not found"}},
-		},
 		"provider error": {
 			script: opencodecli.Script{Main: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal", Type: "invalid_request_error"}}},
 			steps:  []rig.Step{opencode("never answered")}, exits: []int{1},
@@ -157,6 +136,12 @@ func scenarios() map[string]scenario {
 	}
 	if proof.Soak() {
 		all["killed"] = scenario{script: long, steps: []rig.Step{killed}, exits: []int{-2}, traces: cut}
+		// opencode exits at once.
+		all["unknown model"] = scenario{
+			script: opencodecli.Script{Main: []mockllm.Turn{turn("Never.")}},
+			steps:  []rig.Step{opencode("--model", "mock/nope", "never asked")}, exits: []int{1},
+			traces: []wantTrace{{model: "nope", outcome: otelmap.OutcomeFailed, message: "Model not found"}},
+		}
 	}
 	return all
 }
