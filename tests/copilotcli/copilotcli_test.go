@@ -100,26 +100,26 @@ func scenarios() map[string]scenario {
 	}
 	const start, prompt, stop, end, pre, post, fails = "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd", "preToolUse", "postToolUse", "postToolUseFailure"
 	return map[string]scenario{
-		"tools": {
+		// A start of Copilot takes seconds, so one meets much of what can happen to a call.
+		"tools, parallel, denied, second turn": {
+			more: map[string]string{
+				pre: `payload=$(cat); case $payload in *forbidden*) echo '{"permissionDecision":"deny","permissionDecisionReason":"a hook says no"}';; esac`,
+			},
 			script: copilotcli.Script{Main: []mockllm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), create),
 				turn("Again.", view("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+				turn("Two.", shell("echo forbidden"), shell("echo good")),
+				turn("All.", calls...),
 				turn("All done."),
+				turn("Read.", view("b.txt")),
+				turn("Second."),
 			}},
-			steps: []rig.Step{copilot("fix the login")}, exits: []int{0},
-			hooks: map[string]int{start: 1, prompt: 1, pre: 5, post: 3, fails: 2, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 3, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
-				ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "does not exist"), bad(failed, "does not exist"),
-			}}},
-		},
-		"second turn": {
-			script: copilotcli.Script{Main: []mockllm.Turn{
-				turn("Run.", shell("echo one")), turn("First."), turn("Read.", view("b.txt")), turn("Second."),
-			}},
-			steps: []rig.Step{copilot("begin"), copilot("go on", "--continue")}, exits: []int{0, 0},
-			hooks: map[string]int{start: 2, prompt: 2, pre: 2, post: 2, stop: 2, end: 2},
+			steps: []rig.Step{copilot("fix the login"), copilot("go on", "--continue")}, exits: []int{0, 0},
+			hooks: map[string]int{start: 2, prompt: 2, pre: 8 + parallel, post: 5 + parallel, fails: 2, stop: 2, end: 2},
 			traces: []wantTrace{
-				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("one")}},
+				{requests: 5, outcome: otelmap.OutcomeCompleted, tools: append([]claudecli.WantTool{
+					ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "does not exist"), bad(failed, "does not exist"), bad(denied, "a hook says no"), ok("good"),
+				}, tools...)},
 				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("beta")}},
 			},
 		},
@@ -152,21 +152,6 @@ func scenarios() map[string]scenario {
 				{Error: failed, Text: "does not exist", Under: 1},
 				{Error: failed, Text: "outer", Under: 0},
 			}}},
-		},
-		"parallel tools": {
-			script: copilotcli.Script{Main: []mockllm.Turn{turn("All.", calls...), turn("Done.")}},
-			steps:  []rig.Step{copilot("count")}, exits: []int{0},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: parallel, post: parallel, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: tools}},
-		},
-		"denied tool": {
-			more: map[string]string{
-				pre: `payload=$(cat); case $payload in *forbidden*) echo '{"permissionDecision":"deny","permissionDecisionReason":"a hook says no"}';; esac`,
-			},
-			script: copilotcli.Script{Main: []mockllm.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
-			steps:  []rig.Step{copilot("run both")}, exits: []int{0},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: 2, post: 1, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{bad(denied, "a hook says no"), ok("good")}}},
 		},
 		"Claude Code's hooks in the project": {
 			script: copilotcli.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}},

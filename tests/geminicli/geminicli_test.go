@@ -89,26 +89,27 @@ func scenarios() map[string]scenario {
 	write := geminicli.Tool{Name: "write_file", Args: map[string]any{"file_path": "new.txt", "content": "made by the agent"}}
 	const start, prompt, stop, end, pre, post = "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd", "BeforeTool", "AfterTool"
 	return map[string]scenario{
-		"tools": {
+		// A start of the Gemini CLI takes seconds, so one meets much of what can happen to a call.
+		"tools, parallel, equal, denied, second turn": {
+			more: map[string]string{
+				pre: `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; exit 0`,
+			},
 			script: geminicli.Script{Main: []geminicli.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), write),
 				turn("Again.", read("missing.txt"), geminicli.Tool{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+				turn("Two.", shell("echo forbidden"), shell("echo good")),
+				turn("All.", calls...),
+				turn("Twice.", read("a.txt"), read("a.txt")),
 				turn("All done."),
+				turn("Read.", read("b.txt")),
+				turn("Second."),
 			}},
-			steps: []rig.Step{gemini("fix the login")}, exits: []int{0},
-			hooks: map[string]int{start: 1, prompt: 1, pre: 4, post: 4, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 3, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
-				ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "not found"), bad(failed, "not found"),
-			}}},
-		},
-		"second turn": {
-			script: geminicli.Script{Main: []geminicli.Turn{
-				turn("Run.", shell("echo one")), turn("First."), turn("Read.", read("b.txt")), turn("Second."),
-			}},
-			steps: []rig.Step{gemini("begin"), gemini("go on", "--resume", "latest")}, exits: []int{0, 0},
-			hooks: map[string]int{start: 2, prompt: 2, pre: 2, post: 2, stop: 2, end: 2},
+			steps: []rig.Step{gemini("fix the login"), gemini("go on", "--resume", "latest")}, exits: []int{0, 0},
+			hooks: map[string]int{start: 2, prompt: 2, pre: 9 + parallel, post: 8 + parallel, stop: 2, end: 2},
 			traces: []wantTrace{
-				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("one")}},
+				{requests: 6, outcome: otelmap.OutcomeCompleted, tools: slices.Concat([]claudecli.WantTool{
+					ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "not found"), bad(failed, "not found"), bad(denied, "a hook says no"), ok("good"),
+				}, tools, []claudecli.WantTool{ok("alpha"), ok("alpha")})},
 				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("beta")}},
 			},
 		},
@@ -130,27 +131,6 @@ func scenarios() map[string]scenario {
 			traces: []wantTrace{{requests: 4, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
 				ok("a house"), ok("alpha"), {Text: "alpha", Under: 0}, {Error: failed, Text: "not found", Under: 0}, {Text: "completed", Under: 0},
 			}}},
-		},
-		"parallel tools": {
-			script: geminicli.Script{Main: []geminicli.Turn{turn("All.", calls...), turn("Done.")}},
-			steps:  []rig.Step{gemini("count")}, exits: []int{0},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: parallel, post: parallel, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: tools}},
-		},
-		"equal tools": {
-			script: geminicli.Script{Main: []geminicli.Turn{turn("Twice.", read("a.txt"), read("a.txt")), turn("Done.")}},
-			steps:  []rig.Step{gemini("read it twice")}, exits: []int{0},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: 2, post: 2, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("alpha"), ok("alpha")}}},
-		},
-		"denied tool": {
-			more: map[string]string{
-				pre: `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; exit 0`,
-			},
-			script: geminicli.Script{Main: []geminicli.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
-			steps:  []rig.Step{gemini("run both")}, exits: []int{0},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: 2, post: 1, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{bad(denied, "a hook says no"), ok("good")}}},
 		},
 		// What a hook answers to the end of a turn is a prompt of its own.
 		"blocked stop": {
@@ -190,7 +170,7 @@ func scenarios() map[string]scenario {
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("drives the real the Gemini CLI program; left out by -short")
+		t.Skip("drives the real Gemini CLI; left out by -short")
 	}
 	cache, err := rig.DefaultCache()
 	if err != nil {

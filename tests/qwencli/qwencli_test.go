@@ -96,28 +96,29 @@ func scenarios() map[string]scenario {
 	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 	write := mockllm.ToolCall{Name: "write_file", Args: map[string]any{"file_path": rig.WordWorkspace + "/new.txt", "content": "made by the agent"}}
 	return map[string]scenario{
-		"tools": {
+		// A start of Qwen Code takes seconds, so one meets much of what can happen to a call.
+		"tools, parallel, denied, second turn": {
+			more: map[string]string{
+				"PreToolUse": `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; echo '{}'`,
+			},
 			script: qwencli.Script{Main: []mockllm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), write),
 				turn("Again.", read("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+				turn("Two.", shell("echo forbidden"), shell("echo good")),
+				turn("All.", calls...),
 				turn("All done."),
+				turn("Read.", read("b.txt")),
+				turn("Second."),
 			}},
-			steps: []rig.Step{qwen("fix the login")}, exits: []int{0},
+			steps: []rig.Step{qwen("fix the login"), qwen("go on", "--continue")}, exits: []int{0, 0},
 			hooks: map[string]int{
-				"SessionStart": 1, "UserPromptSubmit": 3, "PreToolUse": 4, "PostToolUse": 2, "PostToolUseFailure": 2, "Stop": 1,
+				"SessionStart": 2, "UserPromptSubmit": 7, "PreToolUse": 7 + parallel, "PostToolUse": 4 + parallel, "PostToolUseFailure": 2, "Stop": 2,
 			},
-			traces: []wantTrace{{requests: 3, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
-				ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "not found"), bad(failed, "not found in registry"),
-			}}},
-		},
-		"second turn": {
-			script: qwencli.Script{Main: []mockllm.Turn{
-				turn("Run.", shell("echo one")), turn("First."), turn("Read.", read("b.txt")), turn("Second."),
-			}},
-			steps: []rig.Step{qwen("begin"), qwen("go on", "--continue")}, exits: []int{0, 0},
-			hooks: map[string]int{"SessionStart": 2, "UserPromptSubmit": 4, "PreToolUse": 2, "PostToolUse": 2, "Stop": 2},
 			traces: []wantTrace{
-				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("one")}},
+				{requests: 5, outcome: otelmap.OutcomeCompleted, tools: append([]claudecli.WantTool{
+					ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "not found"), bad(failed, "not found in registry"),
+					bad(denied, "a hook says no"), ok("good"),
+				}, tools...)},
 				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("beta")}},
 			},
 		},
@@ -134,21 +135,6 @@ func scenarios() map[string]scenario {
 			traces: []wantTrace{{requests: 4, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
 				ok("Sub done."), {Text: "sub", Under: 0}, {Error: failed, Text: "not found", Under: 0},
 			}}},
-		},
-		"parallel tools": {
-			script: qwencli.Script{Main: []mockllm.Turn{turn("All.", calls...), turn("Done.")}},
-			steps:  []rig.Step{qwen("count")}, exits: []int{0},
-			hooks:  map[string]int{"SessionStart": 1, "UserPromptSubmit": 2, "PreToolUse": parallel, "PostToolUse": parallel, "Stop": 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: tools}},
-		},
-		"denied tool": {
-			more: map[string]string{
-				"PreToolUse": `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; echo '{}'`,
-			},
-			script: qwencli.Script{Main: []mockllm.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
-			steps:  []rig.Step{qwen("run both")}, exits: []int{0},
-			hooks:  map[string]int{"SessionStart": 1, "UserPromptSubmit": 2, "PreToolUse": 2, "PostToolUse": 1, "Stop": 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{bad(denied, "a hook says no"), ok("good")}}},
 		},
 		"blocked stop": {
 			more: map[string]string{"Stop": `mkdir blocked 2>/dev/null && { echo 'keep going' >&2; exit 2; }; echo '{}'`},
