@@ -70,7 +70,7 @@ check: ## for each save: formatting, vet, the packages' own tests
 # the packages' own run beside them. Many packages of tests/ wait more than they work,
 # so three run at once on two cores; those that take longest begin first, so that none
 # of them is left to run alone at the end.
-LONGEST = ./tests/fault ./tests/security ./tests/collector
+LONGEST = ./tests/fault ./tests/security ./tests/collector ./tests/packages
 
 # The tests copy the programs from bin/ instead of building them for each package.
 test soak: export TEST_PROGRAMS = $(CURDIR)/bin
@@ -86,7 +86,7 @@ unit-tests:
 
 SOAKTIME ?= 85m
 soak: setup collector build ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
-	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) $(LONGEST) ./tests/hookscli ./tests/clinecli ./tests/opencodecli -soak -publish
+	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security ./tests/collector ./tests/hookscli ./tests/clinecli ./tests/opencodecli -soak -publish
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and

@@ -118,18 +118,16 @@ func tool(name string) rig.Tool { return rig.Tool{Name: name} }
 
 func toolError(name, kind string) rig.Tool { return rig.Tool{Name: name, Error: kind} }
 
-// scenarios gives every scenario by its name.
-// scenarios are those of both CLIs. In the short form one of them has no recorder in
-// front of the hook, and the other a second hook beside it.
+// scenarios are those of both CLIs. In the short form one scenario of CLI 3 has no
+// recorder in front of the hook, and one of CLI 2 a second hook beside it.
 func scenarios() map[string]scenario {
 	all := map[string]scenario{
 		"classic/tools":          classicTools(),
-		"classic/second hook":    beside(classicTools()),
 		"classic/denied":         classicDenied(),
 		"classic/interrupted":    classicInterrupted(),
 		"classic/resumed":        classicResumed(),
 		"classic/provider error": classicProviderError(),
-		"classic/compaction":     classicCompaction(),
+		"classic/compaction":     beside(classicCompaction()),
 		"sdk/tools":              sdkTools(),
 		"sdk/bare":               bare(sdkSubagent()),
 		"sdk/denied and resumed": sdkDenied(),
@@ -139,6 +137,7 @@ func scenarios() map[string]scenario {
 	}
 	if proof.Soak() {
 		all["classic/bare"] = bare(classicTools())
+		all["classic/second hook"] = beside(classicTools())
 		all["sdk/second hook"] = beside(sdkTools())
 	}
 	return all
