@@ -137,6 +137,11 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
 	switch {
 	case a.ended != nil:
 		end = a.ended.At()
+		for i := range m.calls {
+			if c := &m.calls[i]; c.Agent == a.id && c.Start.After(end) {
+				end = latest(end, c.End) // it was written late
+			}
+		}
 	case m.open && !a.gone:
 		end = m.end
 	}

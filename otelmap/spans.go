@@ -209,8 +209,21 @@ func (m *mapping) hostVersion() string {
 }
 
 // model returns the provider and model the run was asked to use, as the host
-// spells them.
+// spells them. Events may name the model alone.
 func (m *mapping) model() (provider, model string) {
+	provider, model = m.namedModel()
+	if provider != "" {
+		return provider, model
+	}
+	for _, c := range m.calls {
+		if c.Provider != "" && c.Agent == "" {
+			return c.Provider, model
+		}
+	}
+	return m.tr.Provider, model
+}
+
+func (m *mapping) namedModel() (provider, model string) {
 	for it := range m.run.all {
 		if it.Model != "" {
 			return it.Provider, it.Model
@@ -222,7 +235,7 @@ func (m *mapping) model() (provider, model string) {
 		}
 	}
 	if m.turns() {
-		return cmp.Or(m.tr.Provider, m.opts.Agent.Provider), cmp.Or(m.run.model, m.tr.Model)
+		return m.tr.Provider, cmp.Or(m.run.model, m.tr.Model)
 	}
 	return m.tr.Provider, m.tr.Model
 }
@@ -261,5 +274,5 @@ var providers = map[string]string{
 
 func (m *mapping) standardProvider(p string) string {
 	name := strings.ToLower(p)
-	return cmp.Or(m.opts.Agent.Providers[name], providers[name], p)
+	return cmp.Or(m.opts.Agent.Providers[name], providers[name], p, m.opts.Agent.Provider)
 }

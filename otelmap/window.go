@@ -31,8 +31,8 @@ func (m *mapping) window() []hook.LLMCall {
 		if c.Turn != "" && !c.End.IsZero() {
 			at = c.End
 		}
-		a, ours := m.run.agents[c.Agent]
-		if ours && a.workedAt(c.Start) || !ours && !elsewhere[c.Agent] && m.holds(c.Agent, c.Turn, at) {
+		_, ours := m.run.agents[c.Agent]
+		if ours && m.requestedBy(c.Agent, c.Start) || !ours && !elsewhere[c.Agent] && m.holds(c.Agent, c.Turn, at) {
 			out = append(out, c)
 		}
 	}
@@ -93,6 +93,26 @@ func (m *mapping) within(at time.Time) bool {
 		return at.Before(r.next.from.At().Add(-promptLead))
 	}
 	return true
+}
+
+// agentLag is how long after a subagent's end its files may say that its last request
+// began: Copilot writes a request after it has called the hook.
+const agentLag = 2 * time.Second
+
+// requestedBy reports whether a subagent's request of that moment belongs to the run. If it
+// is a little late, it belongs to the run whose subagent has just ended.
+func (m *mapping) requestedBy(agent string, at time.Time) bool {
+	a := m.run.agents[agent]
+	if a.workedAt(at) {
+		return true
+	}
+	if a.ended == nil || at.Before(a.ended.At()) || at.After(a.ended.At().Add(agentLag)) {
+		return false
+	}
+	return !slices.ContainsFunc(m.runs, func(r *Run) bool {
+		other := r.agents[agent]
+		return r != m.run && other != nil && other.workedAt(at)
+	})
 }
 
 // workedAt reports whether the agent was working at that moment.

@@ -1,11 +1,14 @@
 package otelmap
 
 import (
+	"bytes"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -174,5 +177,48 @@ func TestAgentOfADeliveredRunJoinsNoOther(t *testing.T) {
 	b := build(Options{}, carry, logged(prompt(10, "next"), sub(tool(11, hook.KindToolEnd, "x", ""), "ag", "lead"), ev(12, hook.KindRunComplete)))
 	if n := len(spansOf(b, b.Runs(far)[0], nil)); n != 1 {
 		t.Errorf("%d spans in the next run, want its root alone", n)
+	}
+}
+
+// TestLastRequestOfASubagentIsLate has requests that the agent's file dates a few
+// milliseconds after the hook at the subagent's end, in a run alone and in one of two
+// with the same subagent.
+func TestLastRequestOfASubagentIsLate(t *testing.T) {
+	start, end := hook.KindRunStart, hook.KindRunComplete
+	first := []hook.Event{
+		turnPrompt(0, "p1"), asAgent(turnEv(1, start, "p1"), "x", "Explore"), asAgent(turnEv(2, end, "p1"), "x", "Explore"), turnStop(3, "p1"),
+	}
+	again := []hook.Event{
+		turnPrompt(10, "p2"), asAgent(turnEv(11, start, "p2"), "x", "Explore"), asAgent(turnEv(12, end, "p2"), "x", "Explore"), turnStop(13, "p2"),
+	}
+	for name, c := range map[string]struct {
+		events []hook.Event
+		calls  []float64
+		want   []string
+	}{
+		"late":                        {first, []float64{1.5, 2.004}, []string{"11"}},
+		"much later":                  {first, []float64{1.5, 20}, []string{"1"}},
+		"late, and the agent resumed": {slices.Concat(first, again), []float64{1.5, 2.004, 11.5, 12.004}, []string{"11", "1100"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := calls(c.calls...)
+			for i := range tr.Calls {
+				tr.Calls[i].Agent = "x"
+				tr.Calls[i].ID += strconv.Itoa(i)
+			}
+			b := buildTurns(Carry{}, c.events)
+			if diff := cmp.Diff(c.want, used(b, tr)); diff != "" {
+				t.Errorf("tokens by run differ (-want +got):\n%s", diff)
+			}
+			for _, r := range b.Runs(far) {
+				spans := spansOf(b, r, tr)
+				for _, s := range spans {
+					i := slices.IndexFunc(spans, func(p *tracepb.Span) bool { return bytes.Equal(p.GetSpanId(), s.GetParentSpanId()) })
+					if i >= 0 && s.GetEndTimeUnixNano() > spans[i].GetEndTimeUnixNano() {
+						t.Errorf("%s ends after %s", s.GetName(), spans[i].GetName())
+					}
+				}
+			}
+		})
 	}
 }

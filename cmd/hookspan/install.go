@@ -143,7 +143,7 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 		return err
 	}
 	if plan.Empty() {
-		a.printf("no hookspan hooks are installed\n")
+		a.printf("%s has no hooks of hookspan's\n", agent.Name)
 		if dryRun {
 			return nil
 		}

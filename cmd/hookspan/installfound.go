@@ -32,8 +32,8 @@ type foundAgent struct {
 	agents.Agent
 	// where is what shows that it is here.
 	where string
-	// installed reports that its hooks are in place.
-	installed bool
+	// installed reports that its hooks are in place, off that it does not run them.
+	installed, off bool
 }
 
 func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
@@ -48,14 +48,21 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 		}
 	}
 	var commands []string
+	width := 0
+	for _, f := range found {
+		width = max(width, len(f.Name))
+	}
 	for _, f := range found {
 		state := ""
-		if f.installed {
-			state = ": has hookspan's hooks"
-		} else {
+		switch {
+		case !f.installed:
 			commands = append(commands, "hookspan install "+f.Word)
+		case f.off:
+			state = ": has hookspan's hooks, but does not run them; hookspan doctor says why"
+		default:
+			state = ": has hookspan's hooks"
 		}
-		a.printf("%-12s %s%s\n", f.Name, termtext.Value(f.where), state)
+		a.printf("%-*s  %s%s\n", width, f.Name, termtext.Value(f.where), state)
 	}
 	switch {
 	case len(commands) == 0:
@@ -106,7 +113,9 @@ func findAgents(a *app, cmd *cobra.Command) ([]foundAgent, error) {
 			}
 		}
 		if where != "" {
-			found = append(found, foundAgent{agent, where, report.Healthy()})
+			off := len(report.Off) > 0
+			report.Off = nil // an install does not change that
+			found = append(found, foundAgent{agent, where, report.Healthy(), off})
 		}
 	}
 	return found, nil

@@ -58,8 +58,8 @@ func (e *exam) add(l Level, text, hint string) { e.found = append(e.found, Findi
 func (m *Machine) examine(ctx context.Context) []Finding {
 	st, statusErr := m.Status(ctx)
 	e := &exam{Machine: m, st: st}
-	for _, a := range m.examined(st) {
-		e.program(ctx, a)
+	for _, name := range m.examined(st) {
+		e.program(ctx, name)
 	}
 	e.copies()
 	e.state(ctx)
@@ -87,25 +87,26 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	return e.found
 }
 
-// examined returns the agents whose hook programs this machine needs: those that
-// have hookspan's hooks, or else the first.
-func (m *Machine) examined(st *Status) agents.Table {
-	var out agents.Table
+// examined returns the hook programs that this machine needs: those of the agents that
+// have hookspan's hooks, or else that of the first. Agents share them.
+func (m *Machine) examined(st *Status) (names []string) {
 	if st != nil {
 		for _, h := range st.installed() {
-			out = append(out, h.Agent)
+			if !slices.Contains(names, h.Program) {
+				names = append(names, h.Program)
+			}
 		}
 	}
-	if len(out) == 0 {
-		return m.Agents[:1]
+	if len(names) == 0 {
+		return []string{m.Agents[0].Program}
 	}
-	return out
+	return names
 }
 
 // program runs a hook program, which may be missing, damaged or made for another
 // machine.
-func (e *exam) program(ctx context.Context, a agents.Agent) {
-	path, err := e.Program(a.Program)
+func (e *exam) program(ctx context.Context, name string) {
+	path, err := e.Program(name)
 	if err != nil {
 		e.add(Problem, err.Error(), hint(err))
 		return
@@ -113,10 +114,10 @@ func (e *exam) program(ctx context.Context, a agents.Agent) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := exec.CommandContext(ctx, path, "--help").Run(); err != nil { //nolint:gosec // A hookspan program.
-		e.add(Problem, fmt.Sprintf("%s does not run: %s: %v", a.Program, path, err), "build or install it again")
+		e.add(Problem, fmt.Sprintf("%s does not run: %s: %v", name, path, err), "build or install it again")
 		return
 	}
-	e.add(OK, a.Program+" is beside hookspan and runs", "")
+	e.add(OK, name+" is beside hookspan and runs", "")
 }
 
 // copies compares the version of the programs that hooks start with that of this

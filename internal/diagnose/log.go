@@ -87,6 +87,8 @@ func (st *Status) covered(now, at time.Time, who, text string) bool {
 		return true
 	case strings.HasPrefix(text, "session ") && (strings.Contains(text, ": event at ") || strings.Contains(text, " damaged places, ")):
 		return true // the finding about the spool counts them
+	case strings.HasSuffix(text, ": it is not recorded (said once)"):
+		return true // so does the finding about other agents, where it matters
 	case strings.HasSuffix(who, "-hook") && st.LastEvent.After(at) && now.Sub(at) > logHour:
 		return true
 	}

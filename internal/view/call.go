@@ -60,7 +60,7 @@ func Call(w io.Writer, t *store.Trace, r *Row, hooks []Row, text CallText, o Opt
 		detail = p.join(d...)
 	}
 	if edits := Edits(r.Label, text.Arguments); len(edits) > 0 {
-		detail = termtext.Line(edits[0].Path)
+		detail = paths(edits)
 	}
 	head := p.paint(sgrBold, p.cut(r.Label, p.Width-4))
 	if number != "" {

@@ -28,7 +28,7 @@ func (r *Row) Details() []string {
 		a := r.span.GetAttributes()
 		arguments := otlp.Text(a, otelmap.KeyToolArguments)
 		if edits := Edits(otlp.Text(a, otelmap.KeyToolName), arguments); len(edits) > 0 {
-			out = []string{line(edits[0].Path)}
+			out = []string{paths(edits)}
 		} else {
 			out = []string{preview(arguments)}
 		}

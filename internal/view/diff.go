@@ -23,7 +23,7 @@ type Edit struct {
 const maxDiff = 1 << 20
 
 // writers are the tools that replace a whole file with a content.
-var writers = []string{"Write", "write_to_file", "create_file", "write_file"}
+var writers = []string{"Write", "write_to_file", "create_file", "write_file", "write", "create"}
 
 // Edits returns the changes that a call asks for, none for a call that edits no file.
 // The arguments may be JSON that was cut off.
@@ -59,11 +59,22 @@ func Edits(tool, arguments string) (out []Edit) {
 			add(block[0], block[1])
 		}
 	case slices.Contains(writers, tool):
-		add("", textOf(m, "content"))
-	case strings.HasPrefix(textOf(m, "input", "patch"), "*** Begin Patch"):
-		out = append(out, Edit{path, termtext.Lines(textOf(m, "input", "patch"))})
+		add("", textOf(m, "content", "file_text"))
+	default:
+		return patchEdits(textOf(m, "command", "patchText", "input", "patch"))
 	}
 	return out
+}
+
+// paths joins the files of edits, each once, on one line that is safe for a terminal.
+func paths(edits []Edit) string {
+	var names []string
+	for _, e := range edits {
+		if name := line(e.Path); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // MayEdit reports whether Edits may find something in a call whose span is encoded in a
@@ -73,7 +84,7 @@ func MayEdit(message []byte) bool {
 }
 
 // editMarks begin the members by which an edit is known.
-var editMarks = []string{`"old`, `"new`, `"diff"`, `"edits"`, `"content"`, `"input"`, `"patch"`}
+var editMarks = []string{`"old`, `"new`, `"diff"`, `"edits"`, `"content"`, `"file_text"`, patchMark}
 
 var (
 	oldNames = []string{"old_string", "old_text", "oldString", "old_str"}

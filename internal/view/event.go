@@ -12,9 +12,10 @@ import (
 
 // Widths of the columns of an event.
 const (
-	agentWidth   = 11
-	projectWidth = 14
-	toolWidth    = 15
+	agentWidth      = 11
+	shortAgentWidth = 8
+	projectWidth    = 14
+	toolWidth       = 15
 )
 
 // Event returns the line of an event, without its end. A narrow view has neither
@@ -22,11 +23,12 @@ const (
 func Event(e *EventLine, o Options) string {
 	st := newStyle(o)
 	status := eventStatuses[e.Status]
-	agent := agentWidth
+	agent, name := agentWidth, termtext.Line(e.Agent)
 	if st.room() < 100 {
-		agent = 7
+		agent = shortAgentWidth
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "-cli"), "-code")
 	}
-	head := st.paint(sgrDim, e.Time.In(st.Location).Format(time.TimeOnly)) + " " + padRight(st.cut(termtext.Line(e.Agent), agent), agent) + " "
+	head := st.paint(sgrDim, e.Time.In(st.Location).Format(time.TimeOnly)) + " " + padRight(st.cut(name, agent), agent) + " "
 	room := st.room() - 8 - agent - 2
 	if room > 60 {
 		head += padRight(st.cut(lastPart(e.Directory), projectWidth), projectWidth) + " "
@@ -56,14 +58,19 @@ func Event(e *EventLine, o Options) string {
 	case room >= 40:
 		width = toolWidth * 2 / 3
 	}
-	line := head + st.mark(status) + " " + st.paint(sgrOf(e, status), what) + strings.Repeat(" ", max(0, width-termtext.Width(what)))
-	room -= 2 + max(width, termtext.Width(what))
-	if room > termtext.Width(tail)+12 {
+	line := head + st.mark(status) + " " + st.paint(sgrOf(e, status), what)
+	padding := max(0, width-termtext.Width(what))
+	room -= 2 + termtext.Width(what) + padding
+	switch {
+	case room > termtext.Width(tail)+12:
 		detail = st.cut(detail, room-2-termtext.Width(tail)-min(1, len(tail)))
-		line += "  " + detail
+		line += strings.Repeat(" ", padding) + "  " + detail
 		if tail != "" {
 			line += " " + st.paint(sgrDim, tail)
 		}
+	case tail != "" && room+padding >= termtext.Width(tail)+2:
+		padding = min(padding, room+padding-termtext.Width(tail)-2)
+		line += strings.Repeat(" ", padding) + "  " + st.paint(sgrDim, tail)
 	}
 	return strings.TrimRight(line, " ")
 }
@@ -125,8 +132,10 @@ func eventText(e *EventLine) (what, detail string) {
 		return "cancelled", text
 	case hook.KindRunError.String():
 		return "failed", text
-	case hook.KindSessionStart.String(), hook.KindSessionEnd.String():
-		return "session", termtext.Line(e.Event)
+	case hook.KindSessionStart.String():
+		return "session", "started"
+	case hook.KindSessionEnd.String():
+		return "session", "ended"
 	case hook.KindCompact.String():
 		return "compacts", text
 	case hook.KindNotification.String():

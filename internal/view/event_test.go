@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -81,11 +83,73 @@ func TestEventLineCountsTheRun(t *testing.T) {
 			end = l
 		}
 	}
-	if end.Calls != 2 || end.Failures != 1 || end.Took != 8*time.Second {
-		t.Errorf("%d calls, %d failures, %s, want 2, 1 and 8s", end.Calls, end.Failures, end.Took)
+	if end.Calls != 2 || end.Failures != 1 || end.Took != 7*time.Second {
+		t.Errorf("%d calls, %d failures, %s, want 2, 1 and 7s", end.Calls, end.Failures, end.Took)
 	}
 	end.Blank()
 	if end.Text != "" {
 		t.Error("a blank line has a text")
+	}
+}
+
+// TestEventLineMeasuresEachRun has runs of one session: one that ends, with the session,
+// one of a session that was resumed, one that has no end, and one that fails.
+func TestEventLineMeasuresEachRun(t *testing.T) {
+	at := func(s int, e hook.Event) hook.Event {
+		e.Host, e.Session, e.StoredAt = "codex", "3f2a9c", t0.Add(time.Duration(s)*time.Second)
+		return e
+	}
+	call := &hook.Tool{ID: "1", Name: "Bash", Status: hook.ToolOK}
+	var lines EventLines
+	var ends []EventLine
+	for _, e := range []hook.Event{
+		at(0, hook.Event{Kind: hook.KindSessionStart}),
+		at(10, hook.Event{Kind: hook.KindPrompt, Turn: "a", Prompt: "one"}),
+		at(11, hook.Event{Kind: hook.KindToolEnd, Turn: "a", Tool: call}),
+		at(12, hook.Event{Kind: hook.KindRunComplete, Turn: "a", Result: "done"}),
+		at(13, hook.Event{Kind: hook.KindSessionEnd}),
+		at(100, hook.Event{Kind: hook.KindSessionStart}),
+		at(101, hook.Event{Kind: hook.KindPrompt, Turn: "b", Prompt: "two"}),
+		at(104, hook.Event{Kind: hook.KindRunComplete, Turn: "b", Result: "done"}),
+		at(110, hook.Event{Kind: hook.KindPrompt, Turn: "c", Prompt: "never ended"}),
+		at(111, hook.Event{Kind: hook.KindToolEnd, Turn: "c", Tool: call}),
+		at(112, hook.Event{Kind: hook.KindToolEnd, Turn: "of the subagent", Agent: "x", Tool: call}),
+		at(120, hook.Event{Kind: hook.KindPrompt, Turn: "d", Prompt: "four"}),
+		at(124, hook.Event{Kind: hook.KindRunError, Turn: "d", ErrorType: "APIError", Message: "refused"}),
+		at(125, hook.Event{Kind: hook.KindRunError, Turn: "d", ErrorType: "APIError", Message: "refused"}),
+	} {
+		if l, ok := lines.Of(&e); ok && (e.Kind == hook.KindRunComplete || e.Kind == hook.KindRunError) {
+			ends = append(ends, EventLine{Text: l.Text, Took: l.Took, Calls: l.Calls})
+		}
+	}
+	want := []EventLine{
+		{Text: "done", Took: 2 * time.Second, Calls: 1}, {Text: "done", Took: 3 * time.Second}, {Text: "APIError: refused", Took: 4 * time.Second},
+	}
+	if diff := cmp.Diff(want, ends); diff != "" {
+		t.Errorf("ends (-want +got):\n%s", diff)
+	}
+}
+
+func TestEventSaysWhatARunDidWhereItsAnswerDoesNotFit(t *testing.T) {
+	e := EventLine{
+		Time: t0, Agent: "opencode", Session: "3f2a9c", Directory: "/home/me/shop", Kind: hook.KindRunComplete.String(), Status: "ok",
+		Text: "All done", Calls: 9, Failures: 4, Denials: 1, Took: 3 * time.Second,
+	}
+	if got := Event(&e, Options{Width: 80, Location: time.UTC}); !strings.HasSuffix(got, "  9 calls, 4 failed, 1 denied, 3.0s") {
+		t.Errorf("line %q", got)
+	}
+}
+
+func TestEventNamesAgentsShortly(t *testing.T) {
+	for agent, want := range map[string]string{
+		"copilot-cli": "copilot ", "gemini-cli": "gemini ", "claude-code": "claude ", "qwen-code": "qwen ", "opencode": "opencode ", "a-longer-name": "a-longe… ",
+	} {
+		e := EventLine{Time: t0, Agent: agent, Kind: hook.KindPrompt.String(), Text: "hi"}
+		if got := Event(&e, Options{Width: 80, Location: time.UTC}); !strings.HasPrefix(got[len("00:00:00 "):], want) {
+			t.Errorf("%s: line %q", agent, got)
+		}
+		if got := Event(&e, Options{Location: time.UTC}); !strings.Contains(got, agent[:min(len(agent), agentWidth-1)]) {
+			t.Errorf("%s, in a pipe: line %q", agent, got)
+		}
 	}
 }

@@ -51,7 +51,12 @@ type EventLines struct {
 
 // tally counts what a session's run did.
 type tally struct {
-	began                    time.Time
+	// began is when the run began, zero between runs. turn is the agent's id of it.
+	began time.Time
+	turn  string
+	// closed reports that the session has ended, after which an agent may still report
+	// the end of the run.
+	closed                   bool
 	calls, failures, denials int
 	// said is the text of the session's last run, which a notification may repeat.
 	said string
@@ -63,6 +68,7 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		Time: e.At(), Agent: e.Host, Session: e.Session, Directory: e.Cwd,
 		Kind: e.Kind.String(), Event: e.Name, Subagent: e.AgentType, Text: cmp.Or(e.Message, e.Result, e.Prompt),
 	}
+	open := l.open(e)
 	t := l.tally(e)
 	if e.Tool != nil {
 		out.Tool, out.CallID, out.Input = e.Tool.Name, e.Tool.ID, e.Tool.Input
@@ -91,6 +97,9 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		}
 	case hook.KindRunError:
 		out.Status, out.Text = "failed", strings.Trim(e.ErrorType+": "+e.Message, ": ")
+		if !open && out.Text == t.said {
+			return out, false // opencode reports the failure of a turn twice
+		}
 	case hook.KindRunCancel:
 		out.Status = "cancelled"
 	case hook.KindRunComplete:
@@ -107,20 +116,43 @@ var statuses = map[hook.ToolStatus]string{
 	hook.ToolOK: "ok", hook.ToolFailed: "failed", hook.ToolDenied: "denied", hook.ToolCancelled: "cancelled", hook.ToolUnknown: "unknown",
 }
 
-// tally returns that of the event's run, which begins with a prompt or a start.
+// open reports whether a run of the event's session has begun and not ended.
+func (l *EventLines) open(e *hook.Event) bool {
+	t := l.runs[e.Session]
+	return t != nil && !t.began.IsZero()
+}
+
+// tally returns that of the event's run, which begins with a prompt or a start. What is
+// told between runs begins none: the beginning and the end of a session, notifications.
 func (l *EventLines) tally(e *hook.Event) *tally {
 	if l.runs == nil {
 		l.runs = make(map[string]*tally)
 	}
-	opens := e.ParentAgent == "" && (e.Kind == hook.KindRunStart || e.Kind == hook.KindRunResume)
 	t := l.runs[e.Session]
-	if t == nil || opens {
+	if t == nil {
 		t = &tally{}
 		l.runs[e.Session] = t
+	}
+	starts := e.ParentAgent == "" && (e.Kind == hook.KindRunStart || e.Kind == hook.KindRunResume)
+	turn := ""
+	if e.ParentAgent == "" && e.Agent == "" {
+		turn = e.Turn
+	}
+	follows := turn != "" && t.turn != "" && turn != t.turn // the run before has no end
+	if starts || follows || t.closed && !e.Kind.Terminal() {
+		*t = tally{said: t.said}
+	}
+	switch e.Kind {
+	case hook.KindSessionEnd:
+		t.closed = true
+		return t
+	case hook.KindSessionStart, hook.KindNotification:
+		return t
 	}
 	if t.began.IsZero() {
 		t.began = e.At()
 	}
+	t.turn = cmp.Or(turn, t.turn)
 	return t
 }
 

@@ -23,7 +23,11 @@ var mainParameters = [...]string{
 func preview(arguments string) string {
 	arguments = termtext.HeadBytes(arguments, maxLine)
 	if v, ok := repair(arguments); ok {
-		return termtext.Line(mainText(v, 0))
+		text := mainText(v, 0)
+		if files := paths(patchEdits(text)); files != "" {
+			return files
+		}
+		return termtext.Line(text)
 	}
 	return termtext.Line(arguments)
 }

@@ -21,6 +21,8 @@ func TestPreview(t *testing.T) {
 		"no JSON":                       {"ls -la", "ls -la"},
 		"JSON that is a string":         {`"ls"`, `"ls"`},
 		"more lines than one":           {`{"command":"cat <<EOF\nhello\nEOF"}`, "cat <<EOF hello EOF"},
+		"a patch":                       {`{"command":"*** Begin Patch\n*** Add File: new.txt\n+x\n*** Delete File: old.txt\n*** End Patch"}`, "new.txt, old.txt"},
+		"a patch without a file":        {`{"command":"*** Begin Patch…`, "*** Begin Patch…"},
 		"a string cut short":            {`{"command":"cat > a.txt <<EOF\nhello wor…`, "cat > a.txt <<EOF hello wor…"},
 		"a list cut short":              {`{"commands":["go vet","go te…`, "go vet, go te…"},
 		"an escape cut in two":          {`{"command":"one\…`, "one…"},

@@ -319,7 +319,7 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 	}
 	l.answered(at)
 	l.asked = append(l.asked, id)
-	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Name: p.Text("namespace") + name, Asked: at}
+	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Name: hookName(p.Text("namespace"), name), Asked: at}
 	switch arguments := p.Text("arguments"); {
 	case name == "exec_command":
 		// As in the hooks.
@@ -331,6 +331,15 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 	}
 	call.Input = l.texts.KeepJSON(call.Input)
 	l.made[id] = call
+}
+
+// hookName returns the name that the hooks give to a tool of a namespace, which they put
+// before the tool's own name, except of the first form of spawn_agent.
+func hookName(namespace, name string) string {
+	if namespace == "multi_agent_v1" && name == "spawn_agent" {
+		return name
+	}
+	return namespace + name
 }
 
 func command(text string) string { return rawjson.Encode(map[string]any{"command": text}) }

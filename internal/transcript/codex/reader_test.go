@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -106,6 +107,45 @@ func TestRecordedSessions(t *testing.T) {
 				t.Errorf("version %q, folder %q, pending %v", tr.HostVersion, tr.Cwd, tr.Pending)
 			}
 		})
+	}
+}
+
+// TestNamesAreThoseOfTheHooks compares the names of calls with those that the hooks of
+// the same sessions reported.
+func TestNamesAreThoseOfTheHooks(t *testing.T) {
+	compared := 0
+	for _, name := range []string{"direct", "codemode-resume", "subagent-v1", "subagent-v2", "behave"} {
+		reported := map[string]string{}
+		text, err := os.ReadFile(filepath.Join("../../../hook/codex/testdata", name+".ndjson"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			var e struct {
+				Payload struct {
+					ID   string `json:"tool_use_id"`
+					Name string `json:"tool_name"`
+				}
+			}
+			if err := json.Unmarshal(line, &e); err != nil {
+				t.Fatal(err)
+			}
+			reported[e.Payload.ID] = e.Payload.Name
+		}
+		_, _, tr := newest(t, name)
+		for _, r := range tr.ToolResults {
+			want, ok := reported[r.ID]
+			if !ok {
+				continue // no hook reports it, such as an unknown tool
+			}
+			compared++
+			if r.Name != want {
+				t.Errorf("%s: call %s is %q, its hooks say %q", name, r.ID, r.Name, want)
+			}
+		}
+	}
+	if compared == 0 {
+		t.Error("no call was compared")
 	}
 }
 

@@ -221,7 +221,7 @@ func (l *log) addUsage(r *row) {
 	took, _ := rawjson.Millis(u.Get("duration"))
 	c := hook.LLMCall{
 		Kind: hook.CallRequest, ID: u.Text("apiCallId"), Agent: r.agent, Start: r.at.Add(-took), End: r.at,
-		Model: u.Text("model"), FinishReason: u.Text("finishReason"), Usage: usage(u),
+		Provider: u.Text("providerType"), Model: u.Text("model"), FinishReason: u.Text("finishReason"), Usage: usage(u),
 	}
 	if c.ID == "" {
 		c.ID = transcript.TimeID("req-", c.Start)

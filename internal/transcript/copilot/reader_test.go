@@ -170,6 +170,11 @@ func TestRecordedSessions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := recorded(t, name)
+			for _, c := range tr.Calls {
+				if c.Provider != "openai" {
+					t.Errorf("provider %q of request %s", c.Provider, c.ID)
+				}
+			}
 			if diff := cmp.Diff(want, lines(tr)); diff != "" {
 				t.Errorf("transcript (-want +got):\n%s", diff)
 			}

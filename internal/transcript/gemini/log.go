@@ -50,7 +50,7 @@ func newLog(maxText int) *log {
 
 // readAll reads the session's file at path and those of its subagents.
 func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path string, maxText int) (*hook.Transcript, error) {
-	t := &hook.Transcript{Session: q.Session, Sources: []string{path}}
+	t := &hook.Transcript{Session: q.Session, Cwd: projectDir(ctx, f, path), Sources: []string{path}}
 	l := newLog(maxText)
 	errs := []error{l.readFile(ctx, f, path, q)}
 	t.Pending = l.open && l.end == nil && f.Now().Sub(l.last) < transcript.PendingAge

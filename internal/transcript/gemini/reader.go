@@ -11,6 +11,8 @@ package gemini
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +33,8 @@ const (
 	prefix = "session-"
 	suffix = ".jsonl"
 	chats  = "chats"
+	// projectFile is in tmp/PROJECT.
+	projectFile = ".project_root"
 	// idLength is how much of an id is in a file's name.
 	idLength = 8
 )
@@ -142,6 +146,27 @@ func agentFiles(dir string) ([]string, error) {
 	return paths, nil
 }
 
+// projectDir returns the folder that the session at path worked in. The Gemini CLI
+// writes it once for all sessions of a project; that it is the session's shows its hash
+// in the first row. It is empty if nothing says it.
+func projectDir(ctx context.Context, f *transcript.Files, path string) string {
+	h, ok := headOf(ctx, f, path)
+	if !ok {
+		return ""
+	}
+	file, err := f.Open(ctx, filepath.Join(filepath.Dir(filepath.Dir(path)), projectFile), maxPath)
+	if err != nil {
+		return "" // a version that does not write it
+	}
+	defer func() { _ = file.Close() }() // read only
+	text, err := io.ReadAll(file)
+	dir := strings.TrimSpace(string(text))
+	if sum := sha256.Sum256([]byte(dir)); err != nil || hex.EncodeToString(sum[:]) != h.project {
+		return ""
+	}
+	return dir
+}
+
 // headOf reads the first row of a file.
 func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok bool) {
 	if _, regular := transcript.Stat("-", path); !regular {
@@ -161,6 +186,8 @@ func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok b
 }
 
 const (
+	// maxPath bounds the file with a project's path, in bytes.
+	maxPath = 1 << 15
 	// maxHead bounds how far a file's first row is looked for.
 	maxHead = 1 << 20
 	// maxRows bounds the rows that are taken in, since memory follows them.

@@ -1,10 +1,13 @@
 package gemini
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,4 +239,40 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestReadFindsTheProject(t *testing.T) {
+	for name, c := range map[string]struct{ file, want string }{
+		"as written":      {"/home/dev/ws\n", "/home/dev/ws"},
+		"of another one":  {"/home/dev/other", ""},
+		"no file":         {"", ""},
+		"a file too long": {strings.Repeat("/home/dev/ws", 1<<12), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, "hello")
+			project := filepath.Join(f.Home, ".gemini", "tmp", "ws")
+			found, err := filepath.Glob(filepath.Join(project, chats, "*.jsonl"))
+			if err != nil || len(found) != 1 {
+				t.Fatalf("files %q, %v", found, err)
+			}
+			text, err := os.ReadFile(found[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The recording's folder was renamed, its hash was not.
+			text = bytes.Replace(text, []byte("a1735afaa1979fe7bbea1f49b11665869bd5cc93aa3eedc601f24412b498e03f"), fmt.Appendf(nil, "%x", sha256.Sum256([]byte("/home/dev/ws"))), 1)
+			if err := os.WriteFile(found[0], text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.file != "" {
+				if err := os.WriteFile(filepath.Join(project, projectFile), []byte(c.file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: idOf(t, f)})
+			if err != nil || tr.Cwd != c.want {
+				t.Errorf("folder %q, %v, want %q", tr.Cwd, err, c.want)
+			}
+		})
+	}
 }

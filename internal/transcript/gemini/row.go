@@ -19,12 +19,14 @@ const (
 type head struct {
 	session, kind string
 	started       time.Time
+	// project is the SHA-256 of the path of the project's folder, in hex.
+	project string
 }
 
 // parseHead reads a first row. A file that was resumed has more of them.
 func parseHead(line []byte) (h head, ok bool) {
 	o := rawjson.Members(line)
-	h = head{o.Text("sessionId"), o.Text("kind"), transcript.ISOTime(o.Text("startTime"))}
+	h = head{o.Text("sessionId"), o.Text("kind"), transcript.ISOTime(o.Text("startTime")), o.Text("projectHash")}
 	return h, h.session != ""
 }
 
