@@ -96,7 +96,7 @@ func (m *mapping) within(at time.Time) bool {
 }
 
 // agentLag is how long after a subagent's end its files may say that its last request
-// began: Copilot writes a request after it has called the hook.
+// began: some agents write a request after they have called the hook.
 const agentLag = 2 * time.Second
 
 // requestedBy reports whether a subagent's request of that moment belongs to the run. If it

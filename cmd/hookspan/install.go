@@ -132,7 +132,11 @@ func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 		a.printf("\neverything is in place already\n")
 		return nil
 	}
-	a.printf("\ninstalled. Work with %s as usual, then: hookspan list\n", agent.Name)
+	work := fmt.Sprintf("Work with %s as usual, then", agent.Name)
+	if plan.Next != "" {
+		work = fmt.Sprintf("Next: %s. Then work as usual, and", plan.Next)
+	}
+	a.printf("\ninstalled. %s: hookspan list\n", work)
 	printRecording(a)
 	return nil
 }

@@ -88,6 +88,9 @@ type Action struct {
 
 // Plan is what an install or uninstall would do.
 type Plan struct {
+	// Next is what the user does before the agent runs the hooks, as a command to a
+	// person. If empty, there is nothing to do.
+	Next string
 	// Places are the places looked at.
 	Places []Place
 	// Actions are the steps in order.

@@ -98,7 +98,7 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 	case hook.KindRunError:
 		out.Status, out.Text = "failed", strings.Trim(e.ErrorType+": "+e.Message, ": ")
 		if !open && out.Text == t.said {
-			return out, false // opencode reports the failure of a turn twice
+			return out, false // an agent may report the failure of a turn twice
 		}
 	case hook.KindRunCancel:
 		out.Status = "cancelled"

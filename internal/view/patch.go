@@ -6,7 +6,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// patchMark begins a patch for the tool apply_patch of Codex, opencode and others:
+// patchMark begins a patch for the tool apply_patch, which several agents have:
 // sections of files, each with lines that are added, removed or kept.
 const patchMark = "*** Begin Patch"
 

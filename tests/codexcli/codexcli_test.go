@@ -3,6 +3,7 @@ package codexcli_test
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -281,6 +282,33 @@ func TestScenarios(t *testing.T) {
 				t.Errorf("settings after uninstalling, %v:\n%s\nbefore:\n%s", err, after, before)
 			}
 		})
+	}
+}
+
+// TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
+func TestRemovedHookspanDisturbsNothing(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("drives the real Codex program; left out by -short")
+	}
+	cache, err := rig.DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := codexcli.Do(t.Context(), cache, t.ArtifactDir(), codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{codex("run it")}, func(a *rig.Arena) error {
+		if err := codexcli.Settings(a, nil); err != nil {
+			return err
+		}
+		return errors.Join(a.InstallHookspan(t.Context(), bin, nil, "codex"), a.RemoveHookspan(bin))
+	})
+	rig.Check(t, "Codex", err)
+	res.CheckUndisturbed(t, len(res.Requests), 2)
+	if t.Failed() {
+		report(t, res)
 	}
 }
 

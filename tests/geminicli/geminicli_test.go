@@ -2,6 +2,7 @@ package geminicli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -219,6 +220,33 @@ func TestScenarios(t *testing.T) {
 				t.Errorf("settings after uninstalling, %v:\n%s\nbefore:\n%s", err, after, before)
 			}
 		})
+	}
+}
+
+// TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
+func TestRemovedHookspanDisturbsNothing(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("drives the real Gemini CLI program; left out by -short")
+	}
+	cache, err := rig.DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := geminicli.Do(t.Context(), cache, t.ArtifactDir(), geminicli.Script{Main: []geminicli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{gemini("run it")}, func(a *rig.Arena) error {
+		if err := geminicli.Settings(a, nil); err != nil {
+			return err
+		}
+		return errors.Join(a.InstallHookspan(t.Context(), bin, nil, "gemini"), a.RemoveHookspan(bin))
+	})
+	rig.Check(t, "Gemini CLI", err)
+	res.CheckUndisturbed(t, len(res.Requests), 2)
+	if t.Failed() {
+		report(t, res)
 	}
 }
 

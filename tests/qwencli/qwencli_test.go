@@ -2,6 +2,7 @@ package qwencli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -223,6 +224,33 @@ func TestScenarios(t *testing.T) {
 				t.Errorf("settings after uninstalling, %v:\n%s\nbefore:\n%s", err, after, before)
 			}
 		})
+	}
+}
+
+// TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
+func TestRemovedHookspanDisturbsNothing(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("drives the real Qwen Code program; left out by -short")
+	}
+	cache, err := rig.DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := qwencli.Do(t.Context(), cache, t.ArtifactDir(), qwencli.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{qwen("run it")}, func(a *rig.Arena) error {
+		if err := qwencli.Settings(a, nil); err != nil {
+			return err
+		}
+		return errors.Join(a.InstallHookspan(t.Context(), bin, nil, "qwen"), a.RemoveHookspan(bin))
+	})
+	rig.Check(t, "Qwen Code", err)
+	res.CheckUndisturbed(t, len(res.Requests), 2)
+	if t.Failed() {
+		report(t, res)
 	}
 }
 

@@ -60,7 +60,8 @@ var errNoAnswer = errors.New("codex app-server did not list the hooks")
 func trustStatuses(ctx context.Context, dir string) (statuses map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trustTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "codex", "app-server")
+	// With plugins Codex would fetch them, and leave what it has fetched when it is stopped.
+	cmd := exec.CommandContext(ctx, "codex", "app-server", "-c", "features.plugins=false")
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {

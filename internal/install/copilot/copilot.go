@@ -17,7 +17,7 @@ func Installer() settings.Installer {
 	return settings.Installer{Agent: &settings.Agent{
 		Name: name, RecordName: "copilot", Folder: ".copilot", HomeVariable: "COPILOT_HOME",
 		File: filepath.Join("hooks", "hookspan.json"), Members: []string{"version"}, Scopes: []string{install.ScopeUser},
-		Args: []string{"copilot"}, WindowsShell: settings.ShellPowerShell, FailureDenies: true,
+		Args: []string{"copilot"}, WindowsShell: settings.ShellPowerShell,
 		Off:          func(_ install.System, files []settings.File) []string { return settings.DisableAllHooks(name, files) },
 		SwitchesFile: "settings.json",
 		Events: settings.Events(

@@ -76,9 +76,6 @@ type Agent struct {
 	Args []string
 	// WindowsShell reads the agent's commands on Windows. If zero, ShellPOSIX.
 	WindowsShell Shell
-	// FailureDenies reports that the agent denies a call if a hook of it fails. The
-	// commands then succeed even if the program is gone.
-	FailureDenies bool
 	// ExecSince is the first version of the agent that starts a hook without a shell,
 	// from a handler with "args". If zero, there is none.
 	ExecSince Version

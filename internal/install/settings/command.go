@@ -20,9 +20,22 @@ const (
 // callOperator has PowerShell start a program whose path is quoted.
 const callOperator = "& "
 
-// line writes a command line that starts a program. With succeeds it succeeds even
-// if the program does not.
-func (s Shell) line(program string, args []string, succeeds bool) string {
+// ending are the words that end a command line. They have it succeed in silence, and
+// read the payload, even if the program is gone or fails: an agent may deny a call whose
+// hook fails, and show what a hook says. cmd.exe has no such words.
+func (s Shell) ending() []string {
+	switch s {
+	case ShellPOSIX:
+		return []string{"2>/dev/null", "||", "cat", ">/dev/null"}
+	case ShellPowerShell:
+		return []string{";", "exit", "0"}
+	default:
+		return nil
+	}
+}
+
+// line writes a command line that starts a program.
+func (s Shell) line(program string, args []string) string {
 	switch {
 	case s == ShellPowerShell:
 		program = callOperator + "'" + strings.ReplaceAll(program, "'", "''") + "'"
@@ -31,14 +44,7 @@ func (s Shell) line(program string, args []string, succeeds bool) string {
 	case !plain(program, plainInCmd):
 		program = `"` + program + `"`
 	}
-	if succeeds {
-		last := []string{"||", "true"}
-		if s == ShellPowerShell {
-			last = []string{";", "exit", "0"}
-		}
-		args = append(slices.Clone(args), last...)
-	}
-	return strings.Join(append([]string{program}, args...), " ")
+	return strings.Join(slices.Concat([]string{program}, args, s.ending()), " ")
 }
 
 // quoteShell makes a shell word of any text without NUL.

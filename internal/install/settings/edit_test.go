@@ -151,7 +151,7 @@ func TestInstalledText(t *testing.T) {
 	w := testAgent().wanted("linux", testHook, Version{1, 0, 100})
 	got, _, _ := installText(t, "{\n  \"model\": \"opus\"\n}\n", w, nil)
 	want := "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          {\n" +
-		"            \"type\": \"command\",\n            \"command\": \"GOMEMLIMIT= GODEBUG= exec '/opt/hookspan/claude-hook' SessionStart\",\n            \"timeout\": 10\n" +
+		"            \"type\": \"command\",\n            \"command\": \"GOMEMLIMIT= GODEBUG= '/opt/hookspan/claude-hook' SessionStart 2>/dev/null || cat >/dev/null\",\n            \"timeout\": 10\n" +
 		"          }\n        ]\n      }\n    ],\n    \"UserPromptSubmit\": [\n"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("text:\n%s\nwant it to begin with:\n%s", got, want)
@@ -174,7 +174,7 @@ func TestInstallUpdatesEntries(t *testing.T) {
 	forced.force = true
 	const (
 		good   = `{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":10}`
-		goodSh = `{"type":"command","command":"GOMEMLIMIT= GODEBUG= exec '/opt/hookspan/claude-hook' Stop","timeout":10}`
+		goodSh = `{"type":"command","command":"GOMEMLIMIT= GODEBUG= '/opt/hookspan/claude-hook' Stop 2>/dev/null || cat >/dev/null","timeout":10}`
 		guard  = `{"type":"command","command":"guard.sh"}`
 	)
 	tests := map[string]struct {

@@ -38,7 +38,7 @@ type handler struct {
 	form    form
 	// guarded reports that the program starts without the variables of guards.
 	guarded bool
-	// succeeds reports that the command succeeds even if the program does not.
+	// succeeds reports that the command has the ending of its shell.
 	succeeds bool
 	async    bool
 	// timeout is the timeout's text, empty without one.
@@ -120,11 +120,10 @@ func (h *handler) resolve(command string) (assigns bool) {
 		words = words[1:]
 	}
 	h.guarded = len(open) == 0
-	if n := len(words) - 2; n > 0 && words[n] == "||" && words[n+1] == "true" {
-		h.succeeds, words = true, words[:n]
-	}
-	if n := len(words) - 3; n > 0 && slices.Equal(words[n:], []string{";", "exit", "0"}) {
-		h.succeeds, words = true, words[:n]
+	for _, s := range []Shell{ShellPOSIX, ShellPowerShell} {
+		if n := len(words) - len(s.ending()); n > 0 && slices.Equal(words[n:], s.ending()) {
+			h.succeeds, words = true, words[:n]
+		}
 	}
 	h.program, h.args = "", nil
 	if len(words) > 0 {

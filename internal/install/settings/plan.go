@@ -94,6 +94,7 @@ func (a *Agent) warn(p *install.Plan, sys install.System, m *install.Manifest, p
 	}
 	if p.Changed() && a.TrustHint != "" {
 		p.Warnings = append(p.Warnings, a.Name+" runs these hooks only when you trust them: "+a.TrustHint)
+		p.Next = a.TrustHint
 	}
 	if place.Kind == install.ScopeProject {
 		warning := "the hooks name a program on this machine: do not commit them"

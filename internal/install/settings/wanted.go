@@ -65,10 +65,7 @@ func (w wantedHandler) render(ev Event, timeout string, extras jsonedit.Object) 
 	case form == formExec:
 		command = w.binary
 	default:
-		command, args = w.shell.line(w.binary, args, w.agent.FailureDenies), nil
-		if w.guarded && !w.agent.FailureDenies {
-			command = "exec " + command
-		}
+		command, args = w.shell.line(w.binary, args), nil
 		if w.guarded {
 			command = strings.Join(guards(), " ") + " " + command
 		}
@@ -113,8 +110,8 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.args, " "))
 	case w.guarded && !h.guarded:
 		return install.StateOutdated, "would block " + a.Name + " under a malformed GOMEMLIMIT or GODEBUG"
-	case a.FailureDenies && !h.succeeds:
-		return install.StateOutdated, "would have " + a.Name + " deny every call if it could not start"
+	case h.form == formShell && !h.succeeds && w.shell.ending() != nil:
+		return install.StateOutdated, "would disturb " + a.Name + " if it could not start"
 	case h.async:
 		return install.StateOutdated, "has async true"
 	case h.timeout == "":

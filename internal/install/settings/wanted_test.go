@@ -1,7 +1,12 @@
 package settings
 
 import (
-	"strings"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +20,7 @@ func TestHandlerForm(t *testing.T) {
 	bare := func(path string) jsonedit.Object {
 		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: path}, {Key: "args", Value: jsonedit.Array{"Stop"}}, {Key: "timeout", Value: 10}}
 	}
-	exec := func(path string) jsonedit.Object {
+	direct := func(path string) jsonedit.Object {
 		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: "/usr/bin/env"}, {Key: "args", Value: jsonedit.Array{"GOMEMLIMIT=", "GODEBUG=", path, "Stop"}}, {Key: "timeout", Value: 10}}
 	}
 	shell := func(line string) jsonedit.Object {
@@ -26,15 +31,15 @@ func TestHandlerForm(t *testing.T) {
 		goos, binary, version string
 		want                  jsonedit.Object
 	}{
-		"new":                       {"linux", simple, "2.1.139", exec(simple)},
-		"new, odd path":             {"darwin", hard, "2.1.329", exec(hard)},
-		"old":                       {"linux", simple, "2.1.138", shell("GOMEMLIMIT= GODEBUG= exec '" + simple + "' Stop")},
-		"old, odd path":             {"linux", hard, "1.0.0", shell(`GOMEMLIMIT= GODEBUG= exec '/home/it'\''s me/claude-hook' Stop`)},
-		"unknown":                   {"linux", simple, "", shell("GOMEMLIMIT= GODEBUG= exec '" + simple + "' Stop")},
+		"new":                       {"linux", simple, "2.1.139", direct(simple)},
+		"new, odd path":             {"darwin", hard, "2.1.329", direct(hard)},
+		"old":                       {"linux", simple, "2.1.138", shell("GOMEMLIMIT= GODEBUG= '" + simple + "' Stop 2>/dev/null || cat >/dev/null")},
+		"old, odd path":             {"linux", hard, "1.0.0", shell(`GOMEMLIMIT= GODEBUG= '/home/it'\''s me/claude-hook' Stop 2>/dev/null || cat >/dev/null`)},
+		"unknown":                   {"linux", simple, "", shell("GOMEMLIMIT= GODEBUG= '" + simple + "' Stop 2>/dev/null || cat >/dev/null")},
 		"new, Windows":              {"windows", onWindows, "2.1.329", bare(plainWindows)},
-		"old, Windows":              {"windows", onWindows, "2.0.0", shell(`'` + plainWindows + `' Stop`)},
+		"old, Windows":              {"windows", onWindows, "2.0.0", shell(`'` + plainWindows + `' Stop 2>/dev/null || cat >/dev/null`)},
 		"unknown, Windows":          {"windows", onWindows, "", bare(plainWindows)},
-		"unknown, space, Windows":   {"windows", `C:\a b\claude-hook.exe`, "", shell(`'C:/a b/claude-hook.exe' Stop`)},
+		"unknown, space, Windows":   {"windows", `C:\a b\claude-hook.exe`, "", shell(`'C:/a b/claude-hook.exe' Stop 2>/dev/null || cat >/dev/null`)},
 		"unknown, simple, Windows":  {"windows", plainWindows, "", bare(plainWindows)},
 		"unknown, another, Windows": {"windows", "C:/工具/claude-hook.exe", "", bare("C:/工具/claude-hook.exe")},
 	}
@@ -56,12 +61,11 @@ func TestHandlerOnWindows(t *testing.T) {
 		agent        Agent
 		binary, want string
 	}{
-		"PowerShell":                {Agent{WindowsShell: ShellPowerShell}, simple, `& 'C:\hookspan\claude-hook.exe' test Stop`},
-		"PowerShell, quote":         {Agent{WindowsShell: ShellPowerShell}, hard, `& 'C:\it''s me\claude-hook.exe' test Stop`},
-		"PowerShell, never failing": {Agent{WindowsShell: ShellPowerShell, FailureDenies: true}, hard, `& 'C:\it''s me\claude-hook.exe' test Stop ; exit 0`},
-		"cmd.exe":                   {Agent{WindowsShell: ShellCmd}, simple, `C:\hookspan\claude-hook.exe test Stop`},
-		"cmd.exe, quote":            {Agent{WindowsShell: ShellCmd}, hard, `"C:\it's me\claude-hook.exe" test Stop`},
-		"POSIX, quote":              {Agent{ExecSince: Version{2, 1, 139}}, hard, `'C:/it'\''s me/claude-hook.exe' test Stop`},
+		"PowerShell":        {Agent{WindowsShell: ShellPowerShell}, simple, `& 'C:\hookspan\claude-hook.exe' test Stop ; exit 0`},
+		"PowerShell, quote": {Agent{WindowsShell: ShellPowerShell}, hard, `& 'C:\it''s me\claude-hook.exe' test Stop ; exit 0`},
+		"cmd.exe":           {Agent{WindowsShell: ShellCmd}, simple, `C:\hookspan\claude-hook.exe test Stop`},
+		"cmd.exe, quote":    {Agent{WindowsShell: ShellCmd}, hard, `"C:\it's me\claude-hook.exe" test Stop`},
+		"POSIX, quote":      {Agent{ExecSince: Version{2, 1, 139}}, hard, `'C:/it'\''s me/claude-hook.exe' test Stop 2>/dev/null || cat >/dev/null`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -83,25 +87,53 @@ func TestHandlerOnWindows(t *testing.T) {
 	}
 }
 
-func TestHandlerSucceedsWhereFailureDenies(t *testing.T) {
-	agent := Agent{Args: []string{"test"}, Events: Events("PreToolUse"), FailureDenies: true}
-	w := agent.wanted("linux", testHook, Version{})
-	var command string
-	for _, f := range w.render(agent.Events[0], "", nil) {
-		if s, ok := f.Value.(string); ok && f.Key == "command" {
-			command = s
+// TestHandlerSucceedsWithoutItsProgram runs the command of a program that is gone, one
+// that cannot be started and one that fails: it succeeds, reads all and says nothing.
+func TestHandlerSucceedsWithoutItsProgram(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"cannot": "\x7fELF", "fails": "#!/bin/sh\necho no >&2\nexit 2\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil { //nolint:gosec // A program.
+			t.Fatal(err)
 		}
 	}
-	if !strings.HasSuffix(command, " test PreToolUse || true") || strings.Contains(command, "exec ") {
-		t.Errorf("command %q", command)
+	for _, name := range []string{"gone", "cannot", "fails"} {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", ShellPOSIX.line(filepath.Join(dir, name), []string{"Stop"}))
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// More than a pipe holds.
+		if _, err := in.Write(make([]byte, 1<<20)); err != nil {
+			t.Errorf("%s: the payload was not read: %v", name, err)
+		}
+		if err := errors.Join(in.Close(), cmd.Wait()); err != nil || out.Len() > 0 {
+			t.Errorf("%s: %v, says %q", name, err, out.String())
+		}
 	}
+}
+
+func TestJudgeFindsHooksThatCanFail(t *testing.T) {
+	agent := Agent{Args: []string{"test"}, Events: Events("PreToolUse")}
+	w := agent.wanted("linux", testHook, Version{})
+	const start = "GOMEMLIMIT= GODEBUG= "
+	program := "'" + testHook + "' test PreToolUse"
 	for command, want := range map[string]install.State{
-		command:                                 install.StateInstalled,
-		strings.TrimSuffix(command, " || true"): install.StateOutdated,
+		start + program + " 2>/dev/null || cat >/dev/null": install.StateInstalled,
+		start + program:              install.StateOutdated,
+		start + "exec " + program:    install.StateOutdated,
+		start + program + " || true": install.StateOutdated,
 	} {
 		h := handler{form: formShell, timeout: "10"}
 		h.resolve(command)
-		if state, reason := w.judge(h, "PreToolUse", ""); state != want {
+		if state, reason := w.judge(h, "PreToolUse", ""); state != want || !h.installed() {
 			t.Errorf("%s: %s (%s), want %s", command, state, reason, want)
 		}
 	}
@@ -122,7 +154,7 @@ func TestJudgeFindsHooksOfOtherAgents(t *testing.T) {
 		"name of another": {without, []string{"test", "Stop"}, install.StateOutdated},
 		"name alone":      {with, []string{"test"}, install.StateOutdated},
 	} {
-		h := handler{program: testHook, args: tt.args, form: formShell, guarded: true, timeout: "10"}
+		h := handler{program: testHook, args: tt.args, form: formShell, guarded: true, succeeds: true, timeout: "10"}
 		if state, reason := tt.agent.wanted("linux", testHook, Version{}).judge(h, "Stop", ""); state != tt.want {
 			t.Errorf("%s: %s (%s), want %s", name, state, reason, tt.want)
 		}
