@@ -182,7 +182,7 @@ var bridgeRows = []proof.Row{
 	{
 		Name:  "several bodies at the limit at once, of every shape that JSON can have",
 		Rule:  fmt.Sprintf("each is taken, or refused with 503 and Retry-After; the resident set stays below %d MB", mostResident>>20),
-		Short: 6, Long: 36, Run: fullBodies,
+		Short: 3, Long: 36, Run: fullBodies,
 	},
 	{
 		Waits: true,

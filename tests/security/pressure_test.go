@@ -157,7 +157,10 @@ func crowded(t *testing.T, r *proof.Result) {
 		w := lab.New(t)
 		var args []string
 		if keep {
-			args = []string{"--record", "--dir", filepath.Join(w.Home, "kept")}
+			args = []string{"--record"}
+		}
+		if keep && proof.Soak() { // It writes the file anew for each event.
+			args = append(args, "--dir", filepath.Join(w.Home, "kept"))
 		}
 		b := startBridge(t, w, args...)
 		bodies := make([][]byte, crowd)
