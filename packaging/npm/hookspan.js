@@ -17,9 +17,11 @@ hint: hookspan has programs for Linux, macOS and Windows on x64 and arm64; if th
 }
 
 // An interrupt from the terminal reaches hookspan by itself; other signals are passed on.
+// They must be caught before hookspan starts: one that ended this process would leave it
+// running. What is caught is handled after the whole script has run.
 process.on("SIGINT", () => {});
-const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (err) => {
   console.error(`hookspan: ${err.message}`);
   process.exit(1);

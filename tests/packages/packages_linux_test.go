@@ -30,6 +30,8 @@ type way struct {
 	hookspan string
 	// upgraded is the command after an upgrade, if it differs.
 	upgraded string
+	// quick is what the command starts, if the command itself takes long.
+	quick string
 	// get installs or upgrades to a version.
 	get func(r *root, version string)
 	// also checks more of the first version.
@@ -41,8 +43,8 @@ type way struct {
 func TestPackages(t *testing.T) {
 	base := base(t)
 	made := releases{
-		first:  build(t, release{checkout: repository, version: first}),
-		second: build(t, release{checkout: repository, version: second, quick: true}),
+		first:  build(t, release{checkout: repository, version: first, light: true}),
+		second: build(t, release{checkout: repository, version: second, light: true, bare: true}),
 	}
 	t.Run("npm", func(t *testing.T) { npm(t, base, made) })
 	t.Run("deb", func(t *testing.T) { deb(t, base, made) })
@@ -78,6 +80,7 @@ func npm(t *testing.T, base string, made releases) {
 	way{
 		hookspan: "npx --yes hookspan",
 		upgraded: "npx --yes hookspan@latest",
+		quick:    "$(ls -t ~/.npm/_npx/*/node_modules/.bin/hookspan | head -1)",
 		get:      func(_ *root, version string) { publish(version) },
 		also: func(r *root) {
 			for command, want := range map[string]struct {
@@ -209,13 +212,14 @@ func (w way) check(t *testing.T, r *root) {
 	}
 
 	// Two agents are on the machine, and report.
+	quick := cmp.Or(w.quick, w.hookspan)
 	r.run("mkdir -p ~/.cline/data ~/.claude ~/Documents ~/project")
-	t.Log(r.run(w.hookspan + " install --yes"))
+	t.Log(r.run(quick + " install --yes"))
 	playCline(t, r, "tools")
 	playClaude(t, r, "tools-resume")
-	r.run(w.hookspan + " flush --wait")
-	shown := r.run(w.hookspan + " show")
-	listed := r.run(w.hookspan + " list")
+	r.run(quick + " flush --wait")
+	shown := r.run(quick + " show")
+	listed := r.run(quick + " list")
 	t.Logf("%s list, show:\n%s\n%s", w.hookspan, listed, shown)
 	for _, agent := range []string{"cline", "claude"} {
 		if !strings.Contains(strings.ToLower(listed), agent) {
@@ -227,19 +231,19 @@ func (w way) check(t *testing.T, r *root) {
 	w.get(r, second)
 	w.hookspan = cmp.Or(w.upgraded, w.hookspan)
 	w.installed(t, r, second)
-	r.run(w.hookspan + " list")
+	r.run(quick + " list")
 	var copies struct{ Version string }
 	if err := json.Unmarshal(r.read(home+"/.local/share/hookspan/bin/programs.json"), &copies); err != nil || copies.Version != "v"+second {
 		t.Errorf("hooks start version %q (%v), want v%s", copies.Version, err, second)
 	}
 	playClaude(t, r, "subagent")
-	r.run(w.hookspan + " flush --wait")
-	if again := r.run(w.hookspan + " list"); strings.Count(again, "\n") <= strings.Count(listed, "\n") {
+	r.run(quick + " flush --wait")
+	if again := r.run(quick + " list"); strings.Count(again, "\n") <= strings.Count(listed, "\n") {
 		t.Errorf("the upgraded hooks report nothing:\n%s", again)
 	}
 
 	// Nothing is left.
-	r.run(w.hookspan + " uninstall cline && " + w.hookspan + " uninstall claude")
+	r.run(quick + " uninstall cline && " + quick + " uninstall claude")
 	w.remove(r)
 	r.run("rm -rf ~/.local/state/hookspan ~/.config/hookspan") // As the README has it.
 	r.run("rm -r ~/.cline ~/.claude ~/Documents ~/project")
