@@ -114,9 +114,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, log *fileLog) error {
-	var head func(io.ReaderAt) error
+	var head func(*transcript.File, int64) error
 	if log.agent != "" {
-		head = func(file io.ReaderAt) error { return r.readHead(ctx, file, log) }
+		head = func(file *transcript.File, _ int64) error { return r.readHead(ctx, file, log) }
 	}
 	var row row
 	var beyond error

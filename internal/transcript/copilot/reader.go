@@ -126,7 +126,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		Opens: func() bool { return r.kind == userMessage && r.agent == "" },
 	}
 	// The first row has the version and the folder.
-	head := func(file io.ReaderAt) error {
+	head := func(file *transcript.File, _ int64) error {
 		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
 			if r.parse(line) {
 				l.add(&r)

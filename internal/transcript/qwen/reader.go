@@ -222,7 +222,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		Opens: func() bool { return row.kind == kindUser },
 	}
 	// A subagent's first row says what it was started for.
-	head := func(file io.ReaderAt) error {
+	head := func(file *transcript.File, _ int64) error {
 		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
 			if row.parse(line) && row.kind == kindUser {
 				l.add(&row)
