@@ -4,8 +4,9 @@
 // The format is internal to Qwen Code and changes with its versions: lines that are
 // not rows, rows of unknown types and rows over 8 MiB are skipped. There is a row for
 // each request to a model, subagents' and failed ones included, with its tokens; the
-// rows of answers repeat the tokens and are not counted. Qwen Code knows no prices, so
-// calls have no cost. Requests of its own agents that work in the background, such as
+// rows of answers repeat the tokens and are not counted. A cost is tokens at list price
+// (package prices); what is written to a cache is not counted, so that models for which
+// this has a price of its own have none. Requests of its own agents that work in the background, such as
 // the one that keeps its memory, belong to no turn and are left out.
 package qwen
 
