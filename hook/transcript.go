@@ -85,7 +85,7 @@ type LLMCall struct {
 	ToolCallIDs []string
 }
 
-// Usage is the token count and cost of a call, as the host reports them.
+// Usage is the token count of a call, as the host reports it, and its cost.
 type Usage struct {
 	// Input is the host's input count. Some providers include the cache counts,
 	// see InputIncludesCache.
@@ -95,7 +95,8 @@ type Usage struct {
 	CacheWrite int64
 	// InputIncludesCache reports that Input includes CacheRead and CacheWrite.
 	InputIncludesCache bool
-	// CostUSD is nil if the host reports none.
+	// CostUSD is what the host reports, or what the tokens cost by the vendor's list
+	// of prices. It is nil if neither is known.
 	CostUSD *float64
 }
 

@@ -63,7 +63,7 @@ type Usage struct {
 	Output     int64 `json:"outputTokens"`
 	CacheRead  int64 `json:"cacheReadTokens"`
 	CacheWrite int64 `json:"cacheWriteTokens"`
-	// CostUSD is nil if the agent gives no price.
+	// CostUSD is nil if no price is known.
 	CostUSD *float64 `json:"costUsd,omitempty"`
 }
 

@@ -51,8 +51,8 @@ type Lines struct {
 
 // File gives the rows of a file to visit until it returns false: from the prompt of
 // the turn that was under way at the beginning of what q asks for, up to its end. If
-// that is not the file's beginning, head is called before; it may be nil.
-func (l *Lines) File(ctx context.Context, f *Files, path string, q Query, head func(io.ReaderAt) error, visit func(line []byte) bool) error {
+// that is not the file's beginning, head is called before with the place; it may be nil.
+func (l *Lines) File(ctx context.Context, f *Files, path string, q Query, head func(file *File, start int64) error, visit func(line []byte) bool) error {
 	file, err := f.Open(ctx, path, 0)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (l *Lines) File(ctx context.Context, f *Files, path string, q Query, head f
 		return ReadError(path, beyond)
 	}
 	if start > 0 && head != nil {
-		if err := head(file); err != nil {
+		if err := head(file, start); err != nil {
 			return ReadError(path, err)
 		}
 	}
@@ -101,6 +101,30 @@ func (l *Lines) Each(ctx context.Context, file Sized, visit func(line []byte) bo
 		}
 	}
 	return lines.Err()
+}
+
+// Before gives the rows of the file before a place to visit, last first, until it
+// returns false. It uses up to half of the bytes that may be read; if they do not
+// suffice, the error is ErrBeyond.
+func (l *Lines) Before(ctx context.Context, file *File, place int64, visit func(line []byte) bool) error {
+	view, settle := file.Half()
+	defer settle()
+	for lines := newBackReader(view, place, l.Block, l.Max); ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, at, err := lines.prev()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("backwards from byte %d: %w", place, err)
+		}
+		if !visit(line) {
+			return nil
+		}
+		place = at
+	}
 }
 
 // Start returns where to begin reading to see everything since a time: at

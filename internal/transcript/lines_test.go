@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +116,44 @@ func (f failingReader) Read(p []byte) (int, error) {
 }
 
 func (failingReader) ReadAt([]byte, int64) (int, error) { return 0, errDisk }
+
+func TestLinesBeforeAPlaceComeLastFirst(t *testing.T) {
+	text := "one\ntwo\nthree\nfour\n"
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		place string
+		until string
+		left  int64
+		want  []string
+		err   error
+	}{
+		{"all of them", "four", "", 1000, []string{"three", "two", "one"}, nil},
+		{"until the visit ends", "four", "two", 1000, []string{"three", "two"}, nil},
+		{"none before the first", "one", "", 1000, nil, nil},
+		{"as many as may be read", "four", "", 20, []string{"three"}, ErrBeyond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			file, err := (&Files{left: &tt.left}).Open(t.Context(), path, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = file.Close() }()
+			var got []string
+			l := &Lines{Block: 4, Max: 100}
+			err = l.Before(t.Context(), file, int64(strings.Index(text, tt.place)), func(line []byte) bool {
+				got = append(got, string(line))
+				return string(line) != tt.until
+			})
+			if diff := cmp.Diff(tt.want, got); diff != "" || !errors.Is(err, tt.err) {
+				t.Errorf("error %v, want %v; lines (-want +got):\n%s", err, tt.err, diff)
+			}
+		})
+	}
+}
 
 func TestReadErrorsAreReturned(t *testing.T) {
 	r := newLineReader(failingReader{bytes.NewReader([]byte("a\nb"))}, 16, 10)

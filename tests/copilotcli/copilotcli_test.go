@@ -347,6 +347,7 @@ func checkTraces(t *testing.T, sc *scenario, res *copilotcli.Result, prompts []p
 		requests = requests[len(own):]
 		wrong = append(wrong, got.CompareOutcome(want.outcome, *prompts[i].Submitted, "copilot-cli")...)
 		wrong = append(wrong, claudecli.CompareModel(got, own, want.tools)...)
+		wrong = append(wrong, claudecli.CompareCosts(got, own, prices)...)
 		wrong = append(wrong, compareRoot(got, &want, own, prompts[i])...)
 		if linked := i > 0 && got.LinksTo(traces[i-1]); linked != (i > 0) {
 			t.Errorf("links of the root %+v do not lead to the run before", got.Root.Links)
@@ -360,6 +361,9 @@ func checkTraces(t *testing.T, sc *scenario, res *copilotcli.Result, prompts []p
 	}
 	return traces
 }
+
+// prices are those in OpenAI's list: Copilot has the user's own key.
+var prices = map[string]claudecli.Price{copilotcli.Model: {Input: 1.75, CacheRead: 0.175, Output: 14}}
 
 // compareRoot compares the identities and texts on the root. It returns what differs,
 // one line each.

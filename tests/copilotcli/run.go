@@ -121,7 +121,7 @@ func requests(log []mockllm.Request, script Script) (out []mockanthropic.Request
 			continue
 		}
 		q := mockanthropic.Request{
-			N: r.N, Part: r.Part, Turn: r.Turn, Start: r.Start, End: r.End, ID: fmt.Sprintf("chatcmpl-%d", r.N),
+			N: r.N, Part: r.Part, Turn: r.Turn, Start: r.Start, End: r.End, Model: Model, ID: fmt.Sprintf("chatcmpl-%d", r.N),
 			Text: turns[r.Part][r.Turn].Text, Status: r.Status, Complete: r.Complete,
 		}
 		if r.Part == partMain && slices.Contains(script.Delegated, r.Turn) {

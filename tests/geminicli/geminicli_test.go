@@ -191,7 +191,7 @@ func TestScenarios(t *testing.T) {
 			deliver := rig.Step{WaitTraces: len(sc.traces), Timeout: 30 * time.Second}
 			var before []byte
 			res, err := geminicli.Do(t.Context(), cache, t.ArtifactDir(), sc.script, slices.Concat(sc.steps, []rig.Step{
-				deliver, hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"),
+				deliver, hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"), hookspan("verify", "--all"),
 				hookspan("import", "gemini", "--dry-run", "--json"), hookspan("uninstall", "gemini"),
 			}), func(a *rig.Arena) error {
 				if err := geminicli.Settings(a, sc.more); err != nil {
@@ -323,6 +323,7 @@ func checkTraces(t *testing.T, sc *scenario, res *geminicli.Result, prompts []pa
 		requests = requests[len(own):]
 		wrong = append(wrong, got.CompareOutcome(want.outcome, *prompts[i].Submitted, "gemini-cli")...)
 		wrong = append(wrong, claudecli.CompareModel(got, identified(got, own), want.tools)...)
+		wrong = append(wrong, claudecli.CompareCosts(got, identified(got, own), prices)...)
 		wrong = append(wrong, compareRoot(got, &want, own, prompts[i])...)
 		if linked := i > 0 && got.LinksTo(traces[i-1]); linked != (i > 0) {
 			t.Errorf("links of the root %+v do not lead to the run before", got.Root.Links)
@@ -336,6 +337,9 @@ func checkTraces(t *testing.T, sc *scenario, res *geminicli.Result, prompts []pa
 	}
 	return traces
 }
+
+// prices are those of short inputs in Google's list.
+var prices = map[string]claudecli.Price{geminicli.Model: {Input: 1.25, CacheRead: 0.125, Output: 10}}
 
 // identified gives the requests, but for those that failed, the ids that the Gemini CLI
 // has made up for them: a subagent works while the lead agent waits. A call that was
@@ -379,7 +383,7 @@ func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Reque
 // checkOwnView compares what hookspan's own commands say, the last steps of a run.
 func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.StepResult) {
 	t.Helper()
-	for i, name := range []string{"delivery", "flush --wait", "list --json", "show --json", "doctor", "import --dry-run", "uninstall"} {
+	for i, name := range []string{"delivery", "flush --wait", "list --json", "show --json", "doctor", "verify", "import --dry-run", "uninstall"} {
 		if s := steps[i]; s.ExitCode != 0 {
 			t.Errorf("%s ended with code %d: %s\n%s%s", name, s.ExitCode, s.Error, s.Stdout, s.Stderr)
 		}
@@ -400,8 +404,8 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 		Runs    int
 		Skipped struct{ Captured, Open int }
 	}
-	err := json.Unmarshal([]byte(steps[5].Stdout), &imported)
+	err := json.Unmarshal([]byte(steps[6].Stdout), &imported)
 	if err != nil || imported.Runs != 0 || imported.Skipped.Captured+imported.Skipped.Open != len(sc.traces) {
-		t.Errorf("import says %q, %v; want %d traces that are stored", steps[5].Stdout, err, len(sc.traces))
+		t.Errorf("import says %q, %v; want %d traces that are stored", steps[6].Stdout, err, len(sc.traces))
 	}
 }

@@ -328,6 +328,7 @@ func checkTraces(t *testing.T, sc *scenario, res *qwencli.Result, prompts []payl
 		requests = requests[len(own):]
 		wrong = append(wrong, got.CompareOutcome(want.outcome, *prompts[i].Submitted, "qwen-code")...)
 		wrong = append(wrong, claudecli.CompareModel(got, own, asTold(t, res, own, want.tools))...)
+		wrong = append(wrong, claudecli.CompareCosts(got, own, nil)...) // no list has Qwen's models
 		wrong = append(wrong, compareRoot(got, &want, own, prompts[i])...)
 		if linked := i > 0 && got.LinksTo(traces[i-1]); linked != (i > 0) {
 			t.Errorf("links of the root %+v do not lead to the run before", got.Root.Links)

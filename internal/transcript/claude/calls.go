@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/prices"
 )
 
 // syntheticModel is the model in rows that no model wrote.
@@ -80,8 +81,9 @@ func (c *response) seen(uuid []byte) bool {
 // resolve ends the folding: one call for each message id. Of a message under
 // two request ids, the one on the main thread counts, as a side question (/btw)
 // shows the conversation's answers again; else the one with more tokens.
-func (c *responses) resolve(prices *priceList) []hook.LLMCall {
+func (c *responses) resolve() []hook.LLMCall {
 	calls := make([]hook.LLMCall, 0, len(c.byID))
+	models := make(map[string]*prices.Model)
 	c.byID = nil
 	for i, best := range c.list {
 		c.list[i] = nil // there may be very many, and both need not be kept
@@ -93,7 +95,12 @@ func (c *responses) resolve(prices *priceList) []hook.LLMCall {
 				best = other
 			}
 		}
-		best.Usage = best.counts.usage(prices.of(best.Model))
+		m, ok := models[best.Model]
+		if !ok {
+			m = prices.Of(best.Model)
+			models[best.Model] = m
+		}
+		best.Usage = best.counts.usage(m, best.Start)
 		calls = append(calls, best.LLMCall)
 	}
 	c.list = nil

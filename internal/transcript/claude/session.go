@@ -57,10 +57,6 @@ type subagent struct {
 
 // read reads the transcript at path and the subagents beside it.
 func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*hook.Transcript, error) {
-	prices, err := loadPrices()
-	if err != nil {
-		return nil, err
-	}
 	b := newBuild(q.Session, r.maxText)
 	b.whole, b.texts.None = q.Whole, q.Whole != nil
 	agents, err := r.agents(ctx, strings.TrimSuffix(path, suffix), q.Since)
@@ -93,7 +89,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	if q.Whole != nil {
 		b.addUnanswered(agents, lead)
 	}
-	t.Calls = b.calls.resolve(prices)
+	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
 	t.HostVersion, t.Cwd = b.version, b.cwd
 	for i := range agents {
@@ -118,9 +114,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, log *fileLog) error {
-	var head func(io.ReaderAt) error
+	var head func(*transcript.File, int64) error
 	if log.agent != "" {
-		head = func(file io.ReaderAt) error { return r.readHead(ctx, file, log) }
+		head = func(file *transcript.File, _ int64) error { return r.readHead(ctx, file, log) }
 	}
 	var row row
 	var beyond error

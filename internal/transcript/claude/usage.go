@@ -1,7 +1,10 @@
 package claude
 
 import (
+	"time"
+
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/prices"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -54,13 +57,19 @@ func (c *counts) total() int64 { return c.input + c.output + c.read + c.written(
 
 // usage is nil if no row gave a count. Without a price there is no cost: 0
 // would say that the call was free.
-func (c *counts) usage(p *price) *hook.Usage {
+func (c *counts) usage(m *prices.Model, at time.Time) *hook.Usage {
 	if !c.known {
 		return nil
 	}
-	u := &hook.Usage{Input: c.input, Output: c.output, CacheRead: c.read, CacheWrite: c.written(), CostUSD: c.cost}
-	if u.CostUSD == nil && p != nil {
-		u.CostUSD = new(p.cost(c))
+	write := c.written()
+	u := &hook.Usage{Input: c.input, Output: c.output, CacheRead: c.read, CacheWrite: write, CostUSD: c.cost}
+	if u.CostUSD != nil {
+		return u
+	}
+	write1h := min(c.write1h, write)
+	t := prices.Tokens{Input: c.input, Read: c.read, Write: write - write1h, Write1h: write1h, Output: c.output}
+	if usd, ok := m.Cost(at, t); ok {
+		u.CostUSD = &usd
 	}
 	return u
 }

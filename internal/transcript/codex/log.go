@@ -68,6 +68,13 @@ type log struct {
 	made map[string]hook.ToolResult
 	done map[callKey]int
 
+	// costs reports that the costs are of interest. tier is the service tier that the
+	// newest settings ask for, and priced reports that the current turn has had no
+	// other than the standard one.
+	costs  bool
+	tier   string
+	priced bool
+
 	version, cwd, provider, model string
 	first, last                   time.Time
 	result                        string
@@ -83,7 +90,7 @@ type spawn struct {
 
 func newLog(session string, maxText int) *log {
 	return &log{
-		session: session, texts: transcript.Texts{Max: maxText}, rows: new(int),
+		session: session, priced: true, texts: transcript.Texts{Max: maxText}, rows: new(int),
 		made: make(map[string]hook.ToolResult), done: make(map[callKey]int),
 	}
 }
@@ -93,6 +100,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t := &hook.Transcript{Session: q.Session}
 	var errs []error
 	l := newLog(q.Session, maxText)
+	l.costs = q.Whole == nil
 	read := func(l *log, path string) {
 		err := l.readFile(ctx, f, path, q)
 		errs = append(errs, err)
@@ -108,6 +116,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		sub := *l
 		sub.agent, sub.turn, sub.open, sub.aborted, sub.first, sub.last = s.thread, s.turn, false, false, s.at, time.Time{}
 		sub.words, sub.asked, sub.recorded, sub.total, sub.result = nil, nil, false, "", ""
+		sub.tier, sub.priced = "", true
 		for _, file := range files {
 			read(&sub, file)
 		}
@@ -180,8 +189,10 @@ func (l *log) eachText(text, input func(*string)) {
 
 func (l *log) addEvent(p rawjson.Object, at time.Time) {
 	switch p.Text("type") {
+	case settings:
+		l.setTier(p.Members("thread_settings").Text("service_tier"))
 	case "task_started":
-		l.open, l.aborted, l.input = true, false, at
+		l.open, l.aborted, l.input, l.priced = true, false, at, standard(l.tier)
 		if turn := cmp.Or(p.Text("root_turn_id"), p.Text("turn_id")); l.agent == "" {
 			l.turn = turn
 		}
@@ -242,37 +253,6 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 	})
 	l.words, l.asked = nil, nil
 	l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunError, Message: message, ErrorType: class})
-}
-
-// addCall adds a request with its tokens, of which those of the input include the
-// cached ones.
-func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
-	count := func(name string) int64 {
-		n, ok := rawjson.Float(usage.Get(name))
-		if !ok {
-			return 0
-		}
-		return transcript.Tokens(&n)
-	}
-	start := l.input
-	if len(l.words)+len(l.asked) > 0 {
-		start = l.began
-		if !l.recorded {
-			at = l.said
-		}
-	}
-	if start.IsZero() || start.After(at) {
-		start = at
-	}
-	l.calls = append(l.calls, hook.LLMCall{
-		Kind: hook.CallRequest, ID: cmp.Or(id, transcript.TimeID("req-", at)), Turn: l.turn, Agent: l.agent, Start: start, End: at,
-		Provider: l.provider, Model: l.model, Text: l.texts.Keep(strings.Join(l.words, "\n")), ToolCallIDs: l.asked,
-		Usage: &hook.Usage{
-			Input: count("input_tokens"), Output: count("output_tokens"), CacheRead: count("cached_input_tokens"),
-			CacheWrite: count("cache_write_input_tokens"), InputIncludesCache: true,
-		},
-	})
-	l.words, l.asked = nil, nil
 }
 
 // answered notes that a part of an answer came.

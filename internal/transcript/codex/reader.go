@@ -4,14 +4,16 @@
 // The format is internal to Codex and changes with its versions: lines that are not
 // rows, rows of unknown types and rows over 8 MiB are skipped. There is a record of the
 // tokens of each response; the running totals of older versions count where there is
-// none. Calls have no cost, since Codex knows no prices. How a tool call ended is only
-// here: in the item that it became, else in the words that the model was told.
+// none. A cost is tokens at list price (package prices): of the standard tier, so that
+// requests of another tier have none. How a tool call ended is only here: in the item
+// that it became, else in the words that the model was told.
 //
 // In code mode the model writes a script that makes the calls. The calls count, and
 // the script itself only if it failed.
 package codex
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -200,14 +202,30 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		},
 		Opens: func() bool { return row.kind == "event_msg" && row.payload.Text("type") == "task_started" },
 	}
-	// The first row has the version and the folder.
-	head := func(file io.ReaderAt) error {
-		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
+	head := func(file *transcript.File, start int64) error {
+		// The first row has the version and the folder.
+		err := lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
 			if row.parse(line) {
 				l.add(&row)
 			}
 			return false
 		})
+		if err != nil || !l.costs {
+			return err
+		}
+		// The settings of a turn are recorded where they were changed.
+		err = lines.Before(ctx, file, start, func(line []byte) bool {
+			if !bytes.Contains(line, []byte(settings)) || !row.parse(line) || row.kind != "event_msg" || row.payload.Text("type") != settings {
+				return true
+			}
+			l.add(&row)
+			return false
+		})
+		if errors.Is(err, transcript.ErrBeyond) {
+			l.setTier(unknownTier)
+			return nil
+		}
+		return err
 	}
 	var beyond error
 	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {

@@ -226,6 +226,9 @@ func (l *log) addUsage(r *row) {
 	if c.ID == "" {
 		c.ID = transcript.TimeID("req-", c.Start)
 	}
+	if u.Is("isByok") {
+		c.Usage.CostUSD = transcript.ListCost(&c, true)
+	}
 	l.requests[agentKey{r.agent, c.ID}] = len(l.calls)
 	l.calls = append(l.calls, c)
 }

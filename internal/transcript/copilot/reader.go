@@ -3,8 +3,9 @@
 //
 // The format is internal to Copilot and changes with its versions: lines that are not
 // rows, rows of unknown types and rows over 8 MiB are skipped. There is a record of the
-// tokens of each request. Costs are in premium requests and credits, not in money, so
-// that calls have none.
+// tokens of each request. GitHub's models are paid for in premium requests and credits,
+// not in money, so that their requests have no cost. That of a request with the user's own
+// key is tokens at list price (package prices).
 //
 // Copilot writes rows late, some seconds after the hooks. The file has caught up when it
 // has the end of the hooks that report the turn's end; until then, and if one of them
@@ -126,7 +127,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		Opens: func() bool { return r.kind == userMessage && r.agent == "" },
 	}
 	// The first row has the version and the folder.
-	head := func(file io.ReaderAt) error {
+	head := func(file *transcript.File, _ int64) error {
 		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
 			if r.parse(line) {
 				l.add(&r)

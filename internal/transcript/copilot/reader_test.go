@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -218,6 +219,37 @@ func readText(t *testing.T, text []byte) (*hook.Transcript, error) {
 		t.Fatal(err)
 	}
 	return files.Read(t.Context(), Agent, transcript.Query{Session: "s1"})
+}
+
+// TestOnlyTheUsersOwnKeyHasACost has the rows of requests as Copilot writes them.
+func TestOnlyTheUsersOwnKeyHasACost(t *testing.T) {
+	const tokens = `"inputTokens":1010,"outputTokens":51,"cacheReadTokens":601,"cacheWriteTokens":200,"reasoningTokens":5,"cost":0.33`
+	for _, tt := range []struct {
+		name, usage string
+		want        float64 // negative: none
+	}{
+		{"OpenAI's", `"model":"gpt-5.6-sol",` + tokens + `,"isByok":true,"providerType":"openai"`, (209*4 + 601*0.4 + 200*5 + 51*20) / 1e6},
+		{"Anthropic's", `"model":"claude-sonnet-5",` + tokens + `,"isByok":true,"providerType":"anthropic"`, (209*2 + 601*0.2 + 200*2.5 + 51*10) / 1e6},
+		{"GitHub's", `"model":"claude-sonnet-5",` + tokens + `,"isByok":false`, -1},
+		{"of an older version", `"model":"claude-sonnet-5",` + tokens, -1},
+		{"an unknown model", `"model":"llama-4",` + tokens + `,"isByok":true,"providerType":"local_model"`, -1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLog("s", 1<<16)
+			var r row
+			if !r.parse([]byte(`{"type":"session.usage_record","timestamp":"2026-11-22T14:35:52.794Z","data":{"usage":{` + tt.usage + `,"apiCallId":"id"}}}`)) {
+				t.Fatal("the row is none")
+			}
+			l.add(&r)
+			got := -1.0
+			if c := l.calls[0].Usage.CostUSD; c != nil {
+				got = *c
+			}
+			if math.Abs(got-tt.want) > 1e-12 {
+				t.Errorf("cost = %v, want %v", got, tt.want)
+			}
+		})
+	}
 }
 
 // A later turn is read from its prompt on.

@@ -168,7 +168,10 @@ func (l *log) addAnswer(r *row) {
 		})
 	}
 	c := &l.calls[i]
-	c.Usage = cmp.Or(usage(r.Members("tokens")), c.Usage)
+	if u := usage(r.Members("tokens")); u != nil {
+		c.Usage = u
+		u.CostUSD = transcript.ListCost(c, true) // the cache is Google's: nothing is written to it
+	}
 	calls, _ := r.Elements("toolCalls")
 	for _, raw := range calls {
 		l.addTool(rawjson.Members(raw), c)

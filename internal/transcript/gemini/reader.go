@@ -5,8 +5,9 @@
 // are not rows, rows of unknown types and rows over 8 MiB are skipped. A row of the
 // model is one request with its tokens; it is written again when its tools are done. A
 // session that is resumed begins with a copy of its rows, which is skipped. A failed
-// request has no row. The files have no costs and not when a request began: it is taken
-// to begin with the row before it.
+// request has no row. The files do not have when a request began: it is taken to begin
+// with the row before it. They have no costs: a cost is tokens at list price (package
+// prices).
 package gemini
 
 import (

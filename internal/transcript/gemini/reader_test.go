@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,6 +160,28 @@ func TestRecordedSessions(t *testing.T) {
 				t.Errorf("model %q, pending %v", tr.Model, tr.Pending)
 			}
 		})
+	}
+}
+
+// TestCostsOfRecordedSessions sums what the requests cost by the list, by hand: in
+// gemini-2.5-pro input that is not cached at $1.25, cached at $0.125, output at $10.
+func TestCostsOfRecordedSessions(t *testing.T) {
+	for name, want := range map[string]float64{
+		"hello":        ((1010-601)*1.25 + 601*0.125 + 58*10) / 1e6,
+		"tools-resume": ((10390-6039)*1.25 + 6039*0.125 + 609*10) / 1e6,
+		"subagent":     ((4100-2410)*1.25 + 2410*0.125 + 238*10) / 1e6,
+	} {
+		sum := 0.0
+		for _, c := range recorded(t, name).Calls {
+			if c.Usage.CostUSD == nil {
+				t.Errorf("%s: request %s has no cost", name, c.ID)
+				continue
+			}
+			sum += *c.Usage.CostUSD
+		}
+		if math.Abs(sum-want) > 1e-12 {
+			t.Errorf("%s costs %v, want %v", name, sum, want)
+		}
 	}
 }
 

@@ -285,6 +285,9 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 		}
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
 		call.Usage, call.Text = usage(o), l.texts.Keep(o.Text("response_text"))
+		if call.Usage != nil {
+			call.Usage.CostUSD = transcript.ListCost(&call, false)
+		}
 		l.calls = append(l.calls, call)
 	case "qwen-code.api_error":
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
@@ -306,8 +309,9 @@ func mayRetry(o rawjson.Object) bool {
 	return !ok || status < 400 || status >= 500 || status == 408 || status == 409 || status == 429
 }
 
-// usage is what a request took. The counts of the input and of the output include
-// those of the cache and of thoughts.
+// usage is what a request took. The count of the input includes that of the cache, what
+// is written to it too, which has no count of its own. The output includes the thoughts,
+// except by Google's protocol, where the total shows that they are extra.
 func usage(o rawjson.Object) *hook.Usage {
 	count := func(name string) int64 {
 		n, ok := rawjson.Float(o.Get(name))
@@ -319,10 +323,11 @@ func usage(o rawjson.Object) *hook.Usage {
 	if o.Get("input_token_count") == nil && o.Get("output_token_count") == nil {
 		return nil
 	}
-	return &hook.Usage{
-		Input: count("input_token_count"), Output: count("output_token_count"),
-		CacheRead: count("cached_content_token_count"), InputIncludesCache: true,
+	input, output, thoughts := count("input_token_count"), count("output_token_count"), count("thoughts_token_count")
+	if count("total_token_count") == input+output+thoughts {
+		output += thoughts
 	}
+	return &hook.Usage{Input: input, Output: output, CacheRead: count("cached_content_token_count"), InputIncludesCache: true}
 }
 
 // addTool adds the end of a call. What it returned is in a later row.

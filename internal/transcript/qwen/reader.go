@@ -4,8 +4,9 @@
 // The format is internal to Qwen Code and changes with its versions: lines that are
 // not rows, rows of unknown types and rows over 8 MiB are skipped. There is a row for
 // each request to a model, subagents' and failed ones included, with its tokens; the
-// rows of answers repeat the tokens and are not counted. Qwen Code knows no prices, so
-// calls have no cost. Requests of its own agents that work in the background, such as
+// rows of answers repeat the tokens and are not counted. A cost is tokens at list price
+// (package prices); what is written to a cache is not counted, so that models for which
+// this has a price of its own have none. Requests of its own agents that work in the background, such as
 // the one that keeps its memory, belong to no turn and are left out.
 package qwen
 
@@ -222,7 +223,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		Opens: func() bool { return row.kind == kindUser },
 	}
 	// A subagent's first row says what it was started for.
-	head := func(file io.ReaderAt) error {
+	head := func(file *transcript.File, _ int64) error {
 		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
 			if row.parse(line) && row.kind == kindUser {
 				l.add(&row)

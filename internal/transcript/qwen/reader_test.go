@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,6 +140,51 @@ func TestToolStatuses(t *testing.T) {
 	const ok, failed, denied = hook.ToolOK, hook.ToolFailed, hook.ToolDenied
 	if diff := cmp.Diff([]hook.ToolStatus{ok, failed, ok, ok, failed, denied, failed, failed, ok}, got); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// TestOutputAndCost has the counts of requests as Qwen Code 0.24.4 writes them.
+func TestOutputAndCost(t *testing.T) {
+	for _, tt := range []struct {
+		name, event string
+		output      int64
+		cost        float64 // negative: none
+	}{
+		{
+			"Google's protocol", `"model":"gemini-2.5-pro","auth_type":"gemini","input_token_count":1010,"output_token_count":51,"cached_content_token_count":601,"thoughts_token_count":7,"total_token_count":1068`,
+			58, (409*1.25 + 601*0.125 + 58*10) / 1e6,
+		},
+		{
+			"OpenAI's protocol", `"model":"gpt-5.5","auth_type":"openai","input_token_count":1010,"output_token_count":51,"cached_content_token_count":601,"thoughts_token_count":5,"total_token_count":1061`,
+			51, (409*5 + 601*0.5 + 51*30) / 1e6,
+		},
+		{
+			"a model whose cache costs to write", `"model":"gpt-5.6-sol","auth_type":"openai","input_token_count":1010,"output_token_count":51,"cached_content_token_count":601,"thoughts_token_count":5,"total_token_count":1061`,
+			51, -1,
+		},
+		{
+			"Anthropic's protocol", `"model":"claude-sonnet-5","auth_type":"anthropic","input_token_count":421,"output_token_count":41,"cached_content_token_count":300,"thoughts_token_count":0,"total_token_count":462`,
+			41, -1,
+		},
+		{
+			"Qwen's own model", `"model":"qwen3-coder-plus","auth_type":"openai","input_token_count":1010,"output_token_count":51,"total_token_count":1061`,
+			51, -1,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLog("s", 1<<16)
+			var r row
+			r.parse([]byte(`{"type":"system","subtype":"ui_telemetry","timestamp":"2026-11-22T14:43:58.388Z","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response",` + tt.event + `}}}`))
+			l.add(&r)
+			u := l.calls[0].Usage
+			got := -1.0
+			if u.CostUSD != nil {
+				got = *u.CostUSD
+			}
+			if u.Output != tt.output || math.Abs(got-tt.cost) > 1e-12 {
+				t.Errorf("output %d, cost %v; want %d, %v", u.Output, got, tt.output, tt.cost)
+			}
+		})
 	}
 }
 

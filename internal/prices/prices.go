@@ -1,0 +1,125 @@
+// Package prices has the list prices of models of Anthropic, Google and OpenAI, as the
+// vendors publish them for their APIs in the standard tier. There is one dated list for
+// each vendor.
+//
+// A model without a price has none: a name is in a list, or in one of the spellings that
+// names.go knows, and is never taken for a similar one. The sums are what a request costs
+// by the list. What the user pays can differ: by a subscription, a discount, another
+// provider or region.
+package prices
+
+import "time"
+
+// Tokens are what one request took. The counts are disjoint, and none is negative.
+type Tokens struct {
+	// Input is what the model read and the cache had no part in.
+	Input int64
+	// Read is what came from the cache.
+	Read int64
+	// Write is what was written to the cache, for five minutes or for the time that the
+	// vendor has for all. Write1h is what was written for an hour.
+	Write, Write1h int64
+	// Output includes what the model thought.
+	Output int64
+	// UncountedWrites reports that nobody has counted what was written to the cache:
+	// it is in Input. Such a request has no cost if the model's price of writing is
+	// another than that of Input.
+	UncountedWrites bool
+}
+
+// input is the whole input, which decides whether a request is a long one.
+func (t *Tokens) input() int64 { return t.Input + t.Read + t.Write + t.Write1h }
+
+// rates are in USD per million tokens.
+type rates struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+	// Without a price for reading the cache, or for writing it, this costs as much as
+	// input; Write1h without one costs as much as Write.
+	Read    *float64 `json:"read"`
+	Write   *float64 `json:"write"`
+	Write1h *float64 `json:"write1h"`
+}
+
+// fill sets the prices that the list leaves out.
+func (r *rates) fill() {
+	if r.Read == nil {
+		r.Read = &r.Input
+	}
+	if r.Write == nil {
+		r.Write = &r.Input
+	}
+	if r.Write1h == nil {
+		r.Write1h = r.Write
+	}
+}
+
+func (r *rates) cost(t *Tokens) (usd float64, ok bool) {
+	if t.UncountedWrites && *r.Write != r.Input {
+		return 0, false
+	}
+	sum := float64(t.Input)*r.Input + float64(t.Output)*r.Output +
+		float64(t.Read)**r.Read + float64(t.Write1h)**r.Write1h + float64(t.Write)**r.Write
+	return sum / 1e6, true
+}
+
+// price is a row of a list: what some models cost from a day on.
+type price struct {
+	// Models are the names of the models. Instead of them, a row of Anthropic's list
+	// has a family and its first and last version.
+	Models []string `json:"models"`
+	Family string   `json:"family"`
+	First  version  `json:"first"`
+	Last   version  `json:"last"`
+	// From is the first day, in UTC. It is zero in the first row of a model.
+	From day `json:"from"`
+	// UpTo, if not zero, is the longest input for which there is a price, in tokens.
+	UpTo int64 `json:"upTo"`
+	rates
+	// Long is what a request costs with a longer input than Above, all of it.
+	Long *longRates `json:"long"`
+}
+
+type longRates struct {
+	Above int64 `json:"above"`
+	rates
+}
+
+// cost is what a request costs by this row.
+func (p *price) cost(t *Tokens) (usd float64, ok bool) {
+	input := t.input()
+	switch {
+	case p.UpTo > 0 && input > p.UpTo:
+		return 0, false
+	case p.Long != nil && input > p.Long.Above:
+		return p.Long.cost(t)
+	}
+	return p.rates.cost(t)
+}
+
+// Model is what a model costs, and has cost.
+type Model struct {
+	// rows are in the order of their first days.
+	rows []*price
+	// date is that of the list.
+	date time.Time
+}
+
+// Cost returns what a request of that time costs in USD. ok is false if the price is not
+// known. A request before the first price costs that, and one without a time costs what
+// requests cost at the date of the list. m may be nil.
+func (m *Model) Cost(at time.Time, t Tokens) (usd float64, ok bool) {
+	if m == nil {
+		return 0, false
+	}
+	if at.IsZero() {
+		at = m.date
+	}
+	row := m.rows[0]
+	for _, next := range m.rows[1:] {
+		if !at.Before(next.From.begin) {
+			row = next
+		}
+	}
+	return row.cost(&t)
+}

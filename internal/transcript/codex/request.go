@@ -1,0 +1,61 @@
+package codex
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// settings is the type of the row with the settings of the turns that follow, or of the
+// one that has just begun.
+const settings = "thread_settings_applied"
+
+// unknownTier is that of a turn whose settings could not be read.
+const unknownTier = "unknown"
+
+// standard reports a service tier at list price.
+func standard(tier string) bool { return tier == "" || tier == "default" || tier == "standard" }
+
+func (l *log) setTier(tier string) {
+	l.tier = tier
+	l.priced = l.priced && standard(tier)
+}
+
+// addCall adds a request with its tokens, of which those of the input include what was
+// read from the cache and written to it.
+func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
+	count := func(name string) int64 {
+		n, ok := rawjson.Float(usage.Get(name))
+		if !ok {
+			return 0
+		}
+		return transcript.Tokens(&n)
+	}
+	start := l.input
+	if len(l.words)+len(l.asked) > 0 {
+		start = l.began
+		if !l.recorded {
+			at = l.said
+		}
+	}
+	if start.IsZero() || start.After(at) {
+		start = at
+	}
+	c := hook.LLMCall{
+		Kind: hook.CallRequest, ID: cmp.Or(id, transcript.TimeID("req-", at)), Turn: l.turn, Agent: l.agent, Start: start, End: at,
+		Provider: l.provider, Model: l.model, Text: l.texts.Keep(strings.Join(l.words, "\n")), ToolCallIDs: l.asked,
+		Usage: &hook.Usage{
+			Input: count("input_tokens"), Output: count("output_tokens"), CacheRead: count("cached_input_tokens"),
+			CacheWrite: count("cache_write_input_tokens"), InputIncludesCache: true,
+		},
+	}
+	if l.costs && l.priced {
+		c.Usage.CostUSD = transcript.ListCost(&c, usage.Get("cache_write_input_tokens") != nil)
+	}
+	l.calls = append(l.calls, c)
+	l.words, l.asked = nil, nil
+}

@@ -1,0 +1,27 @@
+package transcript
+
+import (
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/prices"
+)
+
+// ListCost returns what a request of c.Usage costs by the vendor's list in USD, nil if
+// its model has no price: 0 would say that it was free. writes reports that the agent
+// counts what the request wrote to the cache.
+func ListCost(c *hook.LLMCall, writes bool) *float64 {
+	u := c.Usage
+	if u == nil {
+		return nil
+	}
+	at := c.Start
+	if at.IsZero() {
+		at = c.End
+	}
+	usd, ok := prices.Of(c.Model).Cost(at, prices.Tokens{
+		Input: max(0, u.TotalInput()-u.CacheRead-u.CacheWrite), Read: u.CacheRead, Write: u.CacheWrite, Output: u.Output, UncountedWrites: !writes,
+	})
+	if !ok {
+		return nil
+	}
+	return &usd
+}
