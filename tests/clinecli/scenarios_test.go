@@ -122,12 +122,11 @@ func toolError(name, kind string) rig.Tool { return rig.Tool{Name: name, Error: 
 // recorder in front of the hook, and one of CLI 2 a second hook beside it.
 func scenarios() map[string]scenario {
 	all := map[string]scenario{
-		"classic/tools":          classicTools(),
+		"classic/tools":          beside(classicTools()),
 		"classic/denied":         classicDenied(),
 		"classic/interrupted":    classicInterrupted(),
 		"classic/resumed":        classicResumed(),
 		"classic/provider error": classicProviderError(),
-		"classic/compaction":     beside(classicCompaction()),
 		"sdk/tools":              sdkTools(),
 		"sdk/bare":               bare(sdkSubagent()),
 		"sdk/denied and resumed": sdkDenied(),
@@ -137,7 +136,7 @@ func scenarios() map[string]scenario {
 	}
 	if proof.Soak() {
 		all["classic/bare"] = bare(classicTools())
-		all["classic/second hook"] = beside(classicTools())
+		all["classic/in front"] = classicTools()
 		all["sdk/second hook"] = beside(sdkTools())
 	}
 	return all
@@ -155,8 +154,8 @@ func beside(s scenario) scenario {
 	return s
 }
 
-// classicTools has tools that work, a command that fails and a file that is not
-// there; the last one stops the task where a PreToolUse hook is installed.
+// classicTools has tools that work, a full context, a command that fails and a file
+// that is not there; the last one stops the task where a PreToolUse hook is installed.
 func classicTools() scenario {
 	return scenario{
 		cli: clinecli.CLI2,
@@ -165,11 +164,16 @@ func classicTools() scenario {
 			turn("Write.", call("write_to_file", "path", "src/login.js", "content", "module.exports = (u, p) => Boolean(u && p)\n")),
 			turn("Test.", shell("echo FAIL; exit 1")),
 			turn("Look.", call("read_file", "path", "src/missing.js")),
+			// The context is full: Cline compacts it and asks again.
+			{
+				HTTPError: 400, Code: "context_length_exceeded",
+				Message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+			},
 			turn("Test again.", shell("echo 42 passed")),
 			finish("All 42 tests pass."),
 		},
 		steps: []rig.Step{cliStep("-y", "--json", "fix the login")}, exits: []int{0},
-		hooks: []string{start, prompt, post, post, post, post, post, complete, cancel},
+		hooks: []string{start, prompt, post, post, post, post, compact, post, complete, cancel},
 		traces: []wantTrace{{
 			outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "fix the login",
 			tools: []rig.Tool{
@@ -264,28 +268,6 @@ func classicProviderError() scenario {
 				t.Errorf("Cline asked the model %d times, want 4", len(r.Requests))
 			}
 		},
-	}
-}
-
-// classicCompaction is a model whose context is full.
-func classicCompaction() scenario {
-	return scenario{
-		cli: clinecli.CLI2,
-		script: []mockllm.Turn{
-			turn("List.", call("list_files", "path", "src")),
-			turn("Read.", call("read_file", "path", "src/login.js")),
-			{
-				HTTPError: 400, Code: "context_length_exceeded",
-				Message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
-			},
-			finish("Fits now."),
-		},
-		steps: []rig.Step{cliStep("-y", "--json", "outgrow the context")}, exits: []int{0},
-		hooks: []string{start, prompt, post, post, compact, complete, cancel},
-		traces: []wantTrace{{
-			outcome: otelmap.OutcomeCompleted, lastOpen: true, prompt: "outgrow the context",
-			tools: []rig.Tool{tool("list_files"), tool("read_file")},
-		}},
 	}
 }
 
