@@ -96,7 +96,7 @@ func (a *host) args(hook string) []string { return append(strings.Fields(a.word)
 func (a *host) command() string           { return strings.TrimSpace(a.program + " " + a.word) }
 
 // step is everyCall's for the errors. The short form takes every call of cline-hook, every second call
-// of claude-hook, whose calls are nearly the same, and every sixteenth for each further
+// of claude-hook, whose calls are nearly the same, and every thirty-second for each further
 // agent that claude-hook serves.
 func (a *host) step() int {
 	switch {
@@ -105,7 +105,7 @@ func (a *host) step() int {
 	case a.word == "":
 		return 2
 	}
-	return 16
+	return 32
 }
 
 // killStep is everyCall's for the kills, of which the short form leaves out the private

@@ -21,7 +21,7 @@ import (
 var programsRows = []proof.Row{{
 	Name:  fmt.Sprintf("SIGKILL of installs of two versions in turn, while %d hooks at once start the copies", installHooks),
 	Rule:  "every hook starts, answers neutrally and exits with 0; each event is there, whole, once; the next install leaves whole programs of one version",
-	Short: 4, Long: 600,
+	Short: 2, Long: 600,
 	Run: replacedPrograms,
 }}
 
