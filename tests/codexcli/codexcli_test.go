@@ -19,7 +19,6 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/codexcli"
-	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -234,17 +233,7 @@ func scenarios() map[string]scenario {
 // receivers and hookspan itself say.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("drives the real Codex program; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
+	cache, bin := rig.Prepare(t, "Codex")
 	hookspan := func(args ...string) rig.Step {
 		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
 	}
@@ -261,8 +250,8 @@ func TestScenarios(t *testing.T) {
 				if err := codexcli.Settings(a, sc.more); err != nil {
 					return err
 				}
-				before, err = os.ReadFile(filepath.Join(a.Home, ".codex", "hooks.json"))
-				if err != nil {
+				var err error
+				if before, err = os.ReadFile(filepath.Join(a.Home, ".codex", "hooks.json")); err != nil {
 					return err
 				}
 				return a.InstallHookspan(t.Context(), bin, nil, "codex")
@@ -290,17 +279,7 @@ func TestScenarios(t *testing.T) {
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("drives the real Codex program; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
+	cache, bin := rig.Prepare(t, "Codex")
 	res, err := codexcli.Do(t.Context(), cache, t.ArtifactDir(), codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{codex("run it")}, func(a *rig.Arena) error {
 		if err := codexcli.Settings(a, nil); err != nil {
 			return err

@@ -19,7 +19,6 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/copilotcli"
-	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -193,17 +192,7 @@ func scenarios() map[string]scenario {
 // receivers and hookspan itself say.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("drives the real Copilot program; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
+	cache, bin := rig.Prepare(t, "Copilot")
 	hookspan := func(args ...string) rig.Step {
 		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
 	}
@@ -250,17 +239,7 @@ func TestScenarios(t *testing.T) {
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("drives the real Copilot program; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
+	cache, bin := rig.Prepare(t, "Copilot")
 	res, err := copilotcli.Do(t.Context(), cache, t.ArtifactDir(), copilotcli.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{copilot("run it")}, func(a *rig.Arena) error {
 		if err := copilotcli.Settings(a, nil); err != nil {
 			return err

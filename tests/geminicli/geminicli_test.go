@@ -17,7 +17,6 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/geminicli"
-	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -170,17 +169,7 @@ func scenarios() map[string]scenario {
 // receivers and hookspan itself say.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("drives the real Gemini CLI; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
+	cache, bin := rig.Prepare(t, "Gemini CLI")
 	hookspan := func(args ...string) rig.Step {
 		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
 	}
@@ -197,8 +186,8 @@ func TestScenarios(t *testing.T) {
 				if err := geminicli.Settings(a, sc.more); err != nil {
 					return err
 				}
-				before, err = os.ReadFile(filepath.Join(a.Home, ".gemini", "settings.json"))
-				if err != nil {
+				var err error
+				if before, err = os.ReadFile(filepath.Join(a.Home, ".gemini", "settings.json")); err != nil {
 					return err
 				}
 				return a.InstallHookspan(t.Context(), bin, nil, "gemini")
@@ -226,17 +215,7 @@ func TestScenarios(t *testing.T) {
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("drives the real Gemini CLI program; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
+	cache, bin := rig.Prepare(t, "Gemini CLI")
 	res, err := geminicli.Do(t.Context(), cache, t.ArtifactDir(), geminicli.Script{Main: []geminicli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{gemini("run it")}, func(a *rig.Arena) error {
 		if err := geminicli.Settings(a, nil); err != nil {
 			return err

@@ -16,7 +16,6 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
-	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/opencodecli"
@@ -151,7 +150,7 @@ func scenarios() map[string]scenario {
 // and hookspan itself say.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	cache, bin := prepare(t)
+	cache, bin := rig.Prepare(t, "opencode")
 	hookspan := func(args ...string) rig.Step {
 		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
 	}
@@ -194,28 +193,11 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// prepare builds hookspan's programs and returns their folder.
-func prepare(t *testing.T) (cache, bin string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("drives the real opencode program; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin = t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
-	return cache, bin
-}
-
 // TestPluginWithoutItsProgram runs opencode with a hook program that is gone, one that
 // ends at once and one that never reads: opencode notices nothing.
 func TestPluginWithoutItsProgram(t *testing.T) {
 	t.Parallel()
-	cache, bin := prepare(t)
+	cache, bin := rig.Prepare(t, "opencode")
 	programs := map[string]string{"gone": "", "hangs": "#!/bin/sh\nexec sleep 600 < /dev/null\n"}
 	if proof.Soak() {
 		programs["ends"] = "#!/bin/sh\nexit 1\n"

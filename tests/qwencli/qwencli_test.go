@@ -18,7 +18,6 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
-	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 	"github.com/hookspan/hookspan/tests/qwencli"
@@ -171,17 +170,7 @@ func scenarios() map[string]scenario {
 // receivers and hookspan itself say.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("drives the real Qwen Code program; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
+	cache, bin := rig.Prepare(t, "Qwen Code")
 	hookspan := func(args ...string) rig.Step {
 		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
 	}
@@ -201,8 +190,8 @@ func TestScenarios(t *testing.T) {
 				if err := qwencli.Settings(a, sc.more); err != nil {
 					return err
 				}
-				before, err = os.ReadFile(filepath.Join(a.Home, ".qwen", "settings.json"))
-				if err != nil {
+				var err error
+				if before, err = os.ReadFile(filepath.Join(a.Home, ".qwen", "settings.json")); err != nil {
 					return err
 				}
 				return a.InstallHookspan(t.Context(), bin, nil, "qwen")
@@ -230,17 +219,7 @@ func TestScenarios(t *testing.T) {
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("drives the real Qwen Code program; left out by -short")
-	}
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
+	cache, bin := rig.Prepare(t, "Qwen Code")
 	res, err := qwencli.Do(t.Context(), cache, t.ArtifactDir(), qwencli.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{qwen("run it")}, func(a *rig.Arena) error {
 		if err := qwencli.Settings(a, nil); err != nil {
 			return err

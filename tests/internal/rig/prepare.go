@@ -1,0 +1,25 @@
+package rig
+
+import (
+	"testing"
+
+	"github.com/hookspan/hookspan/tests/internal/built"
+)
+
+// Prepare returns the cache of the agents' programs, and a folder with the programs of
+// hookspan for an agent whose hooks start claude-hook. Under -short it skips the test.
+func Prepare(t *testing.T, agent string) (cache, bin string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("drives the real %s; left out by -short", agent)
+	}
+	cache, err := DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin = t.TempDir()
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
+		t.Fatal(err)
+	}
+	return cache, bin
+}
