@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +13,12 @@ import (
 
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/clinecli"
+	"github.com/hookspan/hookspan/tests/codexcli"
+	"github.com/hookspan/hookspan/tests/copilotcli"
+	"github.com/hookspan/hookspan/tests/geminicli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/opencodecli"
+	"github.com/hookspan/hookspan/tests/qwencli"
 )
 
 func main() {
@@ -30,18 +36,30 @@ func run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, install := range []func() ([]string, error){
-		func() ([]string, error) { return clinecli.Install(ctx, cache, clinecli.CLI2) },
-		func() ([]string, error) { return clinecli.Install(ctx, cache, clinecli.CLI3) },
-		func() ([]string, error) { return claudecli.Install(ctx, cache) },
+	for _, agent := range []struct {
+		name    string
+		install func() error
+	}{
+		{"Cline CLI 2", func() error { _, err := clinecli.Install(ctx, cache, clinecli.CLI2); return err }},
+		{"Cline CLI 3", func() error { _, err := clinecli.Install(ctx, cache, clinecli.CLI3); return err }},
+		{"Claude Code", func() error { _, err := claudecli.Install(ctx, cache); return err }},
+		{"Codex", func() error { _, err := codexcli.Install(ctx, cache); return err }},
+		{"Copilot", func() error { _, err := copilotcli.Install(ctx, cache); return err }},
+		{"Gemini CLI", func() error { _, err := geminicli.Install(ctx, cache); return err }},
+		{"opencode", func() error { _, err := opencodecli.Install(ctx, cache); return err }},
+		{"Qwen Code", func() error { _, err := qwencli.Install(ctx, cache); return err }},
 	} {
 		start := time.Now()
-		cmd, err := install()
-		if err != nil {
+		err := agent.install()
+		said := time.Since(start).Round(time.Millisecond).String()
+		switch {
+		case errors.Is(err, rig.ErrNoProgram):
+			said = fmt.Sprintf("its tests will be skipped: %v", err)
+		case err != nil:
 			return err
 		}
-		if _, err := fmt.Fprintf(stdout, "%s (%s)\n", cmd[len(cmd)-1], time.Since(start).Round(time.Millisecond)); err != nil {
-			return fmt.Errorf("report %s: %w", cmd[len(cmd)-1], err)
+		if _, err := fmt.Fprintf(stdout, "setup: %s: %s\n", agent.name, said); err != nil {
+			return fmt.Errorf("report %s: %w", agent.name, err)
 		}
 	}
 	return nil
