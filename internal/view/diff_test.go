@@ -32,7 +32,8 @@ func TestEdits(t *testing.T) {
 		{"Copilot's create", "create", `{"file_text":"one\ntwo\n","path":"/p/new.txt"}`, []Edit{{"/p/new.txt", []string{"+one", "+two"}}}},
 		{"opencode's write", "write", `{"content":"one\n","filePath":"/p/new.txt"}`, []Edit{{"/p/new.txt", []string{"+one"}}}},
 		{"Codex's apply_patch", "apply_patch", `{"command":"*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** Update File: a.go\n*** Move to: b.go\n@@ func f()\n a\n-b\n+c\n*** Delete File: old.txt\n*** End Patch\n"}`, []Edit{
-			{"new.txt", []string{"+one", "+two"}}, {"a.go", []string{" *** Move to: b.go", " @@ func f()", " a", "-b", "+c"}},
+			{"new.txt", []string{"+one", "+two"}},
+			{"a.go", []string{" *** Move to: b.go", " @@ func f()", " a", "-b", "+c"}},
 			{"old.txt", []string{" *** Delete File: old.txt"}},
 		}},
 		{"opencode's apply_patch that was cut", "apply_patch", `{"patchText":"*** Begin Patch\n*** Update File: a.go\n@@\n-b\n+c…`, []Edit{{"a.go", []string{"-b", "+c…"}}}},
