@@ -222,3 +222,50 @@ func TestLastRequestOfASubagentIsLate(t *testing.T) {
 		})
 	}
 }
+
+// TestRequestFailsAsItsTurnEnds has requests that were under way at the end of their turn
+// and that the host's files say failed a moment later.
+func TestRequestFailsAsItsTurnEnds(t *testing.T) {
+	failed := turnEv(3, hook.KindRunError, "p1")
+	failed.ErrorType, failed.Key = "APIError", "end/p1"
+	cancelled := failed
+	cancelled.Kind = hook.KindRunCancel
+	request := func(start, end float64, class string) *hook.Transcript {
+		return &hook.Transcript{Calls: []hook.LLMCall{
+			{ID: "c", Turn: "p1", Start: ev(start, 0).Time, End: ev(end, 0).Time, Model: "m", Error: class},
+		}}
+	}
+	// A subagent works after the delivery of its turn, which makes a later part of the turn.
+	late := []hook.Event{asAgent(turnEv(20, hook.KindRunStart, "p1"), "x", "Explore"), asAgent(turnEv(21, hook.KindRunComplete, "p1"), "x", "Explore")}
+	for name, c := range map[string]struct {
+		end  hook.Event
+		tr   *hook.Transcript
+		want []string
+	}{
+		"failed":              {failed, request(1, 3.001, "APIError"), []string{"failed: chat m!APIError", "completed: invoke_agent Explore"}},
+		"cancelled":           {cancelled, request(1, 3.001, "aborted"), []string{"interrupted: chat m!aborted", "completed: invoke_agent Explore"}},
+		"before the end":      {failed, request(1, 2.9, "APIError"), []string{"failed: chat m!APIError", "completed: invoke_agent Explore"}},
+		"answered":            {failed, request(1, 3.001, ""), []string{"failed: ", "completed: chat m, invoke_agent Explore"}},
+		"begun after the end": {failed, request(3.001, 3.002, "APIError"), []string{"failed: ", "completed: chat m!APIError, invoke_agent Explore"}},
+		"long after the end":  {failed, request(1, 10, "APIError"), []string{"failed: ", "completed: chat m!APIError, invoke_agent Explore"}},
+		"completed":           {turnStop(3, "p1"), request(1, 3.001, "APIError"), []string{"completed: chat m!APIError", "completed: invoke_agent Explore"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := []hook.Event{turnPrompt(0, "p1"), c.end}
+			b := buildTurns(Carry{}, begin)
+			runs := b.Runs(far)
+			got := outline(b, runs, c.tr)
+			for _, s := range spansOf(b, runs[0], c.tr) {
+				if end := spansOf(b, runs[0], c.tr)[0].GetEndTimeUnixNano(); s.GetEndTimeUnixNano() > end {
+					t.Errorf("%s ends after its run", s.GetName())
+				}
+			}
+			_, carry := b.Boundary(func(RunID) bool { return true }, 200)
+			b = buildTurns(carry, late)
+			got = append(got, outline(b, b.Runs(far), c.tr)...)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("runs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
