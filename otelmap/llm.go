@@ -57,7 +57,11 @@ func (m *mapping) chatMessage(c *hook.LLMCall, end time.Time) *tracepb.Span {
 	if u := c.Usage; u != nil {
 		a.usage(u, u.TotalInput(), true)
 	}
-	a.texts(KeyFinish, class(c.Error), KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
+	finish := class(c.Error)
+	if finish == ErrorOther {
+		finish = "" // which is no reason
+	}
+	a.texts(KeyFinish, finish, KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
 	s := newSpan(OpChat, cmp.Or(c.Model, "unknown"), a)
 	if c.Error != "" {
 		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), end)
