@@ -57,7 +57,11 @@ func (m *mapping) chatMessage(c *hook.LLMCall, end time.Time) *tracepb.Span {
 	if u := c.Usage; u != nil {
 		a.usage(u, u.TotalInput(), true)
 	}
-	a.texts(KeyFinish, class(c.Error), KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
+	finish := class(c.Error)
+	if finish == ErrorOther {
+		finish = "" // which is no reason
+	}
+	a.texts(KeyFinish, finish, KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
 	s := newSpan(OpChat, cmp.Or(c.Model, "unknown"), a)
 	if c.Error != "" {
 		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), end)
@@ -75,6 +79,9 @@ func (m *mapping) chatTimes(c *hook.LLMCall) (start, end time.Time) {
 	}
 	if a := m.run.agents[c.Agent]; a != nil {
 		start = latest(start, a.items[0].At())
+		if first := m.firstCall(c); !first.IsZero() && !end.IsZero() && !start.Before(first) && start.Sub(first) <= agentLag && first.After(a.items[0].At()) {
+			start, end = latest(first.Add(start.Sub(end)), a.items[0].At()), first
+		}
 	}
 	if end.IsZero() {
 		end = latest(start, m.end)
@@ -83,6 +90,35 @@ func (m *mapping) chatTimes(c *hook.LLMCall) (start, end time.Time) {
 		end = start // the clock did not run backwards: the files have milliseconds
 	}
 	return start, end
+}
+
+// callKey is the id of a call of a subagent.
+type callKey struct{ agent, id string }
+
+// noteStart notes when a call of a subagent began.
+func (m *mapping) noteStart(c *call) {
+	key := callKey{c.agent(), c.id()}
+	if key.agent == "" || key.id == "" {
+		return
+	}
+	if _, again := m.begun[key]; again {
+		m.begun[key] = never
+		return
+	}
+	m.begun[key] = c.start
+}
+
+// firstCall returns when the first call began that a subagent's request asked for, zero
+// if that is not known. The file of an agent may date the request later than a hook
+// dates the call: a subagent's rows can reach the file late.
+func (m *mapping) firstCall(c *hook.LLMCall) (first time.Time) {
+	for _, id := range c.ToolCallIDs {
+		at, ok := m.begun[callKey{c.Agent, id}]
+		if ok && at != never && (first.IsZero() || at.Time().Before(first)) {
+			first = at.Time()
+		}
+	}
+	return first
 }
 
 // finishReasons maps the hosts' reasons to the values that the conventions know;

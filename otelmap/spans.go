@@ -49,6 +49,8 @@ type mapping struct {
 	unclaimed map[toolKey][]*hook.ToolResult
 	taken     map[string]bool
 	unnamed   []*agent
+	// begun are the starts of the calls of subagents, never if an id was used again.
+	begun map[callKey]instant
 }
 
 // planned is a span without its message: of a long run not all messages are in
@@ -136,7 +138,7 @@ func (m *mapping) batches() func(size int) iter.Seq[*tracepb.ResourceSpans] {
 func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m := &mapping{
 		Builder: b, run: r, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
-		agents: make(map[string]trace.SpanID), open: !now.IsZero(),
+		agents: make(map[string]trace.SpanID), begun: make(map[callKey]instant), open: !now.IsZero(),
 	}
 	m.start, m.end = r.bounds()
 	m.ending = r.ending(m.tr)

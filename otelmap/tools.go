@@ -266,6 +266,7 @@ func (m *mapping) toolSpan(c *call) {
 	if out.failure != "" {
 		m.toolFailures++
 	}
+	m.noteStart(c)
 	m.plan(c.span, m.agents[c.agent()], c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
 }
 

@@ -31,6 +31,9 @@ func (m *mapping) window() []hook.LLMCall {
 		if c.Turn != "" && !c.End.IsZero() {
 			at = c.End
 		}
+		if end, ok := m.broke(&c); ok {
+			at, c.End = end, end
+		}
 		_, ours := m.run.agents[c.Agent]
 		if ours && m.requestedBy(c.Agent, c.Start) || !ours && !elsewhere[c.Agent] && m.holds(c.Agent, c.Turn, at) {
 			out = append(out, c)
@@ -40,6 +43,29 @@ func (m *mapping) window() []hook.LLMCall {
 		return cmp.Or(x.Start.Compare(y.Start), cmp.Compare(x.ID, y.ID))
 	})
 	return out
+}
+
+// endLag is how long after a turn's end its files may say that a request failed: some
+// agents report that the turn has failed before they note it on the request.
+const endLag = 2 * time.Second
+
+// broke reports whether a request of the lead agent was under way when its turn ended,
+// and failed then. The turn's end is then that of the request, or of the part of the
+// turn before this one.
+func (m *mapping) broke(c *hook.LLMCall) (end time.Time, ok bool) {
+	if c.Error == "" || c.Agent != "" || c.Turn == "" || c.Turn != m.run.turn {
+		return time.Time{}, false
+	}
+	at := func(end time.Time) bool {
+		return !c.Start.After(end) && c.End.After(end) && !c.End.After(end.Add(endLag))
+	}
+	switch r := m.run; {
+	case r.terminal != nil && at(r.terminal.At()):
+		return r.terminal.At(), true
+	case m.laterPart && at(r.prev.PrevEnd):
+		return r.prev.PrevEnd, true
+	}
+	return time.Time{}, false
 }
 
 // holds reports whether an entry of the transcript belongs to the run: by the

@@ -11,6 +11,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // used gives the host's input tokens of each run: call n has 10 to the n.
@@ -217,6 +218,103 @@ func TestLastRequestOfASubagentIsLate(t *testing.T) {
 					if i >= 0 && s.GetEndTimeUnixNano() > spans[i].GetEndTimeUnixNano() {
 						t.Errorf("%s ends after %s", s.GetName(), spans[i].GetName())
 					}
+				}
+			}
+		})
+	}
+}
+
+// TestRequestFailsAsItsTurnEnds has requests that were under way at the end of their turn
+// and that the host's files say failed a moment later.
+func TestRequestFailsAsItsTurnEnds(t *testing.T) {
+	failed := turnEv(3, hook.KindRunError, "p1")
+	failed.ErrorType, failed.Key = "APIError", "end/p1"
+	cancelled := failed
+	cancelled.Kind = hook.KindRunCancel
+	request := func(start, end float64, class string) *hook.Transcript {
+		return &hook.Transcript{Calls: []hook.LLMCall{
+			{ID: "c", Turn: "p1", Start: ev(start, 0).Time, End: ev(end, 0).Time, Model: "m", Error: class},
+		}}
+	}
+	// A subagent works after the delivery of its turn, which makes a later part of the turn.
+	late := []hook.Event{asAgent(turnEv(20, hook.KindRunStart, "p1"), "x", "Explore"), asAgent(turnEv(21, hook.KindRunComplete, "p1"), "x", "Explore")}
+	for name, c := range map[string]struct {
+		end  hook.Event
+		tr   *hook.Transcript
+		want []string
+	}{
+		"failed":              {failed, request(1, 3.001, "APIError"), []string{"failed: chat m!APIError", "completed: invoke_agent Explore"}},
+		"cancelled":           {cancelled, request(1, 3.001, "aborted"), []string{"interrupted: chat m!aborted", "completed: invoke_agent Explore"}},
+		"before the end":      {failed, request(1, 2.9, "APIError"), []string{"failed: chat m!APIError", "completed: invoke_agent Explore"}},
+		"answered":            {failed, request(1, 3.001, ""), []string{"failed: ", "completed: chat m, invoke_agent Explore"}},
+		"begun after the end": {failed, request(3.001, 3.002, "APIError"), []string{"failed: ", "completed: chat m!APIError, invoke_agent Explore"}},
+		"long after the end":  {failed, request(1, 10, "APIError"), []string{"failed: ", "completed: chat m!APIError, invoke_agent Explore"}},
+		"completed":           {turnStop(3, "p1"), request(1, 3.001, "APIError"), []string{"completed: chat m!APIError", "completed: invoke_agent Explore"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := []hook.Event{turnPrompt(0, "p1"), c.end}
+			b := buildTurns(Carry{}, begin)
+			runs := b.Runs(far)
+			got := outline(b, runs, c.tr)
+			for _, s := range spansOf(b, runs[0], c.tr) {
+				if end := spansOf(b, runs[0], c.tr)[0].GetEndTimeUnixNano(); s.GetEndTimeUnixNano() > end {
+					t.Errorf("%s ends after its run", s.GetName())
+				}
+			}
+			_, carry := b.Boundary(func(RunID) bool { return true }, 200)
+			b = buildTurns(carry, late)
+			got = append(got, outline(b, b.Runs(far), c.tr)...)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("runs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRequestBeginsBeforeTheCallsOfASubagent has requests that the agent's file dates a
+// little after the calls that they asked for, which hooks reported.
+func TestRequestBeginsBeforeTheCallsOfASubagent(t *testing.T) {
+	start, end := hook.KindRunStart, hook.KindRunComplete
+	call := func(sec float64, id string) []hook.Event {
+		return []hook.Event{
+			asAgent(turnTool(sec, hook.KindToolStart, "p1", "Read", id), "x", "Explore"),
+			asAgent(turnTool(sec+0.5, hook.KindToolEnd, "p1", "Read", id), "x", "Explore"),
+		}
+	}
+	second := call(6, "again")
+	second[0].Key, second[1].Key = "second/start", "second/end"
+	events := slices.Concat(
+		[]hook.Event{turnPrompt(0, "p1"), asAgent(turnEv(1, start, "p1"), "x", "Explore")},
+		call(2, "a"), call(2.001, "b"), call(4, "again"), second,
+		[]hook.Event{asAgent(turnEv(7, end, "p1"), "x", "Explore"), turnStop(8, "p1")},
+	)
+	for name, c := range map[string]struct {
+		start, end float64
+		asks       []string
+		want       [2]float64
+	}{
+		"before":                {1.5, 1.9, []string{"a", "b"}, [2]float64{1.5, 1.9}},
+		"ends after":            {1.5, 2.001, []string{"a", "b"}, [2]float64{1.5, 2.001}},
+		"begins with":           {2, 2.004, []string{"b", "a"}, [2]float64{1.996, 2}},
+		"begins after":          {2.003, 2.007, []string{"a", "b"}, [2]float64{1.996, 2}},
+		"was long":              {2.003, 4, []string{"a"}, [2]float64{1, 2}},
+		"asks for nothing":      {2.003, 2.007, nil, [2]float64{2.003, 2.007}},
+		"asks for another call": {2.003, 2.007, []string{"c"}, [2]float64{2.003, 2.007}},
+		"much later":            {5, 5.1, []string{"a"}, [2]float64{5, 5.1}},
+		"an id used again":      {5, 5.1, []string{"again"}, [2]float64{5, 5.1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := &hook.Transcript{Calls: []hook.LLMCall{{
+				ID: "r", Agent: "x", Model: "m", Start: ev(c.start, 0).Time, End: ev(c.end, 0).Time, ToolCallIDs: c.asks,
+			}}}
+			b := buildTurns(Carry{}, events)
+			for _, s := range spansOf(b, b.Runs(far)[0], tr) {
+				got := [2]float64{otlp.Start(s).Sub(epoch).Seconds(), otlp.End(s).Sub(epoch).Seconds()}
+				if s.GetName() == "chat m" && got != c.want {
+					t.Errorf("the request lasts from %v to %v, want %v to %v", got[0], got[1], c.want[0], c.want[1])
+				}
+				if s.GetName() == "invoke_agent Explore" && got[0] != 1 {
+					t.Errorf("the subagent begins at %v, want 1", got[0])
 				}
 			}
 		})

@@ -47,7 +47,10 @@ there is a problem.`,
 }
 
 // lookOf is how status and doctor look on standard output.
-func lookOf(a *app) diagnose.Look { return diagnose.Look{Marks: a.terminal() > 0, Color: a.color()} }
+func lookOf(a *app) diagnose.Look {
+	width := a.terminal()
+	return diagnose.Look{Marks: width > 0, Color: a.color(), Width: width}
+}
 
 // machineOf returns what status and doctor diagnose.
 func machineOf(a *app) *diagnose.Machine {

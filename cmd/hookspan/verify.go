@@ -71,26 +71,41 @@ code 1 as well.`,
 				return err
 			}
 			good := rep.Different == 0 && rep.Verified > 0 && (rep.Unverified == 0 || !*strict)
-			return a.result(ff.asJSON, rep, good, func() { printVerified(a, rep) })
+			return a.result(ff.asJSON, rep, good, func() { a.printf("%s", verifiedText(rep, a.terminal())) })
 		})
 	}
 	return cmd
 }
 
-func printVerified(a *app, rep *verify.Report) {
+// verifiedText shows a report to people, width columns wide if that is not zero.
+func verifiedText(rep *verify.Report, width int) string {
+	var b strings.Builder
+	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	below := func(text string) { printf("    %s\n", termtext.Fold(termtext.Value(text), 4, width)) }
 	for i := range rep.Traces {
 		t := &rep.Traces[i]
-		head := t.Trace[:min(8, len(t.Trace))] + "  " + termtext.Value(t.Title)
+		counts := ""
+		mark := "✓"
 		switch {
 		case t.Unverified != "":
-			a.printf("? %s\n    cannot verify: %s\n", head, t.Unverified)
+			mark = "?"
 		case len(t.Differences) > 0:
-			a.printf("✗ %s\n", head)
-			for _, d := range t.Differences {
-				a.printf("    %s\n", termtext.Value(d.String()))
-			}
+			mark = "✗"
 		default:
-			a.printf("✓ %s  %s\n", head, verifiedCounts(t.Calls, t.Requests, t.NotCompared))
+			counts = "  " + verifiedCounts(t.Calls, t.Requests, t.NotCompared)
+		}
+		head := mark + " " + t.Trace[:min(8, len(t.Trace))] + "  "
+		title := termtext.Value(t.Title)
+		if width > 0 {
+			title = termtext.CutWidth(title, max(10, width-termtext.Width(head+counts)), "…")
+		}
+		printf("%s\n", head+title+counts)
+		if t.Unverified != "" {
+			below("cannot verify: " + t.Unverified)
+			continue
+		}
+		for _, d := range t.Differences {
+			below(d.String())
 		}
 	}
 	line := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
@@ -102,7 +117,8 @@ func printVerified(a *app, rep *verify.Report) {
 			line += termtext.Plural(rep.Different, "trace") + " with differences"
 		}
 	}
-	a.printf("\n%s\n", line)
+	printf("\n%s\n", termtext.Fold(line, 0, width))
+	return b.String()
 }
 
 func verifiedCounts(calls, requests, notCompared int) string {

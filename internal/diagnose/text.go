@@ -16,6 +16,8 @@ import (
 type Look struct {
 	// Marks puts a symbol before each line that is right or wrong, Color colours it.
 	Marks, Color bool
+	// Width is that of the terminal in columns; if zero, lines have any length.
+	Width int
 }
 
 // marks are the symbol and the colour of each level.
@@ -33,6 +35,9 @@ func (l Look) mark(level Level) string {
 	}
 	return l.paint(marks[level].sgr, marks[level].symbol) + " "
 }
+
+// fold breaks a safe text that begins at a column, as termtext.Fold does.
+func (l Look) fold(text string, column int) string { return termtext.Fold(text, column, l.Width) }
 
 // paint colours a safe text (ECMA-48, SGR).
 func (l Look) paint(sgr, text string) string {
@@ -52,9 +57,9 @@ func Text(found []Finding, l Look) string {
 		if l.Marks {
 			lead, below = l.mark(f.Level), "  "+l.paint("2", "hint:")+" "
 		}
-		fmt.Fprintf(&b, "%s%s\n", lead, termtext.Value(f.Text))
+		fmt.Fprintf(&b, "%s%s\n", lead, l.fold(termtext.Value(f.Text), 2))
 		if f.Hint != "" {
-			fmt.Fprintf(&b, "%s%s\n", below, termtext.Value(f.Hint))
+			fmt.Fprintf(&b, "%s%s\n", below, l.fold(termtext.Value(f.Hint), len("  hint: ")))
 		}
 	}
 	sum, sgr := "everything works", marks[OK].sgr
@@ -88,20 +93,24 @@ func (st *Status) Text(l Look) string {
 	if Paused(st.machine.Config) {
 		recording += "; hookspan resume continues it"
 	}
-	printf(right(st.Recording == recordingOn), "recording    %s\n", recording)
+	row := func(level Level, name, text string) {
+		printf(level, "%-12s %s\n", name, l.fold(termtext.Value(text), len("  ")+13))
+	}
+	row(right(st.Recording == recordingOn), "recording", recording)
 	if st.LastEvent.IsZero() {
-		printf("", "events       none yet\n")
+		row("", "events", "none yet")
 	} else {
-		printf("", "events       last %s; %s, %s in the spool\n", st.LastEvent.Local().Format(time.DateTime),
-			termtext.Plural(st.Sessions, "session"), bytesText(st.SpoolBytes))
+		row("", "events", fmt.Sprintf("last %s; %s, %s in the spool", st.LastEvent.Local().Format(time.DateTime),
+			termtext.Plural(st.Sessions, "session"), bytesText(st.SpoolBytes)))
 	}
-	printf("", "state        %s\n", termtext.Value(st.StateDir))
+	row("", "state", st.StateDir)
 	if st.HookVersion != "" {
-		printf("", "hooks run    hookspan %s\n", termtext.Value(st.HookVersion))
+		row("", "hooks run", "hookspan "+st.HookVersion)
 	}
-	printf("", "env file     %s\n\n", termtext.Value(st.EnvFile))
+	row("", "env file", st.EnvFile)
+	b.WriteByte('\n')
 	if text := st.ownHooksText(); text != "" {
-		printf("", "%s\n\n", text)
+		printf("", "%s\n\n", l.fold(text, 2))
 	}
 	present := st.installed()
 	if len(present) == 0 {
@@ -110,7 +119,13 @@ func (st *Status) Text(l Look) string {
 	for _, h := range present {
 		text := h.Text()
 		if l.Marks {
-			text = h.Name + "\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n"
+			lines := strings.Split("    "+strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "), "\n")
+			for i, line := range lines {
+				body := strings.TrimLeft(line, " ")
+				column := len(line) - len(body)
+				lines[i] = line[:column] + l.fold(body, column)
+			}
+			text = h.Name + "\n" + strings.Join(lines, "\n") + "\n"
 		}
 		printf(right(h.Healthy()), "%s\n", text)
 	}
@@ -123,7 +138,7 @@ func (st *Status) Text(l Look) string {
 			if n == 0 {
 				name, level = d.Name, right(!bad)
 			}
-			printf(level, "%-12s %s\n", name, termtext.Value(line))
+			row(level, name, line)
 		}
 	}
 	if len(st.Destinations) == 0 {

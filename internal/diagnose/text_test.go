@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -40,16 +42,29 @@ func golden(t *testing.T, name, got string) {
 }
 
 // looks are how texts look in a pipe, on a terminal without colours and with them.
-var looks = map[string]Look{"pipe": {}, "plain": {Marks: true}, "color": {Marks: true, Color: true}}
+var looks = map[string]Look{"pipe": {}, "plain": {Marks: true}, "color": {Marks: true, Color: true}, "narrow": {Marks: true, Width: 80}}
+
+// keepsTo fails if a line is wider than a terminal.
+func keepsTo(t *testing.T, l Look, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := termtext.Width(strings.TrimRight(line, "\n")); l.Width > 0 && n > l.Width {
+			t.Errorf("%d columns of %d: %q", n, l.Width, line)
+		}
+	}
+}
 
 func TestDoctorText(t *testing.T) {
 	for name, l := range looks {
-		golden(t, "doctor-"+name+".txt", Text([]Finding{
+		text := Text([]Finding{
 			{OK, "every setting is valid", ""},
 			{Problem, "otlp: tried just now: 401 Unauthorized\x1b[31m", "fix the cause, then run 'hookspan test'"},
 			{Problem, "no agent has hookspan's hooks", "hookspan install"},
 			{Note, "no event has been stored yet", "use your agent once"},
-		}, l)+"\n"+Text([]Finding{{OK, "every setting is valid", ""}}, l)+"\n"+Text([]Finding{{Note, "otlp is not tried yet", ""}}, l))
+			{OK, "store: 2 traces, 9 spans on this machine, imported ones included; the newest began 1 hour ago", ""},
+		}, l) + "\n" + Text([]Finding{{OK, "every setting is valid", ""}}, l) + "\n" + Text([]Finding{{Note, "otlp is not tried yet", ""}}, l)
+		keepsTo(t, l, text)
+		golden(t, "doctor-"+name+".txt", text)
 	}
 }
 
@@ -74,6 +89,10 @@ func TestStatusText(t *testing.T) {
 		Recording: recordingOn, StateDir: "/state", EnvFile: "/settings.env", machine: machine,
 		agents: []agentHooks{
 			{agents.Agent{Name: "Cline"}, report(install.StateInstalled, install.StateInstalled)},
+			{agents.Agent{Name: "Other"}, &install.Report{
+				Sites:    []install.Site{{Place: install.Place{Path: "/hooks", Readers: "read by all"}, Present: true, Hooks: hooks(install.StateInstalled)}},
+				Warnings: []string{"hooks are switched off in Other's settings (disableAllHooks in /home/dev/.other/settings.json): nothing is recorded"},
+			}},
 			{agents.Agent{Name: "Absent"}, &install.Report{Warnings: []string{"of no concern"}}},
 		},
 		Destinations: []Destination{{Name: "store", Stored: &store.Stats{Traces: 2, Spans: 9, Newest: now.Add(-time.Hour), Bytes: 300 << 20}}},
@@ -91,7 +110,9 @@ func TestStatusText(t *testing.T) {
 	limited.Limited = store.Removals{Traces: 50, Last: now.Add(-3 * 24 * time.Hour)}
 	none.Destinations = []Destination{{Name: "store", Stored: &limited}}
 	for name, l := range looks {
-		golden(t, "status-"+name+".txt", right.Text(l)+"\n---\n"+wrong.Text(l)+"\n---\n"+none.Text(l))
+		text := right.Text(l) + "\n---\n" + wrong.Text(l) + "\n---\n" + none.Text(l)
+		keepsTo(t, l, text)
+		golden(t, "status-"+name+".txt", text)
 	}
 }
 

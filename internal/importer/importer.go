@@ -279,10 +279,8 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 			f.skipped.TooOld++
 			continue
 		}
-		if !r.Ended || f.joint && !finished || last && tr.Pending && now.Sub(r.EndedAt) < idle {
-			f.skipped.Open++
-			continue
-		}
+		// Hooks may have reported the end of a run that the files call open.
+		open := !r.Ended || f.joint && !finished || last && tr.Pending && now.Sub(r.EndedAt) < idle
 		run := b.Spans(r, tr)
 		root := run.GetScopeSpans()[0].GetSpans()[0]
 		why, err := seen.judge(ctx, root, r.EndedAt)
@@ -292,12 +290,18 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 		case why == isStored:
 			f.skipped.AlreadyThere++
 			continue
-		case why == isCaptured, why == isLogged:
+		case why == isCaptured:
 			f.skipped.Captured++
-			f.logged = f.logged || why == isLogged
 			continue
 		case why == isRemoved:
 			f.skipped.Removed++
+			continue
+		case open:
+			f.skipped.Open++
+			continue
+		case why == isLogged:
+			f.skipped.Captured++
+			f.logged = true
 			continue
 		}
 		seen.add(root)

@@ -483,6 +483,30 @@ func TestOpenRunsAreSkipped(t *testing.T) {
 	}
 }
 
+// TestStoredRunsAreNotOpen imports turns that the files call open although they are stored,
+// as hooks reported their ends.
+func TestStoredRunsAreNotOpen(t *testing.T) {
+	open := turns(2)
+	open.Ends = open.Ends[:1]
+	pending := turns(2)
+	pending.Pending = true
+	for name, tr := range map[string]*hook.Transcript{"no end": open, "not all told": pending} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.now = at(120)
+			w.capture(
+				hook.Event{Host: HostClaude, Session: "s", Turn: "b", Kind: hook.KindPrompt, Key: "UserPromptSubmit/b", StoredAt: at(61)},
+				hook.Event{Host: HostClaude, Session: "s", Turn: "b", Kind: hook.KindSessionEnd, StoredAt: at(64)},
+			)
+			w.log(HostClaude, "s", at(61))
+			rep := w.run(w.importer(HostClaude), of("s", DialectClaude, tr))
+			if want := (Skipped{AlreadyThere: 1}); rep.Skipped != want || rep.Runs != 1 {
+				t.Errorf("%d runs, skipped %+v; want 1 and %+v", rep.Runs, rep.Skipped, want)
+			}
+		})
+	}
+}
+
 // TestFirstOfTwoRunsWithOneIDCounts imports a prompt and an end of one millisecond that have no
 // turn: each makes a run, and the one would overwrite the other.
 func TestFirstOfTwoRunsWithOneIDCounts(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -180,6 +181,18 @@ func Wrap(s string, n int) []string {
 		at += len(cluster)
 	}
 	return append(out, strings.TrimRight(s[begin:], " "))
+}
+
+// Fold breaks a safe line that is printed behind column columns, so that it ends by
+// column n. Its further lines are indented by column spaces. If n is zero, or if a word
+// is too long for a line, the text stays as it is: a terminal breaks it so that it can
+// be copied.
+func Fold(s string, column, n int) string {
+	room := n - column
+	if n <= 0 || Width(s) <= room || slices.ContainsFunc(strings.Fields(s), func(word string) bool { return Width(word) > room }) {
+		return s
+	}
+	return strings.Join(Wrap(s, room), "\n"+strings.Repeat(" ", column))
 }
 
 // HeadBytes returns at most the first n bytes of a text, and no part of a

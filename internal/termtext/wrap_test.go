@@ -31,6 +31,25 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+func TestFold(t *testing.T) {
+	for _, c := range []struct {
+		text          string
+		column, width int
+		want          string
+	}{
+		{"the cause is here", 0, 0, "the cause is here"},
+		{"the cause is here", 4, 21, "the cause is here"},
+		{"the cause is here", 4, 20, "the cause is\n    here"},
+		{"at /a/long/path only", 2, 10, "at /a/long/path only"},
+		{"no room", 8, 8, "no room"},
+		{"日本 語テ", 2, 8, "日本\n  語テ"},
+	} {
+		if got := Fold(c.text, c.column, c.width); got != c.want {
+			t.Errorf("Fold(%q, %d, %d) = %q, want %q", c.text, c.column, c.width, got, c.want)
+		}
+	}
+}
+
 func TestWrapKeepsEveryWordAndTheWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := Line(rapid.StringOf(rapid.RuneFrom([]rune("ab  é日👩‍👩‍👧-."))).Draw(t, "text"))

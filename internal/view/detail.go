@@ -41,7 +41,8 @@ func (r *Row) Details() []string {
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
-// Problem returns the type and the message of the span's error, unchanged.
+// Problem returns the type and the message of the span's error, unchanged. A type that
+// says only that the agent named none is left out if there is a message.
 func (r *Row) Problem() (kind, message string) {
 	kind = otlp.Text(r.span.GetAttributes(), otelmap.KeyErrorType)
 	message = r.span.GetStatus().GetMessage()
@@ -50,6 +51,9 @@ func (r *Row) Problem() (kind, message string) {
 			kind = cmp.Or(kind, otlp.Text(e.GetAttributes(), otelmap.KeyExceptionType))
 			message = cmp.Or(message, otlp.Text(e.GetAttributes(), otelmap.KeyExceptionMessage))
 		}
+	}
+	if message != "" && (kind == otelmap.ErrorOther || kind == otelmap.ErrorRun) {
+		kind = ""
 	}
 	return kind, message
 }

@@ -15,7 +15,9 @@ const (
 	agentWidth      = 11
 	shortAgentWidth = 8
 	projectWidth    = 14
-	toolWidth       = 15
+	// toolWidth fits run_shell_command, shortToolWidth fits subagent done.
+	toolWidth      = 17
+	shortToolWidth = 13
 )
 
 // Event returns the line of an event, without its end. A narrow view has neither
@@ -50,13 +52,15 @@ func Event(e *EventLine, o Options) string {
 		}
 		tail = strings.Join(append(counts, tail), ", ")
 	}
-	what = st.cut(what, room-2)
 	width := 0
 	switch {
 	case room >= 60:
 		width = toolWidth
 	case room >= 40:
-		width = toolWidth * 2 / 3
+		width = shortToolWidth
+	}
+	if what = st.cut(what, room-2); st.Width > 0 && width > 0 && detail != "" {
+		what = st.cut(what, width)
 	}
 	line := head + st.mark(status) + " " + st.paint(sgrOf(e, status), what)
 	padding := max(0, width-termtext.Width(what))

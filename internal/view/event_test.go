@@ -75,6 +75,24 @@ func TestEventKeepsToItsWidth(t *testing.T) {
 	}
 }
 
+// TestEventKeepsTheColumnOfTools has tools with names of different lengths, whose details
+// begin in one column of a terminal. A pipe gets whole names.
+func TestEventKeepsTheColumnOfTools(t *testing.T) {
+	for _, tool := range []string{"Read", "run_shell_command", "search_file_content", "mcp__a_long_name_of_a_server__tool"} {
+		e := EventLine{Kind: hook.KindToolStart.String(), Status: "running", Tool: tool, Input: `{"command":"npm test"}`}
+		for width, column := range map[int]int{60: 35, 80: 55, 120: 62, 160: 62} {
+			got := Event(&e, Options{Width: width, Location: time.UTC})
+			before, _, found := strings.Cut(got, "npm test")
+			if at := termtext.Width(before); !found || at != column {
+				t.Errorf("%s at width %d: the detail begins in column %d, want %d: %q", tool, width, at, column, got)
+			}
+		}
+		if got := Event(&e, Options{Location: time.UTC}); !strings.Contains(got, tool+" ") || !strings.HasSuffix(got, "  npm test") {
+			t.Errorf("in a pipe: %q", got)
+		}
+	}
+}
+
 func TestEventLineCountsTheRun(t *testing.T) {
 	var lines EventLines
 	var end EventLine

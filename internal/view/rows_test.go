@@ -42,6 +42,28 @@ func TestRowsAreTheTreeInDepthFirstOrder(t *testing.T) {
 	}
 }
 
+// TestProblemHasNoClassThatSaysNothing has failures whose class only says that the agent
+// named none.
+func TestProblemHasNoClassThatSaysNothing(t *testing.T) {
+	for class, want := range map[string][2]string{
+		"rate_limit":             {"rate_limit it broke", "rate_limit "},
+		otelmap.ErrorOther:       {" it broke", "_OTHER "},
+		otelmap.ErrorRun:         {" it broke", "RunError "},
+		otelmap.ErrorTool:        {"ToolError it broke", "ToolError "},
+		otelmap.ErrorToolFailure: {"ToolFailure it broke", "ToolFailure "},
+	} {
+		for i, message := range []string{"it broke", ""} {
+			b := newBuild("problem")
+			b.root("task", otelmap.OutcomeFailed, time.Second)
+			b.fail(class, message)
+			kind, message := Rows(stored(t, b.messages()))[0].Problem()
+			if got := kind + " " + message; got != want[i] {
+				t.Errorf("%s: %q, want %q", class, got, want[i])
+			}
+		}
+	}
+}
+
 func TestUnknownOutcomesAreMarked(t *testing.T) {
 	const s = time.Second
 	b := newBuild("unknown")

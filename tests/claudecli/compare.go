@@ -162,7 +162,10 @@ var finishReasons = map[string]string{"end_turn": "stop", "tool_use": "tool_call
 // chats compares the chat spans, found by the message's id, and the sums on the
 // root.
 func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
-	spans := make(map[string]*sink.Span)
+	spans, called := make(map[string]*sink.Span), make(map[string]*sink.Span)
+	for _, s := range t.Operation(otelmap.OpExecuteTool) {
+		called[s.Attrs.String(otelmap.KeyToolCallID)] = s
+	}
 	for _, s := range t.Operation(otelmap.OpChat) {
 		id := s.Attrs.String(otelmap.KeyResponseID)
 		if _, counted := rig.TokensOf(s); counted && spans[id] != nil {
@@ -195,6 +198,11 @@ func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
 		}
 		if got, _ := s.Attrs[otelmap.KeyFinishReasons].([]any); r.Finish != "" && !slices.Equal(got, []any{finishReasons[r.Finish]}) {
 			wrong = append(wrong, fmt.Sprintf("message %s: finish reasons %v, want %s", r.ID, got, finishReasons[r.Finish]))
+		}
+		for _, c := range r.Calls {
+			if tool := called[c.ID]; tool != nil && s.Start.After(tool.Start) {
+				wrong = append(wrong, fmt.Sprintf("message %s begins %s after its call %s", r.ID, s.Start.Sub(tool.Start), c.ID))
+			}
 		}
 		if got, want := t.callAbove(s) != "", r.Part == mockanthropic.PartSub; got != want {
 			wrong = append(wrong, fmt.Sprintf("message %s is under a subagent: %v, want %v", r.ID, got, want))

@@ -132,6 +132,7 @@ func TestCompareModelFindsWhatDiffers(t *testing.T) {
 		"another finish reason":          {attr("c1", otelmap.KeyFinishReasons, []any{"tool_use"}), "finish reasons [tool_use]"},
 		"a subagent's message at root":   {edit("c2", func(s *sink.Span) { s.ParentID = "root" }), "under a subagent: false"},
 		"a lead's message at a subagent": {edit("c4", func(s *sink.Span) { s.ParentID = "a1" }), "under a subagent: true"},
+		"a message after its call":       {edit("c1", func(s *sink.Span) { s.Start = s.Start.Add(time.Hour) }), "after its call t1"},
 		"another sum":                    {attr("root", otelmap.KeyOutputTokens, int64(8)), "sums on the root"},
 	}
 	for name, tt := range tests {

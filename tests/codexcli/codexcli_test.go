@@ -49,7 +49,8 @@ type wantTrace struct {
 	// requests is how many requests of the log belong to the trace.
 	requests int
 	outcome  string
-	// message is a part of the root's status message.
+	// class is the root's error.type, message a part of its status message.
+	class   string
 	message string
 	tools   []claudecli.WantTool
 	blocked bool
@@ -217,13 +218,23 @@ func scenarios() map[string]scenario {
 			script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 400}}},
 			steps:  []rig.Step{codex("never answered")}, exits: []int{1},
 			hooks:  map[string]int{start: 1, prompt: 1, end: 1},
-			traces: []wantTrace{{requests: 1, outcome: otelmap.OutcomeFailed, message: "scripted refusal"}},
+			traces: []wantTrace{{requests: 1, outcome: otelmap.OutcomeFailed, class: otelmap.ErrorRun, message: "scripted refusal"}},
+		},
+		"unavailable provider": {
+			script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 503}}},
+			steps:  []rig.Step{codex("never answered")}, exits: []int{1},
+			hooks: map[string]int{start: 1, prompt: 1, end: 1},
+			traces: []wantTrace{{
+				requests: 1, outcome: otelmap.OutcomeFailed, class: "http_connection_failed", message: "503 Service Unavailable: scripted refusal",
+			}},
 		},
 		"answer that breaks off": {
 			script: codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), {Failed: "scripted failure"}}},
 			steps:  []rig.Step{codex("half answered")}, exits: []int{1},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: 1, post: 1, end: 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeFailed, message: "scripted failure", tools: []claudecli.WantTool{ok("one")}}},
+			hooks: map[string]int{start: 1, prompt: 1, pre: 1, post: 1, end: 1},
+			traces: []wantTrace{{
+				requests: 2, outcome: otelmap.OutcomeFailed, class: otelmap.ErrorRun, message: "scripted failure", tools: []claudecli.WantTool{ok("one")},
+			}},
 		},
 	}
 }
@@ -421,7 +432,7 @@ func checkTraces(t *testing.T, sc *scenario, res *codexcli.Result, prompts []pay
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload, model string) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: codexcli.Version,
-		otelmap.KeyRequestModel: model,
+		otelmap.KeyRequestModel: model, otelmap.KeyErrorType: want.class,
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
 		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })

@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/sink"
 	"github.com/hookspan/hookspan/tests/opencodecli"
 )
 
@@ -38,6 +39,9 @@ type scenario struct {
 	// traces are the expected ones in order, one for each prompt of the user.
 	traces []wantTrace
 }
+
+// open reports that the database does not say that the turn has ended.
+func (s *scenario) open() bool { return s.traces[0].uncounted || s.traces[0].requests == 0 }
 
 type wantTrace struct {
 	// requests is how many requests of the log belong to the trace, of which opencode
@@ -159,10 +163,19 @@ func TestScenarios(t *testing.T) {
 			t.Parallel()
 			// What the plugin starts by itself must deliver with no help.
 			deliver := rig.Step{WaitTraces: len(sc.traces), Timeout: 60 * time.Second}
-			res, err := opencodecli.Do(t.Context(), cache, t.ArtifactDir(), sc.script, slices.Concat(sc.steps, []rig.Step{
+			own := []rig.Step{
 				deliver, hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"),
 				hookspan("verify"), hookspan("import", "opencode", "--dry-run", "--json"), hookspan("uninstall", "opencode"),
-			}), func(a *rig.Arena) error {
+			}
+			dir := t.ArtifactDir()
+			if !sc.open() {
+				// Where nothing is stored the database alone gives the traces.
+				for _, step := range []rig.Step{hookspan("import", "opencode", "--json"), hookspan("show", "--json")} {
+					step.Env = map[string]string{"XDG_STATE_HOME": filepath.Join(dir, "elsewhere"), "XDG_CONFIG_HOME": filepath.Join(dir, "elsewhere")}
+					own = append(own, step)
+				}
+			}
+			res, err := opencodecli.Do(t.Context(), cache, dir, sc.script, slices.Concat(sc.steps, own), func(a *rig.Arena) error {
 				if err := opencodecli.Settings(a, sc.permission); err != nil {
 					return err
 				}
@@ -185,6 +198,9 @@ func TestScenarios(t *testing.T) {
 			}
 			traces := checkTraces(t, &sc, res)
 			checkOwnView(t, &sc, traces, res.Steps[len(sc.steps):])
+			if !sc.open() {
+				checkImport(t, traces[len(traces)-1], res.Steps[len(sc.steps)+8:])
+			}
 			left, err := filepath.Glob(filepath.Join(res.Arena.Home, ".config", "opencode", "plugin", "*"))
 			if err != nil || len(left) != 1 || filepath.Base(left[0]) != "recorder.js" {
 				t.Errorf("plugins after uninstalling: %q, %v; want the user's", left, err)
@@ -390,11 +406,31 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 		Skipped struct{ AlreadyThere, Open int }
 	}
 	err := json.Unmarshal([]byte(steps[6].Stdout), &imported)
-	there, open := len(sc.traces), 0
-	if sc.traces[0].uncounted || sc.traces[0].requests == 0 {
-		there, open = 0, 1 // the database does not say that the turn has ended
+	if err != nil || imported.Runs != 0 || imported.Skipped.AlreadyThere != len(sc.traces) || imported.Skipped.Open != 0 {
+		t.Errorf("import says %q, %v; want %d traces that are stored", steps[6].Stdout, err, len(sc.traces))
 	}
-	if err != nil || imported.Runs != 0 || imported.Skipped.AlreadyThere != there || imported.Skipped.Open != open {
-		t.Errorf("import says %q, %v; want %d traces that are stored, %d open", steps[6].Stdout, err, there, open)
+}
+
+// checkImport compares a trace that was delivered with that which an import makes of
+// opencode's database: the same spans, with the same ids.
+func checkImport(t *testing.T, delivered *rig.Trace, steps []rig.StepResult) {
+	t.Helper()
+	outline := func(spans []sink.Span) (lines []string) {
+		for _, s := range spans {
+			lines = append(lines, fmt.Sprintf("%s under %q: %s, %s %q", s.SpanID, s.ParentID, s.Name, s.Status, s.StatusMessage))
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	var want []sink.Span
+	for _, s := range delivered.Spans {
+		want = append(want, *s)
+	}
+	got, err := sink.Decode([]byte(steps[1].Stdout))
+	if err != nil || steps[0].ExitCode != 0 {
+		t.Errorf("an import elsewhere: %v\n%s%s%s", err, steps[0].Stdout, steps[0].Stderr, steps[1].Stderr)
+	}
+	if want, got := outline(want), outline(got); !slices.Equal(want, got) {
+		t.Errorf("the import has the spans\n%s\nwant those delivered\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -246,10 +246,10 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 	message := failure.Text("message")
 	// Of a refused request it is the provider's answer.
 	message = cmp.Or(rawjson.Members([]byte(message)).Members("error").Text("message"), message)
-	class := cmp.Or(failure.Text("codex_error_info"), "other")
+	class := errorClass(failure)
 	l.calls = append(l.calls, hook.LLMCall{
 		Kind: hook.CallRequest, ID: transcript.TimeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
-		Provider: l.provider, Model: l.model, Error: class, Message: message,
+		Provider: l.provider, Model: l.model, Error: cmp.Or(class, unclassed), Message: message,
 	})
 	l.words, l.asked = nil, nil
 	l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunError, Message: message, ErrorType: class})
@@ -365,39 +365,6 @@ func outputText(raw []byte) string {
 	return hook.Lines(texts...)
 }
 
-// statusOf returns how a call ended that became no item, by the words for the model.
-func statusOf(text string) hook.ToolStatus {
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
-	}
-	head, _, _ := strings.Cut(text, "\nOutput:")
-	switch {
-	case strings.HasPrefix(text, "Command blocked by PreToolUse hook:"), strings.HasPrefix(text, "exec_command failed:") && has("Rejected("):
-		return hook.ToolDenied
-	case strings.HasPrefix(text, "aborted by user"), strings.HasSuffix(text, "\naborted by user"):
-		return hook.ToolCancelled
-	case strings.Contains(head, "Process exited with code "):
-		if strings.Contains(head, "Process exited with code 0") {
-			return hook.ToolOK
-		}
-		return hook.ToolFailed
-	case strings.HasPrefix(head, "Exit code: "):
-		if strings.HasPrefix(head, "Exit code: 0") {
-			return hook.ToolOK
-		}
-		return hook.ToolFailed
-	}
-	for _, words := range [...]string{
-		"apply_patch verification failed", "unsupported call:", "unsupported custom tool call:", "unable to locate ", "exec_command failed:",
-		"failed to ", "invalid ", "Script failed",
-	} {
-		if strings.HasPrefix(text, words) {
-			return hook.ToolFailed
-		}
-	}
-	return hook.ToolOK
-}
-
 // addDone adds an item that was completed: a prompt, a call or a subagent's start.
 func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 	id := item.Text("id")
@@ -447,22 +414,6 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		return
 	}
 	l.addResult(r)
-}
-
-func (l *log) itemStatus(item rawjson.Object) hook.ToolStatus {
-	code, coded := rawjson.Int(item.Get("exit_code"))
-	switch item.Text("status") {
-	case "failed":
-		if l.aborted && coded && code < 0 {
-			return hook.ToolCancelled
-		}
-		return hook.ToolFailed
-	case "declined":
-		return hook.ToolDenied
-	case "in_progress":
-		return hook.ToolUnknown
-	}
-	return hook.ToolOK
 }
 
 func (l *log) addSpawn(thread, call string, at time.Time) {

@@ -161,28 +161,6 @@ func TestTheEndOfASession(t *testing.T) {
 	}
 }
 
-// TestStatusByWords has what the model is told of calls that became no item.
-func TestStatusByWords(t *testing.T) {
-	for text, want := range map[string]hook.ToolStatus{
-		"Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nProcess exited with code 3": hook.ToolOK,
-		"Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\noops":                       hook.ToolFailed,
-		"Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess.":                                                hook.ToolOK,
-		"Exit code: 1\nWall time: 0 seconds\nOutput:\n":                                                        hook.ToolFailed,
-		"Command blocked by PreToolUse hook: no. Command: rm":                                                  hook.ToolDenied,
-		`exec_command failed: CreateProcess { message: "Rejected(\"rejected by user\")" }`:                     hook.ToolDenied,
-		"exec_command failed: no such shell":                                                                   hook.ToolFailed,
-		"aborted by user after 3.3s":                                                                           hook.ToolCancelled,
-		"Wall time: 1.4 seconds\naborted by user":                                                              hook.ToolCancelled,
-		"unsupported call: x": hook.ToolFailed,
-		"Plan updated":        hook.ToolOK,
-		"":                    hook.ToolOK,
-	} {
-		if got := statusOf(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}
-
 func TestNamesOfFiles(t *testing.T) {
 	const id = "01a203a0-228b-7012-bf93-1ab49890d26e"
 	for name, want := range map[string]string{

@@ -1,0 +1,48 @@
+package codex
+
+import (
+	"testing"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// TestStatusByWords has what the model is told of calls that became no item.
+func TestStatusByWords(t *testing.T) {
+	for text, want := range map[string]hook.ToolStatus{
+		"Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nProcess exited with code 3": hook.ToolOK,
+		"Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\noops":                       hook.ToolFailed,
+		"Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess.":                                                hook.ToolOK,
+		"Exit code: 1\nWall time: 0 seconds\nOutput:\n":                                                        hook.ToolFailed,
+		"Command blocked by PreToolUse hook: no. Command: rm":                                                  hook.ToolDenied,
+		`exec_command failed: CreateProcess { message: "Rejected(\"rejected by user\")" }`:                     hook.ToolDenied,
+		"exec_command failed: no such shell":                                                                   hook.ToolFailed,
+		"aborted by user after 3.3s":                                                                           hook.ToolCancelled,
+		"Wall time: 1.4 seconds\naborted by user":                                                              hook.ToolCancelled,
+		"unsupported call: x": hook.ToolFailed,
+		"Plan updated":        hook.ToolOK,
+		"":                    hook.ToolOK,
+	} {
+		if got := statusOf(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestFailureHasAClass has the errors of turns that failed, the first four as the real
+// program wrote them.
+func TestFailureHasAClass(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"message":"mock error","codex_error_info":"other"}`:                                                         "",
+		`{"message":"status 401","codex_error_info":{"http_connection_failed":{"http_status_code":401}}}`:             "http_connection_failed",
+		`{"message":"status 503","codex_error_info":{"http_connection_failed":{"http_status_code":503}}}`:             "http_connection_failed",
+		`{"message":"retry limit","codex_error_info":{"response_too_many_failed_attempts":{"http_status_code":429}}}`: "response_too_many_failed_attempts",
+		`{"message":"too long","codex_error_info":"context_window_exceeded"}`:                                         "context_window_exceeded",
+		`{"message":"later","codex_error_info":{"new":{"id":"8d6c"}}}`:                                                "",
+		`{"message":"none"}`: "",
+	} {
+		if got := errorClass(rawjson.Members([]byte(text))); got != want {
+			t.Errorf("%s: class %q, want %q", text, got, want)
+		}
+	}
+}
