@@ -70,7 +70,7 @@ check: ## for each save: formatting, vet, the packages' own tests
 # the packages' own run beside them. Many packages of tests/ wait more than they work,
 # so three run at once on two cores; those that take longest begin first, so that none
 # of them is left to run alone at the end.
-LONGEST = ./tests/fault ./tests/security ./tests/collector ./tests/packages
+LONGEST = ./tests/collector ./tests/fault ./tests/clinecli ./tests/security ./tests/packages ./tests/hookscli
 
 # The tests copy the programs from bin/ instead of building them for each package.
 test soak: export TEST_PROGRAMS = $(CURDIR)/bin

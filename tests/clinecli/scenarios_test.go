@@ -232,6 +232,8 @@ func wasInterrupted(t *testing.T, r *clinecli.Result) {
 // classicResumed is a task that is taken up again after its completion, by a
 // second process.
 func classicResumed() scenario {
+	resumed := cliStep("-T", rig.WordSession, "-y", "--json", "go on")
+	resumed.Asks = 30 * time.Second // see do: it may never ask
 	return scenario{
 		cli: clinecli.CLI2,
 		script: []mockllm.Turn{
@@ -239,7 +241,7 @@ func classicResumed() scenario {
 		},
 		steps: []rig.Step{
 			cliStep("-y", "--json", "begin"),
-			cliStep("-T", rig.WordSession, "-y", "--json", "go on"),
+			resumed,
 		},
 		exits: []int{0, 0},
 		hooks: []string{start, prompt, post, complete, cancel, resume, prompt, post, complete, cancel},

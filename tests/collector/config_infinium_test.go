@@ -52,7 +52,7 @@ func TestInfiniumThatIsAwayTakesNoMemory(t *testing.T) {
 		// What is sampled waits in memory, which is not what is measured.
 		"yaml:service::pipelines::traces/backend: {processors: [memory_limiter], exporters: [span_metrics]}")
 	const (
-		requests = 4000
+		requests = 2000
 		size     = 100_000
 		most     = 150 << 20
 	)

@@ -78,10 +78,10 @@ func lasting(at trace.Call, errno syscall.Errno) *trace.Fault {
 // call, as everyCall steps through them: once, and lasting from there on. An
 // interruption does not last, and in the short form one error for each use does, a
 // different one for the next.
-func everyFault(calls map[string]int, step int, can map[string][]syscall.Errno, trial func(f *trace.Fault, what string) (hit bool)) {
+func everyFault(calls map[string]int, first, step int, can map[string][]syscall.Errno, trial func(f *trace.Fault, what string) (hit bool)) {
 	calls = maps.Clone(calls)
 	maps.DeleteFunc(calls, func(name string, _ int) bool { return len(can[name]) == 0 })
-	everyCall(calls, step, func(c trace.Call) (hit bool) {
+	everyCall(calls, first, step, func(c trace.Call) (hit bool) {
 		errnos := can[c.Name]
 		for i, errno := range errnos {
 			what := fmt.Sprintf("%q at %s", errno, c)
@@ -127,7 +127,8 @@ func errnoInSituation(t *testing.T, r *proof.Result, a *host, s *situation) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	everyFault(quiet.Calls, a.step(), possible, func(f *trace.Fault, what string) bool {
+	first, step := a.steps()
+	everyFault(quiet.Calls, first, step, possible, func(f *trace.Fault, what string) bool {
 		s.prepare(t, w)
 		if s.fresh {
 			l.acked = nil
@@ -192,7 +193,8 @@ func noMemory(a *host) proof.Row {
 				t.Fatal(err)
 			}
 			ends := make(map[string]int)
-			everyFault(quiet.Calls, a.step(), can, func(f *trace.Fault, what string) bool {
+			first, step := a.steps()
+			everyFault(quiet.Calls, first, step, can, func(f *trace.Fault, what string) bool {
 				holdSweeps(t, w)
 				n := l.number()
 				if f.Lasts == nil { // The calls after it count.

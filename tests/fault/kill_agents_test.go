@@ -95,17 +95,19 @@ var hosts = []host{
 func (a *host) args(hook string) []string { return append(strings.Fields(a.word), hook) }
 func (a *host) command() string           { return strings.TrimSpace(a.program + " " + a.word) }
 
-// step is everyCall's for the errors. The short form takes every call of cline-hook, every second call
-// of claude-hook, whose calls are nearly the same, and every thirty-second for each further
-// agent that claude-hook serves.
-func (a *host) step() int {
+// steps are everyCall's for the errors. The short form takes the odd calls of cline-hook
+// and the even ones of claude-hook, whose calls are nearly the same, and every
+// thirty-second for each further agent that claude-hook serves.
+func (a *host) steps() (first, step int) {
 	switch {
-	case proof.Soak() || a.program == "cline-hook":
-		return 1
+	case proof.Soak():
+		return 1, 1
+	case a.program == "cline-hook":
+		return 1, 2
 	case a.word == "":
-		return 2
+		return 2, 2
 	}
-	return 32
+	return 1, 32
 }
 
 // killStep is everyCall's for the kills, of which the short form leaves out the private

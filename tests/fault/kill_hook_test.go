@@ -79,11 +79,11 @@ func sweepDue(t testing.TB, w *lab.World) {
 }
 
 // everyCall makes a trial for each use of each call that an undisturbed run has
-// made, or with a step of n for each nth, and beyond these for as long as there are
+// made, or from the first on for each stepth, and beyond these for as long as there are
 // more: a process under pressure makes some calls more often.
-func everyCall(calls map[string]int, step int, trial func(trace.Call) (hit bool)) {
+func everyCall(calls map[string]int, first, step int, trial func(trace.Call) (hit bool)) {
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		for n := 1; n <= 4*calls[name]+16; n += step {
+		for n := first; n <= 4*calls[name]+16; n += step {
 			if !trial(trace.Call{Name: name, N: n}) && n >= calls[name] {
 				break
 			}
@@ -166,7 +166,7 @@ func killInSituation(t *testing.T, r *proof.Result, a *host, s *situation) (note
 	if !proof.Soak() {
 		maps.DeleteFunc(calls, func(name string, _ int) bool { return slices.Contains(private, name) })
 	}
-	everyCall(calls, a.killStep(), func(c trace.Call) bool {
+	everyCall(calls, 1, a.killStep(), func(c trace.Call) bool {
 		end := run(&trace.Fault{At: c})
 		last := l.next
 		if end.Hit {

@@ -91,10 +91,10 @@ func plans(bin string) map[string]plan {
 	}
 	// Cline 2 starts again after each row that stops it. What stops it is the same
 	// for all, so the short form has one for each way to deny: exit code 2 (project,
-	// above), JSON, and one part of a call.
-	stops := []string{"json-deny", "read-secret"}
+	// above) and one part of a call. JSON stops Cline 3 above.
+	stops := []string{"read-secret"}
 	if proof.Soak() {
-		stops = append(stops, "exit-two", "lookahead", "own-name", "if-rule", "two-hooks", "update")
+		stops = append(stops, "json-deny", "exit-two", "lookahead", "own-name", "if-rule", "two-hooks", "update")
 	}
 	for _, row := range stops {
 		all["cli2 "+row] = plan{cli: clinecli.CLI2, phases: []hookscli.Phase{stopping(row)}}

@@ -169,10 +169,11 @@ var bridgeRows = []proof.Row{
 		Short: 12, Long: 60, Run: hugeBodies,
 	},
 	{
-		Name: fmt.Sprintf("%d connections that send %d MB each at once, of every shape that JSON can have, to a bridge with and without --record and --dir", crowd, crowdBody>>20),
+		Name: fmt.Sprintf("%d connections that send %d MB each at once, of every shape that JSON can have, to a bridge with and without --record and --dir; %d in the short run",
+			crowd, crowdBody>>20, smallCrowd),
 		Rule: fmt.Sprintf("each event is taken, or refused with 503 and Retry-After, and none that is taken is lost; the resident set stays below %d MB", mostResident>>20),
 		// The long run has further rounds.
-		Short: crowd, Long: 8 * crowd, Run: crowded,
+		Short: smallCrowd, Long: 8 * crowd, Run: crowded,
 	},
 	{
 		Name:  "250 connections that send a few KB each, 9,000 deep, while the folder of events is kept",

@@ -188,11 +188,24 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 			return StepResult{ExitCode: -1, Error: err.Error()}
 		}
 	}
+	asked := s.model.Seen(len(s.model.Log()) + 1)
 	if err := cmd.Start(); err != nil {
 		return StepResult{ExitCode: -1, Error: fmt.Sprintf("start %s: %v", argv[0], err)}
 	}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
+	silent := false
+	if st.Asks > 0 {
+		wg.Go(func() {
+			select {
+			case <-time.After(st.Asks):
+				silent = true
+				cancel()
+			case <-asked:
+			case <-done:
+			}
+		})
+	}
 	r := StepResult{Started: start}
 	if st.Signal != nil {
 		wg.Go(func() { r.Signalled = s.send(st.Signal, cmd.Process.Pid, stdout.seen, done) })
@@ -205,7 +218,7 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	close(done)
 	wg.Wait()
 
-	r.ExitCode, r.TimedOut, r.Took = cmd.ProcessState.ExitCode(), errors.Is(ctx.Err(), context.DeadlineExceeded), time.Since(start)
+	r.ExitCode, r.TimedOut, r.Took = cmd.ProcessState.ExitCode(), silent || errors.Is(ctx.Err(), context.DeadlineExceeded), time.Since(start)
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		r.Signal = ws.Signal().String()
 	}

@@ -81,6 +81,9 @@ type Step struct {
 	Signal *Signal `json:"signal,omitempty"`
 	// Timeout ends the step with SIGKILL. If zero, one minute.
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// Asks, if not zero, ends the step in the same way if the agent has not asked the
+	// model by then.
+	Asks time.Duration `json:"asks,omitempty"`
 }
 
 // Signal is a signal and the condition that releases it.
