@@ -28,7 +28,7 @@ func fileRow(how, settings string, keeps bool) proof.Row {
 	}
 	return proof.Row{
 		Name: "SIGKILL of a Collector with a file exporter, " + how + ", right after its answer",
-		Rule: rule, Short: 10, Long: 200,
+		Rule: rule, Short: 5, Long: 200,
 		Run: func(t *testing.T, r *proof.Result) { killFile(t, r, settings, keeps) },
 	}
 }

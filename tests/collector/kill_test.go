@@ -16,7 +16,7 @@ import (
 var killRows = []proof.Row{{
 	Name:  "SIGKILL of an agent, a gateway or the backend at a random moment under load, and its restart",
 	Rule:  "every span of every event that a hook has answered for reaches the backend, under its ids and with its content; every run reaches Infinium",
-	Short: 12, Long: 200,
+	Short: 8, Long: 200,
 	Run: killUnderLoad,
 }}
 

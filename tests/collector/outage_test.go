@@ -16,7 +16,7 @@ var outageRows = []proof.Row{
 	{
 		Name:  "a gateway away until the queues of the agents are full and refuse, and sessions beyond that",
 		Rule:  "hookspan keeps what an agent refuses; once the gateway is back every span comes",
-		Short: 20, Long: 400,
+		Short: 10, Long: 400,
 		Run: fullQueue,
 	},
 	{

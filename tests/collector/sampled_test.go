@@ -14,7 +14,7 @@ import (
 var sampledRows = []proof.Row{{
 	Name:  "SIGKILL of both gateways with traces sampled and not yet sent, and with traces not yet decided on",
 	Rule:  "failed traces that were decided on reach the backend whole; every span reaches a pipeline that is not sampled",
-	Short: 30, Long: 300,
+	Short: 16, Long: 300,
 	Run: killSampling,
 }}
 

@@ -29,7 +29,7 @@ import (
 var startRows = []proof.Row{{
 	Name:  "SIGKILL of an agent at a write or a sync of its queue while it takes spans",
 	Rule:  "every span that it has answered for reaches the backend",
-	Short: 12, Long: 120,
+	Short: 6, Long: 120,
 	Run: killWrites,
 }, {
 	Name: "SIGKILL of an agent at each of its first syncs when it starts with a queue on disk",

@@ -27,7 +27,7 @@ var capRows = []proof.Row{
 	{
 		Name:  "the spool's limit reached, in drawn sequences of runs, outages and housekeeping",
 		Rule:  "the oldest finished sessions go first, delivered ones before others; stored = delivered + waiting + removed, as the log counts them",
-		Short: 50, Long: 3_000,
+		Short: 25, Long: 3_000,
 		Run: drawnCaps,
 	},
 	{

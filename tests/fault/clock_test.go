@@ -18,7 +18,7 @@ import (
 var clockRows = []proof.Row{{
 	Name:  "clocks that jump, stand still or are garbage, the host's and ours",
 	Rule:  "every tool call comes once, every span ends, none ends before it begins, every parent is there",
-	Short: 300, Long: 20_000,
+	Short: 150, Long: 20_000,
 	Run: wrongClocks,
 }}
 

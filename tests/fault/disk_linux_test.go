@@ -19,7 +19,7 @@ var diskRows = []proof.Row{
 	{
 		Name:  "a disk that is full or nearly so (hook)",
 		Rule:  "each hook answers neutrally and exits with 0; earlier events are whole, and so are those once there is room",
-		Short: 120, Long: 3000,
+		Short: 60, Long: 3000,
 		Run: fullDiskHook,
 	},
 	{
@@ -31,7 +31,7 @@ var diskRows = []proof.Row{
 	{
 		Name:  "a disk that is full or nearly so during a delivery",
 		Rule:  "nothing is lost; with room again a delivery brings everything to every destination, the store included",
-		Short: 30, Long: 600,
+		Short: 16, Long: 600,
 		Run: fullDiskFlush,
 	},
 	{

@@ -24,7 +24,7 @@ var limitRows = []proof.Row{
 	{
 		Name:  "a limit of file size at each byte of a record (hook)",
 		Rule:  "each hook answers neutrally and exits with 0; the records before and after are whole",
-		Short: 120, Long: 3000,
+		Short: 60, Long: 3000,
 		Run: fileSizeHook,
 	},
 	{

@@ -31,7 +31,7 @@ import (
 var outageRows = []proof.Row{{
 	Name:  "a week's outage of the OTLP endpoint, in 7 ways, with spans waiting",
 	Rule:  "the store has everything meanwhile; tries keep to their back-off; then every span comes, once, under the store's ids",
-	Short: 5_000, Long: 100_000,
+	Short: 2_500, Long: 100_000,
 	Run: weekOutage,
 }}
 

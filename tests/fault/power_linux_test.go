@@ -32,7 +32,7 @@ func powerCut(sync, rule string) proof.Row {
 	return proof.Row{
 		Name:  "the power fails, HOOKSPAN_SPOOL_SYNC=" + sync,
 		Rule:  rule + "; no torn event shows, no later one is harmed, the store is whole",
-		Short: 100, Long: 3400,
+		Short: 50, Long: 3400,
 		Run: func(t *testing.T, r *proof.Result) { cutPower(t, r, sync) },
 	}
 }

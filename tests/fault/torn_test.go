@@ -31,13 +31,13 @@ var tornRows = []proof.Row{
 	{
 		Name:  "a log that breaks off anywhere and continues with a later run",
 		Rule:  "the event at the break is lost at most; the others are delivered, and so is the later run",
-		Short: 800, Long: 1,
+		Short: 400, Long: 1,
 		Run: func(t *testing.T, r *proof.Result) { damageLogs(t, r, 1, tear) },
 	},
 	{
 		Name:  "any single bit of a log flipped",
 		Rule:  "one event is lost at most, counted, and its bytes are in the quarantine; all others are delivered",
-		Short: 1500, Long: 1,
+		Short: 800, Long: 1,
 		Run: func(t *testing.T, r *proof.Result) { damageLogs(t, r, 8, flip) },
 	},
 	{

@@ -27,7 +27,7 @@ var kindRows = []proof.Row{
 	{
 		Name:  "a project's .hookspan.env and .cline/hooks.json, and a state folder's log, exchanged for a pipe and back without pause while hooks run",
 		Rule:  "each hook answers neutrally; none waits for the pipe",
-		Short: 120, Long: 3000, Run: exchanged,
+		Short: 60, Long: 3000, Run: exchanged,
 	},
 	{
 		Waits: true,

@@ -25,7 +25,7 @@ import (
 var cutRows = []proof.Row{{
 	Name:  "a payload above HOOKSPAN_MAX_EVENT_BYTES whose long texts are cut behind each byte of a key",
 	Rule:  nothingOut + ", with whole texts captured",
-	Short: 1_500, Long: 30_000, Run: keysAtCutter,
+	Short: 800, Long: 30_000, Run: keysAtCutter,
 }}
 
 // longTexts are payloads with a text too long to keep, in each form of it.

@@ -23,7 +23,7 @@ var ordinaryRows = []proof.Row{
 	{
 		Name:  "each eighth file of Go's source, in the long run every file",
 		Rule:  "at most ten places taken for secrets in 5 MB, test credentials counted apart",
-		Short: 5 << 20, Long: 40 << 20, Run: goSource,
+		Short: 3 << 20, Long: 40 << 20, Run: goSource,
 	},
 	{
 		Name:  "what programs print: listings, logs, diffs, checksums, identifiers, images in base64, minified scripts",

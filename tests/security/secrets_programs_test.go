@@ -20,7 +20,7 @@ import (
 // programRows plant keys into the payloads of the real programs.
 var programRows = []proof.Row{{
 	Name: "sessions with keys in every text through the real programs: OTLP, the store's file and its write-ahead log, the file, Infinium, the log, the delivery state, list, show, status, doctor",
-	Rule: nothingOut, Short: 2_000, Long: 20_000, Run: keysThroughPrograms,
+	Rule: nothingOut, Short: 1_000, Long: 20_000, Run: keysThroughPrograms,
 }}
 
 func keysThroughPrograms(t *testing.T, r *proof.Result) {

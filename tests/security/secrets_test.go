@@ -22,12 +22,12 @@ var secretRows = []proof.Row{
 	{
 		Name:  "a key of each form in every text of every payload and transcript, mapped for every destination",
 		Rule:  nothingOut,
-		Short: 150_000, Long: 3_000_000, Run: keysInEveryText,
+		Short: 80_000, Long: 3_000_000, Run: keysInEveryText,
 	},
 	{
 		Name:  "a key on either side of every preview limit, so that the cut falls behind each of its bytes",
 		Rule:  nothingOut,
-		Short: 1_500, Long: 50_000, Run: keysAtLimits,
+		Short: 800, Long: 50_000, Run: keysAtLimits,
 	},
 }
 
