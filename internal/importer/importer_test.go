@@ -490,7 +490,7 @@ func TestStoredRunsAreNotOpen(t *testing.T) {
 	open.Ends = open.Ends[:1]
 	pending := turns(2)
 	pending.Pending = true
-	for name, tr := range map[string]*hook.Transcript{"no end": open, "not all told": pending} {
+	for name, tr := range map[string]*hook.Transcript{"no end": open, "pending": pending} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.now = at(120)

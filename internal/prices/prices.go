@@ -21,9 +21,9 @@ type Tokens struct {
 	Write, Write1h int64
 	// Output includes what the model thought.
 	Output int64
-	// UncountedWrites reports that nobody has counted what was written to the cache:
-	// it is in Input. Such a request has no cost if the model's price of writing is
-	// another than that of Input.
+	// UncountedWrites reports that Input may include tokens written to the cache,
+	// because the agent does not count them separately. Such a request has no cost
+	// if the model's price of a cache write differs from that of input.
 	UncountedWrites bool
 }
 

@@ -122,8 +122,8 @@ func (l *EventLines) open(e *hook.Event) bool {
 	return t != nil && !t.began.IsZero()
 }
 
-// tally returns that of the event's run, which begins with a prompt or a start. What is
-// told between runs begins none: the beginning and the end of a session, notifications.
+// tally returns the tally of the event's run. A prompt or a start begins a run; session
+// starts, session ends and notifications between runs do not.
 func (l *EventLines) tally(e *hook.Event) *tally {
 	if l.runs == nil {
 		l.runs = make(map[string]*tally)

@@ -15,7 +15,7 @@ import (
 
 // TestRemovedHookspanBlocksNothing removes hookspan while its hooks are installed. Where
 // the install knows the version of Claude Code, the hooks start without a shell: Claude
-// Code then shows the user an error for each, and tells the model nothing.
+// Code then shows the user an error for each hook. The model sees none of them.
 func TestRemovedHookspanBlocksNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

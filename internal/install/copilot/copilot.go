@@ -31,8 +31,8 @@ func Installer() settings.Installer {
 func InstallCommand() install.Command {
 	return install.Command{
 		Short: "Let the GitHub Copilot CLI report to hookspan",
-		Long: `Write hookspan's hooks into a file of their own, ~/.copilot/hooks/hookspan.json;
---dry-run shows it. Your other hooks and settings stay as they are. hookspan uninstall
+		Long: `Write hookspan's hooks to a new file, ~/.copilot/hooks/hookspan.json; --dry-run
+shows it. Your other hooks and settings stay as they are. hookspan uninstall
 copilot removes the file.
 
 Copilot denies a call if a hook of it fails. These hooks never fail, even if hookspan is

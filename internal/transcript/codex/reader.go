@@ -5,8 +5,8 @@
 // rows, rows of unknown types and rows over 8 MiB are skipped. There is a record of the
 // tokens of each response; the running totals of older versions count where there is
 // none. A cost is tokens at list price (package prices): of the standard tier, so that
-// requests of another tier have none. How a tool call ended is only here: in the item
-// that it became, else in the words that the model was told.
+// requests of another tier have none. Only this file says how a tool call
+// ended: in the call's item, or without one in the text of its output to the model.
 //
 // In code mode the model writes a script that makes the calls. The calls count, and
 // the script itself only if it failed.

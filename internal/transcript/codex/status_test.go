@@ -7,7 +7,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// TestStatusByWords has what the model is told of calls that became no item.
+// TestStatusByWords reads the status of calls without an item from their output texts.
 func TestStatusByWords(t *testing.T) {
 	for text, want := range map[string]hook.ToolStatus{
 		"Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nProcess exited with code 3": hook.ToolOK,

@@ -309,9 +309,10 @@ func mayRetry(o rawjson.Object) bool {
 	return !ok || status < 400 || status >= 500 || status == 408 || status == 409 || status == 429
 }
 
-// usage is what a request took. The count of the input includes that of the cache, what
-// is written to it too, which has no count of its own. The output includes the thoughts,
-// except by Google's protocol, where the total shows that they are extra.
+// usage returns the tokens of a request. The input count includes tokens read from the
+// cache and tokens written to it; the log does not count the written ones separately. The
+// output count includes thinking tokens, except by Google's protocol, where the total
+// shows that they are extra.
 func usage(o rawjson.Object) *hook.Usage {
 	count := func(name string) int64 {
 		n, ok := rawjson.Float(o.Get(name))

@@ -5,8 +5,8 @@
 // not rows, rows of unknown types and rows over 8 MiB are skipped. There is a row for
 // each request to a model, subagents' and failed ones included, with its tokens; the
 // rows of answers repeat the tokens and are not counted. A cost is tokens at list price
-// (package prices); what is written to a cache is not counted, so that models for which
-// this has a price of its own have none. Requests of its own agents that work in the background, such as
+// (package prices). The file does not count cache writes, so requests to models that
+// price them separately have no cost. Requests of Qwen Code's background agents, such as
 // the one that keeps its memory, belong to no turn and are left out.
 package qwen
 
