@@ -84,8 +84,8 @@ var table = [...]variable{
 
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none. The environment may ask for less than the env file, not for more."},
-	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500)."},
-	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500)."},
+	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500). A wrong value counts as 1."},
+	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500). A wrong value counts as 1."},
 	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a run may stay silent before it counts as abandoned."},
 
 	{group: "Secrets in texts", name: "HOOKSPAN_REDACT", texts: true, byDefault: "true", kind: "bool", allowed: "true, false", doc: "Removes keys and tokens of well-known forms, and random-looking values beside a name such as token, from every text before it is stored or sent. false counts in the env file alone."},
@@ -170,13 +170,16 @@ func Load(in Input) (*Config, error) {
 	ck := checker{goos: goos, home: home}
 	files, problems := c.readFiles(vars[configFile], ck)
 	errs = append(errs, problems...)
-	sources := append([]source{{Environment, ofEnvironment, vars}}, files...)
-
-	checked := make(map[string]string, len(table))
+	sources := append([]source{{name: Environment, from: ofEnvironment, vars: vars}}, files...)
 	values := make([]value, len(table))
 	for i := range values {
+		values[i].variable, c.values[table[i].name] = &table[i], &values[i]
+	}
+	unknown := c.unknown(sources)
+
+	checked := make(map[string]string, len(table))
+	for i := range values {
 		row, v := &table[i], &values[i]
-		v.variable, c.values[row.name] = row, v
 		text, problems := c.choose(v, sources, ck)
 		errs = append(errs, problems...)
 		if v.source == "" {
@@ -194,7 +197,7 @@ func Load(in Input) (*Config, error) {
 			checked[cmp.Or(row.general, row.name)] = text
 		}
 	}
-	errs = append(errs, c.unknown(sources)...)
+	errs = append(errs, unknown...)
 
 	// Every value has passed its check, so an error here is a defect of the
 	// table; the tests load every default.
@@ -233,11 +236,12 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		raw := s.vars[v.name]
 		// HOOKSPAN_CONFIG_FILE counts in the environment alone. What the user's
 		// own file says about texts counts even if another file is named.
-		if raw == "" || i > 0 && v.name == configFile || i > 1 && !v.texts {
+		if raw == "" && !s.unclear[v.name] || i > 0 && v.name == configFile || i > 1 && !v.texts {
 			continue
 		}
 		in := candidate{source: s, raw: raw}
-		if in.text, in.valid = ck.check(raw, v.variable); in.valid {
+		in.text, in.valid = ck.check(raw, v.variable)
+		if in.valid = in.valid && !s.unclear[v.name]; in.valid {
 			v.inFile = v.inFile || i > 0
 			v.by[s.from] = cmp.Or(v.by[s.from], in.text)
 		} else if s.from == ofUser {
@@ -248,7 +252,9 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 	for _, in := range found {
 		if !in.valid {
 			v.wrong = v.wrong || v.source == ""
-			problems = append(problems, c.wrongValue(v, in))
+			if p := c.wrongValue(v, in); !in.unclear[v.name] { // Otherwise the line or the name is the problem.
+				problems = append(problems, p)
+			}
 		} else if than, loosens := c.loosens(v, in.text); loosens && in.from == ofEnvironment {
 			problems = append(problems, c.refusal(v.name, than, in))
 			continue

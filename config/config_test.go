@@ -175,7 +175,6 @@ func TestPrecedence(t *testing.T) {
 		{"empty environment counts as unset", file, []string{"HOOKSPAN_CAPTURE="}, "full", File},
 		{"first of two entries", "", []string{"HOOKSPAN_CAPTURE=full", "HOOKSPAN_CAPTURE=none"}, "full", Environment},
 		{"later of two lines", "HOOKSPAN_CAPTURE=none\nHOOKSPAN_CAPTURE=full\n", nil, "full", File},
-		{"case matters in names", "", []string{"hookspan_capture=full"}, "preview", Default},
 		{"quotes, export and comments", "# c\nexport HOOKSPAN_CAPTURE=\"none\" # why\n", nil, "none", File},
 		{"byte order mark and CRLF", "\uFEFFHOOKSPAN_CAPTURE=none\r\n", nil, "none", File},
 	}
@@ -194,6 +193,7 @@ func TestPrecedence(t *testing.T) {
 var private = map[string]any{
 	"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true,
 	"HOOKSPAN_HOOKS_ON_ERROR": "deny", "HOOKSPAN_HOOKS_STRICT_EXIT": true, "HOOKSPAN_HOOKS_ASK": "deny",
+	"CONNECTOR_MAX_INPUT_PREVIEW": 1, "CONNECTOR_MAX_OUTPUT_PREVIEW": 1,
 }
 
 func TestWrongValueShowsItsReplacement(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/hashicorp/go-envparse"
 )
@@ -16,6 +17,10 @@ type source struct {
 	name string // Environment or the file's path
 	from side
 	vars map[string]string
+	// unclear has the variables that a line which cannot be read, or a name that
+	// does not exist, probably means. Their wrong value may be the user's privacy,
+	// so each counts as a wrong value does.
+	unclear map[string]bool
 }
 
 // candidate is a value that one source gives a variable.
@@ -36,27 +41,34 @@ func (c *Config) readFiles(named string, k checker) (files []source, errs []erro
 	c.ConfigFile = c.ownFile
 	path, asked := k.check(named, &variable{kind: "abspath"})
 	if asked && path != c.ownFile {
-		vars, problems := c.readFile(path, true)
+		file, problems := c.readFile(path, true)
 		c.ConfigFile, asked = path, false
-		files, errs = append(files, source{path, ofEnvironment, vars}), problems
+		file.from = ofEnvironment
+		files, errs = append(files, file), problems
 	}
-	vars, problems := c.readFile(c.ownFile, asked)
-	return append(files, source{c.ownFile, ofUser, vars}), append(errs, problems...)
+	file, problems := c.readFile(c.ownFile, asked)
+	return append(files, file), append(errs, problems...)
 }
 
-func (c *Config) readFile(path string, asked bool) (map[string]string, []error) {
+func (c *Config) readFile(path string, asked bool) (source, []error) {
+	file := source{name: path}
 	if c.read == nil || path == "" {
-		return nil, nil
+		return file, nil
 	}
 	data, err := c.read(path)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) && !asked {
-			return nil, nil
-		}
-		c.unread = &Problem{Source: path, Reason: "cannot be read: " + reason(err), Allowed: "a readable file of NAME=value lines"}
-		return nil, []error{c.unread}
+	if errors.Is(err, fs.ErrNotExist) && !asked {
+		return file, nil
 	}
-	return parseFile(data, path)
+	if err == nil && bytes.IndexByte(plain(data), 0) >= 0 {
+		err = errors.New("it has NUL characters")
+	}
+	if err != nil {
+		c.unread = &Problem{Source: path, Reason: "cannot be read: " + reason(err), Allowed: "a readable file of NAME=value lines"}
+		return file, []error{c.unread}
+	}
+	var errs []error
+	file.vars, file.unclear, errs = parseFile(data, path)
+	return file, errs
 }
 
 // reason is a file error without its path.
@@ -68,15 +80,35 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// parseFile reads all lines that can be read. Of two lines with one name the
-// later counts.
-func parseFile(data []byte, path string) (map[string]string, []error) {
-	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	if vars, err := envparse.Parse(bytes.NewReader(data)); err == nil {
-		return vars, nil
+// plain is a file's text in UTF-8 with line feeds only. PowerShell writes UTF-16
+// with a byte order mark.
+func plain(data []byte) []byte {
+	if utf16le := bytes.HasPrefix(data, []byte("\xFF\xFE")); utf16le || bytes.HasPrefix(data, []byte("\xFE\xFF")) {
+		var units []uint16
+		for ; len(data) > 1; data = data[2:] {
+			high, low := data[0], data[1]
+			if utf16le {
+				high, low = low, high
+			}
+			units = append(units, uint16(high)<<8|uint16(low))
+		}
+		data = []byte(string(utf16.Decode(units)))
 	}
-	vars := make(map[string]string)
-	var errs []error
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if bytes.IndexByte(data, '\r') < 0 {
+		return data
+	}
+	return bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+}
+
+// parseFile reads all lines that can be read. Of two lines with one name the
+// later counts. unclear has the variables that the other lines probably mean.
+func parseFile(data []byte, path string) (vars map[string]string, unclear map[string]bool, errs []error) {
+	data = plain(data)
+	if vars, err := envparse.Parse(bytes.NewReader(data)); err == nil {
+		return vars, nil, nil
+	}
+	vars, unclear = make(map[string]string), make(map[string]bool)
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
@@ -87,21 +119,45 @@ func parseFile(data []byte, path string) (map[string]string, []error) {
 			if errors.As(err, &pe) {
 				err = pe.Err
 			}
+			meant(string(line), unclear)
 			errs = append(errs, &Problem{Source: path, Line: n, Reason: err.Error(), Allowed: "NAME=value, a value with blanks or # in quotes"})
 		}
 	}
-	return vars, errs
+	return vars, unclear, errs
+}
+
+// meant adds the variables that a line names, or nearly names, to unclear.
+func meant(line string, unclear map[string]bool) {
+	line = normal(line)
+	words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' })
+	for i := range table {
+		name := table[i].name
+		unclear[name] = unclear[name] || strings.Contains(strings.ReplaceAll(line, " ", "_"), name) ||
+			slices.ContainsFunc(words, func(word string) bool { _, ok := near(word, name); return ok })
+	}
+}
+
+// normal is a text in upper case with a blank for each character that names of
+// variables do not have.
+func normal(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return ' '
+	}, strings.ToUpper(text))
 }
 
 // unknown reports the file's variables that have a prefix of hookspan's and do
 // not exist, and those of the environment whose names are near an existing one.
 // Variables of other programs are left alone.
 func (c *Config) unknown(sources []source) (errs []error) {
-	for _, s := range sources[:2] {
+	for i := range sources {
+		s := &sources[i]
 		file := s.name != Environment
 		var names []string
 		for name, raw := range s.vars {
-			if c.values[name] == nil && (file || raw != "" && name != "HOOKSPAN_CHAIN") && hasPrefix(name, "HOOKSPAN_", "INFINIUM_", "CONNECTOR_MAX_") {
+			if c.values[name] == nil && (file || raw != "" && name != "HOOKSPAN_CHAIN") && almostOurs(name) {
 				names = append(names, name)
 			}
 		}
@@ -110,7 +166,16 @@ func (c *Config) unknown(sources []source) (errs []error) {
 			errs = append(errs, &Problem{Variable: configFile, Reason: "has no effect in a file", Source: s.name, Allowed: "the process environment only"})
 		}
 		for _, name := range names {
-			if p := c.noSuch(name, s.name); file || p.Allowed == "" {
+			best := c.nearest(named(name))
+			p := &Problem{Variable: name, Reason: "no such variable", Source: s.name, Allowed: "the variables that hookspan config --all lists"}
+			if best != "" {
+				p.Reason, p.Allowed = "no such variable, did you mean "+best+"?", ""
+				if s.unclear == nil {
+					s.unclear = make(map[string]bool)
+				}
+				s.unclear[best] = true
+			}
+			if file || best != "" {
 				errs = append(errs, p)
 			}
 		}
@@ -118,20 +183,30 @@ func (c *Config) unknown(sources []source) (errs []error) {
 	return errs
 }
 
-// noSuch is the problem with an unknown variable. It suggests the known variable
-// with the nearest name, or, if none is near, lists what is allowed.
-func (c *Config) noSuch(name, source string) *Problem {
-	p := &Problem{Variable: name, Reason: "no such variable", Source: source, Allowed: "the variables that hookspan config --all lists"}
-	best, least := "", 2*fewLetters+1
+// almostOurs reports that a name begins as hookspan's do, in any case. It is
+// called for each variable of a hook's environment, so it makes no new text.
+func almostOurs(name string) bool {
+	for _, prefix := range []string{"HOOKSPAN_", "INFINIUM_", "CONNECTOR_MAX_"} {
+		// Without its last character, which is often another separator.
+		if n := len(prefix) - 1; len(name) > n && strings.EqualFold(name[:n], prefix[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// named is an unknown variable's name in the form of the known ones.
+func named(name string) string { return strings.ReplaceAll(normal(name), " ", "_") }
+
+// nearest is the known variable with the nearest name, or empty if none is near.
+func (c *Config) nearest(name string) (best string) {
+	least := 2*fewLetters + 1
 	for k := range c.values {
 		if d, ok := near(name, k); ok && (d < least || d == least && k < best) {
 			best, least = k, d
 		}
 	}
-	if best != "" {
-		p.Reason, p.Allowed = "no such variable, did you mean "+best+"?", ""
-	}
-	return p
+	return best
 }
 
 // fewLetters is how many adjacent letters of each of two near names may differ.
@@ -156,7 +231,8 @@ func hasPrefix(name string, prefixes ...string) bool {
 // ProjectDisabled reports whether the project in dir switches recording off by a
 // line HOOKSPAN_DISABLED=true in its .hookspan.env. Nothing else in that file
 // has any effect: a project must be able to set neither endpoint nor credential.
-// A file that cannot be read has no effect.
+// A file that cannot be read has no effect; a line about HOOKSPAN_DISABLED that
+// cannot be read counts as true.
 func ProjectDisabled(readFile func(string) ([]byte, error), dir string) bool {
 	if readFile == nil || dir == "" {
 		return false
@@ -165,7 +241,8 @@ func ProjectDisabled(readFile func(string) ([]byte, error), dir string) bool {
 	if err != nil {
 		return false
 	}
-	vars, _ := parseFile(data, "")
-	off, _ := checkBool(strings.TrimSpace(vars["HOOKSPAN_DISABLED"]))
-	return off == "true"
+	vars, unclear, _ := parseFile(data, "")
+	raw := strings.TrimSpace(vars["HOOKSPAN_DISABLED"])
+	off, valid := checkBool(raw)
+	return off == "true" || raw != "" && !valid || unclear["HOOKSPAN_DISABLED"]
 }

@@ -29,7 +29,7 @@ func TestEnvFileProblems(t *testing.T) {
 		}, "none"},
 		{"misspelt name", "HOOKSPAN_CAPTUER=none\n", []string{
 			`HOOKSPAN_CAPTUER: no such variable, did you mean HOOKSPAN_CAPTURE? (in ` + filePath + `)`,
-		}, "preview"},
+		}, "none"},
 		{"unknown name", "HOOKSPAN_COLOUR=none\n", []string{
 			`HOOKSPAN_COLOUR: no such variable (in ` + filePath + `): allowed the variables that hookspan config --all lists`,
 		}, "preview"},
@@ -52,6 +52,55 @@ func TestEnvFileProblems(t *testing.T) {
 				t.Errorf("capture %q, want %q", c.Capture, tt.capture)
 			}
 		})
+	}
+}
+
+// A line that cannot be read, or a name that does not exist, may have been the
+// user's wish to keep texts private.
+func TestUnreadableLineCountsAsTheStrictestValue(t *testing.T) {
+	utf16le := func(s string) string {
+		var out strings.Builder
+		for _, b := range []byte(s) {
+			out.WriteByte(b)
+			out.WriteByte(0)
+		}
+		return out.String()
+	}
+	for _, line := range []string{
+		"HOOKSPAN_CAPTURE: none", "set HOOKSPAN_CAPTURE=none", "export\tHOOKSPAN_CAPTURE=none", `HOOKSPAN_CAPTURE="none`, "HOOKSPAN_CAPTURE='none",
+		"HOOKSPAN_CAPTUR=none", "HOOKSPAN_CATPURE=none", "hookspan_capture=none", "Hookspan_Captur=none", "HOOKSPAN CAPTURE=none", "HOOKSPAN-CAPTURE=none",
+		"HOOKSPAN.CAPTURE=none", "$env:HOOKSPAN_CAPTURE = 'none'", `"HOOKSPAN_CAPTURE": "none"`, "- HOOKSPAN_CAPTURE=none", "HOOKSPAN_CAPTURE none",
+		"HOOKSPAN_CAPTURE\u200B=none", "HOOKSPAN_CAPTURE=none\x01", "A=1\rHOOKSPAN_CAPTURE=none\rB=2", "HOOKSPAN_CAPTURE=none\r",
+		"\xFF\xFE" + utf16le("HOOKSPAN_CAPTURE=none\r\n"), "HOOKSPAN_CAPTURE: none\nHOOKSPAN_CAPTURE=full", "HOOKSPAN_CAPTURE=full\nHOOKSPAN_CAPTUR=none",
+		"HOOKSPAN_CAPTURE=" + strings.Repeat(" ", 1<<17) + "none",
+	} {
+		t.Run(shorten(line), func(t *testing.T) {
+			c, _ := Load(input(line))
+			if c.Capture != "none" {
+				t.Errorf("capture %q, want none", c.Capture)
+			}
+			if c, _ = Load(input(line, "HOOKSPAN_CAPTURE=full")); c.Capture != "none" {
+				t.Errorf("capture %q with full in the environment, want none", c.Capture)
+			}
+		})
+	}
+	for name, want := range map[string]func(*Config) bool{
+		"HOOKSPAN_DISABLED: true":            func(c *Config) bool { return c.Off() },
+		"HOOKSPAN_DISABLE=true":              func(c *Config) bool { return c.Off() },
+		"HOOKSPAN_EXPORTERS: store":          func(c *Config) bool { return len(c.Exporters) == 1 && c.Exporters[0] == "store" },
+		"HOOKSPAN_REDACT_FILE: /rules":       func(c *Config) bool { return c.Protected() != nil },
+		"HOOKSPAN_REDACT_FIL=/rules":         func(c *Config) bool { return c.Protected() != nil },
+		"CONNECTOR_MAX_INPUT_PREVIEW: 10":    func(c *Config) bool { return c.MaxInput == 1 },
+		"HOOKSPAN_HOOKS_ON_ERROR: deny":      func(c *Config) bool { return c.HooksOnError == "deny" },
+		"HOOKSPAN_REDACT: true":              func(c *Config) bool { return c.Redact },
+		utf16le("HOOKSPAN_CAPTURE=none\n"):   func(c *Config) bool { return c.Protected() != nil },
+		"EDITOR: vi":                         func(c *Config) bool { return c.Capture == "preview" && c.Protected() == nil },
+		"# HOOKSPAN_CAPTURE=none":            func(c *Config) bool { return c.Capture == "preview" },
+		"OTEL_EXPORTER_OTLP_ENDPOINT http:/": func(c *Config) bool { return c.Capture == "preview" },
+	} {
+		if c, _ := Load(input(name)); !want(c) {
+			t.Errorf("%q: not the strictest value: %+v", name, c.Settings())
+		}
 	}
 }
 
@@ -99,7 +148,9 @@ func TestProjectDisabled(t *testing.T) {
 		{"off", "HOOKSPAN_DISABLED=true\n", true},
 		{"off in another form", "export HOOKSPAN_DISABLED = '1' # quiet", true},
 		{"on", "HOOKSPAN_DISABLED=false\n", false},
-		{"unknown value", "HOOKSPAN_DISABLED=maybe\n", false},
+		{"unknown value", "HOOKSPAN_DISABLED=maybe\n", true},
+		{"a line that cannot be read", "HOOKSPAN_DISABLED: true\n", true},
+		{"another line that cannot be read", "HOOKSPAN_CAPTURE: none\n", false},
 		{"later line counts", "HOOKSPAN_DISABLED=true\nHOOKSPAN_DISABLED=false\n", false},
 		{"wrong lines beside it", "\x00\x01\n=\nHOOKSPAN_DISABLED=true\n'", true},
 		{"anything else", "HOOKSPAN_CAPTURE=none\nOTEL_SDK_DISABLED=true\nOTEL_EXPORTER_OTLP_ENDPOINT=https://evil.example\n", false},

@@ -190,7 +190,9 @@ A project, or the program that starts an agent, can also set the environment. He
 - A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment in all of this.
 
 A wrong value is reported and its default is used instead. A destination whose address or protocol is wrong gets nothing. Nothing
-is delivered while the name of the env file or of a file with more patterns is wrong, or such a file cannot be read.
+is delivered while the name of the env file or of a file with more patterns is wrong, or such a file cannot be read. A line of the
+env file that cannot be read, or an unknown name that is near a known one, counts as a wrong value of the variable that it
+names: HOOKSPAN_CAPTURE with a colon and HOOKSPAN_CAPTUR=none both count as none.
 `
 
 const referenceTail = `
@@ -211,8 +213,8 @@ XDG variables that are not absolute paths are ignored.
 
 ## Projects
 
-A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `. Nothing else
-in that file has any effect.
+A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `. A wrong
+value and a line with that name that cannot be read count as true. Nothing else in that file has any effect.
 `
 
 // TestTableDescribesTheFields compares the variables that the tags name with the
