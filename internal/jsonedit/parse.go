@@ -180,37 +180,59 @@ func (p parser) at() int { return p.skipped + int(p.dec.InputOffset()) }
 // wherever white space may be.
 func ParseWithComments(text []byte) (*Node, error) { return Parse(WithoutComments(text)) }
 
+// whiteSpace is what JSON allows between its tokens.
+const whiteSpace = " \t\r\n"
+
 // WithoutComments returns the text with white space in place of comments, so that all
 // else keeps its place. A comment that does not end stays.
 func WithoutComments(text []byte) []byte {
 	out := text
-	for i := 0; i < len(text); i++ {
+	for _, c := range commentsIn(text, 0, len(text)) {
+		if &out[0] == &text[0] {
+			out = bytes.Clone(text)
+		}
+		for at := c.start; at < c.end; at++ {
+			if b := text[at]; b != '\n' && b != '\r' {
+				out[at] = ' '
+			}
+		}
+	}
+	return out
+}
+
+// Comments are the comments of a text, as in JavaScript.
+func Comments(text []byte) (out []string) {
+	for _, c := range commentsIn(text, 0, len(text)) {
+		out = append(out, string(text[c.start:c.end]))
+	}
+	return out
+}
+
+// commentsIn finds the comments of a part of a text that begins outside of strings
+// and comments. One that begins with // does not include the end of its line.
+func commentsIn(text []byte, start, end int) (out []span) {
+	for i := start; i < end; i++ {
 		switch {
 		case text[i] == '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
+			for i++; i < end && text[i] != '"'; i++ {
 				if text[i] == '\\' {
 					i++
 				}
 			}
-		case bytes.HasPrefix(text[i:], []byte("//")), bytes.HasPrefix(text[i:], []byte("/*")):
-			end := bytes.IndexByte(text[i:], '\n')
-			if text[i+1] == '*' {
-				if end = bytes.Index(text[i+2:], []byte("*/")); end < 0 {
-					return out
-				}
-				end += 4
-			} else if end < 0 {
-				end = len(text) - i
+		case bytes.HasPrefix(text[i:], []byte("//")):
+			n := bytes.IndexAny(text[i:], "\r\n")
+			if n < 0 {
+				n = len(text) - i
 			}
-			if &out[0] == &text[0] {
-				out = bytes.Clone(text)
+			out = append(out, span{i, i + n})
+			i += n - 1
+		case bytes.HasPrefix(text[i:], []byte("/*")):
+			n := bytes.Index(text[i+2:], []byte("*/"))
+			if n < 0 {
+				return out
 			}
-			for at := i; at < i+end; at++ {
-				if c := text[at]; c != '\n' && c != '\r' {
-					out[at] = ' '
-				}
-			}
-			i += end - 1
+			out = append(out, span{i, i + n + 4})
+			i += n + 3
 		}
 	}
 	return out

@@ -30,7 +30,7 @@ func DetectStyle(text []byte, root *Node) Style {
 	}
 	first := root.Items[0]
 	if root.Is(text, '{') {
-		if between := string(text[first.KeyEnd:first.Value.Start]); !strings.Contains(between, "\n") {
+		if between := string(text[first.KeyEnd:first.Value.Start]); !strings.ContainsAny(between, "\n/") {
 			st.Colon = between
 		}
 	}
@@ -39,7 +39,7 @@ func DetectStyle(text []byte, root *Node) Style {
 	}
 	if !bytes.Contains(root.Raw(text), []byte("\n")) {
 		st.Newline = ""
-		if len(root.Items) > 1 {
+		if len(root.Items) > 1 && !strings.Contains(root.lead(text, 1), "/") {
 			st.Comma = "," + root.lead(text, 1)
 		}
 		return st
@@ -56,7 +56,7 @@ func indentStep(text []byte, n *Node) (string, bool) {
 	if len(n.Items) == 0 {
 		return "", false
 	}
-	if indent, ok := ownLine(n.lead(text, 0)); ok {
+	if indent, ok := n.ownLine(text, 0); ok {
 		return strings.CutPrefix(indent, lineIndent(text, n.Start))
 	}
 	for _, i := range n.Items {
@@ -67,20 +67,20 @@ func indentStep(text []byte, n *Node) (string, bool) {
 	return "", false
 }
 
-// lead is the white space before an element, after the bracket or comma.
+// lead is what precedes an element, after the bracket or comma: white space and
+// comments.
 func (n *Node) lead(text []byte, i int) string {
 	from := n.Start + 1
 	if i > 0 {
 		from = n.Items[i-1].End()
-		from += bytes.IndexByte(text[from:], ',') + 1
+		from += bytes.IndexByte(WithoutComments(text[from:n.Items[i].Start]), ',') + 1
 	}
 	return string(text[from:n.Items[i].Start])
 }
 
 // ownLine takes the indentation of an element that begins a line.
-func ownLine(lead string) (indent string, ok bool) {
-	at := strings.LastIndexByte(lead, '\n')
-	return lead[at+1:], at >= 0
+func (n *Node) ownLine(text []byte, i int) (indent string, ok bool) {
+	return lineIndent(text, n.Items[i].Start), strings.Contains(n.lead(text, i), "\n")
 }
 
 // lineIndent is the white space that opens the line at is on.

@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// emptied records the white space in containers that were empty before hooks were
+// emptied records the white space and comments in containers that were empty before hooks were
 // put into them, by path: "" for the settings themselves, "hooks", and
 // "hooks/EVENT". Taking the hooks out restores it.
 type emptied map[string]string
@@ -171,8 +171,13 @@ func (e *settingsEdit) restorable(path string) bool {
 	return ok
 }
 
-// restore empties a container and restores its white space.
+// restore empties a container and restores what was in it. Comments that were
+// written since stay.
 func (e *settingsEdit) restore(c *jsonedit.Node, path string) error {
+	inner := []byte(c.Inner(e.text))
+	if !slices.Equal(jsonedit.Comments(inner), jsonedit.Comments([]byte(e.empty[path]))) {
+		return e.set(jsonedit.Cut(e.text, c, 0))
+	}
 	return e.set(jsonedit.Splice(e.text, c.Start+1, c.End-1, e.empty[path]))
 }
 

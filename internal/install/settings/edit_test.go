@@ -392,23 +392,56 @@ func TestUninstallRestoresBytes(t *testing.T) {
 	})
 }
 
+// sprinkle draws comments between the tokens of a JSON text.
+func sprinkle(t *rapid.T, text string) string {
+	comments := []string{"/* x */", " // one, two\n", "// \"{ [\r\n", "/* a,\n } b */", "\t/**/ // \"hooks\": [\n", "//\n  "}
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		b.WriteByte(c)
+		switch {
+		case quoted && c == '\\':
+			i++
+			b.WriteByte(text[i])
+		case c == '"':
+			quoted = !quoted
+		}
+		if !quoted && strings.IndexByte("{}[],:\"", c) >= 0 && rapid.IntRange(0, 5).Draw(t, "comment here") == 0 {
+			b.WriteString(rapid.SampledFrom(comments).Draw(t, "comment"))
+		}
+	}
+	return b.String()
+}
+
+// commentsOf are a text's comments without the white space at their ends.
+func commentsOf(text []byte) (out []string) {
+	for _, c := range jsonedit.Comments(text) {
+		out = append(out, strings.TrimRight(c, " \t"))
+	}
+	return out
+}
+
+// commented is an agent whose settings may have comments.
+func commented(t *rapid.T) (*Agent, wantedHandler) {
+	agent := testAgent()
+	agent.Comments, agent.ExecSince = true, Version{}
+	agent.Timeout = rapid.SampledFrom([]int{0, 10_000}).Draw(t, "timeout")
+	w := agent.wanted("linux", testHook, Version{})
+	w.force = rapid.Bool().Draw(t, "force")
+	return agent, w
+}
+
 // TestUninstallRestoresBytesWithComments installs into settings of any layout, with
-// comments, and takes the hooks out again.
+// comments anywhere, and takes the hooks out again. No comment is missing meanwhile.
 func TestUninstallRestoresBytesWithComments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		odd := strings.TrimPrefix(oddSettings(t), jsonedit.ByteOrderMark)
-		// A comment after the first bracket is within the object or list that it opens.
-		at := strings.IndexAny(odd, "{[") + 1
-		text := "// mine \"{\n" + odd[:at] + rapid.SampledFrom([]string{"", "/* x */", " // y\n"}).Draw(t, "comment") + odd[at:] + "/* } */"
-		agent := testAgent()
-		agent.Comments, agent.ExecSince = true, Version{}
-		agent.Timeout = rapid.SampledFrom([]int{0, 10_000}).Draw(t, "timeout")
+		text := "// mine \"{\n" + sprinkle(t, strings.TrimPrefix(oddSettings(t), jsonedit.ByteOrderMark)) + "/* } */"
+		agent, w := commented(t)
 		e, err := agent.open([]byte(text), nil)
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, text)
 		}
-		w := agent.wanted("linux", testHook, Version{})
-		w.force = rapid.Bool().Draw(t, "force")
 		if _, err := e.install(w); err != nil {
 			t.Fatal(err)
 		}
@@ -424,6 +457,9 @@ func TestUninstallRestoresBytesWithComments(t *testing.T) {
 		if !json.Valid(jsonedit.WithoutComments(e.text)) {
 			t.Fatalf("installed settings are no JSON:\n%s", e.text)
 		}
+		if diff := cmp.Diff(jsonedit.Comments([]byte(text)), jsonedit.Comments(e.text)); diff != "" {
+			t.Fatalf("comments after installing (-want +got):\n%s\n%s", diff, e.text)
+		}
 		after, err := agent.open(e.text, e.empty)
 		if err != nil {
 			t.Fatal(err)
@@ -433,6 +469,44 @@ func TestUninstallRestoresBytesWithComments(t *testing.T) {
 		}
 		if string(after.text) != text {
 			t.Fatalf("uninstalled\n%q\nwant\n%q\ninstalled\n%q", after.text, text, e.text)
+		}
+	})
+}
+
+// TestUninstallKeepsLaterComments takes hooks out of settings that got comments
+// after the install, inside hookspan's entries too.
+func TestUninstallKeepsLaterComments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.TrimPrefix(oddSettings(t), jsonedit.ByteOrderMark)
+		agent, w := commented(t)
+		e, err := agent.open([]byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.install(w); err != nil {
+			t.Fatal(err)
+		}
+		later := sprinkle(t, string(e.text))
+		comments := commentsOf([]byte(later))
+		again, err := agent.open([]byte(later), e.empty)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.binary, w.force = "/new/claude-hook", true
+		if _, err := again.install(w); err != nil {
+			t.Fatalf("install again: %v in\n%s", err, later)
+		}
+		if diff := cmp.Diff(comments, commentsOf(again.text)); diff != "" {
+			t.Fatalf("comments after installing again (-want +got):\n%s\n%s", diff, again.text)
+		}
+		if _, err := again.uninstall(); err != nil {
+			t.Fatalf("uninstall: %v in\n%s", err, again.text)
+		}
+		if diff := cmp.Diff(comments, commentsOf(again.text)); diff != "" {
+			t.Fatalf("comments after uninstalling (-want +got):\n%s\nof\n%s\nis\n%s", diff, later, again.text)
+		}
+		if diff := cmp.Diff(without(decode(t, text)), without(decode(t, string(jsonedit.WithoutComments(again.text))))); diff != "" {
+			t.Fatalf("uninstalling changed more than its own entries (-want +got):\n%s", diff)
 		}
 	})
 }

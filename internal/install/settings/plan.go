@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/jsonedit"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -221,7 +222,7 @@ func (a *Agent) planFile(place install.Place, m *install.Manifest, edit func(*se
 	}
 	rec.Empty = e.empty
 	f := &plannedFile{File: found, place: place, changes: changes, after: e.text, record: rec}
-	if found.Missing() && len(changes) == 0 || rec.CreatedFile && len(e.root.Items) == 0 {
+	if found.Missing() && len(changes) == 0 || rec.CreatedFile && len(e.root.Items) == 0 && len(jsonedit.Comments(e.text)) == 0 {
 		f.after = nil
 	}
 	return f, nil
