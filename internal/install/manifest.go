@@ -52,7 +52,9 @@ type Record struct {
 	CreatedFile bool     `json:"created_file,omitempty"`
 	// ForHooks is Options.ForHooks of the install that wrote PreToolUse.
 	ForHooks bool `json:"pre_tool_use_for_hooks,omitempty"`
-	// Empty is the white space of JSON containers that were empty before.
+	// Programs are the hook programs that entries in the settings file start.
+	Programs []string `json:"programs,omitempty"`
+	// Empty is the white space and comments of JSON containers that were empty before.
 	Empty map[string]string `json:"empty,omitempty"`
 }
 
@@ -82,6 +84,11 @@ func (r *Records) Add(add Record) {
 	add.Created = union(have.Created, add.Created)
 	add.CreatedFile = add.CreatedFile || have.CreatedFile
 	add.ForHooks = add.ForHooks || have.ForHooks
+	for _, program := range have.Programs {
+		if !slices.Contains(add.Programs, program) {
+			add.Programs = append(add.Programs, program)
+		}
+	}
 	*have = add
 }
 

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	pathpkg "path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -104,6 +106,27 @@ func (s System) Env(name string) string {
 		return ""
 	}
 	return strings.TrimSpace(s.Getenv(name))
+}
+
+// programsFolder is the end of the path of a user's folder with copies of hookspan's
+// programs, which hooks start: see programs.Of.
+const programsFolder = "hookspan/bin"
+
+// IsProgram reports that the program of a hook in a settings file is hookspan's: the one
+// to install, one that an earlier install recorded, or one in a folder of copies. That
+// may be of another home, from which the settings came.
+func (s System) IsProgram(path string, o Options, rec *Record) bool {
+	same := func(other string) bool { return s.onePath(path) == s.onePath(other) }
+	return same(o.Binary) || rec != nil && slices.ContainsFunc(rec.Programs, same) ||
+		strings.HasSuffix(pathpkg.Dir(s.onePath(path)), "/"+programsFolder)
+}
+
+// onePath gives all spellings of a program's path in settings one form.
+func (s System) onePath(path string) string {
+	if s.GOOS == "windows" {
+		return strings.ToLower(strings.ReplaceAll(path, `\`, "/"))
+	}
+	return path
 }
 
 // CheckHome refuses a home folder without an absolute path.

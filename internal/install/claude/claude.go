@@ -99,9 +99,10 @@ func off(_ install.System, files []settings.File) (reasons []string) {
 // Records reports whether a command starts claude-hook as an install writes it,
 // so that it records Claude Code. Nil args mean a line for a shell.
 func Records(command string, args []string) bool {
-	// A newer hookspan may record events that this one does not know.
+	// A newer hookspan may record events that this one does not know; all begin with a
+	// capital letter.
 	hookArgs, assigns, ok := settings.HookCommand(command, args)
-	return ok && len(hookArgs) <= 1 && !assigns
+	return ok && !assigns && (len(hookArgs) == 0 || len(hookArgs) == 1 && hookArgs[0] != "" && 'A' <= hookArgs[0][0] && hookArgs[0][0] <= 'Z')
 }
 
 // Plan implements install.Installer.

@@ -19,13 +19,13 @@ func TestSwitchesAreNamedOnce(t *testing.T) {
 		"on":               {`{"enabled":true,"disabled":["mine"]}`, ""},
 		"all switched off": {`{"enabled":false}`, `hooks are switched off in Gemini CLI's settings (hooksConfig.enabled in ` + strconv.Quote(path) + `): nothing is recorded`},
 		"one switched off": {
-			`{"disabled":["/x/claude-hook gemini AfterTool"]}`,
+			`{"disabled":["/opt/hookspan/bin/claude-hook gemini AfterTool"]}`,
 			`a hook of hookspan's is switched off in Gemini CLI's settings (hooksConfig.disabled in ` + strconv.Quote(path) + `; /hooks enable-all there switches it on): nothing is recorded`,
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			text := `{"hooksConfig":` + tt.config + `,"hooks":{"AfterTool":[{"hooks":[{"type":"command","command":"/x/claude-hook gemini AfterTool"}]}]}} // mine`
+			text := `{"hooksConfig":` + tt.config + `,"hooks":{"AfterTool":[{"hooks":[{"type":"command","command":"/opt/hookspan/bin/claude-hook gemini AfterTool"}]}]}} // mine`
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}

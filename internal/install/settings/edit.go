@@ -36,11 +36,13 @@ type settingsEdit struct {
 	style jsonedit.Style
 	root  *jsonedit.Node
 	empty emptied
+	// ours reports that a program is hookspan's.
+	ours func(program string) bool
 }
 
 // open reads a settings text. It must be an object.
-func (a *Agent) open(text []byte, empty emptied) (*settingsEdit, error) {
-	e := &settingsEdit{agent: a, empty: emptied{}}
+func (a *Agent) open(text []byte, empty emptied, ours func(string) bool) (*settingsEdit, error) {
+	e := &settingsEdit{agent: a, empty: emptied{}, ours: ours}
 	if err := e.set(text); err != nil {
 		return nil, err
 	}
@@ -109,9 +111,25 @@ type placedHandler struct {
 // node is the handler's own text.
 func (h placedHandler) node() *jsonedit.Node { return h.handlers.Items[h.at].Value }
 
-// find lists the hookspan handlers in the order of the text. Parts that the agent
-// does not read hold none.
+// find lists the hookspan handlers in the order of the text: those that start one of
+// its programs as an install does.
 func (e *settingsEdit) find() []placedHandler {
+	return slices.DeleteFunc(e.namesakes(), func(h placedHandler) bool { return !e.ours(h.program) })
+}
+
+// foreign lists the commands that only look like hookspan's, for people.
+func (e *settingsEdit) foreign() (commands []string) {
+	for _, h := range e.namesakes() {
+		if command := strings.Join(append([]string{h.program}, h.args...), " "); !e.ours(h.program) && !slices.Contains(commands, command) {
+			commands = append(commands, command)
+		}
+	}
+	return commands
+}
+
+// namesakes lists the handlers that start a program of Program's name. Parts that the
+// agent does not read hold none.
+func (e *settingsEdit) namesakes() []placedHandler {
 	hooks := e.root.Get(hooksKey)
 	if !hooks.Is(e.text, '{') {
 		return nil

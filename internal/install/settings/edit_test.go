@@ -18,6 +18,9 @@ import (
 
 const testHook = "/opt/hookspan/claude-hook"
 
+// anyProgram takes each program of hookspan's name for hookspan's.
+func anyProgram(string) bool { return true }
+
 // testing.TB and *rapid.T have these in common.
 type failer interface {
 	Helper()
@@ -26,7 +29,7 @@ type failer interface {
 
 func installText(t failer, text string, w wantedHandler, empty emptied) (string, []change, emptied) {
 	t.Helper()
-	e, err := testAgent().open([]byte(text), empty)
+	e, err := testAgent().open([]byte(text), empty, anyProgram)
 	if err != nil {
 		t.Fatalf("open %q: %v", text, err)
 	}
@@ -39,7 +42,7 @@ func installText(t failer, text string, w wantedHandler, empty emptied) (string,
 
 func uninstallText(t failer, text string, empty emptied) string {
 	t.Helper()
-	e, err := testAgent().open([]byte(text), empty)
+	e, err := testAgent().open([]byte(text), empty, anyProgram)
 	if err != nil {
 		t.Fatalf("open %q: %v", text, err)
 	}
@@ -116,7 +119,7 @@ func TestInstallIntoSettings(t *testing.T) {
 			if len(changes) != len(testAgent().Events) {
 				t.Errorf("%d changes, want one for each of %d events", len(changes), len(testAgent().Events))
 			}
-			e, err := testAgent().open([]byte(after), nil)
+			e, err := testAgent().open([]byte(after), nil, anyProgram)
 			if err != nil {
 				t.Fatalf("the result cannot be read: %v", err)
 			}
@@ -233,6 +236,48 @@ func TestInstallRemovesHooksOfOtherEvents(t *testing.T) {
 	}
 }
 
+// A program of that name elsewhere may be the user's guard.
+func TestOnlyInstalledProgramsAreHookspans(t *testing.T) {
+	line := func(command string) string {
+		return `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":` + jsonedit.Quote(command) + `,"timeout":10}]}]}}`
+	}
+	ours := func(program string) bool { return program == testHook }
+	for _, tt := range []struct {
+		command       string
+		ours, foreign bool
+	}{
+		{testHook + " PreToolUse", true, false},
+		{testHook + " Stop", true, false},
+		{"/opt/corp/claude-hook guard", false, true},
+		{"/opt/corp/claude-hook PreToolUse", false, true},
+		{"claude-hook PreToolUse", false, true},
+		{testHook + " PreToolUse && /opt/corp/guard", false, false},
+		{testHook + " PreToolUse; exit 2", false, false},
+		{testHook + " --port 3043", false, false},
+		{"/opt/corp/claude-hook2 guard", false, false},
+	} {
+		e, err := testAgent().open([]byte(line(tt.command)), nil, ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(e.find()) == 1; got != tt.ours {
+			t.Errorf("%s: hookspan's %v, want %v", tt.command, got, tt.ours)
+		}
+		if got := len(e.foreign()) == 1; got != tt.foreign {
+			t.Errorf("%s: named %v, want %v", tt.command, got, tt.foreign)
+		}
+		if _, err := e.install(testAgent().wanted("linux", testHook, Version{1, 0, 0})); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.uninstall(); err != nil {
+			t.Fatal(err)
+		}
+		if left := bytes.Contains(e.text, []byte(jsonedit.Quote(tt.command))); left == tt.ours {
+			t.Errorf("%s: left %v after an install and an uninstall, want %v", tt.command, left, !tt.ours)
+		}
+	}
+}
+
 func TestInstallRefusesMalformedHooks(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"settings":    {`[]`, "found an array, want an object"},
@@ -243,7 +288,7 @@ func TestInstallRefusesMalformedHooks(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			e, err := testAgent().open([]byte(tt.text), nil)
+			e, err := testAgent().open([]byte(tt.text), nil, anyProgram)
 			if err == nil {
 				_, err = e.install(testAgent().wanted("linux", testHook, Version{}))
 			}
@@ -256,7 +301,7 @@ func TestInstallRefusesMalformedHooks(t *testing.T) {
 
 func TestInstallRefusesMembersThatVoidTheFile(t *testing.T) {
 	agent := &Agent{Members: []string{"version"}, Events: Events("Stop")}
-	e, err := agent.open([]byte("{\n  \"version\": 1,\n  \"model\": 2\n}"), nil)
+	e, err := agent.open([]byte("{\n  \"version\": 1,\n  \"model\": 2\n}"), nil, anyProgram)
 	if err == nil {
 		_, err = e.install(agent.wanted("linux", testHook, Version{}))
 	}
@@ -438,7 +483,7 @@ func TestUninstallRestoresBytesWithComments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := "// mine \"{\n" + sprinkle(t, strings.TrimPrefix(oddSettings(t), jsonedit.ByteOrderMark)) + "/* } */"
 		agent, w := commented(t)
-		e, err := agent.open([]byte(text), nil)
+		e, err := agent.open([]byte(text), nil, anyProgram)
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, text)
 		}
@@ -460,7 +505,7 @@ func TestUninstallRestoresBytesWithComments(t *testing.T) {
 		if diff := cmp.Diff(jsonedit.Comments([]byte(text)), jsonedit.Comments(e.text)); diff != "" {
 			t.Fatalf("comments after installing (-want +got):\n%s\n%s", diff, e.text)
 		}
-		after, err := agent.open(e.text, e.empty)
+		after, err := agent.open(e.text, e.empty, anyProgram)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -479,7 +524,7 @@ func TestUninstallKeepsLaterComments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.TrimPrefix(oddSettings(t), jsonedit.ByteOrderMark)
 		agent, w := commented(t)
-		e, err := agent.open([]byte(text), nil)
+		e, err := agent.open([]byte(text), nil, anyProgram)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -488,7 +533,7 @@ func TestUninstallKeepsLaterComments(t *testing.T) {
 		}
 		later := sprinkle(t, string(e.text))
 		comments := commentsOf([]byte(later))
-		again, err := agent.open([]byte(later), e.empty)
+		again, err := agent.open([]byte(later), e.empty, anyProgram)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -520,7 +565,7 @@ func FuzzInstallSettings(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		e, err := testAgent().open(text, nil)
+		e, err := testAgent().open(text, nil, anyProgram)
 		if err != nil {
 			return
 		}
@@ -533,7 +578,7 @@ func FuzzInstallSettings(f *testing.F) {
 			return
 		}
 		after := e.text
-		again, err := testAgent().open(after, e.empty)
+		again, err := testAgent().open(after, e.empty, anyProgram)
 		if err != nil {
 			t.Fatal(err)
 		}

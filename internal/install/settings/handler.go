@@ -132,10 +132,11 @@ func (h *handler) resolve(command string) (assigns bool) {
 	return assigns
 }
 
-// installed reports that the handler starts Program as hookspan installs it, without
-// flags. A handler with flags is the user's, such as one that posts to a bridge.
+// installed reports that the handler starts a program of Program's name as hookspan
+// installs it: with words alone. A handler with flags is the user's, such as one that
+// posts to a bridge, and so is a line that starts other programs too.
 func (h handler) installed() bool {
 	name := path.Base(strings.ReplaceAll(h.program, `\`, "/"))
 	return (name == Program || name == Program+".exe") &&
-		!slices.ContainsFunc(h.args, func(w string) bool { return strings.HasPrefix(w, "-") })
+		!slices.ContainsFunc(h.args, func(w string) bool { return strings.HasPrefix(w, "-") || !plain(w, "-_") })
 }

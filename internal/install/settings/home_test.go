@@ -139,3 +139,12 @@ func fakeHook(t *testing.T, path string) {
 	t.Helper()
 	writeFile(t, path, "#!/bin/sh\n", 0o755)
 }
+
+func (h *home) hasHooks(path string) bool {
+	h.t.Helper()
+	m, err := install.ReadManifest(h.sys.StateDir)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return h.in.Agent.hasHooks(h.sys, m, path)
+}

@@ -46,10 +46,11 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	}
 	w := a.wanted(sys.GOOS, o.Binary, v)
 	w.force = o.Force
-	f, err := a.planFile(place, m, func(e *settingsEdit) ([]change, error) { return e.install(w) })
+	f, err := a.planFile(sys, o, place, m, func(e *settingsEdit) ([]change, error) { return e.install(w) })
 	if err != nil {
 		return nil, err
 	}
+	f.record.Programs = append(f.record.Programs, o.Binary)
 	f.record.CreatedFile = f.Missing()
 	// A file that an earlier install created needs no backup.
 	earlier := m.Settings.Find(place.Path)
@@ -89,7 +90,7 @@ func (a *Agent) warn(p *install.Plan, sys install.System, m *install.Manifest, p
 		if other.Path == place.Path || other.Project != "" && place.Project != "" && other.Project != place.Project {
 			continue
 		}
-		if a.hasHooks(other.Path) {
+		if a.hasHooks(sys, m, other.Path) {
 			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: %s runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path, a.Name))
 		}
 	}
@@ -109,12 +110,12 @@ func (a *Agent) warn(p *install.Plan, sys install.System, m *install.Manifest, p
 
 // hasHooks reports that a settings file holds hookspan's hooks. An unreadable
 // file holds none that run.
-func (a *Agent) hasHooks(path string) bool {
+func (a *Agent) hasHooks(sys install.System, m *install.Manifest, path string) bool {
 	f, err := readSettings(path)
 	if err != nil || f.Missing() {
 		return false
 	}
-	e, err := a.open(f.Data, nil)
+	e, err := a.open(f.Data, nil, a.ours(sys, install.Options{}, m, path))
 	return err == nil && len(e.find()) > 0
 }
 
@@ -134,7 +135,7 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 	var undone install.Records
 	for _, place := range places {
 		recorded := m.Settings.Find(place.Path) != nil
-		f, err := a.planFile(place, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
+		f, err := a.planFile(sys, o, place, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
 		switch {
 		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && o.Project == "":
 			// The other files are undone all the same.
@@ -148,6 +149,7 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 			return nil, err
 		}
 		if len(f.changes) == 0 && !recorded {
+			p.Warnings = append(p.Warnings, f.warnings...)
 			continue
 		}
 		if err := f.addTo(p); err != nil {
@@ -196,10 +198,18 @@ type plannedFile struct {
 	// after is the new text, nil where the file is removed or stays missing.
 	after  []byte
 	record install.Record
+	// warnings name hooks that only look like hookspan's.
+	warnings []string
+}
+
+// ours reports whether the program of a hook in a settings file is hookspan's.
+func (a *Agent) ours(sys install.System, o install.Options, m *install.Manifest, path string) func(string) bool {
+	rec := m.Settings.Find(path)
+	return func(program string) bool { return sys.IsProgram(program, o, rec) }
 }
 
 // planFile reads a settings file and changes its text by edit.
-func (a *Agent) planFile(place install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
+func (a *Agent) planFile(sys install.System, o install.Options, place install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
 	found, err := read(place)
 	if err != nil {
 		return nil, err
@@ -212,7 +222,7 @@ func (a *Agent) planFile(place install.Place, m *install.Manifest, edit func(*se
 	if have := m.Settings.Find(place.Path); have != nil {
 		rec.Created, rec.CreatedFile, rec.Empty = have.Created, have.CreatedFile, have.Empty
 	}
-	e, err := a.open(text, rec.Empty)
+	e, err := a.open(text, rec.Empty, a.ours(sys, o, m, place.Path))
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", place.Path, err, a.Name)
 	}
@@ -222,6 +232,9 @@ func (a *Agent) planFile(place install.Place, m *install.Manifest, edit func(*se
 	}
 	rec.Empty = e.empty
 	f := &plannedFile{File: found, place: place, changes: changes, after: e.text, record: rec}
+	for _, command := range e.foreign() {
+		f.warnings = append(f.warnings, fmt.Sprintf("the hook %q in %q has the name of hookspan's program and was not installed by hookspan: it stays as it is", command, place.Path))
+	}
 	if found.Missing() && len(changes) == 0 || rec.CreatedFile && len(e.root.Items) == 0 && len(jsonedit.Comments(e.text)) == 0 {
 		f.after = nil
 	}
@@ -253,6 +266,7 @@ func (f *plannedFile) check() error {
 // addTo adds the file and its changes to a plan.
 func (f *plannedFile) addTo(p *install.Plan) error {
 	place := f.place
+	p.Warnings = append(p.Warnings, f.warnings...)
 	if f.Path != place.Path {
 		place.Notes = append(place.Notes, "the file is "+f.Path)
 	}

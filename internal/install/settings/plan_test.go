@@ -196,7 +196,7 @@ func TestUninstallIsExact(t *testing.T) {
 	if p := h.uninstall(install.Options{Scope: install.ScopeUser}); !strings.Contains(p.Text(), "remove   settings.json.hookspan-backup") {
 		t.Errorf("plan:\n%s", p.Text())
 	}
-	if !h.in.Agent.hasHooks(h.path("src/project/.agent/settings.local.json")) {
+	if !h.hasHooks(h.path("src/project/.agent/settings.local.json")) {
 		t.Error("the other scope's hooks are gone")
 	}
 	if p := h.uninstallCline(); strings.Contains(p.Text(), h.sys.StateDir) {
@@ -234,7 +234,7 @@ func TestInstallFollowsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := h.install(h.options(install.ScopeUser))
-	if !install.IsLink(h.path(".agent/settings.json")) || !h.in.Agent.hasHooks(real) || !strings.Contains(p.Text(), "the file is "+real) {
+	if !install.IsLink(h.path(".agent/settings.json")) || !h.hasHooks(h.path(".agent/settings.json")) || !strings.Contains(p.Text(), "the file is "+real) {
 		t.Errorf("plan:\n%s", p.Text())
 	}
 	h.uninstall(install.Options{})

@@ -37,7 +37,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 			found.Data = []byte("{}")
 		}
 		if err == nil {
-			s.Hooks, err = a.hookStates(sys.GOOS, found.Data, o.Binary)
+			s.Hooks, err = a.hookStates(sys.GOOS, found.Data, o.Binary, a.ours(sys, o, m, place.Path))
 			if err != nil {
 				err = fmt.Errorf("settings %q: %w", place.Path, err)
 			}
@@ -71,8 +71,8 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 
 // hookStates returns the states of the hooks in a settings text: one for each event
 // that hookspan records, then hookspan's hooks of other events.
-func (a *Agent) hookStates(goos string, text []byte, binary string) ([]install.Hook, error) {
-	e, err := a.open(text, nil)
+func (a *Agent) hookStates(goos string, text []byte, binary string, ours func(string) bool) ([]install.Hook, error) {
+	e, err := a.open(text, nil, ours)
 	if err == nil {
 		err = e.check()
 	}

@@ -23,12 +23,17 @@ func TestStatus(t *testing.T) {
 	edit := func(old, new string) func(t *testing.T, h *home) {
 		return func(t *testing.T, h *home) {
 			text := readFile(t, h.path(rel))
-			changed := strings.Replace(text, strings.ReplaceAll(old, "BIN", h.hook()), new, 1)
+			changed := strings.Replace(text, strings.ReplaceAll(old, "BIN", h.hook()), strings.ReplaceAll(new, "BIN", h.hook()), 1)
 			if changed == text {
 				t.Fatalf("no %q in the settings", old)
 			}
 			writeFile(t, h.path(rel), changed, 0o600)
 		}
+	}
+	recordedProgram := func(t *testing.T, h *home) {
+		edit(`"BIN"`, `"/usr/bin/claude-hook"`)(t, h)
+		record := h.path(".local/state/hookspan/install.json")
+		writeFile(t, record, strings.Replace(readFile(t, record), `"programs": [`, `"programs": ["/usr/bin/claude-hook",`, 1), 0o600)
 	}
 	tests := map[string]struct {
 		change                               func(t *testing.T, h *home)
@@ -39,12 +44,14 @@ func TestStatus(t *testing.T) {
 		"installed":        {func(*testing.T, *home) {}, 10, 0, 0, 0, "installed 10 events", true},
 		"one missing":      {edit(`"Stop": [`, `"Setup": [`), 9, 1, 0, 1, "missing  Stop", false},
 		"edited":           {edit(`"timeout": 10`, `"timeout": 60`), 9, 0, 1, 0, "edited   SessionStart: has another timeout", true},
-		"other program":    {edit(`"BIN"`, `"/usr/bin/claude-hook"`), 9, 1, 0, 0, "outdated SessionStart: starts /usr/bin/claude-hook", false},
+		"other program":    {edit(`"BIN"`, `"/usr/bin/claude-hook"`), 9, 0, 0, 1, "missing  SessionStart", false},
+		"another copy":     {recordedProgram, 9, 1, 0, 0, "outdated SessionStart: starts /usr/bin/claude-hook", false},
+		"the stable copy":  {edit(`"BIN"`, `"/data/hookspan/bin/claude-hook"`), 9, 1, 0, 0, "outdated SessionStart: starts /data/hookspan/bin/claude-hook", false},
 		"reports another":  {edit(`"SessionEnd"`+"\n", `"Stop"`+"\n"), 9, 1, 0, 0, `outdated SessionEnd: reports "Stop"`, false},
 		"settings gone":    {func(t *testing.T, h *home) { remove(t, h.path(rel)) }, 0, 0, 0, 10, "missing  10 events", false},
 		"settings damaged": {func(t *testing.T, h *home) { writeFile(t, h.path(rel), "{", 0o600) }, 0, 0, 0, 0, "line 1, column 2: the file ends too early", false},
 		"program gone":     {func(t *testing.T, h *home) { remove(t, h.hook()) }, 0, 10, 0, 0, "claude-hook is gone", false},
-		"is there twice":   {edit(`"SessionEnd": [`, `"SessionEnd": [{"hooks":[{"type":"command","command":"claude-hook"}]},`), 9, 1, 0, 0, "is there twice", false},
+		"is there twice":   {edit(`"SessionEnd": [`, `"SessionEnd": [{"hooks":[{"type":"command","command":"BIN"}]},`), 9, 1, 0, 0, "is there twice", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

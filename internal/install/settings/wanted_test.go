@@ -127,9 +127,8 @@ func TestJudgeFindsHooksThatCanFail(t *testing.T) {
 	program := "'" + testHook + "' test PreToolUse"
 	for command, want := range map[string]install.State{
 		start + program + " 2>/dev/null || cat >/dev/null": install.StateInstalled,
-		start + program:              install.StateOutdated,
-		start + "exec " + program:    install.StateOutdated,
-		start + program + " || true": install.StateOutdated,
+		start + program:           install.StateOutdated,
+		start + "exec " + program: install.StateOutdated,
 	} {
 		h := handler{form: formShell, timeout: "10"}
 		h.resolve(command)
