@@ -106,7 +106,10 @@ func findAgents(a *app, cmd *cobra.Command) ([]foundAgent, error) {
 		if err != nil {
 			return nil, err
 		}
-		where := agent.FoundIn(cmd.Context(), files)
+		where, passed := agent.FoundIn(cmd.Context(), files)
+		for _, p := range passed {
+			a.printf("warning: %s is passed over, since %s\n", termtext.Value(p.Path), p.Reason)
+		}
 		for _, s := range report.Sites {
 			if s.Present && where == "" {
 				where = s.Path

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/lookpath"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui"
@@ -147,7 +147,10 @@ func openBrowser(ctx context.Context, a *app, file string) error {
 		command = []string{"xdg-open"}
 	}
 	// The browser outlives this command.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), command[0], append(command[1:], file)...) //nolint:gosec // A constant program.
+	cmd, err := lookpath.Here().Command(context.WithoutCancel(ctx), command[0], append(command[1:], file)...)
+	if err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -7,12 +7,16 @@
 package pager
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/hookspan/hookspan/internal/lookpath"
 )
 
 // standard is the pager if the user chose none: it ends at once if everything fits
@@ -41,13 +45,21 @@ func Show(command string, out *os.File, stderr io.Writer, environ []string, writ
 	if len(words) == 0 {
 		return write(out)
 	}
-	var cmd *exec.Cmd
+	finder := lookpath.Here()
+	finder.Environ = environ
 	if strings.ContainsAny(command, "\"'$|&;<>`\\*?~(){}") {
-		cmd = exec.Command("sh", "-c", command) //nolint:gosec,noctx // The user's own command; it ends when the user ends it.
-	} else {
-		cmd = exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // As above.
+		words = []string{"sh", "-c", command}
 	}
-	cmd.Stdout, cmd.Stderr, cmd.Env = out, stderr, environ
+	// It ends when the user ends it.
+	cmd, err := finder.Command(context.Background(), words[0], words[1:]...)
+	if filepath.IsAbs(words[0]) {
+		cmd, err = exec.Command(words[0], words[1:]...), nil //nolint:gosec,noctx // The user's own command.
+		cmd.Env = environ
+	}
+	if err != nil {
+		return write(out)
+	}
+	cmd.Stdout, cmd.Stderr = out, stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return write(out)

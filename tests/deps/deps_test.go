@@ -222,17 +222,18 @@ var mayImport = map[string][]string{
 	"internal/agents": {
 		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors",
 		"internal/install", "internal/install/claude", "internal/install/cline", "internal/install/codex", "internal/install/copilot", "internal/install/gemini",
-		"internal/install/opencode", "internal/install/qwen", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
+		"internal/install/opencode", "internal/install/qwen", "internal/lookpath", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
 	},
 	"internal/demo": {"internal/regular"},
 	"internal/diagnose": {
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/programs", "internal/redactor", "internal/regular", "internal/store", "internal/termtext",
 	},
-	"internal/install":          {"internal/atomicfile", "internal/filelock", "internal/regular", "internal/termtext"},
+	"internal/lookpath":         {},
+	"internal/install":          {"internal/atomicfile", "internal/filelock", "internal/lookpath", "internal/regular", "internal/termtext"},
 	"internal/install/settings": {"internal/install", "internal/jsonedit", "internal/regular"},
 	// An agent's package knows no other agent's.
-	"internal/install/...": {"internal/install", "internal/install/settings", "internal/regular", "internal/termtext"},
+	"internal/install/...": {"internal/install", "internal/install/settings", "internal/lookpath", "internal/regular", "internal/termtext"},
 	"internal/live":        {"hook", "spool"},
 	"internal/pipeline": {
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",

@@ -29,9 +29,9 @@ var projectRows = []proof.Row{
 		Short: 40, Run: projectSwitch,
 	},
 	{
-		Name:  "programs in a project under the names of those that hookspan starts, with the folder in PATH",
+		Name:  "programs in a project under the names of those that hookspan starts, with the folder in PATH, by its absolute path too",
 		Rule:  "none of them runs, from hooks or from commands",
-		Short: 20, Long: 50, Run: projectPrograms,
+		Short: 25, Long: 56, Run: projectPrograms,
 	},
 }
 
@@ -282,15 +282,21 @@ func projectSwitch(t *testing.T, r *proof.Result) {
 func projectPrograms(t *testing.T, r *proof.Result) {
 	w, canary, _ := guarded(t, "HOOKSPAN_EXPORTERS=store")
 	ran := filepath.Join(canary, "ran")
-	names := []string{"hookspan", "cline-hook", "claude-hook", "claude", "cline", "xdg-user-dir", "dbus-launch", "secret-tool", "security", "git", "ss", "lsof", "sh", "env", "uname", "hostname", "powershell", "cat", "true"}
+	names := []string{"hookspan", "cline-hook", "claude-hook", "claude", "cline", "xdg-user-dir", "dbus-launch", "secret-tool", "security", "git", "ss", "lsof", "sh", "env", "uname", "hostname", "powershell", "cat", "true", "less", "xdg-open", "codex"}
+	modules := filepath.Join(w.Work, "node_modules", ".bin")
+	if err := os.MkdirAll(modules, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(w.Work, name), []byte("#!/bin/sh\necho "+name+" >> "+ran+"\n"), 0o700); err != nil {
-			t.Fatal(err)
+		for _, dir := range []string{w.Work, modules} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho "+name+" >> "+ran+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	paths := []string{".:" + os.Getenv("PATH"), "::" + os.Getenv("PATH"), "unset", "", ".", ":", os.Getenv("PATH") + ":", "./:" + os.Getenv("PATH")}
+	paths := []string{w.Work + ":" + modules + ":" + os.Getenv("PATH"), ".:" + os.Getenv("PATH"), "::" + os.Getenv("PATH"), "unset", "", ".", ":", os.Getenv("PATH") + ":", "./:" + os.Getenv("PATH")}
 	if !proof.Soak() {
-		paths = paths[:3]
+		paths = paths[:4]
 	}
 	for _, path := range paths {
 		w.Environ = []string{"HOME=" + w.Home, "PATH=" + path, "DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere"}

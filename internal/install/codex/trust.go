@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/install/settings"
+	"github.com/hookspan/hookspan/internal/lookpath"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -61,7 +61,10 @@ func trustStatuses(ctx context.Context, dir string) (statuses map[string]string,
 	ctx, cancel := context.WithTimeout(ctx, trustTimeout)
 	defer cancel()
 	// With plugins Codex would fetch them, and leave what it has fetched when it is stopped.
-	cmd := exec.CommandContext(ctx, "codex", "app-server", "-c", "features.plugins=false")
+	cmd, err := lookpath.Here().Command(ctx, "codex", "app-server", "-c", "features.plugins=false")
+	if err != nil {
+		return nil, err
+	}
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
