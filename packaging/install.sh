@@ -7,6 +7,7 @@
 # HOOKSPAN_FROM is the address of the release's files. An archive that is not
 # the one that checksums.txt names is not unpacked.
 set -eu
+umask 022 # Programs that others can write to would be theirs.
 
 fail() {
 	echo "install: $1" >&2
@@ -65,11 +66,17 @@ main() {
 	mkdir "$work/new"
 	tar -xzf "$work/$archive" -C "$work/new"
 	mkdir -p "$bin"
-	# A program that runs is replaced, never written to.
-	for program in hook-runner cline-hook claude-hook hookspan; do
-		cp "$work/new/$program" "$bin/.$program.new"
-		chmod 755 "$bin/.$program.new"
-		mv -f "$bin/.$program.new" "$bin/$program"
+	set -- hook-runner cline-hook claude-hook hookspan
+	for program in "$@"; do
+		[ ! -d "$bin/$program" ] || fail "$bin/$program is a folder, want a program or nothing: move it away; nothing is installed"
+	done
+	# A program that runs is replaced, never written to. The new one gets a name that is
+	# not there yet, so that nobody's file or link is written through.
+	for program in "$@"; do
+		new=$(mktemp "$bin/.$program.XXXXXXXX")
+		cat "$work/new/$program" >"$new"
+		chmod 755 "$new"
+		mv -f "$new" "$bin/$program"
 	done
 
 	echo "$("$bin/hookspan" --version) is in $bin"
