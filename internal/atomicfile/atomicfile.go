@@ -18,6 +18,8 @@ type Options struct {
 	Mode fs.FileMode
 	// Sync is what survives a power cut. If zero, SyncFile.
 	Sync Sync
+	// OneName refuses to replace a file that has other names, as hard links.
+	OneName bool
 }
 
 // Sync is what survives a power cut once a function has returned.
@@ -41,6 +43,11 @@ func Write(path string, data []byte, o Options) error {
 // WriteFunc is Write for content that is written piece by piece. If write returns
 // an error, the file stays as it is.
 func WriteFunc(path string, o Options, write func(io.Writer) error) error {
+	if o.OneName {
+		if err := names(path); err != nil {
+			return err
+		}
+	}
 	temp, err := writeTemp(path, o, write)
 	if err != nil {
 		return err
@@ -115,6 +122,7 @@ func writeTemp(path string, o Options, write func(io.Writer) error) (string, err
 	if err != nil {
 		return "", err
 	}
+	keepOwner(f, path)
 	err = write(f)
 	if err == nil && mode != 0o600 { // the umask may have removed bits
 		err = f.Chmod(mode)

@@ -78,7 +78,7 @@ func lockState(stateDir string, undo bool) (created []string, unlock func() erro
 	}
 	if !undo {
 		created = MissingDirs(stateDir)
-		if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		if err := atomicfile.MakeFolders(stateDir, 0o700); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -149,12 +149,12 @@ func (a Action) run() error {
 	}
 	switch a.Op {
 	case OpCreate:
-		if err := os.MkdirAll(filepath.Dir(a.Path), a.FolderMode); err != nil {
+		if err := atomicfile.MakeFolders(filepath.Dir(a.Path), a.FolderMode); err != nil {
 			return err
 		}
 		return create(a)
 	case OpUpdate:
-		return replace(a)
+		return atomicfile.Write(a.Path, a.Content, atomicfile.Options{Mode: a.Mode, OneName: true})
 	case OpChain:
 		return a.chain()
 	case OpRemove:
@@ -187,7 +187,7 @@ func (a Action) done(cur File) (bool, error) {
 // there already, and there is no moment without a hook.
 func (a Action) chain() error {
 	made := MissingDirs(filepath.Dir(a.Chained))
-	if err := os.MkdirAll(filepath.Dir(a.Chained), 0o700); err != nil {
+	if err := atomicfile.MakeFolders(filepath.Dir(a.Chained), 0o700); err != nil {
 		return err
 	}
 	undo := func(err error) error {

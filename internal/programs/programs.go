@@ -121,7 +121,7 @@ func (f Folder) Install(ctx context.Context, from, version string) (changed bool
 		return false, err
 	}
 	created := missing(f.Path)
-	if err := os.MkdirAll(f.Path, 0o700); err != nil {
+	if err := atomicfile.MakeFolders(f.Path, 0o700); err != nil {
 		return false, fmt.Errorf("folder of the hook programs: %w", err)
 	}
 	unlock, err := f.lock(ctx)

@@ -102,12 +102,12 @@ func (d *Document) Write(after []byte) error {
 	if d.Project {
 		mode = 0o755
 	}
-	err = os.MkdirAll(filepath.Dir(d.Target), mode)
+	err = atomicfile.MakeFolders(filepath.Dir(d.Target), mode)
 	if err == nil && d.Exists {
 		err = atomicfile.Write(d.Backup(), d.Data, atomicfile.Options{Mode: d.mode})
 	}
 	if err == nil {
-		err = atomicfile.Write(d.Target, after, atomicfile.Options{Mode: d.mode})
+		err = atomicfile.Write(d.Target, after, atomicfile.Options{Mode: d.mode, OneName: true})
 	}
 	if err != nil {
 		return fmt.Errorf("hooks file %q: %w", d.Path, err)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -141,7 +140,7 @@ func (t Trust) write(list trustList) error {
 	slices.SortFunc(list.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(t.Path), 0o700)
+		err = atomicfile.MakeFolders(filepath.Dir(t.Path), 0o700)
 	}
 	if err == nil {
 		err = atomicfile.Write(t.Path, append(data, '\n'), atomicfile.Options{})
