@@ -34,6 +34,14 @@ var facts = [...]fact{
 	{userPromptExpansion, "command_args", "hookspan.command.args", asText},
 	{userPromptExpansion, "command_source", "hookspan.command.source", asText},
 	{userPromptExpansion, "expansion_type", "hookspan.command.type", asText},
+	{preSkillShellCommand, "command_name", "hookspan.command.name", asText},
+	{preSkillShellCommand, "command_source", "hookspan.command.source", asText},
+	{preSkillShellCommand, "invoked_by", "hookspan.command.invoked_by", asText},
+	{permissionRequest, "tool_kind", "hookspan.tool.kind", asText},
+	{permissionRequest, "mcp_skill", "hookspan.skill.name", skillName},
+	{permissionRequest, "mcp_skill", "hookspan.skill.version", skillVersion},
+	{permissionRequest, "mcp_skill", "hookspan.skill.uri", skillURI},
+	{permissionRequest, "mcp_server", "hookspan.mcp.server", serverName},
 	{postModelSwitch, "from_model", "hookspan.model.from", asText},
 	{postModelSwitch, "to_model", "hookspan.model.to", asText},
 	{postModelSwitch, "source", "hookspan.model.source", asText},
@@ -57,6 +65,17 @@ var facts = [...]fact{
 }
 
 func asText(raw []byte) (any, bool) { s := rawjson.Text(raw); return s, s != "" }
+
+// The members of the objects that describe a skill that an MCP server serves.
+func skillName(raw []byte) (any, bool)    { return member(raw, "name") }
+func skillVersion(raw []byte) (any, bool) { return member(raw, "version") }
+func skillURI(raw []byte) (any, bool)     { return member(raw, "uri") }
+func serverName(raw []byte) (any, bool)   { return member(raw, "name") }
+
+func member(raw []byte, name string) (any, bool) {
+	s := rawjson.Members(raw).Text(name)
+	return s, s != ""
+}
 
 func asInt(raw []byte) (any, bool) { n, ok := rawjson.Int(raw); return n, ok }
 

@@ -71,6 +71,11 @@ func (p members) body(ev *hook.Event) {
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
 		p.tool(ev)
 		ev.Key = key(ev.Name, ev.Tool.ID)
+	case preSkillShellCommand:
+		p.tool(ev)
+		ev.Key = key(ev.Name, ev.Tool.ID)
+		// The id names no call of the transcript.
+		ev.Tool.ID, ev.Tool.Status = "", hook.ToolUnknown
 	case permissionRequest:
 		p.tool(ev)
 	case subagentStop:

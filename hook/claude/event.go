@@ -28,9 +28,11 @@ const (
 	preCompact          = "PreCompact"
 	postCompact         = "PostCompact"
 	postModelSwitch     = "PostModelSwitch"
-	elicitation         = "Elicitation"
-	elicitationResult   = "ElicitationResult"
-	sessionEnd          = "SessionEnd"
+	// A shell command in the text of a skill, before it runs. No hook reports its end.
+	preSkillShellCommand = "PreSkillShellCommand"
+	elicitation          = "Elicitation"
+	elicitationResult    = "ElicitationResult"
+	sessionEnd           = "SessionEnd"
 )
 
 // hooks are all hooks that some version of Claude Code runs, in the order of a
@@ -44,6 +46,7 @@ var hooks = [...]struct {
 	{"InstructionsLoaded", hook.KindAside},
 	{userPromptSubmit, hook.KindPrompt},
 	{userPromptExpansion, hook.KindNote},
+	{preSkillShellCommand, hook.KindToolEnd},
 	{"MessageDisplay", hook.KindAside},
 	{preToolUse, hook.KindToolStart},
 	{permissionRequest, hook.KindPermission},

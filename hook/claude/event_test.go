@@ -10,8 +10,8 @@ import (
 
 func TestEventNames(t *testing.T) {
 	names := EventNames()
-	if len(names) != 33 {
-		t.Errorf("%d names, want 33", len(names))
+	if len(names) != 34 {
+		t.Errorf("%d names, want 34", len(names))
 	}
 	recorded := map[string]bool{}
 	for _, f := range fixtures(t) {

@@ -400,7 +400,7 @@ func TestLongTextsAreCut(t *testing.T) {
 
 // TestExitCodeTwo holds every event to what the hooks reference says of it.
 func TestExitCodeTwo(t *testing.T) {
-	blocked := map[string]Decision{"PreToolUse": Deny}
+	blocked := map[string]Decision{"PreToolUse": Deny, "PreSkillShellCommand": Deny}
 	for _, event := range []string{
 		"UserPromptSubmit", "UserPromptExpansion", "Stop", "SubagentStop", "TeammateIdle", "TaskCreated", "TaskCompleted",
 		"ConfigChange", "PostToolBatch", "PreCompact", "PreModelSwitch", "Elicitation", "ElicitationResult", "WorktreeCreate",

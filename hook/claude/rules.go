@@ -50,6 +50,8 @@ func rulesOf(event string) rules {
 	switch event {
 	case preToolUse:
 		return rules{exit: blocksDeny, context: true, decision: true, permission: []Decision{Allow, Deny, Ask, Defer}}
+	case preSkillShellCommand:
+		return rules{exit: blocksDeny, permission: []Decision{Allow, Deny, Ask, Defer}}
 	case permissionRequest:
 		return rules{deniesOnFailure: true}
 	case postToolUse:

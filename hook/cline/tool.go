@@ -137,6 +137,10 @@ const (
 	saysRejected = "User rejected the tool call"
 )
 
+// notExecuted ends the error of each call that was not approved, since Cline CLI 3.0.61;
+// the reason is before it.
+const notExecuted = " -- NOT a tool or system failure. Clarify with user before proceeding."
+
 // Outcome reads from the wording of a result how a call of classic Cline ended,
 // which its hooks and its files say nowhere else, and of a failure the part of
 // the text that says why.
@@ -177,6 +181,9 @@ func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 // classifySDK distinguishes a refused call from a failed call, by the reasons that
 // the SDK's runtime gives for not running a tool.
 func classifySDK(message string) (hook.ToolStatus, string) {
+	if why, ok := strings.CutSuffix(message, notExecuted); ok {
+		return hook.ToolDenied, why
+	}
 	if strings.HasPrefix(message, saysDenied) || message == saysRejected {
 		return hook.ToolDenied, message
 	}

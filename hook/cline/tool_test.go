@@ -171,6 +171,18 @@ func TestStatusByStructure(t *testing.T) {
 			hook.ToolDenied, `Tool "editor" requires approval in a TTY session`, `Tool "editor" requires approval in a TTY session`,
 		},
 		{
+			"sdk: not approved, in the words of 3.0.61, no terminal", post(dialectSDK, `"tool_result":{"output":{"error":"Tool \"editor\" requires approval in a TTY session -- NOT a tool or system failure. Clarify with user before proceeding."}},"postToolUse":{"success":false}`),
+			hook.ToolDenied, `Tool "editor" requires approval in a TTY session`, `Tool "editor" requires approval in a TTY session -- NOT a tool or system failure. Clarify with user before proceeding.`,
+		},
+		{
+			"sdk: not approved, in the words of 3.0.61, by the user", post(dialectSDK, `"tool_result":{"output":{"error":"This tool call was rejected by the user and not executed. -- NOT a tool or system failure. Clarify with user before proceeding."}},"postToolUse":{"success":false}`),
+			hook.ToolDenied, `This tool call was rejected by the user and not executed.`, `This tool call was rejected by the user and not executed. -- NOT a tool or system failure. Clarify with user before proceeding.`,
+		},
+		{
+			"sdk: not approved, in the words of 3.0.61, for another reason", post(dialectSDK, `"tool_result":{"output":{"error":"whatever -- else -- NOT a tool or system failure. Clarify with user before proceeding."}},"postToolUse":{"success":false}`),
+			hook.ToolDenied, `whatever -- else`, `whatever -- else -- NOT a tool or system failure. Clarify with user before proceeding.`,
+		},
+		{
 			"sdk: disabled by policy", post(dialectSDK, `"tool_result":{"output":{"error":"Tool \"editor\" is disabled by policy"}}`),
 			hook.ToolDenied, `Tool "editor" is disabled by policy`, `Tool "editor" is disabled by policy`,
 		},

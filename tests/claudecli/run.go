@@ -16,8 +16,15 @@ import (
 //go:embed npm/claude/package.json npm/claude/package-lock.json
 var manifests embed.FS
 
-// Version is the version of Claude Code that the lock file pins.
-const Version = "2.1.329"
+// Version is the version of Claude Code that package.json pins.
+var Version = func() string {
+	var manifest struct {
+		Dependencies map[string]string `json:"dependencies"`
+	}
+	text, _ := manifests.ReadFile("npm/claude/package.json") // It is embedded.
+	_ = json.Unmarshal(text, &manifest)
+	return manifest.Dependencies["@anthropic-ai/claude-code-linux-x64"]
+}()
 
 // Install makes sure that the program is in the cache folder and returns the
 // command that starts it; see rig.Program.

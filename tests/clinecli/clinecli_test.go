@@ -159,8 +159,12 @@ func TestScenarios(t *testing.T) {
 			steps := slices.Concat(sc.steps, []rig.Step{
 				deliver, hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"),
 			})
+			env := maps.Clone(sc.env)
+			if sc.hub {
+				env = map[string]string{"CLINE_SESSION_BACKEND_MODE": ""}
+			}
 			res := do(t, h, &clinecli.Run{
-				CLI: sc.cli, Script: sc.script, Env: sc.env, Steps: steps,
+				CLI: sc.cli, Script: sc.script, Env: env, Steps: steps,
 				Setup: func(a *rig.Arena) error {
 					return clinecli.Hookspan{Bin: bin, Settings: sc.settings, Record: !sc.bare && !sc.beside, Beside: sc.beside}.Setup(t.Context(), a, sc.cli)
 				},
@@ -168,7 +172,7 @@ func TestScenarios(t *testing.T) {
 			checkCline(t, &sc, res)
 			traces := checkTraces(t, &sc, res)
 			checkOwnView(t, &sc, traces, res.Steps[len(sc.steps):])
-			if len(res.Killed) > 0 {
+			if len(res.Killed) > 0 != sc.hub {
 				t.Errorf("processes outlived the run: %q", res.Killed)
 			}
 		})

@@ -16,9 +16,9 @@ type CLI int
 
 // The programs under test.
 const (
-	// CLI2 is cline 2.18.0, the classic core; it runs on node.
+	// CLI2 is the classic core, which runs on node.
 	CLI2 CLI = 2
-	// CLI3 is cline 3.0.57, the SDK core; it is a native program.
+	// CLI3 is the SDK core; it is a native program. npm/ pins the versions.
 	CLI3 CLI = 3
 )
 

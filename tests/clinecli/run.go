@@ -69,7 +69,7 @@ func newArena(dir string, cli CLI) (*rig.Arena, error) {
 		a.Sessions = filepath.Join(a.Home, ".cline", "data", "sessions")
 	}
 	a.Env["CLINE_TELEMETRY_DISABLED"] = "1"
-	// Without it CLI 3 leaves a daemon behind.
+	// Without it CLI 3 works in a daemon, its hub, and leaves that behind.
 	a.Env["CLINE_SESSION_BACKEND_MODE"] = "local"
 	return a, nil
 }

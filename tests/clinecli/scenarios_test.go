@@ -28,6 +28,8 @@ type scenario struct {
 	// as a user has it; hooks is not compared then. beside has the recorder as a
 	// second hook of every event instead.
 	bare, beside bool
+	// hub says that CLI 3 works in its daemon, which is its default.
+	hub bool
 	// hooks are the events Cline itself reported, as canonical gives them.
 	hooks []string
 	// traces are the expected ones in order.
@@ -277,7 +279,7 @@ func classicProviderError() scenario {
 // that they succeeded.
 func sdkTools() scenario {
 	return scenario{
-		cli: clinecli.CLI3,
+		cli: clinecli.CLI3, hub: true,
 		script: []mockllm.Turn{
 			turn("Read.", read("src/login.js")),
 			turn("Several.", run("echo FAIL; exit 1"), read("src/missing.js"), run("echo ok")),

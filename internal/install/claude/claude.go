@@ -78,6 +78,7 @@ func events() []settings.Event {
 		{Name: "ElicitationResult", Since: settings.Version{2, 1, 76}},
 		{Name: "TaskCreated", Since: settings.Version{2, 1, 84}},
 		{Name: "TaskCompleted", Since: settings.Version{2, 1, 33}},
+		{Name: "PreSkillShellCommand", Since: settings.Version{2, 1, 332}},
 		{Name: "Stop"},
 		{Name: "StopFailure", Since: settings.Version{2, 1, 78}},
 		{Name: "SessionEnd"},

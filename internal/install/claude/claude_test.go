@@ -28,7 +28,7 @@ func newMachine(t *testing.T) *machine {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no POSIX modes on Windows, which these hooks need")
 	}
-	m := &machine{t: t, version: "2.1.329 (Claude Code)", variables: map[string]string{}}
+	m := &machine{t: t, version: "2.1.332 (Claude Code)", variables: map[string]string{}}
 	home := t.TempDir()
 	m.sys = install.System{
 		GOOS: "linux", Home: home, StateDir: filepath.Join(home, "state"),
@@ -96,7 +96,7 @@ func TestPlanFindsTheSettingsOfAScope(t *testing.T) {
 				m.variables["CLAUDE_CONFIG_DIR"] = m.path(tt.dir)
 			}
 			p := m.plan()
-			if len(p.Places) != 1 || p.Places[0].Path != m.path(tt.want) || !strings.Contains(p.Text(), "create   21 events") {
+			if len(p.Places) != 1 || p.Places[0].Path != m.path(tt.want) || !strings.Contains(p.Text(), "create   22 events") {
 				t.Errorf("want %s; plan:\n%s", tt.want, p.Text())
 			}
 		})
@@ -126,7 +126,7 @@ func TestPlanWarnsOfHooksThatDoNotRun(t *testing.T) {
 func TestEventsOfAnOlderClaudeCode(t *testing.T) {
 	m := newMachine(t)
 	m.version = "2.1.80"
-	want := []string{"Claude Code 2.1.80 does not have UserPromptExpansion, PermissionDenied, PostModelSwitch, TaskCreated: install again after an upgrade"}
+	want := []string{"Claude Code 2.1.80 does not have UserPromptExpansion, PermissionDenied, PostModelSwitch, TaskCreated, PreSkillShellCommand: install again after an upgrade"}
 	if diff := cmp.Diff(want, m.plan().Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -134,8 +134,8 @@ func TestEventsOfAnOlderClaudeCode(t *testing.T) {
 	if r := m.status(); !r.Healthy() || r.Sites[0].Count(install.StateInstalled) != 17 {
 		t.Errorf("installed:\n%s", r.Text())
 	}
-	m.version = "2.1.329"
-	if r := m.status(); r.Healthy() || r.Sites[0].Count(install.StateMissing) != 4 {
+	m.version = "2.1.332"
+	if r := m.status(); r.Healthy() || r.Sites[0].Count(install.StateMissing) != 5 {
 		t.Errorf("after an upgrade:\n%s", r.Text())
 	}
 }
