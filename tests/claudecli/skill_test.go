@@ -1,0 +1,53 @@
+package claudecli_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/claudecli"
+	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/built"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+)
+
+// TestShellCommandOfASkill runs a skill whose text has a shell command: it is a call of
+// the task, with the skill's name, and verify finds nothing wrong.
+func TestShellCommandOfASkill(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("drives the real Claude Code program; left out by -short")
+	}
+	bin := t.TempDir()
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
+		t.Fatal(err)
+	}
+	hookspan := func(args ...string) rig.Step {
+		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
+	}
+	res := do(t, &claudecli.Run{
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{turn("The house is tidy.")}},
+		Steps:  []rig.Step{claude("/tidy"), {WaitTraces: 1}, hookspan("verify")},
+		Setup: func(a *rig.Arena) error {
+			return errors.Join(
+				claudecli.Settings{}.Write(a),
+				a.Write(map[string]string{"home/.claude/skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies\nallowed-tools: Bash(echo:*)\n---\nRooms: !`echo kitchen and attic`\n"}),
+				a.InstallHookspan(t.Context(), bin, nil, "claude"),
+			)
+		},
+	})
+	var calls []string
+	for _, s := range res.Spans {
+		if name := s.Attrs[otelmap.KeyToolName]; name != nil {
+			calls = append(calls, strings.Join([]string{name.(string), s.Attrs["hookspan.command.name"].(string), s.Attrs["hookspan.command.invoked_by"].(string), s.Attrs[otelmap.KeyToolArguments].(string)}, " "))
+		}
+	}
+	if want := `Bash tidy user {"command":"echo kitchen and attic"}`; len(calls) != 1 || calls[0] != want {
+		t.Errorf("calls %q, want %q", calls, want)
+	}
+	if s := res.Steps[2]; s.ExitCode != 0 {
+		t.Errorf("verify ends with code %d:\n%s%s", s.ExitCode, s.Stdout, s.Stderr)
+	}
+}
