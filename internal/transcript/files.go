@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/regular"
@@ -117,8 +119,20 @@ type File struct {
 	left *int64
 }
 
-// Open opens a file of up to maxBytes bytes, or of any size if maxBytes is zero.
+// here reports whether a path that another program wrote may be opened: an absolute one
+// on this machine. A relative one would be a project's file, and Windows sends the user's
+// credentials to the server of a path such as \\server\share, unless home is there.
+func (f *Files) here(path string) bool {
+	volume := filepath.VolumeName(path)
+	return filepath.IsAbs(path) && (!strings.HasPrefix(filepath.ToSlash(volume), "//") || strings.EqualFold(volume, filepath.VolumeName(f.Home)))
+}
+
+// Open opens a file of up to maxBytes bytes, or of any size if maxBytes is zero. The path
+// must be an absolute one on this machine.
 func (f *Files) Open(ctx context.Context, path string, maxBytes int64) (*File, error) {
+	if !f.here(path) {
+		return nil, fmt.Errorf("read %q: %w: found another path, want an absolute one on this machine", path, ErrBeyond)
+	}
 	// A settings folder often is a link, and so may be what is in it.
 	file, info, err := regular.Open(path, regular.Options{Max: maxBytes})
 	if err != nil {

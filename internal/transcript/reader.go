@@ -95,6 +95,9 @@ type Session struct {
 
 // Read reads one session of an agent.
 func (f *Files) Read(ctx context.Context, a Agent, q Query) (t *hook.Transcript, err error) {
+	if !f.here(q.Path) {
+		q.Path = ""
+	}
 	err = f.limited(ctx, q.Session, func(ctx context.Context, f *Files) (err error) {
 		t, err = a.Read(ctx, f, q)
 		return err
