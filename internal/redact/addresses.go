@@ -1,0 +1,128 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+)
+
+// addressWords come before a part of an address's path that is a credential.
+var addressWords = []string{
+	"hook", "hooks", "webhook", "webhooks", "catch", "incomingwebhook", "key", "keys", "token", "tokens", "t", "use", "invite", "invites", "invitation", "invitations", "join",
+	"reset", "reset-password", "password-reset", "password_reset", "password_resets", "resetpassword", "passwords", "password", "confirm", "confirmation", "verify", "verification", "verify-email",
+	"activate", "activation", "magic", "magic-link", "magic_link", "magiclink", "login", "unsubscribe", "integration", "integrations", "secret", "secrets", "recover", "recovery", "share", "shared", "auth",
+	"accept", "feed", "calendar", "ical", "private", "trigger", "signup", "sso", "session",
+}
+
+// addressHosts have a credential in the path behind what says a version.
+var addressHosts = []string{"infura.io", "alchemy.com", "alchemyapi.io", "hc-ping.com", "hchk.io", "quiknode.pro", "ankr.com", "getblock.io", "webhook.site", "hooks."}
+
+// addressParameters have a credential in addresses, and mean much else elsewhere.
+var addressParameters = []string{"t", "tk", "k", "appid", "app_id", "auth", "ticket", "sig", "hash", "otp", "magic", "invite", "jwt", "sid", "nonce", "h", "s", "sign", "hdnts", "policy", "pass"}
+
+// pathTokens reads the credentials in the path and the parameters of the address of
+// which the sign behind the scheme is at i.
+func pathTokens(t *text, i int) []span {
+	s := t.s
+	p := i + 1
+	for range 2 {
+		if p = endOf(s, p, len(s), `\`); !byteIn(s, p, "/") {
+			return nil
+		}
+		p++
+	}
+	const most = 1 << 10
+	limit := min(len(s), p+most)
+	host := p
+	if p = endOf(s, p, 300, wordBytes+".-:@"); !byteIn(s, p, "/\\?") {
+		return nil
+	}
+	name := strings.ToLower(s[host:p])
+	telling := slices.ContainsFunc(addressHosts, func(h string) bool { return strings.Contains(name, h) })
+	var out []span
+	sign := byte('/')
+	for p < limit {
+		if s[p] == '\\' {
+			if p++; !byteIn(s, p, "/") {
+				break
+			}
+			continue
+		}
+		if strings.IndexByte("/?&#;=", s[p]) < 0 {
+			break
+		}
+		if sign = s[p]; sign == '?' {
+			telling = false
+		}
+		lo := p + 1
+		p = lo
+		for p < limit && (isWord(s[p]) || strings.IndexByte("-.~%+:@!,", s[p]) >= 0) {
+			p++
+		}
+		part := s[lo:p]
+		switch {
+		case strings.HasPrefix(part, "bot") && strings.Contains(part, ":"):
+			if at := strings.IndexByte(part, ':'); at >= 8 && at+20 < len(part) && only(part[3:at], digits) {
+				out = append(out, span{lo: lo + at + 1, hi: p})
+			}
+		case telling && addressToken(part):
+			if at := strings.IndexByte(part, '@'); at > 0 {
+				p = lo + at
+			}
+			out = append(out, span{lo: lo, hi: p})
+		case sign == '/' && len(part) > 2 && (only(part, digits) || addressToken(part)):
+		case telling && len(part) == 2 && part[0] == 'v' || telling && (part == "ws" || part == "bot" || part == "api" || part == ""):
+		default:
+			word := strings.ToLower(part)
+			if byteIn(s, p, "=") {
+				telling = slices.Contains(addressParameters, word)
+			} else {
+				telling = slices.Contains(addressWords, word) || telling && sign == '/' && len(out) == 0 && slices.ContainsFunc(addressHosts, func(h string) bool { return strings.Contains(name, h) })
+			}
+		}
+	}
+	return out
+}
+
+// addressToken reports whether a part of an address is random: letters and digits,
+// a long number in hexadecimal, a UUID.
+func addressToken(v string) bool {
+	if len(v) < 15 || placeholder(v) {
+		return false
+	}
+	if isHexText(strings.ReplaceAll(v, "-", "")) {
+		return len(v) >= 20 && hasDigit(v)
+	}
+	return !wordy(v) && digitRuns(v) > 1 && !strings.Contains(v, "@v")
+}
+
+// dsn reads the password of a data source that has no scheme: user:password@tcp(host),
+// user:password@/name. The sign before the host is at i.
+func dsn(t *text, i int) []span {
+	s := t.s
+	lo := startOf(s, i, 100, wordBytes+".-+!#$%^&*?~=/@:")
+	colon := strings.IndexByte(s[lo:i], ':')
+	if colon <= 0 || !only(s[lo:lo+colon], wordBytes+".-") {
+		return nil
+	}
+	lo += colon + 1
+	if v := s[lo:i]; len(v) < 4 || placeholder(v) || strings.HasPrefix(v, "//") || !literalValue(v) {
+		return nil
+	}
+	return []span{{lo: lo, hi: i}}
+}
+
+// oracle reads the password of user/password@host:1521, of which the port's sign is at i.
+func oracle(t *text, i int) []span {
+	s := t.s
+	host := startOf(s, i, 100, wordBytes+".-")
+	if host < 2 || s[host-1] != '@' {
+		return nil
+	}
+	hi := host - 1
+	lo := startOf(s, hi, 100, wordBytes+".-+!#$%^&*?~=")
+	user := startOf(s, lo-min(lo, 1), 60, wordBytes)
+	if lo == 0 || s[lo-1] != '/' || user == lo-1 || !literalValue(s[lo:hi]) {
+		return nil
+	}
+	return []span{{lo: lo, hi: hi}}
+}
