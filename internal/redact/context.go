@@ -21,7 +21,9 @@ func contextRules() []*rule {
 		{name: "shadow-hash", probes: []string{":$", "$apr"}, pattern: `(?::\$[0-9a-z]{1,2}\$|\$apr1\$)([A-Za-z0-9./$=,]{20,})`, lead: 5},
 		{name: "cookie", probes: []string{"TRUE", "FALS"}, pattern: `(?:TRUE|FALSE)(?:\t|\\+t|\^I)[0-9]{1,12}(?:\t|\\+t|\^I)[^\s\\]{1,80}(?:\t|\\+t|\^I)([^\s\\"]{8,})`, lead: 6, ok: literal},
 		{name: "pgpass-password", probes: []string{":[0123456789][0123456789][0123456789]", ":*:"}, read: pgpass},
-		{name: "piped-password", probes: []string{"echo", "rint"}, pattern: `(?:echo|rintf)\s+(?:-n\s+)?\\*["']?(?:[a-z][\w.-]{0,40}:)?([^\s"'|\\:]{4,80})\\*["']?\s*\|\s*(?:sudo\s+-S|(?:sudo\s+)?chpasswd|[^|\n]{0,80}--password-stdin|[^|\n]{0,80}--with-token)`, lead: 5, ok: literal},
+		{name: "piped-password", probes: []string{"echo", "rint"}, read: pipedPassword},
+		{name: "piped-password", probes: []string{"<<< "}, read: herePassword},
+		{name: "printed-secret", probes: []string{"$ [abcdefghijklmnopqrstuvwxyz]"}, read: printedSecret},
 		{name: "bind-password", probes: []string{"bind"}, pattern: `bindpw[ \t]+([^\s"'\\\x1b]{4,})`, lead: 6, ok: literal},
 		{name: "plist-secret", probes: []string{"key>"}, pattern: `key>[^<\\]{0,40}(?i:pass|passw(?:or)?d|token|secret|api[_ -]?key|passphrase)\s*</key>(?:\s*|` + nextLineOf + `)<string>([^<\s]{4,})`, lead: 4, ok: literal},
 		{name: "sasl-password", probes: []string{"]:[0123456789]"}, pattern: `\]:\d{2,5}[ \t]+[^\s:]{1,100}:([^\s"\\\x1b]{4,})`, lead: 3, ok: literal},
@@ -38,7 +40,7 @@ func contextRules() []*rule {
 		{name: "smtp-password", probes: []string{"AUTH", "UGFz"}, pattern: `(?:AUTH (?:PLAIN|LOGIN|XOAUTH2) |UGFzc3dvcmQ6\s+)([A-Za-z0-9+/=]{8,})`, lead: 5, ok: mixed},
 		{name: "imap-password", probes: []string{"LOGI"}, pattern: `LOGIN \\*"?[^\s"\\]{1,100}\\*"? \\*"?([^\s"\\]{6,})`, left: true, lead: 6, ok: literal},
 		{name: "oauth-parameter", probes: []string{"_ver", "_ass", "ce_c", "sser"}, pattern: `(?:_verifier|_assertion|ce_code|ssertion)\\*"?\s{0,3}[=:]\s{0,3}\\*"?([A-Za-z0-9._~+/=%-]{32,})`, lead: 9, ok: unwordy},
-		{name: "totp-secret", probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}|ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
+		{name: "totp-secret", probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
 		{name: "acl-password", probes: []string{"on >"}, pattern: `on >([^\s"'\\]{8,})`, left: true, ok: literal},
 	}...)
 	rules = append(rules, commandRules()...)
