@@ -10,14 +10,14 @@ var addressWords = []string{
 	"hook", "hooks", "webhook", "webhooks", "catch", "incomingwebhook", "key", "keys", "token", "tokens", "t", "use", "invite", "invites", "invitation", "invitations", "join",
 	"reset", "reset-password", "password-reset", "password_reset", "password_resets", "resetpassword", "passwords", "password", "confirm", "confirmation", "verify", "verification", "verify-email",
 	"activate", "activation", "magic", "magic-link", "magic_link", "magiclink", "login", "unsubscribe", "integration", "integrations", "secret", "secrets", "recover", "recovery", "share", "shared", "auth",
-	"accept", "feed", "calendar", "ical", "private", "trigger", "signup", "sso", "session",
+	"accept", "feed", "calendar", "ical", "private", "trigger", "signup", "sso", "session", "incoming", "notify", "robot",
 }
 
 // addressHosts have a credential in the path behind what says a version.
 var addressHosts = []string{"infura.io", "alchemy.com", "alchemyapi.io", "hc-ping.com", "hchk.io", "quiknode.pro", "ankr.com", "getblock.io", "webhook.site", "hooks."}
 
 // addressParameters have a credential in addresses, and mean much else elsewhere.
-var addressParameters = []string{"t", "tk", "k", "appid", "app_id", "auth", "ticket", "sig", "hash", "otp", "magic", "invite", "jwt", "sid", "nonce", "h", "s", "sign", "hdnts", "policy", "pass"}
+var addressParameters = []string{"t", "tk", "k", "appid", "app_id", "auth", "ticket", "sig", "hash", "otp", "magic", "invite", "jwt", "sid", "sign", "hdnts", "key", "secret"}
 
 // pathTokens reads the credentials in the path and the parameters of the address of
 // which the sign behind the scheme is at i.
@@ -30,58 +30,67 @@ func pathTokens(t *text, i int) []span {
 		}
 		p++
 	}
-	const most = 1 << 10
-	limit := min(len(s), p+most)
 	host := p
 	if p = endOf(s, p, 300, wordBytes+".-:@"); !byteIn(s, p, "/\\?") {
 		return nil
 	}
-	name := strings.ToLower(s[host:p])
-	telling := slices.ContainsFunc(addressHosts, func(h string) bool { return strings.Contains(name, h) })
+	host, end := p, host
 	var out []span
-	sign := byte('/')
-	for p < limit {
+	// What is before a part decides on it, or what is before the part before that.
+	before, telling := "", false
+	for limit := min(len(s), p+1<<10); p < limit; {
 		if s[p] == '\\' {
 			if p++; !byteIn(s, p, "/") {
 				break
 			}
-			continue
 		}
-		if strings.IndexByte("/?&#;=", s[p]) < 0 {
+		sign := s[p]
+		if strings.IndexByte("/?&#;=", sign) < 0 {
 			break
 		}
-		if sign = s[p]; sign == '?' {
-			telling = false
-		}
 		lo := p + 1
-		p = lo
-		for p < limit && (isWord(s[p]) || strings.IndexByte("-.~%+:@!,", s[p]) >= 0) {
-			p++
+		for p = lo; p < limit && addressBytes[s[p]]; p++ {
 		}
 		part := s[lo:p]
 		switch {
+		case len(part) < 15:
+			if part != "" && !only(part, digits) && part != "v2" && part != "v3" && part != "ws" {
+				before, telling = part, false
+			}
+			continue
 		case strings.HasPrefix(part, "bot") && strings.Contains(part, ":"):
 			if at := strings.IndexByte(part, ':'); at >= 8 && at+20 < len(part) && only(part[3:at], digits) {
 				out = append(out, span{lo: lo + at + 1, hi: p})
 			}
-		case telling && addressToken(part):
+		case !addressToken(part):
+			before, telling = part, false
+		case telling || tellingPart(strings.ToLower(s[end:host]), strings.ToLower(before), sign):
+			telling = sign == '/'
 			if at := strings.IndexByte(part, '@'); at > 0 {
 				p = lo + at
 			}
 			out = append(out, span{lo: lo, hi: p})
-		case sign == '/' && len(part) > 2 && (only(part, digits) || addressToken(part)):
-		case telling && len(part) == 2 && part[0] == 'v' || telling && (part == "ws" || part == "bot" || part == "api" || part == ""):
-		default:
-			word := strings.ToLower(part)
-			if byteIn(s, p, "=") {
-				telling = slices.Contains(addressParameters, word)
-			} else {
-				telling = slices.Contains(addressWords, word) || telling && sign == '/' && len(out) == 0 && slices.ContainsFunc(addressHosts, func(h string) bool { return strings.Contains(name, h) })
-			}
 		}
 	}
 	return out
 }
+
+// tellingPart reports whether a random part of an address is a credential behind a
+// sign and another part.
+func tellingPart(host, before string, sign byte) bool {
+	if sign == '=' {
+		return slices.Contains(addressParameters, before)
+	}
+	return slices.Contains(addressWords, before) || slices.ContainsFunc(addressHosts, func(h string) bool { return strings.Contains(host, h) })
+}
+
+// addressBytes can be in a part of an address.
+var addressBytes = func() (bytes [256]bool) {
+	for _, c := range []byte(wordBytes + "-.~%+:@!,") {
+		bytes[c] = true
+	}
+	return bytes
+}()
 
 // addressToken reports whether a part of an address is random: letters and digits,
 // a long number in hexadecimal, a UUID.

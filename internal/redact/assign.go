@@ -72,7 +72,7 @@ func assignedSecret(t *text, i int) []span {
 	if out := t.column(&a, end); len(out) > 0 {
 		return out
 	}
-	if out := t.call(&a, end); len(out) > 0 {
+	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k {
 		return out
 	}
 	return t.label(&a, end)
@@ -207,7 +207,7 @@ func typeOf(s string, i int) int {
 	default:
 		return i
 	}
-	if j = endOf(s, j, 48, alphanumeric+"_&'<>[]?|., *:"); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' {
+	if j = endOf(s, j, 48, alphanumeric+"_&'<>[]?|. *:"); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' {
 		if k := blanks(s, j+1); closingQuotes(s, k) > k || byteIn(s, k, alphanumeric) && strings.IndexByte(s[i:j], ' ') >= 0 {
 			return j
 		}

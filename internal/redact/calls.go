@@ -6,9 +6,11 @@ import "strings"
 // connection, what is named after credentials. Its name has what is at i.
 func credentialCall(t *text, i int) []span {
 	s := t.s
-	lo := i - len(nameStart(s, i))
 	p := endOf(s, i, 40, wordBytes)
-	name := strings.ToLower(s[lo:p])
+	if !byteIn(s, p, "([=") {
+		return nil
+	}
+	name := strings.ToLower(s[i-len(nameStart(s, i)) : p])
 	known := endsInOne(name, "credentials", "credential", "login", "authentication", "basicauth", "basic_auth", "auth", "authenticate", "signin", "sign_in", "logon", "authorize", "jwt", "tokenauth")
 	open := endsInOne(name, "connect", "getconnection", "pdo", "mysqli", "connection", "begin", "createuser", "adduser", "dial", "open", "client", "real_connect", "mysqli_connect", "session", "transport")
 	if byteIn(s, p, "=") {

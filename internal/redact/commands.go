@@ -30,6 +30,9 @@ type command struct {
 	// words are between.
 	words []string
 	skip  int
+
+	// before has how many bytes each name has before the probe's.
+	before []int
 }
 
 var commandTable = []command{
@@ -104,27 +107,26 @@ var commandTable = []command{
 	{probe: "reg ", names: []string{"reg"}, flags: []string{"/d "}},
 	{probe: "net ", names: []string{"net"}, words: []string{"user"}, skip: 1},
 	{probe: "cqls", names: []string{"cqlsh"}, flags: []string{"-p "}},
-	{probe: "infl", names: []string{"influx"}, flags: []string{"-password ", "-p ", "-t "}},
+	{probe: "nflu", names: []string{"influx"}, flags: []string{"-password ", "-p ", "-t "}},
 	{probe: "neo4", names: []string{"neo4j-admin"}, words: []string{"set-initial-password"}},
 	{probe: "cyph", names: []string{"cypher-shell"}, flags: []string{"-p "}},
 	{probe: "isql", names: []string{"isql", "iusql"}, words: []string{"isql"}, skip: 2},
 	{probe: "db2 ", names: []string{"db2"}, words: []string{"using"}},
 	{probe: "sqlp", names: []string{"sqlplus"}, sign: oracleUser},
-	{probe: "expd", names: []string{"expdp"}, sign: oracleUser},
-	{probe: "impd", names: []string{"impdp"}, sign: oracleUser},
+	{probe: "xpdp", names: []string{"expdp"}, sign: oracleUser},
+	{probe: "mpdp", names: []string{"impdp"}, sign: oracleUser},
 	{probe: "sqll", names: []string{"sqlldr"}, sign: oracleUser},
 	{probe: "rman", names: []string{"rman"}, sign: oracleUser},
 	{probe: "CONN", names: []string{"CONNECT", "CONN"}, sign: oracleUser},
 	{probe: "fly ", names: []string{"fly"}, flags: []string{"-p "}},
 	{probe: "poet", names: []string{"poetry"}, words: []string{"config"}, skip: 1},
 	{probe: "poet", names: []string{"poetry"}, flags: []string{"-p "}},
-	{probe: "comp", names: []string{"composer"}, needs: "config", words: []string{"config"}, skip: 2},
-	{probe: "comp", names: []string{"composer"}, needs: "config", words: []string{"config"}, skip: 1},
-	{probe: "hatc", names: []string{"hatch"}, flags: []string{"-a "}},
+	{probe: "mpos", names: []string{"composer"}, needs: "config", words: []string{"config"}, skip: 2},
+	{probe: "mpos", names: []string{"composer"}, needs: "config", words: []string{"config"}, skip: 1},
 	{probe: "nuge", names: []string{"nuget"}, flags: []string{"-k ", "-p ", "-ApiKey ", "-Password ", "-apikey "}},
 	{probe: "nuge", names: []string{"nuget"}, words: []string{"setApiKey", "setapikey"}},
 	{probe: "nuge", names: []string{"nuget"}, words: []string{"push"}, skip: 1},
-	{probe: "cona", names: []string{"conan"}, flags: []string{"-p "}},
+	{probe: "onan", names: []string{"conan"}, flags: []string{"-p "}},
 	{probe: "vsce", names: []string{"vsce", "ovsx"}, flags: []string{"-p "}},
 	{probe: "ovsx", names: []string{"ovsx"}, flags: []string{"-p "}},
 	{probe: "cpan", names: []string{"cpan-upload"}, flags: []string{"-p "}},
@@ -136,7 +138,7 @@ var commandTable = []command{
 	{probe: "hey ", names: []string{"hey"}, flags: []string{"-a "}, sign: ":"},
 	{probe: "ab -", names: []string{"ab"}, flags: []string{"-A ", "-P "}, sign: ":"},
 	{probe: "hydr", names: []string{"hydra", "medusa", "ncrack"}, flags: []string{"-p "}},
-	{probe: "crac", names: []string{"crackmapexec", "netexec"}, flags: []string{"-p "}},
+	{probe: "kmap", names: []string{"crackmapexec", "netexec"}, flags: []string{"-p "}},
 	{probe: "evil", names: []string{"evil-winrm"}, flags: []string{"-p "}},
 	{probe: "nikt", names: []string{"nikto"}, flags: []string{"-id "}, sign: ":"},
 	{probe: "swak", names: []string{"swaks"}, flags: []string{"-ap ", "--auth-password ", "-ap="}},
@@ -148,11 +150,10 @@ var commandTable = []command{
 	{probe: "glab", names: []string{"glab"}, words: []string{"set"}, skip: 1},
 	{probe: "glab", names: []string{"glab"}, flags: []string{"--value ", "-v "}},
 	{probe: "dron", names: []string{"drone"}, flags: []string{"--data "}},
-	{probe: "cons", names: []string{"consul"}, needs: "put", words: []string{"put"}, skip: 1},
+	{probe: "nsul", names: []string{"consul"}, needs: "put", words: []string{"put"}, skip: 1},
 	{probe: "pulu", names: []string{"pulumi"}, needs: "--secret", words: []string{"--secret", "set"}, skip: 1},
-	{probe: "code", names: []string{"codecov"}, flags: []string{"-t "}},
+	{probe: "ecov", names: []string{"codecov"}, flags: []string{"-t "}},
 	{probe: "xh -", names: []string{"xh"}, flags: []string{"-a "}},
-	{probe: "goti", names: []string{"gotify"}, flags: []string{"-t ", "--token "}},
 	{probe: "mosq", names: []string{"mosquitto_pub", "mosquitto_sub"}, flags: []string{"-P "}},
 	{probe: "winr", names: []string{"winrs"}, flags: []string{"-p:", "/p:", "-password:"}},
 	{probe: "plin", names: []string{"plink"}, flags: []string{"-pw "}},
@@ -161,7 +162,15 @@ var commandTable = []command{
 
 func commandRules() []*rule {
 	var rules []*rule
-	for rest := commandTable; len(rest) > 0; {
+	table := slices.Clone(commandTable)
+	for i := range table {
+		c := &table[i]
+		fixed := c.probe[:find(c.probe, 0, len(c.probe), "[ ")]
+		for _, name := range c.names {
+			c.before = append(c.before, max(0, strings.Index(name, fixed)))
+		}
+	}
+	for rest := table; len(rest) > 0; {
 		n := 1 // how many commands have the same probe
 		for n < len(rest) && rest[n].probe == rest[0].probe {
 			n++
@@ -197,7 +206,7 @@ type argument struct {
 func (t *text) command(c *command, i int) []span {
 	s := t.s
 	lo, hi := c.nameAt(s, i)
-	if hi < 0 || !byteIn(s, hi, " \t") || i < t.read[c] {
+	if hi < 0 || i < t.read[c] {
 		return nil
 	}
 	words := t.words(lo)
@@ -223,14 +232,13 @@ func (t *text) command(c *command, i int) []span {
 	return out
 }
 
-// nameAt is where the command's name is of which the probe fits at i; hi is
-// -1 if it is none of the names.
+// nameAt is where the command's name is, with a blank behind it, of which the probe
+// fits at i; hi is -1 if it is none of the names.
 func (c *command) nameAt(s string, i int) (lo, hi int) {
-	fixed := c.probe[:find(c.probe, 0, len(c.probe), "[ ")]
-	for _, name := range c.names {
-		lo := i - strings.Index(name, fixed)
+	for n, name := range c.names {
+		lo := i - c.before[n]
 		hi := lo + len(name)
-		if lo >= 0 && lo <= i && strings.HasPrefix(s[lo:], name) && boundaryBefore(s, lo) && (hi == len(s) || !isWord(s[hi]) && s[hi] != '-') {
+		if lo >= 0 && byteIn(s, hi, " \t") && strings.HasPrefix(s[lo:], name) && boundaryBefore(s, lo) {
 			return lo, hi
 		}
 	}

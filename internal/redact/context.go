@@ -36,20 +36,20 @@ func contextRules() []*rule {
 		{name: "url-password", probes: []string{"@tcp", "@uni", "@udp", "@/[abcdefghijklmnopqrstuvwxyz]"}, read: dsn},
 		{name: "oracle-password", probes: []string{":152"}, read: oracle},
 		{name: "encoded-password", probes: []string{"==[\"'\n<,&\\]"}, read: paddedCredentials},
-		{name: "call-password", probes: []string{"(?i)cred", "(?i)auth", "(?i)ogin", "nnec", "[pP][dD][oO](", "sqli", "ogon", "igni", "egin"}, read: credentialCall},
+		{name: "call-password", probes: []string{"(?i)cred", "(?i)auth", "(?i)ogin", "ect(", "etCo", "[pP][dD][oO](", "sqli", "ogon", "igni", "egin"}, read: credentialCall},
 		{name: "smtp-password", probes: []string{"AUTH", "UGFz"}, pattern: `(?:AUTH (?:PLAIN|LOGIN|XOAUTH2) |UGFzc3dvcmQ6\s+)([A-Za-z0-9+/=]{8,})`, lead: 5, ok: mixed},
 		{name: "imap-password", probes: []string{"LOGI"}, pattern: `LOGIN \\*"?[^\s"\\]{1,100}\\*"? \\*"?([^\s"\\]{6,})`, left: true, lead: 6, ok: literal},
 		{name: "oauth-parameter", probes: []string{"_ver", "_ass", "ce_c", "sser"}, pattern: `(?:_verifier|_assertion|ce_code|ssertion)\\*"?\s{0,3}[=:]\s{0,3}\\*"?([A-Za-z0-9._~+/=%-]{32,})`, lead: 9, ok: unwordy},
 		{name: "totp-secret", probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
-		{name: "acl-password", probes: []string{"on >"}, pattern: `on >([^\s"'\\]{8,})`, left: true, ok: literal},
+		{name: "acl-password", probes: []string{"n >[" + alphanumeric + "]"}, pattern: `n >([^\s"'\\]{8,})`, ok: func(m match) bool { return m.at > 0 && m.text[m.at-1] == 'o' && literal(m) }},
 	}...)
 	rules = append(rules, commandRules()...)
 	return append(rules, &rule{name: "assigned-secret", probes: []string{
 		"(?i)pass", "(?i)pwd", "(?i)secr", "(?i)toke", "(?i)api[_ -]", "(?i)apik", "(?i)acce", "(?i)priv", "(?i)acco",
 		"(?i)encr", "(?i)sign", "(?i)agen", "(?i)auth", "(?i)cred", `(?i)key[=:"'\]`, `(?i)key[)> ]`, "key-", "(?i)psk", `[_-][pP][wW][=: "'\]`, "(?i)unse", "key[12]", "(?i)shar", "(?i)salt", "(?i)pswd", "(?i)saml", "(?i)jses", "(?i)phps", "(?i)csrf",
 		// Other languages.
-		"(?i)kenn", "(?i)mot[_ -]", "(?i)motd", "(?i)tras", "(?i)clav", "(?i)senh", "(?i)pala", "(?i)wach", "(?i)hasl", "[hH]as\xc5", "(?i)hesl", "\xc3\xb6se", "(?i)osen", "(?i)adga",
-		"(?i)sala", "(?i)paro", "(?i)jels", "(?i)sifr", "\xc5[\x9e\x9f]if", "(?i)lozi", "(?i)gesl", "(?i)slap", "(?i)kata", "\xe1\xba\xadt", "\xd0\xb0\xd1\x80", "\xd0\x90\xd0\xa0", "\xd0\xbe\xd0[\xb7\xba]",
+		"(?i)kenn", "(?i)mot[_ -]", "(?i)motd", "(?i)rase", "(?i)clav", "(?i)senh", "(?i)pala", "(?i)wach", "(?i)hasl", "[hH]as\xc5", "(?i)hesl", "(?i)seno", "(?i)adga",
+		"(?i)sala", "(?i)arol", "aroo", "(?i)jels", "(?i)sifr", "\xc5[\x9e\x9f]if", "(?i)lozi", "(?i)gesl", "(?i)slap", "(?i)kata", "\xe1\xba\xadt", "\xd0\xb0\xd1\x80", "\xd0\x90\xd0\xa0", "\xd0\xbe\xd0[\xb7\xba]",
 		"\xcf\x89\xce\xb4", "密", "口", "パ", "暗", "비", "암", "패", "\xd9\x83\xd9\x84", "\xda\xaf\xd8\xb0", "\xd7\xa1\xd7\x99", "ร", "प", "প", "(?i)schl", "[cC][lL]\xc3", "(?i)jeto", "(?i)chav",
 		"(?i)chia", "(?i)sleu", "(?i)kluc", "令", "秘", "金", "キ", "ト", "シ", "토", "\xd0\xb5\xd0\xba", "\xd0\xbb\xd1\x8e",
 	}, read: assignedSecret})

@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -67,14 +68,23 @@ var labelSigns = []string{
 	": ", ":\t", ":*", ":`", ":\n", ":\r", ":\\n", ":\u00a0", "：", "＝", " = ", "→", "—", " – ", "は", "为", "為", "是", " is ", " was ", " ist ", " lautet ", " est ", " es ", " é ", " è ", " är ", " er ", " is:",
 }
 
-// labelSign is the length of the sign at the beginning of s, or 0.
-func labelSign(s string) int {
-	for _, sign := range labelSigns {
-		if sign[0] == s[0] && strings.HasPrefix(s, sign) {
-			return len(sign)
-		}
+// labelBytes has, for a byte between a name and its value, the signs that begin with
+// it and whether it can be part of the words there; other bytes end them.
+var labelBytes = sync.OnceValue(func() *[256]labelByte {
+	var bytes [256]labelByte
+	for c := range bytes {
+		bytes[c].inWords = c == ' ' || c >= utf8.RuneSelf || strings.IndexByte(wordBytes+"'`*()[]@.-/\"", byte(c)) >= 0
 	}
-	return 0
+	for _, sign := range labelSigns {
+		at := &bytes[sign[0]]
+		at.signs = append(at.signs, sign)
+	}
+	return &bytes
+})
+
+type labelByte struct {
+	inWords bool
+	signs   []string
 }
 
 // label reads the value of a name that more words are behind: "Password for the
@@ -82,32 +92,27 @@ func labelSign(s string) int {
 // end.
 func (t *text) label(a *assignment, i int) []span {
 	s := t.s
-	if a.kind == keyKind {
-		return nil
-	}
-	end := lineEnd(s, i, 100)
+	bytes := labelBytes()
 	word, words := i, 0
-	for p := i; p < end; p++ {
-		c := s[p]
-		if n := labelSign(s[p:min(len(s), p+12)]); n > 0 && !(c == ':' && strings.HasPrefix(s[p:], "://")) {
-			if word < p && slices.Contains(harmlessEnds, strings.ToLower(s[word:p])) {
-				return nil
+	for p := i; p < len(s) && p < i+100 && words < 10; p++ {
+		at := &bytes[s[p]]
+		for _, sign := range at.signs {
+			if strings.HasPrefix(s[p:], sign) {
+				if slices.Contains(harmlessEnds, strings.ToLower(s[word:p])) {
+					return nil
+				}
+				return t.labelled(a, p, p+len(sign), p > i)
 			}
-			return t.labelled(a, p, p+n, words > 0 || p > i)
 		}
-		switch {
-		case c == ' ':
-			if word < p && slices.Contains(harmlessEnds, strings.ToLower(s[word:p])) {
+		if !at.inWords {
+			return nil
+		}
+		if s[p] == ' ' {
+			if p > i && slices.Contains(harmlessEnds, strings.ToLower(s[word:p])) {
 				return nil
 			}
 			word = p + 1
 			words++
-		case isWord(c) || c >= utf8.RuneSelf || strings.IndexByte("'`*()[]@.-/\"", c) >= 0:
-		default:
-			return nil
-		}
-		if words > 9 {
-			return nil
 		}
 	}
 	return nil
@@ -184,6 +189,9 @@ var typing = []string{"sendKeys", "send_keys", "type", "fill", "setValue", "set_
 // setPassword("x"), .withToken("x"), password{"x"}, passwordField.sendKeys("x").
 func (t *text) call(a *assignment, i int) []span {
 	s := t.s
+	if !byteIn(s, i, "({.)]'\"") {
+		return nil
+	}
 	p := closingQuotes(s, i)
 	if p = endOf(s, p, 3, ")]'\""); byteIn(s, p, ".") {
 		q := endOf(s, p+1, 20, wordBytes)

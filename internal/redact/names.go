@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 // kind is the kind of secret that a name announces.
@@ -24,8 +23,8 @@ var tellingWords = []struct {
 }{
 	{passwordKind, []string{
 		"password", "passwd", "passphrase", "passwort", "passcode", "pwd", "passord", "pswd",
-		"kennwort", "mot de passe", "traseña", "trasena", "trasenya", "clave", "senha", "palavra passe", "wachtwoord", "hasło", "haslo", "heslo",
-		"ösenord", "osenord", "adgangskode", "salasana", "parool", "parolă", "parola", "jelszó", "jelszo", "sifre", "şifre", "Şifre", "lozink", "geslo", "slaptažod", "slaptazod", "kata sandi",
+		"kennwort", "mot de passe", "raseña", "rasena", "rasenya", "clave", "senha", "palavra passe", "wachtwoord", "hasło", "haslo", "heslo",
+		"senord", "adgangskode", "salasana", "arool", "arolă", "arola", "jelszó", "jelszo", "sifre", "şifre", "Şifre", "lozink", "geslo", "slaptažod", "slaptazod", "kata sandi",
 		"ật khẩu", "ароль", "ароля", "арола", "АРОЛЬ", "озинк", "ωδικ", "密码", "密碼", "口令", "パスワード", "暗証", "비밀번호", "암호", "패스워드",
 		"كلمة المرور", "كلمة السر", "گذرواژه", "סיסמ", "รหัสผ่าน", "पासवर्ड", "পাসওয়ার্ড",
 	}},
@@ -58,18 +57,18 @@ type namedWord struct {
 
 // tellingWord is the length and the kind of the word at i, or 0.
 func tellingWord(s string, i int) (int, kind) {
-	first := s[i]
-	switch {
-	case first == '_' || first == '-':
+	if s[i] == '_' || s[i] == '-' {
 		if fold(s[i+1:], "pw") {
 			return 3, passwordKind
 		}
 		return 0, 0
-	case first < utf8.RuneSelf:
-		first |= 0x20
 	}
+	first, second := lowerByte(s[i]), lowerByte(s[i+1])
 words:
 	for _, word := range tellingWordsAt()[first] {
+		if word.parts[0][1] != second {
+			continue
+		}
 		end := i
 		for n, part := range word.parts {
 			if n > 0 && byteIn(s, end, "_- ") {

@@ -15,8 +15,11 @@ var readers = []string{
 // command that reads a secret.
 func pipedPassword(t *text, i int) []span {
 	s := t.s
+	if !strings.HasPrefix(s[i:], "echo ") && !strings.HasPrefix(s[i:], "rintf ") || strings.IndexByte(s[i:min(len(s), i+300)], '|') < 0 {
+		return nil
+	}
 	words := t.words(i)
-	if len(words) < 2 || !boundaryBefore(s, i) && !strings.HasPrefix(s[max(0, i-1):], "printf") {
+	if len(words) < 2 {
 		return nil
 	}
 	end := words[len(words)-1].hi

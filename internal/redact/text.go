@@ -272,17 +272,21 @@ func colour(s string, i int) int {
 	return 0
 }
 
+// lowerByte is an ASCII letter in lower case, or another byte as it is.
+func lowerByte(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c |= 0x20
+	}
+	return c
+}
+
 // fold compares the beginning of s with a lower case word without regard to case.
 func fold(s, word string) bool {
 	if len(s) < len(word) {
 		return false
 	}
 	for i := range len(word) {
-		c := s[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != word[i] {
+		if lowerByte(s[i]) != word[i] {
 			return false
 		}
 	}
