@@ -90,6 +90,9 @@ func (t *text) sign(a *assignment, i int) bool {
 	if byteIn(s, p, "]") || a.quotedName && byteIn(s, p, ")") {
 		p++
 	}
+	if strings.HasPrefix(s[p:], "<blob>") {
+		p += len("<blob>")
+	}
 	p = typeOf(s, endOf(s, p, 2, "*"))
 	q := detail(s, blanks(s, p), a)
 	if q > p && fold(s[q:], "value=") {
@@ -100,6 +103,14 @@ func (t *text) sign(a *assignment, i int) bool {
 		return t.member(a, q) // A block of HCL.
 	}
 	n := signAt(s[q:])
+	if n == 0 && strings.HasPrefix(s[q:], "REG_") {
+		a.sign = "="
+		a.value = t.valueAt(blanks(s, endOf(s, q, 20, wordBytes)))
+		return a.to > a.from
+	}
+	if n == 0 && q == p+1 && byteIn(s, q, digits) && byteIn(s, q+1, " ") {
+		q += 2 // How routers encode a password.
+	}
 	a.sign, a.near = s[q:q+n], q == p
 	switch a.sign {
 	case "：":

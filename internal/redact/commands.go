@@ -54,6 +54,7 @@ var commandTable = []command{
 	{probe: "curl", names: []string{"curl"}, flags: []string{"-E ", "--cert ", "--cert=", "--key "}, sign: ":"},
 	{probe: "curl", names: []string{"curl"}, flags: []string{"-b ", "-b", "--cookie ", "--cookie="}, sign: cookieForm},
 	{probe: "http", names: []string{"http", "https", "xh"}, flags: []string{"-a ", "--auth ", "--auth="}, sign: ":"},
+	{probe: "http", names: []string{"http", "https"}, needs: "bearer", flags: []string{"-a "}},
 	{probe: "redi", names: []string{"redis-cli"}, flags: []string{"-a ", "--pass "}},
 	{probe: "mong", names: []string{"mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"}, flags: []string{"-p ", "-p"}},
 	{probe: "ldap", names: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami", "ldapdelete"}, flags: []string{"-w ", "-w"}},
@@ -254,7 +255,7 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 		if (v == lead || strings.HasSuffix(lead, ":") && strings.HasPrefix(v, lead)) && n+1+c.skip < len(words) {
 			next := words[n+1+c.skip]
 			got := s[next.lo:next.hi]
-			if t.isLiteral(next, got) && (len(got) >= 10 || c.skip > 0) && (!wordy(got) || c.skip > 0) && !looksLikeCode(got, true) {
+			if t.isLiteral(next, got) && (c.skip > 0 || len(got) >= 10 && !wordy(got) || passwordKind.likely(got)) && !looksLikeCode(got, true) {
 				return t.part(next, c.sign)
 			}
 		}

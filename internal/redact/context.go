@@ -41,12 +41,22 @@ func contextRules() []*rule {
 		{name: "imap-password", probes: []string{"LOGI"}, pattern: `LOGIN \\*"?[^\s"\\]{1,100}\\*"? \\*"?([^\s"\\]{6,})`, left: true, lead: 6, ok: literal},
 		{name: "oauth-parameter", probes: []string{"_ver", "_ass", "ce_c", "sser"}, pattern: `(?:_verifier|_assertion|ce_code|ssertion)\\*"?\s{0,3}[=:]\s{0,3}\\*"?([A-Za-z0-9._~+/=%-]{32,})`, lead: 9, ok: unwordy},
 		{name: "totp-secret", probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
+		{name: "login-pair", probes: []string{"ecod", "dent", "user", "(?i)cred", "-u "}, pattern: `(?:ecoded|dent|user|(?i:cred(?:ential)?s?)|userpwd|-u)\\*["']?(?:\s{0,3}[:=]|\s)\s{0,3}\\*["'\x60]?[\w.@-]{1,40}:([^\s"'\\:/\x60]{8,})`, ok: chosen},
+		{name: "login-pair", probes: []string{"-p "}, read: userAndPassword},
+		{name: "cas-ticket", probes: []string{"TGT-", "ST-[0123456789]", "PGT-"}, pattern: `(?:TGT|ST|PGT)-[0-9]+-([A-Za-z0-9-]{20,})`, left: true},
+		{name: "password-hash", probes: []string{"$[1567y]$", "$2[abxy]", "$arg", "$scr", "SCRA", "\"md5"}, pattern: `(?:\$(?:[1567y]|2[abxy])\$[0-9]{0,2}|\$argon2[a-z]{1,2}\$|\$scrypt\$|SCRAM-SHA-[0-9]+\$|"md5)([A-Za-z0-9./$=,+:-]{20,})`, ok: mixed},
+		{name: "new-password", probes: []string{"ew v", "send"}, pattern: `(?:ew value: +|send (?:-- )?\\*["'])([^\s"'\\]{8,})`, ok: afterPassword},
+		{name: "masked-value", probes: []string{"::ad", "::se", "::sa", "isse"}, pattern: `(?:::add-mask|::(?:set|save)-[a-z]+ name=[^:\s]{1,60}|issecret=true\])(?:::)?([^\s"'\\]{8,})`, ok: unwordy},
+		{name: "openvpn-key", probes: []string{"Stat"}, pattern: `Static key V1-----(?:\s|\\+[nr])+((?:[0-9a-f]{32}(?:\s|\\+[nr])+)+)`, reach: 2 << 10, lead: 18},
+		{name: "azure-key", probes: []string{"key[12]"}, pattern: `key[12](?:\\*",\s*\\*"permissions\\*":\s*\\*"[A-Za-z]+\\*",\s*\\*"value\\*":\s*\\*"|[\s,:|"\\]+(?i:full)?[\s,|"]*)([A-Za-z0-9+/]{86}==|[0-9a-f]{32})`},
+		{name: "jwt-secret", probes: []string{"jwt."}, pattern: `jwt\.(?:sign|encode|verify|decode)\([^,\n]{1,60},\s*b?\\*["']([^"'\\\s]{8,})`, ok: literal},
+		{name: "session-token", probes: []string{"(?i)sess"}, plausible: sessionValue, pattern: `(?i:session(?:_?id)?)\\*["']?\s{0,2}[=:]\s{0,2}\\*["']?([A-Za-z0-9+/=]{40,})`, lead: 9, ok: unwordy},
 		{name: "acl-password", probes: []string{"n >[" + alphanumeric + "]"}, pattern: `n >([^\s"'\\]{8,})`, ok: func(m match) bool { return m.at > 0 && m.text[m.at-1] == 'o' && literal(m) }},
 	}...)
 	rules = append(rules, commandRules()...)
 	return append(rules, &rule{name: "assigned-secret", probes: []string{
 		"(?i)pass", "(?i)pwd", "(?i)secr", "(?i)toke", "(?i)api[_ -]", "(?i)apik", "(?i)acce", "(?i)priv", "(?i)acco",
-		"(?i)encr", "(?i)sign", "(?i)agen", "(?i)auth", "(?i)cred", `(?i)key[=:"'\]`, `(?i)key[)> ]`, "key-", "(?i)psk", `[_-][pP][wW][=: "'\]`, "(?i)unse", "key[12]", "(?i)shar", "(?i)salt", "(?i)pswd", "(?i)saml", "(?i)jses", "(?i)phps", "(?i)csrf",
+		"(?i)encr", "(?i)sign", "(?i)agen", "(?i)auth", "(?i)cred", `(?i)key[=:"'\]`, `(?i)key[)> ]`, "key-", "(?i)psk", `[_-][pP][wW][=: "'\]`, "(?i)unse", "(?i)pw: ", "key[12]", "(?i)shar", "(?i)salt", "(?i)pswd", "(?i)saml", "(?i)jses", "(?i)phps", "(?i)csrf",
 		// Other languages.
 		"(?i)kenn", "(?i)mot[_ -]", "(?i)motd", "(?i)rase", "(?i)clav", "(?i)senh", "(?i)pala", "(?i)wach", "(?i)hasl", "[hH]as\xc5", "(?i)hesl", "(?i)seno", "(?i)adga",
 		"(?i)sala", "(?i)arol", "aroo", "(?i)jels", "(?i)sifr", "\xc5[\x9e\x9f]if", "(?i)lozi", "(?i)gesl", "(?i)slap", "(?i)kata", "\xe1\xba\xadt", "\xd0\xb0\xd1\x80", "\xd0\x90\xd0\xa0", "\xd0\xbe\xd0[\xb7\xba]",
@@ -88,6 +98,34 @@ func notPlaceholder(m match) bool { return !placeholder(m.value()) }
 
 // base32 distinguishes the seed of one-time passwords from words.
 func base32(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") }
+
+// sessionValue reports whether a sign of assignment is behind the word session.
+func sessionValue(s string) bool {
+	return len(s) > 50 && strings.ContainsAny(s[7:14], "=:")
+}
+
+// chosen distinguishes a password that a person may have chosen.
+func chosen(m match) bool { return !m.head && passwordKind.likely(m.value()) }
+
+// afterPassword reports whether a text before the match says that it is a secret.
+func afterPassword(m match) bool {
+	return !m.head && literal(m) && containsOne(m.text[max(0, m.at-300):m.at], "assword", "assphrase", "ecret", "oken")
+}
+
+// userAndPassword reads the password behind the flag at i, if the command's user is
+// before it.
+func userAndPassword(t *text, i int) []span {
+	s := t.s
+	before := s[lineStart(s, i, 200):i]
+	if !containsOne(before, " -u ", " -U ", "--user", "--login", " login") {
+		return nil
+	}
+	w, _ := t.wordAt(blanks(s, i+2), min(len(s), i+longestCommand))
+	if v := s[w.lo:w.hi]; w.flag != "" || !passwordKind.likely(v) || strings.ContainsAny(v, ":/=,") {
+		return nil
+	}
+	return []span{{lo: w.lo, hi: w.hi}}
+}
 
 // unwordy distinguishes random values from names.
 func unwordy(m match) bool { return m.head || !placeholder(m.value()) && !wordy(m.value()) }

@@ -99,12 +99,36 @@ func (t *text) isPassword(a *assignment, v string, env, data bool) bool {
 	if a.ends && (a.sign == ":" && !a.near || a.sign == "=" && a.near) && len(v) >= 6 && digits > 1 {
 		return true
 	}
+	if digits > 1 && !strings.HasPrefix(v, "0x") && (a.sign == "=" && a.ends && !namesPassword(v) || a.sign == "=" && a.near && t.besideSettings(a)) {
+		return true
+	}
 	if only(v, alphanumeric+"_-.") {
 		trailing := len(v) - len(strings.TrimRight(v, "0123456789"))
 		return len(v) >= 6 && !(trailing == digits && digits <= 3) && !strings.Contains(v, "_v") || random(v)
 	}
 	return len(v) >= 6 && (strong || !wordy(v)) && !strings.ContainsAny(v, "*/=&") || !wordy(v) && len(v) >= 8
 }
+
+// besideSettings reports whether a name is one of many in a list of settings, as of a
+// connection or a form: user=x,password=y, or follows a flag that gives one.
+func (t *text) besideSettings(a *assignment) bool {
+	s := t.s
+	if a.lo < 2 {
+		return false
+	}
+	word := s[startOf(s, a.lo-1, 60, wordBytes+"=./:-@%") : a.lo-1]
+	switch s[a.lo-1] {
+	case ',', ';', '&':
+		return strings.Contains(word, "=")
+	case ' ':
+		at := strings.IndexByte(word, '=')
+		return at > 0 && at+1 < len(word) || slices.Contains(settingFlags, word)
+	}
+	return false
+}
+
+// settingFlags come before a setting on a command line.
+var settingFlags = []string{"-F", "-d", "-e", "-D", "--data", "--form", "--env", "--set", "POST", "PUT"}
 
 // isKey judges the value of a name that means much else, too.
 func (t *text) isKey(a *assignment, v string, env, data bool) bool {
@@ -192,16 +216,25 @@ func (t *text) blankMeansValue(a *assignment, flag bool) bool {
 		return literalValue(v)
 	case a.quoted:
 		// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".
-		return s[a.from-1] != '`' && (name == "PASSWORD" || strings.EqualFold(last, "with") || last == "define")
+		return s[a.from-1] != '`' && (name == "PASSWORD" || strings.EqualFold(last, "with") || last == "define" || a.closed && a.kind.likely(v) && endsStatement(s, closingQuotes(s, a.to)))
 	case strings.HasSuffix(before, " ") && slices.Contains(commandWords, last):
 		return true
-	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"):
+	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"), containsOne(head, "config ", "user ", "login ") && a.kind.likely(v):
+		return true
+	case a.ends && gap == 1 && columnsBefore(before) && a.kind.likely(v) && (name != "PASS" || !wordy(v)):
 		return true
 	}
 	// Two blanks or a tab part columns.
 	return a.ends && gap >= 2 &&
 		(!strings.HasSuffix(head, ",") && (gap >= 3 || strings.Contains(s[a.lo+len(a.name):a.from], "\t")) && !wordy(v) ||
 			a.kind == passwordKind && literalValue(v) && columnsBefore(before))
+}
+
+// endsStatement reports whether nothing but a sign that ends a statement, a list or a
+// sentence is at i.
+func endsStatement(s string, i int) bool {
+	i = endOf(s, blanks(s, i), 3, ";,)}].")
+	return i == len(s) || lineBreak(s, i) > 0 || s[i] == ' ' || s[i] == '"'
 }
 
 // columnsBefore reports whether a name is the first word of its line.

@@ -92,6 +92,9 @@ type labelByte struct {
 // end.
 func (t *text) label(a *assignment, i int) []span {
 	s := t.s
+	if q := closingQuotes(s, i); q > i && q < len(s) && lineBreak(s, q) > 0 && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"") {
+		return t.lineOf(a.kind, q) // Redis numbers names and values.
+	}
 	bytes := labelBytes()
 	word, words := i, 0
 	for p := i; p < len(s) && p < i+100 && words < 10; p++ {
@@ -122,6 +125,7 @@ func (t *text) label(a *assignment, i int) []span {
 func (t *text) labelled(a *assignment, p, i int, apart bool) []span {
 	s := t.s
 	lo, hi := t.valueOf(i)
+	cred := a.kind == tokenKind && strings.HasPrefix(strings.ToLower(a.telling), "cred")
 	switch {
 	case lo == hi || lo >= len(s):
 		// In the next line, or the one behind an empty one.
@@ -129,14 +133,14 @@ func (t *text) labelled(a *assignment, p, i int, apart bool) []span {
 			return t.lineOf(a.kind, n)
 		}
 		return nil
-	case !apart && lo == i:
+	case !apart && lo == i && !cred:
 		return nil // What stands right behind its name is judged already.
 	case byteIn(s, hi, "([{<\\"):
 		return nil
 	}
 	v := s[lo:hi]
 	// admin / x, admin:x
-	if rest := s[hi:min(len(s), hi+200)]; a.kind == tokenKind && strings.HasPrefix(strings.ToLower(a.telling), "cred") {
+	if rest := s[hi:min(len(s), hi+200)]; cred {
 		if strings.HasPrefix(rest, " / ") {
 			lo, hi = t.valueOf(hi + len(" / "))
 			v = s[lo:hi]
@@ -170,11 +174,14 @@ func (t *text) lineOf(k kind, i int) []span {
 		}
 		i = lineEnd(s, next, keyLine)
 		lo := next + endOf(s[next:i], 0, 80, " \t>|")
+		if n := endOf(s[:i], lo, 3, digits); n > lo && byteIn(s, n, ")") {
+			lo = closingQuotes(s, blanks(s, n+1))
+		}
 		hi := wordEnd(s, lo, i, "\"'")
 		if lo == i {
 			continue
 		}
-		if v := s[lo:hi]; only(s[hi:i], " \t") && len(v) >= 8 && k.likely(v) && !(isHexText(v) && len(v) == 40) {
+		if v := s[lo:hi]; only(s[hi:i], " \t\"") && len(v) >= 8 && k.likely(v) && !(isHexText(v) && len(v) == 40) {
 			return []span{{lo: lo, hi: hi}}
 		}
 		return nil

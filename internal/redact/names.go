@@ -115,7 +115,8 @@ func (a *assignment) tells(word int) bool {
 // knownBefore are words that come before a telling one without a sign between.
 var knownBefore = []string{
 	"store", "key", "srcstore", "deststore", "srckey", "destkey", "user", "db", "ssh", "my", "proxy",
-	"mysql", "pg", "smtp", "encoded", "ldap", "master", "private", "license", "admin", "wifi", "app", "bind", "require",
+	"mysql", "pg", "smtp", "encoded", "ldap", "master", "private", "license", "admin", "wifi", "app", "bind", "require", "remote", "imap", "sasl", "ftp", "vnc", "rdp", "root", "mail", "email", "auth", "http", "net", "wpa", "login", "server", "client", "redis", "mongo", "oracle",
+	"sys", "jks", "pfx", "truststore", "keystore", "service", "svc", "domain", "guest", "ppp", "wlan", "old", "new", "default", "sudo", "become", "vault", "git", "svn", "nas", "samba", "smb", "cert",
 }
 
 // otherTokens come before the word token where it is the place in a list, or a

@@ -7,8 +7,8 @@ import (
 
 // pairNames and pairValues are the members that hold a name and its value.
 var (
-	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry"}
-	pairValues = []string{"value", "parametervalue", "v", "default"}
+	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry", "keyname"}
+	pairValues = []string{"value", "parametervalue", "v", "default", "content"}
 )
 
 // pairValue looks for the value of a name that is itself the value of a member
@@ -42,6 +42,9 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	for n := 0; n < 2 && q < len(s); n++ {
 		if v, found := t.memberAt(q); found {
 			if accept(v) {
+				if v.to-v.from >= longestValue {
+					v.to = follow(s, v.to)
+				}
 				return []span{{lo: v.from, hi: v.to}}, true
 			}
 			return nil, true
@@ -82,6 +85,9 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 func (t *text) memberAt(i int) (value, bool) {
 	s := t.s
 	i = closingQuotes(s, i)
+	if strings.HasPrefix(s[i:], "android:") {
+		i += len("android:")
+	}
 	for _, name := range pairValues {
 		if !fold(s[i:], name) {
 			continue

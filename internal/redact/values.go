@@ -46,7 +46,7 @@ func looksLikeCode(v string, quoted bool) bool {
 		return true
 	case quoted:
 		return false
-	case strings.Contains(v, "::"), strings.HasPrefix(v, "=") && !random(v), byteIn(v, 0, ":&*"):
+	case strings.Contains(v, "::") && oddLetters(v) < 32, strings.HasPrefix(v, "=") && !random(v), byteIn(v, 0, ":&*"):
 		return true
 	}
 	// a.b.c is a selector unless a part of it looks random. Dots at the end are
