@@ -11,9 +11,15 @@ import (
 //go:embed field/development.txt
 var development string
 
+//go:embed field/measured.txt
+var measured string
+
 // Development are forms of the field, seventeen classes by where one meets them, that
 // the rules may be written for.
 func Development() []Class { return parse(development) }
+
+// Measured are forms of the same classes that were written when the rules were done.
+func Measured() []Class { return parse(measured) }
 
 // parse reads classes: each begins with "=== " and its name, its forms are parted by
 // lines of "--".
