@@ -14,7 +14,7 @@ var addressWords = []string{
 }
 
 // addressHosts have a credential in the path behind what says a version.
-var addressHosts = []string{"infura.io", "alchemy.com", "alchemyapi.io", "hc-ping.com", "hchk.io", "quiknode.pro", "ankr.com", "getblock.io", "webhook.site", "hooks."}
+var addressHosts = []string{"infura.io", "alchemy.com", "alchemyapi.io", "hc-ping.com", "hchk.io", "quiknode.pro", "ankr.com", "getblock.io", "webhook.site", "hooks.", "hook."}
 
 // addressParameters have a credential in addresses, and mean much else elsewhere.
 var addressParameters = []string{"t", "tk", "k", "appid", "app_id", "auth", "ticket", "sig", "hash", "otp", "magic", "invite", "jwt", "sid", "sign", "hdnts", "key", "secret"}

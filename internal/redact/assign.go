@@ -79,7 +79,7 @@ func assignedSecret(t *text, i int) []span {
 }
 
 // keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = []string{"private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api"}
+var keyWords = []string{"private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data"}
 
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.
@@ -95,6 +95,10 @@ func (t *text) sign(a *assignment, i int) bool {
 	}
 	p = typeOf(s, endOf(s, p, 2, "*"))
 	q := detail(s, blanks(s, p), a)
+	if byteIn(s, q, ",") && strings.HasPrefix(s[blanks(s, q+1):], "default=") {
+		q = blanks(s, q+1) + len("default")
+		p = q
+	}
 	if q > p && fold(s[q:], "value=") {
 		q += len("value")
 		p = q
@@ -256,7 +260,7 @@ const longestValue = 160
 // valueAt reads the value at i, quoted or bare.
 func (t *text) valueAt(i int) value {
 	s := t.s
-	if byteIn(s, i, "rbuf") && byteIn(s, i+1, "\"'`\\") {
+	if byteIn(s, i, "rbufLN@$") && byteIn(s, i+1, "\"'`\\") {
 		i++
 	}
 	v := value{from: closingQuotes(s, i)}

@@ -7,12 +7,15 @@ import "strings"
 func credentialCall(t *text, i int) []span {
 	s := t.s
 	p := endOf(s, i, 40, wordBytes)
+	if byteIn(s, p, " ") {
+		p = blanks(s, p)
+	}
 	if !byteIn(s, p, "([=") {
 		return nil
 	}
-	name := strings.ToLower(s[i-len(nameStart(s, i)) : p])
+	name := strings.ToLower(strings.TrimRight(s[i-len(nameStart(s, i)):p], " "))
 	known := endsInOne(name, "credentials", "credential", "login", "authentication", "basicauth", "basic_auth", "auth", "authenticate", "signin", "sign_in", "logon", "authorize", "jwt", "tokenauth")
-	open := endsInOne(name, "connect", "getconnection", "pdo", "mysqli", "connection", "begin", "createuser", "adduser", "dial", "open", "client", "real_connect", "mysqli_connect", "session", "transport")
+	open := endsInOne(name, "connect", "getconnection", "pdo", "mysqli", "connection", "begin", "createuser", "adduser", "dial", "open", "client", "real_connect", "mysqli_connect", "session", "transport", "sequelize")
 	if byteIn(s, p, "=") {
 		p = blanks(s, p+1)
 	}
@@ -34,7 +37,9 @@ func credentialCall(t *text, i int) []span {
 		switch {
 		case v.quoted && v.closed && v.to > v.from:
 			text := s[v.from:v.to]
-			if (texts > 0 || others > 0 && known) && secretArgument(text) && (known || texts+others > 1 || strings.HasSuffix(name, "begin")) {
+			switch {
+			case !secretArgument(text):
+			case known && (texts+others > 0 || len(text) >= 16 && tokenKind.likely(text)), texts > 0 && (texts+others > 1 || !wordy(text) || strings.HasSuffix(name, "begin")):
 				out = append(out, span{lo: v.from, hi: v.to})
 			}
 			texts++

@@ -117,6 +117,12 @@ var commandTable = []command{
 	{probe: "xpdp", names: []string{"expdp"}, sign: oracleUser},
 	{probe: "mpdp", names: []string{"impdp"}, sign: oracleUser},
 	{probe: "sqll", names: []string{"sqlldr"}, sign: oracleUser},
+	{probe: "exp ", names: []string{"exp"}, sign: oracleUser},
+	{probe: "imp ", names: []string{"imp"}, sign: oracleUser},
+	{probe: "rpcc", names: []string{"rpcclient"}, flags: []string{"-U "}, sign: "%"},
+	{probe: "obsc", names: []string{"obscure"}, words: []string{"obscure"}},
+	{probe: "acry", names: []string{"veracrypt", "truecrypt"}, flags: []string{"-p "}},
+	{probe: "dema", names: []string{"sendemail", "sendEmail"}, flags: []string{"-xp "}},
 	{probe: "rman", names: []string{"rman"}, sign: oracleUser},
 	{probe: "CONN", names: []string{"CONNECT", "CONN"}, sign: oracleUser},
 	{probe: "fly ", names: []string{"fly"}, flags: []string{"-p "}},
@@ -254,6 +260,9 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 	for _, lead := range c.words {
 		if (v == lead || strings.HasSuffix(lead, ":") && strings.HasPrefix(v, lead)) && n+1+c.skip < len(words) {
 			next := words[n+1+c.skip]
+			if strings.HasPrefix(s[next.lo:], "--") {
+				next = words[len(words)-1]
+			}
 			got := s[next.lo:next.hi]
 			if t.isLiteral(next, got) && (c.skip > 0 || len(got) >= 10 && !wordy(got) || passwordKind.likely(got)) && !looksLikeCode(got, true) {
 				return t.part(next, c.sign)

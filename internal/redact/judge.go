@@ -136,7 +136,7 @@ func (t *text) isKey(a *assignment, v string, env, data bool) bool {
 	switch {
 	case strings.EqualFold(a.telling, "auth") && a.sign != ",":
 		return len(v) >= 12 && !wordy(v) && upperLower(v) && (a.quoted || a.ends || a.sign == "=")
-	case a.sign == "is" || a.sign == "was" || a.sign == "," || a.sign == " " && !isFlag(t.s, a.lo):
+	case a.sign == "is" || a.sign == "was" || a.sign == "," && len(v) < 32 || a.sign == " " && !isFlag(t.s, a.lo):
 		return false
 	case len(body) < 16 || wordy(v) || strings.Count(v, "-") > 3 || strings.Contains(v, "-") && isHexText(v[strings.LastIndexByte(v, '-')+1:]):
 		return false
@@ -144,7 +144,7 @@ func (t *text) isKey(a *assignment, v string, env, data bool) bool {
 		return random(v) || digitRuns(v) > 2
 	}
 	if strings.HasPrefix(strings.ToLower(a.telling), "signature") {
-		return len(v) >= 32
+		return len(v) >= 27
 	}
 	return len(v) >= 20 && (random(v) || digitRuns(v) > 3) && (data || a.quoted || a.ends || a.sign == "=" && a.near) &&
 		!(isHexText(v) && !a.quoted && !strings.ContainsAny(a.name, "_-") && !a.near)
@@ -219,9 +219,9 @@ func (t *text) blankMeansValue(a *assignment, flag bool) bool {
 		return s[a.from-1] != '`' && (name == "PASSWORD" || strings.EqualFold(last, "with") || last == "define" || a.closed && a.kind.likely(v) && endsStatement(s, closingQuotes(s, a.to)))
 	case strings.HasSuffix(before, " ") && slices.Contains(commandWords, last):
 		return true
-	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"), containsOne(head, "config ", "user ", "login ") && a.kind.likely(v):
+	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"), containsOne(head, "config ", "user ", "username ", "login ", "modify ", "write ", "put ") && a.kind.likely(v):
 		return true
-	case a.ends && gap == 1 && columnsBefore(before) && a.kind.likely(v) && (name != "PASS" || !wordy(v)):
+	case a.ends && gap == 1 && (columnsBefore(before) || a.kind == passwordKind) && a.kind.likely(v) && (name != "PASS" || !wordy(v)):
 		return true
 	}
 	// Two blanks or a tab part columns.

@@ -65,7 +65,7 @@ func decoration(s string, i int) int {
 
 // labelSigns part a label from its value.
 var labelSigns = []string{
-	": ", ":\t", ":*", ":`", ":\n", ":\r", ":\\n", ":\u00a0", "：", "＝", " = ", "→", "—", " – ", "は", "为", "為", "是", " is ", " was ", " ist ", " lautet ", " est ", " es ", " é ", " è ", " är ", " er ", " is:",
+	": ", ":\t", ":*", ":`", ":\n", ":\r", ":\\n", ":\u00a0", "：", "＝", " = ", "→", "—", " – ", "は", "为", "為", "是", " is ", " was ", " ist ", " wurde auf ", " set to ", " lautet ", " est ", " es ", " é ", " è ", " är ", " er ", " is:",
 }
 
 // labelBytes has, for a byte between a name and its value, the signs that begin with
@@ -95,6 +95,9 @@ func (t *text) label(a *assignment, i int) []span {
 	if q := closingQuotes(s, i); q > i && q < len(s) && lineBreak(s, q) > 0 && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"") {
 		return t.lineOf(a.kind, q) // Redis numbers names and values.
 	}
+	if i < len(s) && lineBreak(s, i) > 0 && isFlag(s, a.lo) {
+		return t.lineOf(a.kind, i)
+	}
 	bytes := labelBytes()
 	word, words := i, 0
 	for p := i; p < len(s) && p < i+100 && words < 10; p++ {
@@ -104,7 +107,7 @@ func (t *text) label(a *assignment, i int) []span {
 				if slices.Contains(harmlessEnds, strings.ToLower(s[word:p])) {
 					return nil
 				}
-				return t.labelled(a, p, p+len(sign), p > i)
+				return t.labelled(a, p, p+len(sign), p > i || sign[0] == ' ' && sign != " = ")
 			}
 		}
 		if !at.inWords {
@@ -173,7 +176,7 @@ func (t *text) lineOf(k kind, i int) []span {
 			return nil
 		}
 		i = lineEnd(s, next, keyLine)
-		lo := next + endOf(s[next:i], 0, 80, " \t>|")
+		lo := next + endOf(s[next:i], 0, 80, " \t>|-\"'")
 		if n := endOf(s[:i], lo, 3, digits); n > lo && byteIn(s, n, ")") {
 			lo = closingQuotes(s, blanks(s, n+1))
 		}
@@ -283,5 +286,5 @@ func (t *text) wrapped(i int) int {
 // conversions make a value of a text, and change nothing of it.
 var conversions = []string{
 	"", "byte", "bytes", "from", "new", "String", "string", "str", "Some", "SecretString", "SecretStr", "Secret", "SecureString", "ConvertTo-SecureString", "toCharArray", "Buffer", "Ptr",
-	"encode", "b64decode", "atob", "fromhex", "to_string", "from_str", "from_static", "HexDecodeString", "DecodeString", "fromString", "of", "unwrap", "Uint8Array", "quote", "GuardedString", "Redacted", "NewString",
+	"encode", "b64decode", "atob", "fromhex", "to_string", "from_str", "from_static", "HexDecodeString", "DecodeString", "fromString", "of", "unwrap", "Uint8Array", "quote", "GuardedString", "Data", "Lazy", "OnceCell", "Redacted", "NewString",
 }

@@ -22,7 +22,7 @@ var tellingWords = []struct {
 	words []string
 }{
 	{passwordKind, []string{
-		"password", "passwd", "passphrase", "passwort", "passcode", "pwd", "passord", "pswd",
+		"password", "passwd", "pass phrase", "passwort", "passcode", "pwd", "passord", "pswd",
 		"kennwort", "mot de passe", "raseña", "rasena", "rasenya", "clave", "senha", "palavra passe", "wachtwoord", "hasło", "haslo", "heslo",
 		"senord", "adgangskode", "salasana", "arool", "arolă", "arola", "jelszó", "jelszo", "sifre", "şifre", "Şifre", "lozink", "geslo", "slaptažod", "slaptazod", "kata sandi",
 		"ật khẩu", "ароль", "ароля", "арола", "АРОЛЬ", "озинк", "ωδικ", "密码", "密碼", "口令", "パスワード", "暗証", "비밀번호", "암호", "패스워드",
@@ -36,7 +36,7 @@ var tellingWords = []struct {
 	}},
 	// These count at the end of a name only.
 	{passwordKind, []string{"pass", "pw", "psk"}},
-	{keyKind, []string{"auth", "signature", "key", "salt"}},
+	{keyKind, []string{"auth", "signature", "key", "salt", "seed", "pepper"}},
 }
 
 // tellingWordsAt has the words of tellingWords, cut at their blanks, under their first byte.

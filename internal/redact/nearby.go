@@ -39,7 +39,7 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	if byteIn(s, q, ",>/") {
 		q = blanks(s, q+1)
 	}
-	for n := 0; n < 2 && q < len(s); n++ {
+	for n := 0; n < 3 && q < len(s); n++ {
 		if v, found := t.memberAt(q); found {
 			if accept(v) {
 				if v.to-v.from >= longestValue {
@@ -48,6 +48,10 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 				return []span{{lo: v.from, hi: v.to}}, true
 			}
 			return nil, true
+		}
+		if strings.HasPrefix(s[q:], "type=") || strings.HasPrefix(s[q:], "id=") || strings.HasPrefix(s[q:], "autocomplete=") {
+			q = blanks(s, closingQuotes(s, find(s, closingQuotes(s, q+len("id=")+2), min(len(s), q+80), "\"'")))
+			continue
 		}
 		if s[q] != '"' && s[q] != '\'' && s[q] != '\\' && lineBreak(s, q) == 0 && !strings.HasPrefix(s[q:], "$") && !strings.HasPrefix(s[q:], "^M") {
 			break

@@ -15,7 +15,7 @@ var readers = []string{
 // command that reads a secret.
 func pipedPassword(t *text, i int) []span {
 	s := t.s
-	if !strings.HasPrefix(s[i:], "echo ") && !strings.HasPrefix(s[i:], "rintf ") || strings.IndexByte(s[i:min(len(s), i+300)], '|') < 0 {
+	if !strings.HasPrefix(s[i:], "echo ") && !strings.HasPrefix(s[i:], "rintf ") && !strings.HasPrefix(s[i:], "yes ") || strings.IndexByte(s[i:min(len(s), i+300)], '|') < 0 {
 		return nil
 	}
 	words := t.words(i)
