@@ -31,10 +31,10 @@ func pathTokens(t *text, i int) []span {
 		p++
 	}
 	host := p
-	if p = endOf(s, p, 300, wordBytes+".-:@"); !byteIn(s, p, "/\\?") {
+	hostEnd := endOf(s, p, 300, wordBytes+".-:@")
+	if p = hostEnd; !byteIn(s, p, "/\\?") {
 		return nil
 	}
-	host, end := p, host
 	var out []span
 	// What is before a part decides on it, or what is before the part before that.
 	before, telling := "", false
@@ -53,6 +53,8 @@ func pathTokens(t *text, i int) []span {
 		}
 		part := s[lo:p]
 		switch {
+		case len(part) >= 8 && !wordy(part) && t.isCutAt(p) && (telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign)):
+			out = append(out, span{lo: lo, hi: p})
 		case len(part) < 15:
 			if part != "" && !only(part, digits) && part != "v2" && part != "v3" && part != "ws" {
 				before, telling = part, false
@@ -64,7 +66,7 @@ func pathTokens(t *text, i int) []span {
 			}
 		case !addressToken(part):
 			before, telling = part, false
-		case telling || tellingPart(strings.ToLower(s[end:host]), strings.ToLower(before), sign):
+		case telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign):
 			telling = sign == '/'
 			if at := strings.IndexByte(part, '@'); at > 0 {
 				p = lo + at

@@ -69,6 +69,9 @@ func assignedSecret(t *text, i int) []span {
 		}
 		return out
 	}
+	if out := t.fallback(&a); len(out) > 0 {
+		return out
+	}
 	if out := t.column(&a, end); len(out) > 0 {
 		return out
 	}
@@ -222,7 +225,7 @@ func typeOf(s string, i int) int {
 	default:
 		return i
 	}
-	if j = endOf(s, j, 48, alphanumeric+"_&'<>[]?|. *:"); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' {
+	if j = endOf(s, j, 48, alphanumeric+"_&'<>[]?|. *:"); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' && wordy(s[i:j]) {
 		if k := blanks(s, j+1); closingQuotes(s, k) > k || byteIn(s, k, alphanumeric) && strings.IndexByte(s[i:j], ' ') >= 0 {
 			return j
 		}

@@ -74,7 +74,7 @@ var commandTable = []command{
 	{probe: "rdes", names: []string{"rdesktop"}, flags: []string{"-p "}},
 	{probe: "free", names: []string{"xfreerdp", "wlfreerdp"}, flags: []string{"/p:"}},
 	{probe: "cmdk", names: []string{"cmdkey"}, flags: []string{"/pass:"}},
-	{probe: "snmp", names: []string{"snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"}, flags: []string{"-A ", "-X "}},
+	{probe: "snmp", names: []string{"snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"}, flags: []string{"-A ", "-X ", "-c "}},
 	{probe: "ipmi", names: []string{"ipmitool"}, flags: []string{"-P "}},
 	{probe: "etcd", names: []string{"etcdctl"}, flags: []string{"--user ", "--user="}, sign: ":"},
 	{probe: "doct", names: []string{"doctl"}, flags: []string{"-t "}},
@@ -117,8 +117,7 @@ var commandTable = []command{
 	{probe: "xpdp", names: []string{"expdp"}, sign: oracleUser},
 	{probe: "mpdp", names: []string{"impdp"}, sign: oracleUser},
 	{probe: "sqll", names: []string{"sqlldr"}, sign: oracleUser},
-	{probe: "exp ", names: []string{"exp"}, sign: oracleUser},
-	{probe: "imp ", names: []string{"imp"}, sign: oracleUser},
+	{probe: "conn", names: []string{"connect", "conn"}, sign: oracleUser},
 	{probe: "rpcc", names: []string{"rpcclient"}, flags: []string{"-U "}, sign: "%"},
 	{probe: "obsc", names: []string{"obscure"}, words: []string{"obscure"}},
 	{probe: "acry", names: []string{"veracrypt", "truecrypt"}, flags: []string{"-p "}},
@@ -272,7 +271,7 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 	switch at := strings.LastIndexByte(v, '@'); {
 	case c.sign == lastWord && len(v) > 1 && v[0] == '-' && strings.Contains(v, "b") && n+2 < len(words):
 		return t.part(words[len(words)-1], "")
-	case c.sign == oracleUser && n > 0:
+	case c.sign == oracleUser && n > 0 && (at > 0 || c.names[0] != "connect"):
 		// user/password@host, also behind userid=.
 		w.lo += strings.LastIndexByte(v[:max(0, strings.IndexByte(v, '/'))], '=') + 1
 		if at > 0 {

@@ -15,7 +15,7 @@ func contextRules() []*rule {
 		{name: "netrc-password", probes: []string{"logi"}, needs: "password", plausible: netrcLogin, pattern: `login[ \t]+[^\s\\-][^\s\\]{0,100}(?:[ \t]+account[ \t]+[^\s\\]{1,80})?(?:[ \t]+|` + nextLineOf + `)password[ \t]+([^\s\\"\x1b]{4,})`, left: true, lead: 5, reach: 512, ok: literal},
 		{name: "parameter-value", probes: []string{"Secu"}, pattern: `SecureString(?:(?:\t|\\+t|\^I)|[\\"',\s|:$]{1,60}(?:` + nextLineOf + `)?\\*["']?(?i:value)[\\"'\s|:]{1,60})([^\s"'\\|\x1b]{6,})`, left: true, lead: 12, ok: literal},
 		{name: "sql-password", probes: []string{"(?i)tifi"}, pattern: `(?i:tified\s+(?:with\s+\w+\s+)?(?:by|as))\s+(?:(?i:password)\s+)?\\*["']?([^"'\\\s;]{4,})`, lead: 8, ok: literal},
-		{name: "basic-auth", probes: []string{"[uU]th[=(]"}, pattern: `[uU]th(?:=\(|\()\s*\\*["'][^"'\\\s]{1,80}\\*["']\s*,\s*\\*["']([^"'\\\s]{4,})`, lead: 4, ok: literal},
+		{name: "call-password", probes: []string{"[uU]th[=(]"}, pattern: `[uU]th(?:=\(|\()\s*\\*["'][^"'\\\s]{1,80}\\*["']\s*,\s*\\*["']([^"'\\\s]{4,})`, lead: 4, ok: literal},
 		{name: "secure-string", probes: []string{"-Sec"}, pattern: `-SecureString\s+(?:-String\s+)?\\*["']([^"'\\\s]{4,})`, lead: 13, ok: notPlaceholder},
 		{name: "oracle-password", probes: []string{"thin"}, pattern: `thin:[^\s/@:]{1,60}/([^\s@"'\\]{4,})@`, lead: 5, ok: notPlaceholder},
 		{name: "shadow-hash", probes: []string{":$", "$apr"}, pattern: `(?::\$[0-9a-z]{1,2}\$|\$apr1\$)([A-Za-z0-9./$=,]{20,})`, lead: 5},
@@ -25,7 +25,7 @@ func contextRules() []*rule {
 		{name: "piped-password", probes: []string{"<<< "}, read: herePassword},
 		{name: "printed-secret", probes: []string{"$ [abcdefghijklmnopqrstuvwxyz]"}, read: printedSecret},
 		{name: "bind-password", probes: []string{"bind"}, pattern: `bindpw[ \t]+([^\s"'\\\x1b]{4,})`, lead: 6, ok: literal},
-		{name: "plist-secret", probes: []string{"key>"}, pattern: `key>[^<\\]{0,40}(?i:pass|passw(?:or)?d|token|secret|api[_ -]?key|passphrase)\s*</key>(?:\s*|` + nextLineOf + `)<string>([^<\s]{4,})`, lead: 4, ok: literal},
+		{name: "plist-secret", probes: []string{"key>"}, pattern: `key>[^<\\]{0,40}(?i:pass|passw(?:or)?d|token|secret|api[_ -]?key|secret[_ -]?key|passphrase)\s*</key>(?:\s*|` + nextLineOf + `)<string>([^<\s]{4,})`, lead: 4, ok: literal},
 		{name: "sasl-password", probes: []string{"]:[0123456789]"}, pattern: `\]:\d{2,5}[ \t]+[^\s:]{1,100}:([^\s"\\\x1b]{4,})`, lead: 3, ok: literal},
 		{name: "composer-token", probes: []string{"-oau", "-tok"}, pattern: `-(?:oauth|token)\\*":\s*\{\s*\\*"[^"\\]{1,80}\\*":\s*\\*"([^"\\]{10,})`, lead: 6, ok: literal},
 		{name: "query-code", probes: []string{"[?&]cod"}, pattern: `[?&]code=([A-Za-z0-9_.~%-]{16,})`, lead: 6, ok: unwordy},
@@ -37,22 +37,22 @@ func contextRules() []*rule {
 		{name: "oracle-password", probes: []string{":152"}, read: oracle},
 		{name: "encoded-password", probes: []string{"==[\"'\n<,&\\]"}, read: paddedCredentials},
 		{name: "call-password", probes: []string{"(?i)cred", "(?i)auth", "(?i)ogin", "ect(", "etCo", "[pP][dD][oO](", "sqli", "ogon", "igni", "egin", "eliz"}, read: credentialCall},
-		{name: "smtp-password", probes: []string{"AUTH", "UGFz"}, pattern: `(?:AUTH (?:PLAIN|LOGIN|XOAUTH2) |UGFzc3dvcmQ6\s+)([A-Za-z0-9+/=]{8,})`, lead: 5, ok: mixed},
-		{name: "imap-password", probes: []string{"LOGI", "logi"}, pattern: `(?:LOGIN \\*"?[^\s"\\]{1,100}|login [^\s"\\]{1,60}@[^\s"\\]{1,60})\\*"? \\*"?([^\s"\\]{6,})`, left: true, lead: 6, ok: literal},
+		{name: "smtp-password", probes: []string{"AUTH", "UGFz"}, pattern: `(?:AUTH (?:PLAIN|LOGIN|XOAUTH2) |UGFzc3dvcmQ6\s+(?:C: |> )?)([A-Za-z0-9+/=]{8,})`, lead: 5, ok: mixed},
+		{name: "imap-password", probes: []string{"LOGI", "logi"}, pattern: `(?:LOGIN \\*"?[^\s"\\]{1,100}|login [^\s"\\]{1,60}@[^\s"\\]{1,60})\\*"? \\*"?([^\s"\\\x1b]{6,})`, left: true, lead: 6, ok: literal},
 		{name: "oauth-parameter", probes: []string{"_ver", "_ass", "ce_c", "sser"}, pattern: `(?:_verifier|_assertion|ce_code|ssertion)\\*"?\s{0,3}[=:]\s{0,3}\\*"?([A-Za-z0-9._~+/=%-]{32,})`, lead: 9, ok: unwordy},
 		{name: "totp-secret", probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
-		{name: "login-pair", probes: []string{"ecod", "dent", "user", "(?i)cred", "-u ", "-a ", "-[AU] ", "(?i)rpwd"}, pattern: `(?:ecoded|dent|user|(?i:cred(?:ential)?s?)|(?i:rpwd)|-[uaAU])\\*["']?(?:\s{0,3}[:=,]|\s)\s{0,3}\\*["'\x60]?[\w.@-]{1,40}[:%]([^\s"'\\:/\x60]{8,})`, ok: chosen},
+		{name: "login-pair", probes: []string{"ecod", "dent", "user", "(?i)cred", "-u ", "-a ", "-[AU] ", "(?i)rpwd"}, pattern: `(?:ecoded|dent|user|(?i:cred(?:ential)?s?)|(?i:rpwd)|-[uaAU])\\*["']?(?:\s{0,3}[:=,]|\s)\s{0,3}\\*["'\x60]?[\w.@-]{1,40}[:%]([^\s"'\\\x1b:/\x60]{8,})`, ok: chosen},
 		{name: "login-pair", probes: []string{"-[pP] "}, read: userAndPassword},
 		{name: "cas-ticket", probes: []string{"TGT-", "ST-[0123456789]", "PGT-"}, pattern: `(?:TGT|ST|PGT)-[0-9]+-([A-Za-z0-9-]{20,})`, left: true},
 		{name: "password-hash", probes: []string{"$[1567y]$", "$2[abxy]", "$arg", "$scr", "SCRA", "\"md5"}, pattern: `(?:\$(?:[1567y]|2[abxy])\$[0-9]{0,2}|\$argon2[a-z]{1,2}\$|\$scrypt\$|SCRAM-SHA-[0-9]+\$|"md5)([A-Za-z0-9./$=,+:-]{20,})`, ok: mixed},
-		{name: "new-password", probes: []string{"ew v", "send"}, pattern: `(?:ew value: +|send (?:-- )?\\*["'])([^\s"'\\]{8,})`, ok: afterPassword},
-		{name: "masked-value", probes: []string{"::ad", "::se", "::sa", "isse", "setv"}, pattern: `(?:::add-mask|::(?:set|save)-[a-z]+ name=[^:\s]{1,60}|issecret=true\]|setvariable variable=[^\]\s]{1,60}\])(?:::)?([^\s"'\\]{8,})`, ok: unwordy},
-		{name: "openvpn-key", probes: []string{"Stat"}, pattern: `Static key V1-----(?:\s|\\+[nr])+((?:[0-9a-f]{32}(?:\s|\\+[nr])+)+)`, reach: 2 << 10, lead: 18},
+		{name: "new-password", probes: []string{"ew v", "send"}, pattern: `(?:ew value: +|send (?:-- )?\\*["'])([^\s"'\\\x1b]{8,})`, ok: afterPassword},
+		{name: "masked-value", probes: []string{"::ad", "::se", "::sa", "isse", "setv"}, pattern: `(?:::add-mask|::(?:set|save)-[a-z]+ name=[^:\s]{1,60}|issecret=true\]|setvariable variable=[^\]\s]{1,60}\])(?:::)?([^\s"'\\\x1b]{8,})`, ok: unwordy},
+		{name: "openvpn-key", probes: []string{"Stat"}, pattern: `Static key V1-----(?:\s|\\+[nr])+((?:[0-9a-f]{32}(?:\s|\\+[nr])+)*[0-9a-f]{5,32})`, reach: 2 << 10, lead: 18},
 		{name: "azure-key", probes: []string{"key[12]"}, pattern: `key[12](?:\\*",\s*\\*"permissions\\*":\s*\\*"[A-Za-z]+\\*",\s*\\*"value\\*":\s*\\*"|[\s,:|"\\]+(?i:full)?[\s,|"]*)([A-Za-z0-9+/]{86}==|[0-9a-f]{32})`},
 		{name: "jwt-secret", probes: []string{"jwt."}, pattern: `jwt\.(?:sign|encode|verify|decode)\([^,\n]{1,60},\s*b?\\*["']([^"'\\\s]{8,})`, ok: literal},
 		{name: "session-token", probes: []string{"(?i)sess"}, plausible: sessionValue, pattern: `(?i:session(?:_?id)?)\\*["']?\s{0,2}[=:]\s{0,2}\\*["']?([A-Za-z0-9+/=]{40,})`, lead: 9, ok: unwordy},
-		{name: "network-secret", probes: []string{"-ser"}, pattern: `-server (?:community|(?:host \S{1,60} )?key)(?: [0-9])? ([^\s"'\\]{8,})`, ok: literal},
-		{name: "acl-password", probes: []string{"n >[" + alphanumeric + "]"}, pattern: `n >([^\s"'\\]{8,})`, ok: func(m match) bool { return m.at > 0 && m.text[m.at-1] == 'o' && literal(m) }},
+		{name: "network-secret", probes: []string{"-ser"}, pattern: `-server (?:community|(?:host \S{1,60} )?key)(?: [0-9])? ([^\s"'\\\x1b]{8,})`, ok: literal},
+		{name: "acl-password", probes: []string{"n >[" + alphanumeric + "]", `n \`}, pattern: `n (?:>|\\+u003e)([^\s"'\\\x1b]{8,})`, ok: func(m match) bool { return m.at > 0 && m.text[m.at-1] == 'o' && literal(m) }},
 	}...)
 	rules = append(rules, commandRules()...)
 	return append(rules, &rule{name: "assigned-secret", probes: []string{
@@ -106,7 +106,10 @@ func sessionValue(s string) bool {
 }
 
 // chosen distinguishes a password that a person may have chosen.
-func chosen(m match) bool { return !m.head && passwordKind.likely(m.value()) }
+func chosen(m match) bool {
+	v := m.value()
+	return passwordKind.likely(v) || m.head && hasDigit(v) && !placeholder(v) && !isVersion(v)
+}
 
 // afterPassword reports whether a text before the match says that it is a secret.
 func afterPassword(m match) bool {

@@ -91,7 +91,7 @@ func (t *text) isPassword(a *assignment, v string, env, data bool) bool {
 	case data || a.quoted && a.sign != ",":
 		return len(v) >= 6 && (symbols > 0 || digits > 1 || !wordy(v) || env || a.quotedName)
 	case a.quoted:
-		return len(v) >= 8 && (!wordy(v) || strong || strings.ToUpper(a.name) == a.name)
+		return len(v) >= 8 && (!wordy(v) || strong || strings.ToUpper(a.name) == a.name || digits > 1 && byteIn(t.s, closingQuotes(t.s, a.to), ")") && !namesPassword(v))
 	case !a.ends && !strings.Contains(v, "!") && a.sign == ":":
 		return !wordy(v) && len(v) >= 8
 	}
@@ -243,4 +243,4 @@ func columnsBefore(before string) bool {
 }
 
 // commandWords are before a name and a value that a blank parts.
-var commandWords = []string{"ENV", "setenv", "setx", "-x", "set", "login", "home", "connect"}
+var commandWords = []string{"ENV", "setenv", "setx", "-x", "set", "login", "home", "connect", "enable"}

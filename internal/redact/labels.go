@@ -25,7 +25,7 @@ func (k kind) likely(v string) bool {
 
 // isVersion reports a date, a time, a version, an address of a machine, a size.
 func isVersion(v string) bool {
-	return strings.Trim(v, digits+".:-/+TZvVx,%KMGiBms") == "" || strings.Contains(v, "@") && strings.Contains(v[strings.IndexByte(v, '@'):], ".")
+	return strings.HasPrefix(v, "HTTP/") || strings.Trim(v, digits+".:-/+TZvVx,%KMGiBms") == "" || strings.Contains(v, "@") && strings.Contains(v[strings.IndexByte(v, '@'):], ".")
 }
 
 // valueOf reads a value in quotes, or one whose characters are not parted, at i
@@ -164,6 +164,27 @@ func (t *text) labelled(a *assignment, p, i int, apart bool) []span {
 // foreign reports a name that is not ASCII: it is no name of a program's.
 func (a *assignment) foreign() bool {
 	return strings.ContainsFunc(a.name, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// fallback reads the text that stands in for a value that may be missing:
+// password = x || "y", x ?: "y", fetch(x, "y").
+func (t *text) fallback(a *assignment) []span {
+	s := t.s
+	if a.quoted || a.to <= a.from || a.sign == " " || a.sign == "," || a.kind == keyKind {
+		return nil
+	}
+	line := s[a.to:lineEnd(s, a.to, 60)]
+	for _, sign := range [...]string{"|| ", "?? ", "?: ", " or ", ", ", " : "} {
+		at := strings.LastIndex(line, sign)
+		if at < 0 {
+			continue
+		}
+		v := t.valueAt(a.to + at + len(sign))
+		if v.quoted && v.closed && (sign != ", " || strings.Contains(line[:at], "(") && byteIn(s, closingQuotes(s, v.to), ")")) && a.kind.likely(s[v.from:v.to]) {
+			return []span{{lo: v.from, hi: v.to}}
+		}
+	}
+	return nil
 }
 
 // lineOf reads the word that is alone in the line behind the one that ends at i, or

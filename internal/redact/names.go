@@ -31,7 +31,7 @@ var tellingWords = []struct {
 	{tokenKind, []string{
 		"secret", "token", "api key", "access key", "private key", "account key", "encryption key", "signing key",
 		"agent key", "auth key", "credential", "unseal key", "shared key",
-		"samlresponse", "samlrequest", "jsessionid", "phpsessid", "csrf",
+		"saml response", "saml request", "jsessionid", "phpsessid", "csrf",
 		"schlüssel", "schluessel", "clé", "jeton", "chave", "chiave", "sleutel", "klucz", "令牌", "密钥", "密鑰", "秘钥", "秘密", "金鑰", "キー", "トークン", "シークレット", "토큰", "окен", "екрет", "люч",
 	}},
 	// These count at the end of a name only.
