@@ -7,10 +7,10 @@ import (
 
 // addressWords come before a part of an address's path that is a credential.
 var addressWords = []string{
-	"hook", "hooks", "webhook", "webhooks", "catch", "incomingwebhook", "key", "keys", "token", "tokens", "t", "use", "invite", "invites", "invitation", "invitations", "join",
+	"hook", "hooks", "webhook", "webhooks", "catch", "incomingwebhook", "key", "token", "tokens", "t", "use", "invite", "invites", "invitation", "invitations", "join",
 	"reset", "reset-password", "password-reset", "password_reset", "password_resets", "resetpassword", "passwords", "password", "confirm", "confirmation", "verify", "verification", "verify-email",
-	"activate", "activation", "magic", "magic-link", "magic_link", "magiclink", "login", "unsubscribe", "integration", "integrations", "secret", "secrets", "recover", "recovery", "share", "shared", "auth",
-	"accept", "feed", "calendar", "ical", "private", "trigger", "signup", "sso", "session", "incoming", "notify", "robot",
+	"activate", "activation", "magic", "magic-link", "magic_link", "magiclink", "unsubscribe", "integration", "integrations", "recover", "recovery", "share", "shared", "auth",
+	"accept", "feed", "ical", "trigger", "signup", "sso", "incoming", "notify", "robot",
 }
 
 // addressHosts have a credential in the path behind what says a version.

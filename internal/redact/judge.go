@@ -96,10 +96,11 @@ func (t *text) isPassword(a *assignment, v string, env, data bool) bool {
 		return !wordy(v) && len(v) >= 8
 	}
 	// Bare: a setting's value, or the name of a variable.
-	if a.ends && (a.sign == ":" && !a.near || a.sign == "=" && a.near) && len(v) >= 6 && digits > 1 {
+	snake := snakeCase(v)
+	if a.ends && (a.sign == ":" && !a.near || a.sign == "=" && a.near) && len(v) >= 6 && digits > 1 && !snake {
 		return true
 	}
-	if digits > 1 && !strings.HasPrefix(v, "0x") && (a.sign == "=" && a.ends && !namesPassword(v) || a.sign == "=" && a.near && t.besideSettings(a)) {
+	if digits > 1 && !strings.HasPrefix(v, "0x") && !snake && (a.sign == "=" && a.ends && !namesPassword(v) || a.sign == "=" && a.near && t.besideSettings(a)) {
 		return true
 	}
 	if only(v, alphanumeric+"_-.") {
@@ -132,6 +133,9 @@ var settingFlags = []string{"-F", "-d", "-e", "-D", "--data", "--form", "--env",
 
 // isKey judges the value of a name that means much else, too.
 func (t *text) isKey(a *assignment, v string, env, data bool) bool {
+	if at := strings.IndexByte(v, '/'); at >= 3 && words(v[:at]) && !strings.ContainsAny(v, "+=") {
+		return false // a path
+	}
 	body := strings.TrimPrefix(strings.TrimPrefix(v, "base64:"), "0x")
 	switch {
 	case strings.EqualFold(a.telling, "auth") && a.sign != ",":
@@ -219,9 +223,9 @@ func (t *text) blankMeansValue(a *assignment, flag bool) bool {
 		return s[a.from-1] != '`' && (name == "PASSWORD" || strings.EqualFold(last, "with") || last == "define" || a.closed && a.kind.likely(v) && endsStatement(s, closingQuotes(s, a.to)))
 	case strings.HasSuffix(before, " ") && slices.Contains(commandWords, last):
 		return true
-	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"), containsOne(head, "config ", "user ", "username ", "login ", "modify ", "write ", "put ") && a.kind.likely(v):
+	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"), containsOne(head, "config ", "user ", "username ", "login ", "modify ", "write ", "put ") && a.kind.likely(v) && !strings.Contains(v, "="):
 		return true
-	case a.ends && gap == 1 && (columnsBefore(before) || a.kind == passwordKind) && a.kind.likely(v) && (name != "PASS" || !wordy(v)):
+	case a.ends && gap == 1 && (columnsBefore(before) || a.kind == passwordKind) && a.kind.likely(v) && (name != "PASS" || !wordy(v)) && !strings.Contains(v, "=") && !strings.HasSuffix(before, "/"):
 		return true
 	}
 	// Two blanks or a tab part columns.

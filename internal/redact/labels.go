@@ -10,7 +10,7 @@ import (
 // likely reports whether a value that only its place makes a secret's looks like
 // one: for passwords a word with digits or signs, for the rest random characters.
 func (k kind) likely(v string) bool {
-	if len(v) > 8<<10 || looksLikeCode(v, true) || placeholder(v) || strings.HasPrefix(v, "--") || strings.ContainsAny(v, "(){}[];") || isVersion(v) {
+	if len(v) > 8<<10 || looksLikeCode(v, true) || placeholder(v) || strings.HasPrefix(v, "--") || strings.ContainsAny(v, "(){}[];") || isVersion(v) || snakeCase(v) {
 		return false
 	}
 	if encodedCredentials(v) {

@@ -109,6 +109,11 @@ func plain(v string) bool { return oddLetters(v) == 0 }
 // ECDSA_P256_SHA256 and my-app-secret-v2, from random characters.
 func wordy(v string) bool { return oddLetters(v) < 6 }
 
+// snakeCase reports a name such as index_44.
+func snakeCase(v string) bool {
+	return strings.Contains(v, "_") && wordy(v) && strings.ToLower(v) == v
+}
+
 // oddLetters counts the characters of those parts of a value that are no words.
 func oddLetters(v string) int {
 	odd := 0
