@@ -117,7 +117,6 @@ var commandTable = []command{
 	{probe: "xpdp", names: []string{"expdp"}, sign: oracleUser},
 	{probe: "mpdp", names: []string{"impdp"}, sign: oracleUser},
 	{probe: "sqll", names: []string{"sqlldr"}, sign: oracleUser},
-	{probe: "conn", names: []string{"connect", "conn"}, sign: oracleUser},
 	{probe: "rpcc", names: []string{"rpcclient"}, flags: []string{"-U "}, sign: "%"},
 	{probe: "obsc", names: []string{"obscure"}, words: []string{"obscure"}},
 	{probe: "acry", names: []string{"veracrypt", "truecrypt"}, flags: []string{"-p "}},
@@ -271,7 +270,7 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 	switch at := strings.LastIndexByte(v, '@'); {
 	case c.sign == lastWord && len(v) > 1 && v[0] == '-' && strings.Contains(v, "b") && n+2 < len(words):
 		return t.part(words[len(words)-1], "")
-	case c.sign == oracleUser && n > 0 && (at > 0 || c.names[0] != "connect"):
+	case c.sign == oracleUser && n > 0:
 		// user/password@host, also behind userid=.
 		w.lo += strings.LastIndexByte(v[:max(0, strings.IndexByte(v, '/'))], '=') + 1
 		if at > 0 {

@@ -36,18 +36,18 @@ func contextRules() []*rule {
 		{name: "url-password", probes: []string{"@tcp", "@uni", "@udp", "@/[abcdefghijklmnopqrstuvwxyz]"}, read: dsn},
 		{name: "oracle-password", probes: []string{":152"}, read: oracle},
 		{name: "encoded-password", probes: []string{"==[\"'\n<,&\\]"}, read: paddedCredentials},
-		{name: "call-password", probes: []string{"(?i)cred", "(?i)auth", "(?i)ogin", "ect(", "etCo", "[pP][dD][oO](", "sqli", "ogon", "igni", "egin", "eliz"}, read: credentialCall},
+		{name: "call-password", probes: []string{"(?i)cred", "(?i)auth", "(?i)ogin", "nnec", "[pP][dD][oO](", "sqli", "ogon", "igni", "egin", "eliz"}, read: credentialCall},
 		{name: "smtp-password", probes: []string{"AUTH", "UGFz"}, pattern: `(?:AUTH (?:PLAIN|LOGIN|XOAUTH2) |UGFzc3dvcmQ6\s+(?:C: |> )?)([A-Za-z0-9+/=]{8,})`, lead: 5, ok: mixed},
 		{name: "imap-password", probes: []string{"LOGI", "logi"}, pattern: `(?:LOGIN \\*"?[^\s"\\]{1,100}|login [^\s"\\]{1,60}@[^\s"\\]{1,60})\\*"? \\*"?([^\s"\\\x1b]{6,})`, left: true, lead: 6, ok: literal},
-		{name: "oauth-parameter", probes: []string{"_ver", "_ass", "ce_c", "sser"}, pattern: `(?:_verifier|_assertion|ce_code|ssertion)\\*"?\s{0,3}[=:]\s{0,3}\\*"?([A-Za-z0-9._~+/=%-]{32,})`, lead: 9, ok: unwordy},
-		{name: "totp-secret", probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
-		{name: "login-pair", probes: []string{"ecod", "dent", "user", "(?i)cred", "-u ", "-a ", "-[AU] ", "(?i)rpwd"}, pattern: `(?:ecoded|dent|user|(?i:cred(?:ential)?s?)|(?i:rpwd)|-[uaAU])\\*["']?(?:\s{0,3}[:=,]|\s)\s{0,3}\\*["'\x60]?[\w.@-]{1,40}[:%]([^\s"'\\\x1b:/\x60]{8,})`, ok: chosen},
+		{name: "oauth-parameter", probes: []string{"_ver", "_ass", "ce_c", "\"ass"}, pattern: `(?:_verifier|_assertion|ce_code|"assertion)\\*"?\s{0,3}[=:]\s{0,3}\\*"?([A-Za-z0-9._~+/=%-]{32,})`, lead: 9, ok: unwordy},
+		{name: "totp-secret", plausible: func(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") }, probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
+		{name: "login-pair", plausible: pairBehind, probes: []string{"ecod", "dent", "user", "(?i)cred", "-u ", "-a ", "-[AU] ", "(?i)rpwd"}, pattern: `(?:ecoded|dent|user|(?i:cred(?:ential)?s?)|(?i:rpwd)|-[uaAU])\\*["']?(?:\s{0,3}[:=,]|\s)\s{0,3}\\*["'\x60]?[\w.@-]{1,40}[:%]([^\s"'\\\x1b:/\x60]{8,})`, ok: chosen},
 		{name: "login-pair", probes: []string{"-[pP] "}, read: userAndPassword},
 		{name: "cas-ticket", probes: []string{"TGT-", "ST-[0123456789]", "PGT-"}, pattern: `(?:TGT|ST|PGT)-[0-9]+-([A-Za-z0-9-]{20,})`, left: true},
 		{name: "password-hash", probes: []string{"$[1567y]$", "$2[abxy]", "$arg", "$scr", "SCRA", "\"md5"}, pattern: `(?:\$(?:[1567y]|2[abxy])\$[0-9]{0,2}|\$argon2[a-z]{1,2}\$|\$scrypt\$|SCRAM-SHA-[0-9]+\$|"md5)([A-Za-z0-9./$=,+:-]{20,})`, ok: mixed},
-		{name: "new-password", probes: []string{"ew v", "send"}, pattern: `(?:ew value: +|send (?:-- )?\\*["'])([^\s"'\\\x1b]{8,})`, ok: afterPassword},
+		{name: "new-password", plausible: func(s string) bool { return s[4] == ' ' || s[4] == 'a' }, probes: []string{"ew v", "send"}, pattern: `(?:ew value: +|send (?:-- )?\\*["'])([^\s"'\\\x1b]{8,})`, ok: afterPassword},
 		{name: "masked-value", probes: []string{"::ad", "::se", "::sa", "isse", "setv"}, pattern: `(?:::add-mask|::(?:set|save)-[a-z]+ name=[^:\s]{1,60}|issecret=true\]|setvariable variable=[^\]\s]{1,60}\])(?:::)?([^\s"'\\\x1b]{8,})`, ok: unwordy},
-		{name: "openvpn-key", probes: []string{"Stat"}, pattern: `Static key V1-----(?:\s|\\+[nr])+((?:[0-9a-f]{32}(?:\s|\\+[nr])+)*[0-9a-f]{5,32})`, reach: 2 << 10, lead: 18},
+		{name: "openvpn-key", probes: []string{"nVPN"}, pattern: `nVPN Static key V1-----(?:\s|\\+[nr])+((?:[0-9a-f]{32}(?:\s|\\+[nr])+)*[0-9a-f]{5,32})`, reach: 2 << 10, lead: 23},
 		{name: "azure-key", probes: []string{"key[12]"}, pattern: `key[12](?:\\*",\s*\\*"permissions\\*":\s*\\*"[A-Za-z]+\\*",\s*\\*"value\\*":\s*\\*"|[\s,:|"\\]+(?i:full)?[\s,|"]*)([A-Za-z0-9+/]{86}==|[0-9a-f]{32})`},
 		{name: "jwt-secret", probes: []string{"jwt."}, pattern: `jwt\.(?:sign|encode|verify|decode)\([^,\n]{1,60},\s*b?\\*["']([^"'\\\s]{8,})`, ok: literal},
 		{name: "session-token", probes: []string{"(?i)sess"}, plausible: sessionValue, pattern: `(?i:session(?:_?id)?)\\*["']?\s{0,2}[=:]\s{0,2}\\*["']?([A-Za-z0-9+/=]{40,})`, lead: 9, ok: unwordy},
@@ -99,6 +99,13 @@ func notPlaceholder(m match) bool { return !placeholder(m.value()) }
 
 // base32 distinguishes the seed of one-time passwords from words.
 func base32(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") }
+
+// pairBehind reports whether a name with a sign and another word is behind a word.
+func pairBehind(s string) bool {
+	i := endOf(s, endOf(s, 0, 12, letters+"-"), 8, " \t\\\"'`:=,")
+	j := endOf(s, i, 41, wordBytes+".@-")
+	return j > i && byteIn(s, j, ":%") && j+5 < len(s) && s[j+1] > ' '
+}
 
 // sessionValue reports whether a sign of assignment is behind the word session.
 func sessionValue(s string) bool {

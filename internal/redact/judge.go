@@ -54,7 +54,7 @@ func (t *text) isSecret(a *assignment) bool {
 	if a.kind == keyKind {
 		return t.isKey(a, v, env, data)
 	}
-	c := candidate{assignment: a, t: t, v: v, env: env, flag: flag, data: data}
+	c := candidate{assignment: *a, t: t, v: v, env: env, flag: flag, data: data}
 	c.letters, c.digits, c.symbols = count(v)
 	return a.kind == passwordKind && c.decide(passwordReasons) || c.decide(tokenReasons)
 }
@@ -74,7 +74,7 @@ func (t *text) isBeginning(a *assignment, v string, env, flag bool) bool {
 
 // candidate is a value beside a telling name, with what the reasons ask of it.
 type candidate struct {
-	*assignment
+	assignment
 	t                        *text
 	v                        string
 	letters, digits, symbols int
@@ -141,18 +141,18 @@ func (c *candidate) setting() bool {
 	if c.digits < 2 || len(c.v) < 6 || snakeCase(c.v) || strings.HasPrefix(c.v, "0x") {
 		return false
 	}
-	return c.ends && (c.sign == ":" && !c.near || c.sign == "=" && (c.near || !namesPassword(c.v))) || c.sign == "=" && c.near && c.t.besideSettings(c.assignment)
+	return c.ends && (c.sign == ":" && !c.near || c.sign == "=" && (c.near || !namesPassword(c.v))) || c.sign == "=" && c.near && c.t.besideSettings(c.lo)
 }
 
-// besideSettings reports whether a name is one of many in a list of settings, as of a
+// besideSettings reports whether the name at lo is one of many in a list of settings, as of a
 // connection or a form: user=x,password=y, or follows a flag that gives one.
-func (t *text) besideSettings(a *assignment) bool {
+func (t *text) besideSettings(lo int) bool {
 	s := t.s
-	if a.lo < 2 {
+	if lo < 2 {
 		return false
 	}
-	word := s[startOf(s, a.lo-1, 60, wordBytes+"=./:-@%") : a.lo-1]
-	switch s[a.lo-1] {
+	word := s[startOf(s, lo-1, 60, wordBytes+"=./:-@%") : lo-1]
+	switch s[lo-1] {
 	case ',', ';', '&':
 		return strings.Contains(word, "=")
 	case ' ':

@@ -99,13 +99,15 @@ func (t *text) label(a *assignment, i int) []span {
 		return t.lineOf(a.kind, i)
 	}
 	bytes := labelBytes()
-	word, words := i, 0
+	words := 0
 	for p := i; p < len(s) && p < i+100 && words < 10; p++ {
 		at := &bytes[s[p]]
 		for _, sign := range at.signs {
 			if strings.HasPrefix(s[p:], sign) {
-				if slices.Contains(harmlessEnds, strings.ToLower(s[word:p])) {
-					return nil
+				for word := range strings.FieldsSeq(s[i:p]) {
+					if slices.Contains(harmlessEnds, strings.ToLower(word)) {
+						return nil
+					}
 				}
 				return t.labelled(a, p, p+len(sign), p > i || sign[0] == ' ' && sign != " = ")
 			}
@@ -114,10 +116,6 @@ func (t *text) label(a *assignment, i int) []span {
 			return nil
 		}
 		if s[p] == ' ' {
-			if p > i && slices.Contains(harmlessEnds, strings.ToLower(s[word:p])) {
-				return nil
-			}
-			word = p + 1
 			words++
 		}
 	}
