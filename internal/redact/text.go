@@ -63,17 +63,13 @@ const (
 	base64Bytes  = alphanumeric + "+/="
 )
 
-// in reports whether a set has a byte. Every set as long as alphanumeric has its bytes.
+// in reports whether a set has a byte. A set with letters of both cases begins with
+// those of alphanumeric.
 func in(set string, c byte) bool {
-	if len(set) > 4 {
-		return len(set) >= len(alphanumeric) && isAlnum(c) || strings.IndexByte(set, c) >= 0
+	if more, found := strings.CutPrefix(set, alphanumeric[:1]); found && len(more) >= len(alphanumeric)-1 {
+		return isAlnum(c) || strings.IndexByte(set[len(alphanumeric):], c) >= 0
 	}
-	for i := range len(set) {
-		if set[i] == c {
-			return true
-		}
-	}
-	return false
+	return strings.IndexByte(set, c) >= 0
 }
 
 // endOf returns where the bytes of a set end that begin at i, at most most bytes.
