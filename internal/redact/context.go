@@ -50,7 +50,7 @@ func contextRules() []*rule {
 		{name: "openvpn-key", probes: []string{"nVPN"}, pattern: `nVPN Static key V1-----(?:\s|\\+[nr])+((?:[0-9a-f]{32}(?:\s|\\+[nr])+)*[0-9a-f]{5,32})`, reach: 2 << 10, lead: 23},
 		{name: "azure-key", probes: []string{"key[12]"}, pattern: `key[12](?:\\*",\s*\\*"permissions\\*":\s*\\*"[A-Za-z]+\\*",\s*\\*"value\\*":\s*\\*"|[\s,:|"\\]+(?i:full)?[\s,|"]*)([A-Za-z0-9+/]{86}==|[0-9a-f]{32})`},
 		{name: "jwt-secret", probes: []string{"jwt."}, pattern: `jwt\.(?:sign|encode|verify|decode)\([^,\n]{1,60},\s*b?\\*["']([^"'\\\s]{8,})`, ok: literal},
-		{name: "session-token", probes: []string{"(?i)sess"}, plausible: sessionValue, pattern: `(?i:session(?:_?id)?)\\*["']?\s{0,2}[=:]\s{0,2}\\*["']?([A-Za-z0-9+/=]{40,})`, lead: 9, ok: unwordy},
+		{name: "session-token", probes: []string{"(?i)sess"}, plausible: sessionValue, pattern: `(?i:session(?:_?id)?)\\*["']?\s{0,2}[=:]\s{0,2}\\*["']?([A-Za-z0-9+/=]{40,})`, lead: 9, ok: sessionToken},
 		{name: "network-secret", probes: []string{"-ser"}, pattern: `-server (?:community|(?:host \S{1,60} )?key)(?: [0-9])? ([^\s"'\\\x1b]{8,})`, ok: literal},
 		{name: "acl-password", probes: []string{"n >[" + alphanumeric + "]", `n \`}, pattern: `n (?:>|\\+u003e)([^\s"'\\\x1b]{8,})`, ok: func(m match) bool { return m.at > 0 && m.text[m.at-1] == 'o' && literal(m) }},
 	}...)
@@ -100,6 +100,12 @@ func notPlaceholder(m match) bool { return !placeholder(m.value()) }
 // base32 distinguishes the seed of one-time passwords from words.
 func base32(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") }
 
+// sessionToken distinguishes a random value from a session's number.
+func sessionToken(m match) bool {
+	v := m.value()
+	return m.head && len(v) >= 8 && upperLower(v) && hasDigit(v) || !m.head && unwordy(m)
+}
+
 // pairBehind reports whether a name with a sign and another word is behind a word.
 func pairBehind(s string) bool {
 	i := endOf(s, endOf(s, 0, 12, letters+"-"), 8, " \t\\\"'`:=,")
@@ -109,7 +115,7 @@ func pairBehind(s string) bool {
 
 // sessionValue reports whether a sign of assignment is behind the word session.
 func sessionValue(s string) bool {
-	return len(s) > 50 && strings.ContainsAny(s[7:14], "=:")
+	return len(s) > 16 && strings.ContainsAny(s[7:14], "=:")
 }
 
 // chosen distinguishes a password that a person may have chosen.
