@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // assignment is a telling name with a value, as JSON, env files, shells, YAML,
 // command lines, tables, prompts and program text write them.
@@ -43,6 +46,9 @@ func assignedSecret(t *text, i int) []span {
 		return nil // A resource's name; the name of a key of git's.
 	}
 	a := assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
+	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") && slices.Contains(keyWords, strings.ToLower(nameStart(s, lo-1))) {
+		a.kind = tokenKind
+	}
 	if !a.tells(word) {
 		return nil
 	}
@@ -63,8 +69,20 @@ func assignedSecret(t *text, i int) []span {
 		}
 		return out
 	}
-	return t.column(&a, end)
+	if out := t.fallback(&a); len(out) > 0 {
+		return out
+	}
+	if out := t.column(&a, end); len(out) > 0 {
+		return out
+	}
+	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k {
+		return out
+	}
+	return t.label(&a, end)
 }
+
+// keyWords are before the word key, and a blank, where it is a secret one.
+var keyWords = []string{"private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data"}
 
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.
@@ -75,8 +93,15 @@ func (t *text) sign(a *assignment, i int) bool {
 	if byteIn(s, p, "]") || a.quotedName && byteIn(s, p, ")") {
 		p++
 	}
+	if strings.HasPrefix(s[p:], "<blob>") {
+		p += len("<blob>")
+	}
 	p = typeOf(s, endOf(s, p, 2, "*"))
 	q := detail(s, blanks(s, p), a)
+	if byteIn(s, q, ",") && strings.HasPrefix(s[blanks(s, q+1):], "default=") {
+		q = blanks(s, q+1) + len("default")
+		p = q
+	}
 	if q > p && fold(s[q:], "value=") {
 		q += len("value")
 		p = q
@@ -85,7 +110,21 @@ func (t *text) sign(a *assignment, i int) bool {
 		return t.member(a, q) // A block of HCL.
 	}
 	n := signAt(s[q:])
+	if n == 0 && strings.HasPrefix(s[q:], "REG_") {
+		a.sign = "="
+		a.value = t.valueAt(blanks(s, endOf(s, q, 20, wordBytes)))
+		return a.to > a.from
+	}
+	if n == 0 && q == p+1 && byteIn(s, q, digits) && byteIn(s, q+1, " ") {
+		q += 2 // How routers encode a password.
+	}
 	a.sign, a.near = s[q:q+n], q == p
+	switch a.sign {
+	case "：":
+		a.sign, a.near = ":", false
+	case "＝", "<-":
+		a.sign = "="
+	}
 	if n == 0 {
 		if q == p {
 			return false
@@ -111,6 +150,9 @@ func (t *text) sign(a *assignment, i int) bool {
 			q, a.near = r, false
 		}
 	}
+	if strings.HasSuffix(a.sign, "=") || a.sign == ":" || a.sign == "=>" || a.sign == "<-" {
+		q = t.wrapped(q)
+	}
 	a.value = t.valueAt(q)
 	return a.to > a.from
 }
@@ -133,13 +175,13 @@ func (t *text) member(a *assignment, i int) bool {
 }
 
 // signs of assignment, the longer ones first.
-var signs = [...]string{":::=", "::=", "===", "||=", "??=", ":=", "=>", "==", "?=", "+=", ".=", "||", "??", "=", ":", ",", ">", "|", "│"}
+var signs = [...]string{":::=", "::=", "===", "||=", "??=", ":=", "=>", "==", "?=", "+=", ".=", "||", "??", "<-", "：", "＝", "=", ":", ",", ">", "|", "│"}
 
 func signAt(s string) int {
 	if s == "" {
 		return 0
 	}
-	if strings.IndexByte("\\:=|?+.,>", s[0]) < 0 && s[0] != "│"[0] {
+	if strings.IndexByte("\\:=|?+.,><", s[0]) < 0 && s[0] != "│"[0] && s[0] != "："[0] {
 		for _, w := range [...]string{"is: ", "is ", "was "} {
 			if strings.HasPrefix(s, w) {
 				return len(w) - 1
@@ -172,14 +214,20 @@ func closingQuotes(s string, i int) int {
 	return i
 }
 
-// typeOf skips a type between a name and a sign of assignment.
+// typeOf skips a type between a name and a sign of assignment: ": &'static str",
+// "[]", " As String", " string".
 func typeOf(s string, i int) int {
-	j := blanks(s, endOf(s, i, 1, ":"))
-	for _, name := range [...]string{"string", "str"} {
-		if j > i && fold(s[j:], name) {
-			if k := blanks(s, j+len(name)); byteIn(s, k, "=") {
-				return k
-			}
+	j := i
+	switch {
+	case byteIn(s, i, ":[?"):
+		j++
+	case strings.HasPrefix(s[i:], " As ") || strings.HasPrefix(s[i:], " string") || strings.HasPrefix(s[i:], " []byte"):
+	default:
+		return i
+	}
+	if j = endOf(s, j, 48, alphanumeric+"_&'<>[]?|. *:"); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' && wordy(s[i:j]) {
+		if k := blanks(s, j+1); closingQuotes(s, k) > k || byteIn(s, k, alphanumeric) && strings.IndexByte(s[i:j], ' ') >= 0 {
+			return j
 		}
 	}
 	return i
@@ -215,7 +263,7 @@ const longestValue = 160
 // valueAt reads the value at i, quoted or bare.
 func (t *text) valueAt(i int) value {
 	s := t.s
-	if byteIn(s, i, "rbuf") && byteIn(s, i+1, "\"'`\\") {
+	if byteIn(s, i, "rbufLN@$") && byteIn(s, i+1, "\"'`\\") {
 		i++
 	}
 	v := value{from: closingQuotes(s, i)}

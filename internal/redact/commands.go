@@ -10,6 +10,7 @@ const (
 	userInfo   = "@"      // user:password@host
 	lastWord   = "last"   // the last word, if a flag says that it is one
 	cookieForm = "cookie" // a cookie
+	oracleUser = "/"      // user/password, with @host behind it
 )
 
 // command is a program that takes secrets on its command line.
@@ -29,6 +30,9 @@ type command struct {
 	// words are between.
 	words []string
 	skip  int
+
+	// before has how many bytes each name has before the probe's.
+	before []int
 }
 
 var commandTable = []command{
@@ -47,8 +51,10 @@ var commandTable = []command{
 	{probe: "twin", names: []string{"twine"}, needs: "upload", flags: []string{"-p "}},
 	{probe: "curl", names: []string{"curl"}, flags: []string{"-u ", "-u", "--user ", "--user=", "-U ", "-U", "--proxy-user ", "--proxy-user="}, sign: ":"},
 	{probe: "curl", names: []string{"curl"}, flags: []string{"--oauth2-bearer ", "--pass "}},
+	{probe: "curl", names: []string{"curl"}, flags: []string{"-E ", "--cert ", "--cert=", "--key "}, sign: ":"},
 	{probe: "curl", names: []string{"curl"}, flags: []string{"-b ", "-b", "--cookie ", "--cookie="}, sign: cookieForm},
 	{probe: "http", names: []string{"http", "https", "xh"}, flags: []string{"-a ", "--auth ", "--auth="}, sign: ":"},
+	{probe: "http", names: []string{"http", "https"}, needs: "bearer", flags: []string{"-a "}},
 	{probe: "redi", names: []string{"redis-cli"}, flags: []string{"-a ", "--pass "}},
 	{probe: "mong", names: []string{"mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"}, flags: []string{"-p ", "-p"}},
 	{probe: "ldap", names: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami", "ldapdelete"}, flags: []string{"-w ", "-w"}},
@@ -68,7 +74,7 @@ var commandTable = []command{
 	{probe: "rdes", names: []string{"rdesktop"}, flags: []string{"-p "}},
 	{probe: "free", names: []string{"xfreerdp", "wlfreerdp"}, flags: []string{"/p:"}},
 	{probe: "cmdk", names: []string{"cmdkey"}, flags: []string{"/pass:"}},
-	{probe: "snmp", names: []string{"snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"}, flags: []string{"-A ", "-X "}},
+	{probe: "snmp", names: []string{"snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"}, flags: []string{"-A ", "-X ", "-c "}},
 	{probe: "ipmi", names: []string{"ipmitool"}, flags: []string{"-P "}},
 	{probe: "etcd", names: []string{"etcdctl"}, flags: []string{"--user ", "--user="}, sign: ":"},
 	{probe: "doct", names: []string{"doctl"}, flags: []string{"-t "}},
@@ -90,11 +96,86 @@ var commandTable = []command{
 	{probe: "poet", names: []string{"poetry"}, words: []string{"config"}, skip: 2},
 	{probe: "net ", names: []string{"net"}, words: []string{"/user:"}},
 	{probe: "gem ", names: []string{"gem"}, flags: []string{"--key ", "-k "}},
+	// Signing, packages, databases, tests of servers.
+	{probe: "secu", names: []string{"security"}, flags: []string{"-p ", "-P ", "-k "}},
+	{probe: "ignt", names: []string{"signtool"}, flags: []string{"/p ", "-p "}},
+	{probe: "xcru", names: []string{"xcrun"}, flags: []string{"-p "}},
+	{probe: "psex", names: []string{"psexec", "psexec64"}, flags: []string{"-p "}},
+	{probe: "PsEx", names: []string{"PsExec", "PsExec64"}, flags: []string{"-p "}},
+	{probe: "scht", names: []string{"schtasks"}, flags: []string{"/rp ", "/p ", "/RP "}},
+	{probe: "wmic", names: []string{"wmic"}, flags: []string{"/password:"}},
+	{probe: "sc c", names: []string{"sc"}, flags: []string{"password= ", "password="}},
+	{probe: "reg ", names: []string{"reg"}, flags: []string{"/d "}},
+	{probe: "net ", names: []string{"net"}, words: []string{"user"}, skip: 1},
+	{probe: "cqls", names: []string{"cqlsh"}, flags: []string{"-p "}},
+	{probe: "nflu", names: []string{"influx"}, flags: []string{"-password ", "-p ", "-t "}},
+	{probe: "neo4", names: []string{"neo4j-admin"}, words: []string{"set-initial-password"}},
+	{probe: "cyph", names: []string{"cypher-shell"}, flags: []string{"-p "}},
+	{probe: "isql", names: []string{"isql", "iusql"}, words: []string{"isql"}, skip: 2},
+	{probe: "db2 ", names: []string{"db2"}, words: []string{"using"}},
+	{probe: "sqlp", names: []string{"sqlplus"}, sign: oracleUser},
+	{probe: "xpdp", names: []string{"expdp"}, sign: oracleUser},
+	{probe: "mpdp", names: []string{"impdp"}, sign: oracleUser},
+	{probe: "sqll", names: []string{"sqlldr"}, sign: oracleUser},
+	{probe: "rpcc", names: []string{"rpcclient"}, flags: []string{"-U "}, sign: "%"},
+	{probe: "obsc", names: []string{"obscure"}, words: []string{"obscure"}},
+	{probe: "acry", names: []string{"veracrypt", "truecrypt"}, flags: []string{"-p "}},
+	{probe: "dema", names: []string{"sendemail", "sendEmail"}, flags: []string{"-xp "}},
+	{probe: "rman", names: []string{"rman"}, sign: oracleUser},
+	{probe: "CONN", names: []string{"CONNECT", "CONN"}, sign: oracleUser},
+	{probe: "fly ", names: []string{"fly"}, flags: []string{"-p "}},
+	{probe: "poet", names: []string{"poetry"}, words: []string{"config"}, skip: 1},
+	{probe: "poet", names: []string{"poetry"}, flags: []string{"-p "}},
+	{probe: "mpos", names: []string{"composer"}, needs: "config", words: []string{"config"}, skip: 2},
+	{probe: "mpos", names: []string{"composer"}, needs: "config", words: []string{"config"}, skip: 1},
+	{probe: "nuge", names: []string{"nuget"}, flags: []string{"-k ", "-p ", "-ApiKey ", "-Password ", "-apikey "}},
+	{probe: "nuge", names: []string{"nuget"}, words: []string{"setApiKey", "setapikey"}},
+	{probe: "nuge", names: []string{"nuget"}, words: []string{"push"}, skip: 1},
+	{probe: "onan", names: []string{"conan"}, flags: []string{"-p "}},
+	{probe: "vsce", names: []string{"vsce", "ovsx"}, flags: []string{"-p "}},
+	{probe: "ovsx", names: []string{"ovsx"}, flags: []string{"-p "}},
+	{probe: "cpan", names: []string{"cpan-upload"}, flags: []string{"-p "}},
+	{probe: "anac", names: []string{"anaconda"}, flags: []string{"-t "}},
+	{probe: "bund", names: []string{"bundle"}, needs: "config", words: []string{"config", "set", "--global", "--local"}, skip: 1, sign: ":"},
+	{probe: "cric", names: []string{"crictl"}, flags: []string{"--creds ", "--creds="}, sign: ":"},
+	{probe: "ctr ", names: []string{"ctr"}, flags: []string{"--user ", "-u ", "--user="}, sign: ":"},
+	{probe: "nerd", names: []string{"nerdctl"}, needs: "login", flags: []string{"-p "}},
+	{probe: "hey ", names: []string{"hey"}, flags: []string{"-a "}, sign: ":"},
+	{probe: "ab -", names: []string{"ab"}, flags: []string{"-A ", "-P "}, sign: ":"},
+	{probe: "hydr", names: []string{"hydra", "medusa", "ncrack"}, flags: []string{"-p "}},
+	{probe: "kmap", names: []string{"crackmapexec", "netexec"}, flags: []string{"-p "}},
+	{probe: "evil", names: []string{"evil-winrm"}, flags: []string{"-p "}},
+	{probe: "nikt", names: []string{"nikto"}, flags: []string{"-id "}, sign: ":"},
+	{probe: "swak", names: []string{"swaks"}, flags: []string{"-ap ", "--auth-password ", "-ap="}},
+	{probe: "unra", names: []string{"unrar", "rar"}, flags: []string{"-p"}},
+	{probe: "rar ", names: []string{"rar"}, flags: []string{"-p", "-hp"}},
+	{probe: "gpg ", names: []string{"gpg"}, flags: []string{"--passphrase ", "--passphrase="}},
+	{probe: "b2 a", names: []string{"b2"}, words: []string{"authorize-account"}, skip: 1},
+	{probe: "wand", names: []string{"wandb"}, words: []string{"login"}},
+	{probe: "glab", names: []string{"glab"}, words: []string{"set"}, skip: 1},
+	{probe: "glab", names: []string{"glab"}, flags: []string{"--value ", "-v "}},
+	{probe: "dron", names: []string{"drone"}, flags: []string{"--data "}},
+	{probe: "nsul", names: []string{"consul"}, needs: "put", words: []string{"put"}, skip: 1},
+	{probe: "pulu", names: []string{"pulumi"}, needs: "--secret", words: []string{"--secret", "set"}, skip: 1},
+	{probe: "ecov", names: []string{"codecov"}, flags: []string{"-t "}},
+	{probe: "xh -", names: []string{"xh"}, flags: []string{"-a "}},
+	{probe: "mosq", names: []string{"mosquitto_pub", "mosquitto_sub"}, flags: []string{"-P "}},
+	{probe: "winr", names: []string{"winrs"}, flags: []string{"-p:", "/p:", "-password:"}},
+	{probe: "plin", names: []string{"plink"}, flags: []string{"-pw "}},
+	{probe: "pscp", names: []string{"pscp"}, flags: []string{"-pw "}},
 }
 
 func commandRules() []*rule {
 	var rules []*rule
-	for rest := commandTable; len(rest) > 0; {
+	table := slices.Clone(commandTable)
+	for i := range table {
+		c := &table[i]
+		fixed := c.probe[:find(c.probe, 0, len(c.probe), "[ ")]
+		for _, name := range c.names {
+			c.before = append(c.before, max(0, strings.Index(name, fixed)))
+		}
+	}
+	for rest := table; len(rest) > 0; {
 		n := 1 // how many commands have the same probe
 		for n < len(rest) && rest[n].probe == rest[0].probe {
 			n++
@@ -130,7 +211,7 @@ type argument struct {
 func (t *text) command(c *command, i int) []span {
 	s := t.s
 	lo, hi := c.nameAt(s, i)
-	if hi < 0 || !byteIn(s, hi, " \t") || i < t.read[c] {
+	if hi < 0 || i < t.read[c] {
 		return nil
 	}
 	words := t.words(lo)
@@ -156,14 +237,13 @@ func (t *text) command(c *command, i int) []span {
 	return out
 }
 
-// nameAt is where the command's name is of which the probe fits at i; hi is
-// -1 if it is none of the names.
+// nameAt is where the command's name is, with a blank behind it, of which the probe
+// fits at i; hi is -1 if it is none of the names.
 func (c *command) nameAt(s string, i int) (lo, hi int) {
-	fixed := c.probe[:find(c.probe, 0, len(c.probe), "[ ")]
-	for _, name := range c.names {
-		lo := i - strings.Index(name, fixed)
+	for n, name := range c.names {
+		lo := i - c.before[n]
 		hi := lo + len(name)
-		if lo >= 0 && lo <= i && strings.HasPrefix(s[lo:], name) && boundaryBefore(s, lo) && (hi == len(s) || !isWord(s[hi]) && s[hi] != '-') {
+		if lo >= 0 && byteIn(s, hi, " \t") && strings.HasPrefix(s[lo:], name) && boundaryBefore(s, lo) {
 			return lo, hi
 		}
 	}
@@ -178,15 +258,25 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 	for _, lead := range c.words {
 		if (v == lead || strings.HasSuffix(lead, ":") && strings.HasPrefix(v, lead)) && n+1+c.skip < len(words) {
 			next := words[n+1+c.skip]
+			if strings.HasPrefix(s[next.lo:], "--") {
+				next = words[len(words)-1]
+			}
 			got := s[next.lo:next.hi]
-			if t.isLiteral(next, got) && (len(got) >= 10 || c.skip > 0) && (!wordy(got) || c.skip > 0) {
-				return span{lo: next.lo, hi: next.hi}, true
+			if t.isLiteral(next, got) && (c.skip > 0 || len(got) >= 10 && !wordy(got) || passwordKind.likely(got)) && !looksLikeCode(got, true) {
+				return t.part(next, c.sign)
 			}
 		}
 	}
 	switch at := strings.LastIndexByte(v, '@'); {
 	case c.sign == lastWord && len(v) > 1 && v[0] == '-' && strings.Contains(v, "b") && n+2 < len(words):
 		return t.part(words[len(words)-1], "")
+	case c.sign == oracleUser && n > 0:
+		// user/password@host, also behind userid=.
+		w.lo += strings.LastIndexByte(v[:max(0, strings.IndexByte(v, '/'))], '=') + 1
+		if at > 0 {
+			w.hi = w.lo + strings.LastIndexByte(s[w.lo:w.hi], '@')
+		}
+		return t.part(w, oracleUser)
 	case c.sign == userInfo && n > 0 && at >= 0:
 		w.hi = w.lo + at
 		return t.part(w, ":")
@@ -224,7 +314,7 @@ func (t *text) part(w argument, sign string) (span, bool) {
 	if sign != "" {
 		user, password, found := strings.Cut(s[w.lo:w.hi], sign)
 		switch {
-		case !found, sign == "pass:" && user != "":
+		case !found, sign == "pass:" && user != "", sign == oracleUser && (user == "" || !only(user, wordBytes)):
 			return span{}, false
 		case password == "" && sign == ":" && len(user) > 9 && unwordy(match{text: user, hi: len(user)}):
 			// A key that needs no password is in the user's place.

@@ -23,9 +23,12 @@
 // Rules are tables by topic. rules.go, services.go and prefixes.go have the keys
 // of known forms, pem.go the private keys, context.go what only the surroundings
 // give away: commands.go has the command lines, headers.go the headers and URLs,
-// files.go the files and tables. assign.go reads a name and its value, nearby.go
-// a value in another line or member; names.go lists the telling names, and judge.go
-// and values.go decide whether the value is a secret.
+// files.go the files and tables, addresses.go what addresses have in their path,
+// calls.go the arguments of calls, piped.go what commands read and print, encoded.go
+// credentials in base64. assign.go reads a name and its value, labels.go one with
+// words or a call between them, nearby.go a value in another line or member; names.go
+// lists the telling names, in many languages, and judge.go and values.go decide
+// whether the value is a secret.
 //
 // One pass over a text looks for what the rules' secrets begin with; an expression is
 // compiled, and tried, only where its beginning fits. A text in which Tail, Preview or

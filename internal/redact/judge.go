@@ -51,13 +51,12 @@ func (t *text) isSecret(a *assignment) bool {
 	// Data says more than program text: a member of JSON, an element, a cell, a
 	// flag, a variable of the environment.
 	data := env || flag || element || cell || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
-	switch {
-	case a.kind == keyKind:
+	if a.kind == keyKind {
 		return t.isKey(a, v, env, data)
-	case a.kind == passwordKind && t.isPassword(a, v, env, data):
-		return true
 	}
-	return isToken(a, v, env, flag, data)
+	c := candidate{assignment: *a, t: t, v: v, env: env, flag: flag, data: data}
+	c.letters, c.digits, c.symbols = count(v)
+	return a.kind == passwordKind && c.decide(passwordReasons) || c.decide(tokenReasons)
 }
 
 // isBeginning judges the beginning of a value that was cut, which may not look
@@ -73,46 +72,109 @@ func (t *text) isBeginning(a *assignment, v string, env, flag bool) bool {
 	return a.quoted || env || flag && a.sign == " " || a.sign == "=" && a.near || !words(v)
 }
 
-// isPassword judges what may be a person's choice: a word with digits and signs.
-func (t *text) isPassword(a *assignment, v string, env, data bool) bool {
-	letters, digits, symbols := count(v)
-	strong := strings.ContainsAny(v, "!@#$%^&*?~+/=")
-	switch {
-	case a.sign == "is" || a.sign == "was":
-		return digits > 0 && letters > 0 && !wordy(v)
-	case a.sign == " " && !a.quoted:
-		return digits > 0 && letters > 0 && (!wordy(v) || len(v) >= 8)
-	case letters == 0:
-		return len(v) >= 8 && (env || a.quoted)
-	case digits == 0:
-		return (env || a.quoted) && len(v) >= 8 && entropy(v) >= 2.8 && strong
-	case !data && namesPassword(v):
-		return false
-	case data || a.quoted && a.sign != ",":
-		return len(v) >= 6 && (symbols > 0 || digits > 1 || !wordy(v) || env || a.quotedName)
-	case a.quoted:
-		return len(v) >= 8 && (!wordy(v) || strong || strings.ToUpper(a.name) == a.name)
-	case !a.ends && !strings.Contains(v, "!") && a.sign == ":":
-		return !wordy(v) && len(v) >= 8
-	}
-	// Bare: a setting's value, or the name of a variable.
-	if a.ends && (a.sign == ":" && !a.near || a.sign == "=" && a.near) && len(v) >= 6 && digits > 1 {
-		return true
-	}
-	if only(v, alphanumeric+"_-.") {
-		trailing := len(v) - len(strings.TrimRight(v, "0123456789"))
-		return len(v) >= 6 && !(trailing == digits && digits <= 3) && !strings.Contains(v, "_v") || random(v)
-	}
-	return len(v) >= 6 && (strong || !wordy(v)) && !strings.ContainsAny(v, "*/=&") || !wordy(v) && len(v) >= 8
+// candidate is a value beside a telling name, with what the reasons ask of it.
+type candidate struct {
+	assignment
+	t                        *text
+	v                        string
+	letters, digits, symbols int
+	// env says that a variable of the environment has the value, flag that a flag of
+	// a command line does, data that it is in no program text.
+	env, flag, data bool
 }
+
+// reason decides on the values that it is for. Of several the first one does.
+type reason struct {
+	is     string
+	when   func(c *candidate) bool
+	secret func(c *candidate) bool
+}
+
+func never(*candidate) bool  { return false }
+func always(*candidate) bool { return true }
+
+// decide asks the reasons, of which the last is for every value.
+func (c *candidate) decide(reasons []reason) bool {
+	for n := range reasons {
+		if reasons[n].when(c) {
+			return reasons[n].secret(c)
+		}
+	}
+	return false
+}
+
+func (c *candidate) prose() bool  { return c.sign == "is" || c.sign == "was" }
+func (c *candidate) strong() bool { return strings.ContainsAny(c.v, "!@#$%^&*?~+/=") }
+
+// passwordReasons judge what may be a person's choice: a word with digits and signs.
+var passwordReasons = []reason{
+	{"prose: words are more common than passwords", (*candidate).prose, func(c *candidate) bool { return c.digits > 0 && c.letters > 0 && !wordy(c.v) }},
+	{"only a blank is between name and value", func(c *candidate) bool { return c.sign == " " && !c.quoted }, func(c *candidate) bool {
+		return c.digits > 0 && c.letters > 0 && (!wordy(c.v) || len(c.v) >= 8)
+	}},
+	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
+	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
+		return (c.env || c.quoted) && len(c.v) >= 8 && entropy(c.v) >= 2.8 && c.strong()
+	}},
+	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
+	{"data, or a text that is assigned", func(c *candidate) bool { return c.data || c.quoted && c.sign != "," }, func(c *candidate) bool {
+		return len(c.v) >= 6 && (c.symbols > 0 || c.digits > 1 || !wordy(c.v) || c.env || c.quotedName)
+	}},
+	{"a call's argument behind the name", func(c *candidate) bool { return c.quoted }, func(c *candidate) bool {
+		last := c.digits > 1 && byteIn(c.t.s, closingQuotes(c.t.s, c.to), ")") && !namesPassword(c.v)
+		return len(c.v) >= 8 && (!wordy(c.v) || c.strong() || strings.ToUpper(c.name) == c.name || last)
+	}},
+	{"a type or a word of a sentence", func(c *candidate) bool { return !c.ends && !strings.Contains(c.v, "!") && c.sign == ":" }, func(c *candidate) bool { return !wordy(c.v) && len(c.v) >= 8 }},
+	{"a setting, alone in its line or in a list of settings", (*candidate).setting, always},
+	{"letters and digits, as names of variables have them", func(c *candidate) bool { return only(c.v, alphanumeric+"_-.") }, func(c *candidate) bool {
+		trailing := len(c.v) - len(strings.TrimRight(c.v, digits))
+		return len(c.v) >= 6 && !(trailing == c.digits && c.digits <= 3) && !strings.Contains(c.v, "_v") || random(c.v)
+	}},
+	{"signs that no expression has", always, func(c *candidate) bool {
+		return len(c.v) >= 6 && (c.strong() || !wordy(c.v)) && !strings.ContainsAny(c.v, "*/=&") || !wordy(c.v) && len(c.v) >= 8
+	}},
+}
+
+// setting reports a bare value with digits that nothing but its line or its list of
+// settings ends.
+func (c *candidate) setting() bool {
+	if c.digits < 2 || len(c.v) < 6 || snakeCase(c.v) || strings.HasPrefix(c.v, "0x") {
+		return false
+	}
+	return c.ends && (c.sign == ":" && !c.near || c.sign == "=" && (c.near || !namesPassword(c.v))) || c.sign == "=" && c.near && c.t.besideSettings(c.lo)
+}
+
+// besideSettings reports whether the name at lo is one of many in a list of settings, as of a
+// connection or a form: user=x,password=y, or follows a flag that gives one.
+func (t *text) besideSettings(lo int) bool {
+	s := t.s
+	if lo < 2 {
+		return false
+	}
+	word := s[startOf(s, lo-1, 60, wordBytes+"=./:-@%") : lo-1]
+	switch s[lo-1] {
+	case ',', ';', '&':
+		return strings.Contains(word, "=")
+	case ' ':
+		at := strings.IndexByte(word, '=')
+		return at > 0 && at+1 < len(word) || slices.Contains(settingFlags, word)
+	}
+	return false
+}
+
+// settingFlags come before a setting on a command line.
+var settingFlags = []string{"-F", "-d", "-e", "-D", "--data", "--form", "--env", "--set", "POST", "PUT"}
 
 // isKey judges the value of a name that means much else, too.
 func (t *text) isKey(a *assignment, v string, env, data bool) bool {
+	if at := strings.IndexByte(v, '/'); at >= 3 && words(v[:at]) && !strings.ContainsAny(v, "+=") {
+		return false // a path
+	}
 	body := strings.TrimPrefix(strings.TrimPrefix(v, "base64:"), "0x")
 	switch {
 	case strings.EqualFold(a.telling, "auth") && a.sign != ",":
 		return len(v) >= 12 && !wordy(v) && upperLower(v) && (a.quoted || a.ends || a.sign == "=")
-	case a.sign == "is" || a.sign == "was" || a.sign == "," || a.sign == " " && !isFlag(t.s, a.lo):
+	case a.sign == "is" || a.sign == "was" || a.sign == "," && len(v) < 32 || a.sign == " " && !isFlag(t.s, a.lo):
 		return false
 	case len(body) < 16 || wordy(v) || strings.Count(v, "-") > 3 || strings.Contains(v, "-") && isHexText(v[strings.LastIndexByte(v, '-')+1:]):
 		return false
@@ -120,45 +182,43 @@ func (t *text) isKey(a *assignment, v string, env, data bool) bool {
 		return random(v) || digitRuns(v) > 2
 	}
 	if strings.HasPrefix(strings.ToLower(a.telling), "signature") {
-		return len(v) >= 32
+		return len(v) >= 27
 	}
 	return len(v) >= 20 && (random(v) || digitRuns(v) > 3) && (data || a.quoted || a.ends || a.sign == "=" && a.near) &&
 		!(isHexText(v) && !a.quoted && !strings.ContainsAny(a.name, "_-") && !a.near)
 }
 
-// isToken judges what a machine made.
-func isToken(a *assignment, v string, env, flag, data bool) bool {
-	letters, digits, symbols := count(v)
-	pass := a.kind == passwordKind
-	spaced := a.sign == " "
-	switch {
-	case !a.quoted && !a.near && strings.HasPrefix(strings.TrimPrefix(v, "-"), "0x") && len(v) < 40:
-		return false // a number in program text
-	case wordy(v) && digits > 0 && !(upperLower(v) && random(v)) && !(env && symbols > 0 && strings.ContainsAny(v, "!@#%^&*?~+")):
-		return false
-	case a.sign == "," && !random(v) && digitRuns(v) < 2:
-		return false
-	case a.sign == "is" || a.sign == "was":
-		return len(v) >= 12 && digitRuns(v) > 1
-	case digits == 0 && symbols == 0:
-		return upperLower(v) && (len(v) >= 20 && entropy(v) >= 3.9 && !words(v) || len(v) >= 16 && random(v))
-	case letters == 0:
-		return pass && len(v) >= 8 && (env || a.quoted)
-	case digits == 0:
-		return (env || a.quoted) && pass && len(v) >= 8 && entropy(v) >= 2.8 && strings.ContainsAny(v, "!@#$%^&*?~")
-	case upperLower(v) && random(v):
-		return true
-	case symbols == 0 && len(v) >= 20 && !upperLower(v) && entropy(v) >= 3.3:
-		return true
-	case env || spaced || flag:
-		return len(v) >= 8 && entropy(v) >= 2.5
-	case a.quoted || data:
-		return len(v) >= 8 && entropy(v) >= 2.8 && (pass || symbols > 0 || digitRuns(v) > 1)
-	case a.ends:
-		return len(v) >= 10 && digitRuns(v) > 1
-	default:
-		return len(v) >= 12 && entropy(v) >= 3.0 && (digitRuns(v) > 2 || symbols > 0 && digits >= 2 && !identifier(v))
-	}
+// tokenReasons judge what a machine made.
+var tokenReasons = []reason{
+	{"a number in program text", func(c *candidate) bool {
+		return !c.quoted && !c.near && strings.HasPrefix(strings.TrimPrefix(c.v, "-"), "0x") && len(c.v) < 40
+	}, never},
+	{"words and numbers", func(c *candidate) bool {
+		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))
+	}, never},
+	{"an argument that could be a name", func(c *candidate) bool { return c.sign == "," && !random(c.v) && digitRuns(c.v) < 2 }, never},
+	{"prose", (*candidate).prose, func(c *candidate) bool { return len(c.v) >= 12 && digitRuns(c.v) > 1 }},
+	{"letters alone", func(c *candidate) bool { return c.digits == 0 && c.symbols == 0 }, func(c *candidate) bool {
+		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v))
+	}},
+	{"no letters", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool {
+		return c.kind == passwordKind && len(c.v) >= 8 && (c.env || c.quoted)
+	}},
+	{"no digits", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
+		return (c.env || c.quoted) && c.kind == passwordKind && len(c.v) >= 8 && entropy(c.v) >= 2.8 && strings.ContainsAny(c.v, "!@#$%^&*?~")
+	}},
+	{"letters of both cases and digits in no order", func(c *candidate) bool { return upperLower(c.v) && random(c.v) }, always},
+	{"letters of one case and digits, and many of them", func(c *candidate) bool {
+		return c.symbols == 0 && len(c.v) >= 20 && !upperLower(c.v) && entropy(c.v) >= 3.3
+	}, always},
+	{"a variable, a flag, or a column", func(c *candidate) bool { return c.env || c.flag || c.sign == " " }, func(c *candidate) bool { return len(c.v) >= 8 && entropy(c.v) >= 2.5 }},
+	{"a text, or data", func(c *candidate) bool { return c.quoted || c.data }, func(c *candidate) bool {
+		return len(c.v) >= 8 && entropy(c.v) >= 2.8 && (c.kind == passwordKind || c.symbols > 0 || digitRuns(c.v) > 1)
+	}},
+	{"the last of its line", func(c *candidate) bool { return c.ends }, func(c *candidate) bool { return len(c.v) >= 10 && digitRuns(c.v) > 1 }},
+	{"program text or prose", always, func(c *candidate) bool {
+		return len(c.v) >= 12 && entropy(c.v) >= 3.0 && (digitRuns(c.v) > 2 || c.symbols > 0 && c.digits >= 2 && !identifier(c.v))
+	}},
 }
 
 // namesPassword reports the names of variables, labels and functions for passwords.
@@ -192,10 +252,12 @@ func (t *text) blankMeansValue(a *assignment, flag bool) bool {
 		return literalValue(v)
 	case a.quoted:
 		// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".
-		return s[a.from-1] != '`' && (name == "PASSWORD" || strings.EqualFold(last, "with") || last == "define")
+		return s[a.from-1] != '`' && (name == "PASSWORD" || strings.EqualFold(last, "with") || last == "define" || a.closed && a.kind.likely(v) && endsStatement(s, closingQuotes(s, a.to)))
 	case strings.HasSuffix(before, " ") && slices.Contains(commandWords, last):
 		return true
-	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"):
+	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"), containsOne(head, "config ", "user ", "username ", "login ", "modify ", "write ", "put ") && a.kind.likely(v) && !strings.Contains(v, "="):
+		return true
+	case a.ends && gap == 1 && (columnsBefore(before) || a.kind == passwordKind) && a.kind.likely(v) && (name != "PASS" || !wordy(v)) && !strings.Contains(v, "=") && !strings.HasSuffix(before, "/"):
 		return true
 	}
 	// Two blanks or a tab part columns.
@@ -204,10 +266,17 @@ func (t *text) blankMeansValue(a *assignment, flag bool) bool {
 			a.kind == passwordKind && literalValue(v) && columnsBefore(before))
 }
 
+// endsStatement reports whether nothing but a sign that ends a statement, a list or a
+// sentence is at i.
+func endsStatement(s string, i int) bool {
+	i = endOf(s, blanks(s, i), 3, ";,)}].")
+	return i == len(s) || lineBreak(s, i) > 0 || s[i] == ' ' || s[i] == '"'
+}
+
 // columnsBefore reports whether a name is the first word of its line.
 func columnsBefore(before string) bool {
 	return strings.Trim(before, " \t-+#*/>;:|│\"'0123456789") == "" || endsInOne(before, "| ", "] ", "Z ", ") ")
 }
 
 // commandWords are before a name and a value that a blank parts.
-var commandWords = []string{"ENV", "setenv", "setx", "-x", "set", "login", "home", "connect"}
+var commandWords = []string{"ENV", "setenv", "setx", "-x", "set", "login", "home", "connect", "enable"}

@@ -15,19 +15,44 @@ const (
 	keyKind                      // a word that means much else, too
 )
 
-// tellingWords are tried in this order; a blank means one of "_- " or nothing.
+// tellingWords are tried in this order; a blank means one of "_- " or nothing. Of
+// words that are not ASCII a stem is enough, without a first letter that has two cases.
 var tellingWords = []struct {
 	kind  kind
 	words []string
 }{
-	{passwordKind, []string{"password", "passwd", "passphrase", "passwort", "passcode", "pwd"}},
+	{passwordKind, []string{
+		"password", "passwd", "pass phrase", "passwort", "passcode", "pwd", "passord", "pswd",
+		"kennwort", "mot de passe", "raseña", "rasena", "rasenya", "clave", "senha", "palavra passe", "wachtwoord", "hasło", "haslo", "heslo",
+		"senord", "adgangskode", "salasana", "arool", "arolă", "arola", "jelszó", "jelszo", "sifre", "şifre", "Şifre", "lozink", "geslo", "slaptažod", "slaptazod", "kata sandi",
+		"ật khẩu", "ароль", "ароля", "арола", "АРОЛЬ", "озинк", "ωδικ", "密码", "密碼", "口令", "パスワード", "暗証", "비밀번호", "암호", "패스워드",
+		"كلمة المرور", "كلمة السر", "گذرواژه", "סיסמ", "รหัสผ่าน", "पासवर्ड", "পাসওয়ার্ড",
+	}},
 	{tokenKind, []string{
 		"secret", "token", "api key", "access key", "private key", "account key", "encryption key", "signing key",
-		"agent key", "auth key", "credential", "unseal key",
+		"agent key", "auth key", "credential", "unseal key", "shared key",
+		"saml response", "saml request", "jsessionid", "phpsessid", "csrf",
+		"schlüssel", "schluessel", "clé", "jeton", "chave", "chiave", "sleutel", "klucz", "令牌", "密钥", "密鑰", "秘钥", "秘密", "金鑰", "キー", "トークン", "シークレット", "토큰", "окен", "екрет", "люч",
 	}},
 	// These count at the end of a name only.
 	{passwordKind, []string{"pass", "pw", "psk"}},
-	{keyKind, []string{"auth", "signature", "key"}},
+	{keyKind, []string{"auth", "signature", "key", "salt", "seed", "pepper"}},
+}
+
+// tellingWordsAt has the words of tellingWords, cut at their blanks, under their first byte.
+var tellingWordsAt = sync.OnceValue(func() *[256][]namedWord {
+	var at [256][]namedWord
+	for _, list := range tellingWords {
+		for _, word := range list.words {
+			at[word[0]] = append(at[word[0]], namedWord{list.kind, strings.Split(word, " ")})
+		}
+	}
+	return &at
+})
+
+type namedWord struct {
+	kind  kind
+	parts []string
 }
 
 // tellingWord is the length and the kind of the word at i, or 0.
@@ -38,27 +63,23 @@ func tellingWord(s string, i int) (int, kind) {
 		}
 		return 0, 0
 	}
-	for n := range tellingWords {
-		list := &tellingWords[n]
-		for _, word := range list.words {
-			if word[0] != s[i]|0x20 {
-				continue
-			}
-			if !fold(s[i:], word[:min(3, len(word))]) {
-				continue // spares most words the cut
-			}
-			head, tail, _ := strings.Cut(word, " ")
-			if !fold(s[i:], head) {
-				continue
-			}
-			n := len(head)
-			if tail != "" && byteIn(s, i+n, "_- ") {
-				n++
-			}
-			if fold(s[i+n:], tail) {
-				return n + len(tail), list.kind
-			}
+	first, second := lowerByte(s[i]), lowerByte(s[i+1])
+words:
+	for _, word := range tellingWordsAt()[first] {
+		if word.parts[0][1] != second {
+			continue
 		}
+		end := i
+		for n, part := range word.parts {
+			if n > 0 && byteIn(s, end, "_- ") {
+				end++
+			}
+			if !fold(s[end:], part) {
+				continue words
+			}
+			end += len(part)
+		}
+		return end - i, word.kind
 	}
 	return 0, 0
 }
@@ -94,7 +115,8 @@ func (a *assignment) tells(word int) bool {
 // knownBefore are words that come before a telling one without a sign between.
 var knownBefore = []string{
 	"store", "key", "srcstore", "deststore", "srckey", "destkey", "user", "db", "ssh", "my", "proxy",
-	"mysql", "pg", "smtp", "encoded", "ldap", "master", "private", "license", "admin", "wifi", "app", "bind", "require",
+	"mysql", "pg", "smtp", "encoded", "ldap", "master", "private", "license", "admin", "wifi", "app", "bind", "require", "remote", "imap", "sasl", "ftp", "vnc", "rdp", "root", "mail", "email", "auth", "http", "net", "wpa", "login", "server", "client", "redis", "mongo", "oracle",
+	"sys", "jks", "pfx", "truststore", "keystore", "service", "svc", "domain", "guest", "ppp", "wlan", "old", "new", "default", "sudo", "become", "vault", "git", "svn", "nas", "samba", "smb", "cert",
 }
 
 // otherTokens come before the word token where it is the place in a list, or a

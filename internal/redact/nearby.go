@@ -7,8 +7,8 @@ import (
 
 // pairNames and pairValues are the members that hold a name and its value.
 var (
-	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry"}
-	pairValues = []string{"value", "parametervalue", "v", "default"}
+	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry", "keyname"}
+	pairValues = []string{"value", "parametervalue", "v", "default", "content"}
 )
 
 // pairValue looks for the value of a name that is itself the value of a member
@@ -39,12 +39,19 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	if byteIn(s, q, ",>/") {
 		q = blanks(s, q+1)
 	}
-	for n := 0; n < 2 && q < len(s); n++ {
+	for n := 0; n < 3 && q < len(s); n++ {
 		if v, found := t.memberAt(q); found {
 			if accept(v) {
+				if v.to-v.from >= longestValue {
+					v.to = follow(s, v.to)
+				}
 				return []span{{lo: v.from, hi: v.to}}, true
 			}
 			return nil, true
+		}
+		if strings.HasPrefix(s[q:], "type=") || strings.HasPrefix(s[q:], "id=") || strings.HasPrefix(s[q:], "autocomplete=") {
+			q = blanks(s, closingQuotes(s, find(s, closingQuotes(s, q+len("id=")+2), min(len(s), q+80), "\"'")))
+			continue
 		}
 		if s[q] != '"' && s[q] != '\'' && s[q] != '\\' && lineBreak(s, q) == 0 && !strings.HasPrefix(s[q:], "$") && !strings.HasPrefix(s[q:], "^M") {
 			break
@@ -82,6 +89,9 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 func (t *text) memberAt(i int) (value, bool) {
 	s := t.s
 	i = closingQuotes(s, i)
+	if strings.HasPrefix(s[i:], "android:") {
+		i += len("android:")
+	}
 	for _, name := range pairValues {
 		if !fold(s[i:], name) {
 			continue

@@ -213,7 +213,7 @@ func plant() []planted {
 		{"netrc-password", "machine h.example login deploy password ", "", r(alnum, 20), ""},
 		{"parameter-value", `"Type": "Secure` + `String", "Value": "`, "", r(alnum, 24), `"`},
 		{"sql-password", "CREATE USER app IDENTI" + "FIED BY '", "", r(alnum, 16), "'"},
-		{"basic-auth", "req.SetBasicAuth(\"dev\", \"", "", r(alnum, 16), "\")"},
+		{"call-password", "req.SetBasicAuth(\"dev\", \"", "", r(alnum, 16), "\")"},
 		{"secure-string", "ConvertTo-Secure" + "String \"", "", r(alnum, 16), "\" -AsPlainText"},
 		{"oracle-password", "jdbc:oracle:thin:app/", "", r(alnum, 16), "@//db:1521/ORCL"},
 		{"shadow-hash", "root:$6$", "", r(alnum, 16) + "$" + r(alnum, 86), ":19000:0:99999:7:::"},
@@ -226,6 +226,20 @@ func plant() []planted {
 		{"jwk-secret", `{"kty":"oct","k":"`, "", r(word, 43), `"}`},
 		{"url-password", `https:\/\/deploy:`, "", r(alnum, 20), `@git.example.com`},
 		{"url-password", "https://", "", r(alnum, 40), "@github.com/a/b"},
+		{"url-token", "https://h.example/hooks/catch/", "", r(alnum, 32), "/"},
+		{"smtp-password", "AUTH PLAIN ", "", r(alnum, 28), ""},
+		{"imap-password", "a1 LOGIN dev@example.com ", "", r(alnum, 20), ""},
+		{"oauth-parameter", "code_veri" + "fier=", "", r(word, 43), ""},
+		{"totp-secret", "otpauth://totp/x?secret=", "", r("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32), "&issuer=x"},
+		{"login-pair", "Decoded: dev:", "", r(alnum, 20), ""},
+		{"cas-ticket", "TGT-12-", "", r(alnum, 40), ""},
+		{"password-hash", "$2b$12$", "", r(alnum, 53), ""},
+		{"masked-value", "::add-mask::", "", r(alnum, 32), ""},
+		{"openvpn-key", "-----BEGIN OpenVPN Static key V1-----\n", "", r(hex, 32) + "\n" + r(hex, 32), "\n-----END OpenVPN Static key V1-----"},
+		{"jwt-secret", "jwt.sign(payload, '", "", r(alnum, 32), "')"},
+		{"session-token", "session: ", "", r(alnum, 48), ""},
+		{"network-secret", "snmp-server community ", "", r(alnum, 16), " RO"},
+		{"acl-password", "ACL SETUSER app on >", "", r(alnum, 24), " ~*"},
 	}...)
 }
 
@@ -446,8 +460,9 @@ func TestPreview(t *testing.T) {
 
 func TestEveryRuleIsPlanted(t *testing.T) {
 	// The beginnings of keys that their end gives away have no form of their own; a
-	// Secret of Kubernetes and a pipe are not one piece: see TestString.
-	have := map[string]bool{"maxmind-key": true, "mailchimp-key": true, "kubernetes-secret": true, "piped-password": true}
+	// Secret of Kubernetes, a pipe and what is in the line before a secret are not one
+	// piece: see TestString.
+	have := map[string]bool{"maxmind-key": true, "mailchimp-key": true, "kubernetes-secret": true, "piped-password": true, "printed-secret": true, "encoded-password": true, "new-password": true}
 	for _, p := range plant() {
 		have[p.rule] = true
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -86,12 +87,17 @@ func (r *rule) prepare() {
 
 // scanner tries many rules in one pass over a text. A hash of three bytes decides
 // whether any probe may begin at a place, so that most places cost one load, then one
-// of four bytes. What is left is looked up in four tables of bit sets; a bit that is
-// in all four is that of a probe that fits.
+// of four bytes. What is left is looked up in four tables of bit sets, in the groups
+// that have a probe with this hash; a bit that is in all four is that of a probe that
+// fits.
 type scanner struct {
 	// three has the first three bytes of the probes, four all four of them or, of
 	// the probes that have no fourth, three.
 	three, four filter
+	// groups has a bit for each group with a probe of such three bytes.
+	groups [1 << filterBits]uint16
+	// made is how many groups there are.
+	made int
 	// stages run one after the other, each on what the one before it has left.
 	stages [][]*group
 }
@@ -102,19 +108,23 @@ const filterBits = 17
 // filter is a set of hashes of bytes, the first of which is the lowest.
 type filter [1 << filterBits / 64]uint64
 
+func hashOf(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - filterBits) }
+
 func (f *filter) has(bytes uint32) bool {
-	bit := bytes * 0x9E3779B1 >> (32 - filterBits)
+	bit := hashOf(bytes)
 	return f[bit>>6]>>(bit&63)&1 != 0
 }
 
 func (f *filter) add(bytes uint32) {
-	bit := bytes * 0x9E3779B1 >> (32 - filterBits)
+	bit := hashOf(bytes)
 	f[bit>>6] |= 1 << (bit & 63)
 }
 
 type group struct {
 	tables [4][256]uint64
-	rules  []*rule // at most 64
+	// bit is the group's in groups.
+	bit   uint16
+	rules []*rule // at most 64
 }
 
 func newScanner(stages ...[]*rule) *scanner {
@@ -131,7 +141,8 @@ func newScanner(stages ...[]*rule) *scanner {
 			r.prepare()
 			for _, p := range r.probes {
 				if g == nil || len(g.rules) == 64 {
-					g = &group{}
+					g = &group{bit: 1 << s.made}
+					s.made++
 					groups = append(groups, g)
 				}
 				s.add(g, r, p, anyByte)
@@ -162,6 +173,7 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 			for _, c := range []byte(classes[2]) {
 				three := uint32(a) | uint32(b)<<8 | uint32(c)<<16
 				s.three.add(three)
+				s.groups[hashOf(three)] |= g.bit
 				if classes[3] == anyByte {
 					s.four.add(three)
 					continue
@@ -184,8 +196,13 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 // replace removes what the stages find. All of them share one pass over the text; a
 // stage that changes the text makes the next one read it again.
 func (s *scanner) replace(whole string, cut bool) string {
-	var few [32]int
-	read, places := whole, s.places(few[:0], whole)
+	var few [64]place
+	places := few[:0]
+	if len(whole) > 1<<12 {
+		places = make([]place, 0, len(whole)/32) // spares growing
+	}
+	read := whole
+	places = s.places(places, read)
 	for _, groups := range s.stages {
 		if read != whole {
 			read, places = whole, s.places(places[:0], whole)
@@ -194,8 +211,8 @@ func (s *scanner) replace(whole string, cut bool) string {
 			break
 		}
 		whole = replace(read, func(seg string, at int) []span {
-			from, _ := slices.BinarySearch(places, at)
-			to, _ := slices.BinarySearch(places, at+len(seg)-3)
+			from := sort.Search(len(places), func(n int) bool { return places[n].at >= at })
+			to := sort.Search(len(places), func(n int) bool { return places[n].at >= at+len(seg)-3 })
 			if from >= to {
 				return nil
 			}
@@ -205,8 +222,14 @@ func (s *scanner) replace(whole string, cut bool) string {
 	return whole
 }
 
+// place is where a probe of some groups may begin.
+type place struct {
+	at     int
+	groups uint16
+}
+
 // places appends where a probe may begin.
-func (s *scanner) places(out []int, text string) []int {
+func (s *scanner) places(out []place, text string) []place {
 	i := 0
 	// Eight bytes have the first three of a probe at five places, and its fourth.
 	for ; i+8 < len(text); i += 5 {
@@ -215,14 +238,14 @@ func (s *scanner) places(out []int, text string) []int {
 			uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
 		for n := range 5 {
 			if three := uint32(eight) & 0xFFFFFF; s.three.has(three) && (s.four.has(uint32(eight)) || s.four.has(three)) {
-				out = append(out, i+n)
+				out = append(out, place{i + n, s.groups[hashOf(three)]})
 			}
 			eight >>= 8
 		}
 	}
 	for ; i+3 < len(text); i++ {
-		if s.three.has(uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16) {
-			out = append(out, i)
+		if three := uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16; s.three.has(three) {
+			out = append(out, place{i, s.groups[hashOf(three)]})
 		}
 	}
 	return out
@@ -230,13 +253,16 @@ func (s *scanner) places(out []int, text string) []int {
 
 // scan finds the secrets at the places of a text that is at an offset. If groups of
 // probes find overlapping ones, their union is removed under the name of the first.
-func scan(groups []*group, t *text, places []int, offset int) []span {
+func scan(groups []*group, t *text, places []place, offset int) []span {
 	var found []span
 	s := t.s
 	for _, g := range groups {
 		free := 0 // where the group's last find ends
 		for _, place := range places {
-			i := place - offset
+			if place.groups&g.bit == 0 {
+				continue
+			}
+			i := place.at - offset
 			hits := g.tables[0][s[i]] & g.tables[1][s[i+1]] & g.tables[2][s[i+2]] & g.tables[3][s[i+3]]
 			if hits == 0 || i < free {
 				continue

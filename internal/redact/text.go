@@ -63,17 +63,13 @@ const (
 	base64Bytes  = alphanumeric + "+/="
 )
 
-// in reports whether a set has a byte. Every set as long as alphanumeric has its bytes.
+// in reports whether a set has a byte. A set with letters of both cases begins with
+// those of alphanumeric.
 func in(set string, c byte) bool {
-	if len(set) > 4 {
-		return len(set) >= len(alphanumeric) && isAlnum(c) || strings.IndexByte(set, c) >= 0
+	if more, found := strings.CutPrefix(set, alphanumeric[:1]); found && len(more) >= len(alphanumeric)-1 {
+		return isAlnum(c) || strings.IndexByte(set[len(alphanumeric):], c) >= 0
 	}
-	for i := range len(set) {
-		if set[i] == c {
-			return true
-		}
-	}
-	return false
+	return strings.IndexByte(set, c) >= 0
 }
 
 // endOf returns where the bytes of a set end that begin at i, at most most bytes.
@@ -272,17 +268,21 @@ func colour(s string, i int) int {
 	return 0
 }
 
+// lowerByte is an ASCII letter in lower case, or another byte as it is.
+func lowerByte(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c |= 0x20
+	}
+	return c
+}
+
 // fold compares the beginning of s with a lower case word without regard to case.
 func fold(s, word string) bool {
 	if len(s) < len(word) {
 		return false
 	}
 	for i := range len(word) {
-		c := s[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != word[i] {
+		if lowerByte(s[i]) != word[i] {
 			return false
 		}
 	}

@@ -46,7 +46,7 @@ func looksLikeCode(v string, quoted bool) bool {
 		return true
 	case quoted:
 		return false
-	case strings.Contains(v, "::"), strings.HasPrefix(v, "=") && !random(v), byteIn(v, 0, ":&*"):
+	case strings.Contains(v, "::") && oddLetters(v) < 32, strings.HasPrefix(v, "=") && !random(v), byteIn(v, 0, ":&*"):
 		return true
 	}
 	// a.b.c is a selector unless a part of it looks random. Dots at the end are
@@ -108,6 +108,11 @@ func plain(v string) bool { return oddLetters(v) == 0 }
 // wordy reports words, versions and numbers that signs or capitals join, such as
 // ECDSA_P256_SHA256 and my-app-secret-v2, from random characters.
 func wordy(v string) bool { return oddLetters(v) < 6 }
+
+// snakeCase reports a name such as index_44.
+func snakeCase(v string) bool {
+	return strings.Contains(v, "_") && wordy(v) && strings.ToLower(v) == v
+}
 
 // oddLetters counts the characters of those parts of a value that are no words.
 func oddLetters(v string) int {

@@ -15,6 +15,9 @@ import (
 const (
 	mostMissed  = 10.0
 	mostTouched = 1.0
+
+	// Of the forms of the field, and of ordinary texts of a repository.
+	mostOfField, mostOfClass, mostOfTexts = 8.0, 20.0, 0.2
 )
 
 var formsRule = fmt.Sprintf("at most %.0f %% of a class leave eight characters in a row of a secret, or the whole of a shorter one; the line behind stays", mostMissed)
@@ -23,6 +26,21 @@ var formsRule = fmt.Sprintf("at most %.0f %% of a class leave eight characters i
 var formRows = slices.Concat(classRows(), []proof.Row{
 	{Name: "forms of every class that no rule was written for", Rule: formsRule, Run: heldOutForms},
 	{Name: "the same forms, cut at twelve places behind the beginning of a secret", Rule: fmt.Sprintf("as above, at most %.0f %% of all", mostMissed), Run: cutForms},
+	{
+		Name: "what the field prints, in seventeen classes: forms that no rule was written for, without a frame",
+		Rule: fmt.Sprintf("at most %.0f %% of all and %.0f %% of a class leave eight characters in a row of a secret", mostOfField, mostOfClass),
+		Run:  func(t *testing.T, r *proof.Result) { fieldForms(t, r, secretforms.Measured()) },
+	},
+	{
+		Name: "the same classes: forms that rules were written for",
+		Rule: fmt.Sprintf("at most %.0f %% of all and %.0f %% of a class leave eight characters in a row of a secret", mostOfField, mostOfClass),
+		Run:  func(t *testing.T, r *proof.Result) { fieldForms(t, r, secretforms.Development()) },
+	},
+	{
+		Name: "parts of the files of this repository: code, documents, recorded conversations, settings; a third as diffs, with line numbers, in logs",
+		Rule: fmt.Sprintf("at most %.1f %% of 2,000 lose anything", mostOfTexts),
+		Run:  repositoryTexts,
+	},
 	{
 		Name: "ordinary output and source with names that suggest secrets: settings, references, checksums, program text, prose, help, logs",
 		Rule: fmt.Sprintf("at most %.0f %% of the samples lose anything", mostTouched),
@@ -141,4 +159,62 @@ func ordinarySamples(t *testing.T, r *proof.Result) {
 		}
 		r.Note("%.1f %% of %d samples%s touched", rate, len(samples), held)
 	}
+}
+
+// fieldForms tries each form with three values.
+func fieldForms(t *testing.T, r *proof.Result, classes []secretforms.Class) {
+	clean := redact.New(nil)
+	forms, trials, missed := 0, 0, 0
+	worst, worstName := 0.0, ""
+	for _, class := range classes {
+		samples := class.Drawn(3)
+		n := 0
+		for i := range samples {
+			s := &samples[i]
+			got := clean.Tail(s.Text)
+			if again := clean.Tail(got); again != got {
+				r.Break("redacted again, %q becomes %q", got, again)
+			}
+			if s.Stretch(got) != "" {
+				n++
+				t.Logf("%s: %q", class.Name, got)
+			}
+		}
+		rate := 100 * float64(n) / float64(len(samples))
+		t.Logf("%s: %d forms, %.1f %% missed", class.Name, class.Forms(), rate)
+		if rate > mostOfClass {
+			r.Break("%s: %d of %d samples left something: %.1f %%", class.Name, n, len(samples), rate)
+		}
+		if rate >= worst {
+			worst, worstName = rate, class.Name
+		}
+		forms, trials, missed = forms+class.Forms(), trials+len(samples), missed+n
+	}
+	r.Trial(trials)
+	rate := 100 * float64(missed) / float64(trials)
+	if rate > mostOfField {
+		r.Break("%d of %d samples left something: %.1f %%", missed, trials, rate)
+	}
+	r.Note("%d forms, %.1f %% missed; most of a class: %.1f %% (%s)", forms, rate, worst, worstName)
+}
+
+func repositoryTexts(t *testing.T, r *proof.Result) {
+	samples, err := secretforms.Repository("../..", 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean := redact.New(nil)
+	touched := 0
+	for _, s := range samples {
+		if got := clean.Tail(s.Text); got != s.Text {
+			touched++
+			t.Logf("%s: %q: %q", s.Kind, s.Text, got)
+		}
+	}
+	r.Trial(len(samples))
+	rate := 100 * float64(touched) / float64(len(samples))
+	if rate > mostOfTexts || len(samples) < 2000 {
+		r.Break("%d of %d texts lost something: %.2f %%", touched, len(samples), rate)
+	}
+	r.Note("%.2f %% of %d touched", rate, len(samples))
 }

@@ -9,5 +9,7 @@
 //
 // The forms follow the tools' output, not the rules of internal/redact. Those that
 // are held out were written when the rules were done, and no rule was written for
-// one of them. Nothing here is a secret, and every run makes the same values.
+// one of them. The forms in the folder field are in classes by where one meets them:
+// development.txt has those that rules were written for, measured.txt those that
+// were written after the rules. Nothing here is a secret, and every run makes the same values.
 package secretforms

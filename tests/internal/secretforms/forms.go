@@ -56,6 +56,18 @@ func (p *Sample) Leak(s string) string {
 	return ""
 }
 
+// Stretch is the first piece of eight characters of a secret in s.
+func (p *Sample) Stretch(s string) string {
+	for _, secret := range p.Secrets {
+		for i := 0; i+piece <= len(secret); i++ {
+			if strings.Contains(s, secret[i:i+piece]) {
+				return secret[i : i+piece]
+			}
+		}
+	}
+	return ""
+}
+
 // behind is the line behind every second sample. It must stay.
 const behind = "the line behind it stays"
 

@@ -157,4 +157,26 @@ var ordinaryKinds = []Kind{
 	{"arithmetic and hashes", []string{
 		"token = (a * 31 + b) % 1000003", "key ^= key >> 33; key *= 0xff51afd7ed558ccd", "const KEY_MASK = 0xFFFFFFFFFFFFFFFF", "hash_seed=0x9e3779b97f4a7c15", "secret_sum = p1*q1 + p2*q2", "tokens[i+1]=tokens[i]*2", "password_score=0.8734512", "keys=[1,2,3,4,5,6,7,8]",
 	}},
+	{"other languages", []string{
+		"Passwort vergessen?", "Das Passwort muss mindestens 12 Zeichen haben.", "Bitte Kennwort eingeben:", "mot de passe oublié ?", "Le mot de passe est obligatoire.", "¿Olvidó su contraseña?", "La contraseña es incorrecta", "Esqueci minha senha",
+		"A senha deve ter pelo menos 8 caracteres", "wachtwoord vergeten", "Hasło jest za krótkie (min. 10)", "Забыли пароль?", "Пароль: введите пароль", "Неверный пароль, попытка <m>", "密码不能为空", "密码长度必须大于8位", "请输入密码", "密码：********", "パスワードを忘れた場合", "パスワードは8文字以上で入力してください",
+		"비밀번호를 잊으셨나요?", "Parola: la <word> del giorno <m>", "clave primaria: id_<word><m>", "clave: <word>_<m>", "ключ: <word>", "токен истёк через <n> секунд", "令牌已过期", "Schlüssel: <word>_<m>", "şifre en az 8 karakter olmalı", "'password' => 'Das Passwort ist falsch (<m>)'",
+	}},
+	{"addresses", []string{
+		"https://github.com/<word>/hooks/commit/<sha>", "https://github.com/<word>/<word2>/blob/<sha>/hooks/use-<word>.ts#L<m>", "https://h.example/reset-password", "https://h.example/docs/webhooks/<word>-<word2>-events", "https://h.example/invite/<word>-<word2>-team-<m>",
+		"https://h.example/assets/index-<sha7>.js?v=<n>", "https://cdn.example.com/npm/<word>@1.2.<m>/dist/<word>.min.js", "https://h.example/verify?email=dev@example.com&step=2", "https://registry.npmjs.org/<word>-hooks/-/<word>-hooks-1.2.<m>.tgz", "git+ssh://git@github.com/<word>/<word2>.git#<sha>",
+		"https://h.example/runs/<n>/jobs/<uuid>", "https://h.example/api/v2/keys/<word>/rotate", "https://h.example/share/<word>-<m>", "https://h.example/t/<word>-thread/<n>", "import { use<Word> } from '@/hooks/use-<word>'", "image: ghcr.io/<word>/<word2>@sha256:<sha256>",
+	}},
+	{"calls by place", []string{
+		"connect(\"localhost\", 5432, \"app_db\")", "sql.Open(\"sqlite3\", \"<word><m>.db\")", "getConnection(\"jdbc:h2:mem:test<m>\", \"sa\", \"\")", "client.connect(host, 22, username)", "socket.connect((\"127.0.0.1\", <n>))", "auth(\"<word>\", \"read\", \"write\")", "login(user, page)", "setPassword(newPassword2)",
+		"setToken(response.data.token2)", "i18n.t(\"password.tooShort\", \"Password must have 8 characters\")", "expect(getByLabelText(\"Password\")).toBeVisible()", "credentials.get(\"<word>\", \"default-<m>\")", "authorize(\"admin\", \"<word>:write\")", "createConnection({ host, port: 3306, database: \"app_<m>\" })",
+	}},
+	{"commands", []string{
+		"please run: echo START", "then type echo DONE<m>", "echo \"<word> <m>\" | tee out.log", "printf '%s\\n' \"$<word>\" | sort -u", "echo $PASSWORD | docker login --password-stdin", "mkdir -p src/<word>/v2 && cd src", "docker run -u 1000:1000 -p 8080:80 app", "$ git log --grep token\ncommit <sha>",
+		"$ cat token_test.go\npackage <word>", "$ ls secrets\n<word>-<m>.enc", "$ grep -r password .\n./<word>.md", "ssh -p 2222 -l dev h", "chown -R <word>:<word> /srv/<word>", "New value: enabled", "curl -X POST https://h.example/hooks/<word>", "cp -p a<m>.txt b<m>.txt", "$ kubectl get secrets\nNAME   TYPE   DATA   AGE",
+	}},
+	{"chat", []string{
+		"I renamed the password field to `passphrase2` and updated the tests.", "The token counter was off by <m>: it counted cached tokens twice.", "Your API key is read from OPENAI_API_KEY; I did not print it.", "Do you want me to rotate the key for user <word><m>?", "Fixed: the session key was built from `<word>_<m>`.",
+		"Use `--token-file` and pass `/run/secrets/<word>`.", "Secret scanning found nothing in <n> files.", "credentials: see 1Password, vault <word>", "login: use your SSO account", "> the password is the same as last time", "The admin password is set by the installer.", "token is <word>, type is <word2>",
+	}},
 }

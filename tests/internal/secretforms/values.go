@@ -25,6 +25,7 @@ var sets = map[string]string{
 	"up":    upper + digit,
 	"low":   lower + digit,
 	"digit": digit,
+	"b32":   upper + "234567",
 }
 
 // values makes the values of one sample.
@@ -69,6 +70,9 @@ func (v *values) value(place string) (string, bool) {
 		return v.keep(v.password()), true
 	case place == "odd":
 		return v.keep(v.odd()), true
+	case place == "uuid":
+		hexes := func(n int) string { return v.random(sets["hex"], n) }
+		return v.keep(hexes(8) + "-" + hexes(4) + "-4" + hexes(3) + "-a" + hexes(3) + "-" + hexes(12)), true
 	case place == "basic":
 		return v.keep(base64.StdEncoding.EncodeToString([]byte("deploy:" + v.random(alnum, 18)))), true
 	case place == "jwt":

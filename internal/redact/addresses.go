@@ -1,0 +1,139 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+)
+
+// addressWords come before a part of an address's path that is a credential.
+var addressWords = []string{
+	"hook", "hooks", "webhook", "webhooks", "catch", "incomingwebhook", "key", "token", "tokens", "t", "use", "invite", "invites", "invitation", "invitations", "join",
+	"reset", "reset-password", "password-reset", "password_reset", "password_resets", "resetpassword", "passwords", "password", "confirm", "confirmation", "verify", "verification", "verify-email",
+	"activate", "activation", "magic", "magic-link", "magic_link", "magiclink", "unsubscribe", "integration", "integrations", "recover", "recovery", "share", "shared", "auth",
+	"accept", "feed", "ical", "trigger", "signup", "sso", "incoming", "notify", "robot",
+}
+
+// addressHosts have a credential in the path behind what says a version.
+var addressHosts = []string{"infura.io", "alchemy.com", "alchemyapi.io", "hc-ping.com", "hchk.io", "quiknode.pro", "ankr.com", "getblock.io", "webhook.site", "hooks.", "hook."}
+
+// addressParameters have a credential in addresses, and mean much else elsewhere.
+var addressParameters = []string{"t", "tk", "k", "appid", "app_id", "auth", "ticket", "sig", "hash", "otp", "magic", "invite", "jwt", "sid", "sign", "hdnts", "key", "secret"}
+
+// pathTokens reads the credentials in the path and the parameters of the address of
+// which the sign behind the scheme is at i.
+func pathTokens(t *text, i int) []span {
+	s := t.s
+	p := i + 1
+	for range 2 {
+		if p = endOf(s, p, len(s), `\`); !byteIn(s, p, "/") {
+			return nil
+		}
+		p++
+	}
+	host := p
+	hostEnd := endOf(s, p, 300, wordBytes+".-:@")
+	if p = hostEnd; !byteIn(s, p, "/\\?") {
+		return nil
+	}
+	var out []span
+	// What is before a part decides on it, or what is before the part before that.
+	before, telling := "", false
+	for limit := min(len(s), p+1<<10); p < limit; {
+		if s[p] == '\\' {
+			if p++; !byteIn(s, p, "/") {
+				break
+			}
+		}
+		sign := s[p]
+		if strings.IndexByte("/?&#;=", sign) < 0 {
+			break
+		}
+		lo := p + 1
+		for p = lo; p < limit && addressBytes[s[p]]; p++ {
+		}
+		part := s[lo:p]
+		switch {
+		case len(part) >= 8 && !wordy(part) && t.isCutAt(p) && (telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign)):
+			out = append(out, span{lo: lo, hi: p})
+		case len(part) < 15:
+			if part != "" && !only(part, digits) && part != "v2" && part != "v3" && part != "ws" {
+				before, telling = part, false
+			}
+			continue
+		case strings.HasPrefix(part, "bot") && strings.Contains(part, ":"):
+			if at := strings.IndexByte(part, ':'); at >= 8 && at+20 < len(part) && only(part[3:at], digits) {
+				out = append(out, span{lo: lo + at + 1, hi: p})
+			}
+		case !addressToken(part):
+			before, telling = part, false
+		case telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign):
+			telling = sign == '/'
+			if at := strings.IndexByte(part, '@'); at > 0 {
+				p = lo + at
+			}
+			out = append(out, span{lo: lo, hi: p})
+		}
+	}
+	return out
+}
+
+// tellingPart reports whether a random part of an address is a credential behind a
+// sign and another part.
+func tellingPart(host, before string, sign byte) bool {
+	if sign == '=' {
+		return slices.Contains(addressParameters, before)
+	}
+	return slices.Contains(addressWords, before) || slices.ContainsFunc(addressHosts, func(h string) bool { return strings.Contains(host, h) })
+}
+
+// addressBytes can be in a part of an address.
+var addressBytes = func() (bytes [256]bool) {
+	for _, c := range []byte(wordBytes + "-.~%+:@!,") {
+		bytes[c] = true
+	}
+	return bytes
+}()
+
+// addressToken reports whether a part of an address is random: letters and digits,
+// a long number in hexadecimal, a UUID.
+func addressToken(v string) bool {
+	if len(v) < 15 || placeholder(v) {
+		return false
+	}
+	if isHexText(strings.ReplaceAll(v, "-", "")) {
+		return len(v) >= 20 && hasDigit(v)
+	}
+	return !wordy(v) && digitRuns(v) > 1 && !strings.Contains(v, "@v")
+}
+
+// dsn reads the password of a data source that has no scheme: user:password@tcp(host),
+// user:password@/name. The sign before the host is at i.
+func dsn(t *text, i int) []span {
+	s := t.s
+	lo := startOf(s, i, 100, wordBytes+".-+!#$%^&*?~=/@:")
+	colon := strings.IndexByte(s[lo:i], ':')
+	if colon <= 0 || !only(s[lo:lo+colon], wordBytes+".-") {
+		return nil
+	}
+	lo += colon + 1
+	if v := s[lo:i]; len(v) < 4 || placeholder(v) || strings.HasPrefix(v, "//") || !literalValue(v) {
+		return nil
+	}
+	return []span{{lo: lo, hi: i}}
+}
+
+// oracle reads the password of user/password@host:1521, of which the port's sign is at i.
+func oracle(t *text, i int) []span {
+	s := t.s
+	host := startOf(s, i, 100, wordBytes+".-")
+	if host < 2 || s[host-1] != '@' {
+		return nil
+	}
+	hi := host - 1
+	lo := startOf(s, hi, 100, wordBytes+".-+!#$%^&*?~=")
+	user := startOf(s, lo-min(lo, 1), 60, wordBytes)
+	if lo == 0 || s[lo-1] != '/' || user == lo-1 || !literalValue(s[lo:hi]) {
+		return nil
+	}
+	return []span{{lo: lo, hi: hi}}
+}

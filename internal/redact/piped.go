@@ -1,0 +1,82 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+)
+
+// readers are commands, or parts of them, that read a secret from their input.
+var readers = []string{
+	"sudo -S", "sudo --stdin", "passwd", "--password-stdin", "--with-token", "--token-stdin", "secret create", "secret put", "secrets set", "secret set", "secrets create", "versions add",
+	"cryptsetup", "--passphrase-fd", "kinit", "base64", "login", "insert", "--data-file=-", "wpa_supplicant", "openssl passwd", "unlock", "keyctl", "keyring set", "vault kv put", "--stdin", "htpasswd", "mkpasswd", "sops", "age -", "gpg ",
+}
+
+// pipedPassword reads what echo or printf, of which a part is at i, writes to a
+// command that reads a secret.
+func pipedPassword(t *text, i int) []span {
+	s := t.s
+	if !strings.HasPrefix(s[i:], "echo ") && !strings.HasPrefix(s[i:], "rintf ") && !strings.HasPrefix(s[i:], "yes ") || strings.IndexByte(s[i:min(len(s), i+300)], '|') < 0 {
+		return nil
+	}
+	words := t.words(i)
+	if len(words) < 2 {
+		return nil
+	}
+	end := words[len(words)-1].hi
+	end = blanks(s, closingQuotes(s, end))
+	if !byteIn(s, end, "|") || !containsOne(s[end:lineEnd(s, end, 120)], readers...) {
+		return nil
+	}
+	return t.secretWords(words[1:])
+}
+
+// herePassword reads the word behind the sign at i that gives it to a command that
+// reads a secret.
+func herePassword(t *text, i int) []span {
+	s := t.s
+	line := s[lineStart(s, i, 200):i]
+	if !containsOne(line, readers...) && !containsOne(line, "sudo", "docker", "chpasswd", "token") {
+		return nil
+	}
+	w, next := t.wordAt(blanks(s, i+3), min(len(s), i+longestCommand))
+	if next == i+3 {
+		return nil
+	}
+	return t.secretWords([]argument{w})
+}
+
+// secretWords are those of a command's words that are secrets: no flags, no formats.
+func (t *text) secretWords(words []argument) []span {
+	var out []span
+	for _, w := range words {
+		v := t.s[w.lo:w.hi]
+		if user, password, found := strings.Cut(v, ":"); found && only(user, wordBytes+".-") && user != "" {
+			w.lo, v = w.hi-len(password), password
+		}
+		if len(v) >= 4 && v[0] != '%' && literalValue(v) && !looksLikeCode(v, true) {
+			out = append(out, span{lo: w.lo, hi: w.hi})
+		}
+	}
+	return out
+}
+
+// printers are parts of command lines that print a secret alone.
+var printers = []string{
+	"password", "passwd", "secret", "token", "genkey", "genpsk", "openssl rand", "credential", "apikey", "api-key", "api_key", "get-parameter", "pass show", "pass ls", "gopass", "initialadmin",
+	"keyring get", "keychain", "lookup", "op read", "op item", "bw get", "credstash", "conjur", "lpass", "pwgen", "urandom", "private", "vault read", "vault kv", "config get", "access-token", "auth token", "gen-key",
+}
+
+// lookers are commands that print what they find, or say nothing about a secret.
+var lookers = []string{"git", "ls", "grep", "rg", "find", "wc", "which", "cd", "go", "npm", "node", "make", "sha256sum", "md5sum", "sha1sum", "stat", "du", "file", "ag", "uuidgen", "mkdir", "rm", "cp", "mv", "touch", "vim", "code", "python", "pytest"}
+
+// printedSecret reads the line behind a command line that prints a secret alone. The
+// prompt is at i.
+func printedSecret(t *text, i int) []span {
+	s := t.s
+	end := lineEnd(s, i, 300)
+	name := s[i+2 : endOf(s, i+2, 40, wordBytes+"-.")]
+	if end >= len(s) || !containsOne(strings.ToLower(s[i:end]), printers...) || slices.Contains(lookers, name) {
+		return nil
+	}
+	return t.lineOf(passwordKind, end)
+}
