@@ -21,10 +21,7 @@ func TestSessionOfOtherSettingsIsNotSent(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	local, remote := &memory{}, &memory{}
 	d := b.deliverer(Destination{Name: "store", Client: local, Local: true}, Destination{Name: "otlp", Client: remote})
-	d.Judge = func(settings string) (otelmap.Capture, bool) {
-		capture, place, _ := strings.Cut(settings, "/")
-		return otelmap.Capture(capture), place == "here"
-	}
+	d.Judge = judgeAt("here")
 
 	for _, p := range []Pass{{}, {Force: true}} {
 		if r := b.run(d, p)["otlp"]; r.Elsewhere != 1 || r.Runs != 0 || r.Waiting != 0 {
@@ -44,5 +41,13 @@ func TestSessionOfOtherSettingsIsNotSent(t *testing.T) {
 	}
 	if r := b.run(d, Pass{Force: true, Elsewhere: true})["otlp"]; r.Runs == 0 {
 		t.Errorf("asked for: %+v", r)
+	}
+}
+
+// judgeAt is the Judge of a process that sends to a place.
+func judgeAt(place string) func(string) Terms {
+	return func(settings string) Terms {
+		capture, where, _ := strings.Cut(settings, "/")
+		return Terms{Here: where == place, Capture: otelmap.Capture(capture)}
 	}
 }

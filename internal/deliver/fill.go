@@ -251,7 +251,7 @@ func (f *filling) done(group []fillUnit) {
 func (f *filling) try(ctx context.Context, messages []*tracepb.ResourceSpans) (spans int, refused refusal, err error) {
 	wait := fillWait
 	for n := 1; ; n++ {
-		spans, refused, err = f.export(ctx, f.dst, batches(messages, f.dst.Batch))
+		spans, refused, err = f.export(ctx, f.dst, batches(messages, f.dst.Batch), true, nil)
 		again := classify(err)
 		if err == nil || !again.retry || n == fillTries || again.after > fillMaxWait {
 			return spans, refused, err

@@ -70,14 +70,6 @@ func TestForgottenTracesAreNotSent(t *testing.T) {
 		"down": &Error{Err: errors.New("503")}, "rejected": &Error{Err: errors.New("401"), Permanent: true},
 	} {
 		b, k, dst, d, traces := undelivered(t, answer)
-		d.Stored = func(_ context.Context, trace string) (out []*tracepb.ResourceSpans, err error) {
-			for _, r := range b.view(k, d.Map).runs {
-				if m := b.view(k, d.Map).of(r); idsOf(m...)[0].Trace == trace {
-					out = append(out, m...)
-				}
-			}
-			return out, nil
-		}
 		forgotten, err := d.Forget(t.Context(), map[spool.Key]bool{k: false}, map[string]bool{traces[0]: true})
 		if err != nil || forgotten.Waiting != 1 || forgotten.Logs != 0 || forgotten.Kept != 1 {
 			t.Errorf("%s: %+v, %v, want one that waited and a log that stays", name, forgotten, err)

@@ -20,6 +20,10 @@ type delivery struct {
 	res   *Result
 	// down reports that the destination did not answer in this pass.
 	down bool
+	// failures counts the failures in a row that may be of a run.
+	failures int
+	// foreign reports that the session counts in Result.Elsewhere.
+	foreign bool
 }
 
 // Both errors mean that a run must be sent later: errDown because the destination
@@ -63,8 +67,9 @@ func (d *delivery) session(ctx context.Context, k spool.Key) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
+	d.foreign = false
 	// A run that is refused again is not sent once more in the same pass.
-	resend := d.pass.Force && !d.down
+	resend := !d.down
 	for {
 		unlock, ok, err := d.lock(ctx, s)
 		if err != nil {
@@ -124,7 +129,7 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	if err != nil || size == st.Offset || d.dst.Join != nil && d.surelyOpen(s, st.Offset, size) {
 		return visit{size: size}, err
 	}
-	if !d.pass.Force && d.Now().Before(st.NextTry) {
+	if d.pausedUntil(st) {
 		// The log is not read: each turn would cost more than the one before for as
 		// long as the destination is down.
 		return visit{}, d.postponed(st, 1)
@@ -134,36 +139,68 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 		return visit{}, err
 	}
 	v := visit{size: size, settling: out.settling, more: out.more}
-	due := len(out.runs) > 0
+	here, foreign := d.divide(out.runs)
+	due := len(here) > 0
 	switch {
 	case out.settling > 0:
 		// The runs that have ended are sent, or counted, together.
 		return v, nil
-	case out.elsewhere && !d.dst.Local && !d.pass.Elsewhere:
-		if due {
-			d.res.Elsewhere++
-			err = errWaits
-		}
-		return v, err
+	case len(foreign) > 0 && !due && !out.more:
+		// They stay where they are: a process that may send them does so soon.
+		d.elsewhere()
+		return v, errWaits
 	case d.down:
-		return v, cmp.Or(d.countRest(ctx, s, st, out), d.postponed(st, len(out.runs)))
+		return v, cmp.Or(d.countRest(ctx, s, st, out), d.postponed(st, len(here)))
 	case d.dst.Join != nil && due && !out.finished:
 		// The session is sent as one.
 		return v, nil
 	}
 	before := st.Offset
 	st.Host, st.Session = out.host, out.session
-	sendErr := d.send(ctx, s, out, st)
-	st.advance(out)
-	if due || st.Offset != before {
-		if err := st.write(s, d.dst.Name); err != nil {
-			return v, err
+	for _, r := range foreign {
+		d.elsewhere()
+		if r.fresh == nil {
+			st.Parked = append(st.Parked, Parked{
+				Ref: r.Ref, At: d.Now(), Settings: r.settings, Elsewhere: true, Error: "recorded under other environment variables",
+			})
 		}
 	}
+	st.answered(foreign)
+	sendErr := d.send(ctx, s, out, here, st)
 	if sendErr != nil {
-		return v, errors.Join(sendErr, d.countRest(ctx, s, st, out))
+		sendErr = errors.Join(sendErr, d.countRest(ctx, s, st, out))
 	}
-	return v, nil
+	st.advance(out)
+	if due || len(foreign) > 0 || st.Offset != before {
+		sendErr = errors.Join(sendErr, st.write(s, d.dst.Name))
+	}
+	return v, sendErr
+}
+
+// pausedUntil reports that the session waits for its next try, or that the destination
+// has asked all senders to wait.
+func (d *delivery) pausedUntil(st *State) bool {
+	return !d.pass.Force && (d.Now().Before(st.NextTry) || d.dst.Paused != nil && d.Now().Before(d.dst.Paused()))
+}
+
+// divide returns the runs that may go where this process sends, and the others.
+func (d *delivery) divide(runs []prepared) (here, foreign []prepared) {
+	for _, r := range runs {
+		if r.elsewhere && !d.dst.Local && !d.pass.Elsewhere {
+			foreign = append(foreign, r)
+		} else {
+			here = append(here, r)
+		}
+	}
+	return here, foreign
+}
+
+// elsewhere counts a session that waits for a process with its settings.
+func (d *delivery) elsewhere() {
+	if !d.foreign {
+		d.foreign = true
+		d.res.Elsewhere++
+	}
 }
 
 // position returns the destination's position in a session and the size of the
@@ -214,7 +251,8 @@ func (d *delivery) countRest(ctx context.Context, s *spool.Session, st *State, o
 		if out, err = d.prepare(ctx, s, &scratch, d.dst.Join != nil); err != nil {
 			return err
 		}
-		d.res.Waiting += len(out.runs)
+		here, _ := d.divide(out.runs)
+		d.res.Waiting += len(here)
 	}
 	return nil
 }
