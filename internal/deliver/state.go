@@ -170,7 +170,11 @@ func (st *State) answered(runs []prepared) {
 	}
 	for i := range runs {
 		for _, id := range runs[i].ids {
-			st.Done[id.String()] = true
+			key := id.String()
+			if runs[i].fresh != nil {
+				key = lateMark + key
+			}
+			st.Done[key] = true
 		}
 	}
 }
