@@ -69,7 +69,7 @@ func (d *delivery) session(ctx context.Context, k spool.Key) error {
 	defer func() { _ = s.Close() }()
 	d.foreign = false
 	// A run that is refused again is not sent once more in the same pass.
-	resend := !d.down
+	resend := true
 	for {
 		unlock, ok, err := d.lock(ctx, s)
 		if err != nil {
