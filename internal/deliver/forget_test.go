@@ -161,3 +161,28 @@ func TestForgetOfAnUnknownSession(t *testing.T) {
 		t.Errorf("got %+v, %v, want nothing", got, err)
 	}
 }
+
+// TestForgottenTraceIsSentFromNoOtherShell deletes a trace where only the local store is
+// set up.
+func TestForgottenTraceIsSentFromNoOtherShell(t *testing.T) {
+	b, local, remote := newBench(t), &memory{}, &memory{}
+	k := b.append(recorded(t, "classic-session", "")...)
+	b.clock.Advance(time.Minute)
+	here := b.deliverer(Destination{Name: "store", Client: local, Local: true})
+	b.run(here, Pass{})
+	runs := b.view(k, here.Map).runs
+	deleted := runs[0].ID.String()
+	if _, err := here.Forget(t.Context(), map[spool.Key]bool{k: false}, map[string]bool{deleted: true}); err != nil {
+		t.Fatal(err)
+	}
+	there := b.deliverer(Destination{Name: "otlp", Client: remote})
+	b.run(there, Pass{})
+	b.run(there, Pass{Force: true})
+	traces := map[string]bool{}
+	for _, id := range remote.ids() {
+		traces[id.Trace] = true
+	}
+	if traces[deleted] || len(traces) != len(runs)-1 || b.state(k, "otlp").Offset != b.size(k) {
+		t.Errorf("sent %v, want all but %s, and the position %d at the end %d", traces, deleted, b.state(k, "otlp").Offset, b.size(k))
+	}
+}
