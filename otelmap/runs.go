@@ -205,6 +205,16 @@ func (r *Run) Offsets(yield func(int64) bool) {
 	}
 }
 
+// Since reports whether one of the run's events is at or behind an offset.
+func (r *Run) Since(offset int64) bool {
+	for at := range r.Offsets {
+		if at >= offset {
+			return true
+		}
+	}
+	return false
+}
+
 // firstOf returns the first non-empty value of get over the run's events.
 func (r *Run) firstOf(get func(*item) string) string {
 	for it := range r.all {

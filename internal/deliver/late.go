@@ -27,13 +27,10 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	base := Place{p.st.Offset, p.st.Carry}
 	switch {
 	case slices.ContainsFunc(p.builder.Late(), late):
-		base = Place{}
-		if p.st.Before != nil {
+		if base = (Place{}); p.st.Before != nil {
 			base = *p.st.Before
 		}
-	case p.st.Read == 0 || !slices.ContainsFunc(p.builder.Runs(p.Now()), func(r *otelmap.Run) bool {
-		return p.st.Done[r.ID.String()] && r.Last >= mark && has(r, late)
-	}):
+	case !p.lateDone:
 		return nil
 	}
 	var now, then *reading
@@ -42,7 +39,7 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 		if now, err = p.reread(s, base, p.size); err != nil || now.builder == nil {
 			return err
 		}
-		now.due(p.Now())
+		now.builder.Runs(p.Now())
 		if base.Offset == 0 || !slices.ContainsFunc(now.builder.Late(), late) {
 			break
 		}
@@ -65,7 +62,7 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	for _, r := range now.builder.Runs(p.Now()) {
 		id := r.ID.String()
 		i := slices.IndexFunc(before, func(o *otelmap.Run) bool { return o.ID == r.ID })
-		if i < 0 || !r.Ended || !has(r, late) || p.st.Done[lateMark+id] || !p.st.Done[id] && !slices.Contains(p.st.Carry.Recent, id) {
+		if i < 0 || !r.Ended || !r.Since(mark) || p.st.Done[lateMark+id] || !p.st.Done[id] && !slices.Contains(p.st.Carry.Recent, id) {
 			continue
 		}
 		run := prepared{ids: []otelmap.RunID{r.ID}}
@@ -96,15 +93,6 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 		p.runs, p.late = append(p.runs, run), append(p.late, id)
 	}
 	return nil
-}
-
-func has(r *otelmap.Run, late func(int64) bool) bool {
-	for at := range r.Offsets {
-		if late(at) {
-			return true
-		}
-	}
-	return false
 }
 
 // reread reads the part of the log between a place and an offset.

@@ -74,10 +74,10 @@ func (st *State) parked(root string) *Parked {
 // in the state. It counts the others that wait.
 func (d *delivery) again(st *State) map[string]string {
 	out := make(map[string]string)
-	paused := d.down || d.pausedUntil(st)
+	paused := d.down || d.paused(st)
 	for i := range st.Parked {
 		p := &st.Parked[i]
-		due := d.pass.Force || p.Elsewhere || !p.NextTry.IsZero() && !d.Now().Before(p.NextTry)
+		due := d.pass.Force || p.Elsewhere || !p.NextTry.IsZero() && !d.early(p.NextTry)
 		switch {
 		case !d.dst.Local && !d.pass.Elsewhere && d.Judge != nil && !d.Judge(p.Settings).Here:
 			d.elsewhere()

@@ -232,8 +232,10 @@ type reading struct {
 	redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
 	// forgotten are the traces that the user has deleted.
 	forgotten map[string]bool
-	start     sessionStart
-	last      hook.Event
+	// lateDone reports that there are new events of runs that are done.
+	lateDone bool
+	start    sessionStart
+	last     hook.Event
 	// linked reports that the session that led to this one was looked for.
 	linked bool
 	// at is when the last record was stored.
@@ -358,6 +360,7 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		if p.forgotten[trace] {
 			p.gone[id] = true
 		}
+		p.lateDone = p.lateDone || p.st.Done[id] && p.st.Read > 0 && r.Last >= p.st.Read && r.Since(p.st.Read)
 		switch {
 		case p.st.Done[id] || r.Repeated || !r.Ended || p.gone[id]:
 		case p.only != nil:

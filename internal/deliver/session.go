@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/outbound"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -26,8 +27,8 @@ type delivery struct {
 	foreign bool
 }
 
-// Both errors mean that a run must be sent later: errDown because the destination
-// does not answer, errWaits possibly because of the run itself.
+// Both errors mean that runs must be sent later: errDown because the destination does
+// not answer, errWaits because it is too early, or for another process to do.
 var (
 	errDown  = errors.New("destination is down")
 	errWaits = errors.New("a run waits for its next try")
@@ -35,7 +36,7 @@ var (
 
 // sessions delivers the sessions. If the destination does not answer, the rest of
 // the sessions waits for a later pass: each would only time out again. A run that
-// it answers with a failure delays only its session.
+// it answers with a failure delays only itself.
 func (d *delivery) sessions(ctx context.Context, keys []spool.Key) {
 	for _, k := range keys {
 		if ctx.Err() != nil {
@@ -80,7 +81,9 @@ func (d *delivery) session(ctx context.Context, k spool.Key) error {
 			return nil
 		}
 		if resend {
-			resend, err = false, d.resend(ctx, s)
+			if resend, err = false, d.resend(ctx, s); errors.Is(err, errDown) {
+				d.down, err = true, nil // the rest is counted
+			}
 		}
 		var v visit
 		if err == nil {
@@ -129,7 +132,7 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	if err != nil || size == st.Offset || d.dst.Join != nil && d.surelyOpen(s, st.Offset, size) {
 		return visit{size: size}, err
 	}
-	if d.pausedUntil(st) {
+	if d.paused(st) {
 		// The log is not read: each turn would cost more than the one before for as
 		// long as the destination is down.
 		return visit{}, d.postponed(st, 1)
@@ -177,10 +180,17 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	return v, sendErr
 }
 
-// pausedUntil reports that the session waits for its next try, or that the destination
-// has asked all senders to wait.
-func (d *delivery) pausedUntil(st *State) bool {
-	return !d.pass.Force && (d.Now().Before(st.NextTry) || d.dst.Paused != nil && d.Now().Before(d.dst.Paused()))
+// paused reports that the session waits for its next try, or that the destination has
+// asked all senders to wait.
+func (d *delivery) paused(st *State) bool {
+	return !d.pass.Force && (d.early(st.NextTry) || d.dst.Paused != nil && d.early(d.dst.Paused()))
+}
+
+// early reports that it is before a stored time. One that is further ahead than any
+// wait was stored by a clock that was ahead.
+func (d *delivery) early(at time.Time) bool {
+	wait := at.Sub(d.Now())
+	return wait > 0 && wait <= outbound.MaxRetryAfter
 }
 
 // divide returns the runs that may go where this process sends, and the others.
