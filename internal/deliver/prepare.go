@@ -294,6 +294,9 @@ func (p *reading) tighten(rec *spool.Record) error {
 
 // place returns the settings that decide where a run may go, and whether that is here.
 func (p *reading) place(r *otelmap.Run) (settings string, here bool) {
+	if len(p.terms) == 1 {
+		return p.terms[0].settings, p.terms[0].here
+	}
 	here = true
 	for at := range r.Offsets {
 		n, found := slices.BinarySearchFunc(p.terms, at, func(t termsFrom, at int64) int { return cmp.Compare(t.offset, at) })
