@@ -60,10 +60,8 @@ type Config struct {
 	StateDir  string
 	ConfigDir string
 
-	goos string
-	// environ is the part of the environment that Fingerprint covers, as NAME=value.
-	environ []string
-	values  map[string]*value
+	goos   string
+	values map[string]*value
 	// refused are the destinations that are off because address and credential
 	// are from different sides.
 	refused map[string]*Problem
@@ -152,7 +150,7 @@ type Input struct {
 func Load(in Input) (*Config, error) {
 	goos := cmp.Or(in.GOOS, runtime.GOOS)
 	vars := environment(in.Environ, goos)
-	c := &Config{goos: goos, read: in.ReadFile, environ: fingerprinted(vars), values: make(map[string]*value, len(table)), refused: make(map[string]*Problem)}
+	c := &Config{goos: goos, read: in.ReadFile, values: make(map[string]*value, len(table)), refused: make(map[string]*Problem)}
 	var errs []error
 	found := cmp.Or(in.Home, vars["HOME"])
 	if goos == "windows" {
@@ -246,6 +244,8 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 			v.by[s.from] = cmp.Or(v.by[s.from], in.text)
 		} else if s.from == ofUser {
 			v.by[ofUser] = v.whenWrong
+		} else {
+			v.unusable = raw
 		}
 		found = append(found, in)
 	}

@@ -1,37 +1,71 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// Fingerprint identifies the process environment that settings come from: 16
-// hex digits of SHA-256 over the variables whose names begin with HOOKSPAN_,
-// OTEL_, INFINIUM_ or CONNECTOR_, or nothing if none is set. The env file has no
-// part in it. HOOKSPAN_CHAIN and HOOKSPAN_TRACEPARENT do not count, because they
-// belong to a single hook or event, nor do the variables of the user's own hooks,
-// which change nothing in a trace's delivery.
+// placing are the variables, besides those of OTLP, that say where a run goes and under
+// which name it is found there. Credentials are not among them: a new token is for the
+// same place.
+var placing = [...]string{
+	"HOOKSPAN_EXPORTERS", "HOOKSPAN_FILE_PATH", "INFINIUM_AGENT_ID", "INFINIUM_BASE_URL", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES",
+}
+
+// credentialWords are in the names of headers with credentials. Other headers may
+// name a tenant or a data set.
+var credentialWords = [...]string{"auth", "key", "token", "secret", "password", "cookie", "credential", "signature"}
+
+// Fingerprint identifies where the process environment sends a run: 16 hex digits of
+// SHA-256 over the values of the environment, and of an env file that it names, that
+// differ from those of the user's env file. It is empty if there are none. How the
+// process was started has no part in it, nor have credentials.
 func (c *Config) Fingerprint() string {
-	if len(c.environ) == 0 {
-		return ""
-	}
 	h := sha256.New()
-	for _, kv := range slices.Sorted(slices.Values(c.environ)) {
+	empty := true
+	add := func(kv string) {
+		empty = false
 		// The length in front keeps two sets of variables from being one text.
 		h.Write([]byte(strconv.Itoa(len(kv)) + ":" + kv))
+	}
+	for _, name := range placing {
+		v := c.value(name)
+		if given := cmp.Or(v.by[ofEnvironment], v.unusable); given != "" && given != v.by[ofUser] {
+			add(name + "=" + given)
+		}
+	}
+	if v, address := c.otlpURL(); v.source != "" && v.from == ofEnvironment && address != c.sideURL(ofUser) {
+		add("otlp=" + withoutUser(address))
+	} else if wrong := cmp.Or(c.value(otlpPrefix+"TRACES_ENDPOINT").unusable, c.value(otlpPrefix+"ENDPOINT").unusable); wrong != "" {
+		add("otlp=" + wrong)
+	}
+	if v := c.otlpVariable("HEADERS"); v.from == ofEnvironment && v.source != "" {
+		for _, name := range slices.Sorted(maps.Keys(c.Export.Headers)) {
+			value := c.Export.Headers[name]
+			name = strings.ToLower(name)
+			if !slices.ContainsFunc(credentialWords[:], func(word string) bool { return strings.Contains(name, word) }) {
+				add(name + ":" + value)
+			}
+		}
+	}
+	if empty {
+		return ""
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// fingerprinted returns the variables that Fingerprint covers, as NAME=value.
-func fingerprinted(vars map[string]string) (out []string) {
-	for name, value := range vars {
-		if value != "" && hasPrefix(name, "HOOKSPAN_", "OTEL_", "INFINIUM_", "CONNECTOR_") &&
-			!hasPrefix(name, "HOOKSPAN_HOOKS") && name != "HOOKSPAN_CHAIN" && name != "HOOKSPAN_TRACEPARENT" {
-			out = append(out, name+"="+value)
-		}
+// withoutUser removes user and query, which may be a credential, from a URL.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
 	}
-	return out
+	u.User, u.RawQuery = nil, ""
+	return u.String()
 }

@@ -5,8 +5,10 @@ import (
 	"testing"
 )
 
-func TestFingerprint(t *testing.T) {
-	base := []string{"HOOKSPAN_CAPTURE=none", "OTEL_SERVICE_NAME=s", "PATH=/bin"}
+// TestFingerprintIsWhereARunGoes compares environments with one base.
+func TestFingerprintIsWhereARunGoes(t *testing.T) {
+	base := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318", "OTEL_SERVICE_NAME=s", "OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20one,X-Tenant=a", "PATH=/bin"}
+	with := func(more ...string) []string { return append(append([]string{}, more...), base...) } // of two, the first counts
 	tests := []struct {
 		name    string
 		environ []string
@@ -14,16 +16,26 @@ func TestFingerprint(t *testing.T) {
 	}{
 		{"nothing", nil, "none"},
 		{"other programs' variables", []string{"PATH=/bin", "HOME=/h", "XHOOKSPAN_A=1", "OTEL=1"}, "none"},
-		{"what does not count", []string{"HOOKSPAN_CHAIN=/x", "HOOKSPAN_TRACEPARENT=" + parent, "HOOKSPAN_CAPTURE="}, "none"},
+		{"how a process was started", []string{
+			"HOOKSPAN_CHAIN=/x", "HOOKSPAN_HOOK_RUN=17", "HOOKSPAN_TRACEPARENT=" + parent, "HOOKSPAN_CAPTURE=none", "HOOKSPAN_REDACT_FILE=/r",
+			"HOOKSPAN_SPOOL_SYNC=always", "HOOKSPAN_IDLE_TIMEOUT=1h", "OTEL_EXPORTER_OTLP_TIMEOUT=1", "OTEL_METRICS_EXPORTER=none", "HOOKSPAN_SOMETHING=1",
+		}, "none"},
+		{"credentials alone", []string{"OTEL_EXPORTER_OTLP_HEADERS=Authorization=x,x-api-key=y", "INFINIUM_AGENT_SECRET=s"}, "none"},
+		{"what the env file has, too", []string{"OTEL_RESOURCE_ATTRIBUTES=a=b"}, "none"},
+		{"the default address", []string{"INFINIUM_BASE_URL="}, "none"},
 		{"base", base, "base"},
-		{"in another order", []string{"OTEL_SERVICE_NAME=s", "HOOKSPAN_CAPTURE=none"}, "base"},
-		{"with what does not count", append([]string{"HOOKSPAN_CHAIN=/x", "OTEL_X=", "PATH=/usr/bin"}, base...), "base"},
-		{"second entry of a name", append(base[:3:3], "HOOKSPAN_CAPTURE=full"), "base"},
-		{"another value", []string{"HOOKSPAN_CAPTURE=full", "OTEL_SERVICE_NAME=s"}, "other"},
-		{"one more", append(base[:3:3], "CONNECTOR_MAX_INPUT_PREVIEW=1"), "other"},
-		{"one more of Infinium", append(base[:3:3], "INFINIUM_AGENT_ID=1"), "other"},
+		{"in another order", []string{base[2], base[1], base[0]}, "base"},
+		{"with how it was started", with("HOOKSPAN_CHAIN=/x", "HOOKSPAN_HOOK_RUN=1", "OTEL_X=", "PATH=/usr/bin", "HOOKSPAN_CAPTURE=none"), "base"},
+		{"a new token", with("OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20two,x-tenant=a"), "base"},
+		{"the address in the other variable", with("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://localhost:4318/v1/traces"), "base"},
+		{"a user in the address", with("OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@localhost:4318?key=k"), "base"},
+		{"another endpoint", with("OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4319"), "other"},
+		{"an endpoint that is no URL", with("OTEL_EXPORTER_OTLP_ENDPOINT=here"), "other"},
+		{"another tenant", with("OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20one,X-Tenant=b"), "other"},
+		{"another name", with("OTEL_SERVICE_NAME=t"), "other"},
+		{"a file", with("HOOKSPAN_FILE_PATH=/f"), "other"},
+		{"an agent of Infinium", with("INFINIUM_AGENT_ID=1"), "other"},
 		{"one less", base[:1], "other"},
-		{"two in one", []string{"HOOKSPAN_CAPTURE=noneOTEL_SERVICE_NAME=s"}, "other"},
 	}
 	finger := func(environ []string) string {
 		c, _ := Load(input("OTEL_RESOURCE_ATTRIBUTES=a=b\n", environ...))

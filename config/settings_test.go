@@ -186,7 +186,8 @@ A project, or the program that starts an agent, can also set the environment. He
 - The environment alone can neither allow a credential of the env file to go over cleartext http, nor choose the certificates
   that its server is checked by.
 - The environment may lower ` + "`HOOKSPAN_CAPTURE`" + ` and the lengths of previews that the env file asks for, not raise them.
-  ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. Patterns that the environment names are added to yours.
+  ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. Patterns that the environment names are added to yours. All this travels with what
+  is recorded, whichever process delivers it.
 - A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment in all of this.
 
 A wrong value is reported and its default is used instead. A destination whose address or protocol is wrong gets nothing. Nothing

@@ -37,6 +37,8 @@ type value struct {
 	from          side
 	// by has the valid value of each side, or else empty.
 	by [2]string
+	// unusable is the value of the environment's side if it is wrong.
+	unusable string
 	// wrong marks a value that was replaced by its default, inFile a valid one
 	// in a file.
 	wrong, inFile bool

@@ -44,6 +44,8 @@ type Builder struct {
 	after Carry
 	// ended reports that the session has ended and has not started again.
 	ended bool
+	// late are the offsets that Late returns.
+	late []int64
 }
 
 // NewBuilder returns a builder for a session that begins where c was taken; the
@@ -73,6 +75,25 @@ func (b *Builder) Tighten(c Capture) {
 		clear(b.inputs[:])
 	}
 }
+
+// Limit lowers the lengths of previews of later events, unless they are zero, and
+// replaces Options.Clean, unless clean is nil.
+func (b *Builder) Limit(maxInput, maxOutput int, clean func(text string, max int) string) {
+	if maxInput > 0 {
+		b.opts.MaxInput = min(b.opts.MaxInput, maxInput)
+	}
+	if maxOutput > 0 {
+		b.opts.MaxOutput = min(b.opts.MaxOutput, maxOutput)
+	}
+	if clean != nil {
+		b.opts.Clean = clean
+	}
+	clear(b.inputs[:])
+}
+
+// Late returns the offsets of the events that belong to runs before the place where
+// reading began and may change their spans, by the last call of Runs.
+func (b *Builder) Late() []int64 { return b.late }
 
 // Add takes the next event of the log. Events must be added in the order of
 // their offsets.
@@ -139,7 +160,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 		r.Repeated = slices.Contains(b.carry.Recent, r.ID.String())
 		r.Ended = (r.terminal != nil || r.superseded()) && !r.working() || idle
 	}
-	b.runs, b.after, b.ended = s.runs, s.carry, s.ended
+	b.runs, b.after, b.ended, b.late = s.runs, s.carry, s.ended, s.late
 	return s.runs
 }
 

@@ -196,6 +196,25 @@ func (r *Run) asked() time.Time {
 	return time.Time{}
 }
 
+// Offsets yields the offsets of the run's events, with those that change nothing.
+func (r *Run) Offsets(yield func(int64) bool) {
+	for _, it := range r.every() {
+		if !yield(it.Offset) {
+			return
+		}
+	}
+}
+
+// Since reports whether one of the run's events is at or behind an offset.
+func (r *Run) Since(offset int64) bool {
+	for at := range r.Offsets {
+		if at >= offset {
+			return true
+		}
+	}
+	return false
+}
+
 // firstOf returns the first non-empty value of get over the run's events.
 func (r *Run) firstOf(get func(*item) string) string {
 	for it := range r.all {

@@ -21,6 +21,16 @@ type segmenter struct {
 	started *item
 	// ended reports that the session has ended and has not started again.
 	ended bool
+	// late are the offsets of the events of runs before the place where reading began.
+	late []int64
+}
+
+// missed notes an event of a run before the place where reading began. Only one of a
+// call or of a subagent may change that run's spans.
+func (s *segmenter) missed(it *item) {
+	if it.Tool != nil || it.ParentAgent != "" {
+		s.late = append(s.late, it.Offset)
+	}
 }
 
 func (s *segmenter) last() *Run {
@@ -108,6 +118,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 	}
 	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
 	if r == nil && asking == nil && !begins && (s.delivered(it) || slices.Contains(s.b.carry.Agents, it.Agent)) {
+		s.missed(it)
 		return
 	}
 	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {

@@ -24,6 +24,7 @@ func (s *segmenter) addTaskEvent(it *item) {
 	}
 	s.closeIdle(it.At())
 	if s.open == nil && s.belongsBefore(it) {
+		s.missed(it)
 		return
 	}
 	switch {

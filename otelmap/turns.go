@@ -139,7 +139,7 @@ func (s *segmenter) work(it *item) {
 	r := s.runOf(it)
 	switch {
 	case r == nil && it.Kind != hook.KindToolStart && s.delivered(it):
-		// A late copy of a delivered event.
+		s.missed(it) // it may also be a copy of an event that was delivered
 	case r == nil:
 		s.closeOpen()
 		s.begin(it)

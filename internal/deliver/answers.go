@@ -23,6 +23,9 @@ type Answer struct {
 	Taken time.Time `json:"taken,omitzero"`
 	// Error is the error of the last try, empty if it succeeded.
 	Error string `json:"error,omitempty"`
+	// Until is until when the destination has asked all senders to wait, zero if it has
+	// not.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // answersVersion is the version of the file, see FORMAT.md.
@@ -73,6 +76,9 @@ func NoteAnswer(dir, destination string, a Answer) error {
 	if i := slices.IndexFunc(all, func(o Answer) bool { return o.Target == a.Target }); i >= 0 {
 		if a.Taken.IsZero() {
 			a.Taken = all[i].Taken
+		}
+		if all[i].Tried.After(a.Tried) {
+			a.Until = all[i].Until
 		}
 		all = slices.Delete(all, i, i+1)
 	}

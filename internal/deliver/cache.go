@@ -41,8 +41,10 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 		Offset int64
 		Size   int64
 		Done   map[string]bool
+		Read   int64
+		Before *Place
 		Whole  bool
-	}{s.Key(), st.Offset, size, st.Done, whole})
+	}{s.Key(), st.Offset, size, st.Done, st.Read, st.Before, whole})
 	if err != nil {
 		return nil, err
 	}

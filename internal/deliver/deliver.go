@@ -33,10 +33,29 @@ type Destination struct {
 	Batch int
 	// Timeout bounds one call; if zero, 30 s.
 	Timeout time.Duration
+	// Target is the address, without a credential: what was sent in part to another
+	// one is sent as a whole.
+	Target string
+	// Paused returns until when the destination has asked all senders to wait, zero if
+	// it has not; if nil, it never has.
+	Paused func() time.Time
 	// Join makes one run of a session's runs, each with its root first. If set,
 	// the runs of a session are sent together when the session ends, and again
 	// those of a session that was continued. If nil, each run is sent when it ends.
 	Join func(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans
+}
+
+// Terms are the settings of a record that hold whichever process delivers it.
+type Terms struct {
+	// Here reports that the record may go where this process sends: what was recorded
+	// for one project's destination must not be sent to another project's, because a
+	// hook of that project started the delivery.
+	Here    bool
+	Capture otelmap.Capture
+	// MaxInput and MaxOutput are limits of previews, zero for none.
+	MaxInput, MaxOutput int
+	// Rules names redaction rules that apply besides those of this process.
+	Rules string
 }
 
 // Deliverer moves sessions to destinations.
@@ -48,16 +67,14 @@ type Deliverer struct {
 	// Redact removes secrets from the spans for all destinations; it must not
 	// change its argument. If nil, the spans are not changed.
 	Redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
-	// Judge reports how much the settings of a record allow to capture, and whether
-	// this process has the same settings: what was recorded for one project's
-	// destination must not be sent to another project's, because a hook of that
-	// project started the delivery. If nil, all have the same settings.
-	Judge func(settings string) (capture otelmap.Capture, same bool)
-	// Stored reads a trace from the local store, to send again what a destination
-	// refused. If nil, that is not sent again.
-	Stored func(ctx context.Context, trace string) ([]*tracepb.ResourceSpans, error)
-	// KeepRefused leaves rejected runs in the log and tries them again from time to
-	// time. It is for a setup without a local store.
+	// Judge reads the settings of a record. If nil, all records may be sent by this
+	// process, under its settings alone.
+	Judge func(settings string) Terms
+	// Rules returns what Map.Clean and Redact are for records that were made under
+	// redaction rules too, by the names in Terms. It may be nil if Judge names none.
+	Rules func(names []string) (clean func(text string, max int) string, redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, err error)
+	// KeepRefused tries rejected runs again from time to time. It is for a setup
+	// without a local store.
 	KeepRefused bool
 	// SyncLog makes a log durable before its runs are sent.
 	SyncLog bool
@@ -102,6 +119,9 @@ type Result struct {
 	// the destination refused.
 	Runs  int `json:"runs"`
 	Spans int `json:"spans"`
+	// Late counts the runs of which only spans of late events were sent: these were
+	// stored after the run was delivered. Runs does not count them.
+	Late int `json:"late,omitempty"`
 	// Waiting counts the ended runs that were not delivered. Unless the pass is
 	// forced, a session before its next try counts as one run, and of a long log
 	// only the runs in its first part count.

@@ -41,6 +41,15 @@ func (e *Error) Answered() bool { return e.RunOnly }
 // say is retried, since losing a run is worse than repeating it.
 func Retryable(err error) bool { return classify(err).retry }
 
+// Wait returns how long the destination asks all senders to wait. What it asks for one
+// run does not count.
+func Wait(err error) time.Duration {
+	if f := classify(err); err != nil && f.retry && !f.answered {
+		return f.after
+	}
+	return 0
+}
+
 // failure is what an error of a client means for the delivery.
 type failure struct {
 	retry    bool
@@ -64,14 +73,6 @@ func classify(err error) failure {
 	var a interface{ Answered() bool }
 	f.answered = errors.As(err, &a) && a.Answered()
 	return f
-}
-
-// waits is the error of a run that must be tried again.
-func (f failure) waits() error {
-	if f.answered {
-		return errWaits
-	}
-	return errDown
 }
 
 // The back-off between tries: doubling from minBackoff to maxBackoff.

@@ -22,6 +22,7 @@ type fate uint8
 const (
 	retried   fate = iota // everything waits and comes at the next try
 	parked                // that run alone is rejected
+	setAside              // that run alone waits for its next try
 	halfTaken             // the run counts as delivered without some spans
 )
 
@@ -47,8 +48,8 @@ var faults = []struct {
 	{name: "429 with a Retry-After below the back-off", answer: otlptest.Wait(429, "1"), says: "429"},
 	{name: "429 with a Retry-After of a year", answer: otlptest.Wait(429, "31536000"), min: 24 * time.Hour, max: 24 * time.Hour, says: "429"},
 	{name: "429 with a Retry-After that is no time", answer: otlptest.Wait(429, "soon"), says: "429"},
-	{name: "500", answer: otlptest.Status(500, "boom"), says: "boom"},
-	{name: "501", answer: otlptest.Status(501, ""), says: "501"},
+	{name: "500", answer: otlptest.Status(500, "boom"), fate: setAside, says: "boom"},
+	{name: "501", answer: otlptest.Status(501, ""), fate: setAside, says: "501"},
 	{name: "502", answer: otlptest.Status(502, ""), says: "502"},
 	{name: "503", answer: otlptest.Wait(503, ""), says: "503"},
 	{name: "503 with Retry-After", answer: otlptest.Wait(503, "1800"), min: 30 * time.Minute, max: 30 * time.Minute, says: "503"},
@@ -97,6 +98,8 @@ func TestDestinationFaults(t *testing.T) {
 					e.wantRetried(t, first, st, f.min, f.max, f.took)
 				case parked:
 					e.wantParked(t, first, st)
+				case setAside:
+					e.wantSetAside(t, first, st)
 				case halfTaken:
 					e.wantPartial(t, first, st)
 				}
@@ -222,7 +225,46 @@ func (e *faultEnv) wantParked(t *testing.T, first Result, st *State) {
 	if p.Trace != e.view.runs[0].ID.String() || p.Spans != e.firstRunsSpans || p.Error == "" || !p.At.Equal(e.clock.Now()) {
 		t.Errorf("parked %s, want the first run's trace %s", mustJSON(p), e.view.runs[0].ID)
 	}
-	e.wantAtRest(t, State{Runs: int64(e.runs - 1), Spans: int64(e.spans - e.firstRunsSpans)})
+	requests := len(e.faulty.Requests())
+	e.clock.Advance(48 * time.Hour)
+	if r := e.run(e.d, Pass{})["otlp"]; r.Runs+r.Waiting+r.Parked != 0 || len(e.faulty.Requests()) != requests {
+		t.Errorf("pass afterwards: %s, want nothing", mustJSON(r))
+	}
+	if r := e.run(e.d, Pass{Force: true})["otlp"]; r.Runs != 1 || r.Spans != e.firstRunsSpans {
+		t.Errorf("forced pass: %s, want the rejected run delivered", mustJSON(r))
+	}
+	wantIDs(t, "otlp", e.view.ended(), received(e.faulty))
+	e.wantAtRest(t, State{Runs: int64(e.runs), Spans: int64(e.spans)})
+}
+
+// wantSetAside checks that one run waits for its next try, and that it comes then.
+func (e *faultEnv) wantSetAside(t *testing.T, first Result, st *State) {
+	t.Helper()
+	if first.Waiting != 1 || first.Runs != e.runs-1 || first.Parked != 0 {
+		t.Errorf("first pass: %s, want 1 waiting and %d delivered", mustJSON(first), e.runs-1)
+	}
+	if len(st.Parked) != 1 || st.Parked[0].Trace != e.view.runs[0].ID.String() || st.Parked[0].Attempts != 1 {
+		t.Fatalf("state %s, want the first run set aside", mustJSON(st))
+	}
+	requests, wait := len(e.faulty.Requests()), st.Parked[0].NextTry.Sub(e.clock.Now())
+	if wait < minBackoff*8/10 || wait > minBackoff*12/10 {
+		t.Errorf("next try in %v", wait)
+	}
+	e.clock.Advance(wait - time.Millisecond)
+	if r := e.run(e.d, Pass{})["otlp"]; r.Waiting != 1 || len(e.faulty.Requests()) != requests {
+		t.Errorf("pass before the next try: %s, want it waiting", mustJSON(r))
+	}
+	e.clock.Advance(time.Millisecond)
+	if r := e.run(e.d, Pass{})["otlp"]; r.Runs != 1 || r.Spans != e.firstRunsSpans {
+		t.Errorf("pass at the next try: %s, want the run delivered", mustJSON(r))
+	}
+	wantIDs(t, "otlp", e.view.ended(), received(e.faulty))
+	for _, s := range e.faulty.Spans() {
+		if s.Count != 1 {
+			t.Errorf("span %v came %d times", s.ID, s.Count)
+		}
+	}
+	e.wantAtRest(t, State{Runs: int64(e.runs), Spans: int64(e.spans)})
 }
 
 func (e *faultEnv) wantPartial(t *testing.T, first Result, st *State) {
@@ -333,7 +375,6 @@ func TestRunOfTooLargeSpansIsParked(t *testing.T) {
 	if r.Parked != e.runs || r.Runs != 0 || r.Spans != 0 {
 		t.Errorf("pass: %s, want %d parked", mustJSON(r), e.runs)
 	}
-	e.wantAtRest(t, State{})
 }
 
 // largestButOne is the size of the request with the second largest span alone.

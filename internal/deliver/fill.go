@@ -127,7 +127,8 @@ func (f *filling) next(ctx context.Context) ([]fillUnit, error) {
 	return f.todo, nil
 }
 
-// read reads a unit from the store, without secrets.
+// read reads a unit from the store, without secrets and, if none are captured now,
+// without texts.
 func (f *filling) read(ctx context.Context, u *fillUnit) error {
 	var runs []*tracepb.ResourceSpans
 	for _, id := range u.ids {
@@ -137,7 +138,9 @@ func (f *filling) read(ctx context.Context, u *fillUnit) error {
 		}
 		messages = slices.Clone(messages)
 		for i := range messages {
-			messages[i] = f.Clean(messages[i])
+			if messages[i] = f.Clean(messages[i]); f.Map.Capture == otelmap.CaptureNone {
+				messages[i] = otelmap.WithoutTexts(messages[i])
+			}
 		}
 		u.spans += otlp.Count(messages)
 		switch {
@@ -251,7 +254,7 @@ func (f *filling) done(group []fillUnit) {
 func (f *filling) try(ctx context.Context, messages []*tracepb.ResourceSpans) (spans int, refused refusal, err error) {
 	wait := fillWait
 	for n := 1; ; n++ {
-		spans, refused, err = f.export(ctx, f.dst, batches(messages, f.dst.Batch))
+		spans, refused, err = f.export(ctx, f.dst, batches(messages, f.dst.Batch), true, nil)
 		again := classify(err)
 		if err == nil || !again.retry || n == fillTries || again.after > fillMaxWait {
 			return spans, refused, err

@@ -2,9 +2,11 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,7 +38,7 @@ func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]b
 					return err
 				}
 				for _, r := range out.runs {
-					if !out.elsewhere {
+					if !r.elsewhere {
 						waiting[r.Trace] = true
 					}
 				}
@@ -138,6 +140,45 @@ func (d *Deliverer) Forget(ctx context.Context, sessions map[spool.Key]bool, tra
 	return out, nil
 }
 
+// forgottenFile names the traces of a session that were deleted. They go to no
+// destination, also to one that this process is not set up for.
+const forgottenFile = "forgotten.json"
+
+type forgottenTraces struct {
+	Version int             `json:"v"`
+	Traces  map[string]bool `json:"traces"`
+}
+
+// forgotten returns the traces of a session that were deleted.
+func forgotten(s *spool.Session) (map[string]bool, error) {
+	b, err := s.ReadFile(forgottenFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var f forgottenTraces
+	if err == nil {
+		err = json.Unmarshal(b, &f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the deleted traces of session %s: %w", s.Key(), err)
+	}
+	return f.Traces, nil
+}
+
+func noteForgotten(s *spool.Session, traces map[string]bool) error {
+	all, err := forgotten(s)
+	if err != nil {
+		return err
+	}
+	traces = maps.Clone(traces)
+	maps.Copy(traces, all)
+	b, err := json.Marshal(forgottenTraces{1, traces})
+	if err != nil {
+		return err
+	}
+	return s.WriteFile(forgottenFile, b)
+}
+
 // forget answers in the place of every destination for the traces that wait for it.
 func (d *Deliverer) forget(ctx context.Context, s *spool.Session, traces map[string]bool) (n int, err error) {
 	for _, name := range d.names() {
@@ -159,7 +200,7 @@ func (d *Deliverer) forget(ctx context.Context, s *spool.Session, traces map[str
 			return n, err
 		}
 	}
-	return n, nil
+	return n, noteForgotten(s, traces)
 }
 
 func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string, traces map[string]bool) (n int, err error) {

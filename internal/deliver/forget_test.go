@@ -70,14 +70,6 @@ func TestForgottenTracesAreNotSent(t *testing.T) {
 		"down": &Error{Err: errors.New("503")}, "rejected": &Error{Err: errors.New("401"), Permanent: true},
 	} {
 		b, k, dst, d, traces := undelivered(t, answer)
-		d.Stored = func(_ context.Context, trace string) (out []*tracepb.ResourceSpans, err error) {
-			for _, r := range b.view(k, d.Map).runs {
-				if m := b.view(k, d.Map).of(r); idsOf(m...)[0].Trace == trace {
-					out = append(out, m...)
-				}
-			}
-			return out, nil
-		}
 		forgotten, err := d.Forget(t.Context(), map[spool.Key]bool{k: false}, map[string]bool{traces[0]: true})
 		if err != nil || forgotten.Waiting != 1 || forgotten.Logs != 0 || forgotten.Kept != 1 {
 			t.Errorf("%s: %+v, %v, want one that waited and a log that stays", name, forgotten, err)
@@ -167,5 +159,30 @@ func TestForgetOfAnUnknownSession(t *testing.T) {
 	got, err := d.Forget(t.Context(), map[spool.Key]bool{spool.SessionKey(cline.Host, "none"): true}, map[string]bool{"a": true})
 	if err != nil || got != (Forgotten{}) {
 		t.Errorf("got %+v, %v, want nothing", got, err)
+	}
+}
+
+// TestForgottenTraceIsSentFromNoOtherShell deletes a trace where only the local store is
+// set up.
+func TestForgottenTraceIsSentFromNoOtherShell(t *testing.T) {
+	b, local, remote := newBench(t), &memory{}, &memory{}
+	k := b.append(recorded(t, "classic-session", "")...)
+	b.clock.Advance(time.Minute)
+	here := b.deliverer(Destination{Name: "store", Client: local, Local: true})
+	b.run(here, Pass{})
+	runs := b.view(k, here.Map).runs
+	deleted := runs[0].ID.String()
+	if _, err := here.Forget(t.Context(), map[spool.Key]bool{k: false}, map[string]bool{deleted: true}); err != nil {
+		t.Fatal(err)
+	}
+	there := b.deliverer(Destination{Name: "otlp", Client: remote})
+	b.run(there, Pass{})
+	b.run(there, Pass{Force: true})
+	traces := map[string]bool{}
+	for _, id := range remote.ids() {
+		traces[id.Trace] = true
+	}
+	if traces[deleted] || len(traces) != len(runs)-1 || b.state(k, "otlp").Offset != b.size(k) {
+		t.Errorf("sent %v, want all but %s, and the position %d at the end %d", traces, deleted, b.state(k, "otlp").Offset, b.size(k))
 	}
 }

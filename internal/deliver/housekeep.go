@@ -113,7 +113,7 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 		if st == nil {
 			continue
 		}
-		out.parked = out.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return now.Sub(p.At) < keepParked })
+		out.parked = out.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return p.Owed(now) })
 		// The position does not apply to a log that was cut, whatever its size: its
 		// later events were not delivered.
 		follows, err := st.follows(s, size)

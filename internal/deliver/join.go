@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -57,12 +58,17 @@ func (src *Source) events(s *spool.Session, from int64) iter.Seq2[*spool.Record,
 	}
 }
 
-// join makes one run of several.
+// join makes one run of several, but not of those at the end that are late.
 func join(runs []prepared, with func([]*tracepb.ResourceSpans) *tracepb.ResourceSpans) []prepared {
-	if len(runs) == 0 {
-		return nil
+	late := slices.IndexFunc(runs, func(r prepared) bool { return r.fresh != nil })
+	if late < 0 {
+		late = len(runs)
 	}
-	one := prepared{Ref: runs[0].Ref}
+	runs, rest := runs[:late], runs[late:]
+	if len(runs) == 0 {
+		return rest
+	}
+	one := prepared{Ref: runs[0].Ref, settings: runs[0].settings}
 	var spans []*tracepb.ResourceSpans
 	for i, r := range runs {
 		one.ids = append(one.ids, r.ids...)
@@ -73,5 +79,5 @@ func join(runs []prepared, with func([]*tracepb.ResourceSpans) *tracepb.Resource
 	}
 	joined := with(spans)
 	one.spans = func() *tracepb.ResourceSpans { return joined }
-	return []prepared{one}
+	return append([]prepared{one}, rest...)
 }

@@ -170,7 +170,7 @@ func TestRequestAboveClientLimitIsSplit(t *testing.T) {
 	d := newBench(t).deliverer()
 	_, refused, err := d.export(t.Context(), &Destination{
 		Name: "otlp", Client: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Client,
-	}, batches(message(big, other), 0))
+	}, batches(message(big, other), 0), true, nil)
 	if err != nil || refused.spans != 0 {
 		t.Fatalf("refused %d, error %v, want both spans taken", refused.spans, err)
 	}

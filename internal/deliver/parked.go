@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -11,81 +12,120 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// resend sends the runs that the destination rejected once more, in a forced pass:
-// the cause, such as a wrong key, may have been fixed. Their spans come from the
-// local store, since the position is behind them. A run that is refused again stays
-// parked.
+// resend sends the runs that were set aside once more: in a forced pass all of them,
+// since the cause, such as a wrong key, may have been fixed, else those that are due.
+// They are mapped from the log again, so that they pass what every run passes: the
+// settings of their records, and those of this process.
 func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
 	st, err := ReadState(s, d.dst.Name)
-	if err != nil || d.Stored == nil || len(st.Parked) == 0 {
+	if err != nil || len(st.Parked) == 0 {
 		return err
 	}
-	var left []Parked
-	var down error
-	parked := st.Parked
-	for i, p := range parked {
-		messages, err := d.stored(ctx, p)
-		if err != nil {
-			d.logf("%s: trace %s cannot be sent again: %v", d.dst.Name, p.Trace, err)
-			left = append(left, p)
-			continue
-		}
-		spans, refused, err := d.export(ctx, d.dst, batches(messages, d.dst.Batch))
-		if err == nil {
-			d.delivered(st, p.Trace, 1, spans, refused)
-			st.Parked = slices.Concat(left, parked[i+1:])
-			if err := st.write(s, d.dst.Name); err != nil {
-				return err
-			}
-			continue
-		}
-		d.res.fail(err)
-		f := classify(err)
-		if f.retry && !f.answered {
-			d.res.Waiting += len(parked) - i
-			left, down = append(left, parked[i:]...), errDown
-			break
-		}
-		if f.retry {
-			d.res.Waiting++
-		} else {
-			d.res.Parked++
-			p.At, p.Error = d.Now(), err.Error()
-		}
-		left = append(left, p)
-	}
-	if len(left) == 0 {
+	again := d.again(st)
+	if len(again) == 0 {
 		return nil
 	}
-	st.Parked = left
-	return errors.Join(down, st.write(s, d.dst.Name))
+	scratch := &State{Version: stateVersion}
+	found := make(map[string][]prepared)
+	for more := true; more; {
+		out, err := d.prepareOnly(ctx, s, scratch, d.dst.Join != nil, func(root string) bool { return again[root] != "" })
+		if err != nil {
+			return err
+		}
+		here, foreign := d.divide(out.runs)
+		for _, r := range foreign {
+			d.elsewhere()
+			delete(again, r.Root)
+		}
+		for _, r := range here {
+			root := again[r.Root]
+			runs := append(found[root], r)
+			found[root] = runs
+			if p := st.parked(root); len(runs) <= len(p.Joined) {
+				continue
+			} else if d.dst.Join != nil {
+				runs = join(runs, d.dst.Join)
+			}
+			for _, r := range found[root] {
+				delete(again, r.Root)
+			}
+			if err := d.sendAgain(ctx, s, st, root, runs); err != nil {
+				d.res.Waiting += len(again)
+				return err
+			}
+		}
+		scratch.Offset, scratch.Carry = out.boundary(everyRun)
+		more = out.more && len(again) > 0
+	}
+	for _, root := range again {
+		p := st.parked(root)
+		d.logf("%s: trace %s cannot be sent again: the log no longer has the run", d.dst.Name, p.Trace)
+		p.Elsewhere, p.NextTry = false, time.Time{}
+	}
+	return st.write(s, d.dst.Name)
 }
 
-// stored reads a refused run from the local store, without the other runs of its
-// trace: the destination may have these, and one that makes a new document of each
-// request would then have them twice.
-func (d *delivery) stored(ctx context.Context, p Parked) ([]*tracepb.ResourceSpans, error) {
-	var runs []*tracepb.ResourceSpans
-	for _, ref := range append([]Ref{p.Ref}, p.Joined...) {
-		messages, err := d.Stored(ctx, ref.Trace)
-		if err != nil {
-			return nil, err
+// parked returns the run that was set aside, by its root.
+func (st *State) parked(root string) *Parked {
+	return &st.Parked[slices.IndexFunc(st.Parked, func(p Parked) bool { return p.Root == root })]
+}
+
+// again returns the runs that were set aside and are due: of each the root of the entry
+// in the state. It counts the others that wait.
+func (d *delivery) again(st *State) map[string]string {
+	out := make(map[string]string)
+	paused := d.down || d.paused(st)
+	for i := range st.Parked {
+		p := &st.Parked[i]
+		due := d.pass.Force || p.Elsewhere || !p.NextTry.IsZero() && !d.early(p.NextTry)
+		switch {
+		case !d.dst.Local && !d.pass.Elsewhere && d.Judge != nil && !d.Judge(p.Settings).Here:
+			d.elsewhere()
+		case due && !paused:
+			for _, ref := range p.refs() {
+				out[ref.Root] = p.Root
+			}
+		case due || !p.NextTry.IsZero():
+			d.res.Waiting++
 		}
-		if ref.Root != "" {
-			messages = subtree(messages, ref.Root)
-		}
-		if otlp.Count(messages) == 0 {
-			return nil, errors.New("the local store no longer has the run")
-		}
-		if d.dst.Join != nil {
-			messages = []*tracepb.ResourceSpans{rootFirst(messages)}
-		}
-		runs = append(runs, messages...)
 	}
-	if d.dst.Join != nil {
-		return []*tracepb.ResourceSpans{d.dst.Join(runs)}, nil
+	return out
+}
+
+// sendAgain sends a run that was set aside, once. If it is refused again, it stays.
+func (d *delivery) sendAgain(ctx context.Context, s *spool.Session, st *State, root string, runs []prepared) (err error) {
+	p := st.parked(root)
+	if !d.pass.Force && d.failures >= maxFailures {
+		d.res.Waiting++
+		return nil
 	}
-	return otlp.Merge(runs), nil
+	if err := d.first(s, st, 1); err != nil {
+		return err
+	}
+	note := func() error { return st.write(s, d.dst.Name) }
+	var spans int
+	var refused refusal
+	for q := (queue{runs: runs, most: d.dst.Batch}); err == nil && q.next(); {
+		spans, refused, err = d.exportRun(ctx, st, &runs[q.at], &q, note)
+	}
+	f := classify(err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		d.res.Waiting++
+		return ctx.Err()
+	case err == nil:
+		d.failures = 0
+		d.delivered(st, &runs[0], 1, spans, refused)
+		st.Parked = slices.DeleteFunc(st.Parked, func(p Parked) bool { return p.Root == root })
+	case f.retry && !f.answered:
+		d.res.Waiting++
+		err = d.stop(st, p.Trace, err, f)
+		return errors.Join(err, note())
+	default:
+		d.failures++
+		d.setAside(p, err, f, refused.all)
+	}
+	return note()
 }
 
 // subtree returns the spans that are the root or have it above them.

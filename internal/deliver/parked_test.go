@@ -3,37 +3,21 @@ package deliver
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
+	"os"
 	"testing"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
-	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 func TestForcedPassSendsRefusedRun(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
-	kept := &memory{}
 	var answer error = &Error{Err: errors.New("401 Unauthorized"), Permanent: true}
-	var taken []*tracepb.ResourceSpans
-	picky := exporter(func(_ context.Context, spans []*tracepb.ResourceSpans) error {
-		if answer == nil {
-			taken = append(taken, spans...)
-		}
-		return answer
-	})
-	d := b.deliverer(Destination{Name: "store", Client: kept}, Destination{Name: "otlp", Client: picky})
-	var stored []*tracepb.ResourceSpans
-	d.Stored = func(_ context.Context, trace string) ([]*tracepb.ResourceSpans, error) {
-		if len(stored) == 0 || idsOf(stored...)[0].Trace != trace {
-			return nil, errors.New("no such trace")
-		}
-		return stored, nil
-	}
+	picky := &memory{}
+	picky.before = func(context.Context, []*tracepb.ResourceSpans) error { return answer }
+	d := b.deliverer(Destination{Name: "otlp", Client: picky})
 
 	if r := b.run(d, Pass{})["otlp"]; r.Parked != 1 {
 		t.Fatalf("a 401 parked %d runs, want 1", r.Parked)
@@ -41,12 +25,6 @@ func TestForcedPassSendsRefusedRun(t *testing.T) {
 	if n := len(b.state(k, "otlp").Parked); n != 1 {
 		t.Fatalf("%d runs are noted as refused, want 1", n)
 	}
-	// While it cannot be read back, it stays.
-	if r := b.run(d, Pass{Force: true})["otlp"]; r.Runs != 0 || len(b.state(k, "otlp").Parked) != 1 {
-		t.Errorf("unreadable: %+v", r)
-	}
-	stored = message(slices.Collect(maps.Values(kept.spans))...)
-
 	// Not by itself, and not while the cause is there.
 	b.run(d, Pass{})
 	if r := b.run(d, Pass{Force: true})["otlp"]; r.Parked != 1 || len(b.state(k, "otlp").Parked) != 1 {
@@ -58,18 +36,19 @@ func TestForcedPassSendsRefusedRun(t *testing.T) {
 	}
 	answer = nil
 	b.run(d, Pass{})
-	if len(taken) != 0 {
+	if len(picky.ids()) != 0 {
 		t.Fatal("a pass that nobody asked for sent what was refused")
 	}
-	if r := b.run(d, Pass{Force: true})["otlp"]; r.Runs != 1 || r.Spans != otlp.Count(stored) {
-		t.Errorf("mended: %+v", r)
+	want := b.view(k, d.Map).ended()
+	if r := b.run(d, Pass{Force: true})["otlp"]; r.Runs != 1 || r.Spans != len(want) {
+		t.Errorf("fixed: %+v", r)
 	}
-	wantIDs(t, "sent again", idsOf(stored...), idsOf(taken...))
+	wantIDs(t, "sent again", want, picky.ids())
 	if st := b.state(k, "otlp"); len(st.Parked) != 0 || st.Runs != 1 {
 		t.Errorf("afterwards %+v", st)
 	}
 	b.run(d, Pass{Force: true})
-	if otlp.Count(taken) != otlp.Count(stored) {
+	if picky.doubles() != 0 {
 		t.Error("it was sent a second time")
 	}
 }
@@ -91,7 +70,6 @@ func TestRefusedRunOfSharedTraceIsSentAlone(t *testing.T) {
 	}
 	k := b.append(recs...)
 	b.clock.Advance(time.Minute)
-	kept := &memory{}
 	picky, calls := &memory{}, 0
 	picky.before = func(context.Context, []*tracepb.ResourceSpans) error {
 		if calls++; calls%2 == 0 {
@@ -99,10 +77,7 @@ func TestRefusedRunOfSharedTraceIsSentAlone(t *testing.T) {
 		}
 		return nil
 	}
-	d := b.deliverer(Destination{Name: "store", Client: kept}, Destination{Name: "infinium", Client: picky})
-	d.Stored = func(context.Context, string) ([]*tracepb.ResourceSpans, error) {
-		return message(slices.Collect(maps.Values(kept.spans))...), nil
-	}
+	d := b.deliverer(Destination{Name: "infinium", Client: picky})
 	b.run(d, Pass{})
 	st := b.state(k, "infinium")
 	if len(st.Parked) == 0 || st.Runs == 0 || st.Parked[0].Root == "" {
@@ -121,13 +96,15 @@ func TestRefusedRunOfSharedTraceIsSentAlone(t *testing.T) {
 	}
 }
 
-func TestRunMissingInStoreStaysParked(t *testing.T) {
+func TestRunMissingInLogStaysParked(t *testing.T) {
 	b, m := newBench(t), &memory{before: fail(&Error{Err: errTest, Permanent: true})}
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
 	d := b.deliverer(Destination{Name: "otlp", Client: m})
-	d.Stored = func(context.Context, string) ([]*tracepb.ResourceSpans, error) { return message(sample()), nil }
 	b.run(d, Pass{})
+	if err := os.Truncate(b.path(k, "events.json-seq"), 0); err != nil {
+		t.Fatal(err)
+	}
 	m.before, m.calls = nil, 0
 	b.run(d, Pass{Force: true})
 	if n := len(b.state(k, "otlp").Parked); n != 1 || m.calls != 0 || len(b.logged("no longer has the run")) != 1 {
@@ -139,14 +116,10 @@ func TestRefusedRunIsSentOncePerPass(t *testing.T) {
 	b, calls := newBench(t), 0
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
-	var stored []*tracepb.ResourceSpans
-	d := b.deliverer(Destination{Name: "otlp", Client: exporter(func(_ context.Context, s []*tracepb.ResourceSpans) error {
-		if calls++; len(stored) == 0 {
-			stored = s
-		}
+	d := b.deliverer(Destination{Name: "otlp", Client: exporter(func(context.Context, []*tracepb.ResourceSpans) error {
+		calls++
 		return &Error{Err: errTest, Permanent: true}
 	})})
-	d.Stored = func(context.Context, string) ([]*tracepb.ResourceSpans, error) { return stored, nil }
 	b.run(d, Pass{})
 	// Another run has only just ended: the pass looks a second time once it has
 	// settled.
@@ -165,13 +138,9 @@ func TestRefusedRunsAreTriedAfterFailure(t *testing.T) {
 	b := newBench(t)
 	k := b.append(recorded(t, "classic-session", "")...)
 	b.clock.Advance(time.Minute)
-	kept := &memory{}
 	answer, calls := error(&Error{Err: errTest, Permanent: true}), 0
-	d := b.deliverer(Destination{Name: "store", Client: kept}, Destination{Name: "otlp", Client: exporter(
+	d := b.deliverer(Destination{Name: "otlp", Client: exporter(
 		func(context.Context, []*tracepb.ResourceSpans) error { calls++; return answer })})
-	d.Stored = func(context.Context, string) ([]*tracepb.ResourceSpans, error) {
-		return message(slices.Collect(maps.Values(kept.spans))...), nil
-	}
 	b.run(d, Pass{})
 	parked := len(b.state(k, "otlp").Parked)
 	for _, c := range []struct {
@@ -186,7 +155,7 @@ func TestRefusedRunsAreTriedAfterFailure(t *testing.T) {
 	}
 }
 
-func TestKeepRefusedLeavesRunInLog(t *testing.T) {
+func TestKeepRefusedTriesRunAgain(t *testing.T) {
 	b := newBench(t)
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
@@ -196,11 +165,16 @@ func TestKeepRefusedLeavesRunInLog(t *testing.T) {
 	if r := b.run(d, Pass{})["otlp"]; r.Waiting != 1 || r.Parked != 0 {
 		t.Errorf("a 401: %+v, want one run waiting", r)
 	}
-	if st := b.state(k, "otlp"); st.Offset != 0 || st.NextTry.Sub(b.clock.Now()) < maxBackoff {
-		t.Errorf("position %d, next try in %s: want 0 and at least %s", st.Offset, st.NextTry.Sub(b.clock.Now()), maxBackoff)
+	st := b.state(k, "otlp")
+	if len(st.Parked) != 1 || st.Parked[0].NextTry.Sub(b.clock.Now()) < maxBackoff {
+		t.Fatalf("state %s, want a next try in at least %s", mustJSON(st), maxBackoff)
 	}
 	answer = nil
-	if r := b.run(d, Pass{Force: true})["otlp"]; r.Runs != 1 {
-		t.Errorf("mended: %+v", r)
+	if r := b.run(d, Pass{})["otlp"]; r.Runs != 0 || r.Waiting != 1 {
+		t.Errorf("before the next try: %+v", r)
+	}
+	b.clock.Advance(2 * maxBackoff)
+	if r := b.run(d, Pass{})["otlp"]; r.Runs != 1 {
+		t.Errorf("fixed: %+v", r)
 	}
 }

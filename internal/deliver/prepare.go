@@ -88,8 +88,10 @@ type pending struct {
 	carry   otelmap.Carry
 	// size is the offset where reading ended.
 	size int64
-	// elsewhere reports that some of it was recorded under other settings.
-	elsewhere bool
+	// gone are the ids of the runs that the user has deleted.
+	gone map[string]bool
+	// late are the runs, by id, whose late events are among runs.
+	late []string
 	// known are the ids of all runs that were read, sent or not.
 	known map[string]bool
 	// settling is how long the last ended run must still settle.
@@ -109,12 +111,22 @@ func (p *pending) boundary(done func(otelmap.RunID) bool) (int64, otelmap.Carry)
 	return p.builder.Boundary(done, p.size)
 }
 
+// everyRun is for a boundary behind all runs that have ended.
+func everyRun(otelmap.RunID) bool { return true }
+
 // prepared is an ended run, or several that are sent as one.
 type prepared struct {
 	ids []otelmap.RunID
 	Ref
 	// joined are the further runs that it holds.
 	joined []Ref
+	// settings are those that it was recorded under; if elsewhere is set, of an event
+	// that may not go where this process sends.
+	settings  string
+	elsewhere bool
+	// fresh is nil unless the run was delivered before some of its events were stored:
+	// then it maps the spans that are new, and spans those that have changed, too.
+	fresh func() *tracepb.ResourceSpans
 	// spans maps it, the root first.
 	spans func() *tracepb.ResourceSpans
 	// batches does so in batches of at most size spans. It is nil unless the run is
@@ -139,9 +151,14 @@ const (
 // the log with such runs: those that have ended by the part's last event, as if
 // they had been delivered then.
 func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, whole bool) (*pending, error) {
+	return d.prepareOnly(ctx, s, st, whole, nil)
+}
+
+// prepareOnly is prepare for those runs for whose root only returns true, unless it is
+// nil. They need not settle, and no run is late.
+func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State, whole bool, only func(root string) bool) (*pending, error) {
 	key := s.Key()
-	src, ok := d.Sources[key.Host]
-	if !ok {
+	if _, ok := d.Sources[key.Host]; !ok {
 		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", key.Name, key.Host)
 	}
 	r, err := s.Reader(st.Offset)
@@ -150,22 +167,31 @@ func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, wh
 	}
 	defer func() { _ = r.Close() }()
 
-	p := &reading{Deliverer: d, key: key, src: src, st: st, pending: &pending{host: key.Host, session: st.Session, carry: st.Carry}}
+	p := d.reading(key, st)
+	p.only = only
+	if p.forgotten, err = forgotten(s); err != nil {
+		return nil, err
+	}
 	for window := cmp.Or(d.Window, defaultWindow); ; window *= 2 {
 		if whole {
 			window = math.MaxInt64
 		}
-		p.read(r, window)
+		if err := p.read(r, window); err != nil {
+			return nil, err
+		}
 		if d.LongRun != nil && p.size-st.Offset > longRun {
 			d.LongRun()
 		}
 		if err := r.Err(); err != nil {
 			return nil, fmt.Errorf("read session %s: %w", key.Name, err)
 		}
-		if p.more && len(p.due(p.at)) == 0 {
+		if due := p.due(p.at); p.more && len(due) == 0 {
+			if next, _ := p.boundary(everyRun); only != nil && next > st.Offset {
+				break
+			}
 			continue
 		}
-		if err := p.mapRuns(ctx); err != nil {
+		if err := p.mapRuns(ctx, s); err != nil {
 			return nil, err
 		}
 		// The host's files may have shown that a run has not ended.
@@ -196,37 +222,106 @@ type reading struct {
 	key   spool.Key
 	src   Source
 	st    *State
+	only  func(root string) bool
 	facts Facts
-	start sessionStart
-	last  hook.Event
+	// terms are the settings of the records, where they change.
+	terms []termsFrom
+	// rules are the redaction rules of records, and redact applies them besides this
+	// process's.
+	rules  []string
+	redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
+	// forgotten are the traces that the user has deleted.
+	forgotten map[string]bool
+	// lateDone reports that there are new events of runs that are done.
+	lateDone bool
+	start    sessionStart
+	last     hook.Event
 	// linked reports that the session that led to this one was looked for.
 	linked bool
 	// at is when the last record was stored.
 	at time.Time
 }
 
+// reading returns the reading of a session from a position.
+func (d *Deliverer) reading(key spool.Key, st *State) *reading {
+	return &reading{
+		Deliverer: d, key: key, src: d.Sources[key.Host], st: st, redact: d.Redact,
+		pending: &pending{host: key.Host, session: st.Session, carry: st.Carry},
+	}
+}
+
 // read reads the log up to a number of bytes behind the position.
-func (p *reading) read(r *spool.Reader, window int64) {
+func (p *reading) read(r *spool.Reader, window int64) error {
 	p.more = true
 	for p.more && r.Offset()-p.st.Offset < window {
 		if p.more = r.Next(); p.more {
-			p.add(r.Record())
+			if err := p.add(r.Record()); err != nil {
+				return err
+			}
 		}
 	}
 	p.size = r.Offset()
+	return nil
 }
 
-func (p *reading) add(rec *spool.Record) {
+// termsFrom are the settings of the records from an offset on.
+type termsFrom struct {
+	offset   int64
+	settings string
+	here     bool
+}
+
+// tighten holds what follows to the settings of a record: those of each record count,
+// whichever process delivers it.
+func (p *reading) tighten(rec *spool.Record) error {
+	if n := len(p.terms); p.Judge == nil || n > 0 && p.terms[n-1].settings == rec.Settings {
+		return nil
+	}
+	t := p.Judge(rec.Settings)
+	p.terms = append(p.terms, termsFrom{rec.Offset, rec.Settings, t.Here})
+	p.builder.Tighten(t.Capture)
+	var clean func(string, int) string
+	if t.Rules != "" && !slices.Contains(p.rules, t.Rules) {
+		p.rules = append(p.rules, t.Rules)
+		var err error
+		if clean, p.redact, err = p.Rules(p.rules); err != nil {
+			return fmt.Errorf("session %s is not delivered: %w", p.key.Name, err)
+		}
+	}
+	p.builder.Limit(t.MaxInput, t.MaxOutput, clean)
+	return nil
+}
+
+// place returns the settings that decide where a run may go, and whether that is here.
+func (p *reading) place(r *otelmap.Run) (settings string, here bool) {
+	if len(p.terms) == 1 {
+		return p.terms[0].settings, p.terms[0].here
+	}
+	here = true
+	for at := range r.Offsets {
+		n, found := slices.BinarySearchFunc(p.terms, at, func(t termsFrom, at int64) int { return cmp.Compare(t.offset, at) })
+		if !found {
+			n--
+		}
+		if n >= 0 && (settings == "" || !p.terms[n].here) {
+			settings, here = p.terms[n].settings, p.terms[n].here
+		}
+		if !here {
+			break
+		}
+	}
+	return settings, here
+}
+
+func (p *reading) add(rec *spool.Record) error {
 	if p.builder == nil {
 		p.session = rec.Session
 		o := p.Map
 		o.Agent = p.src.Agent
 		p.builder = otelmap.NewBuilder(p.host, p.session, o, p.carry)
 	}
-	if p.Judge != nil {
-		capture, same := p.Judge(rec.Settings)
-		p.builder.Tighten(capture)
-		p.elsewhere = p.elsewhere || !same
+	if err := p.tighten(rec); err != nil {
+		return err
 	}
 	if !rec.At.IsZero() {
 		p.at = rec.At
@@ -247,12 +342,13 @@ func (p *reading) add(rec *spool.Record) {
 		p.facts.note(&events[i])
 		p.start.note(rec, &events[i])
 	}
+	return nil
 }
 
 // due returns the runs that can be sent at a time. It notes which runs there are
 // and, at the log's end, how long those that are settling still take.
 func (p *reading) due(now time.Time) (due []*otelmap.Run) {
-	p.known, p.settling = make(map[string]bool), 0
+	p.known, p.gone, p.settling = make(map[string]bool), make(map[string]bool), 0
 	if p.builder == nil {
 		return nil
 	}
@@ -263,8 +359,17 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		if quiet < settle && r.Complete() {
 			wait = complete
 		}
+		trace, root := p.builder.Root(r)
+		if p.forgotten[trace] {
+			p.gone[id] = true
+		}
+		p.lateDone = p.lateDone || p.st.Done[id] && p.st.Read > 0 && r.Last >= p.st.Read && r.Since(p.st.Read)
 		switch {
-		case p.st.Done[id] || r.Repeated || !r.Ended:
+		case p.st.Done[id] || r.Repeated || !r.Ended || p.gone[id]:
+		case p.only != nil:
+			if p.only(root) {
+				due = append(due, r)
+			}
 		case p.more && quiet > -clockStep && quiet < settle:
 			// What belongs to it may be behind the part that was read.
 		case quiet < wait && quiet >= 0:
@@ -284,7 +389,7 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 const mappedOnce = 8
 
 // mapRuns maps the runs that can be sent.
-func (p *reading) mapRuns(ctx context.Context) error {
+func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 	if p.builder == nil {
 		return nil
 	}
@@ -298,7 +403,17 @@ func (p *reading) mapRuns(ctx context.Context) error {
 		p.endSilently(ctx)
 	}
 	due := p.due(now)
-	if len(due) == 0 || p.settling > 0 {
+	if p.settling > 0 {
+		return ctx.Err()
+	}
+	if p.only == nil {
+		defer func() {
+			if err == nil {
+				err = p.mapLate(ctx, s)
+			}
+		}()
+	}
+	if len(due) == 0 {
 		return ctx.Err()
 	}
 	first := slices.MinFunc(due, func(x, y *otelmap.Run) int { return x.Begun().Compare(y.Begun()) })
@@ -316,13 +431,15 @@ func (p *reading) mapRuns(ctx context.Context) error {
 	for _, r := range due {
 		run := prepared{ids: []otelmap.RunID{r.ID}}
 		run.Trace, run.Root = p.builder.Root(r)
-		run.spans = func() *tracepb.ResourceSpans { return p.Clean(p.builder.Spans(r, tr)) }
+		settings, here := p.place(r)
+		run.settings, run.elsewhere = settings, !here
+		run.spans = func() *tracepb.ResourceSpans { return p.clean(p.builder.Spans(r, tr)) }
 		if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
 			batches := p.builder.Batches(r, tr)
 			run.batches = func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
 				return func(yield func([]*tracepb.ResourceSpans) bool) {
 					for spans := range batches(size) {
-						if !yield([]*tracepb.ResourceSpans{p.Clean(spans)}) {
+						if !yield([]*tracepb.ResourceSpans{p.clean(spans)}) {
 							return
 						}
 					}
@@ -335,6 +452,14 @@ func (p *reading) mapRuns(ctx context.Context) error {
 		p.runs = append(p.runs, run)
 	}
 	return ctx.Err()
+}
+
+// clean removes the secrets from spans, by the rules of the records too.
+func (p *reading) clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	if p.redact == nil {
+		return spans
+	}
+	return p.redact(spans)
 }
 
 // Clean removes the secrets from spans. Send does not.

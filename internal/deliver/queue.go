@@ -22,6 +22,8 @@ type queue struct {
 	batches iter.Seq[[]*tracepb.ResourceSpans]
 	// held is the next run, if it was mapped and did not fit.
 	held *tracepb.ResourceSpans
+	// several reports that the run of batches needs more than one.
+	several bool
 	// alone is the number of the run before which each is returned separately.
 	alone int
 }
@@ -36,7 +38,7 @@ func (q *queue) next() bool {
 	if q.at == len(q.runs) {
 		return false
 	}
-	q.n = 1
+	q.n, q.several = 1, true
 	if long := q.runs[q.at].batches; long != nil {
 		size := math.MaxInt
 		if q.most > 0 {
@@ -46,13 +48,18 @@ func (q *queue) next() bool {
 		return true
 	}
 	run := q.held
-	if run == nil {
-		run = q.runs[q.at].spans()
+	switch first := &q.runs[q.at]; {
+	case first.fresh != nil && q.most == 0:
+		// A changed span in a request of its own would make a second document.
+		run = first.fresh()
+	case run == nil:
+		run = first.spans()
 	}
 	together := []*tracepb.ResourceSpans{run}
 	q.held = nil
 	count := otlp.Count(together)
-	for i := q.at + 1; q.at >= q.alone && i < len(q.runs) && count < q.most && q.runs[i].batches == nil; i++ {
+	q.several = q.most > 0 && count > q.most
+	for i := q.at + 1; q.at >= q.alone && i < len(q.runs) && count < q.most && q.runs[i].batches == nil && q.runs[i-1].fresh == nil; i++ {
 		run := q.runs[i].spans()
 		count += otlp.Count([]*tracepb.ResourceSpans{run})
 		if count > q.most {

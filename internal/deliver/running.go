@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -65,10 +66,9 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	p := &reading{Deliverer: d, key: k, src: src, st: st, pending: &pending{host: k.Host, session: st.Session, carry: st.Carry}}
-	p.read(r, math.MaxInt64)
-	if p.builder == nil || r.Err() != nil {
-		return nil, r.Err()
+	p := d.reading(k, st)
+	if err := cmp.Or(p.read(r, math.MaxInt64), r.Err()); p.builder == nil || err != nil {
+		return nil, err
 	}
 	p.endSilently(ctx)
 	now := d.Now()
@@ -83,7 +83,7 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 			// What cannot be read of the files now is there when the run has ended.
 			tr, _ = src.Transcript(ctx, p.session, facts)
 		}
-		out = append(out, d.Clean(p.builder.OpenSpans(run, tr, now)))
+		out = append(out, p.clean(p.builder.OpenSpans(run, tr, now)))
 	}
 	return out, ctx.Err()
 }

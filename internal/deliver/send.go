@@ -18,72 +18,181 @@ import (
 // for a run.
 const noteEvery = 50 * time.Millisecond
 
-// send sends the runs in order, up to the first that should be tried again. It
-// stores the position on the way, so that a process that is killed sends few runs
-// again, and only one to a slow destination; the caller stores the last position.
-func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, st *State) error {
-	runs := out.runs
+// noteCost is how much longer than storing the position took it may be old.
+const noteCost = 10
+
+// send sends the runs in order, up to the first after which the destination is down. It
+// stores the position before the first one, so that nothing is sent where that cannot
+// be recorded, and on the way, so that a process that is killed sends little again; the
+// caller stores the last position. A run that cannot be sent for a reason of its own is
+// set aside.
+func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, runs []prepared, st *State) error {
 	if d.dst.Join != nil {
 		runs = join(runs, d.dst.Join)
+	}
+	note := func() error {
+		st.advance(out)
+		return st.write(s, d.dst.Name)
+	}
+	if err := d.first(s, st, len(runs)); err != nil {
+		return err
 	}
 	noted := d.Now()
 	q := queue{runs: runs, most: d.dst.Batch}
 	for q.next() {
 		if now := d.Now(); q.at > 0 && now.Sub(noted).Abs() >= noteEvery {
 			noted = now
-			st.advance(out)
-			if err := st.write(s, d.dst.Name); err != nil {
+			if err := note(); err != nil {
 				return err
 			}
 		}
 		r, left := &runs[q.at], len(runs)-q.at
-		spans, refused, err := d.export(ctx, d.dst, q.batches)
+		spans, refused, err := d.exportRun(ctx, st, r, &q, note)
 		if err != nil && ctx.Err() != nil {
 			// The caller has canceled, which says nothing about the destination.
 			d.res.Waiting += left
 			return ctx.Err()
 		}
 		f := classify(err)
-		if q.n > 1 && (refused.spans > 0 || err != nil && (!f.retry || f.answered)) {
+		if q.n > 1 && err != nil && (!f.retry || f.answered) {
 			q.separate()
 			continue
 		}
-		if err != nil && !f.retry && d.KeepRefused && !refused.all {
-			// Without a local store the log is the only copy, and the cause may be
-			// fixed: the run stays.
-			f.retry, f.after = true, maxBackoff
-		}
-		if err != nil && f.retry {
-			st.failed(err, d.Now().Add(backoff(st.Attempts+1, f.after)))
+		switch {
+		case err == nil:
+			d.failures = 0
+			d.delivered(st, r, q.n, spans, refused)
+		case f.retry && !d.ofRun(f):
 			d.res.Waiting += left
+			return d.stop(st, r.Trace, err, f)
+		case f.retry && r.fresh != nil:
+			// The position stays before it.
+			d.res.Waiting++
 			d.res.fail(err)
-			d.logf("%s: trace %s: %v; next try in %s", d.dst.Name, r.Trace, err, st.NextTry.Sub(d.Now()).Round(time.Second))
-			return f.waits()
+			continue
+		default:
+			p := Parked{Ref: r.Ref, Joined: r.joined, Spans: spans, Settings: r.settings}
+			if d.setAside(&p, err, f, refused.all); r.fresh == nil {
+				st.Parked = append(st.Parked, p)
+			}
 		}
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
-		if err != nil {
-			d.res.Parked++
-			d.res.fail(err)
-			d.logf("%s: trace %s rejected: %v", d.dst.Name, r.Trace, err)
-			st.park(Parked{Ref: r.Ref, Joined: r.joined, At: d.Now(), Spans: spans, Error: err.Error()})
-		} else {
-			d.delivered(st, r.Trace, q.n, spans, refused)
-		}
 		st.answered(runs[q.at : q.at+q.n])
 	}
 	return nil
 }
 
+// first stores the position before runs are sent: on a full disk each delivery would
+// send again what no delivery can record. The local store takes a span twice.
+func (d *delivery) first(s *spool.Session, st *State, runs int) error {
+	if runs == 0 || d.dst.Local {
+		return nil
+	}
+	err := st.write(s, d.dst.Name)
+	if err != nil {
+		d.res.Waiting += runs
+		err = fmt.Errorf("nothing is sent while the position cannot be stored: %w", err)
+	}
+	return err
+}
+
+// maxFailures is how many runs in a row a destination may answer with a failure that
+// may be of the run, before it counts as down.
+const maxFailures = 3
+
+// ofRun reports whether a failure counts as one of the run alone.
+func (d *delivery) ofRun(f failure) bool {
+	d.failures++
+	return f.answered && d.failures < maxFailures
+}
+
+// stop notes that the destination is down.
+func (d *delivery) stop(st *State, trace string, err error, f failure) error {
+	st.failed(err, d.Now().Add(backoff(st.Attempts+1, f.after)))
+	d.res.fail(err)
+	d.logf("%s: trace %s: %v; next try in %s", d.dst.Name, trace, err, st.NextTry.Sub(d.Now()).Round(time.Second))
+	return errDown
+}
+
+// setAside notes in p that a run was not taken, and whether it is tried again by
+// itself.
+func (d *delivery) setAside(p *Parked, err error, f failure, all bool) {
+	p.At, p.Error, p.Elsewhere, p.NextTry = d.Now(), err.Error(), false, time.Time{}
+	d.res.fail(err)
+	p.Attempts++
+	switch {
+	case f.retry:
+		p.NextTry = d.Now().Add(backoff(p.Attempts, f.after))
+	case d.KeepRefused && !all:
+		// The cause may be fixed, and no store keeps the run.
+		p.NextTry = d.Now().Add(backoff(p.Attempts, maxBackoff))
+	default:
+		d.res.Parked++
+		d.logf("%s: trace %s rejected: %v", d.dst.Name, p.Trace, err)
+		return
+	}
+	d.res.Waiting++
+	d.logf("%s: trace %s: %v; next try in %s", d.dst.Name, p.Trace, err, p.NextTry.Sub(d.Now()).Round(time.Second))
+}
+
+// exportRun exports what the destination does not have of the next runs of a queue. Of
+// one run that needs several requests it records what was taken, with note.
+func (d *delivery) exportRun(ctx context.Context, st *State, r *prepared, q *queue, note func() error) (spans int, refused refusal, err error) {
+	if q.n > 1 || d.dst.Local || r.fresh != nil {
+		return d.export(ctx, d.dst, q.batches, q.n == 1, nil)
+	}
+	run := st.resume(r.Root, d.dst.Target)
+	next, progress, had := d.Now().Add(noteEvery), false, len(run.have)
+	rest := func(yield func([]*tracepb.ResourceSpans) bool) {
+		for batch := range q.batches {
+			if batch = run.rest(batch); len(batch) > 0 && !yield(batch) {
+				return
+			}
+		}
+	}
+	spans, refused, err = d.export(ctx, d.dst, rest, true, func(batch []*tracepb.ResourceSpans, whole bool) error {
+		if whole && !progress && !q.several {
+			return nil
+		}
+		if run.took(batch); st.Sent == nil {
+			st.Sent = make(map[string]*Sent)
+		}
+		// The destination is not down, so that its next failure is the first.
+		st.Sent[r.Root], st.Attempts, progress = run.sent, 0, true
+		now := d.Now()
+		if now.Before(next) {
+			return nil
+		}
+		err := note()
+		// A long list costs more to store.
+		end := d.Now()
+		next = end.Add(max(noteEvery, noteCost*end.Sub(now)))
+		return err
+	})
+	if err == nil {
+		delete(st.Sent, r.Root)
+	}
+	return spans + had, refused, err
+}
+
 // delivered counts runs that the destination took, and reports the spans of them
 // that it refused.
-func (d *delivery) delivered(st *State, trace string, runs, spans int, refused refusal) {
-	st.Runs += int64(runs)
+func (d *delivery) delivered(st *State, r *prepared, runs, spans int, refused refusal) {
+	if r.fresh != nil {
+		d.res.Late++
+	} else {
+		st.Runs += int64(runs)
+		d.res.Runs += runs
+	}
 	st.Spans += int64(spans - refused.spans)
 	st.Rejected += int64(refused.spans)
-	d.res.Runs += runs
 	d.res.Spans += spans - refused.spans
 	if refused.spans > 0 {
-		err := fmt.Errorf("trace %s: %d of %d spans rejected: %w", trace, refused.spans, spans, refused.why)
+		what := "trace " + r.Trace
+		if runs > 1 {
+			what = fmt.Sprintf("trace %s and %d more", r.Trace, runs-1)
+		}
+		err := fmt.Errorf("%s: %d of %d spans rejected: %w", what, refused.spans, spans, refused.why)
 		d.res.fail(err)
 		d.logf("%s: %v", d.dst.Name, err)
 	}
@@ -93,7 +202,7 @@ func (d *delivery) delivered(st *State, trace string, runs, spans int, refused r
 // imported one. It returns how many of them were rejected, and an error if the
 // destination did not take the run; see Retryable.
 func (d *Deliverer) Send(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (refused int, err error) {
-	_, r, err := d.export(ctx, dst, batches(messages, dst.Batch))
+	_, r, err := d.export(ctx, dst, batches(messages, dst.Batch), true, nil)
 	return r.spans, err
 }
 
@@ -113,19 +222,24 @@ func (r *refusal) add(spans int, why error) {
 	r.spans += spans
 }
 
+// onTaken is called with spans that the destination took. whole reports that they were
+// all of a batch. An error ends the export.
+type onTaken func(batch []*tracepb.ResourceSpans, whole bool) error
+
 // export sends the spans of one run and counts them. It fails if the destination
-// refuses every span. After a failure that is final the rest is only counted.
-func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.Seq[[]*tracepb.ResourceSpans]) (spans int, refused refusal, err error) {
+// refuses every span. After a failure that is final the rest is only counted. If split
+// is set, a batch that is too large is sent in halves. took may be nil.
+func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.Seq[[]*tracepb.ResourceSpans], split bool, took onTaken) (spans int, refused refusal, err error) {
 	for batch := range batches {
-		spans += otlp.Count(batch)
-		if err == nil {
-			err = d.exportBatch(ctx, dst, batch, &refused)
+		n := otlp.Count(batch)
+		if spans += n; err == nil && n > 0 {
+			err = d.exportBatch(ctx, dst, batch, split, true, &refused, took)
 		}
 		if err != nil && Retryable(err) {
 			break
 		}
 	}
-	if err == nil && refused.spans >= spans {
+	if err == nil && refused.spans >= spans && spans > 0 {
 		refused.all, err = true, refused.why
 	}
 	return spans, refused, err
@@ -133,30 +247,33 @@ func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.S
 
 // exportBatch sends one batch, in halves if the destination finds it too large. A
 // span that is too large by itself is refused without the others.
-func (d *Deliverer) exportBatch(ctx context.Context, dst *Destination, batch []*tracepb.ResourceSpans, refused *refusal) error {
+func (d *Deliverer) exportBatch(ctx context.Context, dst *Destination, batch []*tracepb.ResourceSpans, split, whole bool, refused *refusal, took onTaken) error {
 	err := d.call(ctx, dst, batch)
 	var e *Error
-	if !errors.As(err, &e) {
-		return err
-	}
 	spans := otlp.Count(batch)
 	switch {
+	case err == nil:
+	case !errors.As(err, &e):
+		return err
 	case e.Rejected != 0:
 		// The server's number may be wrong.
 		refused.add(int(min(max(e.Rejected, 0), int64(spans))), err)
-		return nil
-	case !e.TooLarge:
+	case !e.TooLarge, !split:
 		return err
 	case spans == 1:
 		refused.add(1, err)
+	default:
+		for _, half := range otlp.Split(batch, (spans+1)/2) {
+			if err := d.exportBatch(ctx, dst, half, split, false, refused, took); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
-	for _, half := range otlp.Split(batch, (spans+1)/2) {
-		if err := d.exportBatch(ctx, dst, half, refused); err != nil {
-			return err
-		}
+	if took == nil {
+		return nil
 	}
-	return nil
+	return took(batch, whole)
 }
 
 func (d *Deliverer) call(ctx context.Context, dst *Destination, batch []*tracepb.ResourceSpans) error {

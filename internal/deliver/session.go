@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/outbound"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -20,10 +21,14 @@ type delivery struct {
 	res   *Result
 	// down reports that the destination did not answer in this pass.
 	down bool
+	// failures counts the failures in a row that may be of a run.
+	failures int
+	// foreign reports that the session counts in Result.Elsewhere.
+	foreign bool
 }
 
-// Both errors mean that a run must be sent later: errDown because the destination
-// does not answer, errWaits possibly because of the run itself.
+// Both errors mean that runs must be sent later: errDown because the destination does
+// not answer, errWaits because it is too early, or for another process to do.
 var (
 	errDown  = errors.New("destination is down")
 	errWaits = errors.New("a run waits for its next try")
@@ -31,7 +36,7 @@ var (
 
 // sessions delivers the sessions. If the destination does not answer, the rest of
 // the sessions waits for a later pass: each would only time out again. A run that
-// it answers with a failure delays only its session.
+// it answers with a failure delays only itself.
 func (d *delivery) sessions(ctx context.Context, keys []spool.Key) {
 	for _, k := range keys {
 		if ctx.Err() != nil {
@@ -63,8 +68,9 @@ func (d *delivery) session(ctx context.Context, k spool.Key) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
+	d.foreign = false
 	// A run that is refused again is not sent once more in the same pass.
-	resend := d.pass.Force && !d.down
+	resend := true
 	for {
 		unlock, ok, err := d.lock(ctx, s)
 		if err != nil {
@@ -75,7 +81,9 @@ func (d *delivery) session(ctx context.Context, k spool.Key) error {
 			return nil
 		}
 		if resend {
-			resend, err = false, d.resend(ctx, s)
+			if resend, err = false, d.resend(ctx, s); errors.Is(err, errDown) {
+				d.down, err = true, nil // the rest is counted
+			}
 		}
 		var v visit
 		if err == nil {
@@ -124,7 +132,7 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	if err != nil || size == st.Offset || d.dst.Join != nil && d.surelyOpen(s, st.Offset, size) {
 		return visit{size: size}, err
 	}
-	if !d.pass.Force && d.Now().Before(st.NextTry) {
+	if d.paused(st) {
 		// The log is not read: each turn would cost more than the one before for as
 		// long as the destination is down.
 		return visit{}, d.postponed(st, 1)
@@ -134,36 +142,75 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 		return visit{}, err
 	}
 	v := visit{size: size, settling: out.settling, more: out.more}
-	due := len(out.runs) > 0
+	here, foreign := d.divide(out.runs)
+	due := len(here) > 0
 	switch {
 	case out.settling > 0:
 		// The runs that have ended are sent, or counted, together.
 		return v, nil
-	case out.elsewhere && !d.dst.Local && !d.pass.Elsewhere:
-		if due {
-			d.res.Elsewhere++
-			err = errWaits
-		}
-		return v, err
+	case len(foreign) > 0 && !due && !out.more:
+		// They stay where they are: a process that may send them does so soon.
+		d.elsewhere()
+		return v, errWaits
 	case d.down:
-		return v, cmp.Or(d.countRest(ctx, s, st, out), d.postponed(st, len(out.runs)))
+		return v, cmp.Or(d.countRest(ctx, s, st, out), d.postponed(st, len(here)))
 	case d.dst.Join != nil && due && !out.finished:
 		// The session is sent as one.
 		return v, nil
 	}
 	before := st.Offset
 	st.Host, st.Session = out.host, out.session
-	sendErr := d.send(ctx, s, out, st)
-	st.advance(out)
-	if due || st.Offset != before {
-		if err := st.write(s, d.dst.Name); err != nil {
-			return v, err
+	for _, r := range foreign {
+		d.elsewhere()
+		if r.fresh == nil {
+			st.Parked = append(st.Parked, Parked{
+				Ref: r.Ref, At: d.Now(), Settings: r.settings, Elsewhere: true, Error: "recorded under other environment variables",
+			})
 		}
 	}
+	st.answered(foreign)
+	sendErr := d.send(ctx, s, out, here, st)
 	if sendErr != nil {
-		return v, errors.Join(sendErr, d.countRest(ctx, s, st, out))
+		sendErr = errors.Join(sendErr, d.countRest(ctx, s, st, out))
 	}
-	return v, nil
+	st.advance(out)
+	if due || len(foreign) > 0 || st.Offset != before {
+		sendErr = errors.Join(sendErr, st.write(s, d.dst.Name))
+	}
+	return v, sendErr
+}
+
+// paused reports that the session waits for its next try, or that the destination has
+// asked all senders to wait.
+func (d *delivery) paused(st *State) bool {
+	return !d.pass.Force && (d.early(st.NextTry) || d.dst.Paused != nil && d.early(d.dst.Paused()))
+}
+
+// early reports that it is before a stored time. One that is further ahead than any
+// wait was stored by a clock that was ahead.
+func (d *delivery) early(at time.Time) bool {
+	wait := at.Sub(d.Now())
+	return wait > 0 && wait <= outbound.MaxRetryAfter
+}
+
+// divide returns the runs that may go where this process sends, and the others.
+func (d *delivery) divide(runs []prepared) (here, foreign []prepared) {
+	for _, r := range runs {
+		if r.elsewhere && !d.dst.Local && !d.pass.Elsewhere {
+			foreign = append(foreign, r)
+		} else {
+			here = append(here, r)
+		}
+	}
+	return here, foreign
+}
+
+// elsewhere counts a session that waits for a process with its settings.
+func (d *delivery) elsewhere() {
+	if !d.foreign {
+		d.foreign = true
+		d.res.Elsewhere++
+	}
 }
 
 // position returns the destination's position in a session and the size of the
@@ -214,7 +261,8 @@ func (d *delivery) countRest(ctx context.Context, s *spool.Session, st *State, o
 		if out, err = d.prepare(ctx, s, &scratch, d.dst.Join != nil); err != nil {
 			return err
 		}
-		d.res.Waiting += len(out.runs)
+		here, _ := d.divide(out.runs)
+		d.res.Waiting += len(here)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
@@ -33,6 +34,14 @@ type State struct {
 	// Done are the ids of the runs behind Offset that the destination has answered
 	// for.
 	Done map[string]bool `json:"done,omitempty"`
+	// Read is where reading ended when the destination last answered: events behind it
+	// are new, also those of runs that are done. Zero if it has not answered.
+	Read int64 `json:"read,omitempty"`
+	// Before is the place before the runs that were passed last: their late events are
+	// mapped from there.
+	Before *Place `json:"before,omitempty"`
+	// Sent are the spans of runs that the destination has taken a part of, by run.
+	Sent map[string]*Sent `json:"sent,omitempty"`
 	// Attempts counts the tries since the last success. NextTry is the earliest time
 	// of the next one, LastError the error of the last one.
 	Attempts  int       `json:"attempts,omitempty"`
@@ -43,19 +52,39 @@ type State struct {
 	Runs     int64 `json:"runs"`
 	Spans    int64 `json:"spans"`
 	Rejected int64 `json:"rejected,omitempty"`
-	// Parked are the runs the destination rejected.
+	// Parked are the runs that were set aside, so that they delay no other run.
 	Parked []Parked `json:"parked,omitempty"`
 }
 
-// Parked is a run that a destination rejected, such as with a 4xx. Only a forced
-// pass sends it again.
+// Place is a position and what the mapping must know about the log before it.
+type Place struct {
+	Offset int64         `json:"offset"`
+	Carry  otelmap.Carry `json:"carry"`
+}
+
+// Parked is a run that was set aside. It is mapped from the log again when it is sent.
 type Parked struct {
 	Ref
 	// Joined are the further runs that were sent with it as one.
-	Joined []Ref     `json:"joined,omitempty"`
-	At     time.Time `json:"at"`
-	Spans  int       `json:"spans"`
-	Error  string    `json:"error"`
+	Joined []Ref `json:"joined,omitempty"`
+	// At is the time of the last refusal, or when it was set aside.
+	At    time.Time `json:"at"`
+	Spans int       `json:"spans"`
+	Error string    `json:"error"`
+	// Settings are those that it was recorded under; they say where it may go.
+	Settings string `json:"settings,omitempty"`
+	// Elsewhere reports that it was not sent, because it was recorded for another place.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Attempts counts the tries, and NextTry is the earliest time of the next one. It
+	// is zero for a run that the destination rejected for good, such as with a 4xx:
+	// only a forced pass sends that again.
+	Attempts int       `json:"attempts,omitempty"`
+	NextTry  time.Time `json:"next_try,omitzero"`
+}
+
+// Owed reports that the destination may still get the run, so that its log must stay.
+func (p *Parked) Owed(now time.Time) bool {
+	return p.Elsewhere || !p.NextTry.IsZero() || now.Sub(p.At) < keepParked
 }
 
 // Ref names a run.
@@ -66,9 +95,6 @@ type Ref struct {
 	// the trace.
 	Root string `json:"root,omitempty"`
 }
-
-// maxParked bounds the list; the oldest are dropped from it first.
-const maxParked = 200
 
 // destinationNames are the destinations that can have a state. Housekeeping reads it
 // also if the settings or the keyring of this process lack the destination.
@@ -120,7 +146,16 @@ func (st *State) write(s *spool.Session, destination string) error {
 // advance moves the position behind the runs that were answered for.
 func (st *State) advance(out *pending) {
 	done := st.Done
-	st.Offset, st.Carry = out.boundary(func(id otelmap.RunID) bool { return done[id.String()] })
+	if slices.ContainsFunc(out.late, func(id string) bool { return !done[lateMark+id] }) {
+		// A later position would be behind the event that makes it late.
+		return
+	}
+	before := Place{st.Offset, st.Carry}
+	st.Offset, st.Carry = out.boundary(func(id otelmap.RunID) bool { return done[id.String()] || out.gone[id.String()] })
+	if st.Carry.Runs > before.Carry.Runs {
+		st.Before = &before
+	}
+	st.Read = max(st.Read, out.size)
 	if st.Offset >= out.size {
 		st.Done = nil
 	}
@@ -135,7 +170,11 @@ func (st *State) answered(runs []prepared) {
 	}
 	for i := range runs {
 		for _, id := range runs[i].ids {
-			st.Done[id.String()] = true
+			key := id.String()
+			if runs[i].fresh != nil {
+				key = lateMark + key
+			}
+			st.Done[key] = true
 		}
 	}
 }
@@ -154,17 +193,12 @@ func (st *State) follows(s *spool.Session, size int64) (bool, error) {
 
 // restart moves the position to the log's start and keeps what was counted and
 // refused.
-func (st *State) restart() { st.Offset, st.Carry, st.Done = 0, otelmap.Carry{}, nil }
+func (st *State) restart() {
+	st.Offset, st.Carry, st.Done, st.Read, st.Before, st.Sent = 0, otelmap.Carry{}, nil, 0, nil, nil
+}
 
 // failed notes a failed try.
 func (st *State) failed(err error, next time.Time) {
 	st.Attempts++
 	st.NextTry, st.LastError = next, err.Error()
-}
-
-func (st *State) park(p Parked) {
-	st.Parked = append(st.Parked, p)
-	if n := len(st.Parked) - maxParked; n > 0 {
-		st.Parked = st.Parked[n:]
-	}
 }

@@ -67,16 +67,6 @@ func TestDamagedStateIsReplaced(t *testing.T) {
 	}
 }
 
-func TestParkedRunsAreBounded(t *testing.T) {
-	st := &State{}
-	for i := range maxParked + 5 {
-		st.park(Parked{Spans: i})
-	}
-	if len(st.Parked) != maxParked || st.Parked[0].Spans != 5 {
-		t.Errorf("%d parked, the first is number %d; want %d, the oldest dropped", len(st.Parked), st.Parked[0].Spans, maxParked)
-	}
-}
-
 func TestDoneRunsAreForgotten(t *testing.T) {
 	b, m := newBench(t), &memory{}
 	d := b.deliverer(Destination{Name: "otlp", Client: m})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -126,15 +125,9 @@ func TestTurnsAreSentTogetherAtSessionEnd(t *testing.T) {
 
 func TestRefusedSessionIsSentAgainAsOne(t *testing.T) {
 	b := newBench(t)
-	kept := &memory{}
 	whole := &joined{refuse: &Error{Err: errors.New("401 Unauthorized"), Permanent: true}}
 	d := b.claudeDeliverer(nil,
-		Destination{Name: "store", Client: kept}, Destination{Name: "infinium", Client: whole, Join: whole.join})
-	d.Stored = func(_ context.Context, trace string) ([]*tracepb.ResourceSpans, error) {
-		return otlp.Select(message(slices.Collect(maps.Values(kept.spans))...), func(s *tracepb.Span) bool {
-			return otlp.TraceID(s) == trace
-		}), nil
-	}
+		Destination{Name: "infinium", Client: whole, Join: whole.join})
 	k := b.append(slices.Concat(turn("p1"), turn("p2"), []spool.Record{said("SessionEnd", "p2", "")})...)
 	b.clock.Advance(time.Minute)
 	if r := b.run(d, Pass{})["infinium"]; r.Parked != 1 {

@@ -344,11 +344,24 @@ func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
 		d.Runs += ds.Runs
 		d.Spans += ds.Spans
 		d.Rejected += ds.Rejected
-		d.Parked = append(d.Parked, ds.Parked...)
-		if ds.Offset < size {
+		behind, failing := ds.Offset < size, ds.Attempts > 0
+		for _, p := range ds.Parked {
+			switch {
+			case p.Elsewhere:
+				behind = true
+			case p.NextTry.IsZero():
+				d.Parked = append(d.Parked, p)
+			default:
+				behind, failing, ds.LastError = true, true, p.Error
+				if ds.NextTry.IsZero() || p.NextTry.Before(ds.NextTry) {
+					ds.NextTry = p.NextTry
+				}
+			}
+		}
+		if behind {
 			d.Behind++
 		}
-		if ds.Attempts > 0 {
+		if failing {
 			d.Failing++
 			d.LastError = ds.LastError
 			if d.NextTry.IsZero() || ds.NextTry.Before(d.NextTry) {

@@ -223,10 +223,18 @@ func (p *Process) store(cfg *config.Config, head hook.Head, in payload) (*spool.
 	if err != nil {
 		return nil, err
 	}
+	terms, rules := cfg.Terms()
+	if rules != "" {
+		terms.Rules = config.UnreadRules
+		if b, err := readRules(rules); err == nil {
+			terms.Rules, _ = sp.KeepRules(b)
+			terms.Rules = cmp.Or(terms.Rules, config.UnreadRules)
+		}
+	}
 	err = sp.Append(&spool.Record{
 		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
-		Settings: cfg.Capture + "/" + cfg.Fingerprint(),
+		Settings: terms.String(),
 		Payload:  in.data, Raw: !in.json, Cut: in.cut,
 	})
 	if err != nil {

@@ -371,15 +371,22 @@ func TestRunNamesTheProgram(t *testing.T) {
 }
 
 func TestRunStoresTheSettings(t *testing.T) {
+	rules := filepath.Join(t.TempDir(), "rules")
+	if err := os.WriteFile(rules, []byte("name acme-\\d+\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		environ []string
 		want    string // expression
 	}{
-		"nothing is set":    {nil, "^preview/$"},
-		"capture":           {[]string{"HOOKSPAN_CAPTURE=none"}, "^none/[0-9a-f]{16}$"},
-		"a wrong capture":   {[]string{"HOOKSPAN_CAPTURE=x"}, "^none/[0-9a-f]{16}$"},
-		"another setting":   {[]string{"OTEL_SERVICE_NAME=s"}, "^preview/[0-9a-f]{16}$"},
-		"a chain, a parent": {[]string{"HOOKSPAN_CHAIN=/nowhere", "HOOKSPAN_TRACEPARENT=x"}, "^preview/$"},
+		"nothing is set":      {nil, "^preview/$"},
+		"capture":             {[]string{"HOOKSPAN_CAPTURE=none"}, "^none/$"},
+		"a wrong capture":     {[]string{"HOOKSPAN_CAPTURE=x"}, "^none/$"},
+		"shorter previews":    {[]string{"CONNECTOR_MAX_INPUT_PREVIEW=7"}, "^preview:7/$"},
+		"rules":               {[]string{"HOOKSPAN_REDACT_FILE=" + rules}, "^preview::::[0-9a-f]{16}/$"},
+		"rules that are gone": {[]string{"HOOKSPAN_REDACT_FILE=" + rules + ".gone"}, "^preview::::-/$"},
+		"another setting":     {[]string{"OTEL_SERVICE_NAME=s"}, "^preview/[0-9a-f]{16}$"},
+		"a chain, a parent":   {[]string{"HOOKSPAN_CHAIN=/nowhere", "HOOKSPAN_TRACEPARENT=x"}, "^preview/$"},
 	} {
 		c := newCall(t)
 		c.Environ = append(c.Environ, tc.environ...)

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -123,7 +124,7 @@ func TestAnswersAreComplete(t *testing.T) {
 		}
 	}
 	for _, in := range s.Requests() {
-		if string(in.Body) != "request" || in.Header.Get("Accept-Encoding") != "" {
+		if string(in.Body) != "request" || in.Header.Get("Accept-Encoding") != "identity" {
 			t.Errorf("request %+v", in)
 		}
 	}
@@ -154,6 +155,47 @@ func TestAnswersAreReadUpToTheLimit(t *testing.T) {
 	a, err = do(t.Context(), t, New(Options{}), s.Base())
 	if e := kindOf(t, a, err); e.Kind != Network || a.Status != 200 || len(a.Body) != 50 {
 		t.Errorf("%+v: %v, want half of it", a, e)
+	}
+}
+
+// TestPackedAnswersAreRead has servers and proxies that pack their answer although
+// they were asked not to.
+func TestPackedAnswersAreRead(t *testing.T) {
+	pack := func(text string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = io.WriteString(z, text)
+		_ = z.Close()
+		return b.Bytes()
+	}
+	whole := pack(strings.Repeat("tea ", 25))
+	for name, c := range map[string]struct {
+		coding string
+		body   []byte
+		want   string
+		kind   Kind
+		broken bool
+	}{
+		"gzip":                         {coding: "gzip", body: whole, want: strings.Repeat("tea ", 25)},
+		"its other name":               {coding: " X-GZIP", body: whole, want: strings.Repeat("tea ", 25)},
+		"nothing at all":               {coding: "gzip"},
+		"an end that is missing":       {coding: "gzip", body: whole[:len(whole)-4], want: strings.Repeat("tea ", 25), broken: true},
+		"text that is not packed":      {coding: "gzip", body: []byte("tea and more tea"), broken: true},
+		"more text than the limit":     {coding: "gzip", body: pack(strings.Repeat("tea ", 1<<20)), want: strings.Repeat("tea ", 50), kind: TooLong, broken: true},
+		"a coding that nobody knows":   {coding: "tea", body: []byte("tea"), want: "tea"},
+		"packed, and nobody says that": {body: []byte{0x1f, 0x8b}, want: "\x1f\x8b"},
+	} {
+		header := http.Header{"Content-Type": {"text/plain"}}
+		if c.coding != "" {
+			header.Set("Content-Encoding", c.coding)
+		}
+		s := server(t, faultserver.Answer{Header: header, Body: c.body})
+		a, err := do(t.Context(), t, New(Options{MaxAnswer: 200}), s.Base())
+		if err != nil || string(a.Body) != c.want || (a.Err != nil) != c.broken {
+			t.Errorf("%s: %q, %v, %v; want %q", name, a.Body, a.Err, err, c.want)
+		} else if c.broken && kindOf(t, a, err).Kind != c.kind {
+			t.Errorf("%s: %v", name, a.Err)
+		}
 	}
 }
 

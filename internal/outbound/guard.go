@@ -1,12 +1,15 @@
 package outbound
 
 import (
+	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"time"
 )
@@ -29,6 +32,11 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	defer cancel()
 	at := attempt{ctx: ctx, req: req, limit: g.timeout}
+	if req.Header.Get("Accept-Encoding") == "" {
+		// A transport must not change its argument.
+		req = req.Clone(ctx)
+		req.Header.Set("Accept-Encoding", "identity")
+	}
 	resp, err := g.next.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: at.connected})))
 	if err != nil {
 		return nil, g.secrets.error(at.explain(err))
@@ -42,7 +50,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil, &Error{Kind: OtherProtocol, text: "the server answered 101 Switching Protocols, which no request here asks for: check the address"}
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, g.most+1))
+	body, err := read(resp, g.most)
 	var broken error
 	switch {
 	case int64(len(body)) > g.most:
@@ -61,6 +69,26 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		whole.ContentLength = -1
 	}
 	return &whole, nil
+}
+
+// read reads a body up to one byte beyond the limit. Some servers pack it with gzip
+// although identity was asked for; the limit holds for what is packed and for the text.
+func read(resp *http.Response, most int64) ([]byte, error) {
+	limited := func(r io.Reader) io.Reader { return io.LimitReader(r, most+1) }
+	body := limited(resp.Body)
+	switch strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))) {
+	case "gzip", "x-gzip":
+		packed := bufio.NewReader(body)
+		if _, err := packed.Peek(1); err == io.EOF { //nolint:errorlint // As io.Reader documents it.
+			return nil, nil
+		}
+		z, err := gzip.NewReader(packed)
+		if err != nil {
+			return nil, err
+		}
+		body = limited(z)
+	}
+	return io.ReadAll(body)
 }
 
 // ending is the end of a body.

@@ -144,6 +144,12 @@ func (p *Pipeline) recordAnswers(clean *redact.Redactor) {
 			got.Taken = last[name].Taken
 		}
 		last[name] = got
+		if wait := deliver.Wait(err); wait > 0 {
+			// Other processes must know it before this one ends.
+			got.Until = got.Tried.Add(wait)
+			last[name] = got
+			_ = deliver.NoteAnswer(s.Config.StateDir, name, got)
+		}
 	}
 	p.close = append(p.close, func() error {
 		mu.Lock()

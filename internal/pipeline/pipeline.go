@@ -8,11 +8,11 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -21,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/internal/redactor"
 	"github.com/hookspan/hookspan/internal/store"
@@ -78,7 +79,7 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 	}
 	p := &Pipeline{setup: s, close: []func() error{sp.Close}}
 	p.Deliverer = &deliver.Deliverer{
-		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge,
+		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge, Rules: p.rules,
 		SyncLog: s.Config.SpoolSync != "never",
 		Now:     s.Now, Sleep: s.Sleep, Log: s.Log,
 	}
@@ -93,15 +94,7 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 			p.Destinations = append(p.Destinations, p.destination(ctx, name))
 		}
 	}
-	if p.KeepRefused = p.Store == nil; !p.KeepRefused {
-		p.Stored = func(ctx context.Context, trace string) ([]*tracepb.ResourceSpans, error) {
-			t, err := p.Store.Trace(ctx, trace)
-			if err != nil {
-				return nil, err
-			}
-			return t.ResourceSpans, nil
-		}
-	}
+	p.KeepRefused = p.Store == nil
 	return p, nil
 }
 
@@ -131,7 +124,15 @@ func (p *Pipeline) Ledger() (*store.Store, error) {
 // reason.
 func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destination {
 	cfg := p.setup.Config
-	d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore}
+	d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore, Target: p.setup.Target(name)}
+	if !d.Local {
+		d.Paused = func() time.Time {
+			if last, _ := p.setup.LastAnswer(name); last != nil {
+				return last.Until
+			}
+			return time.Time{}
+		}
+	}
 	var err error
 	switch name {
 	case config.ExporterStore:
@@ -165,20 +166,55 @@ func (p *Pipeline) openStore(ctx context.Context) (deliver.Client, error) {
 	return s, nil
 }
 
-// judge reads a record's settings: a capture level and the fingerprint of the
-// environment its hook ran in, as the hook process writes them.
-func (s *Setup) judge(settings string) (otelmap.Capture, bool) {
-	capture, fingerprint, ok := strings.Cut(settings, "/")
+// redactAnyway names the built-in rules, for records of an environment that asked for
+// redaction where the user switched it off.
+const redactAnyway = "redact"
+
+// judge reads a record's settings, as the hook process writes them.
+func (s *Setup) judge(settings string) deliver.Terms {
+	t, ok := config.ParseTerms(settings)
 	if !ok {
-		return otelmap.Capture(s.Config.Capture), true
+		return deliver.Terms{Here: true, Capture: otelmap.Capture(s.Config.Capture)}
 	}
-	same := fingerprint == s.Config.Fingerprint() || s.ByHand && fingerprint == ""
-	return otelmap.Capture(capture), same
+	out := deliver.Terms{
+		Here:    t.Fingerprint == s.Config.Fingerprint() || s.ByHand && t.Fingerprint == "",
+		Capture: otelmap.Capture(t.Capture), MaxInput: t.MaxInput, MaxOutput: t.MaxOutput, Rules: t.Rules,
+	}
+	if t.Redact && !s.Config.Redact && out.Rules == "" {
+		out.Rules = redactAnyway
+	}
+	return out
+}
+
+// rules returns what removes secrets by the rules that records were made under, and by
+// this process's. If rules cannot be read, those of this process's environment replace
+// them: the user may have corrected them.
+func (p *Pipeline) rules(names []string) (func(string, int) string, func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, error) {
+	var all []redact.Rule
+	for _, name := range names {
+		if name == redactAnyway {
+			continue
+		}
+		text, err := p.Spool.Rules(name)
+		var rules []redact.Rule
+		if err == nil {
+			rules, err = redact.ParseRules(bytes.NewReader(text))
+		}
+		if _, own := p.setup.Config.Terms(); err != nil && own == "" {
+			return nil, nil, fmt.Errorf("it was recorded under redaction rules that cannot be used (HOOKSPAN_REDACT_FILE of its environment): %w; correct the file and run hookspan flush in that environment", err)
+		}
+		all = append(all, rules...)
+	}
+	clean, err := redactor.With(p.setup.Config, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	return clean.Preview, func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }, nil
 }
 
 // Capture returns what a record's settings allow to show of its texts.
 func (s *Setup) Capture(settings string) otelmap.Capture {
-	capture, _ := s.judge(settings)
+	capture := s.judge(settings).Capture
 	if own := otelmap.Capture(s.Config.Capture); own.Stricter(capture) {
 		return own
 	}

@@ -33,9 +33,12 @@ func newSetup(t *testing.T, vars ...string) *Setup {
 }
 
 func TestJudgeComparesTheEnvironments(t *testing.T) {
-	s := newSetup(t, "HOOKSPAN_CAPTURE=full")
-	own := "full/" + s.Config.Fingerprint()
-	other := "none/" + newSetup(t, "HOOKSPAN_CAPTURE=none").Config.Fingerprint()
+	terms := func(vars ...string) string {
+		t, _ := newSetup(t, append(vars, "OTEL_SERVICE_NAME=a")...).Config.Terms()
+		return t.String()
+	}
+	s := newSetup(t, "HOOKSPAN_CAPTURE=full", "OTEL_SERVICE_NAME=a")
+	own, other := terms("HOOKSPAN_CAPTURE=full"), terms("HOOKSPAN_CAPTURE=none", "HOOKSPAN_EXPORTERS=otlp")
 	for _, tt := range []struct {
 		name, settings string
 		byHand         bool
@@ -43,6 +46,7 @@ func TestJudgeComparesTheEnvironments(t *testing.T) {
 		same           bool
 	}{
 		{"the same environment", own, false, otelmap.CaptureFull, true},
+		{"less captured", terms("HOOKSPAN_CAPTURE=none", "CONNECTOR_MAX_INPUT_PREVIEW=7"), false, otelmap.CaptureNone, true},
 		{"another project's", other, false, otelmap.CaptureNone, false},
 		{"another project's, by hand", other, true, otelmap.CaptureNone, false},
 		{"no variables", "preview/", false, otelmap.CapturePreview, false},
@@ -51,22 +55,21 @@ func TestJudgeComparesTheEnvironments(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s.ByHand = tt.byHand
-			capture, same := s.judge(tt.settings)
-			if capture != tt.capture || same != tt.same {
-				t.Errorf("got %s, %t; want %s, %t", capture, same, tt.capture, tt.same)
+			if got := s.judge(tt.settings); got.Capture != tt.capture || got.Here != tt.same {
+				t.Errorf("got %+v; want %s, %t", got, tt.capture, tt.same)
 			}
 		})
 	}
 }
 
-func TestRejectedTracesStayInTheLogWithoutAStore(t *testing.T) {
+func TestRejectedTracesAreTriedAgainWithoutAStore(t *testing.T) {
 	for exporters, keep := range map[string]bool{"otlp": true, "store,otlp": false} {
 		p, err := newSetup(t, "HOOKSPAN_EXPORTERS="+exporters).Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.KeepRefused != keep || (p.Stored == nil) != keep {
-			t.Errorf("%s: kept in the log %t, sent from the store %t", exporters, p.KeepRefused, p.Stored != nil)
+		if p.KeepRefused != keep {
+			t.Errorf("%s: tried again %t, want %t", exporters, p.KeepRefused, keep)
 		}
 		if err := p.Close(); err != nil {
 			t.Error(err)

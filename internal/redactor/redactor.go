@@ -16,7 +16,12 @@ func New(cfg *config.Config) (*redact.Redactor, error) {
 	if !cfg.Redact {
 		return nil, nil
 	}
-	var rules []redact.Rule
+	return With(cfg, nil)
+}
+
+// With returns what removes secrets by further rules, too, also if the user switched
+// redaction off.
+func With(cfg *config.Config, rules []redact.Rule) (*redact.Redactor, error) {
 	for _, f := range cfg.RedactFiles() {
 		more, err := readRules(f)
 		if err != nil {

@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,12 @@ var diskRows = []proof.Row{
 		Rule:  "nothing is lost; with room again a delivery brings everything to every destination, the store included",
 		Short: 16, Long: 600,
 		Run: fullDiskFlush,
+	},
+	{
+		Name:  "a disk without room for another file while a session goes on",
+		Rule:  "events are stored; nothing is sent while its delivery cannot be noted, and with room again every span comes once",
+		Short: 6, Long: 24,
+		Run: fullDiskTurns,
 	},
 	{
 		Name:  "a state folder that is mounted read-only",
@@ -210,6 +217,51 @@ func fullDiskFlush(t *testing.T, r *proof.Result) {
 	r.Note("%d deliveries could not be completed at first", failed)
 	if failed == 0 || failed == r.N {
 		r.Break("%d of %d deliveries failed: the disk is not full to the right degree", failed, r.N)
+	}
+}
+
+func fullDiskTurns(t *testing.T, r *proof.Result) {
+	s := smallDisk(t, r, "size=16m,nr_inodes=300")
+	a := &agents[1]
+	turn := func(n int) {
+		s.quiet()
+		for i, event := range []string{a.began, "PreToolUse", a.ended} {
+			c := lab.Call{Program: a.program, Args: []string{event}, Stdin: bytes.NewReader(a.payload(event, s.session, fmt.Sprintf("turn-%d", n), n))}
+			if err := s.Call(c).Neutral(a.answer); err != nil {
+				r.Break("turn %d, event %d: %v", n, i, err)
+			}
+		}
+		s.Settle()
+	}
+	turn(0)
+	var ballast []string
+	for {
+		name := filepath.Join(s.Home, fmt.Sprintf("ballast-%d", len(ballast)))
+		f, err := os.Create(name) //nolint:gosec // The test's own disk.
+		if errors.Is(err, syscall.ENOSPC) {
+			break
+		}
+		s.ok(err)
+		s.ok(f.Close())
+		ballast = append(ballast, name)
+	}
+	for n := range r.N {
+		r.Trial(1)
+		turn(n + 1)
+	}
+	spans, _ := received(s.OTLP)
+	r.Note("%d of %d spans had come while the disk was full", len(spans), 2*r.N+2)
+	s.tells("full disk", "no space left on device")
+	for _, name := range ballast {
+		s.ok(os.Remove(name))
+	}
+	s.Flush()
+	spans, doubles := received(s.OTLP)
+	if len(spans) != 2*r.N+2 || doubles > 0 {
+		r.Break("%d of %d spans came, %d copies more", len(spans), 2*r.N+2, doubles)
+	}
+	if n := len(s.Infinium.Traces()); n != r.N+1 {
+		r.Break("Infinium has %d traces of %d turns", n, r.N+1)
 	}
 }
 

@@ -60,9 +60,9 @@ func raw(r *spool.Record) hook.Raw {
 }
 
 // Judge reads a record's settings as a delivery by hand does.
-func Judge(settings string) (capture otelmap.Capture, same bool) {
+func Judge(settings string) deliver.Terms {
 	level, fingerprint, _ := strings.Cut(settings, "/")
-	return otelmap.Capture(level), fingerprint == ""
+	return deliver.Terms{Here: fingerprint == "", Capture: otelmap.Capture(level)}
 }
 
 // Turn are the spans of one turn of classic Cline with that many events, the

@@ -1,0 +1,43 @@
+package otelmap
+
+import (
+	"slices"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// plainKeys are the attributes with strings that CaptureNone keeps: names, ids and kinds.
+var plainKeys = []string{
+	KeyOperation, KeyAgentName, KeyAgentID, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
+	KeyToolName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyHost, KeyHostVersion, KeyHostApp,
+	KeyHostProvider, KeyDialect, KeyOutcome, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
+}
+
+// WithoutTexts returns spans that were mapped earlier without the texts that CaptureNone
+// leaves out. The argument is not changed.
+func WithoutTexts(m *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	m = proto.CloneOf(m)
+	plain := func(attrs []*commonpb.KeyValue) []*commonpb.KeyValue {
+		return slices.DeleteFunc(attrs, func(kv *commonpb.KeyValue) bool {
+			switch kv.GetValue().GetValue().(type) {
+			case *commonpb.AnyValue_BoolValue, *commonpb.AnyValue_IntValue, *commonpb.AnyValue_DoubleValue:
+				return false
+			}
+			return !slices.Contains(plainKeys, kv.GetKey())
+		})
+	}
+	for _, scope := range m.GetScopeSpans() {
+		for _, s := range scope.GetSpans() {
+			s.Attributes = plain(s.Attributes)
+			for _, e := range s.GetEvents() {
+				e.Attributes = plain(e.Attributes)
+			}
+			if s.Status != nil {
+				s.Status.Message = ""
+			}
+		}
+	}
+	return m
+}
