@@ -149,7 +149,9 @@ func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, t
 // deleteNow cancels the deliveries of traces first: if it is interrupted, the traces
 // are still there to be deleted again.
 func deleteNow(ctx context.Context, a *app, s *store.Store, f store.Filter, traces []store.Summary) error {
-	p, err := a.setup().Open(ctx)
+	setup := a.setup()
+	setup.Store = s
+	p, err := setup.Open(ctx)
 	if err != nil {
 		return err
 	}

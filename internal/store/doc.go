@@ -10,6 +10,9 @@
 //     UTF-8 are replaced, by U+FFFD, because Protobuf cannot carry them.
 //   - A file that is damaged, belongs to another program or was written by a newer
 //     hookspan is never changed; the error names it and says what to do.
+//   - Other SQLite programs, and this process, may open the same file at any time. The
+//     package never opens and closes it beside SQLite: that would end the locks of the
+//     process, and the next program to close the file would delete its log.
 //   - Prune, Limit and Delete overwrite what they remove within the file, its words
 //     in the full text included. Of each removed run they keep the ids, the times, the
 //     session and the working directory for a year, so that an import can skip it.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -104,18 +106,26 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 }
 
 // makeFile creates the file before SQLite does, because SQLite would give it
-// the mode that the umask leaves. The -wal and -shm files inherit the mode.
+// the mode that the umask leaves. The -wal and -shm files inherit the mode. A
+// file that is there is not opened: closing it would end the locks that other
+// connections of this process have on it.
 func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder of trace store %q: %w", path, err)
 	}
-	f, info, err := regular.Open(path, regular.Options{Flag: os.O_RDWR | os.O_CREATE, Perm: 0o600})
-	if err == nil {
-		// Windows shows every writable file as 0666 and keeps access elsewhere.
-		if mode := info.Mode().Perm(); mode&0o077 != 0 && filepath.Separator != '\\' {
-			err = f.Chmod(mode & 0o700)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		// It gets the name when it is closed.
+		if err = atomicfile.Create(path, nil, atomicfile.Options{Sync: atomicfile.SyncNone}); err == nil || errors.Is(err, fs.ErrExist) {
+			info, err = os.Stat(path)
 		}
-		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = regular.Check(path, info)
+	}
+	// Windows shows every writable file as 0666 and keeps access elsewhere.
+	if err == nil && info.Mode().Perm()&0o077 != 0 && filepath.Separator != '\\' {
+		err = os.Chmod(path, info.Mode().Perm()&0o700)
 	}
 	if err != nil {
 		return fmt.Errorf("open trace store %q: %w", path, err)

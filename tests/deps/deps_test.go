@@ -197,7 +197,7 @@ var mayImport = map[string][]string{
 	"internal/otlp":          {"internal/rawjson"},
 	"internal/otlp/otlpjson": {"internal/otlp"},
 	"internal/programs":      {"internal/atomicfile", "internal/filelock", "internal/regular"},
-	"internal/store":         {"otelmap", "spool", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
+	"internal/store":         {"otelmap", "spool", "internal/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":          {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/store", "internal/termtext"},
 	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/store", "internal/termtext", "internal/view"},
 	"internal/ui":            {"otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
