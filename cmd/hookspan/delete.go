@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,13 @@ without a terminal, use --yes.
 		case id == "" && !chosen:
 			return wrongUsage(cmd, "delete: name a trace or filters such as --project ., or use --all for every trace")
 		}
+		f, err := ff.check()
+		if err == nil {
+			err = cmp.Or(possible(cmd, "--since", ff.since, f.Since), possible(cmd, "--until", ff.until, f.Until))
+		}
+		if err != nil {
+			return err
+		}
 		ff.all = true
 		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			s := p.Store
@@ -92,6 +100,9 @@ import.
 			return wrongUsage(cmd, "--before %w", err)
 		case until.After(a.now()):
 			return wrongUsage(cmd, "--before %q: want a time in the past", *before)
+		}
+		if err := possible(cmd, "--before", *before, until); err != nil {
+			return err
 		}
 		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
 			f := store.Filter{Until: until, Limit: -1}

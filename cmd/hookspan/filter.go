@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -133,6 +134,9 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 		if _, f.Until, err = period(ff.until, now); err != nil {
 			return f, wrongUsage(ff.cmd, "--until %w", err)
 		}
+		if f.Until.IsZero() {
+			f.Until = otlp.First // the zero time is no condition
+		}
 		if !f.Until.After(f.Since) {
 			return f, wrongUsage(ff.cmd, "--since %s and --until %s: want an --until that is later", ff.since, ff.until)
 		}
@@ -229,6 +233,14 @@ func sinceWhen(cmd *cobra.Command, word string, now time.Time) (time.Time, error
 		return from, wrongUsage(cmd, "--since %q: want a time in the past", word)
 	}
 	return from, nil
+}
+
+// possible refuses a time that no trace can have: where traces are deleted, it is a slip.
+func possible(cmd *cobra.Command, flag, word string, t time.Time) error {
+	if word != "" && (t.Before(otlp.First) || t.After(otlp.Last)) {
+		return wrongUsage(cmd, "%s %q: it is in the year %d: want one from %d to %d", flag, word, t.Year(), otlp.First.Year(), otlp.Last.Year())
+	}
+	return nil
 }
 
 // period returns the beginning and the end of what a word names. They are equal if it

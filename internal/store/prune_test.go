@@ -233,3 +233,30 @@ func TestLimitRemovesTheOldestTraces(t *testing.T) {
 		t.Errorf("removed %d, %v, want %d", n, err, len(list))
 	}
 }
+
+// Years that nanoseconds since 1970 cannot have select nothing before, and everything
+// after.
+func TestTimesOutsideTheRangeSelectAndDelete(t *testing.T) {
+	s := open(t)
+	series(t, s, 5)
+	year := func(y int) time.Time { return time.Date(y, 10, 31, 0, 0, 0, 0, time.UTC) }
+	for _, y := range []int{2, 1026, 1602, 1677, 1969} {
+		if n, err := s.Prune(t.Context(), year(y)); n != 0 || err != nil {
+			t.Errorf("Prune before %d: %d, %v", y, n, err)
+		}
+		if n, err := s.Delete(t.Context(), Filter{Until: year(y)}); n != 0 || err != nil {
+			t.Errorf("Delete until %d: %d, %v", y, n, err)
+		}
+		if n, err := s.Count(t.Context(), Filter{Since: year(y)}); n != 5 || err != nil {
+			t.Errorf("since %d: %d, %v", y, n, err)
+		}
+	}
+	for _, y := range []int{2263, 2554, 9999} {
+		if n, err := s.Count(t.Context(), Filter{Until: year(y)}); n != 5 || err != nil {
+			t.Errorf("until %d: %d, %v", y, n, err)
+		}
+		if n, err := s.Count(t.Context(), Filter{Since: year(y)}); n != 0 || err != nil {
+			t.Errorf("since %d: %d, %v", y, n, err)
+		}
+	}
+}
