@@ -52,7 +52,7 @@ func TestAnotherProgramReadsTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound("the second is closed")
-	if n, err := s.Delete(t.Context(), Filter{}); n != stored || err != nil {
+	if n, err := s.Delete(t.Context(), selected(t, s, Filter{})); n != stored || err != nil {
 		t.Errorf("deleted %d, %v, want %d", n, err, stored)
 	}
 }

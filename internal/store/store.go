@@ -246,6 +246,39 @@ func (s *Store) write(ctx context.Context, doing string, f func(*sql.Tx) error) 
 	return s.wrap(doing, err)
 }
 
+// turn is how long a long work holds the lock at once, about, and pause how long it
+// leaves it to others: long enough for all that SQLite has wait, which look again after
+// 25 ms at first.
+const (
+	turn  = 40 * time.Millisecond
+	pause = 30 * time.Millisecond
+)
+
+// inTurns runs f in one transaction after the other until it reports that nothing is
+// left, and returns the sum of its counts. f ends when enough reports that its turn is
+// over.
+func (s *Store) inTurns(ctx context.Context, doing string, f func(tx *prepared, enough func() bool) (n int, left bool, err error)) (total int, err error) {
+	for left := true; left; {
+		n := 0
+		err := s.write(ctx, doing, func(tx *sql.Tx) (err error) {
+			begin := time.Now()
+			n, left, err = f(&prepared{on: tx}, func() bool { return time.Since(begin) > turn })
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		if total += n; left {
+			select {
+			case <-ctx.Done():
+				return total, s.wrap(doing, ctx.Err())
+			case <-time.After(pause):
+			}
+		}
+	}
+	return total, nil
+}
+
 // begin begins a transaction. The context ends the wait for the lock, and not the
 // transaction: database/sql would wait for open rows then, and a statement that runs
 // for each row would wait for database/sql.
