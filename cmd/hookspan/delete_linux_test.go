@@ -9,23 +9,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
-	"github.com/hookspan/hookspan/otelmap"
 )
-
-// ended returns a task that has ended.
-func ended(a *app, n int) []*tracepb.ResourceSpans {
-	at := otlp.UnixNano(a.now())
-	span := &tracepb.Span{
-		Name: "invoke_agent cline", StartTimeUnixNano: at, EndTimeUnixNano: at, TraceId: []byte{0: 0xaa, 15: byte(n)}, SpanId: []byte{1, 7: byte(n)},
-	}
-	span.Attributes = append(span.Attributes, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, "cline"),
-		otlp.String(otelmap.KeyTask, "the task"), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
-	return []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{span}}}}}
-}
 
 // onPrompt is a standard error on which a question has consequences.
 type onPrompt struct {

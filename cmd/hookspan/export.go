@@ -158,18 +158,22 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 		return err
 	}
 	step := func() {}
-	write := func(w io.Writer) error {
+	var gone []string
+	write := func(w io.Writer) (err error) {
 		get := func(id string) (*store.Trace, error) {
 			defer step()
 			return s.Trace(ctx, id)
 		}
-		return export.Write(w, export.Format(f.format), traces, get, export.Options{Redact: clean})
+		gone, err = export.Write(w, export.Format(f.format), traces, get, export.Options{Redact: clean})
+		return err
 	}
 	if f.output == "" {
 		if err := consentToExport(a, traces, f, "Write "+them(traces)); err != nil {
 			return err
 		}
-		return write(a.stdout)
+		err := write(a.stdout)
+		a.leftOut(len(gone))
+		return err
 	}
 	if info, err := os.Lstat(f.output); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("--output %q: it is there already and no regular file: want another name", f.output)
@@ -179,8 +183,15 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	}
 	var done func()
 	step, done = flushProgress(a, len(traces), "writing")
-	err = atomicfile.WriteFunc(f.output, atomicfile.Options{}, write)
+	left := 0
+	for again := true; again && err == nil; again = len(gone) > 0 {
+		err = atomicfile.WriteFunc(f.output, atomicfile.Options{}, write)
+		// The beginning of the file has the numbers and titles of all of them.
+		traces = slices.DeleteFunc(traces, func(t store.Summary) bool { return slices.Contains(gone, t.TraceID) })
+		left += len(gone)
+	}
 	done()
+	a.leftOut(left)
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
@@ -190,6 +201,13 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	}
 	a.printf("wrote %s: %s\n", termtext.Value(f.output), termtext.Plural(len(traces), "trace"))
 	return nil
+}
+
+// leftOut reports the traces that were deleted while others were exported.
+func (a *app) leftOut(n int) {
+	if n > 0 {
+		a.hint(termtext.Plural(n, "trace") + " left out: deleted meanwhile")
+	}
 }
 
 // holds says what exported traces have in them.
@@ -278,14 +296,20 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 	}
 	step, done := flushProgress(a, len(list), "sending")
 	p.Progress = step
+	gone := make(map[string]bool)
 	sent, err := p.Fill(ctx, dst, list, func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error) {
 		t, err := s.Trace(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			gone[id] = true
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}
 		return t.ResourceSpans, nil
 	})
 	done()
+	a.leftOut(len(gone))
 	a.printf("%s  %s, %s sent", f.to, termtext.Plural(sent.Traces, "trace"), termtext.Plural(sent.Spans, "span"))
 	if sent.Refused > 0 {
 		a.printf(", %d rejected", sent.Refused)
