@@ -234,7 +234,7 @@ func consentToExport(a *app, traces []store.Summary, f exportFlags, question str
 		return nil
 	}
 	_, _ = fmt.Fprintln(a.stderr, holds(traces))
-	if out, ok := a.stdout.(*os.File); ok && f.output == "" && f.to == "" {
+	if out, ok := a.stdout.Writer.(*os.File); ok && f.output == "" && f.to == "" {
 		if info, err := out.Stat(); err == nil && !info.Mode().IsRegular() {
 			return nil
 		}
