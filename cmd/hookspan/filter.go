@@ -86,7 +86,7 @@ func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store
 	}
 	return withPipeline(ff.cmd.Context(), ff.app, func(ctx context.Context, p *pipeline.Pipeline) (err error) {
 		if ff.project != "" {
-			if f.Directory, err = ff.folder(ctx, p.Store); err != nil {
+			if f.Directory, f.Resolved, err = ff.folder(ctx, p.Store); err != nil {
 				return err
 			}
 		}
@@ -146,12 +146,12 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 
 // folder is the folder that --project names: a path, or the last part of the path of
 // a project in the store.
-func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (string, error) {
-	path := ff.project
+func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (path, resolved string, err error) {
+	path = ff.project
 	if path != "." && path != ".." && path != "~" && !strings.ContainsAny(path, `/\`) {
 		groups, err := s.Group(ctx, store.Filter{}, store.ByProject, nil)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		var found []string
 		for _, g := range groups {
@@ -161,29 +161,36 @@ func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (string, erro
 		}
 		switch len(found) {
 		case 0:
-			return "", hinted{fmt.Errorf("--project %q: no trace has such a folder", path), "hookspan stats --by project lists the folders"}
+			return "", "", hinted{fmt.Errorf("--project %q: no trace has such a folder", path), "hookspan stats --by project lists the folders"}
 		case 1:
-			return found[0], nil
+			return found[0], "", nil
 		}
-		return "", wrongUsage(ff.cmd, "--project %q: several folders end so: want one of %s", path, strings.Join(found, ", "))
+		return "", "", wrongUsage(ff.cmd, "--project %q: several folders end so: want one of %s", path, strings.Join(found, ", "))
 	}
 	return projectPath(ff.app, ff.cmd, path)
 }
 
-// projectPath returns the whole path of a project's folder, which need not exist.
-func projectPath(a *app, cmd *cobra.Command, name string) (string, error) {
+// projectPath returns the whole path of a project's folder, which need not exist, as it
+// is named and without symbolic links.
+func projectPath(a *app, cmd *cobra.Command, name string) (path, resolved string, err error) {
 	if name == "" {
-		return "", wrongUsage(cmd, "--project: found nothing, want a folder")
+		return "", "", wrongUsage(cmd, "--project: found nothing, want a folder")
 	}
-	path := name
+	path = name
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 		path = a.home + rest
 	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("--project %q: %w", name, err)
+	if path, err = filepath.Abs(path); err != nil {
+		return "", "", fmt.Errorf("--project %q: %w", name, err)
 	}
-	return path, nil
+	// A folder that is gone may have been below a link.
+	for up, rest := path, ""; ; up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest) {
+		if real, err := filepath.EvalSymlinks(up); err == nil {
+			return path, filepath.Join(real, rest), nil
+		} else if up == filepath.Dir(up) {
+			return path, "", nil
+		}
+	}
 }
 
 // complete offers the shell what traces have as the value of a flag.

@@ -25,8 +25,9 @@ type Filter struct {
 	// Outcome is how the trace ended, one of otelmap's outcomes. If empty, any.
 	Outcome string
 	// Directory is a working directory, which includes the folders below it. If
-	// empty, any.
-	Directory string
+	// empty, any. Resolved is another path of it, without symbolic links, if it has one:
+	// agents report either.
+	Directory, Resolved string
 	// Failed selects traces with a call that failed or never finished, or a run
 	// that failed or was abandoned. Denied selects those with a call that was
 	// denied or cancelled. HookRuns applies both to the hook runs instead.
@@ -59,6 +60,11 @@ func sameModel(model, want string) bool {
 		}
 	}
 	return false
+}
+
+// In reports whether a folder is the filter's Directory or below it.
+func (f Filter) In(folder string) bool {
+	return f.Directory == "" || below(folder, f.Directory) || f.Resolved != "" && below(folder, f.Resolved)
 }
 
 // below reports whether a folder is dir or below it.

@@ -34,14 +34,21 @@ func (f Filter) where() (string, []any) {
 	if f.Outcome != "" {
 		add(`t.outcome = ?`, f.Outcome)
 	}
-	if dir := f.Directory; dir == "/" {
-		add(`t.directory >= '/' AND t.directory < '0'`) // '0' comes after '/'
-	} else if dir != "" {
-		if len(dir) > 1 {
-			dir = strings.TrimRight(dir, `/\`)
+	var folders []string
+	var names []any
+	for _, dir := range []string{f.Directory, f.Resolved} {
+		if dir == "/" {
+			folders = append(folders, `t.directory >= '/' AND t.directory < '0'`) // '0' comes after '/'
+		} else if dir != "" {
+			if len(dir) > 1 {
+				dir = strings.TrimRight(dir, `/\`)
+			}
+			folders = append(folders, `t.directory = ? OR t.directory >= ? AND t.directory < ? OR t.directory >= ? AND t.directory < ?`)
+			names = append(names, dir, dir+"/", dir+"0", dir+`\`, dir+"]")
 		}
-		add(`(t.directory = ? OR t.directory >= ? AND t.directory < ? OR t.directory >= ? AND t.directory < ?)`,
-			dir, dir+"/", dir+"0", dir+`\`, dir+"]")
+	}
+	if f.Directory != "" {
+		add(`(`+strings.Join(folders, ` OR `)+`)`, names...)
 	}
 	if !f.Since.IsZero() {
 		add(`t.started >= ?`, column(otlp.UnixNano(f.Since)))
