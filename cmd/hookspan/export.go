@@ -127,11 +127,19 @@ func (f *exportFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// ended refuses to select running tasks where only stored ones count.
+func (ff *filterFlags) ended(f store.Filter) error {
+	if f.Outcome == otelmap.OutcomeRunning {
+		return wrongUsage(ff.cmd, "--outcome running: a task is stored when it has ended: want another outcome; hookspan list shows what runs")
+	}
+	return nil
+}
+
 // selected returns the trace that an id names, or those that a filter selects. Tasks
 // that run are not stored yet.
 func selected(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, id string, f store.Filter) ([]store.Summary, error) {
-	if f.Outcome == otelmap.OutcomeRunning {
-		return nil, wrongUsage(ff.cmd, "--outcome running: a task is stored when it has ended: want another outcome")
+	if err := ff.ended(f); err != nil {
+		return nil, err
 	}
 	if id == "" {
 		return p.Store.List(ctx, f)
