@@ -90,7 +90,12 @@ func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store
 				return err
 			}
 		}
-		if err = do(ctx, p, f); errors.Is(err, store.ErrText) {
+		err = do(ctx, p, f)
+		var many store.WordsError
+		switch {
+		case errors.As(err, &many):
+			return wrongUsage(ff.cmd, "--grep: it has %d words: want at most %d", int(many), store.MaxWords)
+		case errors.Is(err, store.ErrText):
 			return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
 		}
 		return err

@@ -291,3 +291,30 @@ func TestPageIsOfOneState(t *testing.T) {
 		t.Errorf("%v, seen running and stored: %v", err, seen)
 	}
 }
+
+func TestSearchTextHasAFewWords(t *testing.T) {
+	s := open(t)
+	upload(t, s, clineTrace().messages())
+	for text, want := range map[string]int{
+		strings.Repeat("word ", MaxWords): 0, strings.Repeat("word ", MaxWords+1): MaxWords + 1, strings.Repeat("word ", 3000): 3000,
+		`"` + strings.Repeat("word ", 100) + `"`: 100, strings.Repeat("語", 200): 200, strings.Repeat("a.b ", 40): 80, strings.Repeat("- ", 500) + "word": 0,
+	} {
+		for name, ask := range map[string]func() error{
+			"list":   func() error { _, err := s.List(t.Context(), Filter{Text: text}); return err },
+			"page":   func() error { _, err := s.Page(t.Context(), Filter{Text: text}); return err },
+			"count":  func() error { _, err := s.Count(t.Context(), Filter{Text: text}); return err },
+			"search": func() error { _, err := s.Search(t.Context(), Filter{Text: text}); return err },
+			"hooks":  func() error { _, err := s.HookRuns(t.Context(), Filter{Text: text}); return err },
+			"running": func() error {
+				_, err := Filter{Text: text}.Selects(NewTrace(clineTrace().messages()))
+				return err
+			},
+		} {
+			err := ask()
+			var many WordsError
+			if errors.As(err, &many); int(many) != want || (want > 0) != errors.Is(err, ErrText) {
+				t.Errorf("%s of %.20q: %v, want an error about %d words", name, text, err, want)
+			}
+		}
+	}
+}
