@@ -76,16 +76,14 @@ func (s *Store) Delete(ctx context.Context, traces []string) (int, error) {
 // their number and the time. Their spans are still in the file.
 func (s *Store) removeOldest(ctx context.Context, doing string, before int64, most int, also string) (int, error) {
 	forgotten := column(otlp.UnixNano(s.now().Add(-keepRemoved)))
-	err := s.write(ctx, doing, func(tx *sql.Tx) (err error) {
-		for _, q := range []string{
-			`DELETE FROM imports WHERE session IN (SELECT session FROM removed WHERE removed < ?)`,
-			`DELETE FROM removed WHERE removed < ?`,
-		} {
-			if err == nil {
-				_, err = tx.ExecContext(ctx, q, forgotten)
-			}
+	_, err := s.inTurns(ctx, doing, func(tx *prepared, _ func() bool) (int, bool, error) {
+		const some = `removed WHERE removed < ? ORDER BY removed, span_id LIMIT 1000)`
+		_, err := tx.ExecContext(ctx, `DELETE FROM imports WHERE session IN (SELECT session FROM `+some, forgotten)
+		if err != nil {
+			return 0, false, err
 		}
-		return err
+		n, err := affected(ctx, tx, `DELETE FROM removed WHERE span_id IN (SELECT span_id FROM `+some, []any{forgotten})
+		return 0, n == 1000, err
 	})
 	if err != nil {
 		return 0, err
