@@ -190,8 +190,8 @@ func projectPath(a *app, cmd *cobra.Command, name string) (path, resolved string
 	}
 	// A folder that is gone may have been below a link.
 	for up, rest := path, ""; ; up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest) {
-		if real, err := filepath.EvalSymlinks(up); err == nil {
-			return path, filepath.Join(real, rest), nil
+		if target, err := filepath.EvalSymlinks(up); err == nil {
+			return path, filepath.Join(target, rest), nil
 		} else if up == filepath.Dir(up) {
 			return path, "", nil
 		}
