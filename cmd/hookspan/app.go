@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -32,7 +35,7 @@ type app struct {
 	agents  agents.Table
 	args    []string
 	stdin   io.Reader
-	stdout  io.Writer
+	stdout  *output
 	stderr  io.Writer
 	environ []string
 	home    string
@@ -51,7 +54,7 @@ type app struct {
 
 func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) *app {
 	return &app{
-		agents: agents.All(), args: args, stdin: stdin, stdout: stdout, stderr: stderr, environ: environ,
+		agents: agents.All(), args: args, stdin: stdin, stdout: &output{Writer: stdout}, stderr: stderr, environ: environ,
 		home: hookproc.Home(), goos: runtime.GOOS, now: time.Now, sleep: sleep,
 	}
 }
@@ -76,6 +79,24 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// output is standard output. It keeps the first error, so that text that was lost is no
+// success, whatever printed it.
+type output struct {
+	io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if err != nil && !errors.Is(err, syscall.EPIPE) { // Nobody reads on.
+		o.mu.Lock()
+		o.err = cmp.Or(o.err, err)
+		o.mu.Unlock()
+	}
+	return n, err
+}
+
 // hinted is an error with advice on what to do next.
 type hinted struct {
 	error
@@ -96,12 +117,12 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // run executes one command line and maps its error to an exit code: 0 for
 // success, 1 for a failure, 64 for wrong usage. It is never 2, which an agent
 // that runs hookspan as a hook could take for a verdict.
-func run(ctx context.Context, a *app) (code int) {
+func run(ctx context.Context, a *app) (exit int) {
 	// The exit code of an uncaught panic is 2.
 	defer func() {
 		if e := recover(); e != nil {
 			_, _ = fmt.Fprintf(a.stderr, "hookspan: internal error: %v\n%s", e, debug.Stack())
-			code = 1
+			exit = 1
 		}
 	}()
 	a.cfg, a.cfgErr = config.Load(config.Input{
@@ -120,9 +141,13 @@ func run(ctx context.Context, a *app) (code int) {
 	root := rootCmd(a)
 	root.SetArgs(a.args)
 	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	return a.exitCode(ctx, root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	var code exitError
+	if lost := a.stdout.err; lost != nil && (err == nil || errors.As(err, &code)) {
+		err = fmt.Errorf("write to standard output: %w", lost)
+	}
+	return a.exitCode(ctx, err)
 }
 
 func (a *app) exitCode(ctx context.Context, err error) int {
@@ -177,6 +202,7 @@ this machine and delivered to the destinations you name.
 		configCmd(a), credentialsCmd(a), hooksCmd(a), demoCmd(a), versionCmd(a), upgradeCmd(a),
 		uiCmd(a), bridgeCmd(a), clineHookCmd(a), runHooksCmd(a),
 	)
+	root.SetOut(a.stdout) // where the completions go is decided now
 	addCompletion(root)
 	finish(root)
 	return root
@@ -216,7 +242,7 @@ func (a *app) result(asJSON bool, v any, ok bool, text func()) error {
 
 // terminal returns the width of the terminal that standard output is, or 0.
 func (a *app) terminal() int {
-	f, ok := a.stdout.(*os.File)
+	f, ok := a.stdout.Writer.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
 	}

@@ -112,7 +112,7 @@ func forwardEvent(ctx context.Context, a *app, f clineHookFlags, event string) {
 		}
 		return events, nil
 	}}
-	forwarder.Forward(ctx, a.stdin, a.stdout, event)
+	forwarder.Forward(ctx, a.stdin, a.stdout.Writer, event) // An agent is told no error.
 }
 
 // receivers are the ports and the file that the flags, or else the environment,

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -53,17 +57,23 @@ without a terminal, use --yes.
 		case id == "" && !chosen:
 			return wrongUsage(cmd, "delete: name a trace or filters such as --project ., or use --all for every trace")
 		}
+		f, err := ff.check()
+		if err == nil {
+			err = cmp.Or(possible(cmd, "--since", ff.since, f.Since), possible(cmd, "--until", ff.until, f.Until))
+		}
+		if err != nil {
+			return err
+		}
 		ff.all = true
 		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
-			s := p.Store
-			traces, err := selected(ctx, ff, p, id, f)
-			if err != nil {
-				return err
-			}
-			if id != "" {
+			if id != "" || f.Outcome == otelmap.OutcomeRunning {
+				traces, err := selected(ctx, ff, p, id, f)
+				if err != nil {
+					return err
+				}
 				f.Trace = traces[0].TraceID
 			}
-			return deleteTraces(ctx, a, s, f, traces, *yes, *dryRun)
+			return deleteTraces(ctx, a, p.Store, f, *yes, *dryRun)
 		})
 	}
 	return cmd
@@ -93,13 +103,11 @@ import.
 		case until.After(a.now()):
 			return wrongUsage(cmd, "--before %q: want a time in the past", *before)
 		}
+		if err := possible(cmd, "--before", *before, until); err != nil {
+			return err
+		}
 		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
-			f := store.Filter{Until: until, Limit: -1}
-			traces, err := s.List(ctx, f)
-			if err != nil {
-				return err
-			}
-			return deleteTraces(ctx, a, s, f, traces, *yes, *dryRun)
+			return deleteTraces(ctx, a, s, store.Filter{Until: until, Limit: -1}, *yes, *dryRun)
 		})
 	}
 	return cmd
@@ -110,18 +118,20 @@ func yesFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("yes", false, "
 // shownBefore is how many traces are listed before they are deleted.
 const shownBefore = 10
 
-// deleteTraces deletes the traces that the filter selects, after a person has agreed.
-func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, traces []store.Summary, yes, dryRun bool) error {
+// deleteTraces deletes the traces that the filter selects now, after a person has agreed:
+// what is shown is what goes, whatever the filter selects when the answer comes.
+func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, yes, dryRun bool) error {
+	page, err := s.Page(ctx, f)
+	if err != nil {
+		return err
+	}
+	traces := page.Traces
 	if len(traces) == 0 {
 		a.printf("no traces match\n")
 		return nil
 	}
 	if dryRun || !yes {
-		all, err := s.Totals(ctx, f)
-		if err != nil {
-			return err
-		}
-		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], 0, nil, all, a.viewOptions()); err != nil {
+		if err := view.List(a.stdout, traces[:min(len(traces), shownBefore)], 0, nil, page.Totals, a.viewOptions()); err != nil {
 			return err
 		}
 		if more := len(traces) - shownBefore; more > 0 {
@@ -143,13 +153,15 @@ func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, t
 			return errors.New("nothing was deleted")
 		}
 	}
-	return deleteNow(ctx, a, s, f, traces)
+	return deleteNow(ctx, a, s, traces)
 }
 
 // deleteNow cancels the deliveries of traces first: if it is interrupted, the traces
 // are still there to be deleted again.
-func deleteNow(ctx context.Context, a *app, s *store.Store, f store.Filter, traces []store.Summary) error {
-	p, err := a.setup().Open(ctx)
+func deleteNow(ctx context.Context, a *app, s *store.Store, traces []store.Summary) error {
+	setup := a.setup()
+	setup.Store = s
+	p, err := setup.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,7 +196,7 @@ func deleteNow(ctx context.Context, a *app, s *store.Store, f store.Filter, trac
 			}
 		}
 	}
-	n, err := s.Delete(ctx, f)
+	n, err := s.Delete(ctx, slices.Collect(maps.Keys(ids)))
 	if err != nil {
 		return err
 	}

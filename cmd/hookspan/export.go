@@ -127,11 +127,19 @@ func (f *exportFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// ended refuses to select running tasks where only stored ones count.
+func (ff *filterFlags) ended(f store.Filter) error {
+	if f.Outcome == otelmap.OutcomeRunning {
+		return wrongUsage(ff.cmd, "--outcome running: a task is stored when it has ended: want another outcome; hookspan list shows what runs")
+	}
+	return nil
+}
+
 // selected returns the trace that an id names, or those that a filter selects. Tasks
 // that run are not stored yet.
 func selected(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, id string, f store.Filter) ([]store.Summary, error) {
-	if f.Outcome == otelmap.OutcomeRunning {
-		return nil, wrongUsage(ff.cmd, "--outcome running: a task is stored when it has ended: want another outcome")
+	if err := ff.ended(f); err != nil {
+		return nil, err
 	}
 	if id == "" {
 		return p.Store.List(ctx, f)
@@ -158,18 +166,22 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 		return err
 	}
 	step := func() {}
-	write := func(w io.Writer) error {
+	var gone []string
+	write := func(w io.Writer) (err error) {
 		get := func(id string) (*store.Trace, error) {
 			defer step()
 			return s.Trace(ctx, id)
 		}
-		return export.Write(w, export.Format(f.format), traces, get, export.Options{Redact: clean})
+		gone, err = export.Write(w, export.Format(f.format), traces, get, export.Options{Redact: clean})
+		return err
 	}
 	if f.output == "" {
 		if err := consentToExport(a, traces, f, "Write "+them(traces)); err != nil {
 			return err
 		}
-		return write(a.stdout)
+		err := write(a.stdout)
+		a.leftOut(len(gone))
+		return err
 	}
 	if info, err := os.Lstat(f.output); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("--output %q: it is there already and no regular file: want another name", f.output)
@@ -179,8 +191,15 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	}
 	var done func()
 	step, done = flushProgress(a, len(traces), "writing")
-	err = atomicfile.WriteFunc(f.output, atomicfile.Options{}, write)
+	left := 0
+	for again := true; again && err == nil; again = len(gone) > 0 {
+		err = atomicfile.WriteFunc(f.output, atomicfile.Options{}, write)
+		// The beginning of the file has the numbers and titles of all of them.
+		traces = slices.DeleteFunc(traces, func(t store.Summary) bool { return slices.Contains(gone, t.TraceID) })
+		left += len(gone)
+	}
 	done()
+	a.leftOut(left)
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
@@ -190,6 +209,13 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	}
 	a.printf("wrote %s: %s\n", termtext.Value(f.output), termtext.Plural(len(traces), "trace"))
 	return nil
+}
+
+// leftOut reports the traces that were deleted while others were exported.
+func (a *app) leftOut(n int) {
+	if n > 0 {
+		a.hint(termtext.Plural(n, "trace") + " left out: deleted meanwhile")
+	}
 }
 
 // holds says what exported traces have in them.
@@ -216,7 +242,7 @@ func consentToExport(a *app, traces []store.Summary, f exportFlags, question str
 		return nil
 	}
 	_, _ = fmt.Fprintln(a.stderr, holds(traces))
-	if out, ok := a.stdout.(*os.File); ok && f.output == "" && f.to == "" {
+	if out, ok := a.stdout.Writer.(*os.File); ok && f.output == "" && f.to == "" {
 		if info, err := out.Stat(); err == nil && !info.Mode().IsRegular() {
 			return nil
 		}
@@ -278,14 +304,20 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 	}
 	step, done := flushProgress(a, len(list), "sending")
 	p.Progress = step
+	gone := make(map[string]bool)
 	sent, err := p.Fill(ctx, dst, list, func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error) {
 		t, err := s.Trace(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			gone[id] = true
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}
 		return t.ResourceSpans, nil
 	})
 	done()
+	a.leftOut(len(gone))
 	a.printf("%s  %s, %s sent", f.to, termtext.Plural(sent.Traces, "trace"), termtext.Plural(sent.Spans, "span"))
 	if sent.Refused > 0 {
 		a.printf(", %d rejected", sent.Refused)

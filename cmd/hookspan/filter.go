@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -85,11 +86,16 @@ func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store
 	}
 	return withPipeline(ff.cmd.Context(), ff.app, func(ctx context.Context, p *pipeline.Pipeline) (err error) {
 		if ff.project != "" {
-			if f.Directory, err = ff.folder(ctx, p.Store); err != nil {
+			if f.Directory, f.Resolved, err = ff.folder(ctx, p.Store); err != nil {
 				return err
 			}
 		}
-		if err = do(ctx, p, f); errors.Is(err, store.ErrText) {
+		err = do(ctx, p, f)
+		var many store.WordsError
+		switch {
+		case errors.As(err, &many):
+			return wrongUsage(ff.cmd, "--grep: it has %d words: want at most %d", int(many), store.MaxWords)
+		case errors.Is(err, store.ErrText):
 			return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
 		}
 		return err
@@ -133,6 +139,9 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 		if _, f.Until, err = period(ff.until, now); err != nil {
 			return f, wrongUsage(ff.cmd, "--until %w", err)
 		}
+		if f.Until.IsZero() {
+			f.Until = otlp.First // the zero time is no condition
+		}
 		if !f.Until.After(f.Since) {
 			return f, wrongUsage(ff.cmd, "--since %s and --until %s: want an --until that is later", ff.since, ff.until)
 		}
@@ -142,12 +151,12 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 
 // folder is the folder that --project names: a path, or the last part of the path of
 // a project in the store.
-func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (string, error) {
-	path := ff.project
+func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (path, resolved string, err error) {
+	path = ff.project
 	if path != "." && path != ".." && path != "~" && !strings.ContainsAny(path, `/\`) {
 		groups, err := s.Group(ctx, store.Filter{}, store.ByProject, nil)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		var found []string
 		for _, g := range groups {
@@ -157,29 +166,36 @@ func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (string, erro
 		}
 		switch len(found) {
 		case 0:
-			return "", hinted{fmt.Errorf("--project %q: no trace has such a folder", path), "hookspan stats --by project lists the folders"}
+			return "", "", hinted{fmt.Errorf("--project %q: no trace has such a folder", path), "hookspan stats --by project lists the folders"}
 		case 1:
-			return found[0], nil
+			return found[0], "", nil
 		}
-		return "", wrongUsage(ff.cmd, "--project %q: several folders end so: want one of %s", path, strings.Join(found, ", "))
+		return "", "", wrongUsage(ff.cmd, "--project %q: several folders end so: want one of %s", path, strings.Join(found, ", "))
 	}
 	return projectPath(ff.app, ff.cmd, path)
 }
 
-// projectPath returns the whole path of a project's folder, which need not exist.
-func projectPath(a *app, cmd *cobra.Command, name string) (string, error) {
+// projectPath returns the whole path of a project's folder, which need not exist, as it
+// is named and without symbolic links.
+func projectPath(a *app, cmd *cobra.Command, name string) (path, resolved string, err error) {
 	if name == "" {
-		return "", wrongUsage(cmd, "--project: found nothing, want a folder")
+		return "", "", wrongUsage(cmd, "--project: found nothing, want a folder")
 	}
-	path := name
+	path = name
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 		path = a.home + rest
 	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("--project %q: %w", name, err)
+	if path, err = filepath.Abs(path); err != nil {
+		return "", "", fmt.Errorf("--project %q: %w", name, err)
 	}
-	return path, nil
+	// A folder that is gone may have been below a link.
+	for up, rest := path, ""; ; up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest) {
+		if target, err := filepath.EvalSymlinks(up); err == nil {
+			return path, filepath.Join(target, rest), nil
+		} else if up == filepath.Dir(up) {
+			return path, "", nil
+		}
+	}
 }
 
 // complete offers the shell what traces have as the value of a flag.
@@ -229,6 +245,14 @@ func sinceWhen(cmd *cobra.Command, word string, now time.Time) (time.Time, error
 		return from, wrongUsage(cmd, "--since %q: want a time in the past", word)
 	}
 	return from, nil
+}
+
+// possible refuses a time that no trace can have: where traces are deleted, it is a slip.
+func possible(cmd *cobra.Command, flag, word string, t time.Time) error {
+	if word != "" && (t.Before(otlp.First) || t.After(otlp.Last)) {
+		return wrongUsage(cmd, "%s %q: it is in the year %d: want one from %d to %d", flag, word, t.Year(), otlp.First.Year(), otlp.Last.Year())
+	}
+	return nil
 }
 
 // period returns the beginning and the end of what a word names. They are equal if it

@@ -37,23 +37,19 @@ trace, --grep shows where the words are, --denied which hook denied what and why
 
 func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) (err error) {
 	a := ff.app
-	running, err := runningTraces(ctx, a, p, f)
+	tasks, err := p.Running(ctx)
+	if err != nil {
+		a.warnf("running tasks: %v", err) // what is stored can be listed all the same
+	}
+	page, err := p.Store.Page(ctx, f, tasks...)
 	if err != nil {
 		return err
 	}
-	page, err := p.Store.Page(ctx, f)
-	if err != nil {
-		return err
-	}
-	sums, all := page.Traces, page.Totals
+	running, sums, all := page.Running, page.Traces, page.Totals
 	// A program may read standard output.
 	if all.Traces > len(sums) && (ff.asJSON || a.terminal() == 0) {
 		defer a.hint(fmt.Sprintf("%d of %s; --all lists every one", len(sums), termtext.Plural(all.Traces, "trace")))
 	}
-	// A task that has ended meanwhile is in both.
-	running = slices.DeleteFunc(running, func(r store.Summary) bool {
-		return slices.ContainsFunc(sums, func(s store.Summary) bool { return s.TraceID == r.TraceID })
-	})
 	sums = append(running, sums...)
 	switch {
 	case ff.asJSON && sums == nil:
@@ -108,24 +104,6 @@ func notesOf(ctx context.Context, s *store.Store, f store.Filter, page store.Pag
 		}
 	}
 	return notes, nil
-}
-
-// runningTraces are the tasks that run now and that the filter selects, the newest first.
-func runningTraces(ctx context.Context, a *app, p *pipeline.Pipeline, f store.Filter) (out []store.Summary, err error) {
-	traces, err := p.Running(ctx)
-	if err != nil {
-		a.warnf("running tasks: %v", err) // what is stored can be listed all the same
-	}
-	for _, t := range traces {
-		ok, err := f.Selects(t)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			out = append(out, t.Summary)
-		}
-	}
-	return out, nil
 }
 
 // viewOptions are for what is drawn on standard output.

@@ -36,7 +36,7 @@ func runHooksCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run-hooks", Short: "Run the user's hooks for the event on standard input", Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return hooksOf(a).Answer(cmd.Context(), r, a.stdin, a.stdout)
+			return hooksOf(a).Answer(cmd.Context(), r, a.stdin, a.stdout.Writer)
 		},
 	}
 	cmd.Flags().AddGoFlagSet(r.Flags())

@@ -116,7 +116,7 @@ func showOptions(a *app, f showFlags) view.Options {
 
 // paged writes to standard output, on a terminal through the pager.
 func paged(a *app, f showFlags, write func(io.Writer) error) error {
-	out, ok := a.stdout.(*os.File)
+	out, ok := a.stdout.Writer.(*os.File)
 	if !ok || f.noPager || a.terminal() == 0 {
 		return write(a.stdout)
 	}

@@ -73,6 +73,9 @@ type statsJSON struct {
 
 func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Filter) error {
 	a := f.app
+	if err := f.ended(filter); err != nil {
+		return err
+	}
 	keys := []store.By{store.By(f.by)}
 	if f.by == "" {
 		keys = overviewKeys

@@ -14,6 +14,7 @@ import (
 	"github.com/hookspan/hookspan/internal/live"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redactor"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
 	"github.com/hookspan/hookspan/otelmap"
@@ -60,7 +61,8 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 	if f.last < 0 {
 		return nil, wrongUsage(cmd, "--last %d: want 0 or more", f.last)
 	}
-	host, dir, name := "", "", ""
+	host, name := "", ""
+	var in store.Filter
 	if f.agent != "" {
 		for _, agent := range a.agents {
 			if f.agent == agent.Word || f.agent == agent.Host {
@@ -73,17 +75,17 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 	}
 	if cmd.Flags().Changed("project") {
 		var err error
-		if dir, err = projectPath(a, cmd, f.project); err != nil {
+		if in.Directory, in.Resolved, err = projectPath(a, cmd, f.project); err != nil {
 			return nil, err
 		}
 		if f.project != "." && f.project != ".." && f.project != "~" && !strings.ContainsAny(f.project, `/\`) {
-			dir, name = "", f.project
+			in, name = store.Filter{}, f.project
 		}
 	}
 	return func(l *view.EventLine) bool {
 		return (host == "" || l.Agent == host) && (strings.HasPrefix(l.Session, f.session) || strings.HasSuffix(l.Session, f.session)) &&
 			(name == "" || slices.Contains(strings.FieldsFunc(l.Directory, func(r rune) bool { return r == '/' || r == '\\' }), name)) &&
-			(dir == "" || l.Directory == dir || strings.HasPrefix(l.Directory, strings.TrimRight(dir, `/\`)+"/")) &&
+			in.In(l.Directory) &&
 			(!f.failed || l.Status != "" && l.Status != "ok" && l.Status != "running" && l.Status != "unknown")
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -83,7 +84,7 @@ func printPayload(a *app, p *pipeline.Pipeline, name string, trace []*tracepb.Re
 	if err := json.Indent(&out, body, "", "  "); err != nil {
 		return err
 	}
-	to := a.stdout
+	var to io.Writer = a.stdout
 	if asJSON {
 		to = a.stderr // the answers alone are for the other program
 	}

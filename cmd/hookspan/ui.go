@@ -75,6 +75,7 @@ func runUI(ctx context.Context, a *app, port int, open, edit bool) error {
 	defer func() { _ = os.Remove(file) }()
 
 	machine := machineOf(a)
+	machine.Store = p.Store
 	configured := hookMachine(a, p.Store)
 	var editor *hooks.Editor
 	if edit {

@@ -70,6 +70,7 @@ code 1 as well.`,
 			if err != nil {
 				return err
 			}
+			rep.Clean(a.clean)
 			good := rep.Different == 0 && rep.Verified > 0 && (rep.Unverified == 0 || !*strict)
 			return a.result(ff.asJSON, rep, good, func() { a.printf("%s", verifiedText(rep, a.terminal())) })
 		})

@@ -51,7 +51,8 @@ const (
 	fillRefused = 3
 )
 
-// Fill sends stored traces to a destination in their order; get reads one. It stops
+// Fill sends stored traces to a destination in their order; get reads one, and returns
+// nothing for one that is not there any more, which is left out. It stops
 // when the destination does not answer or rejects the first traces, and reports what
 // is left. It neither reads nor changes the spool. The error is ctx's or get's.
 func (d *Deliverer) Fill(ctx context.Context, dst *Destination, traces []StoredTrace,
@@ -102,6 +103,8 @@ type filling struct {
 type fillUnit struct {
 	ids     []string
 	session string
+	// gone counts the traces that are not there any more.
+	gone int
 	// requests are sent one after the other.
 	requests [][]*tracepb.ResourceSpans
 	spans    int
@@ -131,10 +134,15 @@ func (f *filling) next(ctx context.Context) ([]fillUnit, error) {
 // without texts.
 func (f *filling) read(ctx context.Context, u *fillUnit) error {
 	var runs []*tracepb.ResourceSpans
+	u.gone = 0
 	for _, id := range u.ids {
 		messages, err := f.get(ctx, id)
 		if err != nil {
 			return err
+		}
+		if len(messages) == 0 {
+			u.gone++
+			continue
 		}
 		messages = slices.Clone(messages)
 		for i := range messages {
@@ -232,7 +240,7 @@ func (f *filling) send(ctx context.Context, group []fillUnit) error {
 		}
 	default:
 		for _, u := range group {
-			f.Traces += len(u.ids)
+			f.Traces += len(u.ids) - u.gone
 		}
 		f.Spans += spans - rejected
 	}

@@ -206,3 +206,19 @@ func TestFillEndsWithoutATrace(t *testing.T) {
 		t.Errorf("canceled: %+v, %v", got, err)
 	}
 }
+
+func TestFillLeavesOutWhatIsGone(t *testing.T) {
+	for _, batch := range []int{0, 7, 100} {
+		s, list := newShelf(5)
+		d := newBench(t).deliverer(Destination{Name: "otlp", Batch: batch, Client: &memory{}})
+		sent, err := d.Fill(t.Context(), &d.Destinations[0], list, func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error) {
+			if id == list[1].ID || id == list[4].ID {
+				return nil, nil
+			}
+			return s.get(ctx, id)
+		})
+		if d := cmp.Diff(Filled{Traces: 3, Spans: 9}, sent); d != "" || err != nil {
+			t.Errorf("batches of %d: %v (-want +got):\n%s", batch, err, d)
+		}
+	}
+}

@@ -153,10 +153,10 @@ func (e *exam) state(ctx context.Context) {
 	if missing(e.Config.StorePath()) {
 		return
 	}
-	s, err := store.Open(ctx, e.Config.StorePath())
+	s, done, err := e.LocalStore(ctx)
 	if err == nil {
 		_, err = s.List(ctx, store.Filter{Limit: 1})
-		err = errors.Join(err, s.Close())
+		err = errors.Join(err, done())
 	}
 	if err != nil {
 		e.add(Problem, err.Error(), "move the file away: its traces are lost, events that are still in the spool are not")

@@ -272,11 +272,11 @@ func (m *Machine) storeStats(ctx context.Context) *store.Stats {
 	if missing(m.Config.StorePath()) {
 		return &store.Stats{}
 	}
-	s, err := store.Open(ctx, m.Config.StorePath())
+	s, done, err := m.LocalStore(ctx)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = s.Close() }()
+	defer func() { _ = done() }()
 	got, err := s.Stats(ctx)
 	if err != nil {
 		return nil

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -58,8 +59,8 @@ type Options struct {
 }
 
 // Write writes the traces of the summaries in their order. get returns each
-// complete trace.
-func Write(w io.Writer, f Format, traces []store.Summary, get func(id string) (*store.Trace, error), o Options) error {
+// complete trace; those that it does not find are left out, and their ids returned.
+func Write(w io.Writer, f Format, traces []store.Summary, get func(id string) (*store.Trace, error), o Options) (gone []string, err error) {
 	if o.Location == nil {
 		o.Location = time.Local
 	}
@@ -70,21 +71,25 @@ func Write(w io.Writer, f Format, traces []store.Summary, get func(id string) (*
 	}
 	to, err := open(b, f, clean, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range clean {
 		t, err := get(clean[i].TraceID)
+		if errors.Is(err, store.ErrNotFound) {
+			gone = append(gone, clean[i].TraceID)
+			continue
+		}
 		if err != nil {
-			return err
+			return gone, err
 		}
 		if err := to.add(&store.Trace{Summary: o.summary(t.Summary), ResourceSpans: o.spans(t.ResourceSpans)}); err != nil {
-			return err
+			return gone, err
 		}
 	}
 	if err := to.end(); err != nil {
-		return err
+		return gone, err
 	}
-	return b.Flush()
+	return gone, b.Flush()
 }
 
 // document is what a format makes of traces, one after the other.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ func written(t *testing.T, f Format, messages ...[]*tracepb.ResourceSpans) strin
 	s, all := filled(t, messages...)
 	var b bytes.Buffer
 	get := func(id string) (*store.Trace, error) { return s.Trace(t.Context(), id) }
-	if err := Write(&b, f, all, get, Options{Location: time.UTC, Redact: redact.New(nil)}); err != nil {
+	if _, err := Write(&b, f, all, get, Options{Location: time.UTC, Redact: redact.New(nil)}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -141,7 +142,7 @@ func TestEverythingIsRedactedAgain(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	if err := Write(&bytes.Buffer{}, "pdf", nil, nil, Options{}); err == nil || !strings.Contains(err.Error(), "want one of") {
+	if _, err := Write(&bytes.Buffer{}, "pdf", nil, nil, Options{}); err == nil || !strings.Contains(err.Error(), "want one of") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -190,4 +191,25 @@ func (b *build) tool(name, arguments, result string) *tracepb.Span {
 
 func (b *build) messages() []*tracepb.ResourceSpans {
 	return []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: b.spans}}}}
+}
+
+// TestDeletedTraceIsLeftOut deletes a trace after it was chosen.
+func TestDeletedTraceIsLeftOut(t *testing.T) {
+	for _, f := range Formats {
+		s, all := filled(t, recorded(t, "claude"), recorded(t, "cline"))
+		get := func(id string) (*store.Trace, error) { return s.Trace(t.Context(), id) }
+		if _, err := s.Delete(t.Context(), []string{all[0].TraceID}); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		gone, err := Write(&b, f, all, get, Options{Location: time.UTC})
+		if err != nil || !slices.Equal(gone, []string{all[0].TraceID}) || !strings.Contains(b.String(), all[1].TraceID) {
+			t.Errorf("%s: left out %v, %v, want the first trace", f, gone, err)
+		}
+		if f == OTLP {
+			if messages, err := otlpjson.Decode(b.Bytes()); err != nil || otlp.Count(messages) != all[1].Spans {
+				t.Errorf("%d spans, %v, want %d", otlp.Count(messages), err, all[1].Spans)
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -67,5 +68,21 @@ func TestIdentifiersAreHexadecimal(t *testing.T) {
 	s := &tracepb.Span{TraceId: []byte{0xab, 1}, SpanId: []byte{2}, ParentSpanId: nil}
 	if TraceID(s) != "ab01" || SpanID(s) != "02" || ParentID(s) != "" {
 		t.Errorf("ids %q %q %q", TraceID(s), SpanID(s), ParentID(s))
+	}
+}
+
+func TestTimesOutsideTheRangeAreItsEnds(t *testing.T) {
+	year := func(y int) time.Time { return time.Date(y, 1, 31, 0, 0, 0, 0, time.UTC) }
+	last := uint64(math.MaxInt64)
+	for at, want := range map[time.Time]uint64{
+		{}: 0, year(1): 0, year(1026): 0, year(1602): 0, year(1677): 0, year(1969): 0, time.Unix(0, 0): 0, First: 1,
+		year(2026): 1769817600_000000000, Last: last, year(2263): last, year(2554): last, year(9999): last,
+	} {
+		if got := UnixNano(at); got != want {
+			t.Errorf("UnixNano(%v) = %d, want %d", at, got, want)
+		}
+	}
+	if got := Time(last + 1); !got.After(Last) || got.Year() != 2262 {
+		t.Errorf("the nanosecond after the last is in %v", got)
 	}
 }

@@ -3,6 +3,7 @@ package otlp
 import (
 	"encoding/hex"
 	"iter"
+	"math"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -46,13 +47,27 @@ func Time(nano uint64) time.Time {
 	if nano == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, int64(nano)).UTC() //nolint:gosec // times beyond 2262 wrap, as in the OpenTelemetry SDK
+	return time.Unix(int64(nano/1e9), int64(nano%1e9)).UTC() //nolint:gosec // far smaller
 }
 
+// First and Last are the earliest and the latest time that UnixNano tells from others:
+// the first nanosecond of 1970, and one in April 2262, which is the latest that fits
+// into an int64.
+var (
+	First = time.Unix(0, 1).UTC()
+	Last  = time.Unix(0, math.MaxInt64).UTC()
+)
+
 // UnixNano converts a time into nanoseconds since the Unix epoch. It converts a
-// time before the epoch into 0.
+// time before the epoch into 0, and one after Last into that of Last.
 func UnixNano(t time.Time) uint64 {
-	return uint64(max(0, t.UnixNano())) //nolint:gosec // not negative
+	switch {
+	case t.Before(First):
+		return 0
+	case t.After(Last):
+		t = Last
+	}
+	return uint64(t.UnixNano()) //nolint:gosec // not negative
 }
 
 // TraceID returns the span's trace id as 32 hexadecimal digits.

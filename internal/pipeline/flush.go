@@ -116,8 +116,8 @@ func (s *Setup) OpenStore(ctx context.Context) (*Pipeline, error) {
 	}
 	if p.Store != nil {
 		_, err = p.Run(ctx, deliver.Pass{Force: true})
-	} else if p.Store, err = store.Open(ctx, s.Config.StorePath()); err == nil {
-		p.close = append(p.close, p.Store.Close)
+	} else {
+		_, err = p.openStore(ctx)
 	}
 	if err != nil {
 		_ = p.Close()

@@ -51,6 +51,8 @@ type Setup struct {
 	ByHand bool
 	// RemoveOld removes what else is kept about old sessions. It may be nil.
 	RemoveOld func() error
+	// Store is the local store if the process has it open. It stays open.
+	Store *store.Store
 }
 
 // Pipeline delivers from the spool to the destinations. It must be closed.
@@ -157,13 +159,26 @@ func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destina
 }
 
 func (p *Pipeline) openStore(ctx context.Context) (deliver.Client, error) {
-	s, err := store.Open(ctx, p.setup.Config.StorePath())
+	s, done, err := p.setup.LocalStore(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.Now = p.setup.Now
-	p.Store, p.close = s, append(p.close, s.Close)
+	p.Store, p.close = s, append(p.close, done)
 	return s, nil
+}
+
+// LocalStore returns the local store, whether it is a destination or not, and what to
+// call when it is no longer needed.
+func (s *Setup) LocalStore(ctx context.Context) (*store.Store, func() error, error) {
+	if s.Store != nil {
+		return s.Store, func() error { return nil }, nil
+	}
+	opened, err := store.Open(ctx, s.Config.StorePath())
+	if err != nil {
+		return nil, nil, err
+	}
+	opened.Now = s.Now
+	return opened, opened.Close, nil
 }
 
 // redactAnyway names the built-in rules, for records of an environment that asked for

@@ -129,6 +129,10 @@ func ReadStat(path string, o Options) ([]byte, fs.FileInfo, error) {
 // a file with holes can overstate.
 const largestGuess = 1 << 20
 
+// Check refuses what info describes unless it is a regular file. It is for files that
+// the caller must not open.
+func Check(path string, info fs.FileInfo) error { return Options{}.check(path, info) }
+
 func (o Options) check(path string, info fs.FileInfo) error {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:

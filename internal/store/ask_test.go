@@ -229,14 +229,14 @@ func TestSearch(t *testing.T) {
 
 func TestDeleteRemovesAllSelected(t *testing.T) {
 	s, cline, _ := asked(t)
-	if n, err := s.Delete(t.Context(), Filter{Text: "friday"}); n != 1 || err != nil {
+	if n, err := s.Delete(t.Context(), selected(t, s, Filter{Text: "friday"})); n != 1 || err != nil {
 		t.Fatalf("deleted %d, %v", n, err)
 	}
 	if left := everything(t, s); len(left) != 1 || left[0].TraceID != cline {
 		t.Errorf("%d traces are left", len(left))
 	}
 	series(t, s, 30)
-	if n, err := s.Delete(t.Context(), Filter{}); n != 31 || err != nil {
+	if n, err := s.Delete(t.Context(), selected(t, s, Filter{})); n != 31 || err != nil {
 		t.Errorf("deleted %d, %v, want all, whatever the limit", n, err)
 	}
 }

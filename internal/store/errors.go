@@ -61,7 +61,8 @@ func (s *Store) wrap(doing string, err error) error {
 	case code == sqlite3.SQLITE_FULL:
 		why = "the disk is full: "
 	case code == sqlite3.SQLITE_READONLY:
-		why = "the file or its folder cannot be written to: "
+		why = "the file or its folder cannot be written to, which SQLite needs even to read: make both writable (chmod u+w), " +
+			"or copy the folder to a place that is and name it by XDG_STATE_HOME: "
 	}
 	return fmt.Errorf("trace store %q: %s: %s%w", s.path, doing, why, err)
 }

@@ -25,8 +25,9 @@ type Filter struct {
 	// Outcome is how the trace ended, one of otelmap's outcomes. If empty, any.
 	Outcome string
 	// Directory is a working directory, which includes the folders below it. If
-	// empty, any.
-	Directory string
+	// empty, any. Resolved is another path of it, without symbolic links, if it has one:
+	// agents report either.
+	Directory, Resolved string
 	// Failed selects traces with a call that failed or never finished, or a run
 	// that failed or was abandoned. Denied selects those with a call that was
 	// denied or cancelled. HookRuns applies both to the hook runs instead.
@@ -39,7 +40,8 @@ type Filter struct {
 	// Text selects traces with a span whose texts have all words: the task, the
 	// prompts, the answers, the tools' arguments and results, the error messages. A
 	// word of four letters may lack its end; words in double quotes are a phrase. Case, accents and
-	// punctuation do not count. A text without a letter or digit is an ErrText.
+	// punctuation do not count. A text without a letter or digit, or of more
+	// than 64 words, is an ErrText.
 	Text string
 }
 
@@ -59,6 +61,11 @@ func sameModel(model, want string) bool {
 		}
 	}
 	return false
+}
+
+// In reports whether a folder is the filter's Directory or below it.
+func (f Filter) In(folder string) bool {
+	return f.Directory == "" || below(folder, f.Directory) || f.Resolved != "" && below(folder, f.Resolved)
 }
 
 // below reports whether a folder is dir or below it.

@@ -228,6 +228,20 @@ func upload(t testing.TB, s *Store, messages []*tracepb.ResourceSpans) {
 	}
 }
 
+// selected returns the ids of the traces that a filter selects, whatever its limit.
+func selected(t testing.TB, s *Store, f Filter) (ids []string) {
+	t.Helper()
+	f.Limit = -1
+	list, err := s.List(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sum := range list {
+		ids = append(ids, sum.TraceID)
+	}
+	return ids
+}
+
 // stored uploads the spans of one trace and reads it back.
 func stored(t testing.TB, messages []*tracepb.ResourceSpans) *Trace {
 	t.Helper()

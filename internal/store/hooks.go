@@ -12,9 +12,18 @@ import (
 func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err error) {
 	of := f
 	of.Failed, of.Denied, of.Tool = false, false, ""
+	err = s.read(ctx, of, func(q querier) error {
+		out, err = runsOfHooks(ctx, q, f, of)
+		return err
+	})
+	return out, s.wrap("read hook runs", err)
+}
+
+// runsOfHooks returns the runs that f selects in the traces that of selects.
+func runsOfHooks(ctx context.Context, from querier, f, of Filter) (out []HookRun, err error) {
 	var selected map[int64]bool
 	if of.byDigest() || of.Text != "" {
-		ids, err := s.ids(ctx, of, -1)
+		ids, err := of.ids(ctx, from, -1)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +50,7 @@ func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err erro
 		q += ` WHERE ` + strings.Join(conditions, ` AND `)
 	}
 	limit := f.limited()
-	err = eachRow(ctx, s.db, func(scan func(...any) error) error {
+	err = eachRow(ctx, from, func(scan func(...any) error) error {
 		var h HookRun
 		var trace, started, took int64
 		err := scan(&trace, &h.Trace, &h.Span, &h.Session, &h.Host, &h.Directory,
@@ -58,5 +67,5 @@ func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err erro
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return out, s.wrap("read hook runs", err)
+	return out, err
 }

@@ -20,63 +20,73 @@ import (
 // after an update from a version without one.
 var ErrIndexing = errors.New("the full text is not complete yet")
 
-// indexBatch is how many spans one transaction adds to the full text, so that an
-// upload never waits long for the lock.
-const indexBatch = 2000
+// indexBatch is how many spans one transaction adds to the full text, or takes out of
+// it: what these write when they end is not in their turn.
+const indexBatch = 500
 
 // searchWait is how long a search adds what is missing in the full text.
 const searchWait = 3 * time.Second
 
 // Index adds to the full text what uploads have stored since, for at most so long,
-// and returns how many traces are left. If the time is zero, it adds all.
+// and returns how many traces are left. If the time is zero, it adds all, and completes
+// a removal that was interrupted.
 func (s *Store) Index(ctx context.Context, most time.Duration) (left int, err error) {
-	for begin := time.Now(); ; {
-		more := false
-		if err := s.db.QueryRowContext(ctx, waiting+` LIMIT 1)`).Scan(&more); err != nil || !more {
-			return 0, s.wrap("read full text", err)
-		}
-		if most > 0 && time.Since(begin) >= most {
-			err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM traces WHERE waiting = 1`).Scan(&left)
-			return left, s.wrap("read full text", err)
-		}
-		if err := s.write(ctx, "add to the full text", func(tx *sql.Tx) error { return indexSome(ctx, &prepared{on: tx}) }); err != nil {
-			return 0, err
-		}
+	begin := time.Now()
+	late := func() bool { return most > 0 && time.Since(begin) >= most }
+	more := false
+	err = s.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM traces WHERE waiting = 1 LIMIT 1)`).Scan(&more)
+	if err == nil && more && !late() {
+		_, err = s.inTurns(ctx, "add to the full text", func(tx *prepared, enough func() bool) (int, bool, error) {
+			more, err := indexSome(ctx, tx, enough)
+			return 0, more && !late(), err
+		})
 	}
+	if err == nil && late() {
+		err = s.db.QueryRowContext(ctx, `SELECT count(*) FROM traces WHERE waiting = 1`).Scan(&left)
+	}
+	if err == nil && most == 0 {
+		err = s.clear(ctx)
+	}
+	return left, s.wrap("full text", err)
 }
 
-const waiting = `SELECT EXISTS (SELECT 1 FROM traces WHERE waiting = 1`
-
 // indexSome adds the words of some spans that wait.
-func indexSome(ctx context.Context, tx *prepared) error {
+func indexSome(ctx context.Context, tx *prepared, enough func() bool) (more bool, err error) {
 	// Statements whose context can end cost a goroutine each.
 	ctx = context.WithoutCancel(ctx)
 	type trace struct{ id, indexed int64 }
 	var traces []trace
-	err := eachRow(ctx, tx, func(scan func(...any) error) error {
+	err = eachRow(ctx, tx, func(scan func(...any) error) error {
 		var t trace
 		err := scan(&t.id, &t.indexed)
 		traces = append(traces, t)
 		return err
 	}, `SELECT id, indexed FROM traces WHERE waiting = 1 ORDER BY id LIMIT ?`, indexBatch)
 	room := indexBatch
-	for _, t := range traces {
-		if err != nil || room <= 0 {
-			break
+	for i, t := range traces {
+		if err != nil || room <= 0 || i > 0 && enough() {
+			return true, err
 		}
 		n := 0
+		waits := false
 		err = eachDocument(ctx, tx, func(id int64, doc []byte) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO words (rowid, text) VALUES (?, ?)`, id, string(doc))
 			t.indexed = id
-			n++
+			if n++; err == nil && (n == room || enough()) {
+				waits = true
+				return errEnough
+			}
 			return err
-		}, `id > ? AND id < ? ORDER BY id LIMIT ?`, max(t.indexed, t.id<<numberBits), (t.id+1)<<numberBits, room)
+		}, `id > ? AND id < ? ORDER BY id`, max(t.indexed, t.id<<numberBits), (t.id+1)<<numberBits)
+		if errors.Is(err, errEnough) {
+			err = nil
+		}
 		if err == nil {
-			_, err = tx.ExecContext(ctx, `UPDATE traces SET indexed = ?, waiting = ? WHERE id = ?`, t.indexed, n == room, t.id)
+			_, err = tx.ExecContext(ctx, `UPDATE traces SET indexed = ?, waiting = ? WHERE id = ?`, t.indexed, waits, t.id)
 		}
 		room -= n
 	}
-	return err
+	return len(traces) == indexBatch, err
 }
 
 // appendWords appends the words of a span with spaces between. Another sign is
@@ -118,9 +128,57 @@ func eachDocument(ctx context.Context, tx *prepared, f func(id int64, doc []byte
 // removeWords removes spans from the full text, before their messages change.
 func removeWords(ctx context.Context, tx *prepared, where string, args ...any) error {
 	return eachDocument(ctx, tx, func(id int64, doc []byte) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)`, id, string(doc))
+		_, err := tx.ExecContext(ctx, removeDocument, id, string(doc))
 		return err
 	}, where, args...)
+}
+
+const removeDocument = `INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)`
+
+// Words that are removed are searched for and overwritten at once, which takes about a
+// millisecond for each span. For many spans it is quicker only to note what is removed,
+// and to write the whole index anew afterwards without it, a part at a time. Until that
+// is done the index itself has the note: its option secure-delete is off.
+const (
+	removeAtOnce = `INSERT INTO words (words, rank) VALUES ('secure-delete', 1)`
+	noteRemoved  = `INSERT INTO words (words, rank) VALUES ('secure-delete', 0)`
+	hasNotes     = `SELECT v = 0 FROM words_config WHERE k = 'secure-delete'`
+	// isClean reports that the index consists of one part, which has no notes.
+	isClean = `SELECT (SELECT min(segid) FROM words_idx) IS (SELECT max(segid) FROM words_idx)`
+	// mergeSome writes at most -rank pages of the index anew, without what is noted.
+	mergeSome = `INSERT INTO words (words, rank) VALUES ('merge', ?)`
+	// removeEverything empties an index that has no trace's words any more.
+	removeEverything = `INSERT INTO words (words) SELECT 'delete-all' WHERE NOT EXISTS (SELECT 1 FROM traces WHERE indexed > 0)`
+)
+
+// fewSpans is how many spans one transaction removes at once. More than that are noted,
+// if they are more than one in noteRatio of all.
+const (
+	fewSpans  = 40
+	noteRatio = 50
+)
+
+// purgeWords removes from the file what is only noted as removed.
+func (s *Store) purgeWords(ctx context.Context) error {
+	var due bool
+	if err := s.db.QueryRowContext(ctx, hasNotes).Scan(&due); err != nil || !due {
+		return err
+	}
+	_, err := s.inTurns(ctx, "write the full text anew", func(tx *prepared, enough func() bool) (int, bool, error) {
+		// How much is read for a page depends on how much of it is noted.
+		for pages := 1; ; pages *= 2 {
+			if clean, err := number(ctx, tx, isClean); err != nil || clean == 1 {
+				if err == nil {
+					_, err = tx.ExecContext(ctx, removeAtOnce)
+				}
+				return 0, false, err
+			}
+			if _, err := tx.ExecContext(ctx, mergeSome, -pages); err != nil || enough() {
+				return 0, true, err
+			}
+		}
+	})
+	return err
 }
 
 // unchanged reports whether a span is stored as it is. If it is stored differently,
@@ -135,7 +193,12 @@ func (t *openTrace) unchanged(ctx context.Context, tx *prepared, spanID string, 
 		return err
 	}, `SELECT id, message, origin FROM spans WHERE trace = ? AND span_id = ?`, t.id, spanID)
 	if err == nil && !same && id > 0 && id <= t.indexed {
-		err = removeWords(ctx, tx, `id = ?`, id)
+		if *t.unindexed++; *t.unindexed == fewSpans {
+			_, err = tx.ExecContext(ctx, noteRemoved)
+		}
+		if err == nil {
+			err = removeWords(ctx, tx, `id = ?`, id)
+		}
 	}
 	return same, err
 }

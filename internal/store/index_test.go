@@ -90,7 +90,7 @@ func TestRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 	for name, remove := range map[string]func(s *Store, id string) error{
 		"prune": func(s *Store, _ string) error { _, err := s.Prune(t.Context(), at(-time.Hour)); return err },
 		"delete": func(s *Store, id string) error {
-			_, err := s.Delete(t.Context(), Filter{Trace: id})
+			_, err := s.Delete(t.Context(), []string{id})
 			return err
 		},
 		"limit": func(s *Store, _ string) error {
@@ -152,6 +152,92 @@ func TestRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestManyRemovedWordsAreGoneFromTheDisk removes so many spans that their words are
+// noted first.
+func TestManyRemovedWordsAreGoneFromTheDisk(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		stays int
+		f     func(s *Store, gone []*build) error
+	}{
+		{"delete some", 300, func(s *Store, gone []*build) error { return deleteBuilds(s, gone) }},
+		{"delete nearly all", 1, func(s *Store, gone []*build) error { return deleteBuilds(s, gone) }},
+		{"delete all", 0, func(s *Store, gone []*build) error { return deleteBuilds(s, gone) }},
+		{"change", 300, func(s *Store, gone []*build) error {
+			var all []*tracepb.ResourceSpans
+			for _, b := range gone {
+				other := *b
+				other.spans = nil
+				other.root("another task", otelmap.OutcomeCompleted, time.Second)
+				all = append(all, other.messages()...)
+			}
+			err := s.UploadTraces(context.Background(), all)
+			if err == nil {
+				_, err = s.Index(context.Background(), 0)
+			}
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
+			s := open(t)
+			var gone []*build
+			var secrets, kept string
+			put := func(name string, n int) {
+				var all []*tracepb.ResourceSpans
+				defer func() { upload(t, s, all) }()
+				for i := range n {
+					b, text := newBuild(fmt.Sprint(name, i)), prose(r, 40)
+					b.root(text, otelmap.OutcomeCompleted, time.Second)
+					all = append(all, b.messages()...)
+					if name == "stays" {
+						kept = text
+					} else {
+						gone, secrets = append(gone, b), secrets+text
+					}
+				}
+			}
+			put("stays", c.stays)
+			put("goes", 3*fewSpans)
+			if _, err := s.Index(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.f(s, gone); err != nil {
+				t.Fatal(err)
+			}
+			disk, left := onDisk(t, s), 0
+			for word := range strings.FieldsSeq(secrets) {
+				if strings.Contains(disk, word[4:]) {
+					left++
+				}
+			}
+			if left > 0 {
+				t.Errorf("%d words are still in the file", left)
+			}
+			if word, _, _ := strings.Cut(kept, " "); word != "" {
+				if hits, err := s.Search(t.Context(), Filter{Text: word}); len(hits) != 1 || err != nil {
+					t.Errorf("a word that stays is found %d times, %v", len(hits), err)
+				}
+			}
+			if n, err := number(t.Context(), s.db, hasNotes); n != 0 || err != nil {
+				t.Errorf("the index still notes removals: %v", err)
+			}
+			if _, err := s.db.ExecContext(t.Context(), `INSERT INTO words (words) VALUES ('integrity-check')`); err != nil {
+				t.Errorf("index: %v", err)
+			}
+		})
+	}
+}
+
+func deleteBuilds(s *Store, gone []*build) error {
+	var ids []string
+	for _, b := range gone {
+		ids = append(ids, b.traceID())
+	}
+	_, err := s.Delete(context.Background(), ids)
+	return err
 }
 
 // A page that is closed cancels its search, wherever that is.

@@ -87,7 +87,7 @@ func drawFilter(t *rapid.T) Filter {
 		Trace: pick("trace", "0", "A", "f"), Model: pick("model", "m", "m-two", "ONE", "four"),
 		Tool: pick("tool", "bash", "Read"), Outcome: pick("outcome", otelmap.OutcomeFailed),
 		MinCost:   rapid.SampledFrom([]float64{0, 0, 0, 0.001, 1}).Draw(t, "minimum cost"),
-		Directory: pick("directory", "/a", "/a/", "/"), Failed: pick("failed", "x") != "", Denied: pick("denied", "x") != "",
+		Directory: pick("directory", "/a", "/a/", "/"), Resolved: pick("resolved", "/a/b", "/ab", "/nowhere"), Failed: pick("failed", "x") != "", Denied: pick("denied", "x") != "",
 		Text: pick("text", "alpha", `"alpha beta"`, "alpha gamma", "本語", "alphab", "bet", "nowhere"),
 	}
 	if rapid.IntRange(0, 3).Draw(t, "since") == 0 {
@@ -109,7 +109,15 @@ func TestAnswersEqualThoseFromTheSpans(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		if _, err := s.Delete(t.Context(), Filter{}); err != nil {
+		all, err := s.List(t.Context(), Filter{Limit: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, sum := range all {
+			ids = append(ids, sum.TraceID)
+		}
+		if _, err := s.Delete(t.Context(), ids); err != nil {
 			rt.Fatal(err)
 		}
 		for i := range rapid.IntRange(0, 8).Draw(rt, "traces") {

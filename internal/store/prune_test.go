@@ -2,10 +2,14 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -212,7 +216,7 @@ func TestLimitRemovesTheOldestTraces(t *testing.T) {
 	}
 	most := before * 2 / 3
 	n, err := s.Limit(t.Context(), most)
-	if n == 0 || n%pruneBatch != 0 || n >= len(ids) || err != nil {
+	if n < pruneBatch || n >= len(ids)*2/3 || err != nil {
 		t.Errorf("removed %d of %d, %v", n, len(ids), err)
 	}
 	if after, err := s.used(t.Context()); after > most || err != nil {
@@ -231,5 +235,140 @@ func TestLimitRemovesTheOldestTraces(t *testing.T) {
 	// A limit that nothing fits ends.
 	if n, err := s.Limit(t.Context(), 1); n != len(list) || err != nil {
 		t.Errorf("removed %d, %v, want %d", n, err, len(list))
+	}
+}
+
+// Years that nanoseconds since 1970 cannot have select nothing before, and everything
+// after.
+func TestTimesOutsideTheRangeSelectAndDelete(t *testing.T) {
+	s := open(t)
+	series(t, s, 5)
+	year := func(y int) time.Time { return time.Date(y, 10, 31, 0, 0, 0, 0, time.UTC) }
+	for _, y := range []int{2, 1026, 1602, 1677, 1969} {
+		if n, err := s.Prune(t.Context(), year(y)); n != 0 || err != nil {
+			t.Errorf("Prune before %d: %d, %v", y, n, err)
+		}
+		if n, err := s.Delete(t.Context(), selected(t, s, Filter{Until: year(y)})); n != 0 || err != nil {
+			t.Errorf("Delete until %d: %d, %v", y, n, err)
+		}
+		if n, err := s.Count(t.Context(), Filter{Since: year(y)}); n != 5 || err != nil {
+			t.Errorf("since %d: %d, %v", y, n, err)
+		}
+	}
+	for _, y := range []int{2263, 2554, 9999} {
+		if n, err := s.Count(t.Context(), Filter{Until: year(y)}); n != 5 || err != nil {
+			t.Errorf("until %d: %d, %v", y, n, err)
+		}
+		if n, err := s.Count(t.Context(), Filter{Since: year(y)}); n != 0 || err != nil {
+			t.Errorf("since %d: %d, %v", y, n, err)
+		}
+	}
+}
+
+// TestLongWorkLetsOthersWrite has another process store traces while a task of many
+// spans is removed or indexed.
+func TestLongWorkLetsOthersWrite(t *testing.T) {
+	big := func(t *testing.T, indexed bool) (*Store, string) {
+		s := open(t)
+		b := newBuild("large")
+		b.root("task", otelmap.OutcomeCompleted, time.Second)
+		for i := range 6 * indexBatch {
+			b.tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
+		}
+		upload(t, s, b.messages())
+		upload(t, s, clineTrace().messages())
+		if indexed {
+			if _, err := s.Index(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s, b.traceID()
+	}
+	for name, c := range map[string]struct {
+		indexed bool
+		f       func(s *Store, id string) error
+	}{
+		"index":  {false, func(s *Store, _ string) error { _, err := s.Index(t.Context(), 0); return err }},
+		"delete": {true, func(s *Store, id string) error { _, err := s.Delete(t.Context(), []string{id}); return err }},
+		"prune":  {true, func(s *Store, _ string) error { _, err := s.Prune(t.Context(), at(time.Hour)); return err }},
+		"limit":  {true, func(s *Store, _ string) error { _, err := s.Limit(t.Context(), 1); return err }},
+		"remove": {true, func(s *Store, id string) error { return s.Remove(t.Context(), id) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, id := big(t, c.indexed)
+			other := openAt(t, s.path)
+			var began, ended atomic.Bool
+			between := make(chan int)
+			go func() {
+				n := 0
+				for i := 0; !ended.Load(); i++ {
+					b := newBuild(fmt.Sprint("beside ", i))
+					b.root("beside", otelmap.OutcomeCompleted, 2*time.Hour)
+					during := began.Load()
+					if err := other.UploadTraces(context.Background(), b.messages()); err != nil {
+						t.Error(err)
+					}
+					if during && !ended.Load() {
+						n++
+					}
+				}
+				between <- n
+			}()
+			began.Store(true)
+			err := c.f(s, id)
+			ended.Store(true)
+			if n := <-between; n < 3 || err != nil {
+				t.Errorf("another process stored %d traces meanwhile, %v, want several", n, err)
+			}
+		})
+	}
+}
+
+// TestInterruptedRemovalIsCompleted cancels a removal when its traces are hidden.
+func TestInterruptedRemovalIsCompleted(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
+	s := open(t)
+	secret := prose(r, 20)
+	b := newBuild("secret")
+	b.root(secret, otelmap.OutcomeCompleted, time.Second)
+	for range 2 * fewSpans {
+		b.tool(1, "Bash", secret, 0, time.Second)
+	}
+	b.event(1, otelmap.EventHook, 0, str(otelmap.KeyHookCommand, "guard.sh"))
+	upload(t, s, b.messages())
+	upload(t, s, clineTrace().messages())
+	if _, err := s.Index(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	err := s.write(t.Context(), "test", func(tx *sql.Tx) error { return hide(t.Context(), &prepared{on: tx}, 1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newBuild("secret") // It comes again before it is gone.
+	again.root("harmless", otelmap.OutcomeCompleted, time.Second)
+	upload(t, s, again.messages())
+	word := strings.Fields(secret)[7]
+	for range 2 {
+		if list, err := s.List(t.Context(), Filter{}); len(list) != 2 || err != nil {
+			t.Errorf("%d traces, %v, want two", len(list), err)
+		}
+		if hits, err := s.Search(t.Context(), Filter{Text: word}); len(hits) != 0 || err != nil {
+			t.Errorf("found %d times, %v", len(hits), err)
+		}
+		if runs, err := s.HookRuns(t.Context(), Filter{}); len(runs) != 0 || err != nil {
+			t.Errorf("%d hook runs, %v", len(runs), err)
+		}
+		if tr, err := s.Trace(t.Context(), b.traceID()); err != nil || otlp.Count(tr.ResourceSpans) != 1 {
+			t.Errorf("what came again has %d spans, %v", otlp.Count(tr.ResourceSpans), err)
+		}
+		if _, err := s.Index(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Contains(onDisk(t, s), word[4:]) {
+		t.Error("the word is still in the file")
+	}
+	if n, err := number(t.Context(), s.db, `SELECT count(*) FROM spans WHERE trace NOT IN (SELECT id FROM traces)`); n != 0 || err != nil {
+		t.Errorf("%d spans of no trace, %v", n, err)
 	}
 }

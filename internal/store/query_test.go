@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -242,5 +244,77 @@ func BenchmarkList10kTraces(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestPageIsOfOneState has tasks end and be deleted while pages are read: what runs and
+// what is stored are told apart, and the sums are those of the list.
+func TestPageIsOfOneState(t *testing.T) {
+	s := open(t)
+	b := newBuild("the task")
+	b.root("the task", otelmap.OutcomeCompleted, time.Second)
+	task := NewTrace(b.messages())
+	stop, ended := make(chan struct{}), make(chan error)
+	go func() {
+		other, err := Open(context.Background(), s.path)
+		for err == nil {
+			select {
+			case <-stop:
+				ended <- other.Close()
+				return
+			default:
+			}
+			if err = other.UploadTraces(context.Background(), b.messages()); err == nil {
+				err = other.write(context.Background(), "test", func(tx *sql.Tx) error {
+					_, err := tx.ExecContext(context.Background(), `DELETE FROM spans; DELETE FROM traces`)
+					return err
+				})
+			}
+		}
+		ended <- err
+	}()
+	seen := [2]bool{}
+	for i := 0; i < 2000 && (i < 300 || !seen[0] || !seen[1]); i++ {
+		for _, f := range []Filter{{}, {Model: "claude-sonnet"}} {
+			page, err := s.Page(t.Context(), f, task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page.Running)+len(page.Traces) != 1 || page.Totals.Traces != len(page.Traces) {
+				t.Fatalf("%d run, %d are stored, %d in the sums", len(page.Running), len(page.Traces), page.Totals.Traces)
+			}
+			seen[len(page.Traces)] = true
+		}
+	}
+	close(stop)
+	if err := <-ended; err != nil || seen != [2]bool{true, true} {
+		t.Errorf("%v, seen running and stored: %v", err, seen)
+	}
+}
+
+func TestSearchTextHasAFewWords(t *testing.T) {
+	s := open(t)
+	upload(t, s, clineTrace().messages())
+	for text, want := range map[string]int{
+		strings.Repeat("word ", MaxWords): 0, strings.Repeat("word ", MaxWords+1): MaxWords + 1, strings.Repeat("word ", 3000): 3000,
+		`"` + strings.Repeat("word ", 100) + `"`: 100, strings.Repeat("語", 200): 200, strings.Repeat("a.b ", 40): 80, strings.Repeat("- ", 500) + "word": 0,
+	} {
+		for name, ask := range map[string]func() error{
+			"list":   func() error { _, err := s.List(t.Context(), Filter{Text: text}); return err },
+			"page":   func() error { _, err := s.Page(t.Context(), Filter{Text: text}); return err },
+			"count":  func() error { _, err := s.Count(t.Context(), Filter{Text: text}); return err },
+			"search": func() error { _, err := s.Search(t.Context(), Filter{Text: text}); return err },
+			"hooks":  func() error { _, err := s.HookRuns(t.Context(), Filter{Text: text}); return err },
+			"running": func() error {
+				_, err := Filter{Text: text}.Selects(NewTrace(clineTrace().messages()))
+				return err
+			},
+		} {
+			err := ask()
+			var many WordsError
+			if errors.As(err, &many); int(many) != want || (want > 0) != errors.Is(err, ErrText) {
+				t.Errorf("%s of %.20q: %v, want an error about %d words", name, text, err, want)
+			}
+		}
 	}
 }

@@ -59,7 +59,7 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 		!strings.HasPrefix(t.TraceID, strings.ToLower(f.Trace)),
 		f.Host != "" && t.Host != f.Host,
 		f.Outcome != "" && t.Outcome != f.Outcome,
-		f.Directory != "" && !below(t.Directory, f.Directory),
+		!f.In(t.Directory),
 		!f.Since.IsZero() && t.Started.Before(f.Since),
 		!f.Until.IsZero() && !t.Started.Before(f.Until):
 		return false, nil

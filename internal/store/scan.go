@@ -34,14 +34,21 @@ func (f Filter) where() (string, []any) {
 	if f.Outcome != "" {
 		add(`t.outcome = ?`, f.Outcome)
 	}
-	if dir := f.Directory; dir == "/" {
-		add(`t.directory >= '/' AND t.directory < '0'`) // '0' comes after '/'
-	} else if dir != "" {
-		if len(dir) > 1 {
-			dir = strings.TrimRight(dir, `/\`)
+	var folders []string
+	var names []any
+	for _, dir := range []string{f.Directory, f.Resolved} {
+		if dir == "/" {
+			folders = append(folders, `t.directory >= '/' AND t.directory < '0'`) // '0' comes after '/'
+		} else if dir != "" {
+			if len(dir) > 1 {
+				dir = strings.TrimRight(dir, `/\`)
+			}
+			folders = append(folders, `t.directory = ? OR t.directory >= ? AND t.directory < ? OR t.directory >= ? AND t.directory < ?`)
+			names = append(names, dir, dir+"/", dir+"0", dir+`\`, dir+"]")
 		}
-		add(`(t.directory = ? OR t.directory >= ? AND t.directory < ? OR t.directory >= ? AND t.directory < ?)`,
-			dir, dir+"/", dir+"0", dir+`\`, dir+"]")
+	}
+	if f.Directory != "" {
+		add(`(`+strings.Join(folders, ` OR `)+`)`, names...)
 	}
 	if !f.Since.IsZero() {
 		add(`t.started >= ?`, column(otlp.UnixNano(f.Since)))
@@ -99,25 +106,42 @@ func list(ids []int64) string {
 	return string(append(out, ']'))
 }
 
+// read calls f with one state of the store, in which the full text is complete if the
+// filter has a Text.
+func (s *Store) read(ctx context.Context, f Filter, do func(q querier) error) error {
+	if f.Text != "" {
+		_, err := phrases(f.Text)
+		if err == nil {
+			err = s.complete(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	tx, err := s.begin(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer rollback(tx)
+	return do(tx)
+}
+
 // withText returns the traces that have the filter's Text, nil if it has none.
-func (s *Store) withText(ctx context.Context, f Filter) (traceSet, error) {
+func (f Filter) withText(ctx context.Context, q querier) (traceSet, error) {
 	if f.Text == "" {
 		return nil, nil
 	}
 	want, err := phrases(f.Text)
-	if err == nil {
-		err = s.complete(ctx)
-	}
 	if err != nil {
 		return nil, err
 	}
-	return tracesWith(ctx, s.db, want)
+	return tracesWith(ctx, q, want)
 }
 
 // scan calls visit with the traces that a filter selects, in no order and whatever
 // its limit. calls reports whether it needs each call in the digest.
-func (s *Store) scan(ctx context.Context, f Filter, calls bool, visit func(*found) error) error {
-	set, err := s.withText(ctx, f)
+func (f Filter) scan(ctx context.Context, q querier, calls bool, visit func(*found) error) error {
+	set, err := f.withText(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -130,7 +154,7 @@ func (s *Store) scan(ctx context.Context, f Filter, calls bool, visit func(*foun
 	where, args := f.where()
 	where, args = within(set, where, args)
 	targets := []any{&t.id, &started, &ended, &facts}
-	return eachRow(ctx, s.db, func(scan func(...any) error) error {
+	return eachRow(ctx, q, func(scan func(...any) error) error {
 		err := scan(targets...)
 		spans, ok := set[t.id]
 		if err != nil || set != nil && !ok {
@@ -156,30 +180,30 @@ func (f Filter) byDigest() bool {
 
 // inOrder calls visit with the traces that a filter selects, without their digest,
 // the newest first, up to a limit if it is not negative.
-func (s *Store) inOrder(ctx context.Context, f Filter, limit int, visit func(found) error) error {
+func (f Filter) inOrder(ctx context.Context, q querier, limit int, visit func(found) error) error {
 	var set traceSet
 	var err error
 	if f.byDigest() {
 		set = make(traceSet)
-		err = s.scan(ctx, f, false, func(t *found) error { set[t.id] = t.spans; return nil })
+		err = f.scan(ctx, q, false, func(t *found) error { set[t.id] = t.spans; return nil })
 	} else {
-		set, err = s.withText(ctx, f)
+		set, err = f.withText(ctx, q)
 	}
 	if err != nil {
 		return err
 	}
-	return s.ordered(ctx, f, set, limit, visit)
+	return f.ordered(ctx, q, set, limit, visit)
 }
 
 // ordered is inOrder for the traces of the set, for all that the conditions on columns
 // select if it is nil.
-func (s *Store) ordered(ctx context.Context, f Filter, set traceSet, limit int, visit func(found) error) error {
+func (f Filter) ordered(ctx context.Context, q querier, set traceSet, limit int, visit func(found) error) error {
 	if set != nil && len(set) == 0 || limit == 0 {
 		return nil
 	}
 	where, args := f.where()
 	where, args = within(set, where, args)
-	err := eachRow(ctx, s.db, func(scan func(...any) error) error {
+	err := eachRow(ctx, q, func(scan func(...any) error) error {
 		var t found
 		err := scanSummary(func(targets ...any) error { return scan(append(targets, &t.id)...) }, &t.Summary)
 		spans, ok := set[t.id]
@@ -237,22 +261,29 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 
 // Count returns how many traces the filter selects without its limit.
 func (s *Store) Count(ctx context.Context, f Filter) (n int, err error) {
-	err = s.scan(ctx, f, false, func(*found) error { n++; return nil })
+	err = s.read(ctx, f, func(q querier) error {
+		return f.scan(ctx, q, false, func(*found) error { n++; return nil })
+	})
 	return n, s.wrap("count traces", err)
 }
 
 // List returns the summaries of the selected traces, the newest first.
 func (s *Store) List(ctx context.Context, f Filter) (out []Summary, err error) {
-	err = s.inOrder(ctx, f, f.limited(), func(t found) error {
-		out = append(out, t.Summary)
-		return nil
+	err = s.read(ctx, f, func(q querier) error {
+		return f.inOrder(ctx, q, f.limited(), func(t found) error {
+			out = append(out, t.Summary)
+			return nil
+		})
 	})
 	return out, s.wrap("list traces", err)
 }
 
-// Page is what List, Totals and Search return for one filter.
+// Page is what List, Totals and Search return for one filter, of one state of the store.
 type Page struct {
-	Traces []Summary
+	// Running are those of the running tasks that the filter selects and that are not
+	// stored.
+	Running []Summary
+	Traces  []Summary
 	// Hits are those in Traces, of each trace in a few of its spans, if the filter has a
 	// Text.
 	Hits   []Hit
@@ -263,8 +294,28 @@ type Page struct {
 const maxPageHits = 64
 
 // Page returns the selected traces with the sums over all of them, in about the time of
-// one of the calls that it stands for.
-func (s *Store) Page(ctx context.Context, f Filter) (p Page, err error) {
+// one of the calls that it stands for. running are the tasks that ran before: one that
+// has ended since is in one of the two lists, and in one only.
+func (s *Store) Page(ctx context.Context, f Filter, running ...*Trace) (p Page, err error) {
+	err = s.read(ctx, f, func(q querier) error {
+		p, err = f.page(ctx, q, running)
+		return err
+	})
+	return p, s.wrap("list traces", err)
+}
+
+func (f Filter) page(ctx context.Context, q querier, running []*Trace) (p Page, err error) {
+	for _, t := range running {
+		stored, err := number(ctx, q, `SELECT count(*) FROM traces WHERE trace_id = ?`, t.TraceID)
+		if err != nil {
+			return p, err
+		}
+		if ok, err := f.Selects(t); err != nil {
+			return p, err
+		} else if ok && stored == 0 {
+			p.Running = append(p.Running, t.Summary)
+		}
+	}
 	var want []phrase
 	var set traceSet
 	if f.Text != "" || f.byDigest() {
@@ -276,7 +327,7 @@ func (s *Store) Page(ctx context.Context, f Filter) (p Page, err error) {
 		}
 	}
 	var sum tally
-	err = s.scan(ctx, f, false, func(t *found) error {
+	err = f.scan(ctx, q, false, func(t *found) error {
 		sum.addTrace(t)
 		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
 		if set != nil {
@@ -285,33 +336,40 @@ func (s *Store) Page(ctx context.Context, f Filter) (p Page, err error) {
 		return nil
 	})
 	if err == nil {
-		err = s.ordered(ctx, f, set, f.limited(), func(t found) error {
+		err = f.ordered(ctx, q, set, f.limited(), func(t found) error {
 			p.Traces = append(p.Traces, t.Summary)
 			if want == nil {
 				return nil
 			}
-			hits, err := hitsIn(ctx, s.db, t.spans[:min(len(t.spans), maxPageHits)], want)
+			hits, err := hitsIn(ctx, q, t.spans[:min(len(t.spans), maxPageHits)], want)
 			p.Hits = append(p.Hits, hits...)
 			return err
 		})
 	}
 	p.Totals = sum.totals()
-	return p, s.wrap("list traces", err)
+	return p, err
 }
 
 // ids returns the selected traces, the newest first, up to a limit.
-func (s *Store) ids(ctx context.Context, f Filter, limit int) (out []int64, err error) {
-	err = s.inOrder(ctx, f, limit, func(t found) error {
+func (f Filter) ids(ctx context.Context, q querier, limit int) (out []int64, err error) {
+	err = f.inOrder(ctx, q, limit, func(t found) error {
 		out = append(out, t.id)
 		return nil
 	})
-	return out, s.wrap("find traces", err)
+	return out, err
 }
 
 // Each calls visit with the selected traces, the newest first, until it returns an
 // error. Traces that are removed meanwhile are left out.
 func (s *Store) Each(ctx context.Context, f Filter, visit func(*Trace) error) error {
-	ids, err := s.ids(ctx, f, f.limited())
+	var ids []int64
+	err := s.read(ctx, f, func(q querier) (err error) {
+		ids, err = f.ids(ctx, q, f.limited())
+		return err
+	})
+	if err != nil {
+		return s.wrap("find traces", err)
+	}
 	for _, id := range ids {
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ const applicationID = 0x686b7370
 // version is in the header (PRAGMA user_version). The first step creates the
 // newest version in an empty file. A released step is never edited.
 var migrations = []migration{
-	{sql: createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals},
+	{sql: createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals + createGone},
 	{sql: `ALTER TABLE traces ADD COLUMN stored INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE traces ADD COLUMN tools_unknown INTEGER NOT NULL DEFAULT 0;
 	DROP INDEX traces_ended;
@@ -43,6 +43,7 @@ var migrations = []migration{
 	DROP TABLE spans_old;
 	DROP TABLE origins_old;`, convert: digestAll},
 	{sql: `ALTER TABLE traces ADD COLUMN tool_denials INTEGER NOT NULL DEFAULT 0`, convert: countDenials},
+	{sql: createGone},
 }
 
 // migration is a step to the next version of the schema.
@@ -67,6 +68,8 @@ var (
 	createWords string
 	//go:embed schema/hooks.sql
 	createHooks string
+	//go:embed schema/gone.sql
+	createGone string
 	//go:embed schema/imports.sql
 	createImports string
 )

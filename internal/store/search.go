@@ -19,13 +19,15 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 		return nil, err
 	}
 	limit := f.limited()
-	err = s.inOrder(ctx, f, -1, func(t found) error {
-		hits, err := hitsIn(ctx, s.db, t.spans, want)
-		out = append(out, hits...)
-		if err == nil && limit >= 0 && len(out) >= limit {
-			out, err = out[:limit], errEnough
-		}
-		return err
+	err = s.read(ctx, f, func(q querier) error {
+		return f.inOrder(ctx, q, -1, func(t found) error {
+			hits, err := hitsIn(ctx, q, t.spans, want)
+			out = append(out, hits...)
+			if err == nil && limit >= 0 && len(out) >= limit {
+				out, err = out[:limit], errEnough
+			}
+			return err
+		})
 	})
 	return out, s.wrap("search", err)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -104,18 +106,26 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 }
 
 // makeFile creates the file before SQLite does, because SQLite would give it
-// the mode that the umask leaves. The -wal and -shm files inherit the mode.
+// the mode that the umask leaves. The -wal and -shm files inherit the mode. A
+// file that is there is not opened: closing it would end the locks that other
+// connections of this process have on it.
 func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder of trace store %q: %w", path, err)
 	}
-	f, info, err := regular.Open(path, regular.Options{Flag: os.O_RDWR | os.O_CREATE, Perm: 0o600})
-	if err == nil {
-		// Windows shows every writable file as 0666 and keeps access elsewhere.
-		if mode := info.Mode().Perm(); mode&0o077 != 0 && filepath.Separator != '\\' {
-			err = f.Chmod(mode & 0o700)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		// It gets the name when it is closed.
+		if err = atomicfile.Create(path, nil, atomicfile.Options{Sync: atomicfile.SyncNone}); err == nil || errors.Is(err, fs.ErrExist) {
+			info, err = os.Stat(path)
 		}
-		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = regular.Check(path, info)
+	}
+	// Windows shows every writable file as 0666 and keeps access elsewhere.
+	if err == nil && info.Mode().Perm()&0o077 != 0 && filepath.Separator != '\\' {
+		err = os.Chmod(path, info.Mode().Perm()&0o700)
 	}
 	if err != nil {
 		return fmt.Errorf("open trace store %q: %w", path, err)
@@ -234,6 +244,39 @@ func (s *Store) write(ctx context.Context, doing string, f func(*sql.Tx) error) 
 		err = tx.Commit()
 	}
 	return s.wrap(doing, err)
+}
+
+// turn is how long a long work holds the lock at once, about, and pause how long it
+// leaves it to others: long enough for all that SQLite has wait, which look again after
+// 25 ms at first.
+const (
+	turn  = 40 * time.Millisecond
+	pause = 30 * time.Millisecond
+)
+
+// inTurns runs f in one transaction after the other until it reports that nothing is
+// left, and returns the sum of its counts. f ends when enough reports that its turn is
+// over.
+func (s *Store) inTurns(ctx context.Context, doing string, f func(tx *prepared, enough func() bool) (n int, left bool, err error)) (total int, err error) {
+	for left := true; left; {
+		n := 0
+		err := s.write(ctx, doing, func(tx *sql.Tx) (err error) {
+			begin := time.Now()
+			n, left, err = f(&prepared{on: tx}, func() bool { return time.Since(begin) > turn })
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		if total += n; left {
+			select {
+			case <-ctx.Done():
+				return total, s.wrap(doing, ctx.Err())
+			case <-time.After(pause):
+			}
+		}
+	}
+	return total, nil
 }
 
 // begin begins a transaction. The context ends the wait for the lock, and not the

@@ -300,3 +300,15 @@ func TestStatsCountWhatIsStored(t *testing.T) {
 		upload(t, s, ownTrace("a").messages())
 	}
 }
+
+func TestReadOnlyStoreSaysWhatToDo(t *testing.T) {
+	s := open(t)
+	s.db.SetMaxOpenConns(1)
+	if _, err := s.db.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
+		t.Fatal(err)
+	}
+	err := s.UploadTraces(t.Context(), clineTrace().messages())
+	if err == nil || !strings.Contains(err.Error(), s.path) || !strings.Contains(err.Error(), "make both writable") {
+		t.Errorf("%v, want an error that says what to do", err)
+	}
+}

@@ -35,13 +35,15 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 		grouped = append(grouped, &grouping{dates: dates{by: by, in: loc}, tallies: make(map[string]*tally)})
 	}
 	var all tally
-	err := s.scan(ctx, f, calls, func(t *found) error {
-		all.addTrace(t)
-		t.eachModel(func(m *modelDigest) { all.addModel(m) })
-		for _, g := range grouped {
-			g.add(t)
-		}
-		return nil
+	err := s.read(ctx, f, func(q querier) error {
+		return f.scan(ctx, q, calls, func(t *found) error {
+			all.addTrace(t)
+			t.eachModel(func(m *modelDigest) { all.addModel(m) })
+			for _, g := range grouped {
+				g.add(t)
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return Totals{}, nil, s.wrap("sum up traces", err)

@@ -90,6 +90,8 @@ type openTrace struct {
 	spans, indexed int64
 	// changed are the spans that the upload changed.
 	changed []*row
+	// unindexed counts the spans that the upload takes out of the full text.
+	unindexed *int
 }
 
 // upsert writes the rows in a transaction. The context of its statements cannot
@@ -99,6 +101,7 @@ func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err
 	traces, origins := make(map[string]*openTrace), make(map[string]int64)
 	var trace *openTrace
 	var origin int64
+	unindexed := 0
 	for i := range rows {
 		if err := until.Err(); err != nil {
 			return err
@@ -109,6 +112,7 @@ func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err
 				if trace, err = findTrace(ctx, tx, otlp.TraceID(r.Span)); err != nil {
 					return fmt.Errorf("trace %x: %w", r.GetTraceId(), err)
 				}
+				trace.unindexed = &unindexed
 				traces[string(r.GetTraceId())] = trace
 			}
 		}
@@ -141,7 +145,9 @@ func findTrace(ctx context.Context, tx *prepared, traceID string) (*openTrace, e
 		SELECT id, spans, indexed, (SELECT coalesce(max(id), 0) FROM spans WHERE id < (t.id + 1) << 24) FROM traces t WHERE trace_id = ?`, traceID)
 	if err == nil && t.id == 0 {
 		var res sql.Result
-		if res, err = tx.ExecContext(ctx, `INSERT INTO traces (trace_id) VALUES (?)`, traceID); err == nil {
+		// The spans of a removed trace may still have its number.
+		if res, err = tx.ExecContext(ctx, `INSERT INTO traces (id, trace_id) SELECT 1 + max(
+			coalesce((SELECT max(id) FROM traces), 0), coalesce((SELECT max(trace) FROM gone), 0)), ?`, traceID); err == nil {
 			t.id, err = res.LastInsertId()
 		}
 	}

@@ -58,6 +58,9 @@ func child(path, name string) (err error) {
 		step := &migrations[len(migrations)-1]
 		convert := step.convert
 		step.convert = func(ctx context.Context, tx *sql.Tx) error {
+			if convert == nil {
+				return kill()
+			}
 			return errors.Join(convert(ctx, tx), kill())
 		}
 	}

@@ -18,6 +18,21 @@ import (
 // ErrText reports a search text without a letter or digit.
 var ErrText = errors.New("want at least one letter or digit")
 
+// WordsError reports a search text of so many words that an answer would take long. It is
+// an ErrText.
+type WordsError int
+
+// MaxWords bounds the words of a search text: more are pasted, not typed.
+const MaxWords = 64
+
+// Error names the limit.
+func (e WordsError) Error() string {
+	return fmt.Sprintf("search text of %d words: want at most %d", int(e), MaxWords)
+}
+
+// Is makes the error match ErrText.
+func (e WordsError) Is(target error) bool { return target == ErrText }
+
 // maxWord bounds a word in the index, in bytes: only its head is compared.
 const maxWord = 64
 
@@ -104,7 +119,7 @@ type phrase struct {
 // be missing after four letters, and each text in quotes. Punctuation within a word only separates.
 // All of them must be in a span.
 func phrases(text string) (out []phrase, err error) {
-	quoted := false
+	quoted, words := false, 0
 	for part := range strings.SplitSeq(text, `"`) {
 		texts := []string{part}
 		if !quoted {
@@ -114,11 +129,15 @@ func phrases(text string) (out []phrase, err error) {
 			var p phrase
 			eachWord(t, func(word []byte, _, _ int) bool { p.words = append(p.words, string(word)); return true })
 			if n := len(p.words); n > 0 {
+				words += n
 				p.prefix = !quoted && utf8.RuneCountInString(p.words[n-1]) >= minPrefix
 				out = append(out, p)
 			}
 		}
 		quoted = !quoted
+	}
+	if words > MaxWords {
+		return nil, WordsError(words)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("search text %q: %w", text, ErrText)

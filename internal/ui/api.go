@@ -87,24 +87,15 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var running []store.Summary
-	traces, err := s.opts.Store.List(r.Context(), f)
+	page, err := s.opts.Store.Page(r.Context(), f, s.running(r.Context())...)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range s.running(r.Context()) {
-		if ok, err := f.Selects(t); err != nil {
-			return nil, err
-		} else if ok {
-			running = append(running, t.Summary)
-		}
-	}
-	totals, err := s.opts.Store.Totals(r.Context(), f)
 	return struct {
 		Running []listed     `json:"running"`
 		Traces  []listed     `json:"traces"`
 		Totals  store.Totals `json:"totals"`
-	}{s.listed(r.Context(), running), s.listed(r.Context(), traces), totals}, err
+	}{s.listed(r.Context(), page.Running), s.listed(r.Context(), page.Traces), page.Totals}, err
 }
 
 // facets are the values that the filters can have.

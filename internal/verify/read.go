@@ -76,6 +76,22 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 	return rep, nil
 }
 
+// Clean applies clean to every text, each of which may be the agent's files', and puts it
+// on one line.
+func (r *Report) Clean(clean func(string) string) {
+	for i := range r.Traces {
+		t := &r.Traces[i]
+		texts := []*string{&t.Host, &t.Session, &t.Title, &t.Unverified}
+		for k := range t.Differences {
+			d := &t.Differences[k]
+			texts = append(texts, &d.What, &d.InTrace, &d.InFiles)
+		}
+		for _, text := range texts {
+			*text = termtext.Line(clean(*text))
+		}
+	}
+}
+
 func (r *Report) add(t *Trace) {
 	r.Traces = append(r.Traces, *t)
 	if t.Unverified != "" {

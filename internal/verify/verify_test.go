@@ -389,3 +389,21 @@ func TestPlantedDifferencesAreFoundAndNamed(t *testing.T) {
 		})
 	}
 }
+
+// TestReportIsCleaned has names in an agent's files that hold a secret and the
+// characters that move a cursor.
+func TestReportIsCleaned(t *testing.T) {
+	const bad = "call mcp__\x1b[2J\nsecret\u202e toolu_1"
+	r := Report{Traces: []Trace{{
+		Result: Result{Trace: "1", Differences: []Difference{{Trace: "1", Kind: Missing, What: bad, InTrace: bad, InFiles: bad}}},
+		Host:   bad, Session: bad, Title: bad, Unverified: bad,
+	}}}
+	r.Clean(func(text string) string { return strings.ReplaceAll(text, "secret", "[REDACTED]") })
+	tr := r.Traces[0]
+	d := tr.Differences[0]
+	for _, text := range []string{tr.Host, tr.Session, tr.Title, tr.Unverified, d.What, d.InTrace, d.InFiles} {
+		if strings.Contains(text, "secret") || strings.ContainsAny(text, "\x1b\n\u202e") || !strings.Contains(text, "toolu_1") {
+			t.Errorf("%q", text)
+		}
+	}
+}

@@ -171,3 +171,11 @@ func TestEventNamesAgentsShortly(t *testing.T) {
 		}
 	}
 }
+
+func TestEventLineIsCleaned(t *testing.T) {
+	l := EventLine{Directory: "secret", Session: "secret", Event: "secret", Subagent: "secret", Tool: "secret", CallID: "secret", Input: "secret", Text: "secret"}
+	l.Clean(func(text string) string { return strings.ReplaceAll(text, "secret", "") })
+	if (l != EventLine{}) {
+		t.Errorf("left is %+v", l)
+	}
+}

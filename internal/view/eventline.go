@@ -176,7 +176,7 @@ func hookLine(out EventLine, e *hook.Event) (EventLine, bool) {
 // Clean removes the secrets from the texts. clean may be nil.
 func (l *EventLine) Clean(clean func(string) string) {
 	if clean != nil {
-		for _, text := range []*string{&l.Text, &l.Input, &l.Directory, &l.Tool, &l.Subagent, &l.Event} {
+		for _, text := range []*string{&l.Text, &l.Input, &l.Directory, &l.Tool, &l.Subagent, &l.Event, &l.Session, &l.CallID} {
 			*text = clean(*text)
 		}
 	}

@@ -115,7 +115,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			if g.Usage == nil || g.Usage.Input == 0 {
 				return "-", sgrDim
 			}
-			return fmt.Sprintf("%.0f%%", 100*float64(g.Usage.CacheRead)/float64(g.Usage.Input)), ""
+			return fmt.Sprintf("%d%%", CachedPercent(g.Usage)), ""
 		})
 		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
 		add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage) })

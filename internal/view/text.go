@@ -134,12 +134,21 @@ func tokens(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
 }
 
+// CachedPercent is the share of the input that came from the cache in whole percent,
+// rounded down, so that 100 is all of it: as the page's function cached.
+func CachedPercent(u *store.Usage) int64 {
+	if u == nil || u.Input <= 0 {
+		return 0
+	}
+	return 100 * u.CacheRead / u.Input
+}
+
 // dollars formats a cost with two decimals from a dollar on, else with four.
 func dollars(usd float64) string {
 	switch {
 	case math.IsNaN(usd) || math.IsInf(usd, 0):
 		return "$?"
-	case math.Abs(usd) >= 1:
+	case math.Abs(usd) >= 0.99995: // a dollar with four decimals
 		return fmt.Sprintf("$%.2f", usd)
 	}
 	return fmt.Sprintf("$%.4f", usd)

@@ -3,6 +3,8 @@ package view
 import (
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/store"
 )
 
 func TestNumbersAreShort(t *testing.T) {
@@ -24,9 +26,14 @@ func TestNumbersAreShort(t *testing.T) {
 			t.Errorf("tokens(%d): got %q, want %q", n, got, want)
 		}
 	}
-	for usd, want := range map[float64]string{0: "$0.0000", 0.01234: "$0.0123", 1: "$1.00", 12.345: "$12.35", 1e9: "$1000000000.00"} {
+	for usd, want := range map[float64]string{0: "$0.0000", 0.01234: "$0.0123", 0.99994: "$0.9999", 0.99996: "$1.00", -0.99996: "$-1.00", 1: "$1.00", 12.345: "$12.35", 1e9: "$1000000000.00"} {
 		if got := dollars(usd); got != want {
 			t.Errorf("dollars(%v): got %q, want %q", usd, got, want)
+		}
+	}
+	for u, want := range map[store.Usage]int64{{}: 0, {CacheRead: 5}: 0, {Input: 1000, CacheRead: 999}: 99, {Input: 3, CacheRead: 2}: 66, {Input: 200, CacheRead: 1}: 0, {Input: 7, CacheRead: 7}: 100} {
+		if got := CachedPercent(&u); got != want {
+			t.Errorf("%d of %d cached: got %d %%, want %d", u.CacheRead, u.Input, got, want)
 		}
 	}
 }

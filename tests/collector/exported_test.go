@@ -41,7 +41,7 @@ func TestCollectorTakesExportedTraces(t *testing.T) {
 	}
 	var body bytes.Buffer
 	get := func(id string) (*store.Trace, error) { return stored[id], nil }
-	if err := export.Write(&body, export.OTLP, traces, get, export.Options{}); err != nil {
+	if _, err := export.Write(&body, export.OTLP, traces, get, export.Options{}); err != nil {
 		t.Fatal(err)
 	}
 

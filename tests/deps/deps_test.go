@@ -197,7 +197,7 @@ var mayImport = map[string][]string{
 	"internal/otlp":          {"internal/rawjson"},
 	"internal/otlp/otlpjson": {"internal/otlp"},
 	"internal/programs":      {"internal/atomicfile", "internal/filelock", "internal/regular"},
-	"internal/store":         {"otelmap", "spool", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
+	"internal/store":         {"otelmap", "spool", "internal/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":          {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/store", "internal/termtext"},
 	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/store", "internal/termtext", "internal/view"},
 	"internal/ui":            {"otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
@@ -217,7 +217,7 @@ var mayImport = map[string][]string{
 	"internal/transcript/codex":    {"hook", "hook/claude", "hook/codex", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/copilot":  {"hook", "hook/copilot", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/gemini":   {"hook", "hook/gemini", "internal/rawjson", "internal/transcript"},
-	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/regular", "internal/transcript"},
 	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript"},
 	"internal/agents": {
 		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors",

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,14 +11,35 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // maxRow bounds a row of the database, in bytes. Longer ones are skipped.
 const maxRow = transcript.MaxLine
+
+// limits is what may still be read of a database, which another program has written.
+type limits struct {
+	time  time.Duration
+	bytes int64
+	rows  int
+}
+
+// standard are the limits of one reading.
+var standard = limits{time: 30 * time.Second, bytes: 1 << 30, rows: 1_000_000}
+
+// database is an open database.
+type database struct {
+	*sql.DB
+	path string
+	left limits
+	// began is when reading began.
+	began time.Time
+}
 
 // databases lists the files that may be opencode's database: a version from a channel
 // has one of its own.
@@ -40,13 +62,14 @@ func databases(f *transcript.Files) (files []string, places transcript.Folders) 
 
 // open opens a database for reading. While opencode runs, and after it was killed, there
 // is a write-ahead log beside the file, and SQLite takes its shared lock, which keeps
-// no writer from writing. Without a log nothing is locked or created.
-func open(ctx context.Context, f *transcript.Files, path string) (*sql.DB, error) {
-	file, err := f.Open(ctx, path, 0) // refuses what is not a regular file
-	if err != nil {
-		return nil, err
+// no writer from writing. Without a log nothing is locked or created. The file is only
+// opened by SQLite: closing it would end the locks of another connection of this process.
+func open(ctx context.Context, path string, l limits) (*database, error) {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = regular.Check(path, info)
 	}
-	if err := file.Close(); err != nil {
+	if err != nil {
 		return nil, transcript.ReadError(path, err)
 	}
 	options := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(2000)"}}
@@ -63,26 +86,72 @@ func open(ctx context.Context, f *transcript.Files, path string) (*sql.DB, error
 		return nil, transcript.ReadError(path, err)
 	}
 	db.SetMaxOpenConns(1)
-	return db, nil
+	d := &database{DB: db, path: path, left: l, began: time.Now()}
+	if err := d.check(ctx); err != nil {
+		_ = db.Close() // read only
+		return nil, err
+	}
+	return d, nil
+}
+
+// check refuses what computes rows instead of storing them: a view, a virtual table or a
+// generated column can be endless.
+func (d *database) check(ctx context.Context) error {
+	var name string
+	var found error
+	err := d.each(ctx, `SELECT name FROM sqlite_schema WHERE name COLLATE NOCASE IN ('session', 'message', 'part') AND (type <> 'table' OR rootpage = 0
+		OR EXISTS (SELECT 1 FROM pragma_table_xinfo(sqlite_schema.name) WHERE hidden <> 0))`, nil, []any{&name}, func() bool {
+		found = transcript.ReadError(d.path, fmt.Errorf("%q is not a plain table: want opencode's database", name))
+		return false
+	})
+	return cmp.Or(err, found)
 }
 
 // each calls row for every row of a query until it returns false. scan are the columns.
-func each(ctx context.Context, db *sql.DB, path, query string, args, scan []any, row func() bool) error {
-	rows, err := db.QueryContext(ctx, query, args...)
+// It ends with an error at the limits of the database.
+func (d *database) each(ctx context.Context, query string, args, scan []any, row func() bool) error {
+	within, cancel := context.WithDeadline(ctx, d.began.Add(d.left.time))
+	defer cancel()
+	failed := func(err error) error {
+		if within.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("it takes longer than %v", d.left.time)
+		}
+		return transcript.ReadError(d.path, err)
+	}
+	rows, err := d.QueryContext(within, query, args...)
 	if err != nil {
-		return transcript.ReadError(path, err)
+		return failed(err)
 	}
 	defer func() { _ = rows.Close() }() // read only
 	for rows.Next() {
 		if err := rows.Scan(scan...); err != nil {
-			return transcript.ReadError(path, fmt.Errorf("a row is not opencode's: %w", err))
+			return failed(fmt.Errorf("a row is not opencode's: %w", err))
+		}
+		size := 0
+		for _, column := range scan {
+			if text, ok := column.(*string); ok {
+				size += len(*text)
+			}
+		}
+		if err := d.take(1, int64(size)); err != nil {
+			return err
 		}
 		if !row() {
 			break
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return transcript.ReadError(path, err)
+		return failed(err)
+	}
+	return nil
+}
+
+// take counts what is read.
+func (d *database) take(rows int, bytes int64) error {
+	d.left.rows -= rows
+	d.left.bytes -= bytes
+	if d.left.rows < 0 || d.left.bytes < 0 {
+		return transcript.ReadError(d.path, fmt.Errorf("it has more than %d rows or %d MiB to read", standard.rows, standard.bytes>>20))
 	}
 	return nil
 }

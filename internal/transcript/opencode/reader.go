@@ -7,14 +7,14 @@
 // opencode counts the tokens of a request when its tool calls have ended, so that a
 // request whose calls were interrupted has none. A subagent is a session with a parent.
 //
-// The database is opened read-only. Older versions kept a JSON file for each message,
+// The database is opened read-only. A session is read within 30 seconds, 1 GiB and
+// 1,000,000 rows, and only from plain tables: more is an error. Older versions kept a JSON file for each message,
 // which this package does not read.
 package opencode
 
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -34,13 +34,13 @@ var Agent = transcript.Agent{
 func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {
 	files, _ := databases(f)
 	for _, path := range files {
-		db, err := open(ctx, f, path)
+		db, err := open(ctx, path, standard)
 		if err != nil {
 			continue
 		}
 		var id, cwd string
 		var updated float64
-		_ = each(ctx, db, path, // a file that cannot be read has no sessions
+		_ = db.each(ctx, // a file that cannot be read has no sessions
 			`SELECT id, directory, time_updated FROM session WHERE parent_id IS NULL`, nil, []any{&id, &cwd, &updated}, func() bool {
 				if transcript.CheckID("session id", id) == nil {
 					found = append(found, transcript.Session{
@@ -58,12 +58,12 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	files, places := databases(f)
 	var errs []error
 	for _, path := range files {
-		db, err := open(ctx, f, path)
+		db, err := open(ctx, path, standard)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		t, err := readSession(ctx, f, db, path, q)
+		t, err := readSession(ctx, f, db, q)
 		_ = db.Close() // read only
 		if t != nil {
 			return t, err
@@ -76,12 +76,8 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	return nil, places.NotFound(q.Session, "opencode*.db with it")
 }
 
-const (
-	// maxAgents bounds the subagents of one session.
-	maxAgents = 1000
-	// maxRows bounds the messages and parts that are taken in.
-	maxRows = 1_000_000
-)
+// maxAgents bounds the subagents of one session.
+const maxAgents = 1000
 
 // session is a session in the database: the one read, or a subagent's.
 type session struct {
@@ -97,11 +93,12 @@ SELECT s.id, coalesce(s.parent_id, ''), s.directory, s.version, coalesce(s.agent
 FROM tree JOIN session s ON s.id = tree.id ORDER BY tree.depth, s.time_created, s.id LIMIT ?2`
 
 // readSession reads one session. Without a session of this id it returns nothing.
-func readSession(ctx context.Context, f *transcript.Files, db *sql.DB, path string, q transcript.Query) (*hook.Transcript, error) {
+func readSession(ctx context.Context, f *transcript.Files, db *database, q transcript.Query) (*hook.Transcript, error) {
+	path := db.path
 	var s session
 	var created, updated float64
 	var all []session
-	err := each(ctx, db, path, tree, []any{q.Session, maxAgents + 1},
+	err := db.each(ctx, tree, []any{q.Session, maxAgents + 1},
 		[]any{&s.id, &s.parent, &s.cwd, &s.version, &s.kind, &created, &updated}, func() bool {
 			s.created, s.updated = transcript.Millis(created).Time(), transcript.Millis(updated).Time()
 			all = append(all, s)
@@ -136,7 +133,6 @@ type log struct {
 	query transcript.Query
 	texts transcript.Texts
 	t     *hook.Transcript
-	rows  int
 	// spawned are the calls that started subagents, by the subagent's session.
 	spawned map[string]spawn
 	// pending reports a request without its tokens, last is the newest change.
@@ -156,14 +152,19 @@ type message struct {
 }
 
 const (
-	messages = `SELECT id, time_updated, CASE WHEN length(data) <= ?3 THEN data ELSE '' END
+	// sizes is what the messages and parts of a session take, which SQLite would sort
+	// before it returns the first.
+	sizes = `SELECT count(*), coalesce(sum(octet_length(data)), 0) FROM (
+	SELECT data FROM message WHERE session_id = ?1 AND time_updated >= ?2 UNION ALL
+	SELECT data FROM part WHERE session_id = ?1 AND time_updated >= ?2) WHERE octet_length(data) <= ?3`
+	messages = `SELECT id, time_updated, CASE WHEN octet_length(data) <= ?3 THEN data ELSE '' END
 FROM message WHERE session_id = ?1 AND time_updated >= ?2 ORDER BY time_created, id`
-	parts = `SELECT message_id, time_updated, CASE WHEN length(data) <= ?3 THEN data ELSE '' END
+	parts = `SELECT message_id, time_updated, CASE WHEN octet_length(data) <= ?3 THEN data ELSE '' END
 FROM part WHERE session_id = ?1 AND time_updated >= ?2 ORDER BY message_id, id`
 )
 
 // session reads the messages of the session or of a subagent.
-func (l *log) session(ctx context.Context, db *sql.DB, s session, lead bool) error {
+func (l *log) session(ctx context.Context, db *database, s session, lead bool) error {
 	since := int64(0)
 	if !l.query.Since.IsZero() {
 		since = l.query.Since.UnixMilli()
@@ -177,15 +178,22 @@ func (l *log) session(ctx context.Context, db *sql.DB, s session, lead bool) err
 		if at := transcript.Millis(updated).Time(); at.After(l.last) {
 			l.last = at
 		}
-		l.rows++
-		return l.rows <= maxRows
+		return true
 	}
-	err := each(ctx, db, l.path, messages, args, []any{&id, &updated, &data}, func() bool {
+	var count, size int64
+	err := db.each(ctx, sizes, args, []any{&count, &size}, func() bool { return true })
+	if err == nil && (count > int64(db.left.rows) || size > db.left.bytes) {
+		err = db.take(int(count), size)
+	}
+	if err != nil {
+		return err
+	}
+	err = db.each(ctx, messages, args, []any{&id, &updated, &data}, func() bool {
 		m := &message{id: id, row: len(list) + 1, data: rawjson.Members([]byte(data))}
 		list, byID[id] = append(list, m), m
 		return changed()
 	})
-	errParts := each(ctx, db, l.path, parts, args, []any{&id, &updated, &data}, func() bool {
+	errParts := db.each(ctx, parts, args, []any{&id, &updated, &data}, func() bool {
 		if m := byID[id]; m != nil {
 			m.parts = append(m.parts, rawjson.Members([]byte(data)))
 		}
