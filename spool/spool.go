@@ -216,8 +216,7 @@ func (s *Spool) ClaimSweep(now time.Time, every time.Duration) bool {
 		if err != nil {
 			return errors.Is(err, fs.ErrNotExist)
 		}
-		age := now.Sub(fi.ModTime())
-		return age >= every || age < -every
+		return now.Sub(fi.ModTime()).Abs() >= every
 	}
 	if !due() {
 		return false

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -67,7 +68,7 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 			errs = append(errs, err)
 			continue
 		}
-		if st.delivered && !st.parked && now.Sub(st.last) > keepDelivered {
+		if st.delivered && !st.parked && hook.Elapsed(now, st.last, keepDelivered) {
 			// A newer hookspan's events were skipped here, and perhaps not delivered
 			// by it.
 			_, newer, err := d.count(k)
@@ -113,7 +114,7 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 		if st == nil {
 			continue
 		}
-		out.parked = out.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return now.Sub(p.At) < keepParked })
+		out.parked = out.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return !hook.Elapsed(now, p.At, keepParked) })
 		// The position does not apply to a log that was cut, whatever its size: its
 		// later events were not delivered.
 		follows, err := st.follows(s, size)
@@ -125,7 +126,7 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 		}
 		// After a day a torn record at the log's end will never be completed, and no
 		// position can pass it.
-		if follows && now.Sub(last) > keepDelivered {
+		if follows && hook.Elapsed(now, last, keepDelivered) {
 			if out.torn, err = tornEnd(s, st.Offset); err != nil {
 				return stored{}, err
 			}
@@ -207,7 +208,7 @@ func (d *Deliverer) remove(st stored) (gone bool, err error) {
 // evict removes sessions until excess bytes are gone.
 func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
 	// A session that was written to within the idle time is at work.
-	all = slices.DeleteFunc(all, func(st stored) bool { return now.Sub(st.last) <= d.idle() })
+	all = slices.DeleteFunc(all, func(st stored) bool { return !hook.Elapsed(now, st.last, d.idle()) })
 	slices.SortFunc(all, func(x, y stored) int {
 		if x.delivered != y.delivered {
 			if x.delivered {

@@ -50,7 +50,7 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if last, err := s.ModTime(); err != nil || d.Now().Sub(last) > d.idle() {
+	if last, err := s.ModTime(); err != nil || hook.Elapsed(d.Now(), last, d.idle()) {
 		return nil, err
 	}
 	st, size, follows, err := readPosition(s, destination)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -124,7 +125,7 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	if err != nil || size == st.Offset || d.dst.Join != nil && d.surelyOpen(s, st.Offset, size) {
 		return visit{size: size}, err
 	}
-	if !d.pass.Force && d.Now().Before(st.NextTry) {
+	if now := d.Now(); !d.pass.Force && now.Before(st.NextTry) && !hook.Elapsed(now, st.NextTry, 0) {
 		// The log is not read: each turn would cost more than the one before for as
 		// long as the destination is down.
 		return visit{}, d.postponed(st, 1)
