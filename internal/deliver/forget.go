@@ -57,7 +57,7 @@ func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]b
 func (d *Deliverer) visit(k spool.Key, f func(*spool.Session) error) error {
 	s, err := d.Spool.Session(k)
 	if err == nil {
-		err = errors.Join(f(s), s.Close())
+		err = errors.Join(guarded(k, func() error { return f(s) }), s.Close())
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -24,7 +24,11 @@ func (d *Deliverer) Running(ctx context.Context, destination string) (out []*tra
 	}
 	var errs []error
 	for _, k := range keys {
-		runs, err := d.running(ctx, k, destination)
+		var runs []*tracepb.ResourceSpans
+		err := guarded(k, func() (err error) {
+			runs, err = d.running(ctx, k, destination)
+			return err
+		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -27,7 +28,7 @@ func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, st 
 		runs = join(runs, d.dst.Join)
 	}
 	noted := d.Now()
-	q := queue{runs: runs, most: d.dst.Batch}
+	q := queue{runs: slices.Clone(runs), most: d.dst.Batch}
 	for q.next() {
 		if now := d.Now(); q.at > 0 && now.Sub(noted).Abs() >= noteEvery {
 			noted = now
@@ -116,6 +117,11 @@ func (r *refusal) add(spans int, why error) {
 // export sends the spans of one run and counts them. It fails if the destination
 // refuses every span. After a failure that is final the rest is only counted.
 func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.Seq[[]*tracepb.ResourceSpans]) (spans int, refused refusal, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = &Error{Err: fmt.Errorf("panic: %v", e), RunOnly: true}
+		}
+	}()
 	for batch := range batches {
 		spans += otlp.Count(batch)
 		if err == nil {
