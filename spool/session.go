@@ -113,6 +113,15 @@ func (s *Session) Size() (size int64, err error) {
 	return fi.Size(), checkFile(fi)
 }
 
+// HasLog reports whether there is a log, which may be empty.
+func (s *Session) HasLog() (ok bool, err error) {
+	defer s.wrap(&err, "find the log of")
+	if _, err = lstat(s.dir, logName); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // ModTime returns the time of the last append, or of the folder's last change if
 // there is no log.
 func (s *Session) ModTime() (at time.Time, err error) {

@@ -207,8 +207,8 @@ func (d *Deliverer) removeEnded(s *spool.Session) (bool, error) {
 	if err != nil || !st.delivered || st.parked || d.surelyOpen(s, 0, st.size) {
 		return false, err
 	}
-	_, newer, err := d.count(s.Key())
-	if err != nil || newer > 0 {
+	c, err := d.count(s.Key())
+	if err != nil || c.newer > 0 || c.lacks != "" {
 		return false, err
 	}
 	return d.remove(st)

@@ -226,8 +226,8 @@ func (p *Process) store(cfg *config.Config, head hook.Head, in payload, log logf
 	err = sp.Append(&spool.Record{
 		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
-		Settings: cfg.Capture + "/" + cfg.Fingerprint(),
-		Payload:  in.data, Raw: !in.json, Cut: in.cut,
+		Settings: cfg.Capture + "/" + cfg.Fingerprint(), To: cfg.Meant(),
+		Payload: in.data, Raw: !in.json, Cut: in.cut,
 	})
 	if errors.Is(err, spool.ErrNotSynced) {
 		log.Line(fmt.Sprintf("%s: event may not survive a power cut: %v", p.Event, err))
