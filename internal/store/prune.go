@@ -41,6 +41,12 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	return total, s.wrap("shrink", s.shrink(ctx))
 }
 
+// Outdated reports whether Prune would remove a trace.
+func (s *Store) Outdated(ctx context.Context, before time.Time) (found bool, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM traces WHERE max(ended, stored) < ?)`, column(otlp.UnixNano(before))).Scan(&found)
+	return found, s.wrap("find outdated traces", err)
+}
+
 // Remove removes one trace by its complete id, which an import may store again.
 // It fails with ErrNotFound if no trace has the id. Resources that no span uses
 // remain until the next Prune.
