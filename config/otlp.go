@@ -128,8 +128,9 @@ func (c *Config) Destinations() (out []string) {
 	return out
 }
 
-// Meant lists the destinations that the settings are for, with commas between them: those
-// of Destinations, and those that are left out because a setting is wrong or refused.
+// Meant lists the destinations besides the store that the settings are for, with commas
+// between them: those of Destinations, and those that are left out because a setting is
+// wrong or refused.
 func (c *Config) Meant() string {
 	given := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { v := c.value(name); return v.wrong || v.source != "" })
@@ -139,7 +140,6 @@ func (c *Config) Meant() string {
 		name  string
 		meant bool
 	}{
-		{ExporterStore, true},
 		{ExporterOTLP, given(otlpPrefix+"ENDPOINT", otlpPrefix+"TRACES_ENDPOINT") || slices.Contains(c.Exporters, ExporterOTLP)},
 		{ExporterInfinium, given("INFINIUM_AGENT_ID")},
 		{ExporterFile, given("HOOKSPAN_FILE_PATH")},
