@@ -128,6 +128,29 @@ func (c *Config) Destinations() (out []string) {
 	return out
 }
 
+// Meant lists the destinations besides the store that the settings are for, with commas
+// between them: those of Destinations, and those that are left out because a setting is
+// wrong or refused.
+func (c *Config) Meant() string {
+	given := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { v := c.value(name); return v.wrong || v.source != "" })
+	}
+	var out []string
+	for _, d := range []struct {
+		name  string
+		meant bool
+	}{
+		{ExporterOTLP, given(otlpPrefix+"ENDPOINT", otlpPrefix+"TRACES_ENDPOINT") || slices.Contains(c.Exporters, ExporterOTLP)},
+		{ExporterInfinium, given("INFINIUM_AGENT_ID")},
+		{ExporterFile, given("HOOKSPAN_FILE_PATH")},
+	} {
+		if d.meant && c.wanted(d.name) {
+			out = append(out, d.name)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
 // wanted reports whether HOOKSPAN_EXPORTERS permits a destination.
 func (c *Config) wanted(exporter string) bool {
 	return len(c.Exporters) == 0 || slices.Contains(c.Exporters, exporter)

@@ -140,3 +140,18 @@ func values(m map[string]string) []string {
 	}
 	return out
 }
+
+func TestMeantNamesDestinationsWithAWrongSettingToo(t *testing.T) {
+	for want, environ := range map[string][]string{
+		"":              {},
+		"otlp,infinium": {"INFINIUM_AGENT_ID=a", "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318", "OTEL_EXPORTER_OTLP_PROTOCOL=carrier-pigeon"},
+		"otlp":          {"HOOKSPAN_EXPORTERS=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT=ftp://x"},
+		"otlp,file":     {"HOOKSPAN_EXPORTERS=file,otlp", "HOOKSPAN_FILE_PATH=/tmp/x"},
+		"infinium":      {"INFINIUM_AGENT_ID=a", "INFINIUM_BASE_URL=nothing"},
+	} {
+		c, _ := Load(Input{Environ: environ, Home: "/home/dev", GOOS: "linux"})
+		if got := c.Meant(); got != want {
+			t.Errorf("%q: %q, want %q", environ, got, want)
+		}
+	}
+}

@@ -150,7 +150,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 		for _, rec := range b.hooked(r) {
 			r.EndedAt = latest(r.EndedAt, rec.StoredAt)
 		}
-		idle := now.Sub(r.EndedAt) > b.opts.IdleTimeout
+		idle := hook.Elapsed(now, r.EndedAt, b.opts.IdleTimeout)
 		if idle || r.superseded() {
 			r.settle()
 		}
@@ -167,7 +167,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 // Finished reports that the session has ended or has been silent for so long that
 // it counts as ended, by the events of the last call of Runs.
 func (b *Builder) Finished(now time.Time) bool {
-	return b.ended || !slices.ContainsFunc(b.items, func(it *item) bool { return now.Sub(it.StoredAt()) <= b.opts.IdleTimeout })
+	return b.ended || !slices.ContainsFunc(b.items, func(it *item) bool { return !hook.Elapsed(now, it.StoredAt(), b.opts.IdleTimeout) })
 }
 
 // Root returns the run's trace id as 32 hex digits and its root span's id as 16.

@@ -19,7 +19,8 @@ type Run struct {
 	// Repeated reports that the run ended before the place where reading began:
 	// its events were reported again.
 	Repeated bool
-	// EndedAt is when the last of its events was stored.
+	// EndedAt is when the last of its events was stored. If the clock was set back
+	// meanwhile, those that were stored after that count.
 	EndedAt time.Time
 	// Outcome is one of the Outcome constants. Of an open run it is the outcome
 	// without further events.
@@ -28,6 +29,8 @@ type Run struct {
 	First, Last int64
 
 	items []*item
+	// epoch is that of EndedAt.
+	epoch int32
 	// context is the context that the run was started in, by the first event that
 	// has one.
 	context  trace.SpanContext
@@ -177,7 +180,9 @@ func (r *Run) settle() {
 
 // touch makes the run include an event's place in the log.
 func (r *Run) touch(it *item) {
-	r.EndedAt = latest(it.StoredAt(), r.EndedAt)
+	if at := it.StoredAt(); it.epoch > r.epoch || it.epoch == r.epoch && at.After(r.EndedAt) {
+		r.EndedAt, r.epoch = at, it.epoch
+	}
 	r.First = min(r.First, it.Offset)
 	r.Last = max(r.Last, it.last)
 }

@@ -209,6 +209,8 @@ func (r *Record) field(name string) *string {
 		return &r.TraceParent
 	case "settings":
 		return &r.Settings
+	case "to":
+		return &r.To
 	}
 	return nil
 }
@@ -226,7 +228,7 @@ func (r *Record) setString(key string, text []byte, escaped bool, prev *Record) 
 	}
 	var err error
 	switch old := *prev.field(name); {
-	case name == "settings" && (encoded || escaped || !validSettings(string(text))):
+	case (name == "settings" || name == "to") && (encoded || escaped || !validSettings(string(text))):
 		*field = "" // This package cannot have written the value.
 	case encoded:
 		text, err = base64.StdEncoding.Strict().AppendDecode(nil, text)

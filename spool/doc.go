@@ -15,5 +15,6 @@
 //
 // It does not promise an order between processes beyond that of their appends, nor
 // protection from a program of the same user: the checksum finds accidents, not
-// forgery. The locks are advisory and need a file system that supports them.
+// forgery. The locks are advisory. Where files cannot be locked, records are stored all
+// the same, nothing is removed, and Session.TryLock keeps no other process out.
 package spool

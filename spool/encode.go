@@ -28,7 +28,8 @@ const (
 // refuses a larger one, and for a Reader it is damage.
 const MaxRecord = 64 << 20
 
-// MaxSettings is the longest Record.Settings in bytes; a longer one is left out.
+// MaxSettings is the longest Record.Settings and Record.To in bytes; a longer one is left
+// out.
 const MaxSettings = 64
 
 // Record is one event as a hook process received it.
@@ -51,6 +52,9 @@ type Record struct {
 	// MaxSettings bytes of printable ASCII without quotes and backslashes. Any other
 	// value is left out, so that the event is not lost for it.
 	Settings string
+	// To names the destinations that the caller's settings are for, with commas between
+	// them. It is opaque here, and limited as Settings.
+	To string
 	// PPID is the parent process.
 	PPID int
 	// Payload is the host's payload, byte for byte. It must be valid JSON unless Raw
@@ -130,6 +134,9 @@ func encode(r *Record) ([]byte, error) {
 	b = appendNumber(b, "cut", r.Cut)
 	if r.Settings != "" && validSettings(r.Settings) {
 		b = appendMember(b, "settings", r.Settings)
+	}
+	if r.To != "" && validSettings(r.To) {
+		b = appendMember(b, "to", r.To)
 	}
 	if raw {
 		b = append(b, `"raw":"`...)

@@ -172,9 +172,9 @@ func TestSettings(t *testing.T) {
 		"": "", "preview/": "preview/", "none/0123456789abcdef": "none/0123456789abcdef", " ~": " ~", long: long,
 		long + "x": "", `a"b`: "", `a\b`: "", "a\n": "", "\x7f": "", "ü": "", "\xff": "",
 	} {
-		log := frame(t, Record{Host: "cline", Session: "s", Settings: given, Payload: []byte("{}")})
+		log := frame(t, Record{Host: "cline", Session: "s", Settings: given, To: given, Payload: []byte("{}")})
 		got := readAll(t, log)
-		if len(got.records) != 1 || got.records[0].Settings != want {
+		if len(got.records) != 1 || got.records[0].Settings != want || got.records[0].To != want {
 			t.Errorf("%q: read back %+v, want %q", given, got.records, want)
 		}
 		if bytes.Contains(log, []byte("settings")) != (want != "") {

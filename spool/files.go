@@ -31,9 +31,15 @@ var (
 	// ErrPastEnd is wrapped by the error for a Reader at an offset behind the log's
 	// end: the offset belongs to a log that was removed.
 	ErrPastEnd = errors.New("offset is behind the end of the log")
+	// ErrNotSynced is wrapped by Append's error for a record that is stored and may not
+	// survive a power cut.
+	ErrNotSynced = errors.New("stored, but not synced")
 
 	// errMoved reports that the name of an open file or folder now means another.
 	errMoved = errors.New("removed and created anew too often")
+	// errNoLocks is wrapped by the error of a lock that cannot be taken for another
+	// reason than that it is held.
+	errNoLocks = errors.New("files cannot be locked here")
 )
 
 // makeRoot creates the folder and those above it. It sets the mode of each again,
@@ -283,6 +289,24 @@ func writeOnce(f *os.File, b []byte) error {
 		return fmt.Errorf("wrote %d of %d bytes: %w", n, len(b), io.ErrShortWrite)
 	}
 	return nil
+}
+
+// noLocks returns the error of a lock.
+func noLocks(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errNoLocks, err)
+	}
+	return err
+}
+
+// syncable returns the error of a sync, or nil if the file system cannot sync what it
+// was asked to, as some cannot sync folders. That is no failure: nothing that can be
+// done later would change it.
+func syncable(err error) error {
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EBADF) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
 }
 
 // control makes a system call on the file's descriptor, and makes it again after a

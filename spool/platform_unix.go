@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// appendMode opens a log for appending.
-	appendMode = os.O_WRONLY | os.O_APPEND
+	// appendMode opens a log for appending. NFS takes a shared lock only of a file that
+	// is open for reading, too.
+	appendMode = os.O_RDWR | os.O_APPEND
 	// syncMode opens a log so that it can be synced.
 	syncMode = os.O_RDONLY
 	// noBlock keeps the opening of a fifo from waiting for its other end.
@@ -51,7 +52,8 @@ func links(fi fs.FileInfo) uint64 {
 // wrongMode reports whether the mode is not the one that this package sets.
 func wrongMode(fi fs.FileInfo, want fs.FileMode) bool { return fi.Mode().Perm() != want }
 
-// tryLock takes an advisory lock on the open file without waiting.
+// tryLock takes an advisory lock on the open file without waiting. Any error but that
+// of a held lock wraps errNoLocks.
 func tryLock(f *os.File, exclusive bool) (bool, error) {
 	how := syscall.LOCK_SH | syscall.LOCK_NB
 	if exclusive {
@@ -61,7 +63,7 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, noLocks(err)
 }
 
 func unlock(f *os.File) error {
@@ -81,7 +83,7 @@ func syncDir(d *os.Root) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(syncable(f.Sync()), f.Close())
 }
 
 // SyncAbove makes the name of a file or folder survive a power cut, and the names of
@@ -96,22 +98,15 @@ func SyncAbove(path string) error {
 		if err != nil {
 			return errors.Join(err, f.Close())
 		}
-		err = errors.Join(f.Sync(), f.Close())
+		err = errors.Join(syncable(f.Sync()), f.Close())
 		if st, ok := fi.Sys().(*syscall.Stat_t); ok && int64(st.Uid) != int64(os.Geteuid()) {
-			return nil // It may be a folder that cannot be synced, such as an automounter's.
+			return nil // Whatever the error: this user created no name in it.
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// removeLog removes a log that other processes may have open, and reports whether
-// it could.
-func removeLog(d *os.Root, name string) (bool, error) {
-	err := d.Remove(name)
-	return err == nil, err
 }
 
 // notEmpty reports whether a folder could not be removed because it is not empty.

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -40,7 +39,8 @@ func links(fs.FileInfo) uint64 { return 1 }
 
 func wrongMode(fs.FileInfo, fs.FileMode) bool { return false }
 
-// tryLock takes a lock on the open file without waiting.
+// tryLock takes a lock on the open file without waiting. Any error but that of a held
+// lock wraps errNoLocks.
 func tryLock(f *os.File, exclusive bool) (bool, error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if exclusive {
@@ -52,7 +52,7 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, noLocks(err)
 }
 
 func unlock(f *os.File) error {
@@ -67,21 +67,6 @@ func write(f *os.File, b []byte) (int, error) {
 		return windows.WriteFile(windows.Handle(h), b, &n, nil)
 	})
 	return int(n), err
-}
-
-// removeLog removes a log that other processes may have open, and reports whether
-// it could. Where a file keeps its name until all have closed it, an append that
-// waits for the lock would take it for the log that is in use, so it loses its
-// name first.
-func removeLog(d *os.Root, name string) (bool, error) {
-	removed := rand.Text() + lockSuffix // removeFolder deletes it.
-	if err := d.Rename(name, removed); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			err = nil // A process has it open in a way that does not allow it.
-		}
-		return false, err
-	}
-	return true, d.Remove(removed)
 }
 
 // syncDir does nothing: NTFS journals its folders.

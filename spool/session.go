@@ -38,8 +38,9 @@ func (s *Session) wrap(err *error, what string) {
 
 // TryLock takes the session's lock of that name, one for each destination, so that
 // only the caller delivers there. ok is false if the lock is held, in this process
-// or another; unlock or the end of the process releases it. Appending needs no such
-// lock and does not wait for it. Names are as in WriteFile.
+// or another; unlock or the end of the process releases it. Where files cannot be
+// locked, every caller gets the lock. Appending needs no such lock and does not wait for
+// it. Names are as in WriteFile.
 func (s *Session) TryLock(name string) (unlock func() error, ok bool, err error) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -66,15 +67,19 @@ func (s *Session) Lock(ctx context.Context, name string) (release func() error, 
 		if err != nil {
 			return nil, err
 		}
-		if err := waitLock(ctx, f, true); err != nil {
+		if err := waitLock(ctx, f, true); err != nil && !errors.Is(err, errNoLocks) {
 			return nil, errors.Join(err, f.Close())
+		}
+		release = func() error {
+			_ = unlock(f) // Closing the file does so too, unless a program that is just being started has it.
+			return f.Close()
 		}
 		// The former holder of the lock may have removed the session.
 		named, err := isNamed(s.dir, name, f)
 		if named {
-			return func() error { return errors.Join(unlock(f), f.Close()) }, nil
+			return release, nil
 		}
-		if err := errors.Join(err, unlock(f), f.Close()); err != nil {
+		if err := errors.Join(err, release()); err != nil {
 			return nil, err
 		}
 	}
@@ -106,6 +111,15 @@ func (s *Session) Size() (size int64, err error) {
 		return 0, err
 	}
 	return fi.Size(), checkFile(fi)
+}
+
+// HasLog reports whether there is a log, which may be empty.
+func (s *Session) HasLog() (ok bool, err error) {
+	defer s.wrap(&err, "find the log of")
+	if _, err = lstat(s.dir, logName); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // ModTime returns the time of the last append, or of the folder's last change if

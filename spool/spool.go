@@ -51,8 +51,8 @@ func Open(dir string, o Options) (*Spool, error) {
 func (s *Spool) Close() error { return s.root.Close() }
 
 // Append adds the record to the end of its session's log with one write call. An
-// error means that the record is not stored, or with Options.Sync that it may not
-// survive a power cut. The other records are not affected, even by a torn one.
+// error means that the record is not stored, unless it wraps ErrNotSynced. The other
+// records are not affected, even by a torn one.
 func (s *Spool) Append(r *Record) error {
 	b, err := encode(r)
 	if err != nil {
@@ -76,47 +76,58 @@ func (s *Spool) append(key Key, b []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, host.Close()) }()
+	defer host.Close() //nolint:errcheck // Nothing was written to it.
 	dir, err := openDir(host, key.Name, true)
 	if err != nil {
 		return movedIfGone(err)
 	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
+	defer dir.Close() //nolint:errcheck // Nothing was written to it.
 	log, _, err := openFile(dir, logName, appendMode, true)
 	if err != nil {
 		return movedIfGone(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	if err := lockWithin(s.lockWait, log, appendAlone); err != nil {
-		return fmt.Errorf("lock %s: %w", logName, err)
+	// The lock is against Remove alone, which does nothing where it cannot be taken.
+	lockErr := lockWithin(s.lockWait, log, appendAlone)
+	if lockErr != nil && !errors.Is(lockErr, errNoLocks) {
+		return fmt.Errorf("lock %s: %w", logName, lockErr)
 	}
-	defer func() { err = errors.Join(err, unlock(log)) }()
-	// Remove takes the lock exclusively and unlinks the log: a record that is appended
-	// to a log opened before that would be lost.
-	named, err := isNamed(dir, logName, log)
-	if err != nil {
+	defer unlock(log) //nolint:errcheck // Closing the file releases the lock too.
+	// Remove takes the lock exclusively and takes the log's name away: a record that is
+	// appended to a log opened before that would be lost.
+	if err := stillNamed(dir, log); err != nil {
 		return err
 	}
-	if !named {
-		return errMoved
-	}
+	var syncErr error
 	if s.opts.Sync {
-		if err := s.syncFirst(log); err != nil {
-			return fmt.Errorf("sync folders above: %w", err)
-		}
+		syncErr = s.syncFirst(log)
 	}
 	if err := writeOnce(log, b); err != nil {
 		return fmt.Errorf("%s: %w", logName, err)
 	}
-	if !s.opts.Sync {
-		return nil
+	if lockErr != nil {
+		if err := stillNamed(dir, log); err != nil {
+			return err
+		}
 	}
-	if err := syncData(log); err != nil {
-		return fmt.Errorf("sync %s: %w", logName, err)
+	if s.opts.Sync {
+		// The names survive once the folders that hold them are synced. The process that
+		// created them may have died before that, or may not sync.
+		syncErr = errors.Join(syncErr, syncData(log), syncDir(dir), syncDir(host), syncDir(s.root))
 	}
-	// The names survive once the folders that hold them are synced. The process that
-	// created them may have died before that, or may not sync.
-	return errors.Join(syncDir(dir), syncDir(host), syncDir(s.root))
+	if syncErr != nil {
+		return fmt.Errorf("%s: %w: %w", logName, ErrNotSynced, syncErr)
+	}
+	return nil
+}
+
+// stillNamed returns errMoved if the log's name no longer means the open log.
+func stillNamed(dir *os.Root, log *os.File) error {
+	named, err := isNamed(dir, logName, log)
+	if err == nil && !named {
+		err = errMoved
+	}
+	return err
 }
 
 // syncFirst makes the names above the spool survive a power cut before a log's first
@@ -197,15 +208,15 @@ func (s *Spool) Session(k Key) (*Session, error) {
 // ClaimSweep reports whether the caller should deliver all sessions now: it is true
 // for one caller per period, or for a few when the clock jumps. The period counts
 // from the last claim, which is the stamp file's time; a stamp in the future, left
-// after the clock was set back, counts as old. On any error it is false.
+// after the clock was set back, counts as old. On any error it is false. Where files
+// cannot be locked, several callers may get the same period.
 func (s *Spool) ClaimSweep(now time.Time, every time.Duration) bool {
 	due := func() bool {
 		fi, err := lstat(s.root, stampName)
 		if err != nil {
 			return errors.Is(err, fs.ErrNotExist)
 		}
-		age := now.Sub(fi.ModTime())
-		return age >= every || age < -every
+		return now.Sub(fi.ModTime()).Abs() >= every
 	}
 	if !due() {
 		return false
@@ -215,7 +226,7 @@ func (s *Spool) ClaimSweep(now time.Time, every time.Duration) bool {
 		return false
 	}
 	defer f.Close() //nolint:errcheck // Nothing was written to it.
-	if ok, err := tryLock(f, true); err != nil || !ok {
+	if ok, err := tryLock(f, true); err == nil && !ok {
 		return false
 	}
 	defer unlock(f) //nolint:errcheck // Closing the file releases the lock too.
@@ -224,4 +235,16 @@ func (s *Spool) ClaimSweep(now time.Time, every time.Duration) bool {
 		return false
 	}
 	return s.root.Chtimes(stampName, now, now) == nil
+}
+
+// CheckLocks returns why the spool's files cannot be locked, or nil. Without locks no log
+// is removed, and two processes may deliver the same session at once.
+func (s *Spool) CheckLocks() error {
+	const name = ".locks.tmp"
+	f, _, err := openFile(s.root, name, os.O_RDWR, true)
+	if err != nil {
+		return err
+	}
+	_, err = tryLock(f, false)
+	return errors.Join(err, f.Close(), s.root.Remove(name))
 }

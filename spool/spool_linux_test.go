@@ -1,12 +1,16 @@
 package spool
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -117,5 +121,114 @@ func TestOpenNeverWaitsForAnExchangedFolder(t *testing.T) {
 	must(t, <-done)
 	if opened == 0 || refused == 0 {
 		t.Errorf("opened %d times, refused %d times: one of the two never happened", opened, refused)
+	}
+}
+
+// refusing runs f on a thread whose uses of a system call fail, as on a file system
+// that lacks it. The thread ends with f.
+func refusing(t *testing.T, call uint32, errno syscall.Errno, f func()) {
+	t.Helper()
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the call's number
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: call},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- err }()
+		runtime.LockOSThread() // and never unlocked
+		program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+		err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		if err == nil {
+			err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0) //nolint:gosec // As prctl(2) wants it.
+		}
+		if err == nil {
+			f()
+		}
+	}()
+	if err := <-done; err != nil {
+		t.Skipf("no filter of system calls can be set here: %v", err)
+	}
+}
+
+// TestWithoutLocksRecordsAreStored has flock fail as on a file system without locks,
+// and as NFS without its lock service does.
+func TestWithoutLocksRecordsAreStored(t *testing.T) {
+	for _, errno := range []syscall.Errno{unix.ENOSYS, unix.ENOLCK, unix.EOPNOTSUPP, unix.EINVAL, unix.EBADF, unix.EPERM, unix.EIO} {
+		t.Run(errno.Error(), func(t *testing.T) {
+			_, s, ses := oneRecord(t)
+			must(t, s.CheckLocks())
+			want := Record{Host: "cline", Session: "s", Event: "late", Payload: []byte("2")}
+			refusing(t, unix.SYS_FLOCK, errno, func() {
+				if err := s.Append(&want); err != nil {
+					t.Errorf("append: %v", err)
+				}
+				if err := s.CheckLocks(); !errors.Is(err, errno) {
+					t.Errorf("the check reports %v", err)
+				}
+				unlock, ok, err := ses.TryLock("otlp")
+				if !ok || err != nil {
+					t.Errorf("lock for a delivery: %v, %v", ok, err)
+				} else if err := unlock(); err != nil {
+					t.Errorf("unlock: %v", err)
+				}
+				if !s.ClaimSweep(time.Now(), time.Minute) {
+					t.Error("no sweep was claimed")
+				}
+				size, err := ses.Size()
+				if err != nil {
+					t.Error(err)
+				}
+				if gone, err := ses.Remove(size); gone || err != nil {
+					t.Errorf("removed: %v, %v, want neither", gone, err)
+				}
+			})
+			if got := records(t, ses); len(got) != 2 {
+				t.Errorf("%d records, want 2", len(got))
+			}
+		})
+	}
+}
+
+// TestLogsAreOpenedForReadingToo is what NFS demands of a file that takes a shared lock,
+// and of one that takes an exclusive lock that it can be written to.
+func TestLogsAreOpenedForReadingToo(t *testing.T) {
+	_, _, ses := oneRecord(t)
+	log, _, err := openFile(ses.dir, logName, appendMode, false)
+	must(t, err)
+	defer log.Close() //nolint:errcheck // Read only.
+	if _, err := io.ReadAll(log); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFoldersThatCannotBeSynced have the sync of all files fail, but for that of the
+// log's bytes.
+func TestFoldersThatCannotBeSynced(t *testing.T) {
+	for errno, fails := range map[syscall.Errno]bool{unix.EINVAL: false, unix.EBADF: false, unix.ENOTSUP: false, unix.ENOSYS: false, unix.EIO: true} {
+		t.Run(errno.Error(), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "spool")
+			s, err := Open(dir, Options{Sync: true})
+			must(t, err)
+			defer s.Close() //nolint:errcheck // It has no effect.
+			refusing(t, unix.SYS_FSYNC, errno, func() {
+				err := s.Append(&Record{Host: "cline", Session: "s", Payload: []byte("1")})
+				if fails != errors.Is(err, ErrNotSynced) || !fails && err != nil {
+					t.Errorf("append: %v", err)
+				}
+				ses := session(t, s, SessionKey("cline", "s"))
+				if err := ses.Sync(); fails != errors.Is(err, errno) || !fails && err != nil {
+					t.Errorf("sync: %v", err)
+				}
+				if err := ses.WriteFile("delivery.json", nil); fails != errors.Is(err, errno) || !fails && err != nil {
+					t.Errorf("write a state: %v", err)
+				}
+			})
+			if got := records(t, session(t, s, SessionKey("cline", "s"))); len(got) != 1 {
+				t.Errorf("%d records, want 1", len(got))
+			}
+		})
 	}
 }

@@ -1,13 +1,13 @@
 package spool
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -80,7 +80,7 @@ func replaceFile(d *os.Root, name string, b []byte) error {
 	if err = giveMode(f); err == nil {
 		_, err = f.Write(b)
 		if err == nil {
-			err = f.Sync()
+			err = syncable(f.Sync())
 		}
 		err = errors.Join(err, f.Close())
 	}
@@ -156,8 +156,8 @@ func (s *Session) Quarantine(damage []Damage) (err error) {
 }
 
 // Remove deletes the session's log and everything else in its folder, if the log has
-// the given size. It reports false, without an error, if the log has grown or is
-// being appended to. The caller holds the flusher's lock and has decided that
+// the given size. It reports false, without an error, if the log has grown, is being
+// appended to or cannot be locked. The caller holds the flusher's lock and has decided that
 // nothing in the log is needed.
 //
 // A quarantine stays, and with it the folder. Remove(0) of a session without a log
@@ -186,12 +186,9 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	err = lockWithin(removeWait, log, true)
-	if errors.Is(err, context.DeadlineExceeded) {
+	// The only other error is that the time is over.
+	if lockWithin(removeWait, log, true) != nil {
 		return false, nil
-	}
-	if err != nil {
-		return false, err
 	}
 	defer func() { err = errors.Join(err, unlock(log)) }()
 	named, err := isNamed(s.dir, logName, log)
@@ -202,12 +199,19 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 	if err != nil || fi.Size() != expectSize {
 		return false, err
 	}
-	// State files refer to offsets in this log. They are removed first: a state file
-	// that remained would make a later log look delivered.
-	if err := s.removeState(); err != nil {
+	// The log loses its name first. If this process dies before the state files are
+	// removed, the position of one does not apply to a later log, as its checksum shows;
+	// a log without them would be delivered once more. Where a file keeps its name until
+	// all have closed it, an append that waits for the lock would take it for the log
+	// that is in use.
+	aside := fmt.Sprintf("%016x", rand.Uint64()) + lockSuffix //nolint:gosec // It only has to be new.
+	if err := s.dir.Rename(logName, aside); err != nil {
+		if errors.Is(err, fs.ErrPermission) && runtime.GOOS == "windows" {
+			err = nil // A process has it open in a way that does not allow it.
+		}
 		return false, err
 	}
-	if ok, err := removeLog(s.dir, logName); !ok || err != nil {
+	if err := errors.Join(s.removeState(), s.dir.Remove(aside)); err != nil {
 		return false, err
 	}
 	return true, s.removeFolder()

@@ -7,5 +7,5 @@ import (
 
 // syncData makes the file's bytes and its length durable.
 func syncData(f *os.File) error {
-	return control(f, func(fd uintptr) error { return syscall.Fdatasync(int(fd)) })
+	return syncable(control(f, func(fd uintptr) error { return syscall.Fdatasync(int(fd)) }))
 }

@@ -5,4 +5,4 @@ package spool
 import "os"
 
 // syncData makes the file's bytes and its length durable.
-func syncData(f *os.File) error { return f.Sync() }
+func syncData(f *os.File) error { return syncable(f.Sync()) }

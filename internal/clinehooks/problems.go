@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/regular"
@@ -63,7 +64,7 @@ func (p Problems) Note(now time.Time, texts ...string) []string {
 		n := Noted{First: now, Last: now, Logged: now, Count: 1, Text: text}
 		if i := slices.IndexFunc(list, func(old Noted) bool { return old.Text == text }); i >= 0 {
 			n.First, n.Count = list[i].First, list[i].Count+1
-			if now.Sub(list[i].Logged) < repeatAfter {
+			if !hook.Elapsed(now, list[i].Logged, repeatAfter) {
 				n.Logged = list[i].Logged
 			}
 			list = slices.Delete(list, i, i+1)

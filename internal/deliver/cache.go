@@ -49,7 +49,12 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 		return nil, err
 	}
 	e := c.entry(string(position), size-st.Offset)
-	e.once.Do(func() { e.out, e.err = d.prepare(ctx, s, st, whole) })
+	e.once.Do(func() {
+		e.err = guarded(s.Key(), func() (err error) {
+			e.out, err = d.prepare(ctx, s, st, whole)
+			return err
+		})
+	})
 	if e.err != nil || e.out.settling > 0 {
 		// The next attempt may succeed, and find the runs settled.
 		c.drop(e)

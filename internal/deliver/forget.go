@@ -59,7 +59,7 @@ func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]b
 func (d *Deliverer) visit(k spool.Key, f func(*spool.Session) error) error {
 	s, err := d.Spool.Session(k)
 	if err == nil {
-		err = errors.Join(f(s), s.Close())
+		err = errors.Join(guarded(k, func() error { return f(s) }), s.Close())
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -248,8 +248,8 @@ func (d *Deliverer) removeEnded(s *spool.Session) (bool, error) {
 	if err != nil || !st.delivered || st.parked || d.surelyOpen(s, 0, st.size) {
 		return false, err
 	}
-	_, newer, err := d.count(s.Key())
-	if err != nil || newer > 0 {
+	c, err := d.count(s.Key())
+	if err != nil || c.newer > 0 || c.lacks != "" {
 		return false, err
 	}
 	return d.remove(st)

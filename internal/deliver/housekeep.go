@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -43,7 +45,8 @@ type stored struct {
 
 // Housekeep removes the logs of sessions that every destination has and that have
 // been silent for a day, or for a month if a destination refused some of it. Also
-// destinations that only another process is set up for must have them. If the logs
+// destinations that only another process is set up for must have them, and those that
+// their records were meant for. If the logs
 // together are too large, it removes the oldest finished sessions, delivered ones
 // first. It logs the count of what it removes undelivered.
 func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
@@ -67,12 +70,12 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 			errs = append(errs, err)
 			continue
 		}
-		if st.delivered && !st.parked && now.Sub(st.last) > keepDelivered {
+		if st.delivered && !st.parked && hook.Elapsed(now, st.last, keepDelivered) {
 			// A newer hookspan's events were skipped here, and perhaps not delivered
 			// by it.
-			_, newer, err := d.count(k)
+			c, err := d.count(k)
 			gone := false
-			if err == nil && newer == 0 {
+			if err == nil && c.newer == 0 && c.lacks == "" {
 				gone, err = d.remove(st)
 			}
 			if err != nil || gone {
@@ -103,6 +106,11 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 	if err != nil {
 		return stored{}, err
 	}
+	// A removal that was killed leaves positions in a log that is gone.
+	logged, err := s.HasLog()
+	if err != nil {
+		return stored{}, err
+	}
 	// Without any destination the session is not delivered.
 	out := stored{key: k, size: size, last: last, delivered: len(d.Destinations) > 0}
 	for _, name := range d.names() {
@@ -120,12 +128,12 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 		if err != nil {
 			return stored{}, err
 		}
-		if follows && st.Offset == size {
+		if follows && st.Offset == size || !logged {
 			continue
 		}
 		// After a day a torn record at the log's end will never be completed, and no
 		// position can pass it.
-		if follows && now.Sub(last) > keepDelivered {
+		if follows && hook.Elapsed(now, last, keepDelivered) {
 			if out.torn, err = tornEnd(s, st.Offset); err != nil {
 				return stored{}, err
 			}
@@ -207,7 +215,19 @@ func (d *Deliverer) remove(st stored) (gone bool, err error) {
 // evict removes sessions until excess bytes are gone.
 func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
 	// A session that was written to within the idle time is at work.
-	all = slices.DeleteFunc(all, func(st stored) bool { return now.Sub(st.last) <= d.idle() })
+	all = slices.DeleteFunc(all, func(st stored) bool { return !hook.Elapsed(now, st.last, d.idle()) })
+	counts := make(map[spool.Key]counted, len(all))
+	var errs []error
+	all = slices.DeleteFunc(all, func(st stored) bool {
+		c, err := d.count(st.key)
+		errs = append(errs, err)
+		counts[st.key] = c
+		return err != nil
+	})
+	for i := range all {
+		st := &all[i]
+		st.delivered = st.delivered && !st.parked && counts[st.key].lacks == ""
+	}
 	slices.SortFunc(all, func(x, y stored) int {
 		if x.delivered != y.delivered {
 			if x.delivered {
@@ -217,46 +237,66 @@ func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
 		}
 		return x.last.Compare(y.last)
 	})
-	var errs []error
 	for _, st := range all {
 		if excess <= 0 {
 			break
 		}
-		events, newer, err := d.count(st.key)
-		gone := false
-		if err == nil {
-			gone, err = d.remove(st)
-		}
+		gone, err := d.remove(st)
 		if err != nil || !gone {
 			errs = append(errs, err)
 			continue
 		}
 		excess -= st.size
-		what := "delivered"
-		if !st.delivered {
+		c, what := counts[st.key], "delivered"
+		switch {
+		case st.parked:
+			what = "NOT DELIVERED: refused runs among them"
+		case c.lacks != "":
+			what = "NOT DELIVERED to " + c.lacks
+		case !st.delivered:
 			what = "NOT DELIVERED"
 		}
 		d.logf("spool over its limit: removed session %s, last event %s: %d events, %d bytes, %s",
-			st.key.Name, st.last.UTC().Format(time.RFC3339), events+newer, st.size, what)
+			st.key.Name, st.last.UTC().Format(time.RFC3339), c.n+c.newer, st.size, what)
 	}
 	return errors.Join(errs...)
 }
 
-// count returns how many records a session has, and how many more of a version
-// that this hookspan does not know.
-func (d *Deliverer) count(k spool.Key) (n, newer int, err error) {
+// counted is what a session's log holds.
+type counted struct {
+	// n is the number of records, newer that of further ones of a version that this
+	// hookspan does not know.
+	n, newer int
+	// lacks is a destination that a record was meant for and that never got anything of
+	// the session: none of the processes that delivered it was set up for it.
+	lacks string
+}
+
+// count reads a session's log.
+func (d *Deliverer) count(k spool.Key) (c counted, err error) {
 	s, err := d.Spool.Session(k)
 	if err != nil {
-		return 0, 0, err
+		return c, err
 	}
 	defer func() { _ = s.Close() }()
 	r, err := s.Reader(0)
 	if err != nil {
-		return 0, 0, err
+		return c, err
 	}
 	defer func() { _ = r.Close() }()
+	to := ""
 	for r.Next() {
-		n++
+		c.n++
+		if r.Record().To == to {
+			continue
+		}
+		to = r.Record().To
+		for name := range strings.SplitSeq(to, ",") {
+			if _, err := s.ReadFile(stateFile(name)); name != "" && c.lacks == "" && err != nil {
+				c.lacks = name
+			}
+		}
 	}
-	return n, r.Unknown(), r.Err()
+	c.newer = r.Unknown()
+	return c, r.Err()
 }

@@ -357,3 +357,105 @@ func TestRefusedRunIsKeptForAMonth(t *testing.T) {
 		}
 	}
 }
+
+// TestLogWaitsForTheDestinationsOfItsRecords has processes sweep that are not set up for
+// all destinations that the hooks had.
+func TestLogWaitsForTheDestinationsOfItsRecords(t *testing.T) {
+	for _, c := range []struct {
+		to, sweeps []string
+		gone       bool
+	}{
+		{[]string{"store"}, []string{"store"}, true},
+		{[]string{"store,otlp"}, []string{"store"}, false},
+		{[]string{"store,otlp"}, []string{"store", "otlp"}, true},
+		{[]string{"store", "store,otlp", "store"}, []string{"store"}, false},
+		{[]string{"otlp"}, []string{"store"}, false},
+		{[]string{""}, []string{"store"}, true},
+		{[]string{"store,a-later-one"}, []string{"store"}, false},
+	} {
+		for _, l := range []Limits{{}, {MaxBytes: 1}} {
+			t.Run(fmt.Sprintf("%q, %q, limit %d", c.to, c.sweeps, l.MaxBytes), func(t *testing.T) {
+				b := newBench(t)
+				records := oneRun(t, "")
+				for i := range records {
+					records[i].To = c.to[min(i, len(c.to)-1)]
+				}
+				k := b.append(records...)
+				b.clock.Advance(time.Minute)
+				var dsts []Destination
+				for _, name := range c.sweeps {
+					dsts = append(dsts, Destination{Name: name, Client: &memory{}})
+				}
+				d := b.deliverer(dsts...)
+				d.Map.IdleTimeout = time.Hour
+				b.run(d, Pass{})
+				b.at(k, b.clock.Now().Add(-2*keepDelivered))
+				err := d.Housekeep(t.Context(), l)
+				said := strings.Join(b.logged("NOT DELIVERED to "), "")
+				if err != nil || b.there(k) == (c.gone || l.MaxBytes > 0) || (said != "") == (c.gone || l.MaxBytes == 0) {
+					t.Errorf("error %v, log is there: %t, want gone: %t; logged %q", err, b.there(k), c.gone, said)
+				}
+			})
+		}
+	}
+}
+
+// TestEvictionOfRefusedRunsIsNoDelivery has one destination refuse a session that the
+// other has.
+func TestEvictionOfRefusedRunsIsNoDelivery(t *testing.T) {
+	b := newBench(t)
+	k := b.append(oneRun(t, "")...)
+	b.clock.Advance(time.Minute)
+	d := b.deliverer(Destination{Name: "store", Client: &memory{}},
+		Destination{Name: "otlp", Client: &memory{before: fail(&Error{Err: errTest, Permanent: true})}})
+	d.Map.IdleTimeout = 30 * time.Minute
+	b.run(d, Pass{})
+	b.at(k, b.clock.Now().Add(-time.Hour))
+	if err := d.Housekeep(t.Context(), Limits{MaxBytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if l := b.logged("spool over its limit"); len(l) != 1 || !strings.Contains(l[0], "NOT DELIVERED") {
+		t.Errorf("logged %q, want that refused runs are gone", l)
+	}
+}
+
+// TestSessionThatIsNeverSilentForADayIsEvicted has one event an hour, each delivered.
+func TestSessionThatIsNeverSilentForADayIsEvicted(t *testing.T) {
+	b := newBench(t)
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &memory{}})
+	for i := range 48 {
+		k := b.append(turn(fmt.Sprintf("p%d", i))...)
+		b.at(k, b.clock.Now())
+		b.clock.Advance(time.Hour)
+		b.run(d, Pass{})
+		if err := d.Housekeep(t.Context(), Limits{MaxBytes: 4 << 10}); err != nil || b.there(k) && b.size(k) > 4<<10 {
+			t.Fatalf("after %d hours: error %v, %d bytes, more than the limit", i, err, b.size(k))
+		}
+	}
+	if len(b.logged("NOT DELIVERED")) > 0 {
+		t.Error("events were lost")
+	}
+}
+
+// TestKilledRemovalIsFinished has a removal end after the log lost its name. The process
+// that sweeps next is not set up for one of the destinations.
+func TestKilledRemovalIsFinished(t *testing.T) {
+	b := newBench(t)
+	k := b.append(oneRun(t, "")...)
+	b.clock.Advance(time.Minute)
+	b.run(b.deliverer(Destination{Name: "store", Client: &memory{}}, Destination{Name: "otlp", Client: &memory{}}), Pass{})
+	if err := os.Rename(b.path(k, "events.json-seq"), b.path(k, "0123456789abcdef.lock")); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Dir(b.path(k, "x"))
+	old := b.clock.Now().Add(-2 * keepDelivered)
+	if err := os.Chtimes(folder, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.deliverer(Destination{Name: "store", Client: &memory{}}).Housekeep(t.Context(), Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(folder); err == nil {
+		t.Errorf("the folder still has %v", entries)
+	}
+}

@@ -35,7 +35,7 @@ func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
 			ended = ended && e.ParentAgent != ""
 		}
 	}
-	return !ended && d.Now().Sub(last) <= d.idle()
+	return !ended && !hook.Elapsed(d.Now(), last, d.idle())
 }
 
 // events yields the events of a session from an offset, with their records. It ends

@@ -96,6 +96,8 @@ type pending struct {
 	known map[string]bool
 	// settling is how long the last ended run must still settle.
 	settling time.Duration
+	// agents reports that only subagents keep a run open.
+	agents bool
 	// finished reports that the session has ended.
 	finished bool
 	// more reports that the log continues behind size.
@@ -355,6 +357,7 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 	for _, r := range p.builder.Runs(now) {
 		id := r.ID.String()
 		p.known[id] = true
+		p.agents = p.agents || r.Outcome != "" && !r.Ended
 		quiet, wait := now.Sub(r.EndedAt), settle
 		if quiet < settle && r.Complete() {
 			wait = complete
@@ -446,8 +449,12 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 				}
 			}
 		} else if len(due) <= mappedOnce {
-			spans := run.spans()
-			run.spans = func() *tracepb.ResourceSpans { return spans }
+			// If it panics, it will once more, where that fails this run alone.
+			_ = guarded(p.key, func() error {
+				spans := run.spans()
+				run.spans = func() *tracepb.ResourceSpans { return spans }
+				return nil
+			})
 		}
 		p.runs = append(p.runs, run)
 	}

@@ -53,14 +53,20 @@ func (q *queue) next() bool {
 		// A changed span in a request of its own would make a second document.
 		run = first.fresh()
 	case run == nil:
-		run = first.spans()
+		if run = q.mapped(q.at); run == nil {
+			q.n = 0
+			return q.next()
+		}
 	}
 	together := []*tracepb.ResourceSpans{run}
 	q.held = nil
 	count := otlp.Count(together)
 	q.several = q.most > 0 && count > q.most
 	for i := q.at + 1; q.at >= q.alone && i < len(q.runs) && count < q.most && q.runs[i].batches == nil && q.runs[i-1].fresh == nil; i++ {
-		run := q.runs[i].spans()
+		run := q.mapped(i)
+		if run == nil {
+			break
+		}
 		count += otlp.Count([]*tracepb.ResourceSpans{run})
 		if count > q.most {
 			q.held = run
@@ -71,6 +77,19 @@ func (q *queue) next() bool {
 	}
 	q.batches = batches(otlp.Merge(together), q.most)
 	return true
+}
+
+// mapped maps a run. If that panics, the result is nil, and so will the run's batches:
+// where they are sent, this fails the run alone.
+func (q *queue) mapped(i int) *tracepb.ResourceSpans {
+	defer func() {
+		if e := recover(); e != nil {
+			q.runs[i].batches = func(int) iter.Seq[[]*tracepb.ResourceSpans] {
+				return func(func([]*tracepb.ResourceSpans) bool) { panic(e) }
+			}
+		}
+	}()
+	return q.runs[i].spans()
 }
 
 // batches returns the spans in batches of at most size; zero is no limit.

@@ -25,7 +25,11 @@ func (d *Deliverer) Running(ctx context.Context, destination string) (out []*tra
 	}
 	var errs []error
 	for _, k := range keys {
-		runs, err := d.running(ctx, k, destination)
+		var runs []*tracepb.ResourceSpans
+		err := guarded(k, func() (err error) {
+			runs, err = d.running(ctx, k, destination)
+			return err
+		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
@@ -51,7 +55,7 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if last, err := s.ModTime(); err != nil || d.Now().Sub(last) > d.idle() {
+	if last, err := s.ModTime(); err != nil || hook.Elapsed(d.Now(), last, d.idle()) {
 		return nil, err
 	}
 	st, size, follows, err := readPosition(s, destination)

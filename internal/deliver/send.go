@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -38,7 +39,7 @@ func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, run
 		return err
 	}
 	noted := d.Now()
-	q := queue{runs: runs, most: d.dst.Batch}
+	q := queue{runs: slices.Clone(runs), most: d.dst.Batch}
 	for q.next() {
 		if now := d.Now(); q.at > 0 && now.Sub(noted).Abs() >= noteEvery {
 			noted = now
@@ -230,6 +231,11 @@ type onTaken func(batch []*tracepb.ResourceSpans, whole bool) error
 // refuses every span. After a failure that is final the rest is only counted. If split
 // is set, a batch that is too large is sent in halves. took may be nil.
 func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.Seq[[]*tracepb.ResourceSpans], split bool, took onTaken) (spans int, refused refusal, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = &Error{Err: fmt.Errorf("panic: %v", e), RunOnly: true}
+		}
+	}()
 	for batch := range batches {
 		n := otlp.Count(batch)
 		if spans += n; err == nil && n > 0 {

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/outbound"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -58,7 +59,7 @@ func (d *delivery) sessions(ctx context.Context, keys []spool.Key) {
 	}
 }
 
-// session delivers one session until nothing new was stored meanwhile. Another
+// session delivers one session until no run has ended meanwhile. Another
 // process that finds the session locked leaves it to this one, which therefore
 // looks again at what was stored while it held the lock, and waits for runs that
 // are settling.
@@ -87,7 +88,10 @@ func (d *delivery) session(ctx context.Context, k spool.Key) error {
 		}
 		var v visit
 		if err == nil {
-			v, err = d.once(ctx, s)
+			err = guarded(k, func() (err error) {
+				v, err = d.once(ctx, s)
+				return err
+			})
 		}
 		if err := cmp.Or(err, unlock()); err != nil {
 			return err
@@ -101,7 +105,7 @@ func (d *delivery) session(ctx context.Context, k spool.Key) error {
 		default:
 			// Compared with the size before reading, not with the offset where
 			// reading ended: a torn end stays behind that for ever.
-			if size, err := s.Size(); err != nil || size <= v.size {
+			if size, err := s.Size(); err != nil || size <= v.size || !d.runEnded(s, v) {
 				return err
 			}
 		}
@@ -116,10 +120,42 @@ func (d *delivery) lock(ctx context.Context, s *spool.Session) (unlock func() er
 	return unlock, err == nil, err
 }
 
+// guarded returns a panic of f as an error: what cannot be mapped in one session must
+// not stop the others.
+func guarded(k spool.Key, f func() error) (err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = fmt.Errorf("session %s: panic: %v", k.Name, e)
+		}
+	}()
+	return f()
+}
+
+// runEnded reports whether a run may have ended in what was added to the log. To read a
+// long run again for each of its calls would take as long as the run.
+func (d *delivery) runEnded(s *spool.Session, v visit) bool {
+	src := d.Sources[s.Key().Host]
+	for _, e := range src.events(s, v.size) {
+		switch e.Kind {
+		case hook.KindPrompt, hook.KindRunStart, hook.KindRunResume:
+			if e.ParentAgent == "" {
+				return true
+			}
+		default:
+			if e.Kind.Terminal() && (e.ParentAgent == "" || v.agents) || e.Tool != nil && e.Tool.Status == hook.ToolCancelled {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // visit is what one look at a session found.
 type visit struct {
 	// size is the log's size before it was read.
 	size int64
+	// agents reports that only subagents keep a run open.
+	agents bool
 	// settling is how long the last ended run must still settle.
 	settling time.Duration
 	// more reports that only a part of the log was read.
@@ -141,7 +177,7 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	if err != nil {
 		return visit{}, err
 	}
-	v := visit{size: size, settling: out.settling, more: out.more}
+	v := visit{size: size, agents: out.agents, settling: out.settling, more: out.more}
 	here, foreign := d.divide(out.runs)
 	due := len(here) > 0
 	switch {
@@ -186,11 +222,10 @@ func (d *delivery) paused(st *State) bool {
 	return !d.pass.Force && (d.early(st.NextTry) || d.dst.Paused != nil && d.early(d.dst.Paused()))
 }
 
-// early reports that it is before a stored time. One that is further ahead than any
-// wait was stored by a clock that was ahead.
+// early reports that it is before a stored time.
 func (d *delivery) early(at time.Time) bool {
-	wait := at.Sub(d.Now())
-	return wait > 0 && wait <= outbound.MaxRetryAfter
+	now := d.Now()
+	return now.Before(at) && !hook.Elapsed(now, at, 0)
 }
 
 // divide returns the runs that may go where this process sends, and the others.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -84,7 +85,7 @@ type Parked struct {
 
 // Owed reports that the destination may still get the run, so that its log must stay.
 func (p *Parked) Owed(now time.Time) bool {
-	return p.Elsewhere || !p.NextTry.IsZero() || now.Sub(p.At) < keepParked
+	return p.Elsewhere || !p.NextTry.IsZero() || !hook.Elapsed(now, p.At, keepParked)
 }
 
 // Ref names a run.

@@ -40,6 +40,12 @@ func (e *exam) spool() {
 		return
 	}
 	e.add(OK, termtext.Plural(c.events, "event")+" in the spool", "")
+	if sp, err := spool.Open(e.Config.SpoolDir(), spool.Options{}); err == nil {
+		if err := errors.Join(sp.CheckLocks(), sp.Close()); err != nil {
+			e.add(Problem, termtext.Message(err)+": events are stored and delivered, but never removed, and a trace may be sent twice",
+				"set XDG_STATE_HOME to a folder on a disk of this machine")
+		}
+	}
 	for _, x := range []struct {
 		n              int
 		what, is, hint string

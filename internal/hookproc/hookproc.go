@@ -141,7 +141,7 @@ func (p *Process) Run() {
 	if cfgErr != nil {
 		log.Line("configuration: " + strings.ReplaceAll(cfgErr.Error(), "\n", "; "))
 	}
-	sp, err := p.store(cfg, head, in)
+	sp, err := p.store(cfg, head, in, log)
 	if err != nil {
 		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
 	} else {
@@ -174,7 +174,7 @@ func (p *Process) Record() (stored bool, err error) {
 		p.leaveAlone(head, cfg, log)
 		return false, nil
 	}
-	sp, err := p.store(cfg, head, in)
+	sp, err := p.store(cfg, head, in, log)
 	if err != nil {
 		return false, err
 	}
@@ -218,7 +218,7 @@ func ProjectOff(dir string) bool { return config.ProjectDisabled(readProject, di
 
 // store appends the event to the spool. Without an error the caller closes the
 // spool.
-func (p *Process) store(cfg *config.Config, head hook.Head, in payload) (*spool.Spool, error) {
+func (p *Process) store(cfg *config.Config, head hook.Head, in payload, log logfile.Log) (*spool.Spool, error) {
 	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
 	if err != nil {
 		return nil, err
@@ -234,10 +234,12 @@ func (p *Process) store(cfg *config.Config, head hook.Head, in payload) (*spool.
 	err = sp.Append(&spool.Record{
 		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
-		Settings: terms.String(),
-		Payload:  in.data, Raw: !in.json, Cut: in.cut,
+		Settings: terms.String(), To: cfg.Meant(),
+		Payload: in.data, Raw: !in.json, Cut: in.cut,
 	})
-	if err != nil {
+	if errors.Is(err, spool.ErrNotSynced) {
+		log.Line(fmt.Sprintf("%s: event may not survive a power cut: %v", p.Event, err))
+	} else if err != nil {
 		return nil, errors.Join(err, sp.Close())
 	}
 	return sp, nil

@@ -127,9 +127,10 @@ func passwdHome(passwd string, uid int) string {
 // or deleted.
 func startFolder(string) string { return "/" }
 
-// Detach starts a program in a new session, without this process's open files: the
-// agent waits until no process holds the hook's output, and kills a hook's process
-// group when it shuts down.
+// Detach starts a program in a new session, without this process's open files or those
+// that it inherited: the agent waits until no process holds the hook's output, and a
+// script may wait for a lock that it holds by a descriptor. The agent kills a hook's
+// process group when it shuts down.
 func Detach(path string, args, environ []string, dir string) error {
 	_, err := detach(path, args, environ, dir)
 	return err
@@ -161,6 +162,7 @@ func detach(path string, args, environ []string, dir string) (pid int, err error
 	}
 	defer func() { _ = null.Close() }()
 	fd := null.Fd()
+	closeInherited()
 	attr := &syscall.ProcAttr{
 		Dir: dir, Env: environ, Files: []uintptr{fd, fd, fd},
 		Sys: &syscall.SysProcAttr{Setsid: true},
@@ -171,4 +173,20 @@ func detach(path string, args, environ []string, dir string) (pid int, err error
 		return 0, fmt.Errorf("start %s: %w", path, err)
 	}
 	return pid, nil
+}
+
+// closeInherited makes every descriptor above 2 end at the start of a program. Those
+// that this process opened do so anyway.
+func closeInherited() {
+	dir, err := os.Open("/dev/fd") //nolint:gosec // A folder of the system's.
+	if err != nil {
+		return
+	}
+	defer func() { _ = dir.Close() }()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if fd, err := strconv.Atoi(name); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 func TestPasswdHome(t *testing.T) {
@@ -86,5 +87,26 @@ func TestDetachReapedWaitsForItsChildren(t *testing.T) {
 	}
 	if err := DetachReaped("/nowhere/program", nil, nil, "/"); err == nil {
 		t.Error("no error for a program that is not there")
+	}
+}
+
+// TestDetachPassesNoInheritedDescriptor gives a process descriptors as a script does,
+// without the flag that ends them, and asks a detached program what it has.
+func TestDetachPassesNoInheritedDescriptor(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "open")
+	must(t, syscall.Mkfifo(fifo, 0o600))
+	held, err := os.Open(os.DevNull)
+	must(t, err)
+	defer held.Close() //nolint:errcheck // Read only.
+	for _, fd := range []int{9, 63, 700} {
+		fd, err := unix.FcntlInt(held.Fd(), unix.F_DUPFD, fd)
+		must(t, err)
+		defer syscall.Close(fd) //nolint:errcheck // As above.
+	}
+	must(t, Detach("/bin/sh", []string{"-c", "for n in 3 9 63 700; do [ -e /dev/fd/$n ] && echo $n; done > " + fifo}, nil, "/"))
+	text, err := os.ReadFile(fifo)
+	must(t, err)
+	if len(text) > 0 {
+		t.Errorf("the program has the descriptors %q", text)
 	}
 }

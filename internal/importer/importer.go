@@ -280,7 +280,7 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 			continue
 		}
 		// Hooks may have reported the end of a run that the files call open.
-		open := !r.Ended || f.joint && !finished || last && tr.Pending && now.Sub(r.EndedAt) < idle
+		open := !r.Ended || f.joint && !finished || last && tr.Pending && !hook.Elapsed(now, r.EndedAt, idle)
 		run := b.Spans(r, tr)
 		root := run.GetScopeSpans()[0].GetSpans()[0]
 		why, err := seen.judge(ctx, root, r.EndedAt)

@@ -9,6 +9,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -59,7 +60,7 @@ func (im *Importer) stamp(s *Session) *store.Import {
 		return nil
 	}
 	state, newest, ok := im.Agent.Stamp(s.Session)
-	if !ok || im.Deliverer.Now().Sub(newest) < settled {
+	if !ok || !hook.Elapsed(im.Deliverer.Now(), newest, settled) {
 		return nil
 	}
 	return &store.Import{Session: s.ID, Host: im.Agent.Host, Dialect: s.Dialect, Stamp: im.Version + " " + state}

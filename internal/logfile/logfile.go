@@ -5,10 +5,12 @@
 package logfile
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/filelock"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -39,7 +41,7 @@ func (l Log) Line(text string) {
 	line := now().UTC().Format("2006-01-02T15:04:05.000Z") + " " + l.Who + ": " + termtext.Line(text) + "\n"
 	if info, err := os.Lstat(l.Path); err == nil {
 		if info.Mode().IsRegular() && info.Size() > maxSize {
-			_ = os.Rename(l.Path, l.Path+".1")
+			l.moveAside()
 		}
 	} else if os.MkdirAll(filepath.Dir(l.Path), 0o700) != nil {
 		return
@@ -50,4 +52,24 @@ func (l Log) Line(text string) {
 	}
 	_, _ = f.WriteString(line)
 	_ = f.Close()
+}
+
+// moveAside makes the log the second file. Of several processes one does: another, a
+// moment later, would replace the log that was moved by the few lines of the new one.
+func (l Log) moveAside() {
+	f, _, err := regular.Open(l.Path, regular.Options{Flag: os.O_RDWR, NoLink: true})
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }()
+	once, stop := context.WithCancel(context.Background())
+	stop()
+	if filelock.Wait(once, f) != nil {
+		return
+	}
+	named, err := os.Lstat(l.Path)
+	opened, err2 := f.Stat()
+	if err == nil && err2 == nil && os.SameFile(named, opened) && named.Size() > maxSize {
+		_ = os.Rename(l.Path, l.Path+".1")
+	}
 }

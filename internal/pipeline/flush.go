@@ -94,7 +94,14 @@ func (p *Pipeline) removeOld(ctx context.Context) {
 	}
 	log(p.Housekeep(ctx, deliver.Limits{MaxBytes: p.setup.Config.SpoolMaxBytes}))
 	if keep := p.setup.Config.Retention; p.Store != nil && keep > 0 {
-		_, err := p.Store.Prune(ctx, p.Now().Add(-keep))
+		before := p.Now().Add(-keep)
+		ok, err := p.Store.Outdated(ctx, before)
+		if ok && err == nil {
+			ok, err = p.steady()
+		}
+		if ok && err == nil {
+			_, err = p.Store.Prune(ctx, before)
+		}
 		log(err)
 	}
 	if p.Store != nil {

@@ -31,6 +31,12 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int, error) {
 	return n, err
 }
 
+// Outdated reports whether Prune would remove a trace.
+func (s *Store) Outdated(ctx context.Context, before time.Time) (found bool, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM traces WHERE max(ended, stored) < ?)`, column(otlp.UnixNano(before))).Scan(&found)
+	return found, s.wrap("find outdated traces", err)
+}
+
 // Remove removes one trace by its complete id, which an import may store again.
 // It fails with ErrNotFound if no trace has the id.
 func (s *Store) Remove(ctx context.Context, traceID string) error {

@@ -182,7 +182,7 @@ var mayImport = map[string][]string{
 	"internal/atomicfile":           {},
 	"internal/filelock":             {},
 	"internal/termtext":             {},
-	"internal/logfile":              {"internal/regular", "internal/termtext"},
+	"internal/logfile":              {"internal/filelock", "internal/regular", "internal/termtext"},
 	"internal/regular":              {},
 	"internal/rawjson":              {},
 	"internal/jsonedit":             {"internal/rawjson"},
@@ -240,7 +240,7 @@ var mayImport = map[string][]string{
 		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/hookproc": {
-		"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular",
+		"config", "hook", "spool", "internal/filelock", "internal/logfile", "internal/rawjson", "internal/regular",
 	},
 }
 

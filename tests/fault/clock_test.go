@@ -20,6 +20,10 @@ var clockRows = []proof.Row{{
 	Rule:  "every tool call comes once, every span ends, none ends before it begins, every parent is there",
 	Short: 150, Long: 20_000,
 	Run: wrongClocks,
+}, {
+	Name: "a clock that is ahead by a day, by 60 days and by years, and is set back",
+	Rule: "what waited is sent at once, a killed run ends, a run that continues stays one; every call comes once",
+	Run:  aheadAndBack,
 }}
 
 // jumps are what the clock may do between two events.
@@ -147,5 +151,61 @@ func checkClocks(r *proof.Result, spans []otlptest.Span, want map[int]string) {
 	}
 	for n, story := range want {
 		r.Break("tool call %d has not come: %s", n, story)
+	}
+}
+
+// aheadAndBack has the clock be ahead while events are stored and a destination is down,
+// and then right.
+func aheadAndBack(t *testing.T, r *proof.Result) {
+	for _, ahead := range []time.Duration{25 * time.Hour, 60 * 24 * time.Hour, 10 * 365 * 24 * time.Hour} {
+		for i := range agents {
+			a := &agents[i]
+			h := newHall(t, t.TempDir())
+			server := otlptest.New(t)
+			otlp, err := deliver.NewOTLP(t.Context(), deliver.OTLP{Endpoint: server.URL()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			local, inStore := h.localStore()
+			d := h.deliverer(local, deliver.Destination{Name: "otlp", Client: otlp, Batch: 512})
+			want := map[int]string{}
+			put := func(event, session string) {
+				h.put(a, event, session, "turn", len(want))
+				if event == "PreToolUse" {
+					want[len(want)] = fmt.Sprintf("%s, %v ahead", session, ahead)
+				}
+			}
+			h.advance(ahead)
+			server.Always(otlptest.Answer{Status: 503})
+			for _, session := range []string{"refused", "killed", "continues"} {
+				put(a.began, session)
+				put("PreToolUse", session)
+			}
+			put(a.ended, "refused")
+			h.advance(time.Minute)
+			h.run(d)
+			h.advance(-ahead)
+			server.Reset()
+			put("PreToolUse", "continues")
+			h.advance(time.Minute)
+			h.run(d)
+			if n := len(server.Spans()); n != 4 {
+				r.Break("%s, %v ahead: %d spans come at once, want two runs with a call each", a.program, ahead, n)
+			}
+			put(a.ended, "continues")
+			h.advance(time.Minute)
+			h.run(d)
+			r.Trial(3)
+			spans := server.Spans()
+			checkClocks(r, spans, want)
+			for _, s := range spans {
+				if s.Count > 1 {
+					r.Break("%s, %v ahead: span %q came %d times", a.program, ahead, s.Name, s.Count)
+				}
+			}
+			if len(inStore()) != len(spans) || len(spans) != 3+4 {
+				r.Break("%s, %v ahead: %d spans at otlp and %d in the store, want three runs", a.program, ahead, len(spans), len(inStore()))
+			}
+		}
 	}
 }

@@ -47,6 +47,11 @@ var streamRows = []proof.Row{
 		Run: signals,
 	},
 	{
+		Name: "a lock that the agent's script holds by a descriptor, while the hook starts a delivery",
+		Rule: "the lock ends with the script, not with the delivery",
+		Run:  inheritedDescriptor,
+	},
+	{
 		Name: "GOMEMLIMIT, GODEBUG and the like malformed, through the installed hooks",
 		Rule: "neutral answer, exit code 0, silence, the event is stored",
 		Run:  goVariables,
@@ -463,4 +468,32 @@ func surrounded(t *testing.T, r *proof.Result, uid int, launch, env []string) {
 	if o.Code != 0 || strings.Count(o.Out, "\n") < len(agents) {
 		r.Break("%s: hookspan list: %s, printed %q, said %q", what, o.State, o.Out, o.Err)
 	}
+}
+
+// inheritedDescriptor gives the hooks the open file of a lock, as `flock 9` in a script
+// does, and ends a run: the delivery still waits for it to settle when the hook has ended.
+func inheritedDescriptor(t *testing.T, r *proof.Result) {
+	s := newSite(t, r)
+	for i := range agents {
+		a := &agents[i]
+		s.must("before", a)
+		path := filepath.Join(s.Home, "lock-"+a.program)
+		s.ok(os.WriteFile(path, nil, 0o600))
+		held := s.open(path, os.O_RDWR)
+		s.ok(unix.Flock(int(held.Fd()), unix.LOCK_EX))
+		cmd := s.Program(a.program, a.ended)
+		cmd.Stdin = bytes.NewReader(a.payload(a.ended, s.session, openTurn, s.n))
+		cmd.ExtraFiles = []*os.File{held, held, held}
+		out, err := cmd.Output()
+		r.Trial(1)
+		if err != nil || string(out) != a.answer {
+			r.Break("%s: %v, answered %q", a.program, err, out)
+		}
+		s.ok(held.Close())
+		again := s.open(path, os.O_RDWR)
+		if err := unix.Flock(int(again.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			r.Break("%s: the lock is still held: %v", a.program, err)
+		}
+	}
+	s.Settle()
 }

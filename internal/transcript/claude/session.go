@@ -105,7 +105,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		}
 	}
 	dropBefore(t, q.Since)
-	t.Pending = open && r.files.Now().Sub(last) < transcript.PendingAge
+	t.Pending = open && !hook.Elapsed(r.files.Now(), last, transcript.PendingAge)
 	// Since that version, as far as is known, Claude Code records each stop and
 	// the answers of the hooks.
 	t.Undecided = t.Pending && undecided && !olderThan(b.version, 2, 1, 172)

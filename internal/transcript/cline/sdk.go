@@ -93,7 +93,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, q transcr
 	t.HostVersion = cmp.Or(m.Metadata.Origin.Version, lead.version)
 	t.Provider, t.Model = cmp.Or(lead.model.provider, m.Provider), cmp.Or(lead.model.id, m.Model)
 	t.Calls, t.ToolResults, t.Prompts = lead.calls, lead.results, lead.prompts
-	t.Pending = m.Status == "running" && lead.lastRole == "user" && f.Now().Sub(lead.last) < transcript.PendingAge
+	t.Pending = m.Status == "running" && lead.lastRole == "user" && !hook.Elapsed(f.Now(), lead.last, transcript.PendingAge)
 	if kind, at := m.end(); q.Full && kind != hook.KindUnknown {
 		t.Ends = []hook.TurnEnd{{At: at, Kind: kind}}
 	}

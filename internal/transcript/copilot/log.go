@@ -91,7 +91,7 @@ func newLog(session string, maxText int) *log {
 
 // transcript is what the rows come to.
 func (l *log) transcript(f *transcript.Files, q transcript.Query, path string) *hook.Transcript {
-	late := !l.caughtUp && f.Now().Sub(l.last) < transcript.PendingAge
+	late := !l.caughtUp && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
 	t := &hook.Transcript{
 		Session: l.session, HostVersion: l.version, Cwd: l.cwd, Model: l.model, Sources: []string{path},

@@ -53,7 +53,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t := &hook.Transcript{Session: q.Session, Cwd: projectDir(ctx, f, path), Sources: []string{path}}
 	l := newLog(maxText)
 	errs := []error{l.readFile(ctx, f, path, q)}
-	t.Pending = l.open && l.end == nil && f.Now().Sub(l.last) < transcript.PendingAge
+	t.Pending = l.open && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
 	paths, err := agentFiles(agentsDir(path, q.Session))
 	errs = append(errs, err)

@@ -123,7 +123,7 @@ func readSession(ctx context.Context, f *transcript.Files, db *database, q trans
 		errs = append(errs, l.session(ctx, db, s, i == 0))
 	}
 	slices.SortStableFunc(l.t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
-	l.t.Pending = l.pending && f.Now().Sub(l.last) < transcript.PendingAge
+	l.t.Pending = l.pending && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	return l.t, errors.Join(errs...)
 }
 

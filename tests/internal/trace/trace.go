@@ -41,6 +41,19 @@ type Fault struct {
 	// Lasts reports of every later call by its name whether it fails, too. If
 	// nil, none does.
 	Lasts func(name string) bool
+	// Rule, if not nil, decides instead of each flock, fsync and fdatasync: it returns
+	// what the call fails with, or 0.
+	Rule func(u Use) syscall.Errno
+}
+
+// Use is a call with an open file.
+type Use struct {
+	// Name is the call's, Arg its second argument.
+	Name string
+	Arg  uint64
+	// Path is the file's, Flags are those that it was opened with.
+	Path  string
+	Flags int
 }
 
 // Program is what is run.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -213,6 +214,16 @@ func (t *tracee) call(tid int, th *thread) error {
 	}
 	at := t.fault.At
 	switch {
+	case t.fault.Rule != nil:
+		if name != "flock" && name != "fsync" && name != "fdatasync" {
+			return nil
+		}
+		if th.errno = t.fault.Rule(t.use(name, &regs)); th.errno == 0 {
+			return nil
+		}
+		t.end.Hit = true
+		regs.Orig_rax = ^uint64(0)
+		return unix.PtraceSetRegs(tid, &regs)
 	case !t.end.Hit && name == at.Name && t.end.Calls[name] == at.N:
 		t.end.Hit = true
 	case !t.end.Hit || t.fault.Lasts == nil || !t.fault.Lasts(name):
@@ -230,6 +241,18 @@ func (t *tracee) call(tid int, th *thread) error {
 	// A number that no call has is not made.
 	regs.Orig_rax = ^uint64(0)
 	return unix.PtraceSetRegs(tid, &regs)
+}
+
+// use describes a call with an open file.
+func (t *tracee) use(name string, regs *unix.PtraceRegs) Use {
+	u := Use{Name: name, Arg: regs.Rsi}
+	u.Path, _ = os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", t.pid, regs.Rdi))
+	info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", t.pid, regs.Rdi))
+	if _, flags, ok := strings.Cut(string(info), "flags:"); ok {
+		n, _ := strconv.ParseInt(strings.Fields(flags)[0], 8, 64)
+		u.Flags = int(n)
+	}
+	return u
 }
 
 // asksCores is the call by which the Go runtime finds at its start how many cores
@@ -307,7 +330,7 @@ func wait(pid int, ws *unix.WaitStatus) (int, error) {
 // nothing more will be, to its end.
 func (t *tracee) resume(tid, sig int) error {
 	proceed := unix.PtraceSyscall
-	if t.end.Hit && t.fault.Lasts == nil && (t.threads[tid] == nil || t.threads[tid].errno == 0) {
+	if t.end.Hit && t.fault.Lasts == nil && t.fault.Rule == nil && (t.threads[tid] == nil || t.threads[tid].errno == 0) {
 		proceed = unix.PtraceCont
 	}
 	if err := gone(proceed(tid, sig)); err != nil {
