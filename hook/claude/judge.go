@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -128,7 +129,7 @@ func exitCode(code int) string { return "exit code " + strconv.Itoa(code) }
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
-	return strings.TrimSpace(line)
+	return jstext.Trim(line)
 }
 
 // cut shortens a text to what is passed on.

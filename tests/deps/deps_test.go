@@ -168,8 +168,8 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":                          {},
-	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/rawjson"},
-	"hook/...":                      {"hook", "internal/rawjson"},
+	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/jstext", "internal/rawjson"},
+	"hook/...":                      {"hook", "internal/jstext", "internal/rawjson"},
 	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
 	"hook/copilot":                  {"hook", "internal/rawjson"},
 	"hook/gemini":                   {"hook", "hook/claude", "internal/rawjson"},
@@ -186,10 +186,11 @@ var mayImport = map[string][]string{
 	"internal/regular":              {},
 	"internal/rawjson":              {},
 	"internal/jsonedit":             {"internal/rawjson"},
+	"internal/jstext":               {},
 	"internal/bridge":               {"hook", "hook/claude", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/outbound":             {"internal/termtext"},
 	"internal/clinehooks/hookfile":  {"hook/claude", "internal/atomicfile", "internal/clinehooks/hookmatch", "internal/jsonedit", "internal/regular", "internal/termtext"},
-	"internal/clinehooks/hookmatch": {"internal/rawjson"},
+	"internal/clinehooks/hookmatch": {"internal/jstext", "internal/rawjson"},
 	"internal/clinehooks/sample":    {"internal/jsonedit"},
 	"internal/clinehooks/hooksession": {
 		"hook", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/regular",

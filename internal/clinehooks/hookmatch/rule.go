@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -80,7 +81,7 @@ func ParseRule(text string) (Rule, error) {
 			return fail(err)
 		}
 	case tool == "WebFetch":
-		if host, ok := strings.CutPrefix(r.pattern, "domain:"); !ok || strings.TrimSpace(host) == "" {
+		if host, ok := strings.CutPrefix(r.pattern, "domain:"); !ok || jstext.Trim(host) == "" {
 			return fail(errDomain)
 		}
 	}
@@ -158,7 +159,7 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 			return say(true, kind)
 		}
 	case r.tool == "Skill":
-		skill := strings.TrimSpace(text("skill") + " " + text("args"))
+		skill := jstext.Trim(text("skill") + " " + text("args"))
 		if fitsCommand(r.pattern, skill) || wildcard(r.pattern, text("skill")) {
 			return say(true, skill)
 		}
@@ -170,17 +171,17 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 // input. A missing member never fits.
 func fitsParameter(pattern string, input []byte) bool {
 	name, value, ok := strings.Cut(pattern, ":")
-	raw := rawjson.Present(rawjson.Member(input, strings.TrimSpace(name)))
+	raw := rawjson.Present(rawjson.Member(input, jstext.Trim(name)))
 	if !ok || len(raw) == 0 || raw[0] == '{' || raw[0] == '[' {
 		return false
 	}
-	return wildcard(strings.TrimSpace(value), rawjson.Text(raw))
+	return wildcard(jstext.Trim(value), rawjson.Text(raw))
 }
 
 // fitsDomain tries a domain:host pattern. A leading *. covers subdomains at any
 // depth; other stars stay between two dots.
 func fitsDomain(pattern, address string) bool {
-	want := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(pattern, "domain:")), "."))
+	want := strings.ToLower(strings.TrimSuffix(jstext.Trim(strings.TrimPrefix(pattern, "domain:")), "."))
 	if want == "*" {
 		return true
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 // The sizes up to which a command is parsed. The parser calls itself for each
@@ -63,7 +65,7 @@ func (g glob) prefix() (string, bool) {
 func commandPattern(pattern string) glob {
 	p := strings.Join(strings.Fields(pattern), " ")
 	if head, ok := strings.CutSuffix(p, ":*"); ok {
-		p = strings.TrimSpace(head) + " *"
+		p = jstext.Trim(head) + " *"
 	}
 	return compileGlob(p)
 }
