@@ -64,6 +64,19 @@ func TestHTTPHooksNeedTheFullRunner(t *testing.T) {
 	}
 }
 
+// A rule on a host takes the parser of addresses, which the small program does not link.
+func TestRulesOnHostsNeedTheFullRunner(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"true","if":"WebFetch(domain:a.example)"}]}]}}`)
+	if out := w.Run(t.Context(), w.command("a")); !out.Unanswered || len(out.Result.Runs) > 0 {
+		t.Errorf("%+v, want no answer", out)
+	}
+	w.run(w.event("TaskResume", ""))
+	if got := w.program(w.command("b")); got != hooksession.Full {
+		t.Errorf("%q, want %q", got, hooksession.Full)
+	}
+}
+
 func TestIdleEventsStartNoRunner(t *testing.T) {
 	read := func(w *world) hook.Raw {
 		return w.event("PreToolUse", `,"preToolUse":{"toolName":"read_file","parameters":{"path":"a"}}`)

@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
@@ -51,8 +52,8 @@ type Hooks struct {
 	Parent func(session string) string
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
-	// Post sends the requests of http hooks. If nil, an event that there are http hooks
-	// for stays unanswered.
+	// Post sends the requests of http hooks. If nil, an event stays unanswered that there are
+	// http hooks, or rules on hosts, for.
 	Post hookrun.Post
 	Now  func() time.Time
 	// Began is when the host started waiting; if zero, when Run is called.
@@ -70,7 +71,7 @@ type Outcome struct {
 	Repeated bool
 	Result   hookrun.Result
 	Answer   translate.Answer
-	// Unanswered reports that no hook ran because there are http hooks and no Post.
+	// Unanswered reports that no hook ran because there are such hooks and no Post.
 	Unanswered bool
 	// Problems are what went wrong or cannot be had, one line each.
 	Problems []string
@@ -159,7 +160,7 @@ func (o *Outcome) note(err error) {
 func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Session, dir string, roots []string, started time.Time) {
 	events := out.Call.Events
 	handlers := out.Sources.Handlers()
-	if out.Unanswered = h.Post == nil && hasRequests(handlers); out.Unanswered {
+	if out.Unanswered = h.Post == nil && takesMore(handlers); out.Unanswered {
 		return
 	}
 	if len(events) > 0 && len(handlers) > 0 {
@@ -191,9 +192,13 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 	}
 }
 
-// hasRequests reports an http hook.
-func hasRequests(handlers []hookfile.Handler) bool {
-	return slices.ContainsFunc(handlers, func(f hookfile.Handler) bool { return f.Type == hookfile.TypeHTTP })
+// takesMore reports a hook for which the program that runs command hooks is too small: an
+// http hook, and a rule on the host of an address.
+func takesMore(handlers []hookfile.Handler) bool {
+	return slices.ContainsFunc(handlers, func(f hookfile.Handler) bool {
+		rule, err := hookmatch.ParseRule(f.If)
+		return f.Type == hookfile.TypeHTTP || err == nil && rule.OnHost()
+	})
 }
 
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {

@@ -72,7 +72,7 @@ func summary(f *hookfile.File) hooksession.Summary {
 	if f.Disabled {
 		return out
 	}
-	out.Requests = hasRequests(f.Handlers)
+	out.Requests = takesMore(f.Handlers)
 	for kind := range hook.KindHookRuns {
 		// An expression has no names, nor has one that is not valid.
 		var matchers []hookmatch.Matcher

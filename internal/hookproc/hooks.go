@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -262,27 +263,21 @@ const maxHooks = 4 << 20
 // switches all hooks off. A file that is not valid is searched for the event's
 // name, which may be written with escapes.
 func holdsGuard(data []byte) (guards, off bool) {
-	var file struct {
-		Off   bool `json:"disableAllHooks"`
-		Hooks struct {
-			PreToolUse groups
-		} `json:"hooks"`
-	}
-	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &file) != nil {
+	valid := rawjson.EachMember(bytes.TrimPrefix(data, []byte("\ufeff")), func(name, value []byte) {
+		switch string(name) { // encoding/json would take any case
+		case "disableAllHooks":
+			off = string(value) == "true"
+		case "hooks":
+			rawjson.EachMember(value, func(name, value []byte) {
+				list, isList := rawjson.Elements(value)
+				guards = guards || string(name) == "PreToolUse" && (!isList || len(list) > 0)
+			})
+		}
+	})
+	if !valid {
 		return bytes.Contains(data, []byte("PreToolUse")) || bytes.Contains(data, []byte(`\u`)), false
 	}
-	return bool(file.Hooks.PreToolUse) && !file.Off, file.Off
-}
-
-// groups reports that a list of hooks is not empty. The name may come twice; one of
-// the lists is enough.
-type groups bool
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (g *groups) UnmarshalJSON(data []byte) error {
-	var list []json.RawMessage
-	*g = *g || json.Unmarshal(data, &list) != nil || len(list) > 0
-	return nil
+	return guards && !off, off
 }
 
 // trusts reports whether the user has a list of trusted project files.

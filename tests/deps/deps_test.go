@@ -59,6 +59,7 @@ var banned = map[string]string{
 	module + "/internal/transcript/": "reads the hosts' files, which may be large",
 	module + "/internal/clinehooks/": "the user's hooks run in a separate process, and not at all where none fits",
 	"mvdan.cc/":                      "as internal/clinehooks",
+	"github.com/nlnwa/":              "as internal/clinehooks; links the tables of international names",
 	"github.com/dlclark/":            "its tables are made at start, 0.07 ms in every hook call",
 }
 
@@ -120,7 +121,7 @@ func TestHookRunnerStartsFast(t *testing.T) {
 		case strings.HasPrefix(dep, "net/http"), strings.HasPrefix(dep, "crypto/tls"), strings.HasPrefix(dep, "database/sql"),
 			strings.HasPrefix(dep, "modernc.org/"), strings.HasPrefix(dep, "google.golang.org/grpc"),
 			strings.HasPrefix(dep, "go.opentelemetry.io/otel/exporters"), strings.HasPrefix(dep, "go.opentelemetry.io/otel/sdk"),
-			strings.HasPrefix(dep, "github.com/spf13/"), dep == "google.golang.org/protobuf/encoding/protojson":
+			strings.HasPrefix(dep, "github.com/spf13/"), strings.HasPrefix(dep, "github.com/nlnwa/"), dep == "google.golang.org/protobuf/encoding/protojson":
 			t.Errorf("cmd/hook-runner links %s, which costs time at start: give that work to hookspan", dep)
 		}
 	}

@@ -60,6 +60,11 @@ var guardRows = []proof.Row{
 		Short: 60, Run: brokenRunner,
 	},
 	{
+		Name:  "a call in another spelling: a file's name between characters that JavaScript trims, an address as browsers read it",
+		Rule:  "a hook for that file or host denies it; the same hook lets other files and hosts pass",
+		Short: 16, Run: evasions,
+	},
+	{
 		Waits: true,
 		Name:  "a denial whose reason is 2 MB long, from a command and from an http hook, and one of a hook that has ended while hookspan itself was stopped beyond the hook's time limit",
 		Rule:  "the call is denied",
@@ -71,6 +76,47 @@ var guardRows = []proof.Row{
 		Rule:  "the call is denied, with the reason of the hook that denies",
 		Short: 4, Run: hangingRequests,
 	},
+}
+
+// evasions are calls in a spelling that Cline reads as what a hook is for.
+func evasions(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	deny := func(rule string) object {
+		return object{"type": "command", "command": "echo no >&2; exit 2", "if": rule}
+	}
+	patch := func(name string) object {
+		return object{"input": "*** Begin Patch\n*** Delete File: " + name + "\n*** End Patch"}
+	}
+	for _, tc := range []struct {
+		rule, tool string
+		denied     []object
+		allowed    []object
+	}{
+		{"Edit(.env)", "apply_patch", []object{patch(".env\ufeff"), patch("\ufeff.env"), patch(".env\u00a0"), patch("a/../.env\u2029\ufeff")}, []object{patch(".env\u0085"), patch("env")}},
+		{"WebFetch(domain:evil.example)", "web_fetch", addresses(
+			"https://evil.example", `https:\\evil.example`, "https:evil.example", "https:///evil.example", "\x01https://evil.example", "ht\ntps://ev\til.example",
+			"https://evil%2Eexample", "https://evil\u3002example", "https://\uff45vil.example", "https://e\u00advil.example", "https://a@evil.example.",
+		), addresses("https://good.example/evil.example", `https://good.example\@evil.example`, "https://evil.example.good.example")},
+	} {
+		w := lab.New(t)
+		guarding(t, w, deny(tc.rule))
+		for i, input := range slices.Concat(tc.denied, tc.allowed) {
+			payload := clineEvent(t, fmt.Sprintf("evade-%d", i), "PreToolUse", object{
+				"workspaceRoots": []string{w.Work}, "preToolUse": object{"toolName": tc.tool, "parameters": input},
+			}).Payload
+			if answer, _ := asks(t, r, w, payload); answer.Cancel != (i < len(tc.denied)) {
+				r.Break("%s with a hook for %s: %q: denied %t: %s", tc.tool, tc.rule, input, answer.Cancel, answer.ErrorMessage)
+			}
+		}
+	}
+}
+
+func addresses(all ...string) []object {
+	var out []object
+	for _, a := range all {
+		out = append(out, object{"url": a, "prompt": "x"})
+	}
+	return out
 }
 
 // guarding gives a world's user a hook for tool calls, and the payload's answer.
@@ -219,6 +265,7 @@ func brokenRunner(t *testing.T, r *proof.Result) {
 		"a long file, no guard":    {`{"description":"` + strings.Repeat("x", 200_000) + `","hooks":{"PostToolUse":[]}}`, "", false},
 		"a guard in a long file":   {`{"description":"` + strings.Repeat("x", 200_000) + `",` + guard[1:], "", true},
 		"a guard, switched off":    {`{"disableAllHooks":true,` + guard[1:], "", false},
+		"a guard, no switch":       {`{"DisableAllHooks":true,` + guard[1:], "", true},
 		"a guard with escapes":     {strings.Replace(guard, "PreToolUse", `\u0050reToolUs\u0065`, 1), "", true},
 		"no file":                  {"", "", false},
 		"no file, deny on failure": {"", "HOOKSPAN_HOOKS_ON_ERROR=deny", false},

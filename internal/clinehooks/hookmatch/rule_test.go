@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
 )
 
-var testScope = Scope{Dir: "/ws", Project: "/ws", Home: "/home/me", GOOS: "linux"}
+var testScope = Scope{Dir: "/ws", Project: "/ws", Home: "/home/me", GOOS: "linux", Host: hookhttp.Host}
 
 // TestRulesAgreeWithClaudeCode compares with recordings of the real program. If that could
 // not decide and ran every hook, a decision here is no difference.
@@ -109,6 +111,10 @@ func TestRules(t *testing.T) {
 		"a user in the address":          {"WebFetch(domain:example.com)", "WebFetch", `{"url":"https://evil.org@example.com/"}`, true},
 		"an address without a scheme":    {"WebFetch(domain:example.com)", "WebFetch", `{"url":"example.com/x"}`, true},
 		"no address at all":              {"WebFetch(domain:example.com)", "WebFetch", `{"url":"http://%zz"}`, true},
+		"white space and a backslash":    {"WebFetch(domain:example.com)", "WebFetch", `{"url":"\u0001 https:\\\\exam\tple.com\\x"}`, true},
+		"a name with other letters":      {"WebFetch(domain:münchen.example)", "WebFetch", `{"url":"https://xn--mnchen-3ya.example/"}`, true},
+		"a number for a host":            {"WebFetch(domain:127.0.0.1)", "WebFetch", `{"url":"http://2130706433/"}`, true},
+		"a subdomain in wide letters":    {"WebFetch(domain:*.example.com)", "WebFetch", `{"url":"https://a。ｅxample。com/"}`, true},
 		"a server":                       {"mcp__memory", "mcp__memory__add", `{}`, true},
 		"a server's name is whole":       {"mcp__mem", "mcp__memory__add", `{}`, false},
 		"a server with a star":           {"mcp__memory__*", "mcp__memory__add", `{}`, true},
@@ -157,6 +163,14 @@ func TestRuleFitsAnotherNameOfAnMCPTool(t *testing.T) {
 		if got, why := r.Match(testScope, c); got != want {
 			t.Errorf("%s: %t, %s", text, got, why)
 		}
+	}
+}
+
+// Without a parser for addresses a rule on hosts starts the hook.
+func TestHostRuleFitsWhereHostsCannotBeRead(t *testing.T) {
+	r, err := ParseRule("WebFetch(domain:example.com)")
+	if ok, why := r.Match(Scope{}, Call{Tool: "WebFetch", Input: json.RawMessage(`{"url":"https://other.example"}`)}); !ok || err != nil || !r.OnHost() {
+		t.Errorf("%t, %s, %v", ok, why, err)
 	}
 }
 

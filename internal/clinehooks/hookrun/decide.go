@@ -55,7 +55,7 @@ type trial struct {
 
 func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
 	d := &decider{
-		scope:    hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS},
+		scope:    hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
 		handlers: handlers, compiled: make([]compiled, len(handlers)),
 	}
 	for i, h := range handlers {

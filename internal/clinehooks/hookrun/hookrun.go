@@ -53,6 +53,8 @@ type Runner struct {
 	// Post sends the request of an http handler, as hookhttp.Post does. It must be
 	// set if there are such handlers.
 	Post Post
+	// Host is that of hookmatch.Scope. It must be set if a handler's rule is on a host.
+	Host func(address string) (string, error)
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
 }

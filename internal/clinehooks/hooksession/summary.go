@@ -33,7 +33,7 @@ func (f File) Read() ([]byte, error) {
 // files that are trusted and have no problems, and counts for one content of the file
 // and of the list of trusted files. It is a file of lines:
 //
-//	hookspan-summary 2 SHA256-OF-FILE [SHA256-OF-LIST]
+//	hookspan-summary 3 SHA256-OF-FILE [SHA256-OF-LIST]
 //	requests
 //	run_complete
 //	tool_start TAB list_files TAB read_file
@@ -41,7 +41,7 @@ type Summary struct {
 	// Kinds are the kinds of events that may start a hook of the file, each with the
 	// Cline tools whose calls start none.
 	Kinds map[hook.Kind][]string
-	// Requests reports that the file has http hooks.
+	// Requests reports that the file has http hooks, or rules on hosts of addresses.
 	Requests bool
 }
 
@@ -55,9 +55,9 @@ type Need int
 const (
 	// Nothing: no hook can run.
 	Nothing Need = iota
-	// Commands: hooks may run, and none of them is an http hook.
+	// Commands: hooks may run, and hook-runner can do it.
 	Commands
-	// Everything: http hooks may run, or what may run is not known.
+	// Everything: Requests is set, or what may run is not known.
 	Everything
 )
 
@@ -66,7 +66,7 @@ const (
 	maxFile = 4 << 20
 	// summaryForm begins a summary. Another form, or another meaning of a hooks file,
 	// needs another number.
-	summaryForm = "hookspan-summary 2"
+	summaryForm = "hookspan-summary 3"
 )
 
 // summary is where the summary is. Sweep removes it as it does a session.
