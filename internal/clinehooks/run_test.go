@@ -154,8 +154,8 @@ func TestACopyOfAnEventRunsNoHookAgain(t *testing.T) {
 	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "Bash", `cat >/dev/null; echo x >>"$OUT/ran"; exit 2`))
 	raw := w.command("ls")
 	first, second, next := w.run(raw), w.run(raw), w.run(w.command("ls"))
-	if !first.Answer.Reply.Cancel || second.Answer.Reply.Cancel || !second.Repeated || !next.Answer.Reply.Cancel {
-		t.Errorf("cancelled: %v, %v, %v; want the first of the two copies and the next event", first.Answer.Reply.Cancel, second.Answer.Reply.Cancel, next.Answer.Reply.Cancel)
+	if !first.Answer.Reply.Cancel || second.Answer.Reply != first.Answer.Reply || !second.Repeated || !next.Answer.Reply.Cancel {
+		t.Errorf("%+v, %+v, %+v; want the copy to get the verdict on the first, and the next event its own", first.Answer.Reply, second.Answer.Reply, next.Answer.Reply)
 	}
 	if ran, _ := os.ReadFile(w.path("out/ran")); string(ran) != "x\nx\n" {
 		t.Errorf("the hook ran %d times, want 2", len(ran)/2)

@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,6 +67,11 @@ var guardRows = []proof.Row{
 		Short: 16, Run: evasions,
 	},
 	{
+		Name:  "two equal tool calls at once, and the process that asks the hooks for the first killed",
+		Rule:  "the hooks run once, or again if their process was killed, and both calls are denied",
+		Short: 4, Run: equalCalls,
+	},
+	{
 		Waits: true,
 		Name:  "a denial whose reason is 2 MB long, from a command and from an http hook, and one of a hook that has ended while hookspan itself was stopped beyond the hook's time limit",
 		Rule:  "the call is denied",
@@ -107,6 +114,56 @@ func evasions(t *testing.T, r *proof.Result) {
 			if answer, _ := asks(t, r, w, payload); answer.Cancel != (i < len(tc.denied)) {
 				r.Break("%s with a hook for %s: %q: denied %t: %s", tc.tool, tc.rule, input, answer.Cancel, answer.ErrorMessage)
 			}
+		}
+	}
+}
+
+// equalCalls are two equal events at a time, of which one process may be killed.
+func equalCalls(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	for i, killed := range []bool{false, true} {
+		w := lab.New(t)
+		log := filepath.Join(w.Home, "log")
+		// The first hook waits for the file, so that the second process has begun by then.
+		guarding(t, w, command(`cat >/dev/null; echo $PPID >>'`+log+`'; while ! test -e "$HOME/go"; do sleep 0.02; done; echo no >&2; exit 2`))
+		payload := clineEvent(t, fmt.Sprintf("twins-%d", i), "PreToolUse", object{"preToolUse": object{"toolName": "execute_command", "parameters": object{"command": "ls"}}}).Payload
+		var both sync.WaitGroup
+		var answers [2]told
+		for n := range answers {
+			both.Go(func() { answers[n], _ = asks(t, r, w, payload) })
+		}
+		first := strings.TrimSpace(string(awaitLines(t, log, 1)))
+		want := 1
+		if killed {
+			want = 2
+			pid, err := strconv.Atoi(first)
+			if err == nil {
+				var p *os.Process
+				if p, err = os.FindProcess(pid); err == nil {
+					err = p.Kill()
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			awaitLines(t, log, 2)
+		}
+		w.Write("go", "")
+		both.Wait()
+		if ran := awaitLines(t, log, want); bytes.Count(ran, []byte("\n")) != want || !answers[0].Cancel || !answers[1].Cancel {
+			r.Break("the first process killed %t: %d runs, answers %+v; want %d runs and both denied", killed, bytes.Count(ran, []byte("\n")), answers, want)
+		}
+	}
+}
+
+// awaitLines waits until a file has that many lines.
+func awaitLines(t *testing.T, path string, n int) []byte {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) >= n {
+			return b
+		} else if time.Now().After(end) {
+			t.Fatalf("%s: %q, %v: want %d lines", path, b, err, n)
 		}
 	}
 }
