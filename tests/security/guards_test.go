@@ -62,8 +62,8 @@ var guardRows = []proof.Row{
 		Short: 60, Run: brokenRunner,
 	},
 	{
-		Name:  "a call in another spelling: a file's name between characters that JavaScript trims, an address as browsers read it",
-		Rule:  "a hook for that file or host denies it; the same hook lets other files and hosts pass",
+		Name:  "a call in another spelling: a file's name between characters that JavaScript trims, an address as browsers read it, a command behind wrappers and shells",
+		Rule:  "a hook for that file, host or command denies it; the same hook lets others pass",
 		Short: 16, Run: evasions,
 	},
 	{
@@ -100,6 +100,10 @@ func evasions(t *testing.T, r *proof.Result) {
 		allowed    []object
 	}{
 		{"Edit(.env)", "apply_patch", []object{patch(".env\ufeff"), patch("\ufeff.env"), patch(".env\u00a0"), patch("a/../.env\u2029\ufeff")}, []object{patch(".env\u0085"), patch("env")}},
+		{"Bash(rm *)", "execute_command", commands(
+			"timeout -s KILL 5 rm -r x", "time rm x", "nice -n 5 rm x", "stdbuf -oL rm x", "nohup rm x", "command rm x", "builtin rm x", "noglob rm x", "ls | xargs rm",
+			"env A=1 rm x", "sudo -u root rm x", "bash -lc 'ls; rm x'", `sudo sh -c "eval 'rm x'"`, "eval rm x", "/usr/bin/env -i rm x", "echo x | bash",
+		), commands("ls", "sudo ls rm", "bash -c 'echo rm'", "command -v rm", "timeout 5 ls")},
 		{"WebFetch(domain:evil.example)", "web_fetch", addresses(
 			"https://evil.example", `https:\\evil.example`, "https:evil.example", "https:///evil.example", "\x01https://evil.example", "ht\ntps://ev\til.example",
 			"https://evil%2Eexample", "https://evil\u3002example", "https://\uff45vil.example", "https://e\u00advil.example", "https://a@evil.example.",
@@ -154,6 +158,14 @@ func equalCalls(t *testing.T, r *proof.Result) {
 			r.Break("the first process killed %t: %d runs, answers %+v; want %d runs and both denied", killed, bytes.Count(ran, []byte("\n")), answers, want)
 		}
 	}
+}
+
+func commands(all ...string) []object {
+	var out []object
+	for _, line := range all {
+		out = append(out, object{"command": line, "requires_approval": "false"})
+	}
+	return out
 }
 
 // awaitLines waits until a file has that many lines.
