@@ -32,6 +32,20 @@ func TestEnvironment(t *testing.T) {
 			session: "s", event: Event{Name: "SessionStart"},
 			want: append(slices.Clone(kept), "CLAUDE_ENV_FILE=/env", "CLAUDE_CODE_SESSION_ID=s", mark),
 		},
+		"what tightens": {
+			event: Event{Name: preToolUse},
+			extra: []string{"HOOKSPAN_DISABLED=true", "OTEL_SDK_DISABLED=true", "HOOKSPAN_CAPTURE=none", "HOOKSPAN_REDACT_FILE=/r"},
+			want:  append(slices.Insert(slices.Clone(kept), 4, "HOOKSPAN_DISABLED=true", "OTEL_SDK_DISABLED=true", "HOOKSPAN_CAPTURE=none", "HOOKSPAN_REDACT_FILE=/r"), mark),
+		},
+		"what does not": {
+			event: Event{Name: preToolUse},
+			extra: []string{"HOOKSPAN_DISABLED=false", "OTEL_SDK_DISABLED=", "HOOKSPAN_CAPTURE=full", "HOOKSPAN_HOOKS=false", "HOOKSPAN_CONFIG_FILE=/x"},
+			want:  append(slices.Clone(kept), mark),
+		},
+		"a value that is wrong": {
+			event: Event{Name: preToolUse}, extra: []string{"HOOKSPAN_DISABLED=ja", "HOOKSPAN_CAPTURE=nothing"},
+			want: append(slices.Insert(slices.Clone(kept), 4, "HOOKSPAN_DISABLED=ja", "HOOKSPAN_CAPTURE=nothing"), mark),
+		},
 		"names of Windows": {
 			event: Event{Name: preToolUse}, goos: "windows", extra: []string{"Otel_Exporter_Otlp_Headers=secret", "hookspan_x=1", "Infinium_Agent_Secret=x", "Path=x"},
 			want: append(slices.Insert(slices.Clone(kept), 4, "Path=x"), mark),
