@@ -254,7 +254,7 @@ func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
 	for _, why := range reasons {
 		wanted := h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
 			h.Settings.OnError != hookrun.OnErrorAllow && kind == hook.KindToolStart &&
-				(hookrun.Exhausted(why) || errors.Is(why, errTwin) || errors.Is(why, errUnread) && out.Sources.Guard())
+				(hookrun.Exhausted(why) || errors.Is(why, errTwin) || errors.Is(why, errMayGuard) || errors.Is(why, errUnread) && out.Sources.Guard())
 		if wanted {
 			out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: fmt.Sprintf("%v (HOOKSPAN_HOOKS_ON_ERROR=%s)",
 				why, cmp.Or(h.Settings.OnError, hookrun.OnErrorLimits))}
@@ -265,9 +265,10 @@ func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
 }
 
 var (
-	errUnread  = errors.New("the payload cannot be read")
-	errNoEvent = errors.New("it holds no event")
-	errTwin    = errors.New("those of an equal event were not done in time")
+	errUnread   = errors.New("the payload cannot be read")
+	errNoEvent  = errors.New("it holds no event")
+	errMayGuard = errors.New("so it may hold a guard")
+	errTwin     = errors.New("those of an equal event were not done in time")
 )
 
 // maxAhead is the longest time that Began can be in the past: a clock can be set in

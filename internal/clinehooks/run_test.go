@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 )
 
 // world is a home, a project and the hooks in them.
@@ -325,6 +326,33 @@ func TestWhatDeniesWhereHooksCannotBeAsked(t *testing.T) {
 	sources := Sources{{Path: w.path("project/.cline/hooks.json"), Project: true, Err: few}, {Path: "x", Project: true, Err: errNoEvent}}
 	if got := sources.Broken(); len(got) != 1 || !errors.Is(got[0], few) {
 		t.Errorf("broken: %v, want the project's file that may be trusted", got)
+	}
+}
+
+// A link that leads nowhere, and a file that cannot be opened, may hold a guard.
+func TestCallIsDeniedWhereTheUsersFileCannotBeRead(t *testing.T) {
+	for name, put := range map[string]func(*world, string) error{
+		"a link that leads nowhere": func(w *world, file string) error { return os.Symlink(w.path("dotfiles/hooks.json"), file) },
+		"a folder in its place":     func(_ *world, file string) error { return os.Mkdir(file, 0o700) },
+	} {
+		for policy, denied := range map[hookrun.OnError]bool{"": true, hookrun.OnErrorLimits: true, hookrun.OnErrorAllow: false, hookrun.OnErrorDeny: true} {
+			w := newWorld(t)
+			w.Settings.OnError = policy
+			w.write("home/.cline/settings.json", "{}")
+			if err := put(w, w.path("home/.cline/hooks.json")); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.program(w.command("a")); got != hooksession.Full {
+				t.Errorf("%s: %q decides, want %q", name, got, hooksession.Full)
+			}
+			out := w.run(w.command("ls"))
+			if out.Answer.Reply.Cancel != denied || len(out.Problems) == 0 || !strings.Contains(out.Problems[0], "hooks.json") {
+				t.Errorf("%s, on error %q: %+v, %q; want denied %t and the problem", name, policy, out.Answer.Reply, out.Problems, denied)
+			}
+			if out := w.run(w.event("PostToolUse", `,"postToolUse":{"toolName":"execute_command","parameters":{"command":"ls"},"result":"","success":true}`)); out.Answer.Reply.Cancel {
+				t.Errorf("%s, on error %q: a result is denied", name, policy)
+			}
+		}
 	}
 }
 

@@ -25,8 +25,9 @@ type Source struct {
 	Trusted bool
 	// File is what it says; nil where Err is set.
 	File *hookfile.File
-	// Err is why it cannot be read.
-	Err error
+	// Err is why it cannot be read; unread reports that not even its bytes can.
+	Err    error
+	unread bool
 	// Data are its bytes.
 	Data []byte
 
@@ -47,7 +48,7 @@ func (s *Setup) find(roots []string) Sources {
 		if src.Data, src.Err = src.file.Read(); path == "" || errors.Is(src.Err, fs.ErrNotExist) {
 			continue
 		}
-		if src.Err == nil {
+		if src.unread = src.Err != nil; !src.unread {
 			src.Trusted = src.Trusted || s.Trust.Trusted(path, src.Data)
 			src.File, src.Err = hookfile.Parse(path, src.Data)
 		}
@@ -158,7 +159,11 @@ func (s Sources) Broken() []error {
 		// Of a project's file it is not known whether its content is trusted. It may
 		// be, where only a descriptor to read it was missing.
 		if src.Err != nil && (!src.Project || hookrun.Exhausted(src.Err)) {
-			out = append(out, src.Err)
+			err := src.Err
+			if src.unread {
+				err = fmt.Errorf("%w, %w", err, errMayGuard)
+			}
+			out = append(out, err)
 		}
 	}
 	return out

@@ -228,7 +228,7 @@ func (p *Process) mayGuard(head hook.Head, cfg *config.Config) bool {
 	if user != "" {
 		data, err := regular.Read(user, regular.Options{Max: maxHooks})
 		switch guards, off := holdsGuard(data); {
-		case err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && guards:
+		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(user)), err == nil && guards:
 			return true
 		case err == nil && off:
 			return false

@@ -57,7 +57,7 @@ var guardRows = []proof.Row{
 		Short: 2, Long: 4, Run: manyBlocks,
 	},
 	{
-		Name:  fmt.Sprintf("a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, and %d to %d file descriptors", fewest, few),
+		Name:  fmt.Sprintf("a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, a hooks.json that is a link to nowhere, and %d to %d file descriptors", fewest, few),
 		Rule:  "a tool call is denied with the reason where a file may hold a hook for it, and continues without such a file, after HOOKSPAN_HOOKS=false and HOOKSPAN_HOOKS_ON_ERROR=allow",
 		Short: 60, Run: brokenRunner,
 	},
@@ -376,6 +376,19 @@ func brokenRunner(t *testing.T, r *proof.Result) {
 			}
 			r.Trial(1)
 		}
+	}
+	w := lab.New(t)
+	if err := errors.Join(os.MkdirAll(filepath.Join(w.Home, ".cline"), 0o700), os.Symlink(filepath.Join(w.Home, "nowhere"), filepath.Join(w.Home, ".cline/hooks.json"))); err != nil {
+		t.Fatal(err)
+	}
+	if answer, _ := asks(t, r, w, call("dangling")); !answer.Cancel || !strings.Contains(answer.ErrorMessage, "leads nowhere") {
+		r.Break("a hooks.json that is a link to nowhere: %+v, want it denied", answer)
+	}
+	if out, _, _ := w.Hookspan("doctor"); !strings.Contains(out, "leads nowhere") {
+		r.Break("doctor does not say that hooks.json leads nowhere: %s", out)
+	}
+	if log, err := os.ReadFile(filepath.Join(w.State(), "hookspan.log")); err != nil || !strings.Contains(string(log), "leads nowhere") {
+		r.Break("the log does not say that hooks.json leads nowhere: %v, %s", err, log)
 	}
 	for limit := fewest; limit <= few; limit++ {
 		w := lab.New(t)

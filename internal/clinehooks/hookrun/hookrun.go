@@ -19,7 +19,7 @@ type OnError string
 // The choices.
 const (
 	// OnErrorLimits denies a PreToolUse event whose hooks did not finish for want of
-	// resources or of time for all of them. A hook that failed, that exceeded its own
+	// resources or of time for all of them, or whose user's file cannot be opened. A hook that failed, that exceeded its own
 	// time limit, or whose program is missing denies nothing, as in Claude Code.
 	OnErrorLimits OnError = "limits"
 	// OnErrorAllow denies none of these.

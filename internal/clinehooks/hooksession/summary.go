@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,9 +26,16 @@ type File struct {
 	Trust   string
 }
 
-// Read reads the file. A project's may be no link, which could lead anywhere.
+// Read reads the file. A project's may be no link, which could lead anywhere. A link that
+// leads nowhere is a file that cannot be read, not one that does not exist.
 func (f File) Read() ([]byte, error) {
-	return regular.Read(f.Path, regular.Options{Max: maxFile, NoLink: f.Project})
+	data, err := regular.Read(f.Path, regular.Options{Max: maxFile, NoLink: f.Project})
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, there := os.Lstat(f.Path); there == nil {
+			return nil, fmt.Errorf("hooks file %q: the link leads nowhere: create its target or remove the link", f.Path)
+		}
+	}
+	return data, err
 }
 
 // Summary is what the hook process must know of a file with hooks. It is only made of
