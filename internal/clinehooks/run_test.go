@@ -329,6 +329,47 @@ func TestWhatDeniesWhereHooksCannotBeAsked(t *testing.T) {
 	}
 }
 
+// CLINE_DIR adds hooks, and takes none away.
+func TestAVariableTakesNoGuardAway(t *testing.T) {
+	for name, tc := range map[string]struct {
+		home, moved string
+		reasons     string
+	}{
+		"an empty folder":                  {hookFile("PreToolUse", "", "echo home >&2; exit 2"), "", "home"},
+		"a file that is switched off":      {hookFile("PreToolUse", "", "echo home >&2; exit 2"), `{"disableAllHooks":true,"hooks":{}}`, "home"},
+		"a file with hooks":                {hookFile("PreToolUse", "", "echo home >&2; exit 2"), hookFile("PreToolUse", "", "true"), "home"},
+		"a file with a guard":              {hookFile("PreToolUse", "", "true"), hookFile("PreToolUse", "", "echo moved >&2; exit 2"), "moved"},
+		"no file at home":                  {"", hookFile("PreToolUse", "", "echo moved >&2; exit 2"), "moved"},
+		"switched off at home, for all":    {`{"disableAllHooks":true,"hooks":{}}`, hookFile("PreToolUse", "", "echo moved >&2; exit 2"), ""},
+		"a project's guard, one moved off": {"", `{"disableAllHooks":true,"hooks":{}}`, "project"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ClineDir = w.path("moved")
+			if tc.home != "" {
+				w.write("home/.cline/hooks.json", tc.home)
+			}
+			if err := os.Mkdir(w.path("moved"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if tc.moved != "" {
+				w.write("moved/hooks.json", tc.moved)
+			}
+			if tc.reasons == "project" {
+				guard := hookFile("PreToolUse", "", "echo project >&2; exit 2")
+				w.write("project/.cline/hooks.json", guard)
+				if err := w.Trust.Add(w.path("project/.cline/hooks.json"), []byte(guard)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reply := w.run(w.command("ls")).Answer.Reply
+			if reply.Cancel != (tc.reasons != "") || !strings.Contains(reply.ErrorMessage, tc.reasons) {
+				t.Errorf("%+v, want it denied by %q", reply, tc.reasons)
+			}
+		})
+	}
+}
+
 // A link that leads nowhere, and a file that cannot be opened, may hold a guard.
 func TestCallIsDeniedWhereTheUsersFileCannotBeRead(t *testing.T) {
 	for name, put := range map[string]func(*world, string) error{

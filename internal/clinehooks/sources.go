@@ -21,6 +21,8 @@ type Source struct {
 	// Project reports that it belongs to a project, which it takes the user's
 	// trust to run hooks for.
 	Project bool
+	// named reports that CLINE_DIR names it.
+	named bool
 	// Trusted reports that its hooks run.
 	Trusted bool
 	// File is what it says; nil where Err is set.
@@ -42,8 +44,10 @@ type Sources []Source
 func (s *Setup) find(roots []string) Sources {
 	user, projects := hookfile.Files(s.Home, s.ClineDir, roots)
 	var out Sources
-	for i, path := range append([]string{user}, projects...) {
-		src := Source{Path: path, Project: i > 0, Trusted: i == 0}
+	own := hookfile.Moved(s.Home, s.ClineDir)
+	projects = slices.DeleteFunc(projects, func(path string) bool { return path == own })
+	for i, path := range append([]string{user, own}, projects...) {
+		src := Source{Path: path, Project: i > 1, Trusted: i <= 1, named: i == 0 && s.ClineDir != ""}
 		src.file = hooksession.File{Path: path, Project: src.Project, Trust: s.Trust.Path}
 		if src.Data, src.Err = src.file.Read(); path == "" || errors.Is(src.Err, fs.ErrNotExist) {
 			continue
@@ -103,14 +107,15 @@ func summary(f *hookfile.File) hooksession.Summary {
 }
 
 // Handlers are the hooks that run, in configuration order. disableAllHooks of
-// the user's own file switches all of them off; that of a project's file only its
-// own, so that no project can switch off a user's guard.
+// the user's own file switches all of them off; that of a project's file, and of the one
+// that CLINE_DIR names, only its own, so that neither a project nor a variable can
+// switch off a user's guard.
 func (s Sources) Handlers() []hookfile.Handler {
 	var out []hookfile.Handler
 	for _, src := range s {
 		switch {
 		case src.File == nil || !src.Trusted:
-		case src.File.Disabled && !src.Project:
+		case src.File.Disabled && !src.Project && !src.named:
 			return nil
 		case !src.File.Disabled:
 			out = append(out, src.File.Handlers...)

@@ -54,14 +54,14 @@ type Host struct {
 	// HooksFile is the file with the user's Claude-format hooks, relative to a
 	// project's folder and to the home folder. If empty, there are no such hooks.
 	HooksFile string
-	// HooksVariable is the environment variable with the folder that holds the
-	// user's HooksFile instead of the home folder. If empty, there is none.
+	// HooksVariable is the environment variable with a folder that holds a HooksFile of the
+	// user besides the home folder. If empty, there is none.
 	HooksVariable string
 	// HookRunner returns the program that runs the hooks of the files for an event: the
-	// user's file, which may be empty, and those of projects, which count if the list of
+	// user's own, and those of projects, which count if the list of
 	// trusted files has them. None of them need exist. It is empty if no hook can run and
 	// nothing is left to do for them. If nil, and in any doubt, the program is hookspan.
-	HookRunner func(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) string
+	HookRunner func(raw hook.Raw, stateDir, trusted string, own, projects []string, now func() time.Time) string
 }
 
 func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }

@@ -72,6 +72,11 @@ var guardRows = []proof.Row{
 		Short: 4, Run: equalCalls,
 	},
 	{
+		Name:  "an environment that switches hooks off, weakens what their failures do, or moves CLINE_DIR, against the env file",
+		Rule:  "the call is denied, and the variable is named",
+		Short: 5, Run: disarmed,
+	},
+	{
 		Waits: true,
 		Name:  "a denial whose reason is 2 MB long, from a command and from an http hook, and one of a hook that has ended while hookspan itself was stopped beyond the hook's time limit",
 		Rule:  "the call is denied",
@@ -156,6 +161,43 @@ func equalCalls(t *testing.T, r *proof.Result) {
 		both.Wait()
 		if ran := awaitLines(t, log, want); bytes.Count(ran, []byte("\n")) != want || !answers[0].Cancel || !answers[1].Cancel {
 			r.Break("the first process killed %t: %d runs, answers %+v; want %d runs and both denied", killed, bytes.Count(ran, []byte("\n")), answers, want)
+		}
+	}
+}
+
+// disarmed are environments that would switch a guard off.
+func disarmed(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	const named = "HOOKSPAN_CONFIG_FILE"
+	for _, tc := range []struct{ own, environ, says string }{
+		{"HOOKSPAN_HOOKS=true", "HOOKSPAN_HOOKS=false", "HOOKSPAN_HOOKS"},
+		{"HOOKSPAN_HOOKS=true", named, "HOOKSPAN_HOOKS"},
+		{"HOOKSPAN_HOOKS_STRICT_EXIT=true", "HOOKSPAN_HOOKS_STRICT_EXIT=false", "HOOKSPAN_HOOKS_STRICT_EXIT"},
+		{"HOOKSPAN_HOOKS_ON_ERROR=deny", "HOOKSPAN_HOOKS_ON_ERROR=allow", "HOOKSPAN_HOOKS_ON_ERROR"},
+		{"", "CLINE_DIR", ""},
+	} {
+		w := lab.New(t, tc.own)
+		hook := "echo no >&2; exit 2"
+		if strings.Contains(tc.own, "EXIT") || strings.Contains(tc.own, "ERROR") {
+			hook = "echo no >&2; exit 1"
+		}
+		guarding(t, w, command(hook))
+		setting := tc.environ
+		switch setting {
+		case "CLINE_DIR":
+			w.Write("moved/hooks.json", `{"disableAllHooks":true,"hooks":{}}`)
+			setting += "=" + filepath.Join(w.Home, "moved")
+		case named:
+			w.Write("other.env", "HOOKSPAN_HOOKS=false\n")
+			setting += "=" + filepath.Join(w.Home, "other.env")
+		}
+		w.Environ = append(w.Environ, setting)
+		payload := clineEvent(t, "disarmed", "PreToolUse", object{"preToolUse": object{"toolName": "execute_command", "parameters": object{"command": "ls"}}}).Payload
+		if answer, _ := asks(t, r, w, payload); !answer.Cancel {
+			r.Break("env file %q, environment %q: not denied", tc.own, setting)
+		}
+		if out, errs, _ := w.Hookspan("config"); !strings.Contains(out+errs, tc.says) {
+			r.Break("env file %q, environment %q: config does not name %s", tc.own, setting, tc.says)
 		}
 	}
 }
