@@ -122,6 +122,9 @@ func (p *Process) Run() {
 		out.sent = true
 		return
 	}
+	if p.Host.HooksFile == "" && head.Session != "" && p.hookedSession() == head.Session {
+		return // the agent that has the hook records it
+	}
 	for _, dir := range head.Dirs {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
@@ -153,6 +156,20 @@ func (p *Process) Run() {
 	if err == nil {
 		p.deliver(sp, head, log)
 	}
+}
+
+// hookRun is the variable by which hookspan marks the user's hooks that it runs: a mark, the
+// event and the session, with spaces between them.
+const hookRun = "HOOKSPAN_HOOK_RUN"
+
+// hookedSession is the session for one of whose events hookspan runs this program as a
+// hook, for one that was installed for Claude Code and copied. An agent that a hook starts
+// has another session.
+func (p *Process) hookedSession() string {
+	value, _ := takeVariable(p.Environ, hookRun)
+	_, rest, _ := strings.Cut(value, " ")
+	_, session, _ := strings.Cut(rest, " ")
+	return session
 }
 
 // Record stores one event as Run does and starts a delivery if one is needed, for

@@ -6,7 +6,8 @@ import (
 )
 
 // markVariable marks the processes of one run in their environment, so that they
-// are found in whatever session, under whatever parent.
+// are found in whatever session, under whatever parent. The event and its session are
+// behind the mark: by them claude-hook leaves an event alone that cline-hook has stored.
 const markVariable = "HOOKSPAN_HOOK_RUN"
 
 // tightens reports a setting by which less is recorded: an agent that a hook starts keeps
@@ -56,7 +57,10 @@ func (r *Runner) environ(e Event, mark string) []string {
 	if r.Session != "" && !strings.ContainsRune(r.Session, 0) {
 		out = append(out, "CLAUDE_CODE_SESSION_ID="+r.Session)
 	}
-	return append(out, markVariable+"="+mark)
+	if strings.ContainsRune(r.Session, 0) {
+		return append(out, markVariable+"="+mark)
+	}
+	return append(out, strings.TrimRight(markVariable+"="+mark+" "+e.Name+" "+r.Session, " "))
 }
 
 // lookup finds a variable's value; the last one counts. On Windows the case of

@@ -17,7 +17,7 @@ func TestEnvironment(t *testing.T) {
 		"TRACEPARENT=00-1-2-01", "CLAUDE_PROJECT_DIR=/old", "CLAUDE_ENV_FILE=/old", "CLAUDE_CODE_SESSION_ID=old", "PWD=/old", "ANTHROPIC_API_KEY=theirs",
 	}
 	kept := []string{"PATH=/bin", "INFINIUM_AGENT_ID=a", "TRACEPARENT=00-1-2-01", "ANTHROPIC_API_KEY=theirs", "PWD=/ws", "CLAUDE_PROJECT_DIR=/project"}
-	mark := markVariable + "=m"
+	mark := markVariable + "=m PreToolUse"
 	for name, tc := range map[string]struct {
 		event   Event
 		session string
@@ -25,12 +25,12 @@ func TestEnvironment(t *testing.T) {
 		goos    string
 		want    []string
 	}{
-		"a tool":              {session: "s", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), "CLAUDE_CODE_SESSION_ID=s", mark)},
+		"a tool":              {session: "s", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), "CLAUDE_CODE_SESSION_ID=s", mark+" s")},
 		"no session":          {event: Event{Name: preToolUse}, want: append(slices.Clone(kept), mark)},
-		"a session of zeroes": {session: "a\x00b", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), mark)},
+		"a session of zeroes": {session: "a\x00b", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), markVariable+"=m")},
 		"a session's start": {
 			session: "s", event: Event{Name: "SessionStart"},
-			want: append(slices.Clone(kept), "CLAUDE_ENV_FILE=/env", "CLAUDE_CODE_SESSION_ID=s", mark),
+			want: append(slices.Clone(kept), "CLAUDE_ENV_FILE=/env", "CLAUDE_CODE_SESSION_ID=s", markVariable+"=m SessionStart s"),
 		},
 		"what tightens": {
 			event: Event{Name: preToolUse},
