@@ -22,19 +22,15 @@ const (
 	ofEnvironment
 )
 
-// guardLevels are the values of settings for the user's hooks, the loosest first.
-var guardLevels = map[string][]string{
-	"HOOKSPAN_HOOKS": {"false", "true"}, "HOOKSPAN_HOOKS_ON_ERROR": {"allow", "limits", "deny"},
-	"HOOKSPAN_HOOKS_STRICT_EXIT": {"false", "true"}, "HOOKSPAN_HOOKS_ASK": {"host", "deny"},
-}
-
 // loosens reports that a value of the environment keeps or shows more of the texts
 // than the user's settings do, or asks the user's hooks less, and returns the user's
 // value. If the user set nothing, the environment may choose, but not switch
 // redaction off.
 func (c *Config) loosens(v *value, text string) (than string, loosens bool) {
 	own := v.by[ofUser]
-	if levels := guardLevels[v.name]; v.guards {
+	if v.guards {
+		// The values of all of them, the loosest first.
+		levels := []string{"false", "allow", "host", "limits", "true", "deny"}
 		return own, own != "" && slices.Index(levels, text) < slices.Index(levels, own)
 	}
 	switch v.name {

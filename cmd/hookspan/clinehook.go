@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -143,7 +144,11 @@ func forwardEvent(ctx context.Context, a *app, f clineHookFlags, agent bridge.Pr
 		}
 		return events, nil
 	}}
+	began := a.now()
 	forwarder.Forward(ctx, a.stdin, a.stdout, event)
+	if a.cfg.HooksDebug {
+		a.log.Line(fmt.Sprintf("%s-hook %s: posted to ports %v, else kept in %s, after %v", agent, event, ports, file.Dir, a.now().Sub(began).Round(time.Microsecond)))
+	}
 }
 
 // receivers are the ports and the file that the flags, or else the environment,

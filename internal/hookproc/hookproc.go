@@ -1,6 +1,7 @@
 package hookproc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -135,7 +136,16 @@ func (p *Process) Run() {
 		}
 		wait := p.startHooks(runner, stored, in, head, over)
 		own := p.chain(in, over, log)
-		return p.mergeReplies(own, wait(), head, cfg, log)
+		out := p.mergeReplies(own, wait(), head, cfg, log)
+		if cfg.HooksDebug {
+			decision := "no objection"
+			if bytes.Contains(out.raw, []byte(`"cancel":true`)) {
+				decision = "denied"
+			}
+			log.Line(fmt.Sprintf("%s: session %s: stored %t, hooks by %s, %s, after %v",
+				p.name(head), head.Session, stored, cmp.Or(runner, "none"), decision, p.Now().Sub(p.began).Round(time.Microsecond)))
+		}
+		return out
 	}
 	if p.off(cfg) {
 		out = answer(false)
