@@ -44,7 +44,7 @@ func Main(h Host, others ...Host) {
 	debug.SetMemoryLimit(24 << 20)
 
 	if p.Event == "--help" || p.Event == "-h" {
-		_, _ = os.Stdout.WriteString("usage: " + h.program() + " [--debug] EVENT < payload\n" +
+		_, _ = os.Stdout.WriteString("usage: " + h.program() + " EVENT < payload\n" +
 			"An agent starts this for each of its events. People use hookspan: hookspan --help\n")
 		os.Exit(0)
 	}
