@@ -94,13 +94,13 @@ var table = [...]variable{
 	{name: "HOOKSPAN_SPOOL_MAX_BYTES", byDefault: "1GiB", kind: "size", lowest: "1MiB", highest: "1TiB", allowed: "a size such as 1GiB, from 1MiB to 1TiB", doc: "Size of the event spool above which the oldest finished sessions are removed."},
 	{name: "HOOKSPAN_RETENTION", byDefault: "720h", kind: "duration", lowest: "0s", highest: "876000h", allowed: "a duration such as 720h, or 0 for no limit", doc: "How long the local store keeps a trace, from its end or from when it was stored (imported), whichever is later; 0 keeps it forever. The first removal, and one after the clock has jumped by a month, comes a day late: the clock may be wrong."},
 	{name: "HOOKSPAN_STORE_MAX_BYTES", byDefault: "2GiB", kind: "size", lowest: "16MiB", highest: "1TiB", allowed: "a size such as 2GiB, from 16MiB to 1TiB", doc: "Size of the local store above which the traces that ended, or were imported, first are removed. `hookspan status` shows how many."},
-	{name: configFile, kind: "abspath", allowed: "an absolute path", doc: "Env file to read instead of hookspan.env in the configuration folder, whose HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE and lengths of previews still count. Only read from the process environment."},
+	{name: configFile, kind: "abspath", allowed: "an absolute path", doc: "Env file to read instead of hookspan.env in the configuration folder, whose HOOKSPAN_CAPTURE, HOOKSPAN_REDACT, HOOKSPAN_REDACT_FILE, lengths of previews and settings for hooks that the environment may only tighten still count. Only read from the process environment."},
 
-	{group: "Custom hooks on Cline", name: "HOOKSPAN_HOOKS", byDefault: "true", kind: "bool", allowed: "true, false", doc: "Runs the Claude-format hooks in hooks.json when Cline works."},
-	{name: "HOOKSPAN_HOOKS_ON_ERROR", byDefault: "limits", whenWrong: "deny", kind: "oneof", allowed: "limits, allow, deny", doc: "What happens to a tool call whose hooks have not decided: limits denies it if the hooks could not finish because resources or time ran out (descriptors, processes, memory, the time for all hooks, hookspan's own program); allow never denies it; deny also denies it, and a prompt, if a hook fails, a hooks.json cannot be read or a matcher is not a valid expression. A wrong value counts as deny."},
-	{name: "HOOKSPAN_HOOKS_STRICT_EXIT", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Makes every exit code of a hook other than 0 block; in Claude Code only 2 does. A wrong value counts as true."},
+	{group: "Custom hooks on Cline", name: "HOOKSPAN_HOOKS", guards: true, byDefault: "true", kind: "bool", allowed: "true, false", doc: "Runs the Claude-format hooks in hooks.json when Cline works. Of this and the next three settings the environment may tighten what the env file says, not loosen it."},
+	{name: "HOOKSPAN_HOOKS_ON_ERROR", guards: true, byDefault: "limits", whenWrong: "deny", kind: "oneof", allowed: "limits, allow, deny", doc: "What happens to a tool call whose hooks have not decided: limits denies it if the hooks could not finish because resources or time ran out (descriptors, processes, memory, the time for all hooks, hookspan's own program) or your hooks.json is there and cannot be opened; allow never denies it; deny also denies it, and a prompt, if a hook fails, a hooks.json is not valid or a matcher is not a valid expression. A wrong value counts as deny."},
+	{name: "HOOKSPAN_HOOKS_STRICT_EXIT", guards: true, byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Makes every exit code of a hook other than 0 block; in Claude Code only 2 does. A wrong value counts as true."},
 	{name: "HOOKSPAN_HOOKS_SOFT_DENY", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets Cline's SDK (CLI 3) continue after a denied command, read or edit: the call is replaced by one that prints the reason and fails. Otherwise a denied call stops the task."},
-	{name: "HOOKSPAN_HOOKS_ASK", byDefault: "host", whenWrong: "deny", kind: "oneof", allowed: "host, deny", doc: "What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."},
+	{name: "HOOKSPAN_HOOKS_ASK", guards: true, byDefault: "host", whenWrong: "deny", kind: "oneof", allowed: "host, deny", doc: "What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."},
 	{name: "HOOKSPAN_HOOKS_DEBUG", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Writes each decision about your hooks into the log: which matchers match, what ran, what it answered."},
 
 	{group: "Safety", name: "HOOKSPAN_ALLOW_INSECURE", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets credentials travel over cleartext http to hosts other than this one. For credentials of the env file and the keyring it counts in the env file alone."},
@@ -233,8 +233,8 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 	for i, s := range sources {
 		raw := s.vars[v.name]
 		// HOOKSPAN_CONFIG_FILE counts in the environment alone. What the user's
-		// own file says about texts counts even if another file is named.
-		if raw == "" && !s.unclear[v.name] || i > 0 && v.name == configFile || i > 1 && !v.texts {
+		// own file says about texts and guards counts even if another file is named.
+		if raw == "" && !s.unclear[v.name] || i > 0 && v.name == configFile || i > 1 && !v.texts && !v.guards {
 			continue
 		}
 		in := candidate{source: s, raw: raw}

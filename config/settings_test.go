@@ -255,7 +255,7 @@ func TestTableDescribesTheFields(t *testing.T) {
 			t.Errorf("%s has the default %s, which would replace %s", v.name, v.byDefault, v.general)
 		}
 		pair := find(v.general)
-		if v.kind != pair.kind || v.lowest != pair.lowest || v.highest != pair.highest || v.whenWrong != pair.whenWrong || v.secret != pair.secret || v.texts != pair.texts {
+		if v.kind != pair.kind || v.lowest != pair.lowest || v.highest != pair.highest || v.whenWrong != pair.whenWrong || v.secret != pair.secret || v.texts != pair.texts || v.guards != pair.guards {
 			t.Errorf("%s and %s are checked or shown differently", v.name, v.general)
 		}
 	}

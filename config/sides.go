@@ -23,10 +23,16 @@ const (
 )
 
 // loosens reports that a value of the environment keeps or shows more of the texts
-// than the user's settings do, and returns the user's value. If the user
-// set nothing, the environment may choose, but not switch redaction off.
+// than the user's settings do, or asks the user's hooks less, and returns the user's
+// value. If the user set nothing, the environment may choose, but not switch
+// redaction off.
 func (c *Config) loosens(v *value, text string) (than string, loosens bool) {
 	own := v.by[ofUser]
+	if v.guards {
+		// The values of all of them, the loosest first.
+		levels := []string{"false", "allow", "host", "limits", "true", "deny"}
+		return own, own != "" && slices.Index(levels, text) < slices.Index(levels, own)
+	}
 	switch v.name {
 	case "HOOKSPAN_REDACT":
 		return "true", text == "false" && own != "false"
@@ -54,6 +60,9 @@ func (c *Config) refusal(name, than string, in candidate) *Problem {
 	p := &Problem{
 		Variable: name, Source: in.name, Allowed: "the same or less; more can be set in the env file alone",
 		Reason: fmt.Sprintf("%q keeps more of the texts than %q in %s, which stays in force", shorten(in.raw), than, c.ownFile),
+	}
+	if c.value(name).guards {
+		p.Reason = fmt.Sprintf("%q asks your hooks less than %q in %s, which stays in force", shorten(in.raw), than, c.ownFile)
 	}
 	if name == "HOOKSPAN_REDACT" {
 		p.Reason = fmt.Sprintf("%q counts in the env file alone, so secrets are still removed", shorten(in.raw))

@@ -3,6 +3,7 @@ package config
 import (
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -294,6 +295,41 @@ func TestNearComparesNames(t *testing.T) {
 	} {
 		if n, ok := near(tt.a, tt.b); ok != tt.near || ok && n != tt.letters {
 			t.Errorf("%q and %q: got %d, %t; want %d, %t", tt.a, tt.b, n, ok, tt.letters, tt.near)
+		}
+	}
+}
+
+// What the user's file says of guards stays, whatever the environment and a file that it
+// names say. It may ask for more.
+func TestEnvironmentOnlyTightensGuards(t *testing.T) {
+	for _, tc := range []struct{ own, other, want string }{
+		{"HOOKSPAN_HOOKS=true", "HOOKSPAN_HOOKS=false", "true"},
+		{"HOOKSPAN_HOOKS=false", "HOOKSPAN_HOOKS=true", "true"},
+		{"", "HOOKSPAN_HOOKS=false", "false"},
+		{"HOOKSPAN_HOOKS_ON_ERROR=deny", "HOOKSPAN_HOOKS_ON_ERROR=limits", "deny"},
+		{"HOOKSPAN_HOOKS_ON_ERROR=limits", "HOOKSPAN_HOOKS_ON_ERROR=allow", "limits"},
+		{"HOOKSPAN_HOOKS_ON_ERROR=allow", "HOOKSPAN_HOOKS_ON_ERROR=deny", "deny"},
+		{"HOOKSPAN_HOOKS_ON_ERROR=maybe", "HOOKSPAN_HOOKS_ON_ERROR=allow", "deny"},
+		{"", "HOOKSPAN_HOOKS_ON_ERROR=allow", "allow"},
+		{"HOOKSPAN_HOOKS_STRICT_EXIT=true", "HOOKSPAN_HOOKS_STRICT_EXIT=false", "true"},
+		{"HOOKSPAN_HOOKS_STRICT_EXIT=false", "HOOKSPAN_HOOKS_STRICT_EXIT=true", "true"},
+		{"HOOKSPAN_HOOKS_ASK=deny", "HOOKSPAN_HOOKS_ASK=host", "deny"},
+		{"HOOKSPAN_HOOKS_ASK=host", "HOOKSPAN_HOOKS_ASK=deny", "deny"},
+	} {
+		name, _, _ := strings.Cut(tc.other, "=")
+		for place, in := range map[string]Input{
+			"the environment": world(lines(tc.own), "", tc.other),
+			"a named file":    world(lines(tc.own), lines(tc.other), "HOOKSPAN_CONFIG_FILE="+namedPath),
+		} {
+			c, err := Load(in)
+			got := map[string]string{
+				"HOOKSPAN_HOOKS": strconv.FormatBool(c.Hooks), "HOOKSPAN_HOOKS_ON_ERROR": c.HooksOnError,
+				"HOOKSPAN_HOOKS_STRICT_EXIT": strconv.FormatBool(c.HooksStrictExit), "HOOKSPAN_HOOKS_ASK": c.HooksAsk,
+			}[name]
+			loosens := tc.own != "" && !strings.HasSuffix(tc.other, "="+tc.want)
+			if got != tc.want || loosens != (err != nil && strings.Contains(err.Error(), name)) {
+				t.Errorf("%q of the user, %s by %s: %s, %v; want %s, and the variable named %t", tc.own, tc.other, place, got, err, tc.want, loosens)
+			}
 		}
 	}
 }

@@ -23,9 +23,9 @@ type variable struct {
 	byDefault, whenWrong string
 	// lowest and highest are the bounds of a number.
 	lowest, highest string
-	// secret keeps the value out of all output. texts marks the variables that
-	// the environment may only tighten.
-	secret, texts bool
+	// secret keeps the value out of all output. texts and guards mark the variables about
+	// texts and about the user's hooks that the environment may only tighten.
+	secret, texts, guards bool
 }
 
 // value is what the environment and the files give a variable.

@@ -43,7 +43,7 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		KeyUser, r.firstOf(func(it *item) string { return it.User }),
 		KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }),
 		KeyPromptID, r.turn,
-		KeySessionSource, r.source,
+		KeySessionSource, cmp.Or(r.source, r.begin(&m.opts)),
 		KeyTask, cmp.Or(task, m.sessionTask()),
 	)
 	if m.ending != nil {
@@ -236,4 +236,17 @@ func (c Carry) links() []*tracepb.Span_Link {
 		return nil
 	}
 	return []*tracepb.Span_Link{{TraceId: tid[:], SpanId: sid[:], Flags: sampled}}
+}
+
+// begin is how the run's session began, for a host whose runs are tasks: it reports a
+// start with each, of which the first is the session's.
+func (r *Run) begin(o *Options) string {
+	switch {
+	case o.Agent.Turns:
+	case r.from.Kind == hook.KindRunStart && r.prev.Runs == 0:
+		return "startup"
+	case r.from.Kind == hook.KindRunResume:
+		return "resume"
+	}
+	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,37 @@ them it is port 3043 and ~/.cline/hook-events.`,
 		if action != "" {
 			return editForwarding(a, f, action, *asJSON)
 		}
-		forwardEvent(cmd.Context(), a, f, strings.Join(args, ""))
+		forwardEvent(cmd.Context(), a, f, bridge.Cline, strings.Join(args, ""))
+		return nil
+	}
+	return c
+}
+
+// claudeHookCmd is what claude-hook hands over to when it is started with a flag.
+func claudeHookCmd(a *app) *cobra.Command {
+	var f clineHookFlags
+	c := &cobra.Command{
+		Use:   "claude-hook [EVENT]",
+		Short: "Pass hook events in Claude Code's form on to a bridge",
+		Long: `claude-hook passes the event on its standard input on to a bridge on this machine, to
+/claude-hook, and keeps it in a file where none answers. It decides nothing and prints
+nothing, so it can be a command in settings.json, and in Cline's hooks.json.
+
+  claude-hook --port 3043 --dir ~/.cline/hook-events   pass one event on
+  claude-hook --dir DIR                                keep it in the file alone
+
+PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR replace --port and --dir. Without any of
+them it is port 3043 and ~/.cline/hook-events.`,
+		Hidden: true,
+		Args:   takes(1, "at most the event's name"),
+	}
+	c.Flags().IntSliceVar(&f.ports, "port", nil, "port of a bridge on this machine; may be given several times")
+	c.Flags().StringVar(&f.dir, "dir", "", "folder of the file that keeps what no bridge takes")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := f.check(cmd, "", args, false); err != nil {
+			return err
+		}
+		forwardEvent(cmd.Context(), a, f, bridge.Claude, strings.Join(args, ""))
 		return nil
 	}
 	return c
@@ -96,10 +127,11 @@ func (f clineHookFlags) check(cmd *cobra.Command, action string, args []string, 
 }
 
 // forwardEvent forwards the event on standard input to the bridges, or to the file.
-func forwardEvent(ctx context.Context, a *app, f clineHookFlags, event string) {
+func forwardEvent(ctx context.Context, a *app, f clineHookFlags, agent bridge.Provider, event string) {
 	hookproc.Harden()
 	ports, file := receivers(a, f)
-	forwarder := &bridge.Forwarder{Ports: ports, File: file, Log: a.log.Line, Convert: func(body []byte) ([][]byte, error) {
+	file.Agent = agent
+	forwarder := &bridge.Forwarder{Provider: agent, Ports: ports, File: file, Log: a.log.Line, Convert: func(body []byte) ([][]byte, error) {
 		dir, _ := os.Getwd()
 		call, err := translate.FromCline(hook.Raw{Payload: body, Event: event, StoredAt: a.now(), Cwd: dir},
 			translate.Context{Home: a.home, GOOS: a.goos})
@@ -112,7 +144,11 @@ func forwardEvent(ctx context.Context, a *app, f clineHookFlags, event string) {
 		}
 		return events, nil
 	}}
+	began := a.now()
 	forwarder.Forward(ctx, a.stdin, a.stdout.Writer, event) // An agent is told no error.
+	if a.cfg.HooksDebug {
+		a.log.Line(fmt.Sprintf("%s-hook %s: posted to ports %v, else kept in %s, after %v", agent, event, ports, file.Dir, a.now().Sub(began).Round(time.Microsecond)))
+	}
 }
 
 // receivers are the ports and the file that the flags, or else the environment,

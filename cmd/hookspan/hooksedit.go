@@ -221,7 +221,7 @@ func removeFrom(ctx context.Context, a *app, file *hookfile.Document, f editFlag
 		return nil
 	}
 	for _, h := range removed {
-		a.printf("remove   %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
+		a.printf("remove   %s\n", a.whole(hookfile.Describe(h)))
 	}
 	if changed, err := saveHooks(a, file, after, false, *f.dryRun); err != nil || !changed || !clinehooks.HasGuard(removed) {
 		return err

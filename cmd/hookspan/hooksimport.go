@@ -91,7 +91,7 @@ func hooksImport(a *app, cmd *cobra.Command, f editFlags, files []string) error 
 func printHooksImport(a *app, path string, got *clinehooks.Import) {
 	a.printf("%s\n", path)
 	for _, h := range got.Added {
-		a.printf("  add      %s\n", termtext.Value(a.clean(hookfile.Describe(h))))
+		a.printf("  add      %s\n", a.whole(hookfile.Describe(h)))
 	}
 	if got.Kept > 0 {
 		a.printf("  keep     %s there already\n", termtext.Plural(got.Kept, "hook"))

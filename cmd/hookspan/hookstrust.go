@@ -18,8 +18,9 @@ func hooksTrustCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE|FOLDER]",
 		Short: "Let a project's hooks run",
-		Long: `Show everything that a project's .cline/hooks.json runs and sets, without secrets, and
-ask whether it may run: this file, with this content. A changed file must be trusted
+		Long: `Show everything that a project's .cline/hooks.json runs and sets, secrets marked and
+characters that cannot be seen by their number, and ask whether it may run: this file,
+with this content. A changed file must be trusted
 again. Without an argument it is the project of the working directory. The programs
 that the file starts can change without notice: trust only projects whose authors you
 trust. Without a terminal to ask on, use --yes.`,
@@ -105,7 +106,7 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 	if _, err := hookfile.Parse(path, f.Data); err != nil {
 		return hinted{err, "nothing was trusted: fix the file first"}
 	}
-	a.printf("%s\n", termtext.Value(path))
+	a.printf("%s\n", a.whole(path))
 	setup := hookSetup(a)
 	showHooks(a, f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
 	if hookSetup(a).Trust.Trusted(path, f.Data) {
@@ -177,7 +178,7 @@ func listTrusted(a *app, asJSON bool) error {
 }
 
 // showHooks prints everything that a file with hooks starts and sets, so that the
-// user can decide whether to trust it. Only secrets are left out.
+// user can decide whether to trust it.
 func showHooks(a *app, f *hookfile.File, problems []hookfile.Problem) {
 	if f.Disabled {
 		a.printf("  disableAllHooks is set: none of these runs as long as it is\n")
@@ -198,7 +199,7 @@ func showHooks(a *app, f *hookfile.File, problems []hookfile.Problem) {
 
 // showHook prints all members of one hook.
 func showHook(a *app, h hookfile.Handler) {
-	a.printf("  line %d: %s, matcher %s, type %s\n", h.Line, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)), termtext.Value(h.Type))
+	a.printf("  line %d: %s, matcher %s, type %s\n", h.Line, a.whole(h.Event), a.whole(matcherText(h.Matcher)), a.whole(h.Type))
 	member := func(name, text string) {
 		if text != "" {
 			showText(a, "    "+name+strings.Repeat(" ", max(1, 10-len(name))), text)
@@ -234,8 +235,11 @@ func showHook(a *app, h hookfile.Handler) {
 
 // showText prints a text after a head, its further lines indented below the first.
 func showText(a *app, head, text string) {
-	for line := range strings.Lines(a.clean(text)) {
-		a.printf("%s%s\n", head, termtext.Value(strings.TrimSuffix(line, "\n")))
+	for line := range strings.Lines(hookfile.Whole(text, a.clean)) {
+		a.printf("%s%s\n", head, strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "⟨U+0009⟩"))
 		head = strings.Repeat(" ", len(head))
 	}
 }
+
+// whole is one line of a text over which the user decides.
+func (a *app) whole(text string) string { return hookfile.WholeLine(text, a.clean) }

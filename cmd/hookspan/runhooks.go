@@ -12,7 +12,7 @@ import (
 func hooksOf(a *app) *clinehooks.Process {
 	return &clinehooks.Process{
 		Config: a.cfg, Environ: a.environ, Home: a.home, GOOS: a.goos, Now: a.now,
-		Clean: a.clean, Log: a.log.Line, Post: hookhttp.Post,
+		Clean: a.clean, Log: a.log.Line, Post: hookhttp.Post, Host: hookhttp.Host,
 	}
 }
 

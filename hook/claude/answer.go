@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -23,9 +23,7 @@ const (
 
 // trimOutput takes white space off, and the mark that programs on Windows put
 // before UTF-8, as JavaScript's trim does.
-func trimOutput(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' })
-}
+func trimOutput(s string) string { return jstext.Trim(s) }
 
 // openOutput distinguishes JSON from text by its first and last character, and returns
 // the members of an object. Several JSON values on separate lines are text, unless
@@ -43,7 +41,7 @@ func openOutput(text string) (shape, rawjson.Object, error) {
 	}
 	lines := 0
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line == "" {
+		if line = jstext.Trim(line); line == "" {
 			continue
 		}
 		lines++
@@ -73,7 +71,7 @@ func answers(o rawjson.Object) bool {
 // several lines.
 func isAsync(text string) bool {
 	line, _, _ := strings.Cut(text, "\n")
-	for _, s := range []string{text, strings.TrimSpace(line)} {
+	for _, s := range []string{text, jstext.Trim(line)} {
 		if o, err := rawjson.Open([]byte(s)); err == nil && string(o.Get("async")) == "true" {
 			return true
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -104,7 +105,7 @@ func (p members) body(ev *hook.Event) {
 // report of a background task that has ended opens a new turn. Other
 // prompts that it writes look like typed ones.
 func injected(prompt string) bool {
-	prompt = strings.TrimSpace(prompt)
+	prompt = jstext.Trim(prompt)
 	return strings.HasPrefix(prompt, "<task-notification>") && strings.HasSuffix(prompt, "</task-notification>")
 }
 
@@ -113,7 +114,7 @@ func injected(prompt string) bool {
 func Summary(prompt string) string {
 	_, rest, _ := strings.Cut(prompt, "<summary>")
 	if text, _, found := strings.Cut(rest, "</summary>"); found {
-		return strings.TrimSpace(text)
+		return jstext.Trim(text)
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -128,7 +129,7 @@ func exitCode(code int) string { return "exit code " + strconv.Itoa(code) }
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
-	return strings.TrimSpace(line)
+	return jstext.Trim(line)
 }
 
 // cut shortens a text to what is passed on.
@@ -236,10 +237,14 @@ func (j *judgement) read(o rawjson.Object) {
 		}
 	}
 	j.ignore(o, "terminalSequence")
+	j.ignore(o, otherPrompt...)
 	if specific != nil {
 		j.specific(specific, reason)
 	}
 }
+
+// otherPrompt are the names under which hooks give another prompt, which no agent takes.
+var otherPrompt = []string{"modifiedPrompt", "updatedPrompt"}
 
 // approve is the top-level word for Allow.
 const approve Decision = "approve"
@@ -303,6 +308,7 @@ func (j *judgement) specific(o rawjson.Object, reason string) {
 			j.v.UpdatedOutput = value(o, name)
 		}
 	}
+	j.ignore(o, otherPrompt...)
 	// These mean something to Claude Code alone.
 	j.ignore(o, "sessionTitle", "suppressOriginalPrompt", "initialUserMessage", "watchPaths", "reloadSkills", "classifierContext",
 		"retry", "displayContent", "worktreePath", "action", "content", "updatedPermissions")

@@ -199,6 +199,10 @@ func TestJudge(t *testing.T) {
 			Output{Event: "SessionStart", Stdout: `{"decision":"block","hookSpecificOutput":{"hookEventName":"SessionStart","permissionDecision":"deny","additionalContext":"c"}}`},
 			Verdict{Context: []string{"c"}, Ignored: []string{"decision", "permissionDecision"}},
 		},
+		"another prompt, which no agent takes": {
+			Output{Event: "UserPromptSubmit", Stdout: `{"modifiedPrompt":"p","hookSpecificOutput":{"hookEventName":"UserPromptSubmit","updatedPrompt":"p","additionalContext":"c"}}`},
+			Verdict{Context: []string{"c"}, Ignored: []string{"modifiedPrompt", "updatedPrompt"}},
+		},
 		"context in the wrong place": {
 			Output{Event: "PreToolUse", Stdout: `{"additionalContext":"c"}`},
 			Verdict{Ignored: []string{"additionalContext outside of hookSpecificOutput"}},

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -138,7 +139,7 @@ func blocks(list [][]byte) (rendered, bool) {
 // heading reports whether a block only announces the result in the next one,
 // as in "[read_file for 'a.ts'] Result:".
 func heading(s string) bool {
-	s = strings.TrimSpace(s)
+	s = jstext.Trim(s)
 	return s == "" || strings.HasPrefix(s, "[") && strings.HasSuffix(s, "Result:") && !strings.Contains(s, "\n")
 }
 
@@ -199,5 +200,5 @@ func reason(failure, printed string) string {
 		return printed
 	}
 	rest := strings.TrimPrefix(printed, "["+failure+"]")
-	return hook.Lines(failure, strings.TrimSpace(rest))
+	return hook.Lines(failure, jstext.Trim(rest))
 }

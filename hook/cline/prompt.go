@@ -1,6 +1,10 @@
 package cline
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/jstext"
+)
 
 // PromptText is what the user typed of a message in the form of Cline's SDK,
 // which is also that of the next dialect: without the element and the notices
@@ -14,7 +18,7 @@ import "strings"
 // prompt stay. Cline removes such tags itself where they would be ambiguous
 // (sdk/packages/shared/src/prompt/format.ts).
 func PromptText(message string) (text string, asked bool) {
-	text = strings.TrimSpace(message)
+	text = jstext.Trim(message)
 	inner, wrapped := userInput(withoutNotices(text))
 	if !wrapped {
 		for _, mark := range [...]string{"[SYSTEM]", "<hook_context"} {
@@ -53,7 +57,7 @@ func userInput(text string) (string, bool) {
 		// The text may quote the end tag.
 		behind := strings.TrimLeft(rest[at+len(end):], " \t\r\n")
 		if behind == "" || strings.HasPrefix(behind, `<file_content path="`) {
-			return strings.TrimSpace(rest[:at]), true
+			return jstext.Trim(rest[:at]), true
 		}
 	}
 }
@@ -62,7 +66,7 @@ func userInput(text string) (string, bool) {
 func userCommand(text string) string {
 	if _, rest, ok := cutPast(text, `<user_command slash="`, `">`); ok {
 		if inner, ok := strings.CutSuffix(rest, "</user_command>"); ok {
-			return strings.TrimSpace(inner)
+			return jstext.Trim(inner)
 		}
 	}
 	return text
@@ -76,7 +80,7 @@ func withoutNotices(text string) string {
 		if !ok {
 			return text
 		}
-		text = strings.TrimSpace(rest)
+		text = jstext.Trim(rest)
 	}
 }
 

@@ -2,9 +2,9 @@ package cline
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -27,7 +27,7 @@ const blank = " "
 // not JSON, the call is cancelled, since it must not run with its old input.
 func EncodeReply(r hook.Reply) []byte {
 	context := r.Context
-	if strings.TrimSpace(context) == "" {
+	if jstext.Trim(context) == "" {
 		context = blank
 	}
 	if r.OverrideInput != "" && !json.Valid([]byte(r.OverrideInput)) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -150,7 +151,7 @@ const notExecuted = " -- NOT a tool or system failure. Clarify with user before 
 // commands are those of CommandOrchestrator.ts.
 func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	const saysFailed = "The tool execution failed with the following error:"
-	s := strings.TrimSpace(result)
+	s := jstext.Trim(result)
 	begins := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(s, w) })
 	}
@@ -164,7 +165,7 @@ func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	case begins("Missing value for required parameter", "Invalid JSON argument used with "):
 		// A reminder of how tools are called follows, for the model.
 		line, _, _ := strings.Cut(s, "\n")
-		return hook.ToolFailed, strings.TrimSpace(line)
+		return hook.ToolFailed, jstext.Trim(line)
 	case tool != "execute_command":
 	case begins("Command terminated by signal "):
 		return hook.ToolFailed, s
@@ -212,5 +213,5 @@ func innerError(s string) string {
 			s = s[:i]
 		}
 	}
-	return strings.TrimSpace(s)
+	return jstext.Trim(s)
 }

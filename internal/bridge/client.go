@@ -19,13 +19,13 @@ const maxAnswer = 64 << 10
 // postTimeout is the time that the agent-hooks scripts give all bridges together.
 const postTimeout = 5 * time.Second
 
-// Deliver posts the events to each bridge. Those that no bridge takes in time go to
+// Deliver posts the events to the provider's path of each bridge. Those that no bridge takes in time go to
 // the file, if it is not nil, with the reason. Without ports all go to the file. An
 // error means that events are lost.
-func Deliver(ctx context.Context, ports []int, file *FileStore, events ...[]byte) error {
+func Deliver(ctx context.Context, p Provider, ports []int, file *FileStore, events ...[]byte) error {
 	pctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
-	taken, perr := postAll(pctx, ports, events)
+	taken, perr := postAll(pctx, p, ports, events)
 	rest := events[taken:]
 	if len(rest) == 0 {
 		return nil
@@ -40,7 +40,7 @@ func Deliver(ctx context.Context, ports []int, file *FileStore, events ...[]byte
 		return fmt.Errorf("%d of %d events lost: %w", len(rest), len(events), errors.Join(perr, err))
 	}
 	if perr != nil {
-		_ = file.LogError(wctx, "http_send_failed", perr, map[string]any{"path": Cline.Route(), "dataLength": size(rest)})
+		_ = file.LogError(wctx, "http_send_failed", perr, map[string]any{"path": p.Route(), "dataLength": size(rest)})
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func Deliver(ctx context.Context, ports []int, file *FileStore, events ...[]byte
 // postAll posts the events to every bridge, in their order. It returns how many of
 // them a bridge took, and the errors of all bridges. A bridge that fails on an event
 // gets none of the later ones.
-func postAll(ctx context.Context, ports []int, events [][]byte) (taken int, err error) {
+func postAll(ctx context.Context, p Provider, ports []int, events [][]byte) (taken int, err error) {
 	// The process ends soon: no connection is kept.
 	client := outbound.New(outbound.Options{Once: len(events) == 1, MaxAnswer: maxAnswer, Dial: dialOwn})
 	defer client.Close()
@@ -57,7 +57,7 @@ func postAll(ctx context.Context, ports []int, events [][]byte) (taken int, err 
 	for i, port := range ports {
 		wg.Go(func() {
 			for _, e := range events {
-				if errs[i] = post(ctx, client, port, e); errs[i] != nil {
+				if errs[i] = post(ctx, client, p, port, e); errs[i] != nil {
 					return
 				}
 				counts[i]++
@@ -68,8 +68,8 @@ func postAll(ctx context.Context, ports []int, events [][]byte) (taken int, err 
 	return slices.Max(append(counts, 0)), errors.Join(errs...)
 }
 
-func post(ctx context.Context, client *outbound.Client, port int, event []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address("127.0.0.1", port)+Cline.Route(), bytes.NewReader(event))
+func post(ctx context.Context, client *outbound.Client, p Provider, port int, event []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address("127.0.0.1", port)+p.Route(), bytes.NewReader(event))
 	if err != nil {
 		return fmt.Errorf("bridge on port %d: %w", port, err)
 	}

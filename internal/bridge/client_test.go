@@ -88,7 +88,7 @@ func TestDeliver(t *testing.T) {
 			s := newStore(t)
 			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(tc.limit, time.Minute))
 			defer cancel()
-			if err := Deliver(ctx, []int{tc.port(t)}, s, []byte(anEvent)); err != nil {
+			if err := Deliver(ctx, Cline, []int{tc.port(t)}, s, []byte(anEvent)); err != nil {
 				t.Fatal(err)
 			}
 			_, err := os.Stat(s.Dir)
@@ -129,7 +129,7 @@ func TestPostReachesEveryBridgeInOrder(t *testing.T) {
 	for i := range 4 {
 		events = append(events, fmt.Appendf(nil, `{"session_id":"s%d"}`, i))
 	}
-	taken, err := postAll(t.Context(), []int{first, second, closedPort(t)}, events)
+	taken, err := postAll(t.Context(), Cline, []int{first, second, closedPort(t)}, events)
 	if err == nil || taken != len(events) {
 		t.Errorf("%d taken of %d, error %v", taken, len(events), err)
 	}
@@ -150,7 +150,7 @@ func TestPostReachesEveryBridgeInOrder(t *testing.T) {
 	for i := range events {
 		events[i] = fmt.Appendf(nil, `{"session_id":"s%d","again":true}`, i)
 	}
-	if err := Deliver(t.Context(), []int{second}, s, events...); err != nil {
+	if err := Deliver(t.Context(), Cline, []int{second}, s, events...); err != nil {
 		t.Fatal(err)
 	}
 	if got := readArray(t, s.EventsPath()); len(got) != 2 || got[0]["session_id"] != "s2" || got[1]["session_id"] != "s3" {
@@ -159,20 +159,20 @@ func TestPostReachesEveryBridgeInOrder(t *testing.T) {
 }
 
 func TestDeliverFailsWithoutBridgeAndFile(t *testing.T) {
-	if err := Deliver(t.Context(), []int{closedPort(t)}, nil, []byte(anEvent)); err == nil {
+	if err := Deliver(t.Context(), Cline, []int{closedPort(t)}, nil, []byte(anEvent)); err == nil {
 		t.Error("no error without a file")
 	}
 	s := &FileStore{Agent: Cline}
-	if err := Deliver(t.Context(), nil, s, []byte(anEvent)); err == nil {
+	if err := Deliver(t.Context(), Cline, nil, s, []byte(anEvent)); err == nil {
 		t.Error("no error without a folder")
 	}
 	s = newStore(t)
-	if err := Deliver(t.Context(), nil, s, []byte(anEvent)); err != nil || len(readArray(t, s.EventsPath())) != 1 {
+	if err := Deliver(t.Context(), Cline, nil, s, []byte(anEvent)); err != nil || len(readArray(t, s.EventsPath())) != 1 {
 		t.Errorf("the file alone: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if taken, err := postAll(ctx, []int{closedPort(t)}, [][]byte{[]byte(anEvent)}); !errors.Is(err, context.Canceled) || taken != 0 {
+	if taken, err := postAll(ctx, Cline, []int{closedPort(t)}, [][]byte{[]byte(anEvent)}); !errors.Is(err, context.Canceled) || taken != 0 {
 		t.Errorf("after the end: %d taken, %v", taken, err)
 	}
 }

@@ -19,6 +19,8 @@ const inputTimeout = 5 * time.Second
 
 // Forwarder forwards an event that an agent writes to a hook.
 type Forwarder struct {
+	// Provider is the one whose path and file take the events.
+	Provider Provider
 	// Ports are the bridges.
 	Ports []int
 	// File keeps events that no bridge takes.
@@ -35,10 +37,10 @@ type Forwarder struct {
 // that the hook was started with; it may be empty. Forward never fails, since the
 // agent waits for it: faults are logged.
 func (f *Forwarder) Forward(ctx context.Context, in io.Reader, out io.Writer, name string) {
-	fault := func(text string, err error) { f.Log(fmt.Sprintf("cline-hook %s: %s%v", name, text, err)) }
+	fault := func(text string, err error) { f.Log(fmt.Sprintf("%s-hook %s: %s%v", f.Provider, name, text, err)) }
 	body, err := readEvent(ctx, in)
-	e, perr := ParseEvent(Cline, body)
-	if perr == nil && e.Native || perr != nil && name != "" {
+	e, perr := ParseEvent(f.Provider, body)
+	if perr == nil && e.Native || perr != nil && name != "" && f.Provider == Cline {
 		_, _ = fmt.Fprintf(out, "%s\n", cline.EncodeReply(hook.Reply{}))
 	}
 	if err != nil {
@@ -59,7 +61,7 @@ func (f *Forwarder) Forward(ctx context.Context, in io.Reader, out io.Writer, na
 			events = converted
 		}
 	}
-	if err := Deliver(ctx, ports, f.File, events...); err != nil {
+	if err := Deliver(ctx, f.Provider, ports, f.File, events...); err != nil {
 		fault("", err)
 	}
 }

@@ -45,7 +45,7 @@ func TestForward(t *testing.T) {
 			file := &FileStore{Dir: t.TempDir(), Agent: Cline}
 			var out bytes.Buffer
 			var log []string
-			f := &Forwarder{File: file, Convert: tt.convert, Log: func(text string) { log = append(log, text) }}
+			f := &Forwarder{Provider: Cline, File: file, Convert: tt.convert, Log: func(text string) { log = append(log, text) }}
 			f.Forward(t.Context(), strings.NewReader(tt.body), &out, tt.event)
 			if got := out.Len() > 0; got != tt.answered {
 				t.Errorf("answered %q", &out)

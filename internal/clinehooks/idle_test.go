@@ -28,7 +28,7 @@ func (w *world) idle(raw hook.Raw) bool { return w.program(raw) == "" }
 // program asks as the hook process does, with the state folder of that name.
 func (w *world) program(raw hook.Raw) string {
 	project := filepath.Join(w.path("project"), ".cline", "hooks.json")
-	return hooksession.Program(raw, w.path("state"), w.Trust.Path, w.path("home/.cline/hooks.json"), []string{project}, w.Now)
+	return hooksession.Program(raw, w.path("state"), w.Trust.Path, []string{w.path("home/.cline/hooks.json")}, []string{project}, w.Now)
 }
 
 // transcript is the session's conversation as hooks find it.
@@ -61,6 +61,19 @@ func TestHTTPHooksNeedTheFullRunner(t *testing.T) {
 	}
 	if out := w.run(w.command("d")); !out.Answer.Reply.Cancel {
 		t.Errorf("an http hook with Post: %+v, want its denial", out.Answer)
+	}
+}
+
+// A rule on a host takes the parser of addresses, which the small program does not link.
+func TestRulesOnHostsNeedTheFullRunner(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.cline/hooks.json", `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"true","if":"WebFetch(domain:a.example)"}]}]}}`)
+	if out := w.Run(t.Context(), w.command("a")); !out.Unanswered || len(out.Result.Runs) > 0 {
+		t.Errorf("%+v, want no answer", out)
+	}
+	w.run(w.event("TaskResume", ""))
+	if got := w.program(w.command("b")); got != hooksession.Full {
+		t.Errorf("%q, want %q", got, hooksession.Full)
 	}
 }
 

@@ -35,6 +35,8 @@ type Process struct {
 	Log func(line string)
 	// Post sends the requests of http hooks. If nil, Answer fails where there are any.
 	Post hookrun.Post
+	// Host reads the hosts of addresses, as in hookmatch.Scope. It is set where Post is.
+	Host func(address string) (string, error)
 }
 
 // Dir is the folder with what is remembered between runs of hooks.
@@ -49,7 +51,7 @@ func (p *Process) Problems() Problems {
 func (p *Process) Setup() *Setup {
 	return &Setup{
 		Home: p.Home, GOOS: p.GOOS, ClineDir: p.variable("CLINE_DIR"), ClaudeDir: p.variable("CLAUDE_CONFIG_DIR"),
-		Path: p.variable("PATH"), Clean: p.Clean,
+		Path: p.variable("PATH"), Clean: p.Clean, Host: p.Host,
 		Trust: hookfile.Trust{Path: filepath.Join(p.Config.ConfigDir, "trusted-hooks.json")},
 	}
 }
@@ -139,7 +141,7 @@ func (p *Process) Answer(ctx context.Context, r Request, stdin io.Reader, stdout
 	}
 	out := h.Run(ctx, raw)
 	if out.Unanswered {
-		return fmt.Errorf("%s: this program sends no requests of http hooks", r.Event)
+		return fmt.Errorf("%s: this program sends no requests of http hooks and reads no addresses", r.Event)
 	}
 	for i, text := range out.Problems {
 		out.Problems[i] = p.Clean(text)

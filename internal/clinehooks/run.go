@@ -3,6 +3,7 @@ package clinehooks
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,10 +13,12 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // The time in which all hooks of one event have to be done: below the host's own
@@ -51,8 +54,8 @@ type Hooks struct {
 	Parent func(session string) string
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
-	// Post sends the requests of http hooks. If nil, an event that there are http hooks
-	// for stays unanswered.
+	// Post sends the requests of http hooks. If nil, an event stays unanswered that there are
+	// http hooks, or rules on hosts, for.
 	Post hookrun.Post
 	Now  func() time.Time
 	// Began is when the host started waiting; if zero, when Run is called.
@@ -65,12 +68,12 @@ type Outcome struct {
 	Call *translate.Call
 	// Sources are the files that counted.
 	Sources Sources
-	// Repeated reports that this is a copy of an event that the hooks run, or
-	// ran, for already.
+	// Repeated reports that this is a copy of an event that the hooks ran for already,
+	// whose verdict it gets.
 	Repeated bool
 	Result   hookrun.Result
 	Answer   translate.Answer
-	// Unanswered reports that no hook ran because there are http hooks and no Post.
+	// Unanswered reports that no hook ran because there are such hooks and no Post.
 	Unanswered bool
 	// Problems are what went wrong or cannot be had, one line each.
 	Problems []string
@@ -97,6 +100,7 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	out.event, out.Problems = ev, out.Sources.Problems()
 	c := translate.Context{Home: h.Home, GOOS: h.GOOS}
 	var session hooksession.Session
+	var reply string // for copies of the event; empty until there is one
 	if h.Dir == "" {
 		out.Call = translate.FromDecoded(&ev, payload, c)
 	} else {
@@ -105,9 +109,18 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 		if err := session.Open(); err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("nothing can be remembered for hooks: %v", err))
 		}
-		if out.Repeated = !session.Claim(ev.Name, raw.Payload); out.Repeated {
+		wait, stop := context.WithTimeout(ctx, h.budget(&ev, started))
+		turn, earlier, err := session.Turn(wait, ev.Name, raw.Payload)
+		stop()
+		switch {
+		case err != nil:
+			out.Problems = append(out.Problems, fmt.Sprintf("%s: hooks were not run: %v", raw.Event, errTwin))
+			return h.deny(out, ev.Kind, errTwin)
+		case turn == nil:
+			out.Repeated, out.Answer.Reply = true, verdictOf(earlier)
 			return out
 		}
+		defer func() { turn.End(reply) }()
 		for _, earlier := range session.Postponed() {
 			p := cline.Read(earlier)
 			if events, err := p.Events(); err == nil && len(events) > 0 {
@@ -118,11 +131,27 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 		out.Call, err = enter(session, &ev, payload, c)
 		out.note(err)
 	}
-	if out = h.deny(out, ev.Kind, out.Sources.Broken()...); out.Answer.Reply.Cancel {
-		return out
+	if out = h.deny(out, ev.Kind, out.Sources.Broken()...); !out.Answer.Reply.Cancel {
+		h.answer(ctx, &out, session, raw.Cwd, roots, started)
 	}
-	h.answer(ctx, &out, session, raw.Cwd, roots, started)
+	if !out.Unanswered {
+		reply = keptVerdict(out.Answer.Reply)
+	}
 	return out
+}
+
+// keptVerdict is what of a reply counts for a copy of the event, in one line. Cline puts
+// the replies to both together, so the text for the model is in one of them.
+func keptVerdict(r hook.Reply) string {
+	r.Context = ""
+	return rawjson.Encode(r)
+}
+
+func verdictOf(kept string) (r hook.Reply) {
+	if json.Unmarshal([]byte(kept), &r) != nil {
+		return hook.Reply{Cancel: true, ErrorMessage: "hookspan: the verdict on an equal event cannot be read"}
+	}
+	return r
 }
 
 // projects are the folders whose hooks count for an event.
@@ -159,7 +188,7 @@ func (o *Outcome) note(err error) {
 func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Session, dir string, roots []string, started time.Time) {
 	events := out.Call.Events
 	handlers := out.Sources.Handlers()
-	if out.Unanswered = h.Post == nil && hasRequests(handlers); out.Unanswered {
+	if out.Unanswered = h.Post == nil && takesMore(handlers); out.Unanswered {
 		return
 	}
 	if len(events) > 0 && len(handlers) > 0 {
@@ -191,23 +220,32 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 	}
 }
 
-// hasRequests reports an http hook.
-func hasRequests(handlers []hookfile.Handler) bool {
-	return slices.ContainsFunc(handlers, func(f hookfile.Handler) bool { return f.Type == hookfile.TypeHTTP })
+// takesMore reports a hook for which the program that runs command hooks is too small: an
+// http hook, and a rule on the host of an address.
+func takesMore(handlers []hookfile.Handler) bool {
+	return slices.ContainsFunc(handlers, func(f hookfile.Handler) bool {
+		rule, err := hookmatch.ParseRule(f.If)
+		return f.Type == hookfile.TypeHTTP || err == nil && rule.OnHost()
+	})
 }
 
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {
-	budget := editorBudget
-	if c.Dialect == sample.SDK {
-		budget = sdkBudget
-	}
 	r := h.matching(dir, append(slices.Clip(roots), c.Cwd)[0])
-	r.Session, r.Env, r.Budget = c.Session, h.Environ, budget-h.Now().Sub(started)
+	r.Session, r.Env, r.Budget = c.Session, h.Environ, h.budget(&c.Event, started)
 	r.StrictExit, r.OnError, r.Trace, r.Post = h.Settings.StrictExit, h.Settings.OnError, h.Trace, h.Post
 	if h.Dir != "" {
 		r.EnvFile, r.Claim = session.EnvFile(), session.Once
 	}
 	return r
+}
+
+// budget is the time that is left for the hooks of an event.
+func (h *Hooks) budget(ev *hook.Event, started time.Time) time.Duration {
+	budget := editorBudget
+	if ev.Dialect == sample.SDK {
+		budget = sdkBudget
+	}
+	return budget - h.Now().Sub(started)
 }
 
 // deny makes the answer a refusal if hooks could not run for one of those reasons,
@@ -216,7 +254,7 @@ func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
 	for _, why := range reasons {
 		wanted := h.Settings.OnError == hookrun.OnErrorDeny && (kind == hook.KindToolStart || kind == hook.KindPrompt) ||
 			h.Settings.OnError != hookrun.OnErrorAllow && kind == hook.KindToolStart &&
-				(hookrun.Exhausted(why) || errors.Is(why, errUnread) && out.Sources.Guard())
+				(hookrun.Exhausted(why) || errors.Is(why, errTwin) || errors.Is(why, errMayGuard) || errors.Is(why, errUnread) && out.Sources.Guard())
 		if wanted {
 			out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: fmt.Sprintf("%v (HOOKSPAN_HOOKS_ON_ERROR=%s)",
 				why, cmp.Or(h.Settings.OnError, hookrun.OnErrorLimits))}
@@ -227,8 +265,10 @@ func (h *Hooks) deny(out Outcome, kind hook.Kind, reasons ...error) Outcome {
 }
 
 var (
-	errUnread  = errors.New("the payload cannot be read")
-	errNoEvent = errors.New("it holds no event")
+	errUnread   = errors.New("the payload cannot be read")
+	errNoEvent  = errors.New("it holds no event")
+	errMayGuard = errors.New("so it may hold a guard")
+	errTwin     = errors.New("those of an equal event were not done in time")
 )
 
 // maxAhead is the longest time that Began can be in the past: a clock can be set in
@@ -251,8 +291,10 @@ func complaints(res hookrun.Result) []string {
 	var out []string
 	for _, r := range res.Runs {
 		where := fmt.Sprintf("%s:%d: %s hook %q: ", r.Handler.File, r.Handler.Line, r.Handler.Event, title(r.Handler))
-		if r.Err != "" {
-			out = append(out, where+r.Err)
+		for _, fault := range []string{r.Err, r.Doubt} {
+			if fault != "" {
+				out = append(out, where+fault)
+			}
 		}
 		for _, e := range r.Verdict.Errors {
 			if e != r.Err {

@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 )
 
 // world is a home, a project and the hooks in them.
@@ -154,8 +155,8 @@ func TestACopyOfAnEventRunsNoHookAgain(t *testing.T) {
 	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "Bash", `cat >/dev/null; echo x >>"$OUT/ran"; exit 2`))
 	raw := w.command("ls")
 	first, second, next := w.run(raw), w.run(raw), w.run(w.command("ls"))
-	if !first.Answer.Reply.Cancel || second.Answer.Reply.Cancel || !second.Repeated || !next.Answer.Reply.Cancel {
-		t.Errorf("cancelled: %v, %v, %v; want the first of the two copies and the next event", first.Answer.Reply.Cancel, second.Answer.Reply.Cancel, next.Answer.Reply.Cancel)
+	if !first.Answer.Reply.Cancel || second.Answer.Reply != first.Answer.Reply || !second.Repeated || !next.Answer.Reply.Cancel {
+		t.Errorf("%+v, %+v, %+v; want the copy to get the verdict on the first, and the next event its own", first.Answer.Reply, second.Answer.Reply, next.Answer.Reply)
 	}
 	if ran, _ := os.ReadFile(w.path("out/ran")); string(ran) != "x\nx\n" {
 		t.Errorf("the hook ran %d times, want 2", len(ran)/2)
@@ -325,6 +326,74 @@ func TestWhatDeniesWhereHooksCannotBeAsked(t *testing.T) {
 	sources := Sources{{Path: w.path("project/.cline/hooks.json"), Project: true, Err: few}, {Path: "x", Project: true, Err: errNoEvent}}
 	if got := sources.Broken(); len(got) != 1 || !errors.Is(got[0], few) {
 		t.Errorf("broken: %v, want the project's file that may be trusted", got)
+	}
+}
+
+// CLINE_DIR adds hooks, and takes none away.
+func TestAVariableTakesNoGuardAway(t *testing.T) {
+	for name, tc := range map[string]struct {
+		home, moved string
+		reasons     string
+	}{
+		"an empty folder":                  {hookFile("PreToolUse", "", "echo home >&2; exit 2"), "", "home"},
+		"a file that is switched off":      {hookFile("PreToolUse", "", "echo home >&2; exit 2"), `{"disableAllHooks":true,"hooks":{}}`, "home"},
+		"a file with hooks":                {hookFile("PreToolUse", "", "echo home >&2; exit 2"), hookFile("PreToolUse", "", "true"), "home"},
+		"a file with a guard":              {hookFile("PreToolUse", "", "true"), hookFile("PreToolUse", "", "echo moved >&2; exit 2"), "moved"},
+		"no file at home":                  {"", hookFile("PreToolUse", "", "echo moved >&2; exit 2"), "moved"},
+		"switched off at home, for all":    {`{"disableAllHooks":true,"hooks":{}}`, hookFile("PreToolUse", "", "echo moved >&2; exit 2"), ""},
+		"a project's guard, one moved off": {"", `{"disableAllHooks":true,"hooks":{}}`, "project"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ClineDir = w.path("moved")
+			if tc.home != "" {
+				w.write("home/.cline/hooks.json", tc.home)
+			}
+			if err := os.Mkdir(w.path("moved"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if tc.moved != "" {
+				w.write("moved/hooks.json", tc.moved)
+			}
+			if tc.reasons == "project" {
+				guard := hookFile("PreToolUse", "", "echo project >&2; exit 2")
+				w.write("project/.cline/hooks.json", guard)
+				if err := w.Trust.Add(w.path("project/.cline/hooks.json"), []byte(guard)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reply := w.run(w.command("ls")).Answer.Reply
+			if reply.Cancel != (tc.reasons != "") || !strings.Contains(reply.ErrorMessage, tc.reasons) {
+				t.Errorf("%+v, want it denied by %q", reply, tc.reasons)
+			}
+		})
+	}
+}
+
+// A link that leads nowhere, and a file that cannot be opened, may hold a guard.
+func TestCallIsDeniedWhereTheUsersFileCannotBeRead(t *testing.T) {
+	for name, put := range map[string]func(*world, string) error{
+		"a link that leads nowhere": func(w *world, file string) error { return os.Symlink(w.path("dotfiles/hooks.json"), file) },
+		"a folder in its place":     func(_ *world, file string) error { return os.Mkdir(file, 0o700) },
+	} {
+		for policy, denied := range map[hookrun.OnError]bool{"": true, hookrun.OnErrorLimits: true, hookrun.OnErrorAllow: false, hookrun.OnErrorDeny: true} {
+			w := newWorld(t)
+			w.Settings.OnError = policy
+			w.write("home/.cline/settings.json", "{}")
+			if err := put(w, w.path("home/.cline/hooks.json")); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.program(w.command("a")); got != hooksession.Full {
+				t.Errorf("%s: %q decides, want %q", name, got, hooksession.Full)
+			}
+			out := w.run(w.command("ls"))
+			if out.Answer.Reply.Cancel != denied || len(out.Problems) == 0 || !strings.Contains(out.Problems[0], "hooks.json") {
+				t.Errorf("%s, on error %q: %+v, %q; want denied %t and the problem", name, policy, out.Answer.Reply, out.Problems, denied)
+			}
+			if out := w.run(w.event("PostToolUse", `,"postToolUse":{"toolName":"execute_command","parameters":{"command":"ls"},"result":"","success":true}`)); out.Answer.Reply.Cancel {
+				t.Errorf("%s, on error %q: a result is denied", name, policy)
+			}
+		}
 	}
 }
 

@@ -22,6 +22,8 @@ type Setup struct {
 	// CLAUDE_CONFIG_DIR and PATH.
 	ClineDir, ClaudeDir, Path string
 	Trust                     hookfile.Trust
+	// Host reads the hosts of addresses, as in hookmatch.Scope.
+	Host func(address string) (string, error)
 	// Clean removes secrets from texts that are shown.
 	Clean func(string) string
 }
@@ -68,7 +70,7 @@ func (s *Setup) Sources(project string) Sources {
 
 // matching is a runner that finds the hooks for an event in a folder of a project.
 func (s *Setup) matching(dir, project string) *hookrun.Runner {
-	return &hookrun.Runner{Dir: dir, ProjectDir: project, Home: s.Home, GOOS: s.GOOS}
+	return &hookrun.Runner{Dir: dir, ProjectDir: project, Home: s.Home, GOOS: s.GOOS, Host: s.Host}
 }
 
 // Check lists what in a file with hooks will not work, without secrets. project is

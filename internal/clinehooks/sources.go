@@ -21,12 +21,15 @@ type Source struct {
 	// Project reports that it belongs to a project, which it takes the user's
 	// trust to run hooks for.
 	Project bool
+	// named reports that CLINE_DIR names it.
+	named bool
 	// Trusted reports that its hooks run.
 	Trusted bool
 	// File is what it says; nil where Err is set.
 	File *hookfile.File
-	// Err is why it cannot be read.
-	Err error
+	// Err is why it cannot be read; unread reports that not even its bytes can.
+	Err    error
+	unread bool
 	// Data are its bytes.
 	Data []byte
 
@@ -41,13 +44,15 @@ type Sources []Source
 func (s *Setup) find(roots []string) Sources {
 	user, projects := hookfile.Files(s.Home, s.ClineDir, roots)
 	var out Sources
-	for i, path := range append([]string{user}, projects...) {
-		src := Source{Path: path, Project: i > 0, Trusted: i == 0}
+	own := hookfile.Moved(s.Home, s.ClineDir)
+	projects = slices.DeleteFunc(projects, func(path string) bool { return path == own })
+	for i, path := range append([]string{user, own}, projects...) {
+		src := Source{Path: path, Project: i > 1, Trusted: i <= 1, named: i == 0 && s.ClineDir != ""}
 		src.file = hooksession.File{Path: path, Project: src.Project, Trust: s.Trust.Path}
 		if src.Data, src.Err = src.file.Read(); path == "" || errors.Is(src.Err, fs.ErrNotExist) {
 			continue
 		}
-		if src.Err == nil {
+		if src.unread = src.Err != nil; !src.unread {
 			src.Trusted = src.Trusted || s.Trust.Trusted(path, src.Data)
 			src.File, src.Err = hookfile.Parse(path, src.Data)
 		}
@@ -72,7 +77,7 @@ func summary(f *hookfile.File) hooksession.Summary {
 	if f.Disabled {
 		return out
 	}
-	out.Requests = hasRequests(f.Handlers)
+	out.Requests = takesMore(f.Handlers)
 	for kind := range hook.KindHookRuns {
 		// An expression has no names, nor has one that is not valid.
 		var matchers []hookmatch.Matcher
@@ -102,14 +107,15 @@ func summary(f *hookfile.File) hooksession.Summary {
 }
 
 // Handlers are the hooks that run, in configuration order. disableAllHooks of
-// the user's own file switches all of them off; that of a project's file only its
-// own, so that no project can switch off a user's guard.
+// the user's own file switches all of them off; that of a project's file, and of the one
+// that CLINE_DIR names, only its own, so that neither a project nor a variable can
+// switch off a user's guard.
 func (s Sources) Handlers() []hookfile.Handler {
 	var out []hookfile.Handler
 	for _, src := range s {
 		switch {
 		case src.File == nil || !src.Trusted:
-		case src.File.Disabled && !src.Project:
+		case src.File.Disabled && !src.Project && !src.named:
 			return nil
 		case !src.File.Disabled:
 			out = append(out, src.File.Handlers...)
@@ -158,7 +164,11 @@ func (s Sources) Broken() []error {
 		// Of a project's file it is not known whether its content is trusted. It may
 		// be, where only a descriptor to read it was missing.
 		if src.Err != nil && (!src.Project || hookrun.Exhausted(src.Err)) {
-			out = append(out, src.Err)
+			err := src.Err
+			if src.unread {
+				err = fmt.Errorf("%w, %w", err, errMayGuard)
+			}
+			out = append(out, err)
 		}
 	}
 	return out

@@ -11,9 +11,9 @@ import (
 	"github.com/hookspan/hookspan/internal/logfile"
 )
 
-// handsOverAs is the hook program whose flags hookspan handles, in a command of the
-// same name.
-const handsOverAs = "cline-hook"
+// handsOverAs are the hook programs whose flags hookspan handles, in commands of the
+// same names.
+var handsOverAs = [...]string{"cline-hook", "claude-hook"}
 
 // userFlags are the flags that people type. Errors are reported to them.
 var userFlags = [...]string{"--enable", "--disable", "--status", "--help", "-h"}
@@ -39,7 +39,7 @@ func handsOver(args []string) bool {
 // if hookspan cannot be started.
 func handOver(h Host) {
 	args := os.Args[1:]
-	if h.program() != handsOverAs || !handsOver(args) {
+	if h.Word != "" || !slices.Contains(handsOverAs[:], h.program()) || !handsOver(args) {
 		return
 	}
 	typed := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(userFlags[:], arg) })
@@ -51,13 +51,13 @@ func handOver(h Host) {
 	p.Home = Home()
 	path, environ, err := p.hookspan()
 	if err == nil {
-		err = become(path, append([]string{path, handsOverAs}, args...), environ)
+		err = become(path, append([]string{path, h.program()}, args...), environ)
 	}
 	switch {
 	case typed >= 0 && (args[typed] == "--help" || args[typed] == "-h"):
 		return
 	case typed >= 0:
-		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\nhint: hookspan and %s belong in one folder\n", handsOverAs, err, handsOverAs)
+		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\nhint: hookspan and %s belong in one folder\n", h.program(), err, h.program())
 		os.Exit(1)
 	}
 	// The agent must not notice.

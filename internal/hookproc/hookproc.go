@@ -1,6 +1,7 @@
 package hookproc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -54,14 +55,14 @@ type Host struct {
 	// HooksFile is the file with the user's Claude-format hooks, relative to a
 	// project's folder and to the home folder. If empty, there are no such hooks.
 	HooksFile string
-	// HooksVariable is the environment variable with the folder that holds the
-	// user's HooksFile instead of the home folder. If empty, there is none.
+	// HooksVariable is the environment variable with a folder that holds a HooksFile of the
+	// user besides the home folder. If empty, there is none.
 	HooksVariable string
 	// HookRunner returns the program that runs the hooks of the files for an event: the
-	// user's file, which may be empty, and those of projects, which count if the list of
+	// user's own, and those of projects, which count if the list of
 	// trusted files has them. None of them need exist. It is empty if no hook can run and
 	// nothing is left to do for them. If nil, and in any doubt, the program is hookspan.
-	HookRunner func(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) string
+	HookRunner func(raw hook.Raw, stateDir, trusted string, own, projects []string, now func() time.Time) string
 }
 
 func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }
@@ -122,6 +123,9 @@ func (p *Process) Run() {
 		out.sent = true
 		return
 	}
+	if p.Host.HooksFile == "" && head.Session != "" && p.hookedSession() == head.Session {
+		return // the agent that has the hook records it
+	}
 	for _, dir := range head.Dirs {
 		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
 	}
@@ -132,7 +136,16 @@ func (p *Process) Run() {
 		}
 		wait := p.startHooks(runner, stored, in, head, over)
 		own := p.chain(in, over, log)
-		return p.mergeReplies(own, wait(), head, cfg, log)
+		out := p.mergeReplies(own, wait(), head, cfg, log)
+		if cfg.HooksDebug {
+			decision := "no objection"
+			if bytes.Contains(out.raw, []byte(`"cancel":true`)) {
+				decision = "denied"
+			}
+			log.Line(fmt.Sprintf("%s: session %s: stored %t, hooks by %s, %s, after %v",
+				p.name(head), head.Session, stored, cmp.Or(runner, "none"), decision, p.Now().Sub(p.began).Round(time.Microsecond)))
+		}
+		return out
 	}
 	if p.off(cfg) {
 		out = answer(false)
@@ -153,6 +166,20 @@ func (p *Process) Run() {
 	if err == nil {
 		p.deliver(sp, head, log)
 	}
+}
+
+// hookRun is the variable by which hookspan marks the user's hooks that it runs: a mark, the
+// event and the session, with spaces between them.
+const hookRun = "HOOKSPAN_HOOK_RUN"
+
+// hookedSession is the session for one of whose events hookspan runs this program as a
+// hook, for one that was installed for Claude Code and copied. An agent that a hook starts
+// has another session.
+func (p *Process) hookedSession() string {
+	value, _ := takeVariable(p.Environ, hookRun)
+	_, rest, _ := strings.Cut(value, " ")
+	_, session, _ := strings.Cut(rest, " ")
+	return session
 }
 
 // Record stores one event as Run does and starts a delivery if one is needed, for

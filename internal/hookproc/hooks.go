@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -36,10 +37,7 @@ const (
 
 // hooked reports whether the user has a file with Claude-format hooks. For a call
 // without hooks, this and hookedIn are the whole cost.
-func (p *Process) hooked() bool {
-	file := p.userHooks()
-	return file != "" && exists(file)
-}
+func (p *Process) hooked() bool { return slices.ContainsFunc(p.ownHooks(), exists) }
 
 // hookedIn reports the same for a project.
 func (p *Process) hookedIn(dir string) bool {
@@ -52,21 +50,21 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// userHooks is the path of the user's file; empty if the host has none, or the home
-// folder is not known.
-func (p *Process) userHooks() string {
+// ownHooks are the paths of the user's files: where the variable names a folder the file
+// there, and always that of the home folder, so that a variable takes no guard away.
+func (p *Process) ownHooks() (files []string) {
 	if p.Host.HooksFile == "" {
-		return ""
+		return nil
 	}
 	if p.Host.HooksVariable != "" {
 		if dir, _ := takeVariable(p.Environ, p.Host.HooksVariable); dir != "" {
-			return filepath.Join(dir, filepath.Base(p.Host.HooksFile))
+			files = append(files, filepath.Join(dir, filepath.Base(p.Host.HooksFile)))
 		}
 	}
-	if p.Home == "" {
-		return ""
+	if file := filepath.Join(p.Home, p.Host.HooksFile); p.Home != "" && !slices.Contains(files, file) {
+		files = append(files, file)
 	}
-	return filepath.Join(p.Home, p.Host.HooksFile)
+	return files
 }
 
 // mainProgram runs whatever hookspan does.
@@ -88,15 +86,15 @@ func (p *Process) hookRunner(in payload, head hook.Head, cfg *config.Config, log
 	if len(dirs) == 0 {
 		dirs = []string{p.Dir}
 	}
-	user := p.userHooks()
+	own := p.ownHooks()
 	var projects []string
 	for _, dir := range dirs {
-		if file := filepath.Join(dir, p.Host.HooksFile); filepath.IsAbs(dir) && file != user {
+		if file := filepath.Join(dir, p.Host.HooksFile); filepath.IsAbs(dir) && !slices.Contains(own, file) {
 			projects = append(projects, file)
 		}
 	}
 	raw := hook.Raw{Payload: in.data, Event: p.Event, StoredAt: p.Now(), Cwd: p.Dir, TraceParent: cfg.Traceparent}
-	return p.Host.HookRunner(raw, cfg.StateDir, trustList(cfg), user, projects, p.Now)
+	return p.Host.HookRunner(raw, cfg.StateDir, trustList(cfg), own, projects, p.Now)
 }
 
 // hookReply is the answer of the program that runs the user's hooks. The zero
@@ -223,13 +221,13 @@ func (p *Process) denial(why error, head hook.Head, cfg *config.Config) reply {
 // that cannot be read may. A project's file counts if the user trusts its content,
 // or the list of trusted files cannot be read.
 func (p *Process) mayGuard(head hook.Head, cfg *config.Config) bool {
-	user := p.userHooks()
-	if user != "" {
-		data, err := regular.Read(user, regular.Options{Max: maxHooks})
+	own := p.ownHooks()
+	for _, file := range own {
+		data, err := regular.Read(file, regular.Options{Max: maxHooks})
 		switch guards, off := holdsGuard(data); {
-		case err != nil && !errors.Is(err, fs.ErrNotExist), err == nil && guards:
+		case err != nil && (!errors.Is(err, fs.ErrNotExist) || exists(file)), err == nil && guards:
 			return true
-		case err == nil && off:
+		case err == nil && off && file == filepath.Join(p.Home, p.Host.HooksFile):
 			return false
 		}
 	}
@@ -239,7 +237,7 @@ func (p *Process) mayGuard(head hook.Head, cfg *config.Config) bool {
 	list, unread := regular.Read(trustList(cfg), regular.Options{Max: maxHooks})
 	return slices.ContainsFunc(append([]string{p.Dir}, head.Dirs...), func(dir string) bool {
 		file := filepath.Join(dir, p.Host.HooksFile)
-		if !filepath.IsAbs(dir) || file == user {
+		if !filepath.IsAbs(dir) || slices.Contains(own, file) {
 			return false
 		}
 		data, err := regular.Read(file, regular.Options{Max: maxHooks, NoLink: true})
@@ -262,27 +260,21 @@ const maxHooks = 4 << 20
 // switches all hooks off. A file that is not valid is searched for the event's
 // name, which may be written with escapes.
 func holdsGuard(data []byte) (guards, off bool) {
-	var file struct {
-		Off   bool `json:"disableAllHooks"`
-		Hooks struct {
-			PreToolUse groups
-		} `json:"hooks"`
-	}
-	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &file) != nil {
+	valid := rawjson.EachMember(bytes.TrimPrefix(data, []byte("\ufeff")), func(name, value []byte) {
+		switch string(name) { // encoding/json would take any case
+		case "disableAllHooks":
+			off = string(value) == "true"
+		case "hooks":
+			rawjson.EachMember(value, func(name, value []byte) {
+				list, isList := rawjson.Elements(value)
+				guards = guards || string(name) == "PreToolUse" && (!isList || len(list) > 0)
+			})
+		}
+	})
+	if !valid {
 		return bytes.Contains(data, []byte("PreToolUse")) || bytes.Contains(data, []byte(`\u`)), false
 	}
-	return bool(file.Hooks.PreToolUse) && !file.Off, file.Off
-}
-
-// groups reports that a list of hooks is not empty. The name may come twice; one of
-// the lists is enough.
-type groups bool
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (g *groups) UnmarshalJSON(data []byte) error {
-	var list []json.RawMessage
-	*g = *g || json.Unmarshal(data, &list) != nil || len(list) > 0
-	return nil
+	return guards && !off, off
 }
 
 // trusts reports whether the user has a list of trusted project files.

@@ -68,9 +68,9 @@ func TestUserHooksDecide(t *testing.T) {
 			with:   func(c *call) { c.hooksFile("moved"); c.setenv("CLINE_DIR", c.path("moved")) },
 			answer: denied, asked: asked, want: denied,
 		},
-		"not at home where CLINE_DIR is another": {
+		"at home where CLINE_DIR is another": {
 			with:   func(c *call) { c.hooksFile("home/.cline"); c.setenv("CLINE_DIR", c.path("moved")) },
-			answer: denied, want: neutral,
+			answer: denied, asked: asked, want: denied,
 		},
 		"of the folder it runs in": {with: func(c *call) { c.hooksFile("project/.cline") }, answer: denied, asked: asked, want: denied},
 		"of a folder the payload names": {

@@ -13,11 +13,17 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // Main is the main function of a hook program: it handles one hook call, or for a host
 // with StreamEnded all its events, and exits with 0. Other agents start the same program with their Word before the event's name.
 func Main(h Host, others ...Host) {
+	shows := slices.Index(os.Args, "--debug")
+	if shows > 0 {
+		os.Args = slices.Delete(os.Args, shows, shows+1)
+		_ = os.Setenv("HOOKSPAN_HOOKS_DEBUG", "true")
+	}
 	args := os.Args[1:]
 	if i := slices.IndexFunc(others, func(o Host) bool { return len(args) > 0 && args[0] == o.Word }); i >= 0 {
 		h, args = others[i], args[1:]
@@ -68,12 +74,39 @@ func Main(h Host, others ...Host) {
 		return out, err
 	}
 	if h.StreamEnded == nil {
+		show := func() {}
+		if shows > 0 {
+			show = p.showLog(os.Stderr)
+		}
 		p.Run()
+		show()
 		os.Exit(0)
 	}
 	p.Stdin = os.Stdin // which is silent while the agent is
 	p.runLines()
 	os.Exit(0)
+}
+
+// showLog returns a function that copies what is logged until then to a terminal. An
+// agent's pipe gets nothing.
+func (p *Process) showLog(out *os.File) func() {
+	info, err := out.Stat()
+	cfg, _ := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings})
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return func() {}
+	}
+	var from int64
+	if info, err := os.Stat(cfg.LogPath()); err == nil {
+		from = info.Size()
+	}
+	return func() {
+		f, info, err := regular.Open(cfg.LogPath(), regular.Options{})
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(out, io.NewSectionReader(f, from, max(0, info.Size()-from)))
+		_ = f.Close()
+	}
 }
 
 // newProcess returns this process. It needs no file descriptor.

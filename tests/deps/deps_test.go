@@ -59,6 +59,7 @@ var banned = map[string]string{
 	module + "/internal/transcript/": "reads the hosts' files, which may be large",
 	module + "/internal/clinehooks/": "the user's hooks run in a separate process, and not at all where none fits",
 	"mvdan.cc/":                      "as internal/clinehooks",
+	"github.com/nlnwa/":              "as internal/clinehooks; links the tables of international names",
 	"github.com/dlclark/":            "its tables are made at start, 0.07 ms in every hook call",
 }
 
@@ -120,7 +121,7 @@ func TestHookRunnerStartsFast(t *testing.T) {
 		case strings.HasPrefix(dep, "net/http"), strings.HasPrefix(dep, "crypto/tls"), strings.HasPrefix(dep, "database/sql"),
 			strings.HasPrefix(dep, "modernc.org/"), strings.HasPrefix(dep, "google.golang.org/grpc"),
 			strings.HasPrefix(dep, "go.opentelemetry.io/otel/exporters"), strings.HasPrefix(dep, "go.opentelemetry.io/otel/sdk"),
-			strings.HasPrefix(dep, "github.com/spf13/"), dep == "google.golang.org/protobuf/encoding/protojson":
+			strings.HasPrefix(dep, "github.com/spf13/"), strings.HasPrefix(dep, "github.com/nlnwa/"), dep == "google.golang.org/protobuf/encoding/protojson":
 			t.Errorf("cmd/hook-runner links %s, which costs time at start: give that work to hookspan", dep)
 		}
 	}
@@ -168,8 +169,8 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":                          {},
-	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/rawjson"},
-	"hook/...":                      {"hook", "internal/rawjson"},
+	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/jstext", "internal/rawjson"},
+	"hook/...":                      {"hook", "internal/jstext", "internal/rawjson"},
 	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
 	"hook/copilot":                  {"hook", "internal/rawjson"},
 	"hook/gemini":                   {"hook", "hook/claude", "internal/rawjson"},
@@ -186,10 +187,11 @@ var mayImport = map[string][]string{
 	"internal/regular":              {},
 	"internal/rawjson":              {},
 	"internal/jsonedit":             {"internal/rawjson"},
+	"internal/jstext":               {},
 	"internal/bridge":               {"hook", "hook/claude", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/outbound":             {"internal/termtext"},
 	"internal/clinehooks/hookfile":  {"hook/claude", "internal/atomicfile", "internal/clinehooks/hookmatch", "internal/jsonedit", "internal/regular", "internal/termtext"},
-	"internal/clinehooks/hookmatch": {"internal/rawjson"},
+	"internal/clinehooks/hookmatch": {"internal/jstext", "internal/rawjson"},
 	"internal/clinehooks/sample":    {"internal/jsonedit"},
 	"internal/clinehooks/hooksession": {
 		"hook", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/regular",

@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,9 +57,24 @@ var guardRows = []proof.Row{
 		Short: 2, Long: 4, Run: manyBlocks,
 	},
 	{
-		Name:  fmt.Sprintf("a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, and %d to %d file descriptors", fewest, few),
+		Name:  fmt.Sprintf("a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, a hooks.json that is a link to nowhere, and %d to %d file descriptors", fewest, few),
 		Rule:  "a tool call is denied with the reason where a file may hold a hook for it, and continues without such a file, after HOOKSPAN_HOOKS=false and HOOKSPAN_HOOKS_ON_ERROR=allow",
 		Short: 60, Run: brokenRunner,
+	},
+	{
+		Name:  "a call in another spelling: a file's name between characters that JavaScript trims, an address as browsers read it, a command behind wrappers and shells",
+		Rule:  "a hook for that file, host or command denies it; the same hook lets others pass",
+		Short: 16, Run: evasions,
+	},
+	{
+		Name:  "two equal tool calls at once, and the process that asks the hooks for the first killed",
+		Rule:  "the hooks run once, or again if their process was killed, and both calls are denied",
+		Short: 4, Run: equalCalls,
+	},
+	{
+		Name:  "an environment that switches hooks off, weakens what their failures do, or moves CLINE_DIR, against the env file",
+		Rule:  "the call is denied, and the variable is named",
+		Short: 5, Run: disarmed,
 	},
 	{
 		Waits: true,
@@ -71,6 +88,146 @@ var guardRows = []proof.Row{
 		Rule:  "the call is denied, with the reason of the hook that denies",
 		Short: 4, Run: hangingRequests,
 	},
+}
+
+// evasions are calls in a spelling that Cline reads as what a hook is for.
+func evasions(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	deny := func(rule string) object {
+		return object{"type": "command", "command": "echo no >&2; exit 2", "if": rule}
+	}
+	patch := func(name string) object {
+		return object{"input": "*** Begin Patch\n*** Delete File: " + name + "\n*** End Patch"}
+	}
+	for _, tc := range []struct {
+		rule, tool string
+		denied     []object
+		allowed    []object
+	}{
+		{"Edit(.env)", "apply_patch", []object{patch(".env\ufeff"), patch("\ufeff.env"), patch(".env\u00a0"), patch("a/../.env\u2029\ufeff")}, []object{patch(".env\u0085"), patch("env")}},
+		{"Bash(rm *)", "execute_command", commands(
+			"timeout -s KILL 5 rm -r x", "time rm x", "nice -n 5 rm x", "stdbuf -oL rm x", "nohup rm x", "command rm x", "builtin rm x", "noglob rm x", "ls | xargs rm",
+			"env A=1 rm x", "sudo -u root rm x", "bash -lc 'ls; rm x'", `sudo sh -c "eval 'rm x'"`, "eval rm x", "/usr/bin/env -i rm x", "echo x | bash",
+		), commands("ls", "sudo ls rm", "bash -c 'echo rm'", "command -v rm", "timeout 5 ls")},
+		{"WebFetch(domain:evil.example)", "web_fetch", addresses(
+			"https://evil.example", `https:\\evil.example`, "https:evil.example", "https:///evil.example", "\x01https://evil.example", "ht\ntps://ev\til.example",
+			"https://evil%2Eexample", "https://evil\u3002example", "https://\uff45vil.example", "https://e\u00advil.example", "https://a@evil.example.",
+		), addresses("https://good.example/evil.example", `https://good.example\@evil.example`, "https://evil.example.good.example")},
+	} {
+		w := lab.New(t)
+		guarding(t, w, deny(tc.rule))
+		for i, input := range slices.Concat(tc.denied, tc.allowed) {
+			payload := clineEvent(t, fmt.Sprintf("evade-%d", i), "PreToolUse", object{
+				"workspaceRoots": []string{w.Work}, "preToolUse": object{"toolName": tc.tool, "parameters": input},
+			}).Payload
+			if answer, _ := asks(t, r, w, payload); answer.Cancel != (i < len(tc.denied)) {
+				r.Break("%s with a hook for %s: %q: denied %t: %s", tc.tool, tc.rule, input, answer.Cancel, answer.ErrorMessage)
+			}
+		}
+	}
+}
+
+// equalCalls are two equal events at a time, of which one process may be killed.
+func equalCalls(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	for i, killed := range []bool{false, true} {
+		w := lab.New(t)
+		log := filepath.Join(w.Home, "log")
+		// The first hook waits for the file, so that the second process has begun by then.
+		guarding(t, w, command(`cat >/dev/null; echo $PPID >>'`+log+`'; while ! test -e "$HOME/go"; do sleep 0.02; done; echo no >&2; exit 2`))
+		payload := clineEvent(t, fmt.Sprintf("twins-%d", i), "PreToolUse", object{"preToolUse": object{"toolName": "execute_command", "parameters": object{"command": "ls"}}}).Payload
+		var both sync.WaitGroup
+		var answers [2]told
+		for n := range answers {
+			both.Go(func() { answers[n], _ = asks(t, r, w, payload) })
+		}
+		first := strings.TrimSpace(string(awaitLines(t, log, 1)))
+		want := 1
+		if killed {
+			want = 2
+			pid, err := strconv.Atoi(first)
+			if err == nil {
+				var p *os.Process
+				if p, err = os.FindProcess(pid); err == nil {
+					err = p.Kill()
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			awaitLines(t, log, 2)
+		}
+		w.Write("go", "")
+		both.Wait()
+		if ran := awaitLines(t, log, want); bytes.Count(ran, []byte("\n")) != want || !answers[0].Cancel || !answers[1].Cancel {
+			r.Break("the first process killed %t: %d runs, answers %+v; want %d runs and both denied", killed, bytes.Count(ran, []byte("\n")), answers, want)
+		}
+	}
+}
+
+// disarmed are environments that would switch a guard off.
+func disarmed(t *testing.T, r *proof.Result) {
+	needsShell(r)
+	const named = "HOOKSPAN_CONFIG_FILE"
+	for _, tc := range []struct{ own, environ, says string }{
+		{"HOOKSPAN_HOOKS=true", "HOOKSPAN_HOOKS=false", "HOOKSPAN_HOOKS"},
+		{"HOOKSPAN_HOOKS=true", named, "HOOKSPAN_HOOKS"},
+		{"HOOKSPAN_HOOKS_STRICT_EXIT=true", "HOOKSPAN_HOOKS_STRICT_EXIT=false", "HOOKSPAN_HOOKS_STRICT_EXIT"},
+		{"HOOKSPAN_HOOKS_ON_ERROR=deny", "HOOKSPAN_HOOKS_ON_ERROR=allow", "HOOKSPAN_HOOKS_ON_ERROR"},
+		{"", "CLINE_DIR", ""},
+	} {
+		w := lab.New(t, tc.own)
+		hook := "echo no >&2; exit 2"
+		if strings.Contains(tc.own, "EXIT") || strings.Contains(tc.own, "ERROR") {
+			hook = "echo no >&2; exit 1"
+		}
+		guarding(t, w, command(hook))
+		setting := tc.environ
+		switch setting {
+		case "CLINE_DIR":
+			w.Write("moved/hooks.json", `{"disableAllHooks":true,"hooks":{}}`)
+			setting += "=" + filepath.Join(w.Home, "moved")
+		case named:
+			w.Write("other.env", "HOOKSPAN_HOOKS=false\n")
+			setting += "=" + filepath.Join(w.Home, "other.env")
+		}
+		w.Environ = append(w.Environ, setting)
+		payload := clineEvent(t, "disarmed", "PreToolUse", object{"preToolUse": object{"toolName": "execute_command", "parameters": object{"command": "ls"}}}).Payload
+		if answer, _ := asks(t, r, w, payload); !answer.Cancel {
+			r.Break("env file %q, environment %q: not denied", tc.own, setting)
+		}
+		if out, errs, _ := w.Hookspan("config"); !strings.Contains(out+errs, tc.says) {
+			r.Break("env file %q, environment %q: config does not name %s", tc.own, setting, tc.says)
+		}
+	}
+}
+
+func commands(all ...string) []object {
+	var out []object
+	for _, line := range all {
+		out = append(out, object{"command": line, "requires_approval": "false"})
+	}
+	return out
+}
+
+// awaitLines waits until a file has that many lines.
+func awaitLines(t *testing.T, path string, n int) []byte {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) >= n {
+			return b
+		} else if time.Now().After(end) {
+			t.Fatalf("%s: %q, %v: want %d lines", path, b, err, n)
+		}
+	}
+}
+
+func addresses(all ...string) []object {
+	var out []object
+	for _, a := range all {
+		out = append(out, object{"url": a, "prompt": "x"})
+	}
+	return out
 }
 
 // guarding gives a world's user a hook for tool calls, and the payload's answer.
@@ -219,6 +376,7 @@ func brokenRunner(t *testing.T, r *proof.Result) {
 		"a long file, no guard":    {`{"description":"` + strings.Repeat("x", 200_000) + `","hooks":{"PostToolUse":[]}}`, "", false},
 		"a guard in a long file":   {`{"description":"` + strings.Repeat("x", 200_000) + `",` + guard[1:], "", true},
 		"a guard, switched off":    {`{"disableAllHooks":true,` + guard[1:], "", false},
+		"a guard, no switch":       {`{"DisableAllHooks":true,` + guard[1:], "", true},
 		"a guard with escapes":     {strings.Replace(guard, "PreToolUse", `\u0050reToolUs\u0065`, 1), "", true},
 		"no file":                  {"", "", false},
 		"no file, deny on failure": {"", "HOOKSPAN_HOOKS_ON_ERROR=deny", false},
@@ -260,6 +418,19 @@ func brokenRunner(t *testing.T, r *proof.Result) {
 			}
 			r.Trial(1)
 		}
+	}
+	w := lab.New(t)
+	if err := errors.Join(os.MkdirAll(filepath.Join(w.Home, ".cline"), 0o700), os.Symlink(filepath.Join(w.Home, "nowhere"), filepath.Join(w.Home, ".cline/hooks.json"))); err != nil {
+		t.Fatal(err)
+	}
+	if answer, _ := asks(t, r, w, call("dangling")); !answer.Cancel || !strings.Contains(answer.ErrorMessage, "leads nowhere") {
+		r.Break("a hooks.json that is a link to nowhere: %+v, want it denied", answer)
+	}
+	if out, _, _ := w.Hookspan("doctor"); !strings.Contains(out, "leads nowhere") {
+		r.Break("doctor does not say that hooks.json leads nowhere: %s", out)
+	}
+	if log, err := os.ReadFile(filepath.Join(w.State(), "hookspan.log")); err != nil || !strings.Contains(string(log), "leads nowhere") {
+		r.Break("the log does not say that hooks.json leads nowhere: %v, %s", err, log)
 	}
 	for limit := fewest; limit <= few; limit++ {
 		w := lab.New(t)

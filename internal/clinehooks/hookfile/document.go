@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -79,13 +80,15 @@ func (d *Document) follow() error {
 	return nil
 }
 
-// Diff is the change to a new text in the unified form, without the values of
-// variables. clean removes other secrets.
+// Diff is the change to a new text in the unified form, as [Whole] shows it, but without
+// the values of variables and headers that are in the file already.
 func (d *Document) Diff(after []byte, clean func(string) string) string {
-	shown := func(text []byte) []byte { return []byte(clean(string(HideEnv(text)))) }
+	known := make(map[string]bool)
+	before := hideValues(d.Data, func(member string) bool { known[member] = true; return true })
+	after = hideValues(after, func(member string) bool { return known[member] })
 	// The first line repeats the names.
-	_, rest, _ := bytes.Cut(diff.Diff(d.Path, shown(d.Data), d.Path, shown(after)), []byte("\n"))
-	return string(rest)
+	_, rest, _ := strings.Cut(string(diff.Diff(d.Path, before, d.Path, after)), "\n")
+	return Whole(rest, clean)
 }
 
 // Backup is the path of the copy that Write keeps.

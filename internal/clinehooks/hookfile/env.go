@@ -104,23 +104,3 @@ func AddEnv(text []byte, vars []Variable) (out []byte, added, kept []string, err
 	}
 	return out, added, kept, nil
 }
-
-// HideEnv returns the text of a hooks file, or of settings, with "..." for each
-// value of its "env", which may be a key. A text that is no JSON object is returned
-// unchanged.
-func HideEnv(text []byte) []byte {
-	out := withoutMark(text)
-	root, err := jsonedit.Parse(out)
-	if err != nil || !root.Is(out, '{') {
-		return text
-	}
-	for _, block := range slices.Backward(root.Items) {
-		if block.Key != envKey {
-			continue
-		}
-		for _, v := range slices.Backward(block.Value.Items) {
-			out = jsonedit.Splice(out, v.Value.Start, v.Value.End, `"..."`)
-		}
-	}
-	return out
-}

@@ -56,17 +56,3 @@ func TestAddEnv(t *testing.T) {
 		t.Errorf("a list: %v", err)
 	}
 }
-
-func TestHideEnvHidesEveryValue(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"env": {"A": "key", "B":1}, "hooks": {}, "env":{"C":{"d":"key"}}}`: `{"env": {"A": "...", "B":"..."}, "hooks": {}, "env":{"C":"..."}}`,
-		`{"env":"x"}`: `{"env":"x"}`,
-		`{`:           `{`,
-		`[]`:          `[]`,
-		``:            ``,
-	} {
-		if got := string(HideEnv([]byte(text))); got != want {
-			t.Errorf("%s becomes %s, want %s", text, got, want)
-		}
-	}
-}

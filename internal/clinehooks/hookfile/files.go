@@ -34,6 +34,15 @@ func Files(home, clineDir string, roots []string) (user string, projects []strin
 	return user, projects
 }
 
+// Moved is the user's file in the home folder where CLINE_DIR names another one. It
+// counts too: a variable may add a guard, and takes none away. Else it is empty.
+func Moved(home, clineDir string) string {
+	if file := filepath.Join(home, ".cline", Name); clineDir != "" && home != "" && !samePath(file, filepath.Join(clineDir, Name)) {
+		return file
+	}
+	return ""
+}
+
 // ProjectOf is the folder of the project that a hooks file belongs to.
 func ProjectOf(path string) string { return filepath.Dir(filepath.Dir(path)) }
 

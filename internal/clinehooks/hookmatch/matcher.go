@@ -10,6 +10,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/dlclark/regexp2/v2"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 // matchLimit is how long one regular expression may take on one subject. The
@@ -54,7 +56,7 @@ func Compile(event, text string) (Matcher, error) {
 	if !strings.ContainsFunc(text, special) {
 		names := []string{}
 		for _, name := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
-			if name = strings.TrimSpace(name); name != "" {
+			if name = jstext.Trim(name); name != "" {
 				names = append(names, name)
 			}
 		}

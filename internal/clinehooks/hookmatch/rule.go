@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -22,6 +22,9 @@ type Rule struct {
 // Scope is where a rule's relative paths begin: Dir is the working directory.
 type Scope struct {
 	Dir, Project, Home, GOOS string
+	// Host returns the host that an address leads to, in the one spelling that the URL
+	// standard gives it. If nil, a rule on hosts cannot say no.
+	Host func(address string) (string, error)
 }
 
 // Call is the call of a tool that a rule is tried on.
@@ -80,7 +83,7 @@ func ParseRule(text string) (Rule, error) {
 			return fail(err)
 		}
 	case tool == "WebFetch":
-		if host, ok := strings.CutPrefix(r.pattern, "domain:"); !ok || strings.TrimSpace(host) == "" {
+		if host, ok := strings.CutPrefix(r.pattern, "domain:"); !ok || jstext.Trim(host) == "" {
 			return fail(errDomain)
 		}
 	}
@@ -152,13 +155,13 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 		path := cmp.Or(text("file_path"), text("notebook_path"), text("path"), s.Dir)
 		return say(s.fitsPath(r.pattern, path), path)
 	case r.tool == "WebFetch":
-		return say(fitsDomain(r.pattern, text("url")), text("url"))
+		return say(s.fitsDomain(r.pattern, text("url")), text("url"))
 	case r.tool == "Agent" || r.tool == "Task":
 		if kind := text("subagent_type"); wildcard(r.pattern, kind) {
 			return say(true, kind)
 		}
 	case r.tool == "Skill":
-		skill := strings.TrimSpace(text("skill") + " " + text("args"))
+		skill := jstext.Trim(text("skill") + " " + text("args"))
 		if fitsCommand(r.pattern, skill) || wildcard(r.pattern, text("skill")) {
 			return say(true, skill)
 		}
@@ -170,28 +173,34 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 // input. A missing member never fits.
 func fitsParameter(pattern string, input []byte) bool {
 	name, value, ok := strings.Cut(pattern, ":")
-	raw := rawjson.Present(rawjson.Member(input, strings.TrimSpace(name)))
+	raw := rawjson.Present(rawjson.Member(input, jstext.Trim(name)))
 	if !ok || len(raw) == 0 || raw[0] == '{' || raw[0] == '[' {
 		return false
 	}
-	return wildcard(strings.TrimSpace(value), rawjson.Text(raw))
+	return wildcard(jstext.Trim(value), rawjson.Text(raw))
 }
+
+// OnHost reports whether the rule is about the host of an address, which takes a
+// Scope's Host to judge.
+func (r Rule) OnHost() bool { return r.tool == "WebFetch" && r.pattern != "" }
 
 // fitsDomain tries a domain:host pattern. A leading *. covers subdomains at any
 // depth; other stars stay between two dots.
-func fitsDomain(pattern, address string) bool {
-	want := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(pattern, "domain:")), "."))
-	if want == "*" {
+func (s Scope) fitsDomain(pattern, address string) bool {
+	want := strings.ToLower(strings.TrimSuffix(jstext.Trim(strings.TrimPrefix(pattern, "domain:")), "."))
+	if want == "*" || s.Host == nil {
 		return true
 	}
-	if !strings.Contains(address, "://") {
-		address = "https://" + address
-	}
-	u, err := url.Parse(address)
+	host, err := s.Host(address)
 	if err != nil {
 		return true // the rule cannot say no
 	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	host = strings.TrimSuffix(host, ".")
+	if plain := strings.TrimPrefix(want, "*."); !strings.Contains(plain, "*") {
+		if spelled, err := s.Host("https://" + plain); err == nil {
+			want = strings.TrimSuffix(want, plain) + spelled
+		}
+	}
 	if sub, ok := strings.CutPrefix(want, "*."); ok {
 		for rest, found := host, true; found; {
 			if _, rest, found = strings.Cut(rest, "."); found && fitsLabels(sub, rest) {

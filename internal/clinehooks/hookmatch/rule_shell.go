@@ -3,10 +3,13 @@ package hookmatch
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 // The sizes up to which a command is parsed. The parser calls itself for each
@@ -63,7 +66,7 @@ func (g glob) prefix() (string, bool) {
 func commandPattern(pattern string) glob {
 	p := strings.Join(strings.Fields(pattern), " ")
 	if head, ok := strings.CutSuffix(p, ":*"); ok {
-		p = strings.TrimSpace(head) + " *"
+		p = jstext.Trim(head) + " *"
 	}
 	return compileGlob(p)
 }
@@ -124,27 +127,40 @@ func ParseShell(line string, lang syntax.LangVariant) (*syntax.File, error) {
 }
 
 func readShell(line string) shellCommands {
-	file, err := ParseShell(line, syntax.LangBash)
-	if errors.Is(err, errTooLong) {
-		return shellCommands{open: err.Error()}
-	}
-	if err != nil {
-		return shellCommands{open: "the command cannot be parsed as Bash"}
-	}
 	var c shellCommands
+	c.read(line, maxNested)
+	return c
+}
+
+// maxNested is how many shells inside one another are read.
+const maxNested = 8
+
+// read adds the commands of a line, in which that many shells may be nested.
+func (c *shellCommands) read(line string, nested int) {
+	file, err := ParseShell(line, syntax.LangBash)
+	switch {
+	case errors.Is(err, errTooLong):
+		c.open = err.Error()
+	case err != nil:
+		c.open = "the command cannot be parsed as Bash"
+	case nested == 0:
+		c.open = "too many shells are nested"
+	}
+	if c.open != "" {
+		return
+	}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		c.visit(n, line)
+		c.visit(n, line, nested)
 		return c.open == ""
 	})
-	return c
 }
 
 // visit records the commands of a node of the syntax tree. The walk visits those
 // inside of it.
-func (c *shellCommands) visit(n syntax.Node, line string) {
+func (c *shellCommands) visit(n syntax.Node, line string, nested int) {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
-		c.call(n.Args)
+		c.call(n.Args, nested)
 	case *syntax.DeclClause:
 		c.add(source(n, line))
 		for _, a := range n.Args {
@@ -196,7 +212,7 @@ func quoted(w *syntax.Word) bool {
 	return strings.Contains(w.Lit(), `\`)
 }
 
-func (c *shellCommands) call(args []*syntax.Word) {
+func (c *shellCommands) call(args []*syntax.Word, nested int) {
 	words := make([]string, 0, len(args))
 	for i, w := range args {
 		text, known := literal(w)
@@ -212,12 +228,15 @@ func (c *shellCommands) call(args []*syntax.Word) {
 	}
 	for len(words) > 0 {
 		c.add(strings.Join(words, " "))
-		inner := unwrap(words)
-		if len(inner) == 0 {
+		inner, script := unwrap(words)
+		switch {
+		case len(inner) == 0:
 			return
-		}
-		if inner[0] == "$" {
+		case slices.Contains(inner, "$") && (script || inner[0] == "$"):
 			c.open = "the command's name is only known when it runs"
+			return
+		case script:
+			c.read(strings.Join(inner, " "), nested-1)
 			return
 		}
 		words = inner
@@ -291,36 +310,91 @@ func unescape(s, only string) string {
 	return b.String()
 }
 
-// wrappers are the programs that start the command in their arguments and that
-// Claude Code's permission rules look through, with their flags that take a value.
-var wrappers = map[string][]string{
-	"time": nil, "nohup": nil, "xargs": nil,
-	"timeout": {"-s", "-k", "--signal", "--kill-after"},
-	"nice":    {"-n", "--adjustment"},
-	"stdbuf":  {"-i", "-o", "-e", "--input", "--output", "--error"},
+// wrapper is a program or builtin that starts the command in its arguments.
+type wrapper struct {
+	// short are its short flags that take a value, long the others.
+	short string
+	long  []string
+	// words is how many words are before the command, and assigns reports that variables
+	// may be.
+	words   int
+	assigns bool
+	// shell reports that it starts the text behind its flag -c as a line of shell.
+	shell bool
 }
 
-// unwrap returns the command that a wrapper starts, or nil.
-func unwrap(words []string) []string {
+// wrappers are first those that Claude Code's permission rules look through. A hook that
+// guards is worth starting for the others too, which it does not: "if" has to see a
+// command that runs.
+var wrappers = map[string]wrapper{
+	"time":    {short: "fo", long: []string{"--format", "--output"}},
+	"timeout": {short: "sk", long: []string{"--signal", "--kill-after"}, words: 1},
+	"nice":    {short: "n", long: []string{"--adjustment"}},
+	"stdbuf":  {short: "ioe", long: []string{"--input", "--output", "--error"}},
+	"nohup":   {}, "xargs": {}, "command": {}, "builtin": {}, "noglob": {},
+
+	"env":  {short: "uC", long: []string{"--unset", "--chdir"}, assigns: true},
+	"sudo": {short: "aCcDghpRrTtUu", long: sudoLong, assigns: true},
+	"doas": {short: "aCu"}, "exec": {short: "a"}, "setsid": {},
+	"sh": {shell: true}, "bash": {shell: true}, "dash": {shell: true}, "zsh": {shell: true}, "ksh": {shell: true}, "ash": {shell: true},
+	"eval": {},
+}
+
+var sudoLong = []string{
+	"--auth-type", "--close-from", "--chdir", "--group", "--host", "--prompt", "--chroot", "--role", "--type", "--command-timeout", "--other-user", "--user",
+}
+
+// unwrap returns the command that a wrapper starts, or nil. script reports that it is a
+// line of shell; its only word is "$" where it is not known.
+func unwrap(words []string) (inner []string, script bool) {
+	name := path.Base(words[0])
+	w, known := wrappers[name]
 	rest := words[1:]
-	flags, known := wrappers[words[0]]
-	if !known || words[0] == "xargs" && len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
-		return nil
+	if !known || name == "xargs" && len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		return nil, false
 	}
-	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+	if name == "eval" {
+		return slices.DeleteFunc(slices.Clone(rest), func(s string) bool { return s == "--" }), true
+	}
+	line := false
+	for len(rest) > 0 && (len(rest[0]) > 1 && strings.HasPrefix(rest[0], "-") || w.shell && strings.HasPrefix(rest[0], "+")) {
 		flag := rest[0]
 		rest = rest[1:]
+		short := strings.TrimLeft(flag, "-+")
+		isLong := strings.HasPrefix(flag, "--")
+		at := strings.IndexAny(short, w.short)
+		switch {
+		case flag == "--":
+		case name == "command" && strings.ContainsAny(short, "vV"):
+			return nil, false // it says what it would start
+		case name == "env" && (!isLong && strings.Contains(short, "S") || strings.HasPrefix(flag, "--s")):
+			return []string{"$"}, true // a text that it takes apart itself
+		case w.shell && !isLong:
+			line = line || strings.Contains(short, "c")
+			if strings.HasSuffix(short, "o") || strings.HasSuffix(short, "O") {
+				rest = rest[min(1, len(rest)):]
+			}
+		case w.shell && (flag == "--rcfile" || flag == "--init-file"),
+			isLong && slices.ContainsFunc(w.long, func(long string) bool { return len(flag) > 3 && strings.HasPrefix(long, flag) }),
+			!isLong && at >= 0 && at == len(short)-1:
+			rest = rest[min(1, len(rest)):]
+		}
 		if flag == "--" {
 			break
 		}
-		if slices.Contains(flags, flag) && len(rest) > 0 {
-			rest = rest[1:]
-		}
 	}
-	if words[0] == "timeout" && len(rest) > 0 {
-		rest = rest[1:] // the duration
+	for w.assigns && len(rest) > 0 && strings.Contains(rest[0], "=") {
+		rest = rest[1:]
 	}
-	return rest
+	switch {
+	case !w.shell:
+		return rest[min(w.words, len(rest)):], false
+	case line && len(rest) > 0:
+		return rest[:1], true
+	case len(rest) == 0:
+		return []string{"$"}, true // what it reads
+	}
+	return nil, false // a file
 }
 
 // fitsPowerShell tries a pattern on the commands of a PowerShell line, in any case.

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
 )
 
-var testScope = Scope{Dir: "/ws", Project: "/ws", Home: "/home/me", GOOS: "linux"}
+var testScope = Scope{Dir: "/ws", Project: "/ws", Home: "/home/me", GOOS: "linux", Host: hookhttp.Host}
 
 // TestRulesAgreeWithClaudeCode compares with recordings of the real program. If that could
 // not decide and ran every hook, a decision here is no difference.
@@ -35,6 +37,8 @@ func TestRulesAgreeWithClaudeCode(t *testing.T) {
 	// Where more hooks run here, and why.
 	more := map[string]string{
 		"timeout ": "wrapper", "time": "wrapper", "nice ": "wrapper", "nohup ": "wrapper", "stdbuf ": "wrapper", "xargs timeout": "wrapper", "coproc": "wrapper",
+		// The documentation has command; the rest is read through so that guards start.
+		"command ": "wrapper", "env ": "wrapper", "sudo ": "wrapper", "exec ": "wrapper", "setsid ": "wrapper", "bash -c": "wrapper", "eval ": "wrapper",
 		"echo 'unterminated": "no Bash", "git status ;;": "no Bash", "{": "no Bash", "!": "no Bash", "if": "no Bash", "for x in 1; do": "no Bash", "while": "no Bash",
 		"g?t": "a file decides what runs", "g*": "a file decides what runs",
 		`echo "x $(`: "the argument is not known", "echo \"a\nb\"": "white space is alike",
@@ -109,6 +113,10 @@ func TestRules(t *testing.T) {
 		"a user in the address":          {"WebFetch(domain:example.com)", "WebFetch", `{"url":"https://evil.org@example.com/"}`, true},
 		"an address without a scheme":    {"WebFetch(domain:example.com)", "WebFetch", `{"url":"example.com/x"}`, true},
 		"no address at all":              {"WebFetch(domain:example.com)", "WebFetch", `{"url":"http://%zz"}`, true},
+		"white space and a backslash":    {"WebFetch(domain:example.com)", "WebFetch", `{"url":"\u0001 https:\\\\exam\tple.com\\x"}`, true},
+		"a name with other letters":      {"WebFetch(domain:münchen.example)", "WebFetch", `{"url":"https://xn--mnchen-3ya.example/"}`, true},
+		"a number for a host":            {"WebFetch(domain:127.0.0.1)", "WebFetch", `{"url":"http://2130706433/"}`, true},
+		"a subdomain in wide letters":    {"WebFetch(domain:*.example.com)", "WebFetch", `{"url":"https://a。ｅxample。com/"}`, true},
 		"a server":                       {"mcp__memory", "mcp__memory__add", `{}`, true},
 		"a server's name is whole":       {"mcp__mem", "mcp__memory__add", `{}`, false},
 		"a server with a star":           {"mcp__memory__*", "mcp__memory__add", `{}`, true},
@@ -157,6 +165,14 @@ func TestRuleFitsAnotherNameOfAnMCPTool(t *testing.T) {
 		if got, why := r.Match(testScope, c); got != want {
 			t.Errorf("%s: %t, %s", text, got, why)
 		}
+	}
+}
+
+// Without a parser for addresses a rule on hosts starts the hook.
+func TestHostRuleFitsWhereHostsCannotBeRead(t *testing.T) {
+	r, err := ParseRule("WebFetch(domain:example.com)")
+	if ok, why := r.Match(Scope{}, Call{Tool: "WebFetch", Input: json.RawMessage(`{"url":"https://other.example"}`)}); !ok || err != nil || !r.OnHost() {
+		t.Errorf("%t, %s, %v", ok, why, err)
 	}
 }
 
@@ -212,31 +228,48 @@ func TestParseRuleAndCompileReportErrors(t *testing.T) {
 func TestReadShell(t *testing.T) {
 	for line, want := range map[string]shellCommands{
 		"": {}, "# only": {},
-		"a && b|c;d&\ne":           {texts: []string{"a", "b", "c", "d", "e"}},
-		"X=1 Y=$(in) a":            {texts: []string{"a", "in"}},
-		"f() { a; }; f":            {texts: []string{"a", "f"}},
-		"(a; { b; }) | c":          {texts: []string{"a", "b", "c"}},
-		"if a; then b; else c; fi": {texts: []string{"a", "b", "c"}},
-		"case x in y) a;; esac":    {texts: []string{"a"}},
-		`a "b c" 'd  e' \$f`:       {texts: []string{"a b c d e $f"}},
-		"a $x":                     {texts: []string{"a $"}, expands: true},
-		`a "$x" b`:                 {texts: []string{"a $ b"}, expands: true},
-		"a $(b `c`)":               {texts: []string{"a $", "b $", "c"}, expands: true},
-		"a <(b)":                   {texts: []string{"a $", "b"}, expands: true},
-		"a {b,c}":                  {texts: []string{"a $"}, expands: true},
-		"a $'b'":                   {texts: []string{"a $"}, expands: true},
-		"a $((1+$(b)))":            {texts: []string{"a 0", "b"}},
-		"timeout -k 1 -s KILL 5 a": {texts: []string{"timeout -k 1 -s KILL 5 a", "a"}},
-		"nice -n 5 nohup a":        {texts: []string{"nice -n 5 nohup a", "nohup a", "a"}},
-		"xargs -n1 a":              {texts: []string{"xargs -n1 a"}},
-		"nohup -- a":               {texts: []string{"nohup -- a", "a"}},
-		"time a":                   {texts: []string{"time a", "a"}},
-		"export A=$x B":            {texts: []string{"export A=$x B"}, expands: true},
-		"export A=$(b)":            {texts: []string{"export A=$(b)", "b"}},
-		"time":                     {texts: []string{"time"}},
-		"[[ -n a ]]":               {texts: []string{"[[ -n a ]]"}},
-		"cat <<'E'\n$(a)\nE":       {texts: []string{"cat"}},
-		"cat <<\\E\n$(a)\nE":       {texts: []string{"cat"}},
+		"a && b|c;d&\ne":                {texts: []string{"a", "b", "c", "d", "e"}},
+		"X=1 Y=$(in) a":                 {texts: []string{"a", "in"}},
+		"f() { a; }; f":                 {texts: []string{"a", "f"}},
+		"(a; { b; }) | c":               {texts: []string{"a", "b", "c"}},
+		"if a; then b; else c; fi":      {texts: []string{"a", "b", "c"}},
+		"case x in y) a;; esac":         {texts: []string{"a"}},
+		`a "b c" 'd  e' \$f`:            {texts: []string{"a b c d e $f"}},
+		"a $x":                          {texts: []string{"a $"}, expands: true},
+		`a "$x" b`:                      {texts: []string{"a $ b"}, expands: true},
+		"a $(b `c`)":                    {texts: []string{"a $", "b $", "c"}, expands: true},
+		"a <(b)":                        {texts: []string{"a $", "b"}, expands: true},
+		"a {b,c}":                       {texts: []string{"a $"}, expands: true},
+		"a $'b'":                        {texts: []string{"a $"}, expands: true},
+		"a $((1+$(b)))":                 {texts: []string{"a 0", "b"}},
+		"timeout -k 1 -s KILL 5 a":      {texts: []string{"timeout -k 1 -s KILL 5 a", "a"}},
+		"nice -n 5 nohup a":             {texts: []string{"nice -n 5 nohup a", "nohup a", "a"}},
+		"xargs -n1 a":                   {texts: []string{"xargs -n1 a"}},
+		"command -p a":                  {texts: []string{"command -p a", "a"}},
+		"command -v a":                  {texts: []string{"command -v a"}},
+		"builtin a; noglob b":           {texts: []string{"builtin a", "a", "noglob b", "b"}},
+		"/usr/bin/time -f x a":          {texts: []string{"/usr/bin/time -f x a", "a"}},
+		"env -i -u X A=1 B=2 a":         {texts: []string{"env -i -u X A=1 B=2 a", "a"}},
+		"env":                           {texts: []string{"env"}},
+		"sudo -nu root -- A=1 a":        {texts: []string{"sudo -nu root -- A=1 a", "a"}},
+		"sudo --user root -uroot -E a":  {texts: []string{"sudo --user root -uroot -E a", "a"}},
+		"sudo --user=root timeout 5 a":  {texts: []string{"sudo --user=root timeout 5 a", "timeout 5 a", "a"}},
+		"doas a; setsid b; exec -a x c": {texts: []string{"doas a", "a", "setsid b", "b", "exec -a x c", "c"}},
+		"bash -c 'a; b' c":              {texts: []string{"bash -c a; b c", "a", "b"}},
+		"bash -o pipefail -lc 'a'":      {texts: []string{"bash -o pipefail -lc a", "a"}},
+		"/bin/sh +e -c a":               {texts: []string{"/bin/sh +e -c a", "a"}},
+		"bash x.sh -c a":                {texts: []string{"bash x.sh -c a"}},
+		`sudo bash -c "eval 'a b'"`:     {texts: []string{"sudo bash -c eval 'a b'", "bash -c eval 'a b'", "eval a b", "a b"}},
+		"eval a 'b; c'":                 {texts: []string{"eval a b; c", "a b", "c"}},
+		"bash -c 'a $1'":                {texts: []string{"bash -c a $1", "a $"}, expands: true},
+		"nohup -- a":                    {texts: []string{"nohup -- a", "a"}},
+		"time a":                        {texts: []string{"time a", "a"}},
+		"export A=$x B":                 {texts: []string{"export A=$x B"}, expands: true},
+		"export A=$(b)":                 {texts: []string{"export A=$(b)", "b"}},
+		"time":                          {texts: []string{"time"}},
+		"[[ -n a ]]":                    {texts: []string{"[[ -n a ]]"}},
+		"cat <<'E'\n$(a)\nE":            {texts: []string{"cat"}},
+		"cat <<\\E\n$(a)\nE":            {texts: []string{"cat"}},
 		`"a\
 b"`: {texts: []string{"ab"}},
 	} {
@@ -246,6 +279,8 @@ b"`: {texts: []string{"ab"}},
 	}
 	for _, line := range []string{
 		"$x", `"$x"`, "$(a)", "`a`", "${x} b", "a*", "{a,b} c", "$'a'", "timeout 5 $x", "cat <<E\nx\nE", "if", "echo (", "'open", "a )",
+		"sudo $x", "env $x a", "env -S 'a b'", "env --split-string=a", "bash -c $x", `bash -c "a $x"`, "eval $x", "eval a $x", "a | bash", "sh -s", "bash -c 'a ('", "eval '$(a)'",
+		strings.Repeat("eval ", maxNested+1) + "a",
 		strings.Repeat("x", maxCommand+1), strings.Repeat("(", maxBrackets+1),
 	} {
 		if c := readShell(line); c.open == "" {

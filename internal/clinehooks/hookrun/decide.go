@@ -1,6 +1,7 @@
 package hookrun
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -55,7 +56,7 @@ type trial struct {
 
 func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
 	d := &decider{
-		scope:    hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS},
+		scope:    hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
 		handlers: handlers, compiled: make([]compiled, len(handlers)),
 	}
 	for i, h := range handlers {
@@ -93,21 +94,24 @@ func (d *decider) decide(n int, e Event) []Match {
 		c := &d.compiled[i]
 		t := c.try(e.Subjects)
 		found := Match{Handler: h, Event: n, Matched: t.ok, err: t.err}
+		if t.err != nil && c.matcherErr == nil && e.Name == preToolUse {
+			// A guard that may be for the call is asked.
+			found.Matched, found.err, found.doubt = true, nil, t.err.Error()+"; until then the hook runs for each such call"
+		}
 		switch {
 		case t.err != nil:
-			found.Why = t.err.Error()
+			found.Why = cmp.Or(found.doubt, t.err.Error())
 		case !t.ok && t.subject != "":
 			found.Why = fmt.Sprintf("matcher %q excludes %s", h.Matcher, t.subject)
 		case !t.ok:
 			found.Why = fmt.Sprintf("matcher %q fits none of %s", h.Matcher, strings.Join(e.Subjects, ", "))
+		case c.matcher.All:
+			found.Why = "it matches everything"
 		default:
 			found.Why = fmt.Sprintf("matcher %q fits %s", h.Matcher, t.subject)
-			if c.matcher.All {
-				found.Why = "it matches everything"
-			}
-			if h.If != "" {
-				found.tryRule(d.scope, c, e)
-			}
+		}
+		if found.Matched && h.If != "" {
+			found.tryRule(d.scope, c, e)
 		}
 		if key := identity(h); found.Matched && seen[key] {
 			found.Matched, found.Why = false, "the same hook runs for this event already"

@@ -17,7 +17,7 @@ func TestEnvironment(t *testing.T) {
 		"TRACEPARENT=00-1-2-01", "CLAUDE_PROJECT_DIR=/old", "CLAUDE_ENV_FILE=/old", "CLAUDE_CODE_SESSION_ID=old", "PWD=/old", "ANTHROPIC_API_KEY=theirs",
 	}
 	kept := []string{"PATH=/bin", "INFINIUM_AGENT_ID=a", "TRACEPARENT=00-1-2-01", "ANTHROPIC_API_KEY=theirs", "PWD=/ws", "CLAUDE_PROJECT_DIR=/project"}
-	mark := markVariable + "=m"
+	mark := markVariable + "=m PreToolUse"
 	for name, tc := range map[string]struct {
 		event   Event
 		session string
@@ -25,12 +25,26 @@ func TestEnvironment(t *testing.T) {
 		goos    string
 		want    []string
 	}{
-		"a tool":              {session: "s", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), "CLAUDE_CODE_SESSION_ID=s", mark)},
+		"a tool":              {session: "s", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), "CLAUDE_CODE_SESSION_ID=s", mark+" s")},
 		"no session":          {event: Event{Name: preToolUse}, want: append(slices.Clone(kept), mark)},
-		"a session of zeroes": {session: "a\x00b", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), mark)},
+		"a session of zeroes": {session: "a\x00b", event: Event{Name: preToolUse}, want: append(slices.Clone(kept), markVariable+"=m")},
 		"a session's start": {
 			session: "s", event: Event{Name: "SessionStart"},
-			want: append(slices.Clone(kept), "CLAUDE_ENV_FILE=/env", "CLAUDE_CODE_SESSION_ID=s", mark),
+			want: append(slices.Clone(kept), "CLAUDE_ENV_FILE=/env", "CLAUDE_CODE_SESSION_ID=s", markVariable+"=m SessionStart s"),
+		},
+		"what tightens": {
+			event: Event{Name: preToolUse},
+			extra: []string{"HOOKSPAN_DISABLED=true", "OTEL_SDK_DISABLED=true", "HOOKSPAN_CAPTURE=none", "HOOKSPAN_REDACT_FILE=/r"},
+			want:  append(slices.Insert(slices.Clone(kept), 4, "HOOKSPAN_DISABLED=true", "OTEL_SDK_DISABLED=true", "HOOKSPAN_CAPTURE=none", "HOOKSPAN_REDACT_FILE=/r"), mark),
+		},
+		"what does not": {
+			event: Event{Name: preToolUse},
+			extra: []string{"HOOKSPAN_DISABLED=false", "OTEL_SDK_DISABLED=", "HOOKSPAN_CAPTURE=full", "HOOKSPAN_HOOKS=false", "HOOKSPAN_CONFIG_FILE=/x"},
+			want:  append(slices.Clone(kept), mark),
+		},
+		"a value that is wrong": {
+			event: Event{Name: preToolUse}, extra: []string{"HOOKSPAN_DISABLED=ja", "HOOKSPAN_CAPTURE=nothing"},
+			want: append(slices.Insert(slices.Clone(kept), 4, "HOOKSPAN_DISABLED=ja", "HOOKSPAN_CAPTURE=nothing"), mark),
 		},
 		"names of Windows": {
 			event: Event{Name: preToolUse}, goos: "windows", extra: []string{"Otel_Exporter_Otlp_Headers=secret", "hookspan_x=1", "Infinium_Agent_Secret=x", "Path=x"},

@@ -28,12 +28,12 @@ const (
 )
 
 // command runs a command handler to its end or to that of ctx.
-func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcome {
+func (b *batch) command(ctx context.Context, run *Run) outcome {
 	if ctx.Err() != nil {
 		return stopped(ctx, outcome{})
 	}
 	mark := rand.Text()
-	cmd, err := b.prepare(h, e, mark)
+	cmd, err := b.prepare(run.Handler, run.event, mark)
 	if err != nil {
 		return failure(err)
 	}
@@ -41,7 +41,8 @@ func (b *batch) command(ctx context.Context, h hookfile.Handler, e Event) outcom
 	if err != nil {
 		return failure(err)
 	}
-	go p.feed(e.Payload)
+	run.started(true)
+	go p.feed(run.event.Payload)
 	state, note := p.wait(ctx)
 	o := outcome{note: note, late: p.late}
 	o.Stdout, o.Stderr = string(p.stdout.data), string(p.stderr.data)
@@ -282,16 +283,16 @@ func (p *process) settle(ctx context.Context, drained <-chan struct{}) holder {
 
 // detach starts an async handler. Its payload is in an unlinked file, since a pipe
 // would end with this program.
-func (b *batch) detach(h hookfile.Handler, e Event) error {
-	if h.Type != hookfile.TypeCommand {
+func (b *batch) detach(run *Run) error {
+	if h := run.Handler; h.Type != hookfile.TypeCommand {
 		return fmt.Errorf("async does not work with type %q", h.Type)
 	}
 	mark := rand.Text()
-	cmd, err := b.prepare(h, e, mark)
+	cmd, err := b.prepare(run.Handler, run.event, mark)
 	if err != nil {
 		return err
 	}
-	in, remove, err := payloadFile(e.Payload)
+	in, remove, err := payloadFile(run.event.Payload)
 	if err != nil {
 		return err
 	}
@@ -301,6 +302,7 @@ func (b *batch) detach(h hookfile.Handler, e Event) error {
 	if err != nil {
 		return err
 	}
+	run.started(true)
 	f.release()
 	if err := cmd.Process.Release(); err != nil {
 		return fmt.Errorf("let go of an async hook: %w", err)

@@ -19,7 +19,7 @@ type OnError string
 // The choices.
 const (
 	// OnErrorLimits denies a PreToolUse event whose hooks did not finish for want of
-	// resources or of time for all of them. A hook that failed, that exceeded its own
+	// resources or of time for all of them, or whose user's file cannot be opened. A hook that failed, that exceeded its own
 	// time limit, or whose program is missing denies nothing, as in Claude Code.
 	OnErrorLimits OnError = "limits"
 	// OnErrorAllow denies none of these.
@@ -48,11 +48,14 @@ type Runner struct {
 	StrictExit bool
 	// OnError says what happens to an event that hooks did not answer.
 	OnError OnError
-	// Claim reports whether a once handler of this key may run; nil means yes.
-	Claim func(key string) bool
+	// Claim reports whether a once handler of this key may run; nil means yes. If so, begun
+	// is called with true when it has started, or with false if it could not be.
+	Claim func(ctx context.Context, key string) (begun func(started bool), may bool)
 	// Post sends the request of an http handler, as hookhttp.Post does. It must be
 	// set if there are such handlers.
 	Post Post
+	// Host is that of hookmatch.Scope. It must be set if a handler's rule is on a host.
+	Host func(address string) (string, error)
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
 }
@@ -75,12 +78,17 @@ type Run struct {
 	// Err is why it could not be started, or another fault.
 	Err     string
 	Verdict claude.Verdict
+	// Doubt is why it ran although it is not known whether its matcher fits; mostly
+	// empty.
+	Doubt string
 
 	event Event
 	// alone reports that no other handler ran beside it.
 	alone bool
 	// exhausted is that of the outcome.
 	exhausted bool
+	// begun ends the claim of a once handler; nil for another one.
+	begun func(started bool)
 }
 
 // Result is the result of all handlers for all events.
@@ -99,8 +107,9 @@ type Match struct {
 	// Why is for people: "matcher \"Edit|Write\" fits Write".
 	Why string
 
-	// err is what leaves it undecided.
-	err error
+	// err is what leaves it undecided, doubt what would if the hook did not run then.
+	err   error
+	doubt string
 }
 
 // The events that can be denied.

@@ -8,16 +8,19 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
 // post sends the payload of an http handler and reads the answer.
-func (b *batch) post(ctx context.Context, h hookfile.Handler, e Event) outcome {
+func (b *batch) post(ctx context.Context, run *Run) outcome {
+	h, e := run.Handler, run.event
 	header := make(map[string]string, len(h.Headers))
 	for name, value := range h.Headers {
 		header[name] = b.expand(value, h.AllowedEnvVars)
 	}
 	status, body, err := b.Post(ctx, h.URL, header, e.Payload, maxOutput)
+	if status != 0 || ctx.Err() != nil {
+		run.started(true)
+	}
 	if err != nil {
 		o := late(ctx, err)
 		o.tooLong = status/100 == 2 && int64(len(body)) >= maxOutput && begins(string(body))

@@ -123,32 +123,76 @@ func TestStrictExit(t *testing.T) {
 }
 
 func TestMatcherErrorIsReported(t *testing.T) {
-	for name, matcher := range map[string]string{"unreadable": "([", "endless": `^(\w+\s?)*$`} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			call := toolCall("{}")
-			call.Subjects = []string{strings.Repeat("a", 200) + "!"}
-			hooks := []hookfile.Handler{on(preToolUse, matcher, "echo never"), on(preToolUse, "", "echo fine")}
-			for policy, deny := range map[OnError]bool{"": false, OnErrorLimits: false, OnErrorAllow: false, OnErrorDeny: true} {
-				w.OnError = policy
-				res := w.Run(t.Context(), hooks, []Event{call})
-				if d := cmp.Diff([]string{"0", "0 fine"}, answers(res)); d != "" {
-					t.Fatalf("(-want +got):\n%s", d)
-				}
-				bad, v := res.Runs[0], res.Verdicts[0]
-				if bad.Err == "" || bad.Output.Stdout != "" || len(v.Errors) == 0 || !strings.Contains(bad.Err, "matcher") {
-					t.Errorf("%+v, %+v; want the error and no run", bad, v)
-				}
-				if (v.Decision == claude.Deny) != deny || deny && !strings.Contains(v.Reason, bad.Err) {
-					t.Errorf("on error %q: %+v", policy, v)
-				}
-			}
-			// Another event continues in any case.
-			hooks[0].Event, call.Name = "PostToolUse", "PostToolUse"
-			if v := w.Run(t.Context(), hooks, []Event{call}).Verdicts[0]; v.Decision != claude.NoDecision || len(v.Errors) == 0 {
-				t.Errorf("%+v, want the error alone", v)
-			}
-		})
+	w := newWorld(t)
+	call := toolCall("{}")
+	hooks := []hookfile.Handler{on(preToolUse, "([", "echo never"), on(preToolUse, "", "echo fine")}
+	for policy, deny := range map[OnError]bool{"": false, OnErrorLimits: false, OnErrorAllow: false, OnErrorDeny: true} {
+		w.OnError = policy
+		res := w.Run(t.Context(), hooks, []Event{call})
+		if d := cmp.Diff([]string{"0", "0 fine"}, answers(res)); d != "" {
+			t.Fatalf("(-want +got):\n%s", d)
+		}
+		bad, v := res.Runs[0], res.Verdicts[0]
+		if bad.Err == "" || bad.Output.Stdout != "" || len(v.Errors) == 0 || !strings.Contains(bad.Err, "matcher") {
+			t.Errorf("%+v, %+v; want the error and no run", bad, v)
+		}
+		if (v.Decision == claude.Deny) != deny || deny && !strings.Contains(v.Reason, bad.Err) {
+			t.Errorf("on error %q: %+v", policy, v)
+		}
+	}
+	// Another event continues in any case.
+	hooks[0].Event, call.Name = "PostToolUse", "PostToolUse"
+	if v := w.Run(t.Context(), hooks, []Event{call}).Verdicts[0]; v.Decision != claude.NoDecision || len(v.Errors) == 0 {
+		t.Errorf("%+v, want the error alone", v)
+	}
+}
+
+// TestGuardRunsWhereItsMatcherGivesUp has an expression that needs years.
+func TestGuardRunsWhereItsMatcherGivesUp(t *testing.T) {
+	w := newWorld(t)
+	call := toolCall("{}")
+	call.Subjects = []string{strings.Repeat("a", 200) + "!"}
+	guard := on(preToolUse, `^(\w+\s?)*$`, "echo no >&2; exit 2")
+	for policy := range map[OnError]bool{"": true, OnErrorAllow: true, OnErrorDeny: true} {
+		w.OnError = policy
+		res := w.Run(t.Context(), []hookfile.Handler{guard}, []Event{call})
+		if run, v := res.Runs[0], res.Verdicts[0]; v.Decision != claude.Deny || v.Reason != "no" || !strings.Contains(run.Doubt, "gives up") || run.Err != "" {
+			t.Errorf("on error %q: %+v, %+v; want the guard's denial and the doubt", policy, run, v)
+		}
+	}
+	// A rule still narrows it, and a hook that guards nothing does not run.
+	call.Tool, call.Input = "Bash", []byte(`{"command":"ls"}`)
+	guard.If = "Bash(rm *)"
+	if got := w.Select([]hookfile.Handler{guard}, []Event{call}); got[0].Matched {
+		t.Errorf("%s", got[0])
+	}
+	guard.If, guard.Event, call.Name = "", "PostToolUse", "PostToolUse"
+	if run := w.Run(t.Context(), []hookfile.Handler{guard}, []Event{call}).Runs[0]; run.Output.Exit != 0 || !strings.Contains(run.Err, "gives up") {
+		t.Errorf("%+v, want it not run and an error", run)
+	}
+}
+
+// A guard that could not be started is asked the next time, and one that was started is not.
+func TestOnceLastsFromTheStart(t *testing.T) {
+	w := newWorld(t)
+	var calls []bool
+	w.Claim = func(context.Context, string) (func(bool), bool) {
+		return func(started bool) { calls = append(calls, started) }, true
+	}
+	missing := hookfile.Handler{Event: preToolUse, Type: hookfile.TypeCommand, Command: "no-such-program-here", Args: []string{}, Once: true}
+	background := shell("cat >/dev/null")
+	background.Async, background.Once = true, true
+	failing := shell("exit 1")
+	failing.Once = true
+	for name, tc := range map[string]struct {
+		hook hookfile.Handler
+		want []bool
+	}{"a missing program": {missing, []bool{false}}, "a program": {failing, []bool{true}}, "one that is not waited for": {background, []bool{true}}} {
+		calls = nil
+		w.Run(t.Context(), []hookfile.Handler{tc.hook}, operations(3))
+		if d := cmp.Diff(tc.want, calls); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
 	}
 }
 
@@ -208,11 +252,11 @@ func TestOnceHandlerRunsOnlyIfClaimed(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex
 	asked := map[string]int{}
-	w.Claim = func(key string) bool {
+	w.Claim = func(_ context.Context, key string) (func(bool), bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[key]++
-		return asked[key] == 1
+		return func(bool) {}, asked[key] == 1
 	}
 	once, other := shell("echo once"), shell("echo other")
 	once.Once, other.Once = true, true
@@ -250,13 +294,13 @@ func TestTraceReportsEachStep(t *testing.T) {
 	w.Trace = func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	once := shell("echo again")
 	once.Once = true
-	w.Claim = func(string) bool { return false }
+	w.Claim = func(context.Context, string) (func(bool), bool) { return nil, false }
 	hooks := []hookfile.Handler{on(preToolUse, "Bash", "echo no >&2; exit 2"), on(preToolUse, "Edit", "x"), on(preToolUse, "(", "x"), once, shell("true")}
 	w.Run(t.Context(), hooks, []Event{toolCall("{}")})
 	all := strings.Join(lines, "\n")
 	for _, want := range []string{
 		`hooks.json:1: PreToolUse: run: matcher "Bash" fits Bash`, `: skip: matcher "Edit" fits none of Bash`, `: skip: matcher "(" is no JavaScript`,
-		`: skip: it ran in this session already`, `: start, time limit 1m0s`, `exit 2, failed false, timed out false, verdict "deny"`,
+		`hooks.json:1: PreToolUse: skip: it ran in this session already`, `: start, time limit 1m0s`, `exit 2, failed false, timed out false, verdict "deny"`,
 		`PreToolUse: verdict of 3 hooks: "deny" no`,
 	} {
 		if !strings.Contains(all, want) {

@@ -33,6 +33,8 @@ type batch struct {
 	*decider
 	supervisor *supervisor
 	runs       []*Run
+	// once are the claims that were tried.
+	once map[string]bool
 	// twins maps an event to the earlier event that it repeats.
 	twins map[int]int
 	// denied reports that an event is denied.
@@ -59,7 +61,7 @@ type batch struct {
 func (r *Runner) newBatch(handlers []hookfile.Handler) *batch {
 	fds := descriptors()
 	return &batch{
-		Runner: r, decider: newDecider(r, handlers), supervisor: &supervisor{}, twins: map[int]int{},
+		Runner: r, decider: newDecider(r, handlers), supervisor: &supervisor{}, once: map[string]bool{}, twins: map[int]int{},
 		width: min(fds, max(minWidth, perCore*runtime.GOMAXPROCS(0))), widest: min(fds, maxPerEvent),
 		ended: make(chan *Run),
 	}
@@ -159,19 +161,44 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 			return
 		}
 		begun = true
-		if inTime && m.Handler.Once && b.Claim != nil && !b.Claim(identity(m.Handler)) {
-			b.trace("%s:%m: %s: skip: it ran in this session already", m.Handler.File, m.Handler.Line, m.Handler.Event)
+		run := &Run{Handler: m.Handler, Event: n, Async: m.Handler.Async || m.Handler.AsyncRewake, event: e, Doubt: m.doubt}
+		if inTime && !b.claim(limit, run) {
+			b.trace("%s:%d: %s: skip: it ran in this session already", m.Handler.File, m.Handler.Line, m.Handler.Event)
 			continue
 		}
-		run := &Run{Handler: m.Handler, Event: n, Async: m.Handler.Async || m.Handler.AsyncRewake, event: e}
 		b.runs = append(b.runs, run)
-		if !inTime {
+		if !inTime || limit.Err() != nil {
+			run.started(false)
 			run.Started = time.Now()
 			b.judge(run, stopped(limit, outcome{}), true)
 			b.noteDenial(run)
 			continue
 		}
 		b.start(limit, run)
+	}
+}
+
+// claim reports whether the handler of a run may run.
+func (b *batch) claim(limit context.Context, run *Run) bool {
+	if !run.Handler.Once || b.Claim == nil {
+		return true
+	}
+	key := identity(run.Handler)
+	if b.once[key] {
+		return false
+	}
+	begun, may := b.Claim(limit, key)
+	if may {
+		var once sync.Once
+		b.once[key], run.begun = true, func(started bool) { once.Do(func() { begun(started) }) }
+	}
+	return may || limit.Err() != nil
+}
+
+// started ends the claim of a once handler. The first call counts.
+func (r *Run) started(yes bool) {
+	if r.begun != nil {
+		r.begun(yes)
 	}
 }
 
@@ -226,6 +253,7 @@ func (b *batch) end(limit context.Context, run *Run) {
 	if again {
 		b.waiting = append(b.waiting, run)
 	} else {
+		run.started(false)
 		b.noteDenial(run)
 	}
 	if len(b.waiting) > 0 && (!again || b.running == 0) {
@@ -262,7 +290,7 @@ func (b *batch) run(limit context.Context, run *Run) {
 	bounded = bounded && end.Before(run.Started.Add(timeout))
 	ctx, stop := context.WithTimeout(limit, timeout)
 	defer stop()
-	b.judge(run, b.within(ctx, h, run.event), bounded || limit.Err() != nil)
+	b.judge(run, b.within(ctx, run), bounded || limit.Err() != nil)
 	run.Duration = time.Since(run.Started)
 	b.trace("%s:%d: %s: end after %v: exit %d, failed %t, timed out %t, verdict %q %s", h.File, h.Line, h.Event,
 		run.Duration.Round(time.Millisecond), run.Output.Exit, run.Output.Failed, run.Output.TimedOut,
@@ -272,9 +300,9 @@ func (b *batch) run(limit context.Context, run *Run) {
 // within runs a handler and abandons it if it does not end when it is stopped: a
 // program or a connection that hangs in the kernel must not delay the verdicts of
 // the others.
-func (b *batch) within(ctx context.Context, h hookfile.Handler, e Event) outcome {
+func (b *batch) within(ctx context.Context, run *Run) outcome {
 	done := make(chan outcome, 1)
-	go func() { done <- b.do(ctx, h, e) }()
+	go func() { done <- b.do(ctx, run) }()
 	select {
 	case o := <-done:
 		return o
@@ -292,21 +320,22 @@ func (b *batch) within(ctx context.Context, h hookfile.Handler, e Event) outcome
 }
 
 // do runs a handler.
-func (b *batch) do(ctx context.Context, h hookfile.Handler, e Event) outcome {
+func (b *batch) do(ctx context.Context, run *Run) outcome {
+	h := run.Handler
 	switch {
 	case h.Type == hookfile.TypeHTTP:
 		// An async request would end with this program, so Run waits for it and
 		// ignores its verdict.
-		return b.post(ctx, h, e)
+		return b.post(ctx, run)
 	case h.Type != hookfile.TypeCommand:
 		return failure(fmt.Errorf("handler type %q does not run here; use %s or %s", h.Type, hookfile.TypeCommand, hookfile.TypeHTTP))
 	case h.Async || h.AsyncRewake:
-		if err := b.detach(h, e); err != nil {
+		if err := b.detach(run); err != nil {
 			return failure(err)
 		}
 		return outcome{}
 	}
-	return b.command(ctx, h, e)
+	return b.command(ctx, run)
 }
 
 // judge reads the outcome of a handler. overall reports that it was stopped by the

@@ -141,7 +141,7 @@ func TestOperationsWithoutTimeAreDenied(t *testing.T) {
 func TestOnceHandlerWithoutTimeRunsNextTime(t *testing.T) {
 	w := newWorld(t)
 	claimed := 0
-	w.Claim = func(string) bool { claimed++; return claimed == 1 }
+	w.Claim = func(context.Context, string) (func(bool), bool) { claimed++; return func(bool) {}, claimed == 1 }
 	once := shell("echo no >&2; exit 2")
 	once.Once = true
 	for _, budget := range []time.Duration{-1, time.Hour} {

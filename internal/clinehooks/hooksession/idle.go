@@ -28,7 +28,7 @@ const (
 // no hook of the files can run and the answer is the neutral one. The event is then kept
 // for the session's next event that starts a program, since hooks can read the whole
 // conversation. In any doubt it is Full, which decides.
-func Program(raw hook.Raw, stateDir, trusted, user string, projects []string, now func() time.Time) string {
+func Program(raw hook.Raw, stateDir, trusted string, own, projects []string, now func() time.Time) string {
 	dir := Dir(stateDir)
 	events, err := cline.Read(raw).Events()
 	if dir == "" || err != nil || len(events) == 0 {
@@ -39,7 +39,10 @@ func Program(raw hook.Raw, stateDir, trusted, user string, projects []string, no
 	if ev.Tool != nil {
 		tool = ev.Tool.Name
 	}
-	files := []File{{Path: user}}
+	var files []File
+	for _, path := range own {
+		files = append(files, File{Path: path})
+	}
 	for _, path := range projects {
 		files = append(files, File{Path: path, Project: true, Trust: trusted})
 	}

@@ -1,17 +1,12 @@
 package hooksession
 
 import (
-	"bufio"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,15 +15,6 @@ import (
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/spool"
-)
-
-const (
-	// claimsFor is how long events are marked as handled. Copies of one event arrive
-	// within a second.
-	claimsFor = 5 * time.Minute
-	// maxClaims is the size in bytes at which a file of claims ends, and lastClaims
-	// how much of it is read: about a thousand events.
-	maxClaims, lastClaims = 1 << 20, 64 << 10
 )
 
 // maxPending bounds the texts that wait for an event that can carry them, in
@@ -78,46 +64,6 @@ func (s Session) first(name string) bool {
 	}
 	_ = f.Close()
 	return true
-}
-
-// Claim reports whether this process is the one to run the hooks for the event
-// with this payload. Each process appends a line for the event; the first one counts.
-// On an error it reports true, as first does.
-func (s Session) Claim(event string, payload []byte) bool {
-	path := filepath.Join(s.dir, "claims")
-	f, info, err := regular.Open(path, regular.Options{Flag: os.O_CREATE | os.O_APPEND | os.O_RDWR, Perm: 0o600, NoLink: true})
-	if err != nil {
-		return true
-	}
-	defer func() {
-		// Windows removes no open file.
-		if _ = f.Close(); info.Size() > maxClaims {
-			// The next process begins another file; a copy of this event that comes then
-			// counts as new.
-			_ = os.Remove(path)
-		}
-	}()
-	sum := sha256.Sum256(append([]byte(event+"\x00"), payload...))
-	key, owner := hex.EncodeToString(sum[:12]), rand.Text()
-	now := s.now().UnixMilli()
-	if _, err := fmt.Fprintf(f, "%s %s %d\n", key, owner, now); err != nil {
-		return true
-	}
-	newest := io.NewSectionReader(f, max(0, info.Size()-lastClaims), maxClaims)
-	for lines := bufio.NewScanner(newest); lines.Scan(); {
-		claim, ok := strings.CutPrefix(lines.Text(), key+" ")
-		by, at, _ := strings.Cut(claim, " ")
-		if ms, err := strconv.ParseInt(at, 10, 64); ok && err == nil && now-ms <= claimsFor.Milliseconds() {
-			return by == owner
-		}
-	}
-	return true
-}
-
-// Once reports whether a handler that runs once per session may run.
-func (s Session) Once(key string) bool {
-	sum := sha256.Sum256([]byte(key))
-	return s.first("once-" + hex.EncodeToString(sum[:12]))
 }
 
 // Seen marks the session as started and reports whether it was before.

@@ -1,11 +1,9 @@
 package hooksession
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,49 +17,6 @@ func newSession(t *testing.T) Session {
 		t.Fatal(err)
 	}
 	return m
-}
-
-func TestClaimSucceedsForOneProcess(t *testing.T) {
-	m := newSession(t)
-	var wg sync.WaitGroup
-	var won sync.Map
-	for i := range 32 {
-		wg.Go(func() {
-			if m.Claim("PreToolUse", []byte("payload")) {
-				won.Store(i, true)
-			}
-		})
-	}
-	wg.Wait()
-	n := 0
-	won.Range(func(any, any) bool { n++; return true })
-	if n != 1 {
-		t.Errorf("%d claimed the event, want one", n)
-	}
-	if !m.Claim("PostToolUse", []byte("payload")) || !m.Claim("PreToolUse", []byte("other")) {
-		t.Error("another event counts as the same")
-	}
-}
-
-func TestClaimExpires(t *testing.T) {
-	s := newSession(t)
-	began := time.Now()
-	s.now = func() time.Time { return began }
-	if !s.Claim("PreToolUse", []byte("a")) {
-		t.Error("the first claim is refused")
-	}
-	began = began.Add(claimsFor)
-	if s.Claim("PreToolUse", []byte("a")) {
-		t.Error("a claim ended too early")
-	}
-	began = began.Add(time.Millisecond)
-	if !s.Claim("PreToolUse", []byte("b")) || s.Claim("PreToolUse", []byte("b")) {
-		t.Error("want another event claimed once")
-	}
-	began = began.Add(claimsFor)
-	if !s.Claim("PreToolUse", []byte("a")) {
-		t.Error("want the claim ended")
-	}
 }
 
 func TestTextsAreTakenOnceAndInOrder(t *testing.T) {
@@ -121,24 +76,5 @@ func TestSweepRemovesOldSessions(t *testing.T) {
 	}
 	if err := Sweep(filepath.Join(dir, "none"), time.Now()); err != nil {
 		t.Errorf("a folder that is not there: %v", err)
-	}
-}
-
-func TestClaimsFileStaysSmall(t *testing.T) {
-	s := newSession(t)
-	path := filepath.Join(s.dir, "claims")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("x\n"), maxClaims), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if !s.Claim("PreToolUse", []byte("a")) {
-			t.Error("a claim beside many others is refused")
-		}
-	}
-	if s.Claim("PreToolUse", []byte("a")) {
-		t.Error("a claim in the new file is forgotten")
-	}
-	if info, err := os.Stat(path); err != nil || info.Size() > 1000 {
-		t.Errorf("the claims of a long session are kept: %v %v", info, err)
 	}
 }

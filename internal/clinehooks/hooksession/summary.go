@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,16 +26,23 @@ type File struct {
 	Trust   string
 }
 
-// Read reads the file. A project's may be no link, which could lead anywhere.
+// Read reads the file. A project's may be no link, which could lead anywhere. A link that
+// leads nowhere is a file that cannot be read, not one that does not exist.
 func (f File) Read() ([]byte, error) {
-	return regular.Read(f.Path, regular.Options{Max: maxFile, NoLink: f.Project})
+	data, err := regular.Read(f.Path, regular.Options{Max: maxFile, NoLink: f.Project})
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, there := os.Lstat(f.Path); there == nil {
+			return nil, fmt.Errorf("hooks file %q: the link leads nowhere: create its target or remove the link", f.Path)
+		}
+	}
+	return data, err
 }
 
 // Summary is what the hook process must know of a file with hooks. It is only made of
 // files that are trusted and have no problems, and counts for one content of the file
 // and of the list of trusted files. It is a file of lines:
 //
-//	hookspan-summary 2 SHA256-OF-FILE [SHA256-OF-LIST]
+//	hookspan-summary 3 SHA256-OF-FILE [SHA256-OF-LIST]
 //	requests
 //	run_complete
 //	tool_start TAB list_files TAB read_file
@@ -41,7 +50,7 @@ type Summary struct {
 	// Kinds are the kinds of events that may start a hook of the file, each with the
 	// Cline tools whose calls start none.
 	Kinds map[hook.Kind][]string
-	// Requests reports that the file has http hooks.
+	// Requests reports that the file has http hooks, or rules on hosts of addresses.
 	Requests bool
 }
 
@@ -55,9 +64,9 @@ type Need int
 const (
 	// Nothing: no hook can run.
 	Nothing Need = iota
-	// Commands: hooks may run, and none of them is an http hook.
+	// Commands: hooks may run, and hook-runner can do it.
 	Commands
-	// Everything: http hooks may run, or what may run is not known.
+	// Everything: Requests is set, or what may run is not known.
 	Everything
 )
 
@@ -66,7 +75,7 @@ const (
 	maxFile = 4 << 20
 	// summaryForm begins a summary. Another form, or another meaning of a hooks file,
 	// needs another number.
-	summaryForm = "hookspan-summary 2"
+	summaryForm = "hookspan-summary 3"
 )
 
 // summary is where the summary is. Sweep removes it as it does a session.

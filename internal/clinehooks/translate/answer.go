@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -105,7 +106,7 @@ func (a *answering) note(format string, args ...any) {
 // verdict adds the hooks' verdict on one event.
 func (a *answering) verdict(ev Event, v claude.Verdict) {
 	for _, s := range v.SystemMessages {
-		if strings.TrimSpace(s) != "" {
+		if jstext.Trim(s) != "" {
 			a.note("%s: a hook has a message for the user, which Cline cannot show: %s", ev.Name, cut(s, maxText))
 		}
 	}
@@ -181,7 +182,7 @@ func (a *answering) before(ev Event, v claude.Verdict) {
 
 // after adds a decision about a call that has run.
 func (a *answering) after(ev Event, v claude.Verdict) {
-	if refuses(v) && strings.TrimSpace(v.Reason) != "" && !slices.Contains(v.Feedback, v.Reason) {
+	if refuses(v) && jstext.Trim(v.Reason) != "" && !slices.Contains(v.Feedback, v.Reason) {
 		a.context(ev, v.Reason, a.call.channelOf(ev.Name))
 	}
 	if v.UpdatedOutput != nil {
@@ -196,7 +197,7 @@ func (a *answering) after(ev Event, v claude.Verdict) {
 
 // context adds a text for the model.
 func (a *answering) context(ev Event, s string, ch channel) {
-	if strings.TrimSpace(s) == "" {
+	if jstext.Trim(s) == "" {
 		return
 	}
 	if short := cut(s, maxText); short != s {
@@ -325,7 +326,7 @@ func reason(v claude.Verdict) string {
 
 func firstOf(texts ...string) string {
 	for _, s := range texts {
-		if s = strings.TrimSpace(s); s != "" {
+		if s = jstext.Trim(s); s != "" {
 			return s
 		}
 	}

@@ -3,6 +3,8 @@ package translate
 import (
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 // lineParams are parameters of Cline's editor that Claude's Edit does not have.
@@ -117,7 +119,7 @@ func searchReplace(diff string) ([]change, bool) {
 			from = append(from, line)
 		case state == replacing:
 			to = append(to, line)
-		case strings.TrimSpace(line) != "":
+		case jstext.Trim(line) != "":
 			return nil, false
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 // operation is one thing that a tool call does, in Claude's form.
@@ -63,6 +65,7 @@ type kind uint8
 const (
 	asText   kind = iota // a text
 	asPath               // a path, absolute for Claude
+	asLine               // a shell command, which may name the root that it runs in
 	asIs                 // any value
 	seconds              // seconds for Cline, milliseconds for Claude
 	asList               // a list that Cline may write as JSON text
@@ -127,6 +130,8 @@ func (p place) forward(k kind, v any) any {
 	switch k {
 	case asPath:
 		return p.abs(text(v))
+	case asLine:
+		return p.line(text(v))
 	case seconds:
 		if n, ok := number(v); ok && n >= 0 && n < 1e12 {
 			return n * 1000
@@ -165,7 +170,10 @@ func (f form) back(raw map[string]any, forward object, updated map[string]any) (
 		if err != nil {
 			return nil, nil, err
 		}
-		_, name := pick(raw, pa.names()...)
+		was, name := pick(raw, pa.names()...)
+		if root, _, _ := strings.Cut(text(was), ":"); pa.kind == asLine && text(was) != text(before) {
+			v = root + ":" + text(v)
+		}
 		out[cmp.Or(name, pa.names()[0])] = v
 	}
 	for _, key := range slices.Sorted(maps.Keys(updated)) {
@@ -183,9 +191,9 @@ func (f form) back(raw map[string]any, forward object, updated map[string]any) (
 
 func (pa param) reverse(v any) (any, error) {
 	switch pa.kind {
-	case asText, asPath:
+	case asText, asPath, asLine:
 		s, ok := v.(string)
-		if !ok || pa.required && pa.kind == asPath && strings.TrimSpace(s) == "" {
+		if !ok || pa.required && pa.kind == asPath && jstext.Trim(s) == "" {
 			return nil, fmt.Errorf("%q is %.40s, want a text", pa.claude, text(v))
 		}
 		return s, nil

@@ -4,6 +4,8 @@ import (
 	"crypto/sha1" //nolint:gosec // Cline's SDK names tools by it; it protects nothing.
 	"encoding/hex"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 const (
@@ -45,14 +47,7 @@ func mcpTool(_ place, _ any, params map[string]any) toolCall {
 
 // mcpPart is a server's or a tool's name as Claude Code writes it in the name of
 // an MCP tool.
-func mcpPart(name string) string {
-	return strings.Map(func(r rune) rune {
-		if allowedInName(r) {
-			return r
-		}
-		return '_'
-	}, name)
-}
+func mcpPart(name string) string { return jstext.Replace(name, allowedInName, '_') }
 
 // allowedInName reports whether names of tools may have a character.
 func allowedInName(r rune) bool {

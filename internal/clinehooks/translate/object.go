@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -90,9 +91,11 @@ func text(v any) string {
 
 // number reads a whole number that may be quoted.
 func number(v any) (int64, bool) {
-	switch v.(type) {
+	switch v := v.(type) {
 	case nil, bool, []any, map[string]any:
 		return 0, false
+	case string:
+		return jstext.Int(v)
 	}
 	return rawjson.Int([]byte(rawjson.Encode(v)))
 }

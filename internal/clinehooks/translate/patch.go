@@ -3,6 +3,8 @@ package translate
 import (
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 // The lines by which a patch names its files, in the grammar of apply_patch.
@@ -65,13 +67,13 @@ func (p place) patchOperations(lines []string) []operation {
 		i++
 		if name, ok := strings.CutPrefix(head, patchAdd); ok {
 			end := sectionEnd(lines, i)
-			all = append(all, p.added(strings.TrimSpace(name), lines, i, end))
+			all = append(all, p.added(jstext.Trim(name), lines, i, end))
 			i = end
 		} else if name, ok := strings.CutPrefix(head, patchDelete); ok {
-			all = append(all, p.edit(strings.TrimSpace(name), change{}))
+			all = append(all, p.edit(jstext.Trim(name), change{}))
 		} else if name, ok := strings.CutPrefix(head, patchUpdate); ok {
 			end := sectionEnd(lines, i)
-			all = append(all, p.updated(strings.TrimSpace(name), lines, i, end)...)
+			all = append(all, p.updated(jstext.Trim(name), lines, i, end)...)
 			i = end
 		}
 	}
@@ -107,7 +109,7 @@ func (p place) updated(name string, lines []string, from, to int) []operation {
 	target := ""
 	if from < to {
 		if moved, ok := strings.CutPrefix(lines[from], patchMove); ok {
-			target = strings.TrimSpace(moved)
+			target = jstext.Trim(moved)
 			from++
 		}
 	}

@@ -3,6 +3,8 @@ package translate
 import (
 	"path"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 // place has the folders that the paths of a call are relative to.
@@ -47,6 +49,18 @@ func (p place) hinted(name string) (rest, base string) {
 		}
 	}
 	return name, p.cwd
+}
+
+// line returns the command that Cline runs for one as a model wrote it. With several
+// roots, "@folder:command" runs in one of them, whose name is not looked at here.
+func (p place) line(command string) string {
+	hint, ok := strings.CutPrefix(command, "@")
+	name, rest, named := strings.Cut(hint, ":")
+	special := func(r rune) bool { return r == '-' || !allowedInName(r) }
+	if !ok || !named || len(p.roots) < 2 || name == "" || rest == "" || strings.ContainsFunc(name, special) || strings.ContainsAny(rest, "\n\r\u2028\u2029") {
+		return command
+	}
+	return jstext.Trim(rest)
 }
 
 // absWindows is abs for paths with drives. name and base have slashes.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -156,7 +157,7 @@ func (r outcome) listed(in object) object {
 	names, cut := []any{}, false
 	for line := range strings.Lines(r.text) {
 		// A lock marks files that the user hides from the model.
-		name := strings.TrimPrefix(strings.TrimSpace(line), "\U0001f512 ")
+		name := strings.TrimPrefix(jstext.Trim(line), "\U0001f512 ")
 		switch {
 		case strings.HasPrefix(name, "(File list truncated"):
 			cut = true

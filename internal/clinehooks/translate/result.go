@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -84,7 +85,7 @@ func sdkResults(body rawjson.Object, result string) []outcome {
 		}
 		if r.failed {
 			rest := strings.TrimPrefix(r.text, "["+r.err+"]")
-			r.err = hook.Lines(r.err, strings.TrimSpace(rest))
+			r.err = hook.Lines(r.err, jstext.Trim(rest))
 		}
 		all = append(all, r)
 	}

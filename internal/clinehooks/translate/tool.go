@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hookspan/hookspan/internal/jstext"
 )
 
 // The names of Claude's tools that more than one of Cline's maps to.
@@ -54,7 +56,7 @@ var tools = map[string]tool{
 	"replace_in_file":            {form: form{tool: toolEdit, aliases: []string{aliasMultiEdit}}, twin: "editor", read: replaceInFile},
 	"editor":                     {form: form{tool: toolEdit}, twin: "replace_in_file", read: editor},
 	"apply_patch":                {form: form{tool: toolEdit}, read: applyPatch},
-	"execute_command":            {form: commandForm("description"), twin: "run_commands"},
+	"execute_command":            {form: inRoot(commandForm("description")), twin: "run_commands"},
 	"run_commands":               {form: form{tool: toolBash}, twin: "execute_command", read: runCommands},
 	"search_files":               {form: searchForm, twin: "search_codebase"},
 	"search_codebase":            {form: form{tool: toolGrep}, twin: "search_files", read: searchCodebase},
@@ -124,6 +126,12 @@ func commandForm(harmless ...string) form {
 	if !slices.Contains(harmless, "timeout") {
 		f.params = append(f.params, param{claude: "timeout", kind: seconds})
 	}
+	return f
+}
+
+// inRoot is the form of a command that may name its root.
+func inRoot(f form) form {
+	f.params[0].kind = asLine
 	return f
 }
 
@@ -305,9 +313,9 @@ func todos(_ place, params map[string]any) operation {
 	list, _ := pick(params, taskProgress, "focus_chain", "todos", "content")
 	items := make([]any, 0, 8)
 	for line := range strings.Lines(text(list)) {
-		mark, content, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(line), "-* "), "]")
+		mark, content, ok := strings.Cut(strings.TrimLeft(jstext.Trim(line), "-* "), "]")
 		mark, boxed := strings.CutPrefix(mark, "[")
-		content = strings.TrimSpace(content)
+		content = jstext.Trim(content)
 		if !ok || !boxed || content == "" {
 			continue
 		}
@@ -326,7 +334,7 @@ func todos(_ place, params map[string]any) operation {
 // list is a search for all names below a folder.
 func (p place) list(params map[string]any) operation {
 	pattern := "*"
-	if text(params["recursive"]) == "true" {
+	if strings.EqualFold(text(params["recursive"]), "true") {
 		pattern = "**/*"
 	}
 	op := p.operation(listForm, params)

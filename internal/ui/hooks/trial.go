@@ -224,7 +224,7 @@ func (e *Editor) claudeTest(ctx context.Context, c *change, r Request, root stri
 	c.Notes = notes
 	run := &hookrun.Runner{
 		Dir: root, ProjectDir: root, Session: testSession, Home: m.Process.Home, GOOS: m.Process.GOOS, Env: append(slices.Clone(m.Process.Environ), env...),
-		Budget: claudeBudget, OnError: hookrun.OnErrorAllow, Post: m.Process.Post,
+		Budget: claudeBudget, OnError: hookrun.OnErrorAllow, Post: m.Process.Post, Host: m.Process.Host,
 	}
 	matches := run.Select(handlers, []hookrun.Event{ev})
 	c.Call = []string{m.callText(ev.Name, ev.Tool, ev.Input)}

@@ -106,7 +106,7 @@ func (h *Home) Machine(s *store.Store) *hooks.Machine {
 	return &hooks.Machine{
 		Process: &clinehooks.Process{
 			Config: cfg, Environ: environ, Home: h.Dir, GOOS: "linux", Now: time.Now, Clean: redactor.Always(cfg).String,
-			Log: func(string) {}, Post: hookhttp.Post,
+			Log: func(string) {}, Post: hookhttp.Post, Host: hookhttp.Host,
 		},
 		Claude: claude.Installer{ManagedDir: filepath.Join(h.Dir, "managed")}, System: sys, Dir: h.Project, Store: s,
 		Installed: func(ctx context.Context) (*install.Report, error) {
