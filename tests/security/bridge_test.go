@@ -259,8 +259,9 @@ func pages(t *testing.T, r *proof.Result) {
 				"Access-Control-Request-Headers: content-type", "Access-Control-Request-Private-Network: true"),
 		)
 	}
-	for _, site := range []string{"cross-site", "same-site", "same-origin"} {
-		// What a page sends without an origin: images, navigation, form gets.
+	for _, site := range []string{"cross-site", "same-site", "same-origin", "none", ""} {
+		// What a page sends without an origin: images, navigation, form gets; and what a
+		// typed address sends.
 		all = append(all,
 			request("GET /claude-hook HTTP/1.1", "Host: "+own, "Sec-Fetch-Site: "+site, "Sec-Fetch-Mode: no-cors"),
 			request("GET /health HTTP/1.1", "Host: "+own, "Sec-Fetch-Site: "+site, "Sec-Fetch-Mode: navigate"),
