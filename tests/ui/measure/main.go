@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -143,7 +144,11 @@ func fill(ctx context.Context, dir string) ([]string, error) {
 
 // assets returns the size of the page's files, and compressed.
 func assets(ctx context.Context, s *server) (plain, packed int, err error) {
-	for _, path := range []string{"/", "/assets/app.js", "/assets/app.css", "/assets/icon.svg"} {
+	shell, err := s.get(ctx, "/")
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, path := range append([]string{"/"}, regexp.MustCompile(`/assets/[0-9a-f]+/[a-z.]+`).FindAllString(string(shell), -1)...) {
 		body, err := s.get(ctx, path)
 		if err != nil {
 			return 0, 0, err

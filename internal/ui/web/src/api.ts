@@ -1,7 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const key = "hookspan-token";
-const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("hookspan");
+// 127.0.0.1 may have been another server's origin, of which a tab is still open.
+const channel = typeof BroadcastChannel === "undefined" || !location.hostname.endsWith(".localhost") ? undefined : new BroadcastChannel("hookspan");
 
 // takeToken moves the token from the address to this tab's storage, so that it is in
 // no history and no copied link.
