@@ -170,8 +170,9 @@ func runUI(ctx context.Context, a *app, s startedUI, open bool) error {
 	}
 	server := ui.New(ui.Options{
 		Store: p.Store, Token: token, Host: host, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
-		Watch:   []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
-		Running: p.Running,
+		Watch:      []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
+		StoreFiles: []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal"},
+		Running:    p.Running,
 		Whole: func(ctx context.Context, t *store.Trace, r *view.Row) (view.CallText, error) {
 			found, err := textsOf(ctx, a, p, t, []view.Row{*r}, []int{0}, true)
 			if err != nil {

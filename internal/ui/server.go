@@ -14,7 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/loopback"
@@ -32,8 +32,9 @@ type Options struct {
 	// Host is the name in the page's address, of NewHost. If empty, 127.0.0.1: an origin
 	// that another server may have had.
 	Host string
-	// Watch are patterns of the files that change when there is something new.
-	Watch []string
+	// Watch are patterns of the files that change when there is something new, StoreFiles
+	// the paths of those of the store.
+	Watch, StoreFiles []string
 	// Running returns the traces of the tasks that run now. It may be nil.
 	Running func(context.Context) ([]*store.Trace, error)
 	// Whole returns the whole texts of a call of a trace and their source. It may be
@@ -68,9 +69,14 @@ type Server struct {
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
-	versions       atomic.Int64
+	versions       versionCache
 	reasons        reasonCache
-	live           runningCache
+	// answers are those of the store that are kept.
+	answers struct {
+		sync.Mutex
+		by map[string]kept
+	}
+	live runningCache
 	// writes are the paths that take a body.
 	writes map[string]bool
 	// watched are files with hooks.

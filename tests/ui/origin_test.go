@@ -55,7 +55,7 @@ func devServer(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		_, _ = io.WriteString(w, `addEventListener("install", () => skipWaiting());
 			addEventListener("activate", (e) => e.waitUntil(clients.claim()));
-			addEventListener("fetch", (e) => e.respondWith(new Response("<!doctype html><title>worker</title><p id=worker></p><script src=/assets/app.js></script>", { headers: { "Content-Type": "text/html" } })));`)
+			addEventListener("fetch", (e) => e.respondWith(e.request.url.endsWith(".js") ? fetch(e.request) : new Response("<!doctype html><title>worker</title><p id=worker></p><script src=/assets/app.js></script>", { headers: { "Content-Type": "text/html" } })));`)
 	case strings.HasSuffix(r.URL.Path, ".js"):
 		w.Header().Set("Content-Type", "text/javascript")
 		_, _ = io.WriteString(w, `window.stolen = location.hash || sessionStorage.getItem("hookspan-token") || "nothing"`)
@@ -156,7 +156,6 @@ func honestWays(t *testing.T, r *proof.Result) {
 	s, b := serve(t, sample.Tasks()), open(t)
 	b.enter(s)
 	b.shows("39 tasks")
-	opened := chromedp.WaitNewTarget(b.ctx, func(i *target.Info) bool { return strings.Contains(i.URL, "/cost") })
 	var at struct{ X, Y float64 }
 	b.run(chromedp.Evaluate(`(() => { const r = document.querySelector('nav a[href="/cost"]').getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, &at))
 	for _, kind := range []input.MouseType{input.MousePressed, input.MouseReleased} {
@@ -164,7 +163,19 @@ func honestWays(t *testing.T, r *proof.Result) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(<-opened))
+	opened := target.ID("")
+	for opened == "" && b.ctx.Err() == nil {
+		all, err := target.GetTargets().Do(withExecutor(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range all {
+			if i.URL == s.base+"/cost" {
+				opened = i.TargetID
+			}
+		}
+	}
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(opened))
 	defer cancel()
 	second := &browser{t: t, ctx: ctx}
 	second.shows("claude-sonnet-4-6")

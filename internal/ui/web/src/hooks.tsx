@@ -34,14 +34,15 @@ export const agent = (host: string) => agentNames[host] ?? host;
 
 export function HooksView() {
   const { query } = useRoute();
-  const wanted = { tool: query.get("tool") ?? "", input: query.get("input") ?? "", call: query.get("call") ?? "" }, mode = query.get("show") ?? "";
+  const wanted = { tool: query.get("tool") ?? "", input: query.get("input") ?? "", call: /^[0-9a-f]{32}\.[0-9a-f]{16}$/.test(query.get("call") ?? "") ? query.get("call")! : "" }, mode = ["never", "fits"].includes(query.get("show") ?? "") ? query.get("show")! : "";
   const { data, error } = useShown<Hooks>("hooks" + (wanted.tool || wanted.call ? "?" + new URLSearchParams(wanted) : ""));
   const last = useRef<Hooks | undefined>(undefined);
   const [change, setChange] = useState<Change>();
   useEffect(() => { document.title = "Hooks · hookspan"; });
   if (data) last.current = data;
-  const shown = data ?? (error?.status === 400 ? last.current : undefined);
-  if (error && !shown) return <Problem error={error} />;
+  const { data: plain } = useData<Hooks>(error?.status === 400 && !last.current ? "hooks" : null);
+  const shown = data ?? (error?.status === 400 ? last.current ?? plain : undefined);
+  if (error && error.status !== 400 && !shown) return <Problem error={error} />;
   if (!shown) return <Wait />;
   const tool = wanted.tool || (wanted.call && shown.asked?.tool) || "", input = wanted.call ? shown.asked?.input ?? "" : wanted.input;
   const files = shown.files.filter((f) => f.exists || f.error || shown.edit);
