@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -78,7 +79,7 @@ func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change
 	options := ui.Options{
 		Host:   host,
 		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code", "codex": "Codex", "qwen-code": "Qwen Code", "gemini-cli": "Gemini CLI", "copilot-cli": "GitHub Copilot"},
-		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
+		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, StoreFiles: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
 		Status: func(context.Context) (any, error) {
 			return map[string]any{
 				"recording": "on", "sessions": 3, "last_event": time.Now().Add(-4 * time.Minute), "state_dir": "/home/ada/.local/state/hookspan", "env_file": "/home/ada/.config/hookspan/env",
@@ -351,4 +352,9 @@ func (s *site) upload(t *testing.T, task sample.Task) {
 	if err := s.store.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// emulateZone gives the tab another time zone.
+func emulateZone(ctx context.Context, name string) error {
+	return emulation.SetTimezoneOverride(name).Do(ctx)
 }

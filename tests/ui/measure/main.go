@@ -57,14 +57,16 @@ type figures struct {
 	CPU    float64 `json:"cpu"`
 	Assets int     `json:"assetBytes"`
 	Gzip   int     `json:"assetGzipBytes"`
+	// Work is what an open page costs at 100,000 traces.
+	Work work `json:"work"`
 }
 
 // spans is the size of a large task, rounds how often something is measured.
 const spans, rounds = 100_000, 20
 
 func run(ctx context.Context, args []string) (err error) {
-	if len(args) != 1 {
-		return errors.New("want the folder with the programs hookspan and claude-hook")
+	if len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "work" {
+		return errors.New("want the folder with the programs hookspan and claude-hook, and work for nothing but what an open page costs")
 	}
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -76,6 +78,9 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	f := figures{Spans: spans}
+	if f.Work, err = measureWork(ctx, args[0], filepath.Join(dir, "work"), chromium); err != nil || len(args) == 2 {
+		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(f.Work))
+	}
 	ids, err := fill(ctx, dir)
 	if err != nil {
 		return err
