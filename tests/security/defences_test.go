@@ -49,7 +49,7 @@ var defences = []defence{
 	{"the number of streams", serverFile, []string{"maxStreams     = 16", "maxStreams     = 1000"}, "slow", "event streams at a time"},
 	{"embedded assets", routesFile, []string{
 		`if b == nil || kind == "" {`, "b, err := os.ReadFile(path.Join(\"assets\", name))\n\tif err != nil {", `b, kind := s.files[name], types[path.Ext(name)]`, "kind := types[path.Ext(name)]",
-		`"net/url"`, "\"net/url\"\n\t\"os\"", `s.file(w, r.URL.Path) })`, `s.file(w, strings.TrimPrefix(r.URL.Path, "/assets/")) })`,
+		`"net/url"`, "\"net/url\"\n\t\"os\"", `s.file(w, r.URL.Path) })`, `s.file(w, r.URL.Path[len("/assets/"):]) })`,
 	}, "traversal", "a file of this machine"},
 	{"the file's digest", changeFile, []string{"if f.SHA256 != c.SHA256 ||", "if"}, "swaps", "one byte more: files changed"},
 	{"the code", changeFile, []string{"plainCode(c.code))) != 1", "plainCode(c.code))) > 1"}, "writes", "another change's code: files changed"},

@@ -56,7 +56,7 @@ const (
 	agentClaude = claudehook.Host
 )
 
-// Listing is the hooks of a machine, without secrets.
+// Listing is the hooks of a machine: what runs is whole, with its secrets marked.
 type Listing struct {
 	Files   []File   `json:"files"`
 	Folders []Folder `json:"folders"`

@@ -261,8 +261,11 @@ function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
 // Heads names the columns of tasks.
 export const Heads = () => <div class="heads" aria-hidden="true">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x}>{x}</span>)}</div>;
 
-export function Task({ task: { summary: s, status, reason }, at, turn }: { task: Listed; at?: boolean; turn?: Thread }) {
-  return (
+export function Task({ task, at, turn }: { task: Listed; at?: boolean; turn?: Thread }) {
+  const { summary: s, status, reason } = task;
+  // It is drawn again only if something in it is another: an agent at work changes one of many.
+  const content = JSON.stringify([task, at, turn?.traces.length, s.host && agentNames[s.host]]);
+  return useMemo(() => (
     <div class={"task " + status + (at ? " at" : "")}>
       <Mark status={status} word={outcome(s)} />
       <Link to={"/t/" + s.traceId} class="title" current={at}>{s.title || "untitled"}</Link>
@@ -279,7 +282,7 @@ export function Task({ task: { summary: s, status, reason }, at, turn }: { task:
         {reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}
       </div>
     </div>
-  );
+  ), [content]);
 }
 
 // compareWith remembers a trace; with the second one the comparison opens.
