@@ -361,7 +361,7 @@ type traceCache struct {
 const (
 	traceTime    = 30 * time.Second
 	recentTraces = 8
-	recentRows   = 250_000
+	recentRows   = 130_000
 )
 
 func (c *traceCache) drop() {

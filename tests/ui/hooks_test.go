@@ -227,7 +227,7 @@ func TestSwitchOffAndOnRestoresTheFile(t *testing.T) {
 		before := e.home.Read(name)
 		b.press(command, "Switch off")
 		b.shows("switch off ")
-		b.press("switch off ", "Write")
+		b.confirm(e, "Write")
 		b.shows("done: switch off")
 		b.press("done: switch off", "Close")
 		b.wait(`document.querySelector(".hook.off")?.innerText.includes("switched off just now")`)

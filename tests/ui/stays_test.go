@@ -161,6 +161,7 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 	b.run(chromedp.SetValue(`select[aria-label="Project"]`, "/home/ada/so\u00adft"))
 	b.shows("1 task took")
 	b.goTo(s, "/cost?project="+url.QueryEscape("/home/ada/so\u00adft"))
+	b.wait(`[...document.querySelectorAll("button.name")].some((e) => e.innerText === "m⟨U+00AD⟩odel")`)
 	b.run(chromedp.Evaluate(`[...document.querySelectorAll("button.name")].find((e) => e.innerText === "m⟨U+00AD⟩odel").click()`, nil))
 	b.wait(`location.search.includes("m%C2%ADodel")`)
 	b.shows("1 task took")

@@ -227,7 +227,7 @@ func (p *tabOf) measure(f *figures, ids []string) error {
 		err = p.eval(`[performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1, window.rowsAt]`, &got)
 		return got[0], got[1], err
 	}
-	// The server keeps the last task only.
+	// The server keeps one task of this size.
 	for i := range rounds {
 		for _, v := range []struct {
 			to *[]float64
