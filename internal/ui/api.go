@@ -138,8 +138,11 @@ const maxKept = 16
 // time.
 const stampAge = 50 * time.Millisecond
 
+// quickAnswer is up to how long an answer may take that is read after each change.
+const quickAnswer = 10 * time.Millisecond
+
 // keep returns an answer again as long as the store has not changed, and with a share above
-// zero for share times as long as it took to compute.
+// zero for about share times as long as it took to compute.
 func keep[T any](s *Server, key string, share int, compute func() (T, error)) (T, error) {
 	var b bytes.Buffer
 	stampOf(&b, s.opts.StoreFiles)
@@ -147,7 +150,7 @@ func keep[T any](s *Server, key string, share int, compute func() (T, error)) (T
 	have, ok := s.answers.by[key]
 	s.answers.Unlock()
 	begin := time.Now()
-	if ok && b.Len() > 0 && (have.stamp == b.String() || begin.Sub(have.at) < time.Duration(share)*have.took) {
+	if ok && b.Len() > 0 && (have.stamp == b.String() || begin.Sub(have.at) < time.Duration(share)*(have.took-quickAnswer)) {
 		return have.value.(T), nil
 	}
 	v, err := compute()
