@@ -198,8 +198,8 @@ func openPage(ctx context.Context, a *app, s startedUI, open bool) {
 	if err := openBrowser(ctx, a, s.file(a)); err != nil {
 		a.hint("no browser could be started: open the address yourself")
 	}
-	if !s.ip {
-		a.hint("a browser that does not find the address, such as Safari, needs hookspan ui --ip")
+	if !s.ip && a.goos == "darwin" {
+		a.hint("Safari does not find the address: it needs hookspan ui --ip")
 	}
 }
 
