@@ -81,11 +81,12 @@ let pending = 0;
 const changed = () => { changes++; listeners.forEach((f) => f()); };
 
 // What is on the page is asked for again in at most one part in refetchShare of the time:
-// begun is when that was last, spent how long its answers took, open how many are awaited.
-const refetchShare = 25;
+// begun is when that was last, spent how long its answers took, open how many are awaited. On
+// a busy machine answers take long without being much work: no wait is longer than longestWait.
+const refetchShare = 25, longestWait = 5000;
 let begun = 0, spent = 0, open = 0;
 function soon() {
-  const rest = () => (open > 0 ? 60 : begun + refetchShare * spent - performance.now());
+  const rest = () => (open > 0 ? 60 : begun + Math.min(longestWait, refetchShare * spent) - performance.now());
   pending ||= window.setTimeout(() => {
     pending = 0;
     if (rest() > 0) { soon(); return; }
