@@ -5,9 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +21,8 @@ import (
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/lookpath"
+	"github.com/hookspan/hookspan/internal/outbound"
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui"
@@ -31,60 +38,142 @@ func uiCmd(a *app) *cobra.Command {
 		Use:   "ui",
 		Short: "Show the traces on a page in the browser",
 		Long: `Serve a page with the traces on this machine, at 127.0.0.1 and ::1 only, and open it
-in the browser. The first line is its address. The address holds a token without
-which the server answers nothing; it changes with each start. The page reads only,
-and asks no other host for anything. It runs until it is interrupted.
+in the browser. The first line is its address. The address holds a host name and a
+token, without which the server answers nothing; both change with each start. The page
+reads only, and asks no other host for anything. It runs until it is interrupted. If it
+runs already, its address is printed and opened.
+
+The host name ends in .localhost, which Chromium and Firefox resolve to this machine.
+For another browser --ip uses 127.0.0.1 and a random port; links that it opens in a
+new tab then have no access.
 
 With --edit it can also change hooks: those in your hooks.json and in a project's, and
-those in Claude Code's settings. It shows each change first. What makes a program run,
-such as a new command, a test or trust, needs a code that only this terminal shows.`,
+those in Claude Code's settings. It shows each change first. Each needs a code that
+only this terminal shows.`,
 	}
 	port := c.Flags().Int("port", uiPort, "the port; 0 takes any free one")
 	noOpen := c.Flags().Bool("no-open", false, "open no browser")
 	edit := c.Flags().Bool("edit", false, "let the page change hooks, with a code from this terminal")
+	ip := c.Flags().Bool("ip", false, "use 127.0.0.1 and a random port, for a browser that does not resolve names in .localhost")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *port < 0 || *port > 65535 {
+		switch {
+		case *port < 0 || *port > 65535:
 			return wrongUsage(cmd, "--port %d: want 0 to 65535", *port)
+		case *ip && *port != 0 && cmd.Flags().Changed("port"):
+			return wrongUsage(cmd, "--ip and --port %d: want one of them: a port that is known before may have been another server's", *port)
+		case *ip:
+			*port = 0
 		}
-		return runUI(cmd.Context(), a, *port, !*noOpen, *edit)
+		return runUI(cmd.Context(), a, startedUI{port: *port, ip: *ip, Edit: *edit}, !*noOpen)
 	}
 	return c
 }
 
-func runUI(ctx context.Context, a *app, port int, open, edit bool) error {
+// startedUI is a page as a later start finds it.
+type startedUI struct {
+	port    int
+	ip      bool
+	Process int
+	Edit    bool
+	Address string
+}
+
+// openingPage leads the browser to the address and remembers the process.
+const openingPage = `<!doctype html>
+<meta name="process" content="%d %t">
+<meta http-equiv="refresh" content="0;url=%s">
+<a href="%[3]s">hookspan</a>
+`
+
+var openingParts = regexp.MustCompile(`content="(\d+) (true|false)">[^"]+"refresh" content="0;url=([^"]+)"`)
+
+// file is the path of the opening page. Only the user can read it; every user can read the
+// arguments of a browser.
+func (s startedUI) file(a *app) string {
+	name := strconv.Itoa(s.port)
+	if s.ip {
+		name = "ip"
+	}
+	return filepath.Join(a.cfg.StateDir, "ui", name+".html")
+}
+
+// find fills in the page that an earlier start serves at the same port. It must still
+// listen there and know its token: the port may be another program's by now.
+func (s *startedUI) find(ctx context.Context, a *app) bool {
+	b, err := regular.Read(s.file(a), regular.Options{Max: 4096, NoLink: true, Private: true})
+	if err != nil {
+		return false
+	}
+	m := openingParts.FindSubmatch(b)
+	if m == nil {
+		return false
+	}
+	s.Process, _ = strconv.Atoi(string(m[1]))
+	s.Edit, s.Address = string(m[2]) == "true", string(m[3])
+	u, err := url.Parse(s.Address)
+	if err != nil {
+		return false
+	}
+	nonce := ui.NewToken()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+u.Port()+ui.Here+"?nonce="+nonce, nil)
+	if err != nil {
+		return false
+	}
+	req.Host = u.Host
+	client := outbound.New(outbound.Options{Once: true})
+	defer client.Close()
+	answer, err := client.Do(req)
+	return err == nil && string(answer.Body) == strconv.Quote(ui.Proof(strings.TrimPrefix(u.Fragment, "token="), nonce))
+}
+
+func runUI(ctx context.Context, a *app, s startedUI, open bool) error {
 	a.configProblems()
+	if first := s; (s.ip || s.port != 0) && first.find(ctx, a) {
+		if s.Edit && !first.Edit {
+			return hinted{fmt.Errorf("hookspan ui runs already, without --edit, as process %d", first.Process), "end it first, or take another port: hookspan ui --edit --port 0"}
+		}
+		a.printf("%s\n", first.Address)
+		a.hint(fmt.Sprintf("hookspan ui runs already, as process %d", first.Process))
+		openPage(ctx, a, first, open)
+		return nil
+	}
 	p, err := a.setup().OpenStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	listeners, err := bridge.Listen(ctx, port)
+	listeners, err := bridge.Listen(ctx, s.port)
 	switch {
 	case errors.Is(err, bridge.ErrTaken):
-		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", whoListens(a, port))}
+		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", whoListens(a, s.port))}
 	case err != nil:
 		return err
 	}
-	port = listeners[0].Addr().(*net.TCPAddr).Port
-	token := ui.NewToken()
-	address := fmt.Sprintf("http://127.0.0.1:%d%s#token=%s", port, ui.Opening, token)
-	file, err := openingFile(a, port, address)
-	if err != nil {
+	s.port, s.Process = listeners[0].Addr().(*net.TCPAddr).Port, os.Getpid()
+	token, host := ui.NewToken(), "127.0.0.1"
+	if !s.ip {
+		host = ui.NewHost()
+	}
+	s.Address = fmt.Sprintf("http://%s:%d%s#token=%s", host, s.port, ui.Opening, token)
+	if err := s.write(a); err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(file) }()
+	defer func() { _ = os.Remove(s.file(a)) }()
 
 	machine := machineOf(a)
 	machine.Store = p.Store
 	configured := hookMachine(a, p.Store)
 	var editor *hooks.Editor
-	if edit {
+	if s.Edit {
 		editor = &hooks.Editor{Machine: configured, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}
 	}
-	s := ui.New(ui.Options{
-		Store: p.Store, Token: token, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
-		Watch:   []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
-		Running: p.Running,
+	server := ui.New(ui.Options{
+		Store: p.Store, Token: token, Host: host, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
+		Watch:      []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
+		StoreFiles: []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal"},
+		Running:    p.Running,
 		Whole: func(ctx context.Context, t *store.Trace, r *view.Row) (view.CallText, error) {
 			found, err := textsOf(ctx, a, p, t, []view.Row{*r}, []int{0}, true)
 			if err != nil {
@@ -96,14 +185,23 @@ func runUI(ctx context.Context, a *app, port int, open, edit bool) error {
 		Findings: func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
 		Hooks:    configured, Edit: editor, Agents: agentNames(),
 	})
-	a.printf("%s\n", address)
-	if open {
-		if err := openBrowser(ctx, a, file); err != nil {
-			a.hint("no browser could be started: open the address yourself")
-		}
-	}
+	a.printf("%s\n", s.Address)
+	openPage(ctx, a, s, open)
 	a.hint("Ctrl-C ends it")
-	return s.Serve(ctx, listeners...)
+	return server.Serve(ctx, listeners...)
+}
+
+// openPage opens the page in the browser, if it is wanted.
+func openPage(ctx context.Context, a *app, s startedUI, open bool) {
+	if !open {
+		return
+	}
+	if err := openBrowser(ctx, a, s.file(a)); err != nil {
+		a.hint("no browser could be started: open the address yourself")
+	}
+	if !s.ip && a.goos == "darwin" {
+		a.hint("Safari does not find the address: it needs hookspan ui --ip")
+	}
 }
 
 // agentNames are the names of the supported agents by host.
@@ -124,19 +222,17 @@ func hookMachine(a *app, st *store.Store) *hooks.Machine {
 	}
 }
 
-// openingFile writes a page that leads to the address. Only the user can read it; every
-// user can read the arguments of a browser.
-func openingFile(a *app, port int, address string) (string, error) {
-	file := filepath.Join(a.cfg.StateDir, "ui", strconv.Itoa(port)+".html")
+// write writes the opening page.
+func (s startedUI) write(a *app) error {
+	file := s.file(a)
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if err == nil {
-		page := fmt.Sprintf("<!doctype html>\n<meta http-equiv=\"refresh\" content=\"0;url=%s\">\n<a href=\"%[1]s\">hookspan</a>\n", address)
-		err = atomicfile.Write(file, []byte(page), atomicfile.Options{Mode: 0o600})
+		err = atomicfile.Write(file, fmt.Appendf(nil, openingPage, s.Process, s.Edit, s.Address), atomicfile.Options{Mode: 0o600})
 	}
 	if err != nil {
-		return "", fmt.Errorf("the file that the browser opens: %w", err)
+		return fmt.Errorf("the file that the browser opens: %w", err)
 	}
-	return file, nil
+	return nil
 }
 
 // openBrowser starts the user's browser and does not wait for it.

@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,7 +29,8 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 	home := t.TempDir()
 	r, w := io.Pipe()
 	var stderr bytes.Buffer
-	a := newApp([]string{"ui", "--port", "0"}, nil, w, &stderr, []string{"HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state"), "LOCALAPPDATA=" + filepath.Join(home, "state")})
+	environ := []string{"HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state"), "LOCALAPPDATA=" + filepath.Join(home, "state")}
+	a := newApp([]string{"ui", "--port", "0"}, nil, w, &stderr, environ)
 	a.home = home
 	t.Setenv("PATH", t.TempDir()) // No program that opens a browser.
 	ctx, cancel := context.WithCancel(t.Context())
@@ -36,7 +41,7 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 		_ = w.Close()
 	}()
 	line, err := bufio.NewReader(r).ReadString('\n')
-	address := regexp.MustCompile(`^(http://127\.0\.0\.1:(\d+))/open#token=([0-9a-f]{64})\n$`).FindStringSubmatch(line)
+	address := regexp.MustCompile(`^http://([0-9a-f]{32}\.localhost):(\d+)/open#token=([0-9a-f]{64})\n$`).FindStringSubmatch(line)
 	if err != nil || address == nil {
 		t.Fatalf("first line %q, %v", line, err)
 	}
@@ -49,10 +54,11 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 		t.Errorf("%s, %v", page, err)
 	}
 	for token, want := range map[string]int{address[3]: http.StatusOK, "": http.StatusUnauthorized} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address[1]+"/api/v1/about", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+address[2]+"/api/v1/about", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		req.Host = address[1] + ":" + address[2]
 		req.Header.Set(ui.TokenHeader, token)
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
@@ -64,6 +70,20 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 			t.Errorf("token %q: %s %s", token, res.Status, body)
 		}
 	}
+	// A later start at its port finds it; one that needs more says so.
+	again := func(options ...string) (code int, stdout, stderr string) {
+		var o, e bytes.Buffer
+		a := newApp(append([]string{"ui", "--no-open", "--port", address[2]}, options...), nil, &o, &e, environ)
+		a.home = home
+		code = run(t.Context(), a)
+		return code, o.String(), e.String()
+	}
+	if code, out, said := again(); code != 0 || out != line || !strings.Contains(said, fmt.Sprintf("as process %d", os.Getpid())) {
+		t.Errorf("a second start: %d, %q, %q", code, out, said)
+	}
+	if code, out, said := again("--edit"); code == 0 || out != "" || !strings.Contains(said, "runs already, without --edit") {
+		t.Errorf("a second start with --edit: %d, %q, %q", code, out, said)
+	}
 	cancel()
 	if code := <-ended; code != 0 {
 		t.Errorf("exit code %d: %s", code, &stderr)
@@ -73,6 +93,43 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the file stays after the end: %v", err)
+	}
+	// A file that was left behind: another program has the port, and answers.
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:"+address[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // A test.
+		_, _ = io.WriteString(w, `"`+ui.Proof(strings.Repeat("0", 64), r.URL.Query().Get("nonce"))+`"`)
+	})}}
+	other.Start()
+	defer other.Close()
+	left := fmt.Sprintf(openingPage, os.Getpid(), false, line[:len(line)-1])
+	if err := os.WriteFile(file, []byte(left), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, said := again(); code == 0 || out != "" || !strings.Contains(said, "the port is taken") {
+		t.Errorf("a start where another program has the port: %d, %q, %q", code, out, said)
+	}
+}
+
+// TestUIWithoutNames uses the address that every browser finds.
+func TestUIWithoutNames(t *testing.T) {
+	home := t.TempDir()
+	r, w := io.Pipe()
+	a := newApp([]string{"ui", "--ip", "--no-open"}, nil, w, io.Discard, []string{"HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state"), "LOCALAPPDATA=" + filepath.Join(home, "state")})
+	a.home = home
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, a) }()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	m := regexp.MustCompile(`^http://127\.0\.0\.1:(\d+)/open#token=[0-9a-f]{64}\n$`).FindStringSubmatch(line)
+	if err != nil || m == nil || m[1] == strconv.Itoa(uiPort) {
+		t.Errorf("first line %q, %v", line, err)
+	}
+	cancel()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }
 
@@ -92,12 +149,13 @@ func TestHooksListHasWhatThePageSwitchedOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &hooks.Editor{Machine: m, Say: func(string) {}}
+	code := ""
+	e := &hooks.Editor{Machine: m, Say: func(text string) { _, _ = fmt.Sscanf(text, "code %s", &code) }}
 	p, err := e.Preview(t.Context(), hooks.Request{Kind: "off", File: l.Files[0].ID, SHA256: l.Files[0].SHA256, Hook: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Apply(t.Context(), hooks.Confirmation{ID: p.ID, SHA256: p.SHA256}); err != nil {
+	if _, err := e.Apply(t.Context(), hooks.Confirmation{ID: p.ID, SHA256: p.SHA256, Code: code}); err != nil {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer

@@ -9,9 +9,10 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/loopback"
 )
 
 // ErrTaken reports that another program listens on the port.
@@ -84,11 +85,11 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		WriteTimeout: s.opts.ReadTimeout + 30*time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
 		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
 	}
-	// Each listener keeps one slot for the connection that it waits for.
-	slots := make(chan struct{}, s.opts.Connections+len(listeners))
+	crowd := loopback.NewCrowd(s.opts.Connections)
+	crowd.Join(srv)
 	ended := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { ended <- srv.Serve(&limited{Listener: l, slots: slots, closed: make(chan struct{})}) }()
+		go func() { ended <- srv.Serve(crowd.Listener(l)) }()
 	}
 	var err error
 	left := len(listeners)
@@ -107,46 +108,4 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		<-ended
 	}
 	return err
-}
-
-// limited accepts a connection only when there is a slot for it. The system
-// queues a few hundred more.
-type limited struct {
-	net.Listener
-	slots  chan struct{}
-	once   sync.Once
-	closed chan struct{}
-}
-
-// Accept implements net.Listener.
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &slotConn{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-// Close implements net.Listener.
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-// slotConn releases its slot when it is closed.
-type slotConn struct {
-	net.Conn
-	free func()
-}
-
-// Close implements net.Conn.
-func (c *slotConn) Close() error {
-	defer c.free()
-	return c.Conn.Close()
 }

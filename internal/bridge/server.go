@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/loopback"
 )
 
 const (
@@ -47,7 +49,8 @@ type Options struct {
 	Window time.Duration
 	// ReadTimeout is the time for a whole request. If zero, 30 s.
 	ReadTimeout time.Duration
-	// Connections is how many are served at a time. If zero, 256.
+	// Connections is how many are open at a time. If zero, 256. Beyond that, the one
+	// that has waited longest for an event is closed.
 	Connections int
 	// Grace is how long running requests may take when the server ends. If zero,
 	// five seconds.
@@ -127,18 +130,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sameMachine refuses requests that a web page could have sent. A page whose name
+// sameMachine refuses requests of browsers, which a web page could have sent. A page whose name
 // was rebound to 127.0.0.1 sends its name as Host; any other page has an origin.
 func sameMachine(r *http.Request) *refusal {
 	if !loopbackName(r.Host) {
 		return &refusal{http.StatusForbidden, fmt.Sprintf("host %q: want localhost, 127.0.0.1 or [::1]", r.Host)}
 	}
-	_, origin := r.Header["Origin"]
-	// Requests for images and links have no origin, but browsers add this header
-	// to them; "none" is a typed address.
-	site := r.Header.Get("Sec-Fetch-Site")
-	if origin || site != "" && site != "none" {
-		return &refusal{http.StatusForbidden, "requests of web pages are refused"}
+	// Requests for images and links have no origin, but browsers add Sec-Fetch-Site to
+	// them, also to those for a typed address. None of them is answered: the origin may
+	// have been another server's, which left a page, a service worker or a cache.
+	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
+		if _, found := r.Header[name]; found {
+			return &refusal{http.StatusForbidden, "requests of browsers and their web pages are refused: ask with another program, such as curl"}
+		}
 	}
 	return nil
 }
@@ -211,6 +215,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, p Provider) (repea
 	if err != nil {
 		return false, err
 	}
+	defer loopback.Answer(r)()
 	e, err := ParseEvent(p, body)
 	if err != nil {
 		return false, &refusal{http.StatusBadRequest, err.Error()}

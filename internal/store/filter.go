@@ -13,6 +13,8 @@ type Filter struct {
 	Limit int
 	// Session and Trace are prefixes of the identifiers. If empty, any.
 	Session, Trace string
+	// Whole reports that Session is the whole identifier.
+	Whole bool
 	// Host is the agent, as in Summary. If empty, any.
 	Host string
 	// Model is a model of the trace or of any of its requests, or whole parts of

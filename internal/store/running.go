@@ -55,7 +55,7 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 		}
 	}
 	switch {
-	case !strings.HasPrefix(t.Session, f.Session),
+	case !strings.HasPrefix(t.Session, f.Session), f.Whole && t.Session != f.Session,
 		!strings.HasPrefix(t.TraceID, strings.ToLower(f.Trace)),
 		f.Host != "" && t.Host != f.Host,
 		f.Outcome != "" && t.Outcome != f.Outcome,

@@ -22,7 +22,11 @@ func (f Filter) where() (string, []any) {
 	}
 	// No text comes after the greatest character.
 	const end = "\U0010ffff"
-	if f.Session != "" {
+	switch {
+	case f.Session == "":
+	case f.Whole:
+		add(`t.session = ?`, f.Session)
+	default:
 		add(`t.session >= ? AND t.session < ?`, f.Session, f.Session+end)
 	}
 	if trace := strings.ToLower(f.Trace); trace != "" {

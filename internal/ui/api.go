@@ -1,11 +1,17 @@
 package ui
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
+	"os"
+	"slices"
 	"sync"
 	"time"
+	_ "time/tzdata" // The browser's zone may be unknown to this machine.
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/view"
 )
@@ -16,7 +22,16 @@ type listed struct {
 	Status  view.Status   `json:"status"`
 	// Reason is why something failed.
 	Reason string `json:"reason,omitempty"`
+	exactNames
 }
+
+// exactNames are what links to a trace's project and session have.
+type exactNames struct {
+	Project exact `json:"project,omitempty"`
+	Session exact `json:"session,omitempty"`
+}
+
+func namesOf(t *store.Summary) exactNames { return exactNames{exact(t.Directory), exact(t.Session)} }
 
 // reasonCache keeps the reasons of traces, which do not change once a trace has
 // ended.
@@ -41,7 +56,7 @@ const (
 func (s *Server) listed(ctx context.Context, traces []store.Summary) []listed {
 	out := make([]listed, len(traces))
 	for i, t := range traces {
-		out[i] = listed{Summary: t, Status: view.OutcomeStatus(t.Outcome)}
+		out[i] = listed{Summary: t, Status: view.OutcomeStatus(t.Outcome), exactNames: namesOf(&t)}
 		if (out[i].Status == view.StatusFailed || t.ToolFailures > 0) && t.Spans <= maxReasonSpans {
 			out[i].Reason = s.reason(ctx, t)
 		}
@@ -87,33 +102,130 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.opts.Store.Page(r.Context(), f, s.running(r.Context())...)
+	// A task that ends between the two is in both.
+	tasks := s.running(r.Context())
+	page, err := keep(s, "sessions?"+r.URL.RawQuery, 0, func() (store.Page, error) { return s.opts.Store.Page(r.Context(), f) })
 	if err != nil {
 		return nil, err
+	}
+	var running []store.Summary
+	for _, t := range tasks {
+		if ok, err := f.Selects(t); err != nil {
+			return nil, err
+		} else if ok && !slices.ContainsFunc(page.Traces, func(have store.Summary) bool { return have.TraceID == t.TraceID }) {
+			running = append(running, t.Summary)
+		}
 	}
 	return struct {
 		Running []listed     `json:"running"`
 		Traces  []listed     `json:"traces"`
 		Totals  store.Totals `json:"totals"`
-	}{s.listed(r.Context(), page.Running), s.listed(r.Context(), page.Traces), page.Totals}, err
+	}{s.listed(r.Context(), running), s.listed(r.Context(), page.Traces), page.Totals}, nil
+}
+
+// kept is an answer of the store, and what the store's files were like before it.
+type kept struct {
+	stamp string
+	at    time.Time
+	took  time.Duration
+	value any
+}
+
+// maxKept is how many answers are kept.
+const maxKept = 16
+
+// stampAge is how old the last change of a file must be, so that a later one has another
+// time.
+const stampAge = 50 * time.Millisecond
+
+// quickAnswer is up to how long an answer may take that is read after each change.
+const quickAnswer = 10 * time.Millisecond
+
+// keep returns an answer again as long as the store has not changed, and with a share above
+// zero for about share times as long as it took to compute.
+func keep[T any](s *Server, key string, share int, compute func() (T, error)) (T, error) {
+	var b bytes.Buffer
+	stampOf(&b, s.opts.StoreFiles)
+	s.answers.Lock()
+	have, ok := s.answers.by[key]
+	s.answers.Unlock()
+	begin := time.Now()
+	if ok && b.Len() > 0 && (have.stamp == b.String() || begin.Sub(have.at) < time.Duration(share)*(have.took-quickAnswer)) {
+		return have.value.(T), nil
+	}
+	v, err := compute()
+	if err != nil {
+		return v, err
+	}
+	for _, path := range s.opts.StoreFiles {
+		if info, err := os.Stat(path); err == nil && begin.Sub(info.ModTime()) < stampAge {
+			b.WriteString("too new")
+		}
+	}
+	s.answers.Lock()
+	defer s.answers.Unlock()
+	if s.answers.by == nil || len(s.answers.by) >= maxKept {
+		s.answers.by = make(map[string]kept)
+	}
+	s.answers.by[key] = kept{b.String(), begin, time.Since(begin), v}
+	return v, nil
+}
+
+// facetShare is how many times as long as they took to find the facets count.
+const facetShare = 200
+
+// facet is a value that a filter can have, as the page sends it back and as it shows it.
+type facet struct {
+	Value exact  `json:"value"`
+	Shown string `json:"shown"`
+}
+
+// exact is a text that the page sends back: nothing in it is made visible.
+type exact string
+
+// MarshalJSON implements json.Marshaler.
+func (e exact) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(string(e))
+	return rawjson.ASCII(b), err
 }
 
 // facets are the values that the filters can have.
 func (s *Server) facets(r *http.Request) (any, error) {
-	out := make(map[store.By][]string)
-	for _, by := range []store.By{store.ByProject, store.ByAgent, store.ByModel, store.ByTool} {
-		groups, err := s.opts.Store.Group(r.Context(), store.Filter{}, by, time.Local)
-		if err != nil {
-			return nil, err
-		}
-		out[by] = []string{}
-		for _, g := range groups {
-			if g.Key != "" {
-				out[by] = append(out[by], g.Key)
+	return keep(s, "facets", facetShare, func() (map[store.By][]facet, error) {
+		keys := []store.By{store.ByProject, store.ByAgent, store.ByModel, store.ByTool}
+		_, groups, err := s.opts.Store.Groups(r.Context(), store.Filter{}, time.UTC, keys...)
+		out := make(map[store.By][]facet)
+		for _, by := range keys {
+			out[by] = []facet{}
+			for _, g := range groups[by] {
+				if g.Key != "" {
+					out[by] = append(out[by], facet{exact(g.Key), g.Key})
+				}
 			}
 		}
+		return out, err
+	})
+}
+
+// zone is that of the browser, in which its days begin. One that is not known here is
+// taken for this machine's.
+func zone(r *http.Request) *time.Location {
+	if loc, err := time.LoadLocation(r.URL.Query().Get("zone")); err == nil && r.URL.Query().Has("zone") {
+		return loc
 	}
-	return out, nil
+	return time.Local
+}
+
+// grouped is a group with its key as the page sends it back.
+type grouped struct {
+	store.Group
+	Value exact `json:"value"`
+}
+
+// usage is the answer about costs.
+type usage struct {
+	Totals store.Totals           `json:"totals"`
+	Groups map[store.By][]grouped `json:"groups"`
 }
 
 func (s *Server) usage(r *http.Request) (any, error) {
@@ -121,23 +233,19 @@ func (s *Server) usage(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	totals, err := s.opts.Store.Totals(r.Context(), f)
-	if err != nil {
-		return nil, err
-	}
-	groups := make(map[store.By][]store.Group)
-	for _, by := range []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByTool} {
-		if groups[by], err = s.opts.Store.Group(r.Context(), f, by, time.Local); err != nil {
-			return nil, err
+	return keep(s, "usage?"+r.URL.RawQuery, 0, func() (out usage, err error) {
+		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByTool}
+		var groups map[store.By][]store.Group
+		out.Totals, groups, err = s.opts.Store.Groups(r.Context(), f, zone(r), keys...)
+		out.Groups = make(map[store.By][]grouped)
+		for _, by := range keys {
+			out.Groups[by] = []grouped{}
+			for _, g := range groups[by] {
+				out.Groups[by] = append(out.Groups[by], grouped{g, exact(g.Key)})
+			}
 		}
-		if groups[by] == nil {
-			groups[by] = []store.Group{}
-		}
-	}
-	return struct {
-		Totals store.Totals               `json:"totals"`
-		Groups map[store.By][]store.Group `json:"groups"`
-	}{totals, groups}, nil
+		return out, err
+	})
 }
 
 // found is a hit of a search with the title of its trace.

@@ -17,7 +17,7 @@ const (
 	beatEvery = 15 * time.Second
 	// Looking takes at most one lookShare-th of the time: thousands of sessions are looked
 	// at less often.
-	lookShare = 20
+	lookShare = 50
 )
 
 // events streams an event whenever there is something new to show.

@@ -3,9 +3,11 @@ package ui
 import (
 	"bytes"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/view"
 )
 
@@ -20,6 +22,9 @@ func (s *Server) find(r *http.Request) (any, error) {
 			return []int{i}, nil
 		}
 		return []int{}, nil
+	}
+	if v := r.URL.Query().Get("version"); v != "" && v != strconv.FormatInt(l.version, 10) {
+		return nil, &hooks.Error{Reason: hooks.Stale, Text: "the rows are of version " + strconv.FormatInt(l.version, 10)}
 	}
 	text := strings.ToLower(strings.TrimSpace(r.URL.Query().Get("text")))
 	if text == "" {

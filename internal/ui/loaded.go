@@ -143,7 +143,7 @@ func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
 		return nil, err
 	}
 	l.arrange(o)
-	l.version = s.versions.Add(1)
+	l.version = s.versionOf(versionKey{l.TraceID, l.Spans, l.Ended, l.Outcome, nil})
 	return l, nil
 }
 
@@ -164,7 +164,7 @@ func (s *Server) loadRunning(t *store.Trace) *loaded {
 		o.Add(span)
 		from.all = append(from.all, span)
 	}
-	l := &loaded{Summary: t.Summary, texts: from, version: s.versions.Add(1)}
+	l := &loaded{Summary: t.Summary, texts: from, version: s.versionOf(versionKey{t.TraceID, t.Spans, t.Ended, t.Outcome, t})}
 	l.arrange(o)
 	return l
 }
@@ -316,22 +316,79 @@ func (s *Server) running(ctx context.Context) []*store.Trace {
 	return c.traces
 }
 
-// traceCache keeps the trace that was asked for last: a page asks several times.
-type traceCache struct {
-	mu    sync.Mutex
-	last  *loaded
-	timer *time.Timer
+// versionKey is what another version of a trace differs in. A span that is stored again
+// changes neither the end nor the number of spans, but only a run that has ended is stored.
+type versionKey struct {
+	trace   string
+	spans   int
+	ended   time.Time
+	outcome string
+	task    *store.Trace
 }
 
-// traceTime is how long a trace is kept after the last request for it.
-const traceTime = 30 * time.Second
+// versionCache numbers versions: one that is read again has the same number.
+type versionCache struct {
+	mu   sync.Mutex
+	last int64
+	by   map[versionKey]int64
+}
+
+func (s *Server) versionOf(key versionKey) int64 {
+	c := &s.versions
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil || len(c.by) > maxReasons {
+		c.by = make(map[versionKey]int64)
+	}
+	if c.by[key] == 0 {
+		c.last++
+		c.by[key] = c.last
+	}
+	return c.by[key]
+}
+
+// traceCache keeps the traces that were asked for last: a page asks several times, and
+// there may be several pages.
+type traceCache struct {
+	mu sync.Mutex
+	// recent are those, the last one first.
+	recent []*loaded
+	timer  *time.Timer
+}
+
+// traceTime is how long traces are kept after the last request for one, recentTraces and
+// recentRows how many, but for the last one.
+const (
+	traceTime    = 30 * time.Second
+	recentTraces = 8
+	recentRows   = 130_000
+)
 
 func (c *traceCache) drop() {
 	c.mu.Lock()
-	c.last = nil
+	c.recent = nil
 	c.mu.Unlock()
 	// What a large trace took is the system's again.
 	debug.FreeOSMemory()
+}
+
+// use puts a trace first and lets go of those that are too many.
+func (c *traceCache) use(l *loaded) *loaded {
+	c.recent = slices.DeleteFunc(c.recent, func(old *loaded) bool { return old.TraceID == l.TraceID })
+	c.recent = slices.Insert(c.recent, 0, l)
+	rows := 0
+	for i, one := range c.recent {
+		if rows += one.Len(); i > 0 && (i >= recentTraces || rows > recentRows) {
+			clear(c.recent[i:])
+			c.recent = c.recent[:i]
+			break
+		}
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.timer = time.AfterFunc(traceTime, c.drop)
+	return l
 }
 
 // get returns the trace with an id.
@@ -342,17 +399,15 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 	if id == "" {
 		return nil, store.ErrNotFound
 	}
-	if c.last != nil && c.last.TraceID == id && c.last.task() == nil {
-		// A span that is stored again changes neither the end nor the number of spans,
-		// but only a run that has ended is stored.
-		now, err := s.List(ctx, store.Filter{Trace: id, Limit: 1})
-		if err == nil && len(now) == 1 && now[0].Spans == c.last.Spans && now[0].Ended.Equal(c.last.Ended) && now[0].Outcome == c.last.Outcome {
-			c.timer.Reset(traceTime)
-			return c.last, nil
-		}
+	var last *loaded
+	if i := slices.IndexFunc(c.recent, func(l *loaded) bool { return l.TraceID == id }); i >= 0 {
+		last = c.recent[i]
 	}
-	if c.last != nil && c.last.TraceID != id {
-		c.last = nil // Its memory is needed.
+	if last != nil && last.task() == nil {
+		now, err := s.List(ctx, store.Filter{Trace: id, Limit: 1})
+		if err == nil && len(now) == 1 && now[0].Spans == last.Spans && now[0].Ended.Equal(last.Ended) && now[0].Outcome == last.Outcome {
+			return c.use(last), nil
+		}
 	}
 	// A browser that asks again has cancelled the first request, not the need for it.
 	l, err := srv.load(context.WithoutCancel(ctx), id)
@@ -361,9 +416,8 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 			if r.TraceID != id {
 				continue
 			}
-			if c.last != nil && c.last.task() == r {
-				c.timer.Reset(traceTime)
-				return c.last, nil
+			if last != nil && last.task() == r {
+				return c.use(last), nil
 			}
 			l, err = srv.loadRunning(r), nil
 		}
@@ -371,11 +425,7 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 	if err != nil {
 		return nil, err
 	}
-	if c.timer != nil {
-		c.timer.Stop()
-	}
-	c.last, c.timer = l, time.AfterFunc(traceTime, c.drop)
-	return c.last, nil
+	return c.use(l), nil
 }
 
 func (s *Server) loaded(r *http.Request) (*loaded, error) {

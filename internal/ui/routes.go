@@ -3,7 +3,9 @@ package ui
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha512"
 	"embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
@@ -11,7 +13,6 @@ import (
 	"net/url"
 	"path"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -31,10 +32,14 @@ var views = []string{"/{$}", Opening, "/s/{id}", "/t/{id}", "/search", "/cost", 
 
 // routes fills the table of what the server answers.
 func (s *Server) routes() {
+	s.files = pageFiles("/assets/" + NewToken()[:32] + "/")
 	for _, v := range views {
-		s.mux.HandleFunc(v, func(w http.ResponseWriter, _ *http.Request) { s.asset(w, "index.html") })
+		s.mux.HandleFunc(v, func(w http.ResponseWriter, _ *http.Request) { s.file(w, "index.html") })
 	}
-	s.mux.HandleFunc("/assets/{name}", func(w http.ResponseWriter, r *http.Request) { s.asset(w, r.PathValue("name")) })
+	s.mux.HandleFunc("/assets/", func(w http.ResponseWriter, r *http.Request) { s.file(w, r.URL.Path) })
+	s.mux.HandleFunc(Here, func(w http.ResponseWriter, r *http.Request) {
+		s.write(w, http.StatusOK, Proof(s.opts.Token, r.URL.Query().Get("nonce")))
+	})
 	for p, answer := range map[string]func(*http.Request) (any, error){
 		"about":                    s.about,
 		"agents":                   func(*http.Request) (any, error) { return s.opts.Agents, nil },
@@ -76,7 +81,7 @@ func (s *Server) routes() {
 	})
 }
 
-var noToken = &refusal{http.StatusUnauthorized, "the token is missing or wrong", "open the address that hookspan ui printed"}
+var noToken = &refusal{http.StatusUnauthorized, "the token is missing or wrong", "in a terminal, hookspan ui opens the page that runs already"}
 
 // refusalOf says what went wrong with a request.
 func refusalOf(err error) *refusal {
@@ -150,11 +155,29 @@ var types = map[string]string{
 	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
 
-// asset answers with a file of the page.
-func (s *Server) asset(w http.ResponseWriter, name string) {
-	b, err := assets.ReadFile(path.Join("assets", name))
-	kind := types[path.Ext(name)]
-	if err != nil || kind == "" || strings.Contains(name, "/") {
+// pageFiles are the page's files by path: the shell, and the others below a folder of this
+// start, of which no cache can have any. Their digests are in the shell.
+func pageFiles(folder string) map[string][]byte {
+	files := make(map[string][]byte)
+	shell, _ := assets.ReadFile("assets/index.html") // Embedded.
+	all, _ := assets.ReadDir("assets")
+	for _, f := range all {
+		b, _ := assets.ReadFile("assets/" + f.Name())
+		sum := sha512.Sum384(b)
+		link := []byte(`"/assets/` + f.Name() + `"`)
+		with := fmt.Sprintf(`"%s%s" integrity="sha384-%s"`, folder, f.Name(), base64.StdEncoding.EncodeToString(sum[:]))
+		shell = bytes.Replace(shell, link, []byte(with), 1)
+		files[folder+f.Name()] = b
+	}
+	delete(files, folder+"index.html")
+	files["index.html"] = shell
+	return files
+}
+
+// file answers with a file of the page.
+func (s *Server) file(w http.ResponseWriter, name string) {
+	b, kind := s.files[name], types[path.Ext(name)]
+	if b == nil || kind == "" {
 		s.fail(w, &refusal{http.StatusNotFound, "there is no such file", ""})
 		return
 	}

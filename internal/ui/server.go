@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -12,11 +13,11 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sync/atomic"
+	"strings"
+	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
-
+	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/view"
@@ -28,8 +29,12 @@ type Options struct {
 	Store *store.Store
 	// Token is what each call of the API must carry. It must not be empty.
 	Token string
-	// Watch are patterns of the files that change when there is something new.
-	Watch []string
+	// Host is the name in the page's address, of NewHost. If empty, 127.0.0.1: an origin
+	// that another server may have had.
+	Host string
+	// Watch are patterns of the files that change when there is something new, StoreFiles
+	// the paths of those of the store.
+	Watch, StoreFiles []string
 	// Running returns the traces of the tasks that run now. It may be nil.
 	Running func(context.Context) ([]*store.Trace, error)
 	// Whole returns the whole texts of a call of a trace and their source. It may be
@@ -58,13 +63,20 @@ type Server struct {
 	digest [sha256.Size]byte
 	mux    *http.ServeMux
 	hosts  []string
+	// files are the page's, by path.
+	files map[string][]byte
 	// slots limit the requests that are answered at a time, streams the open
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
-	versions       atomic.Int64
+	versions       versionCache
 	reasons        reasonCache
-	live           runningCache
+	// answers are those of the store that are kept.
+	answers struct {
+		sync.Mutex
+		by map[string]kept
+	}
+	live runningCache
 	// writes are the paths that take a body.
 	writes map[string]bool
 	// watched are files with hooks.
@@ -83,6 +95,10 @@ const (
 	maxHeader = 16 << 10
 )
 
+// NewHost returns a host name that no server can have had before, so that no page, service
+// worker or cache of one is in its origin. Chromium and Firefox resolve it to this machine.
+func NewHost() string { return NewToken()[:32] + ".localhost" }
+
 // TokenHeader carries the token.
 const TokenHeader = "X-Hookspan-Token" //nolint:gosec // A name.
 
@@ -97,6 +113,9 @@ func NewToken() string {
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Host == "" {
+		o.Host = "127.0.0.1"
 	}
 	s := &Server{
 		opts: o, digest: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
@@ -119,9 +138,11 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		// Streams end with it.
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
+	crowd := loopback.NewCrowd(maxConnections)
+	crowd.Join(srv)
 	ended := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { ended <- srv.Serve(netutil.LimitListener(l, maxConnections)) }()
+		go func() { ended <- srv.Serve(crowd.Listener(l)) }()
 	}
 	var err error
 	left := len(listeners)
@@ -138,14 +159,13 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return err
 }
 
-// allow sets the values of Host that requests may have: the listeners' addresses,
-// and localhost.
+// allow sets the values of Host that requests may have: the page's name with the port of
+// each listener.
 func (s *Server) allow(listeners []net.Listener) {
 	s.hosts = nil
 	for _, l := range listeners {
-		host, port, err := net.SplitHostPort(l.Addr().String())
-		if err == nil {
-			s.hosts = append(s.hosts, net.JoinHostPort(host, port), net.JoinHostPort("localhost", port))
+		if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
+			s.hosts = append(s.hosts, net.JoinHostPort(s.opts.Host, port))
 		}
 	}
 }
@@ -160,7 +180,7 @@ type refusal struct {
 // was rebound to this machine has its name as Host and is refused by that alone.
 func (s *Server) check(r *http.Request) *refusal {
 	if !slices.Contains(s.hosts, r.Host) {
-		return &refusal{http.StatusMisdirectedRequest, "this server has another address", "use the address that hookspan ui printed"}
+		return &refusal{http.StatusMisdirectedRequest, "this server has another address", "in a terminal, hookspan ui opens the page that runs already"}
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if origin != "http://"+r.Host {
@@ -169,7 +189,7 @@ func (s *Server) check(r *http.Request) *refusal {
 	}
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
 		if site != "same-origin" && site != "none" && !opening(r) {
-			return &refusal{http.StatusForbidden, "another page sent this request", "open the address that hookspan ui printed"}
+			return &refusal{http.StatusForbidden, "another page sent this request", "in a terminal, hookspan ui opens the page that runs already"}
 		}
 	}
 	if r.Method == http.MethodPost && s.writes[r.URL.Path] {
@@ -183,6 +203,29 @@ func (s *Server) check(r *http.Request) *refusal {
 	}
 	return nil
 }
+
+// Proof shows that a server has the token, without the token: Here answers with it to a
+// nonce.
+func Proof(token, nonce string) string {
+	mac := hmac.New(sha256.New, []byte(token))
+	_, _ = io.WriteString(mac, nonce)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Here is the path at which a later start asks whether the server of a token still
+// listens.
+const Here = "/here"
+
+// elsewhere is what a person sees who opens another address of this server, such as the
+// bare one or a link of an earlier start. It asks for nothing: a page of another server
+// that asks for a token would look the same.
+const elsewhere = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>hookspan</title>
+<main><h1>hookspan ui runs here, under another address</h1>
+<p>The address is a new one each time that hookspan ui starts, so a link from before or without it leads nowhere.</p>
+<p>In a terminal of the machine on which it runs, <code>hookspan ui</code> opens the page that runs already and prints its address.</p>
+<p>If you forward the port, give it the same number on both sides: <code>ssh -L 3044:localhost:3044</code>.</p></main></html>
+`
 
 // Opening is the path that other pages may lead the browser to: the file that hookspan
 // ui opens does. Like all views it is the shell, without data.
@@ -218,9 +261,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
 	h.Set("Cache-Control", "no-store")
 	if no := s.check(r); no != nil {
+		if no.code == http.StatusMisdirectedRequest && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") {
+			h.Set("Content-Type", types[".html"])
+			w.WriteHeader(no.code)
+			_, _ = io.WriteString(w, elsewhere)
+			return
+		}
 		s.fail(w, no)
 		return
 	}
+	defer loopback.Answer(r)()
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()

@@ -128,7 +128,7 @@ func TestServerAnswersItsPageOnly(t *testing.T) {
 		want          int
 	}{
 		{"the page", apiCall, 200},
-		{"the page by the name localhost", with("ADDR", "localhost:"+port), 200},
+		{"the name localhost", with("ADDR", "localhost:"+port), 421},
 		{"a program without a browser's headers", without("Sec-Fetch-Site: same-origin\n"), 200},
 		{"the page's own origin", apiCall + "Origin: http://ADDR\n", 200},
 
@@ -148,7 +148,7 @@ func TestServerAnswersItsPageOnly(t *testing.T) {
 		{"a fetch of another port of this machine", with("same-origin", "same-site"), 403},
 		{"an image of another site", with("same-origin", "cross-site"), 403},
 		{"a fetch of the shell by another port", "GET / HTTP/1.1\nHost: ADDR\nSec-Fetch-Site: same-site\nConnection: close\n", 403},
-		{"a script of the page from another port", "GET /assets/app.js HTTP/1.1\nHost: ADDR\nSec-Fetch-Site: same-site\nConnection: close\n", 403},
+		{"a script of the page from another port", "GET /assets/x/app.js HTTP/1.1\nHost: ADDR\nSec-Fetch-Site: same-site\nConnection: close\n", 403},
 		{"a frame of the opening path", "GET /open HTTP/1.1\nHost: ADDR\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: navigate\nSec-Fetch-Dest: iframe\nConnection: close\n", 403},
 		{"the opening path from the file", "GET /open HTTP/1.1\nHost: ADDR\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: navigate\nSec-Fetch-Dest: document\nConnection: close\n", 200},
 
@@ -189,7 +189,7 @@ func TestServerAnswersItsPageOnly(t *testing.T) {
 
 func TestServerSendsProtectiveHeaders(t *testing.T) {
 	addr := started(t)
-	for _, path := range []string{"/", "/t/" + testTrace, "/api/v1/sessions", "/assets/app.js", "/none"} {
+	for _, path := range []string{"/", "/t/" + testTrace, "/api/v1/sessions", "/assets/x/app.js", "/none"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -349,18 +349,27 @@ const (
 )
 
 func (s *Server) session(r *http.Request) (any, error) {
-	id := r.PathValue("id")
-	traces, err := s.opts.Store.List(r.Context(), store.Filter{Session: id, Limit: maxTurns})
+	f := store.Filter{Session: r.PathValue("id"), Whole: true, Host: r.URL.Query().Get("agent"), Limit: maxTurns}
+	if f.Host == "" { // Two agents may have sessions of one id: the newest counts.
+		newest, err := s.opts.Store.List(r.Context(), store.Filter{Session: f.Session, Whole: true, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(newest) > 0 {
+			f.Host = newest[0].Host
+		}
+	}
+	return keep(s, "session "+f.Host+" "+f.Session, 0, func() (any, error) { return s.turnsOf(r, f) })
+}
+
+func (s *Server) turnsOf(r *http.Request, f store.Filter) (any, error) {
+	page, err := s.opts.Store.Page(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
-	traces = slices.DeleteFunc(traces, func(t store.Summary) bool { return t.Session != id })
+	traces, totals := page.Traces, page.Totals
 	if len(traces) == 0 {
 		return nil, store.ErrNotFound
-	}
-	totals, err := s.opts.Store.Totals(r.Context(), store.Filter{Session: id})
-	if err != nil {
-		return nil, err
 	}
 	slices.Reverse(traces)
 	points := []point{}

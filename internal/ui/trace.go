@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"math"
 	"net/http"
 	"slices"
@@ -101,6 +102,7 @@ type header struct {
 	// Turn is the place in the session, from 1, Turns how many there are.
 	Turn  int `json:"turn,omitempty"`
 	Turns int `json:"turns,omitempty"`
+	exactNames
 }
 
 func (s *Server) trace(r *http.Request) (any, error) {
@@ -113,7 +115,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if l.Session != "" {
-		turns, err := s.opts.Store.List(r.Context(), store.Filter{Session: l.Session, Limit: 1000})
+		turns, err := s.turns(r.Context(), l.Session, l.Host)
 		if err != nil {
 			return nil, err
 		}
@@ -133,8 +135,15 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	return h, nil
 }
 
+// turns are the traces of a session of an agent, the newest first.
+func (s *Server) turns(ctx context.Context, session, host string) ([]store.Summary, error) {
+	return keep(s, "turns "+host+" "+session, 0, func() ([]store.Summary, error) {
+		return s.opts.Store.List(ctx, store.Filter{Session: session, Whole: true, Host: host, Limit: -1})
+	})
+}
+
 func (l *loaded) header(ctx context.Context) (header, error) {
-	h := header{Summary: l.Summary, Status: view.OutcomeStatus(l.Outcome), Rows: l.Len(), Version: l.version}
+	h := header{Summary: l.Summary, Status: view.OutcomeStatus(l.Outcome), Rows: l.Len(), Version: l.version, exactNames: namesOf(&l.Summary)}
 	var err error
 	if h.Prompt, h.Answer, err = l.promptAndAnswer(ctx); err != nil {
 		return h, err
@@ -182,11 +191,13 @@ type columns struct {
 	Kinds   []view.Kind   `json:"kinds"`
 	States  []view.Status `json:"statuses"`
 	Unit    int64         `json:"unit"`
-	Depth   []byte        `json:"depth"` // 16 bits each
-	Label   []byte        `json:"label"` // 32 bits
-	Kind    []byte        `json:"kind"`  // 8 bits
-	Status  []byte        `json:"status"`
-	At      []byte        `json:"at"` // 32 bits
+	// ID has the 8 bytes of each span's id; an event has those of its span.
+	ID     []byte `json:"id"`
+	Depth  []byte `json:"depth"` // 16 bits each
+	Label  []byte `json:"label"` // 32 bits
+	Kind   []byte `json:"kind"`  // 8 bits
+	Status []byte `json:"status"`
+	At     []byte `json:"at"` // 32 bits
 	// Took has 32 bits each, all of them set where the end is unknown.
 	Took []byte `json:"took"`
 	// Cost has what each row adds to the cost of those above it, in dollars.
@@ -206,7 +217,7 @@ func (s *Server) rows(r *http.Request) (any, error) {
 	c := &columns{
 		Version: l.version, Labels: []string{}, Kinds: []view.Kind{view.KindRun, view.KindAgent, view.KindTool, view.KindChat, view.KindSpan, view.KindEvent, view.KindNoRoot},
 		States: []view.Status{view.StatusNone, view.StatusOK, view.StatusFailed, view.StatusDenied, view.StatusUnfinished, view.StatusUnknown, view.StatusRunning},
-		Depth:  make([]byte, 0, 2*n), Label: make([]byte, 0, 4*n), Kind: make([]byte, 0, n), Status: make([]byte, 0, n), At: make([]byte, 0, 4*n), Took: make([]byte, 0, 4*n),
+		ID:     make([]byte, 0, 8*n), Depth: make([]byte, 0, 2*n), Label: make([]byte, 0, 4*n), Kind: make([]byte, 0, n), Status: make([]byte, 0, n), At: make([]byte, 0, 4*n), Took: make([]byte, 0, 4*n),
 		Cost: l.costs(), Waits: make(map[int][2]int64),
 	}
 	last := l.Ended
@@ -243,6 +254,14 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		if !row.End.IsZero() {
 			took = min(row.Took().Microseconds()/c.Unit, unknownEnd-1)
 		}
+		of := i
+		if l.nth[i] > 0 {
+			of = l.Above(i)
+		}
+		var id [8]byte
+		above := l.Row(of)
+		_, _ = hex.Decode(id[:], []byte(above.SpanID()))
+		c.ID = append(c.ID, id[:]...)
 		c.Depth = binary.LittleEndian.AppendUint16(c.Depth, uint16(min(row.Depth, math.MaxUint16)))          //nolint:gosec // It fits.
 		c.Label = binary.LittleEndian.AppendUint32(c.Label, uint32(label))                                   //nolint:gosec // A trace has fewer rows.
 		c.Kind, c.Status = append(c.Kind, byte(kinds[row.Kind])), append(c.Status, byte(states[row.Status])) //nolint:gosec // Both have few values.
@@ -394,9 +413,12 @@ func (s *Server) row(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, err := strconv.Atoi(r.PathValue("row"))
-	if err != nil || i < 0 || i >= l.Len() {
-		return nil, wrong("row %q: want a number from 0 to %d", r.PathValue("row"), l.Len()-1)
+	i := l.find(r.PathValue("row"))
+	if n, err := strconv.Atoi(r.PathValue("row")); i < 0 && err == nil {
+		i = n
+	}
+	if i < 0 || i >= l.Len() {
+		return nil, wrong("row %q: want the id of a span of this trace, for an event with a dot and its number, or a number from 0 to %d", r.PathValue("row"), l.Len()-1)
 	}
 	full, err := l.full(r.Context(), i)
 	if err != nil {

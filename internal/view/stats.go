@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -115,7 +116,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			if g.Usage == nil || g.Usage.Input == 0 {
 				return "-", sgrDim
 			}
-			return fmt.Sprintf("%d%%", CachedPercent(g.Usage)), ""
+			return fmt.Sprintf("%d%%", CachedShare(g.Usage)), ""
 		})
 		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
 		add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage) })
@@ -227,4 +228,13 @@ func Stats(w io.Writer, v Overview, o Options) error {
 	}
 	st.unpriced(b, v.All)
 	return b.Flush()
+}
+
+// CachedShare is how much of the input came from the cache, in percent, rounded as the page
+// rounds it.
+func CachedShare(u *store.Usage) int {
+	if u == nil || u.Input <= 0 {
+		return 0
+	}
+	return int(math.Round(100 * float64(u.CacheRead) / float64(u.Input)))
 }

@@ -134,15 +134,6 @@ func tokens(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
 }
 
-// CachedPercent is the share of the input that came from the cache in whole percent,
-// rounded down, so that 100 is all of it: as the page's function cached.
-func CachedPercent(u *store.Usage) int64 {
-	if u == nil || u.Input <= 0 {
-		return 0
-	}
-	return 100 * u.CacheRead / u.Input
-}
-
 // dollars formats a cost with two decimals from a dollar on, else with four.
 func dollars(usd float64) string {
 	switch {

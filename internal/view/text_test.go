@@ -31,8 +31,8 @@ func TestNumbersAreShort(t *testing.T) {
 			t.Errorf("dollars(%v): got %q, want %q", usd, got, want)
 		}
 	}
-	for u, want := range map[store.Usage]int64{{}: 0, {CacheRead: 5}: 0, {Input: 1000, CacheRead: 999}: 99, {Input: 3, CacheRead: 2}: 66, {Input: 200, CacheRead: 1}: 0, {Input: 7, CacheRead: 7}: 100} {
-		if got := CachedPercent(&u); got != want {
+	for u, want := range map[store.Usage]int{{}: 0, {CacheRead: 5}: 0, {Input: 1000, CacheRead: 999}: 100, {Input: 3, CacheRead: 2}: 67, {Input: 200, CacheRead: 1}: 1, {Input: 7, CacheRead: 7}: 100} {
+		if got := CachedShare(&u); got != want {
 			t.Errorf("%d of %d cached: got %d %%, want %d", u.CacheRead, u.Input, got, want)
 		}
 	}

@@ -188,7 +188,8 @@ var mayImport = map[string][]string{
 	"internal/rawjson":              {},
 	"internal/jsonedit":             {"internal/rawjson"},
 	"internal/jstext":               {},
-	"internal/bridge":               {"hook", "hook/claude", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
+	"internal/bridge":               {"hook", "hook/claude", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/loopback", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
+	"internal/loopback":             {},
 	"internal/outbound":             {"internal/termtext"},
 	"internal/clinehooks/hookfile":  {"hook/claude", "internal/atomicfile", "internal/clinehooks/hookmatch", "internal/jsonedit", "internal/regular", "internal/termtext"},
 	"internal/clinehooks/hookmatch": {"internal/jstext", "internal/rawjson"},
@@ -202,7 +203,7 @@ var mayImport = map[string][]string{
 	"internal/store":         {"otelmap", "spool", "internal/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":          {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/store", "internal/termtext"},
 	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/store", "internal/termtext", "internal/view"},
-	"internal/ui":            {"otelmap", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
+	"internal/ui":            {"otelmap", "internal/loopback", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
 		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/install",

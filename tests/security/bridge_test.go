@@ -192,6 +192,21 @@ var bridgeRows = []proof.Row{
 		Short: 300, Long: 2000, Run: idlers,
 	},
 	{
+		Name:  "200 connections with nothing, the beginning of a line or half a head, and an event beside them",
+		Rule:  "it is taken within a second",
+		Short: 200, Run: func(t *testing.T, r *proof.Result) {
+			b := startBridge(t, lab.New(t))
+			took, ok := beside(t, b, func() bool {
+				return status(b.raw(t, fmt.Sprintf("POST /claude-hook HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(anEvent), anEvent))) == 200
+			})
+			if !ok || took > time.Second {
+				r.Break("taken %v after %v", ok, took)
+			}
+			r.Trial(200)
+			r.Note("%d ms", took.Milliseconds())
+		},
+	},
+	{
 		Name:  "the sockets of a running bridge",
 		Rule:  "it listens on 127.0.0.1 and ::1 and nowhere else; no other address of this machine answers on its port",
 		Short: 2, Run: bindings,
@@ -259,8 +274,9 @@ func pages(t *testing.T, r *proof.Result) {
 				"Access-Control-Request-Headers: content-type", "Access-Control-Request-Private-Network: true"),
 		)
 	}
-	for _, site := range []string{"cross-site", "same-site", "same-origin"} {
-		// What a page sends without an origin: images, navigation, form gets.
+	for _, site := range []string{"cross-site", "same-site", "same-origin", "none", ""} {
+		// What a page sends without an origin: images, navigation, form gets; and what a
+		// typed address sends.
 		all = append(all,
 			request("GET /claude-hook HTTP/1.1", "Host: "+own, "Sec-Fetch-Site: "+site, "Sec-Fetch-Mode: no-cors"),
 			request("GET /health HTTP/1.1", "Host: "+own, "Sec-Fetch-Site: "+site, "Sec-Fetch-Mode: navigate"),

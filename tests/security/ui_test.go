@@ -56,6 +56,11 @@ var uiRows = []proof.Row{
 		Short: 300, Run: onPage(slow),
 	},
 	{
+		Name:  "200 connections with nothing, the beginning of a line or half a head to hookspan ui, and an authenticated request beside them",
+		Rule:  "it is answered within a second",
+		Short: 200, Run: onPage(halfOpen),
+	},
+	{
 		Name:  "paths of hookspan ui's assets that lead upwards, plain, encoded once and twice, with backslashes, NUL and absolute",
 		Rule:  "no file of this machine is in an answer",
 		Short: 20, Run: onPage(traversal),
@@ -99,9 +104,10 @@ const secretText = "the words of the trace 7d1f"
 // page is a running `hookspan ui` with one trace.
 type page struct {
 	*bridge
-	w     *lab.World
-	r     *proof.Result
-	token string
+	w *lab.World
+	r *proof.Result
+	// name is the host name of its address.
+	name, token string
 	// terminal is what the program says in it.
 	terminal terminal
 	// slowFor is how long a connection may stay open: twelve times the server's limit,
@@ -114,7 +120,7 @@ type page struct {
 	seen string
 }
 
-var pageAddress = regexp.MustCompile(`^http://127\.0\.0\.1:([0-9]+)/open#token=([0-9a-f]{64})\n$`)
+var pageAddress = regexp.MustCompile(`^http://([0-9a-f]{32}\.localhost):([0-9]+)/open#token=([0-9a-f]{64})\n$`)
 
 // startPage starts a program, hookspan if it has no name, and waits for its browser.
 func startPage(t *testing.T, r *proof.Result, program string) *page {
@@ -157,8 +163,8 @@ func startPageIn(t *testing.T, r *proof.Result, w *lab.World, program string, op
 	if err != nil || m == nil {
 		t.Fatalf("first line %q, %v; said %q", line, err, p.errs)
 	}
-	p.Port, _ = strconv.Atoi(m[1])
-	p.token = m[2]
+	p.name, p.token = m[1], m[3]
+	p.Port, _ = strconv.Atoi(m[2])
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
 		close(p.done)
@@ -170,6 +176,9 @@ func startPageIn(t *testing.T, r *proof.Result, w *lab.World, program string, op
 	p.seen = string(b)
 	return p
 }
+
+// address is what browsers ask for.
+func (p *page) address() string { return p.name + ":" + strconv.Itoa(p.Port) }
 
 // get is a request with the lines of a head behind its first two, which may be changed.
 func (p *page) get(path string, head ...string) string {
@@ -249,7 +258,8 @@ func rebound(t *testing.T, p *page) *finding {
 		"evil.example", "evil.example:" + port, "localhost.evil.example:" + port, "127.0.0.1.nip.io:" + port, "localhost.:" + port, "x.localhost:" + port,
 		"localhost.localdomain:" + port, "127.0.0.1", "localhost", "[::1]", "127.0.0.1.:" + port, "127.0.0.2:" + port, "127.1:" + port, "0x7f.0.0.1:" + port,
 		"2130706433:" + port, "0.0.0.0:" + port, "[::]:" + port, "[::ffff:127.0.0.1]:" + port, "[0:0:0:0:0:0:0:1]:" + port, "[::1%25lo]:" + port,
-		"localhost@evil.example:" + port, "evil.example#localhost:" + port, "localhost:" + port + ":1", "localhost:0" + port, "127.0.0.1:1", "user:pass@127.0.0.1:" + port,
+		"localhost@evil.example:" + port, "evil.example#localhost:" + port, "localhost:" + port + ":1", "localhost:0" + port, "localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port, strings.ToUpper(p.name) + ":" + port, p.name, p.name + ".:" + port, p.name + ":1", p.name[1:] + ":" + port,
+		strings.Repeat("0", 32) + ".localhost:" + port, "a." + p.name + ":" + port, "127.0.0.1:1", "user:pass@127.0.0.1:" + port,
 		"LOCALHOST:" + port, "", "evil.example, 127.0.0.1:" + port, "[127.0.0.1]:" + port,
 	} {
 		all["Host "+strconv.Quote(host)] = strings.Replace(p.get("/api/v1/sessions", p.tokenLine()), "Host: "+p.address(), "Host: "+host, 1)
@@ -358,7 +368,7 @@ func tokenSeen(t *testing.T, p *page) *finding {
 	if strings.Contains(p.seen, p.token) {
 		f.breaks("the token is in the browser's arguments or environment, or in the process list")
 	}
-	for _, path := range append(p.apiPaths(t), "/", "/open", "/assets/app.js", "/assets/app.css", "/assets/index.html", "/none") {
+	for _, path := range append(p.apiPaths(t), "/", "/open", "/here?nonce=1", "/assets/app.js", "/assets/app.css", "/assets/index.html", "/none") {
 		if path == "/api/v1/events" {
 			continue // It does not end.
 		}
@@ -479,6 +489,34 @@ func slow(t *testing.T, p *page) *finding {
 	}
 	wg.Wait()
 	f.notes = append(f.notes, fmt.Sprintf("%d event streams at a time", streams))
+	return f
+}
+
+// halfRequests are what connections have sent that ask for nothing yet.
+var halfRequests = []string{"", "G", "POST /claude-hook HTTP/1.1\r\nHost: localhost\r\nX-Slow: "}
+
+// beside opens connections with half a request and returns how long an answer then takes.
+func beside(t *testing.T, b *bridge, ask func() bool) (took time.Duration, ok bool) {
+	t.Helper()
+	for i := range 200 {
+		c := b.dial(t)
+		defer c.Close() //nolint:errcheck // A test.
+		if _, err := io.WriteString(c, halfRequests[i%len(halfRequests)]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := time.Now()
+	ok = ask()
+	return time.Since(begin), ok
+}
+
+func halfOpen(t *testing.T, p *page) *finding {
+	f := &finding{trials: 200}
+	took, ok := beside(t, p.bridge, func() bool { return strings.Contains(p.raw(t, p.get("/api/v1/sessions", p.tokenLine())), secretText) })
+	if !ok || took > time.Second {
+		f.breaks("answered %v after %v", ok, took)
+	}
+	f.notes = append(f.notes, fmt.Sprintf("%d ms", took.Milliseconds()))
 	return f
 }
 

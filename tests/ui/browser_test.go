@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -54,6 +56,12 @@ func serveEdit(t *testing.T, tasks []sample.Task, edit *editing) *site {
 // serveWith is serveEdit with changed options.
 func serveWith(t *testing.T, tasks []sample.Task, edit *editing, change func(*ui.Options)) *site {
 	t.Helper()
+	return serveAt(t, "127.0.0.1:0", tasks, edit, change)
+}
+
+// serveAt is serveWith at an address.
+func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change func(*ui.Options)) *site {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "traces.db")
 	s, err := store.Open(t.Context(), path)
 	if err != nil {
@@ -63,14 +71,15 @@ func serveWith(t *testing.T, tasks []sample.Task, edit *editing, change func(*ui
 	if err := sample.Fill(t.Context(), s, time.Now(), tasks); err != nil {
 		t.Fatal(err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	token := ui.NewToken()
+	token, host := ui.NewToken(), ui.NewHost()
 	options := ui.Options{
+		Host:   host,
 		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code", "codex": "Codex", "qwen-code": "Qwen Code", "gemini-cli": "Gemini CLI", "copilot-cli": "GitHub Copilot"},
-		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
+		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, StoreFiles: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
 		Status: func(context.Context) (any, error) {
 			return map[string]any{
 				"recording": "on", "sessions": 3, "last_event": time.Now().Add(-4 * time.Minute), "state_dir": "/home/ada/.local/state/hookspan", "env_file": "/home/ada/.config/hookspan/env",
@@ -98,7 +107,7 @@ func serveWith(t *testing.T, tasks []sample.Task, edit *editing, change func(*ui
 			t.Errorf("serve: %v", err)
 		}
 	})
-	base := "http://" + l.Addr().String()
+	base := fmt.Sprintf("http://%s:%d", cmp.Or(options.Host, "127.0.0.1"), l.Addr().(*net.TCPAddr).Port)
 	return &site{s, base, base + ui.Opening + "#token=" + token, cancel}
 }
 
@@ -343,4 +352,9 @@ func (s *site) upload(t *testing.T, task sample.Task) {
 	if err := s.store.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// emulateZone gives the tab another time zone.
+func emulateZone(ctx context.Context, name string) error {
+	return emulation.SetTimezoneOverride(name).Do(ctx)
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -86,15 +87,20 @@ func TestWithoutNetwork(t *testing.T) {
 	before := left(t)
 	s := m.page()
 	list := reads[[]listed](m, "list", "--json", "-n", "0")
-	base, token, _ := strings.Cut(s.address, "/open#token=")
+	u, err := url.Parse(s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := strings.TrimPrefix(u.Fragment, "token=")
 	for _, path := range []string{
 		"about", "sessions", "facets", "session/" + list[0].Session, "traces/" + list[0].TraceID, "traces/" + list[0].TraceID + "/row/1", "traces/" + list[0].TraceID + "/changes",
 		"search?text=login", "usage", "compare?a=" + list[0].TraceID + "&b=" + list[1].TraceID, "hooks", "status",
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/"+path, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+u.Port()+"/api/v1/"+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		req.Host = u.Host
 		req.Header.Set("X-Hookspan-Token", token)
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {

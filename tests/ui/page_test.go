@@ -302,7 +302,7 @@ func TestRangeOfDays(t *testing.T) {
 func TestSumsAreThoseOfTheStore(t *testing.T) {
 	s, b := serve(t, sample.Tasks()), open(t)
 	b.enter(s)
-	b.shows("39 tasks in 27 sessions took 1h17m and cost $7.53 for 7.9M tokens, 92 % of the input cached. 8 of 301 tool calls failed, 2 were denied.")
+	b.shows("39 tasks in 32 sessions took 1h17m and cost $7.53 for 7.9M tokens, 92 % of the input cached. 8 of 301 tool calls failed, 2 were denied.")
 	b.faultless(s)
 }
 

@@ -118,7 +118,7 @@ func TestRunningTask(t *testing.T) {
 		name, path string
 		texts      []string
 	}{
-		{"running sessions", "/", []string{"Running now", "Speed up the search", "39 tasks in 27 sessions"}},
+		{"running sessions", "/", []string{"Running now", "Speed up the search", "39 tasks in 32 sessions"}},
 		{"running task", "/t/" + running.TraceID, []string{"running", "npm run bench", "The task still runs"}},
 	} {
 		b.goTo(s, view.path)

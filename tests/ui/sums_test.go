@@ -135,7 +135,7 @@ func sentence(t store.Totals, sessions int) string {
 		}
 		b.WriteString(" for " + view.Tokens(u.Input+u.Output) + " tokens")
 		if u.CacheRead > 0 {
-			b.WriteString(fmt.Sprintf(", %d %% of the input cached", view.CachedPercent(u)))
+			b.WriteString(fmt.Sprintf(", %d %% of the input cached", view.CachedShare(u)))
 		}
 	}
 	b.WriteString(".")
@@ -346,7 +346,7 @@ func cells(title string, g store.Group) string {
 	if u := g.Usage; u != nil {
 		out[1] = view.Tokens(u.Input + u.Output)
 		if u.Input > 0 {
-			out[2] = fmt.Sprintf("%d %%", view.CachedPercent(u))
+			out[2] = fmt.Sprintf("%d %%", view.CachedShare(u))
 		}
 		if u.CostUSD != nil {
 			out[3] = view.Dollars(*u.CostUSD)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -70,11 +71,13 @@ type Preview struct {
 	What   string `json:"what"`
 	Path   string `json:"path,omitempty"`
 	SHA256 string `json:"sha256"`
-	// Diff is the difference in the unified form, without secrets.
+	// Diff is the difference in the unified form, whole but for the values of variables and
+	// headers that are in the file already.
 	Diff string `json:"diff,omitempty"`
 	// Notes are what will not work.
 	Notes []string `json:"notes,omitempty"`
-	// Code reports that the change needs the code that the terminal shows.
+	// Code reports that it needs the code that the terminal shows: all do but a test that
+	// starts nothing.
 	Code bool `json:"code"`
 	// Call is the event of a test, Matches the hooks that it would start.
 	Call    []string `json:"call,omitempty"`
@@ -144,7 +147,7 @@ func (e *Editor) Preview(ctx context.Context, r Request) (*Preview, error) {
 	if c.Code {
 		text := rand.Text()
 		c.code = text[:4] + "-" + text[4:8]
-		e.Say(fmt.Sprintf("code %s allows this once: %s", c.code, c.What))
+		e.Say(fmt.Sprintf("code %s allows this once: %s", c.code, inLine(c.What)))
 	}
 	e.shown = c
 	p := c.Preview
@@ -165,7 +168,7 @@ func (e *Editor) Apply(ctx context.Context, r Confirmation) (*Done, error) {
 	defer e.mu.Unlock()
 	done, err := c.apply(ctx)
 	if err == nil {
-		e.Say(done.Text)
+		e.Say(inLine(done.Text))
 	}
 	return done, err
 }
@@ -206,7 +209,7 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 	if err != nil {
 		return err
 	}
-	c.file, c.Path, c.SHA256 = f, f.Path, f.SHA256
+	c.file, c.Path, c.SHA256, c.Code = f, f.Path, f.SHA256, true
 	if r.SHA256 != f.SHA256 {
 		return stale(f.Path)
 	}
@@ -250,11 +253,8 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 	if bytes.Equal(c.after, f.doc.Data) {
 		return Refused("there is nothing to change")
 	}
-	c.What += ", in " + f.Path
-	c.Diff = f.doc.Diff(c.after, m.Process.Clean)
-	if c.Code, err = runsMore(f, c.after); err != nil {
-		return asRefusal(err)
-	}
+	c.What += ", in " + m.whole(f.Path)
+	c.Diff = m.diff(f, c.after)
 	c.apply = func(ctx context.Context) (*Done, error) {
 		lock, err := m.lock(ctx)
 		if err != nil {
@@ -317,7 +317,7 @@ func (m *Machine) describe(h hookfile.Handler, text string) string {
 	if h.Matcher != "" && h.Matcher != "*" {
 		out += " [" + h.Matcher + "]"
 	}
-	return m.Process.Clean(out + ": " + text)
+	return m.whole(out + ": " + text)
 }
 
 func (e *Editor) add(c *change, r Request) error {
@@ -373,17 +373,24 @@ func (e *Editor) checkFields(r Request, event string) error {
 			return err
 		}
 	}
-	const mark = "[REDACTED:"
-	for _, s := range []*string{r.Command, r.URL, r.If, r.Matcher} {
-		if s != nil && strings.Contains(*s, mark) {
-			return Refused("the text has %q in the place of a secret, which is not shown: write the secret itself, or leave this field as it is", mark+"…]")
+	texts := []*string{r.Command, r.URL, r.If, r.Matcher}
+	if r.Args != nil {
+		for i := range *r.Args {
+			texts = append(texts, &(*r.Args)[i])
 		}
 	}
-	if r.Args != nil && slices.ContainsFunc(*r.Args, func(s string) bool { return strings.Contains(s, mark) }) {
-		return Refused("an argument has %q in the place of a secret, which is not shown: write the secret itself, or leave the arguments as they are", mark+"…]")
+	for _, s := range texts {
+		if s == nil {
+			continue
+		}
+		if mark := marks.FindString(*s); mark != "" {
+			return Refused("the text has %q, with which a secret or a character is marked where it is shown: write the secret itself, or the character", mark)
+		}
 	}
 	return nil
 }
+
+var marks = regexp.MustCompile(`\[REDACTED:|⟨secret: |⟨U\+`)
 
 func (e *Editor) change(c *change, r Request) error {
 	if r.Hook < 0 || r.Hook >= len(c.file.entries) {
@@ -473,33 +480,6 @@ func (e *Editor) notes(c *change, h hookfile.Handler) error {
 	return nil
 }
 
-// runsMore reports that a hook runs with the new text that did not run before, or one
-// with other variables.
-func runsMore(f *File, after []byte) (bool, error) {
-	text := f.text()
-	text.Data = after
-	entries, err := text.Entries()
-	if err != nil {
-		return false, err
-	}
-	left := slices.Clone(f.entries)
-	for _, h := range entries {
-		i := slices.IndexFunc(left, func(old hookfile.Entry) bool { return sameEntry(old, h) })
-		if i < 0 {
-			return true, nil
-		}
-		left = slices.Delete(left, i, i+1)
-	}
-	parsed, err := hookfile.Parse(f.Path, after)
-	if len(bytes.TrimSpace(after)) == 0 {
-		parsed, err = &hookfile.File{}, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return f.parsed.Disabled && !parsed.Disabled || !slices.Equal(parsed.Env, f.parsed.Env), nil
-}
-
 // undo prepares to write back what was there before the last change of a file.
 func (e *Editor) undo(c *change) error {
 	last, ok := e.before[c.file.Path]
@@ -577,12 +557,12 @@ func (e *Editor) trust(c *change, on bool) error {
 	if err := hookfile.CheckOwner(f.Path); err != nil {
 		return Refused("%s", err)
 	}
-	c.What, c.Code = "stop trusting "+f.Path, on
-	c.Diff = fmt.Sprintf("-%s trusted, SHA-256 %s\n", f.Path, f.SHA256)
+	c.What = "stop trusting " + e.Machine.whole(f.Path)
+	c.Diff = fmt.Sprintf("-%s trusted, SHA-256 %s\n", e.Machine.whole(f.Path), f.SHA256)
 	if on {
-		c.What = "trust " + f.Path + ": " + runs(f) + " in that project"
+		c.What = "trust " + e.Machine.whole(f.Path) + ": " + runs(f) + " in that project"
 		c.Diff = "+" + c.Diff[1:]
-		c.Diff += "\nwhat the file has:\n" + shown(f, e.Machine.Process.Clean)
+		c.Diff += "\nwhat the file has:\n" + e.Machine.shown(f)
 	}
 	c.apply = func(ctx context.Context) (*Done, error) {
 		f, err := e.same(ctx, c)
@@ -607,19 +587,4 @@ func runs(f *File) string {
 		return fmt.Sprintf("%d hooks run", n)
 	}
 	return "1 hook runs"
-}
-
-// shown is everything that a file runs and sets, without secrets.
-func shown(f *File, clean func(string) string) string {
-	lines := []string{}
-	for _, v := range f.parsed.Env {
-		lines = append(lines, "variable "+clean(v.Name+"="+v.Value))
-	}
-	for _, h := range f.parsed.Handlers {
-		lines = append(lines, fmt.Sprintf("line %d: %s", h.Line, clean(hookfile.Describe(h))))
-	}
-	for i, l := range lines {
-		lines[i] = " " + strings.ReplaceAll(l, "\n", "\n ")
-	}
-	return strings.Join(lines, "\n")
 }

@@ -9,8 +9,10 @@
 //   - a change is written only as it was shown: to a file that the list names, with the
 //     bytes that it had then, at the place that it had then;
 //   - everything else in the file keeps its bytes, and the file as it was is kept;
-//   - what makes a program run, now or later, needs a code that is shown in the
-//     terminal only, and that counts once, for the change shown.
+//   - each change, and each test that starts a hook, needs a code that is shown in the
+//     terminal only, and that counts once, for the change shown;
+//   - that change is shown whole: secrets are marked, and only values of variables and
+//     headers that are in the file already are hidden.
 //
 // It does not protect from programs of the same user, which can write the files
 // themselves.

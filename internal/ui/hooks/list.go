@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/store"
 )
 
@@ -54,7 +56,7 @@ const (
 	agentClaude = claudehook.Host
 )
 
-// Listing is the hooks of a machine, without secrets.
+// Listing is the hooks of a machine: what runs is whole, with its secrets marked.
 type Listing struct {
 	Files   []File   `json:"files"`
 	Folders []Folder `json:"folders"`
@@ -129,14 +131,22 @@ type Hook struct {
 	Why  string `json:"why,omitempty"`
 }
 
-// Fields are the members of a hook that a form has.
+// Fields are the members of a hook that a form has, as they are: the form sends them back.
 type Fields struct {
+	Matcher string   `json:"matcher,omitempty"`
 	Command string   `json:"command,omitempty"`
 	Args    []string `json:"args,omitempty"`
 	URL     string   `json:"url,omitempty"`
 	If      string   `json:"if,omitempty"`
 	Timeout float64  `json:"timeout,omitempty"`
 	Async   bool     `json:"async,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f Fields) MarshalJSON() ([]byte, error) {
+	type plain Fields
+	b, err := json.Marshal(plain(f))
+	return rawjson.ASCII(b), err
 }
 
 // Folder is a folder with Cline's own hook files.
@@ -173,7 +183,7 @@ func (m *Machine) List(ctx context.Context) (*Listing, error) {
 	}
 	for _, f := range m.files(projects) {
 		m.read(&f, report, runs)
-		f.SwitchedOff = off.of(&f, m.Process.Clean)
+		f.SwitchedOff = off.of(&f, m.whole)
 		if f.Exists || f.Error != "" || f.Editable && (f.Project == "" || f.Project == m.Dir) {
 			l.Files = append(l.Files, f)
 		}
@@ -322,18 +332,15 @@ func (m *Machine) read(f *File, report *install.Report, runs runsByHook) {
 	problems := m.problems(f)
 	for i, e := range f.entries {
 		h := Hook{
-			Index: i, Line: e.Line, Event: e.Event, Matcher: e.Matcher, Type: e.Type, Text: setup.Clean(textOf(e)), Traits: e.Traits(),
+			Index: i, Line: e.Line, Event: e.Event, Matcher: m.whole(e.Matcher), Type: e.Type, Text: m.whole(textOf(e)), Traits: e.Traits(),
 			Fields: Fields{
-				Command: setup.Clean(e.Command), URL: setup.Clean(e.URL), If: e.If, Timeout: e.Timeout.Seconds(), Async: e.Async || e.AsyncRewake,
+				Matcher: e.Matcher, Command: e.Command, Args: e.Args, URL: e.URL, If: e.If, Timeout: e.Timeout.Seconds(), Async: e.Async || e.AsyncRewake,
 			},
 			Records: e.Type == hookfile.TypeCommand && claude.Records(e.Command, e.Args),
 			Runs:    runs.of(f, e.Handler, setup.Clean),
 		}
-		for _, arg := range e.Args {
-			h.Fields.Args = append(h.Fields.Args, setup.Clean(arg))
-		}
 		for j := range h.Traits {
-			h.Traits[j] = setup.Clean(h.Traits[j])
+			h.Traits[j] = m.whole(h.Traits[j])
 		}
 		problems = slices.DeleteFunc(problems, func(p hookfile.Problem) bool {
 			last := i+1 == len(f.entries) || p.Line < f.entries[i+1].Line || f.entries[i+1].Line == e.Line && p.Line == e.Line

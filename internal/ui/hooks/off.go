@@ -133,7 +133,7 @@ func (l *offList) with(f offFile) offList {
 // put back by hand or by an undo, are not among them.
 func (l *offList) of(f *File, clean func(string) string) (out []SwitchedOff) {
 	for _, h := range l.file(f.Path).present(f.entries) {
-		out = append(out, SwitchedOff{h.ID, h.Event, h.Matcher, clean(h.text()), h.Since})
+		out = append(out, SwitchedOff{h.ID, h.Event, clean(h.Matcher), clean(h.text()), h.Since})
 	}
 	return out
 }

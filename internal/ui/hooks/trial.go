@@ -184,13 +184,13 @@ func (m *Machine) callText(event, tool string, input json.RawMessage) string {
 	if json.Compact(&b, input) == nil && b.Len() > 0 {
 		text += " " + b.String()
 	}
-	return m.Process.Clean(text)
+	return m.whole(text)
 }
 
 func (m *Machine) matches(list []hookrun.Match) []Match {
 	out := []Match{}
 	for _, x := range list {
-		out = append(out, Match{x.Handler.File, x.Handler.Line, m.Process.Clean(x.Handler.Text()), x.Matched, m.Process.Clean(x.Why)})
+		out = append(out, Match{x.Handler.File, x.Handler.Line, m.whole(x.Handler.Text()), x.Matched, m.Process.Clean(x.Why)})
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -56,14 +57,16 @@ type figures struct {
 	CPU    float64 `json:"cpu"`
 	Assets int     `json:"assetBytes"`
 	Gzip   int     `json:"assetGzipBytes"`
+	// Work is what an open page costs at 100,000 traces.
+	Work work `json:"work"`
 }
 
 // spans is the size of a large task, rounds how often something is measured.
 const spans, rounds = 100_000, 20
 
 func run(ctx context.Context, args []string) (err error) {
-	if len(args) != 1 {
-		return errors.New("want the folder with the programs hookspan and claude-hook")
+	if len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != "work" {
+		return errors.New("want the folder with the programs hookspan and claude-hook, and work for nothing but what an open page costs")
 	}
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -75,6 +78,9 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	f := figures{Spans: spans}
+	if f.Work, err = measureWork(ctx, args[0], filepath.Join(dir, "work"), chromium); err != nil || len(args) == 2 {
+		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(f.Work))
+	}
 	ids, err := fill(ctx, dir)
 	if err != nil {
 		return err
@@ -143,7 +149,11 @@ func fill(ctx context.Context, dir string) ([]string, error) {
 
 // assets returns the size of the page's files, and compressed.
 func assets(ctx context.Context, s *server) (plain, packed int, err error) {
-	for _, path := range []string{"/", "/assets/app.js", "/assets/app.css", "/assets/icon.svg"} {
+	shell, err := s.get(ctx, "/")
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, path := range append([]string{"/"}, regexp.MustCompile(`/assets/[0-9a-f]+/[a-z.]+`).FindAllString(string(shell), -1)...) {
 		body, err := s.get(ctx, path)
 		if err != nil {
 			return 0, 0, err
@@ -217,7 +227,7 @@ func (p *tabOf) measure(f *figures, ids []string) error {
 		err = p.eval(`[performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1, window.rowsAt]`, &got)
 		return got[0], got[1], err
 	}
-	// The server keeps the last task only.
+	// The server keeps one task of this size.
 	for i := range rounds {
 		for _, v := range []struct {
 			to *[]float64

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,10 +60,15 @@ func (s *server) stop() error {
 
 // get returns a file of the page.
 func (s *server) get(ctx context.Context, path string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
+	u, err := url.Parse(s.base)
 	if err != nil {
 		return nil, err
 	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+u.Port()+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Host = u.Host // The browser alone resolves it.
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const key = "hookspan-token";
-const channel = typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel("hookspan");
+// 127.0.0.1 may have been another server's origin, of which a tab is still open.
+const channel = typeof BroadcastChannel === "undefined" || !location.hostname.endsWith(".localhost") ? undefined : new BroadcastChannel("hookspan");
 
 // takeToken moves the token from the address to this tab's storage, so that it is in
 // no history and no copied link.
@@ -31,12 +32,17 @@ const headers = () => ({ "X-Hookspan-Token": sessionStorage.getItem(key) ?? "" }
 
 async function text(path: string, { body, signal }: { body?: unknown; signal?: AbortSignal } = {}): Promise<string> {
   let res: Response, answer: string;
+  const started = performance.now();
+  open++;
   try {
     res = await fetch("/api/v1/" + path, body === undefined ? { headers: headers(), cache: "no-store", credentials: "omit", signal }
       : { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: JSON.stringify(body), cache: "no-store", credentials: "omit" });
     answer = await res.text();
   } catch {
     throw new Refused(0, "hookspan ui does not answer", "start it again: hookspan ui");
+  } finally {
+    open--;
+    if (started - begun < 250) spent += performance.now() - started;
   }
   if (res.ok) return answer;
   let why = { error: res.statusText, hint: undefined as string | undefined };
@@ -73,8 +79,21 @@ let live = false;
 const listeners = new Set<() => void>();
 let pending = 0;
 const changed = () => { changes++; listeners.forEach((f) => f()); };
+
+// What is on the page is asked for again in at most one part in refetchShare of the time:
+// begun is when that was last, spent how long its answers took, open how many are awaited. On
+// a busy machine answers take long without being much work: no wait is longer than longestWait.
+const refetchShare = 25, longestWait = 5000;
+let begun = 0, spent = 0, open = 0;
 function soon() {
-  pending ||= window.setTimeout(() => { pending = 0; changed(); }, 60);
+  const rest = () => (open > 0 ? 60 : begun + Math.min(longestWait, refetchShare * spent) - performance.now());
+  pending ||= window.setTimeout(() => {
+    pending = 0;
+    if (rest() > 0) { soon(); return; }
+    begun = performance.now();
+    spent = 0;
+    changed();
+  }, Math.max(60, rest()));
 }
 
 function useListener() {

@@ -4,7 +4,7 @@ import { follow, takeToken, useData, useLive } from "./api";
 import { HooksView } from "./hooks";
 import { help, keysOn, switchKeys, useKeys } from "./keys";
 import { agentNames, Link } from "./parts";
-import { go, useRoute } from "./route";
+import { decoded, go, useRoute } from "./route";
 import { SessionsView } from "./sessions";
 import { TraceView } from "./trace";
 import { CompareView, CostView, SearchView, SessionView, StatusView } from "./views";
@@ -36,7 +36,7 @@ function App() {
   });
   useEffect(() => { if (path === "/") document.title = "hookspan"; }, [path]);
   const [, first, rest] = /^\/([^/]*)(?:\/(.*))?$/.exec(path) ?? [];
-  const id = decodeURIComponent(rest ?? "");
+  const id = decoded(rest ?? "");
   return (
     <div class={"app at-" + (first || "sessions")}>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("#main")?.focus(); }}>Skip to the content</a>
@@ -48,15 +48,17 @@ function App() {
         <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => setKeys(true)}>?</button>
       </header>
       <main id="main" tabIndex={-1}>
-        {first === "" || first === "open" ? <SessionsView /> : first === "t" ? <TraceView key={id} id={id} /> : first === "s" ? <SessionView key={id} id={id} /> : first === "search" ? <SearchView />
+        {id === undefined ? <NoPage /> : first === "" || first === "open" ? <SessionsView /> : first === "t" ? <TraceView key={id} id={id} /> : first === "s" ? <SessionView key={id} id={id} /> : first === "search" ? <SearchView />
           : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
-          : <div class="empty"><h1>There is no such page</h1><p><Link to="/" class="plain">All sessions</Link></p></div>}
+          : <NoPage />}
       </main>
       {keys && <KeysDialog close={() => setKeys(false)} />}
       <Said />
     </div>
   );
 }
+
+const NoPage = () => <div class="empty"><h1>There is no such page</h1><p><Link to="/" class="plain">All sessions</Link></p></div>;
 
 function KeysDialog({ close }: { close: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);

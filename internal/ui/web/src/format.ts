@@ -25,7 +25,7 @@ export function tokens(n: number): string {
   return (n / 1e6).toFixed(1) + "M";
 }
 
-export const dollars = (usd: number) => (Math.abs(usd) >= 1 ? "$" + usd.toFixed(2) : "$" + usd.toFixed(4));
+export const dollars = (usd: number) => (Math.abs(usd) >= 0.99995 ? "$" + usd.toFixed(2) : "$" + usd.toFixed(4));
 
 export const plural = (n: number, thing: string) => n.toLocaleString("en") + " " + thing + (n === 1 ? "" : "s");
 
@@ -57,6 +57,23 @@ export function ago(iso: string | undefined): string {
   if (s < 3600) return Math.floor(s / 60) + " min ago";
   if (s < 86400) return Math.floor(s / 3600) + " h ago";
   return dayName(iso).toLowerCase().replace(/^[a-z]+day /, "") + ", " + clock(iso);
+}
+
+// seen shows characters that reorder or hide text by their number, as the server does.
+export const seen = (text: string) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => "⟨U+" + c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0") + "⟩");
+
+// fold is a text in lower case and without accents, with the place of each of its characters.
+export function fold(text: string): { text: string; at: number[] } {
+  let out = "", i = 0;
+  const at: number[] = [];
+  for (const c of text) {
+    const f = c.normalize("NFKD").toLowerCase().replace(/\p{M}/gu, "");
+    for (let k = 0; k < f.length; k++) at.push(i);
+    out += f;
+    i += c.length;
+  }
+  at.push(i);
+  return { text: out, at };
 }
 
 // place is a folder's name with the one above it.

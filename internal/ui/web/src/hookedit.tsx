@@ -132,14 +132,14 @@ const Field = ({ label, note, children }: { label: string; note?: string; childr
 function HookForm({ change, hooks, busy, look }: { change: Change; hooks: Hooks; busy: boolean; look: (f: Record<string, unknown>) => void }) {
   const h = change.hook, old = h?.fields ?? {};
   const events = hooks.events[change.file!.agent] ?? [];
-  const start = { event: h?.event ?? "PreToolUse", matcher: h?.matcher ?? "", command: old.command ?? "", args: (old.args ?? []).join("\n"), url: old.url ?? "", if: old.if ?? "", timeout: old.timeout ? String(old.timeout) : "", async: !!old.async };
+  const start = { event: h?.event ?? "PreToolUse", matcher: old.matcher ?? "", command: old.command ?? "", args: (old.args ?? []).join("\n"), url: old.url ?? "", if: old.if ?? "", timeout: old.timeout ? String(old.timeout) : "", async: !!old.async };
   const [v, set] = useState(start);
   const [http, setHTTP] = useState(h?.type === "http");
   const put = (x: Partial<typeof start>) => set({ ...v, ...x });
-  const text = (key: "matcher" | "command" | "url" | "if" | "timeout") => ({ type: "text" as const, value: v[key], spellcheck: false, onInput: (e: { currentTarget: HTMLInputElement }) => put({ [key]: e.currentTarget.value }) });
+  const text = (key: "matcher" | "command" | "url" | "if" | "timeout") => ({ value: v[key], spellcheck: false, onInput: (e: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) => put({ [key]: e.currentTarget.value }) });
   const submit = () => {
     const out: Record<string, unknown> = {};
-    // A change has what was changed; a secret that is not shown stays.
+    // A change has what was changed.
     for (const key of ["event", "matcher", http ? "url" : "command", "if"] as const) if (!h || v[key] !== start[key]) out[key] = v[key];
     if (old.args && v.args !== start.args) out.args = v.args === "" ? [] : v.args.split("\n");
     if (v.timeout !== start.timeout) out.timeout = v.timeout.trim() === "" ? 0 : Number(v.timeout.replace(",", "."));
@@ -152,12 +152,12 @@ function HookForm({ change, hooks, busy, look }: { change: Change; hooks: Hooks;
   return (
     <div class="hook-form">
       <Field label="Event"><select value={v.event} onChange={(e) => put({ event: e.currentTarget.value })}>{[...new Set([...events, v.event])].map((x) => <option key={x}>{x}</option>)}</select></Field>
-      <Field label="Matcher" note="a name, several with |, or an expression; nothing for every call"><input {...text("matcher")} placeholder="Bash" /></Field>
+      <Field label="Matcher" note="a name, several with |, or an expression; nothing for every call"><input type="text" {...text("matcher")} placeholder="Bash" /></Field>
       {!h && <Field label="Runs"><select value={http ? "http" : "command"} onChange={(e) => setHTTP(e.currentTarget.value === "http")}><option value="command">a command</option><option value="http">a request</option></select></Field>}
-      {known && (http ? <Field label="Address"><input {...text("url")} placeholder="https://" /></Field> : <Field label="Command" note={old.args ? "a program, started without a shell" : "a line for the shell"}><input {...text("command")} placeholder="~/hooks/guard.sh" /></Field>)}
+      {known && (http ? <Field label="Address"><input type="text" {...text("url")} placeholder="https://" /></Field> : <Field label="Command" note={old.args ? "a program, started without a shell" : "a line for the shell"}><textarea {...text("command")} rows={Math.min(8, v.command.split("\n").length)} placeholder="~/hooks/guard.sh" /></Field>)}
       {lines && <Field label="Arguments" note="one a line"><textarea rows={Math.min(8, old.args!.length + 1)} value={v.args} spellcheck={false} onInput={(e) => put({ args: e.currentTarget.value })} /></Field>}
-      <Field label="Only if" note="a permission rule; for tool events"><input {...text("if")} placeholder="Bash(rm *)" /></Field>
-      <Field label="Time limit" note="seconds"><input {...text("timeout")} placeholder="60" /></Field>
+      <Field label="Only if" note="a permission rule; for tool events"><input type="text" {...text("if")} placeholder="Bash(rm *)" /></Field>
+      <Field label="Time limit" note="seconds"><input type="text" {...text("timeout")} placeholder="60" /></Field>
       {!http && <label class="check"><input type="checkbox" checked={v.async} onChange={(e) => put({ async: e.currentTarget.checked })} /> In the background: it can then decide nothing</label>}
       <p class="acts"><button class="button" disabled={busy} onClick={submit}>Show the difference</button></p>
     </div>

@@ -11,7 +11,7 @@ import type { Status } from "./types";
 // The configured hooks, as the API lists them.
 export interface HookProblem { text: string; line?: number }
 export interface HookRun { traceId: string; spanId: string; event?: string; tool?: string; command?: string; status?: string; decision?: string; reason?: string; started?: string; tookNs: number }
-export interface Fields { command?: string; args?: string[]; url?: string; if?: string; timeout?: number; async?: boolean }
+export interface Fields { matcher?: string; command?: string; args?: string[]; url?: string; if?: string; timeout?: number; async?: boolean }
 export interface Hook {
   index: number; line: number; event: string; matcher: string; type: string; text: string; traits?: string[]; fields: Fields; records?: boolean;
   never?: string; partly?: string; hint?: string; problems?: HookProblem[]; fits?: boolean; why?: string;
@@ -34,14 +34,15 @@ export const agent = (host: string) => agentNames[host] ?? host;
 
 export function HooksView() {
   const { query } = useRoute();
-  const wanted = { tool: query.get("tool") ?? "", input: query.get("input") ?? "", call: query.get("call") ?? "" }, mode = query.get("show") ?? "";
+  const wanted = { tool: query.get("tool") ?? "", input: query.get("input") ?? "", call: /^[0-9a-f]{32}\.[0-9a-f]{16}$/.test(query.get("call") ?? "") ? query.get("call")! : "" }, mode = ["never", "fits"].includes(query.get("show") ?? "") ? query.get("show")! : "";
   const { data, error } = useShown<Hooks>("hooks" + (wanted.tool || wanted.call ? "?" + new URLSearchParams(wanted) : ""));
   const last = useRef<Hooks | undefined>(undefined);
   const [change, setChange] = useState<Change>();
   useEffect(() => { document.title = "Hooks · hookspan"; });
   if (data) last.current = data;
-  const shown = data ?? (error?.status === 400 ? last.current : undefined);
-  if (error && !shown) return <Problem error={error} />;
+  const { data: plain } = useData<Hooks>(error?.status === 400 && !last.current ? "hooks" : null);
+  const shown = data ?? (error?.status === 400 ? last.current ?? plain : undefined);
+  if (error && error.status !== 400 && !shown) return <Problem error={error} />;
   if (!shown) return <Wait />;
   const tool = wanted.tool || (wanted.call && shown.asked?.tool) || "", input = wanted.call ? shown.asked?.input ?? "" : wanted.input;
   const files = shown.files.filter((f) => f.exists || f.error || shown.edit);
@@ -139,9 +140,9 @@ export function RecordedCall({ label, host = "", take }: { label: string; host?:
   const { data } = useData<Recorded[]>("hooks/calls?" + new URLSearchParams({ agent: host }));
   if (!data?.length) return null;
   return (
-    <label>{label} <select value="" onChange={(e) => { take(data[Number(e.currentTarget.value)]); e.currentTarget.value = ""; }}>
+    <label>{label} <select value="" onChange={(e) => { const c = data.find((x) => x.spanId === e.currentTarget.value); if (c) take(c); e.currentTarget.value = ""; }}>
       <option value="">choose</option>
-      {data.map((c, i) => <option key={c.spanId} value={i}>{c.tool}{c.detail ? ": " + c.detail.slice(0, 60) : ""}, {clock(c.started)}</option>)}
+      {data.map((c) => <option key={c.spanId} value={c.spanId}>{c.tool}{c.detail ? ": " + c.detail.slice(0, 60) : ""}, {clock(c.started)}</option>)}
     </select></label>
   );
 }

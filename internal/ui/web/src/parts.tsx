@@ -47,7 +47,8 @@ export const Wait = () => {
   return late ? <p class="wait" role="status">Loading…</p> : null;
 };
 
-export const cached = (u: Usage) => (u.inputTokens ? Math.floor((100 * u.cacheReadTokens) / u.inputTokens) : 0);
+// cached is the cached share of the input in percent, rounded as in the terminal.
+export const cached = (u: Usage) => (u.inputTokens ? Math.round((100 * u.cacheReadTokens) / u.inputTokens) : 0);
 
 // usageWords describes tokens and cost.
 export function usageWords(u: Usage | undefined): string[] {

@@ -55,6 +55,14 @@ export function put(values: Record<string, string | undefined>, push = false) {
   notify();
 }
 
+// decoded is a part of a path, undefined if it is not encoded right.
+export function decoded(part: string): string | undefined {
+  try { return decodeURIComponent(part); } catch { return undefined; }
+}
+
+// sessionPath is the address of a session: two agents may have one of the same id.
+export const sessionPath = (session: string, agent?: string) => "/s/" + encodeURIComponent(session) + (agent ? "?agent=" + encodeURIComponent(agent) : "");
+
 export function useRoute(): Route {
   const [route, set] = useState(read);
   useEffect(() => {

@@ -1,10 +1,10 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { clock, dayName, dollars, duration, place, plural, tokens } from "./format";
+import { clock, dayName, dollars, duration, place, plural, seen, tokens } from "./format";
 import { useKeys } from "./keys";
 import { agentNames, Commands, Facts, Link, Mark, outcome, Problem, say, sentence, Sum, Wait } from "./parts";
-import { go, put, useRoute } from "./route";
-import type { Facets, Listed, Sessions } from "./types";
+import { go, put, sessionPath, useRoute } from "./route";
+import type { Facet, Facets, Listed, Sessions } from "./types";
 
 const periods: [string, string][] = [["today", "Today"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["dates", "Dates…"]];
 const costs: [string, string][] = [["0.01", "1 cent or more"], ["0.1", "10 cents or more"], ["1", "$1 or more"], ["10", "$10 or more"]];
@@ -18,12 +18,31 @@ function dayOf(text: string | null): Date | undefined {
   return t && !Number.isNaN(t.getTime()) ? t : undefined;
 }
 
+// mostTasks is how many tasks a list has at most.
+const mostTasks = 5000;
+
+// hasWord reports a text that can be searched for.
+export const hasWord = (text: string) => /[\p{L}\p{N}]/u.test(text);
+
+// filtersOf is the address's query without what has no meaning: each view takes it from here.
+export function filtersOf(q: URLSearchParams): URLSearchParams {
+  const out = new URLSearchParams(q);
+  const keep = (name: string, valid: (v: string) => boolean) => { if (out.has(name) && !valid(out.get(name)!)) out.delete(name); };
+  keep("cost", (v) => /^\d*\.?\d+$/.test(v) && Number(v) > 0);
+  keep("when", (v) => periods.some(([x]) => x === v));
+  keep("from", (v) => !!dayOf(v));
+  keep("to", (v) => !!dayOf(v));
+  keep("limit", (v) => /^\d{1,9}$/.test(v) && Number(v) > 0);
+  if (Number(out.get("limit")) > mostTasks) out.set("limit", String(mostTasks));
+  return out;
+}
+
 // filterQuery turns the filters of the address into those of the API.
 export function filterQuery(q: URLSearchParams, more: Record<string, string> = {}): string {
   const out = new URLSearchParams(more);
   for (const name of ["project", "agent", "model", "tool", "outcome", "text"]) {
     const v = q.get(name);
-    if (v) out.set(name, v);
+    if (v && (name !== "text" || hasWord(v))) out.set(name, v);
   }
   if (q.get("cost")) out.set("min-cost", q.get("cost")!);
   for (const name of ["failed", "denied"]) if (q.has(name)) out.set(name, "");
@@ -52,7 +71,7 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
     return (
       <select aria-label={label} class={v ? "set" : ""} value={v} onChange={(e) => put({ [name]: e.currentTarget.value }, true)}>
         <option value="">{label}</option>
-        {v && !values.some(([x]) => x === v) && <option value={v}>{v}</option>}
+        {v && !values.some(([x]) => x === v) && <option value={v}>{seen(v)}</option>}
         {values.map(([x, shown]) => <option value={x} key={x}>{shown}</option>)}
       </select>
     );
@@ -60,7 +79,7 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
   const flag = (name: string, label: string) => (
     <button class="toggle" aria-pressed={query.has(name)} onClick={() => put({ [name]: query.has(name) ? "" : "1" }, true)}>{label}</button>
   );
-  const named = (list: string[] | undefined, f = (x: string) => x): [string, string][] => (list ?? []).map((x) => [x, f(x)]);
+  const named = (list: Facet[] | undefined, f = (x: string) => x): [string, string][] => (list ?? []).map((x) => [x.value, f(x.shown)]);
   return (
     <div class={"filters" + (open ? " open" : "")} role="group" aria-label="Filters">
       {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
@@ -92,7 +111,14 @@ export function Search({ value, onChange, label, auto }: { value: string; onChan
   const [text, set] = useState(value);
   const ref = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
-  useEffect(() => { if (document.activeElement !== ref.current) set(value); }, [value]);
+  // What was typed comes back as the value; any other value is the address's, after Back.
+  const sent = useRef(value);
+  useEffect(() => {
+    if (value === sent.current) return;
+    sent.current = value;
+    clearTimeout(timer.current);
+    set(value);
+  }, [value]);
   useEffect(() => {
     if (auto) ref.current?.focus();
     return () => clearTimeout(timer.current); // what was typed belongs to the view that is left
@@ -103,7 +129,7 @@ export function Search({ value, onChange, label, auto }: { value: string; onChan
       const v = e.currentTarget.value;
       set(v);
       clearTimeout(timer.current);
-      timer.current = window.setTimeout(() => onChange(v), 180);
+      timer.current = window.setTimeout(() => { sent.current = v; onChange(v); }, 180);
     }} />
   );
 }
@@ -115,8 +141,8 @@ interface Thread { session: string; traces: Listed[] }
 function threads(list: Listed[]): Thread[] {
   const by = new Map<string, Thread>();
   for (const t of list) {
-    const key = t.summary.session || t.summary.traceId;
-    if (!by.has(key)) by.set(key, { session: t.summary.session ?? "", traces: [] });
+    const key = t.session ? t.summary.host + "\n" + t.session : t.summary.traceId;
+    if (!by.has(key)) by.set(key, { session: t.session ?? "", traces: [] });
     by.get(key)!.traces.push(t);
   }
   const all = [...by.values()];
@@ -125,32 +151,30 @@ function threads(list: Listed[]): Thread[] {
 }
 
 export function SessionsView() {
-  const { query } = useRoute();
+  const query = filtersOf(useRoute().query);
   const limit = Number(query.get("limit")) || 100;
   const { data, error } = useShown<Sessions>("sessions?" + filterQuery(query, { limit: String(limit) }));
-  const [at, setAt] = useState(-1);
-  const list = [...(data?.running ?? []), ...(data?.traces ?? [])];
-  const groups = threads(list);
-  const flat = groups.flatMap((g) => g.traces);
-  const move = (n: number) => () => setAt((old) => {
-    const next = Math.max(0, Math.min(flat.length - 1, old + n));
-    requestAnimationFrame(() => document.querySelector(".task.at")?.scrollIntoView({ block: "nearest" }));
-    return next;
-  });
-  const errors = (n: number) => () => setAt((old) => {
-    for (let i = old + n; i >= 0 && i < flat.length; i += n) if (flat[i].status === "failed" || flat[i].summary.toolFailures || flat[i].summary.toolDenials) return i;
-    return old;
-  });
+  // The task that is selected, by its id: its place is another one when a task arrives.
+  const [at, setAt] = useState("");
+  const here = useRef("");
+  const list = useMemo(() => [...(data?.running ?? []), ...(data?.traces ?? [])], [data]);
+  const groups = useMemo(() => threads(list), [list]);
+  const flat = useMemo(() => groups.flatMap((g) => g.traces), [groups]);
+  const select = (n: number) => { const t = flat[n]; if (t) { here.current = t.summary.traceId; setAt(here.current); } };
+  const place = () => flat.findIndex((t) => t.summary.traceId === here.current);
+  const move = (n: number) => () => select(Math.max(0, Math.min(flat.length - 1, place() + n)));
+  const errors = (n: number) => () => {
+    for (let i = place() + n; i >= 0 && i < flat.length; i += n) if (flat[i].status === "failed" || flat[i].summary.toolFailures || flat[i].summary.toolDenials) { select(i); return; }
+  };
   useKeys({
     j: move(1), k: move(-1), e: errors(1), E: errors(-1),
-    Enter: () => flat[at] && go("/t/" + flat[at].summary.traceId),
-    c: () => flat[at] && compareWith(flat[at].summary.traceId),
+    Enter: () => here.current && go("/t/" + here.current),
+    c: () => here.current && compareWith(here.current),
   });
+  const blocks = useMemo(() => blocksOf(groups), [groups]);
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   if (list.length === 0 && !isFiltered(query)) return <Nothing />;
-  let day = "";
-  let n = -1;
   return (
     <div class="page">
       <h1 class="hidden">Sessions</h1>
@@ -159,27 +183,77 @@ export function SessionsView() {
       {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
       {list.length === 0 && <NoMatch />}
       {list.length > 0 && <Heads />}
-      <div class="list">
-        {groups.map((g) => {
-          const first = dayName(g.traces[0].summary.started);
-          const now = g.traces.some((t) => t.status === "running") ? "Running now" : first;
-          const heading = now !== day ? (day = now) : "";
-          return (
-            <section key={g.session || g.traces[0].summary.traceId}>
-              {heading && <h2 class="day">{heading}</h2>}
-              <div class={"thread" + (g.traces.length > 1 ? " many" : "")}>
-                {g.traces.map((t, i) => {
-                  n++;
-                  return <Task key={t.summary.traceId} task={t} at={n === at} turn={i === 0 && g.traces.length > 1 ? g : undefined} />;
-                })}
-              </div>
-            </section>
-          );
-        })}
-      </div>
+      <Blocks blocks={blocks} at={at} />
       {data.traces.length < data.totals.traces && (
-        <p class="note">{data.traces.length} of {data.totals.traces.toLocaleString("en")} tasks. <button class="plain" onClick={() => put({ limit: String(Math.min(5000, limit * 4)) })}>Show more</button></p>
+        <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.traces.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
       )}
+    </div>
+  );
+}
+
+// Block is a part of the list: some turns of a session, with the day above the first.
+interface Block { key: string; heading: string; thread: Thread; tasks: Listed[]; first: boolean }
+
+const blockTasks = 20;
+
+function blocksOf(groups: Thread[]): Block[] {
+  const out: Block[] = [];
+  let day = "";
+  for (const g of groups) {
+    const now = g.traces.some((t) => t.status === "running") ? "Running now" : dayName(g.traces[0].summary.started);
+    for (let i = 0; i < g.traces.length; i += blockTasks) {
+      const tasks = g.traces.slice(i, i + blockTasks);
+      out.push({ key: tasks[0].summary.traceId, heading: now !== day ? now : "", thread: g, tasks, first: i === 0 });
+      day = now;
+    }
+  }
+  return out;
+}
+
+// drawnAll is up to how many tasks all are drawn; of more, those around the screen.
+const drawnAll = 150;
+
+// Blocks draws the blocks that can be seen, and keeps the others' room: their height when
+// they were drawn, or what they are expected to have.
+function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const known = useRef(new Map<string, number>());
+  const [view, setView] = useState([0, 1500]);
+  const some = blocks.reduce((n, b) => n + b.tasks.length, 0) > drawnAll;
+  useLayoutEffect(() => {
+    if (!some) return;
+    const look = () => { const top = box.current?.getBoundingClientRect().top ?? 0; setView((old) => (Math.abs(old[0] + top) < 200 && old[1] === innerHeight ? old : [-top, innerHeight])); };
+    look();
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => { removeEventListener("scroll", look); removeEventListener("resize", look); };
+  }, [some]);
+  const height = (b: Block) => known.current.get(b.key) ?? b.tasks.length * 57 + (b.heading ? 44 : 0);
+  const tops: number[] = [0];
+  for (const b of blocks) tops.push(tops[tops.length - 1] + height(b));
+  const from = some ? Math.max(0, tops.findIndex((y) => y > view[0] - 600) - 1) : 0;
+  let to = some ? tops.findIndex((y) => y > view[0] + view[1] + 600) : -1;
+  if (to < 0) to = blocks.length;
+  // Of those that are drawn the height is known from now on.
+  useLayoutEffect(() => {
+    if (some) for (const e of box.current!.querySelectorAll<HTMLElement>("section")) known.current.set(e.dataset.key!, e.offsetHeight);
+  });
+  useLayoutEffect(() => {
+    const i = at ? blocks.findIndex((b) => b.tasks.some((t) => t.summary.traceId === at)) : -1;
+    if (i < 0) return;
+    if (i < from || i >= to) scrollTo(0, scrollY + box.current!.getBoundingClientRect().top + tops[i] - innerHeight / 2);
+    requestAnimationFrame(() => document.querySelector(".task.at")?.scrollIntoView({ block: "nearest" }));
+  }, [at]);
+  return (
+    <div class="list" ref={box} style={some ? { paddingTop: tops[from] + "px", paddingBottom: tops[blocks.length] - tops[to] + "px" } : undefined}>
+      {blocks.slice(from, to).map((b) => (
+        <section key={b.key} data-key={b.key}>
+          {b.heading && <h2 class="day">{b.heading}</h2>}
+          <div class={"thread" + (b.thread.traces.length > 1 ? " many" : "")}>
+            {b.tasks.map((t, i) => <Task key={t.summary.traceId} task={t} at={t.summary.traceId === at} turn={b.first && i === 0 && b.thread.traces.length > 1 ? b.thread : undefined} />)}
+          </div>
+        </section>
+      ))}
     </div>
   );
 }
@@ -187,8 +261,11 @@ export function SessionsView() {
 // Heads names the columns of tasks.
 export const Heads = () => <div class="heads" aria-hidden="true">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x}>{x}</span>)}</div>;
 
-export function Task({ task: { summary: s, status, reason }, at, turn }: { task: Listed; at?: boolean; turn?: Thread }) {
-  return (
+export function Task({ task, at, turn }: { task: Listed; at?: boolean; turn?: Thread }) {
+  const { summary: s, status, reason } = task;
+  // It is drawn again only if something in it is another: an agent at work changes one of many.
+  const content = JSON.stringify([task, at, turn?.traces.length, s.host && agentNames[s.host]]);
+  return useMemo(() => (
     <div class={"task " + status + (at ? " at" : "")}>
       <Mark status={status} word={outcome(s)} />
       <Link to={"/t/" + s.traceId} class="title" current={at}>{s.title || "untitled"}</Link>
@@ -200,12 +277,12 @@ export function Task({ task: { summary: s, status, reason }, at, turn }: { task:
       <div class="under">
         <span><Facts items={[
           place(s.workingDirectory), s.host && (agentNames[s.host] ?? s.host), s.model, status !== "ok" && s.outcome !== "failed" && outcome(s),
-          turn && turn.session && <Link to={"/s/" + encodeURIComponent(turn.session)}>{plural(turn.traces.length, "turn")} in this session</Link>,
+          turn && turn.session && <Link to={sessionPath(turn.session, s.host)}>{plural(turn.traces.length, "turn")} in this session</Link>,
         ]} /></span>
         {reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}
       </div>
     </div>
-  );
+  ), [content]);
 }
 
 // compareWith remembers a trace; with the second one the comparison opens.

@@ -4,10 +4,11 @@ import { duration, plural } from "./format";
 import { Diff, labelOf, Mark, Problem, Texts, Wait } from "./parts";
 import type { Change, Said } from "./types";
 
-interface Props { base: string; version: number; selected: number; select: (row: number, open?: boolean) => void }
+// Props have the id that is selected, and its row.
+interface Props { base: string; version: number; picked: string; row: number; select: (id: string, open?: boolean) => void }
 
-const shown = (selected: number) => {
-  const at = document.querySelector(`[data-row="${selected}"]`);
+const shown = (picked: string) => {
+  const at = document.querySelector(`[data-id="${CSS.escape(picked)}"]`);
   const box = at?.closest(".story");
   if (!at || !box) return;
   const a = at.getBoundingClientRect(), b = box.getBoundingClientRect();
@@ -36,17 +37,17 @@ function useMore<T, K extends string>(path: string, version: number, name: K, se
   return { list: data && [...data[name], ...mine.list], error, before, after };
 }
 
-export function Conversation({ base, version, selected, select }: Props) {
-  const { list: steps, error, before, after } = useMore<Said, "steps">(base + "/conversation", version, "steps", selected);
+export function Conversation({ base, version, picked, row, select }: Props) {
+  const { list: steps, error, before, after } = useMore<Said, "steps">(base + "/conversation", version, "steps", row);
   const ready = !!steps;
-  useEffect(() => shown(selected), [selected, ready]);
+  useEffect(() => shown(picked), [picked, ready]);
   if (error && !steps) return <Problem error={error} />;
   if (!steps) return <Wait />;
   return (
     <div class="story" tabIndex={0} role="region" aria-label="Conversation">
       {before}
       {steps.length === 0 && <div class="empty"><h2>Nothing was said</h2><p>The agent's messages are not recorded with HOOKSPAN_CAPTURE=none.</p></div>}
-      {steps.map((s) => <Step key={s.who + s.id + s.row} step={s} selected={s.row === selected && s.row > 0} select={select} />)}
+      {steps.map((s) => <Step key={s.who + s.id + (s.row > 0)} step={s} selected={s.id === picked && s.row > 0} select={select} />)}
       {after}
     </div>
   );
@@ -60,15 +61,15 @@ function Step({ step: s, selected, select }: { step: Said; selected: boolean; se
   const mine = useRef<HTMLDivElement>(null);
   if (s.who === "user" || s.who === "agent") {
     return (
-      <div ref={mine} class={`said ${s.who}${inside}${selected ? " selected" : ""}`} data-row={s.row || undefined} onClick={() => s.row > 0 && !getSelection()?.toString() && select(s.row)}>
+      <div ref={mine} class={`said ${s.who}${inside}${selected ? " selected" : ""}`} data-id={s.row ? s.id : undefined} onClick={() => s.row > 0 && !getSelection()?.toString() && select(s.id)}>
         <span class="who">{s.who === "user" ? "You" : s.depth > 1 ? "Subagent" : "Agent"}</span>
         <div class="prose">{s.parts.filter((p) => p.prose || p.name === "text").map((p) => p.text).join("\n\n")}</div>
       </div>
     );
   }
   return (
-    <div ref={mine} class={`did ${s.who} ${s.status ?? ""}${inside}${selected ? " selected" : ""}`} data-row={s.row}>
-      <button class="line" aria-expanded={isOpen} onClick={() => { setOpen(!isOpen); select(s.row); }}>
+    <div ref={mine} class={`did ${s.who} ${s.status ?? ""}${inside}${selected ? " selected" : ""}`} data-id={s.id}>
+      <button class="line" aria-expanded={isOpen} onClick={() => { setOpen(!isOpen); select(s.id); }}>
         <Mark status={s.status ?? ""} /><b>{labelOf(s.label ?? "")}</b> <code>{s.detail}</code>{s.tookNs ? <span class="took">{duration(s.tookNs)}</span> : null}
       </button>
       {isOpen && s.parts.length > 0 && <div class="texts"><Texts parts={s.parts.filter((p) => !(p.short && (s.detail ?? "").includes(p.text)))} limit={14} /></div>}
@@ -76,10 +77,10 @@ function Step({ step: s, selected, select }: { step: Said; selected: boolean; se
   );
 }
 
-export function Changes({ base, version, selected, select }: Props) {
-  const { list: data, error, before, after } = useMore<Change, "changes">(base + "/changes", version, "changes", selected);
+export function Changes({ base, version, picked, row, select }: Props) {
+  const { list: data, error, before, after } = useMore<Change, "changes">(base + "/changes", version, "changes", row);
   const ready = !!data;
-  useEffect(() => shown(selected), [selected, ready]);
+  useEffect(() => shown(picked), [picked, ready]);
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const files = new Map<string, Change[]>();
@@ -93,9 +94,9 @@ export function Changes({ base, version, selected, select }: Props) {
       {[...files].map(([path, list]) => (
         <section class="file" key={path}>
           <h2><span class="path">{path}</span><span class="plus">+{sum(list, "plus")}</span><span class="minus">−{sum(list, "minus")}</span></h2>
-          {list.map((c) => (
-            <div key={c.row} class={"change " + c.status + (c.row === selected ? " selected" : "")} data-row={c.row}>
-              <button class="line" onClick={() => select(c.row, true)}><Mark status={c.status} /><b>{c.tool}</b>{c.status !== "ok" && <span class="warn"> {c.status}, so not in the sums</span>}{c.cut && <span class="dim"> beginning only</span>}</button>
+          {list.map((c, i) => (
+            <div key={c.id + " " + i} class={"change " + c.status + (c.id === picked ? " selected" : "")} data-id={c.id}>
+              <button class="line" onClick={() => select(c.id, true)}><Mark status={c.status} /><b>{c.tool}</b>{c.status !== "ok" && <span class="warn"> {c.status}, so not in the sums</span>}{c.cut && <span class="dim"> beginning only</span>}</button>
               {c.lines?.length ? <Lines lines={c.lines} /> : null}
             </div>
           ))}

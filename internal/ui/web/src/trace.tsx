@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get, useData } from "./api";
+import { useData } from "./api";
 import { dollars, duration, place, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, usageWords, Wait } from "./parts";
-import { go, put, useRoute } from "./route";
+import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
 import { Changes, Conversation } from "./story";
 import type { Columns, Header, Row } from "./types";
@@ -21,20 +21,32 @@ export function TraceView({ id }: { id: string }) {
   const { data: rows, error: noRows } = useData<Columns>(base + "/rows", version);
   useEffect(() => { if (head && rows && head.version !== rows.version) setVersion(head.version); }, [head, rows]);
   const tree = useMemo(() => (rows ? treeOf(rows) : undefined), [rows]);
-  const { lines, fresh, load, idOf } = useLines(id, tree?.version);
+  const { lines, fresh, load } = useLines(id, tree?.version);
   const tab = (tabs.includes(query.get("tab") as Tab) ? query.get("tab") : "waterfall") as Tab;
   const span = query.get("span") ?? "";
   const find = query.get("find") ?? "";
-  const [selected, setSelected] = useState(-1);
-  // here is the selected row at once: keys may come faster than the page is drawn.
-  const here = useRef(-1);
-  const mark = (row: number) => { here.current = row; setSelected(row); };
+  // What is selected and folded is kept by id: a row's number is another one as soon as a
+  // call arrives before it. here is the selection at once: keys may come faster than the page
+  // is drawn.
+  const [picked, setPicked] = useState("");
+  const here = useRef("");
+  const at = () => (tree && here.current ? tree.rowOf(here.current) : -1);
+  const selected = useMemo(() => (tree && picked ? tree.rowOf(picked) : -1), [tree, picked]);
+  const mark = (name: string) => { here.current = name; setPicked(name); };
   const [sheet, setSheet] = useState(!!span);
-  const [folded, setFolded] = useState<Set<number>>(() => new Set(JSON.parse(sessionStorage.getItem("folded " + id) ?? "[]") as number[]));
+  const [foldedIds, setFolded] = useState<Set<string>>(() => new Set(JSON.parse(sessionStorage.getItem("folded " + id) ?? "[]") as string[]));
+  const folded = useMemo(() => new Set(tree ? [...foldedIds].map(tree.rowOf) : []), [tree, foldedIds]);
   const [following, setFollowing] = useState(false);
-  const { data: found } = useData<number[]>(find ? `${base}/find?text=${encodeURIComponent(find)}` : null, tree?.version ?? 0);
+  const { data: rowsFound } = useData<number[]>(find && tree ? `${base}/find?text=${encodeURIComponent(find)}&version=${tree.version}` : null, tree?.version ?? 0);
+  // Matches are of one version of the rows, and shown in the next one until it is searched.
+  const hits = useRef<{ find: string; tree: Tree; rows: number[] } | undefined>(undefined);
+  if (rowsFound && tree) hits.current = { find, tree, rows: rowsFound };
+  const found = useMemo(() => {
+    const h = hits.current;
+    return tree && h?.find === find && find ? (h.tree === tree ? h.rows : h.rows.map((r) => tree.rowOf(h.tree.idOf(r))).filter((r) => r >= 0)) : undefined;
+  }, [rowsFound, tree, find]);
   const matches = useMemo(() => new Set(found ?? []), [found]);
-  const problems = useMemo(() => head?.problems ?? [], [head]);
+  const problems = useMemo(() => (head?.problems ?? []).map((p) => (tree ? { ...p, row: tree.rowOf(p.id) } : p)).filter((p) => p.row >= 0), [head, tree]);
 
   const zoomText = query.get("zoom");
   const zoom = useMemo(() => {
@@ -46,51 +58,41 @@ export function TraceView({ id }: { id: string }) {
   // What the address selects.
   const mine = useRef("");
   useEffect(() => {
-    if (!tree || !span || span === mine.current) return;
-    let wanted = true;
-    get<number[]>(`${base}/find?id=${encodeURIComponent(span)}`).then((r) => { if (wanted && r.length) reveal(r[0]); }, () => {});
-    return () => { wanted = false; };
+    if (!tree || !span || span === mine.current || tree.rowOf(span) < 0) return;
+    mine.current = span;
+    reveal(span);
   }, [tree, span]);
 
-  // What was selected before the rows were there.
-  const early = useRef(-1);
-  useEffect(() => { if (tree && early.current >= 0) { select(early.current); early.current = -1; } }, [tree]);
-
-  const keepFolded = (f: Set<number>) => { setFolded(f); sessionStorage.setItem("folded " + id, JSON.stringify([...f].slice(0, 5000))); };
-  const reveal = (row: number) => {
+  const keepFolded = (f: Set<string>) => { setFolded(f); sessionStorage.setItem("folded " + id, JSON.stringify([...f].slice(0, 5000))); };
+  const reveal = (name: string) => {
+    mark(name);
     if (!tree) return;
-    let f = folded;
-    for (let p = tree.parent[row]; p >= 0; p = tree.parent[p]) if (f.has(p)) { if (f === folded) f = new Set(f); f.delete(p); }
-    if (f !== folded) keepFolded(f);
-    mark(row);
+    const f = new Set(foldedIds);
+    for (let p = tree.parent[tree.rowOf(name)] ?? -1; p >= 0; p = tree.parent[p]) if (folded.has(p)) f.delete(tree.idOf(p));
+    if (f.size < foldedIds.size) keepFolded(f);
   };
   // The address follows a little later: a browser slows pages that change it often.
   const later = useRef(0);
   useEffect(() => () => { clearTimeout(later.current); later.current = 0; }, []);
-  const select = (row: number, open = false) => {
-    if (!tree) early.current = row;
-    if (!tree || row < 0 || row >= tree.n) return;
-    reveal(row);
+  const pick = (name: string, open = false) => {
+    reveal(name);
     if (open) setSheet(true);
     clearTimeout(later.current);
-    const mineNow = (later.current = window.setTimeout(async () => {
-      const name = problems.find((p) => p.row === row)?.id ?? (await idOf(row).catch(() => ""));
-      if (mineNow !== later.current) return;
-      later.current = 0;
-      if (name) { mine.current = name; put({ span: name }); }
-    }, 60));
+    later.current = window.setTimeout(() => { later.current = 0; mine.current = name; put({ span: name }); }, 60);
   };
+  const select = (row: number, open = false) => { if (tree && row >= 0 && row < tree.n) pick(tree.idOf(row), open); };
   const fold = (row: number, shut: boolean) => {
-    const f = new Set(folded);
-    if (shut) f.add(row); else f.delete(row);
+    if (!tree) return;
+    const f = new Set(foldedIds);
+    if (shut) f.add(tree.idOf(row)); else f.delete(tree.idOf(row));
     keepFolded(f);
-    if (shut && tree && here.current > row && here.current < tree.end[row]) select(row);
+    if (shut && at() > row && at() < tree.end[row]) select(row);
   };
   const next = (rows: number[], n: number) => () => {
     if (!rows.length) return;
     const sorted = n > 0 ? rows : [...rows].reverse();
-    const at = here.current < 0 && n < 0 ? Infinity : here.current;
-    const to = sorted.find((r) => (n > 0 ? r > at : r < at)) ?? sorted[0];
+    const from = at() < 0 && n < 0 ? Infinity : at();
+    const to = sorted.find((r) => (n > 0 ? r > from : r < from)) ?? sorted[0];
     select(to);
   };
   const visible = (row: number, n: number) => {
@@ -104,19 +106,25 @@ export function TraceView({ id }: { id: string }) {
   const show = (t: Tab) => put({ tab: t === "waterfall" ? "" : t });
   const errorRows = problems.map((p) => p.row);
   const matchRows = found ?? [];
-  useEffect(() => { if (found?.length && !matches.has(here.current) && !(span && here.current < 0)) select(found.find((r) => r >= here.current) ?? found[0]); }, [found]);
+  const searched = useRef("");
+  useEffect(() => {
+    if (!find) searched.current = "";
+    if (!found || searched.current === find) return;
+    searched.current = find;
+    if (found.length && !matches.has(at()) && !(span && at() < 0)) select(found.find((r) => r >= at()) ?? found[0]);
+  }, [found, find]);
   useEffect(() => { if (following && tree) select(tree.n - 1); }, [tree, following]);
 
   useKeys({
-    j: () => select(visible(here.current, 1)), k: () => select(visible(here.current, -1)),
-    h: () => { if (tree && here.current >= 0) { if (tree.end[here.current] > here.current + 1 && !folded.has(here.current)) fold(here.current, true); else if (tree.parent[here.current] >= 0) select(tree.parent[here.current]); } },
-    l: () => { if (tree && here.current >= 0) { if (folded.has(here.current)) fold(here.current, false); else select(visible(here.current, 1)); } },
-    Enter: () => { if (here.current >= 0) setSheet(!sheet); else select(0, true); },
-    Escape: () => { setSheet(false); mark(-1); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "" }); },
+    j: () => select(visible(at(), 1)), k: () => select(visible(at(), -1)),
+    h: () => { const row = at(); if (tree && row >= 0) { if (tree.end[row] > row + 1 && !folded.has(row)) fold(row, true); else if (tree.parent[row] >= 0) select(tree.parent[row]); } },
+    l: () => { const row = at(); if (tree && row >= 0) { if (folded.has(row)) fold(row, false); else select(visible(row, 1)); } },
+    Enter: () => { if (at() >= 0) setSheet(!sheet); else select(0, true); },
+    Escape: () => { setSheet(false); mark(""); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "" }); },
     e: next(errorRows, 1), E: next(errorRows, -1), n: next(matchRows, 1), N: next(matchRows, -1),
     "]": () => head?.after && go("/t/" + head.after), "[": () => head?.before && go("/t/" + head.before),
     "1": () => show("waterfall"), "2": () => show("conversation"), "3": () => show("changes"),
-    z: () => { const row = here.current; if (tree && row >= 0) setZoom([tree.c.at[row], tree.c.at[row] + Math.max(1000, tree.c.took[row])]); },
+    z: () => { const row = at(); if (tree && row >= 0) setZoom([tree.c.at[row], tree.c.at[row] + Math.max(1000, tree.c.took[row])]); },
     "0": () => setZoom(),
     c: () => compareWith(id),
     y: () => { const link = () => { if (later.current) setTimeout(link, 20); else copy(location.href); }; link(); }, // once the address has the row
@@ -127,14 +135,14 @@ export function TraceView({ id }: { id: string }) {
   if (error && !head) return <Problem error={error} />;
   if (!head) return <Wait />;
   const s = head.summary;
-  const nth = errorRows.indexOf(selected);
+  const nth = selected < 0 ? -1 : errorRows.indexOf(selected);
   const current = problems[nth] ?? problems.find((p) => p.status === "failed") ?? problems[0];
   return (
     <div class={"trace" + (sheet && selected >= 0 ? " with-sheet" : "")}>
       <header class="head">
         <nav class="crumbs" aria-label="Place">
-          <Link to={"/?project=" + encodeURIComponent(s.workingDirectory ?? "")}>{place(s.workingDirectory) || "all projects"}</Link>
-          {s.session && <Link to={"/s/" + encodeURIComponent(s.session)}>{head.turns! > 1 ? `turn ${head.turn} of ${head.turns}` : "session"}</Link>}
+          <Link to={"/?project=" + encodeURIComponent(head.project ?? "")}>{place(s.workingDirectory) || "all projects"}</Link>
+          {head.session && <Link to={sessionPath(head.session, s.host)}>{head.turns! > 1 ? `turn ${head.turn} of ${head.turns}` : "session"}</Link>}
           {head.before && <Link to={"/t/" + head.before} label="Turn before">‹</Link>}
           {head.after && <Link to={"/t/" + head.after} label="Turn after">›</Link>}
         </nav>
@@ -152,7 +160,7 @@ export function TraceView({ id }: { id: string }) {
         {current && (
           <div class={"callout " + current.status} role="group" aria-label="Failures">
             <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + " of " : ""}{problems.length}{problems.length === 1000 ? "+" : ""}{nth < 0 && <span class="wide"> {problems.length === 1 ? "problem" : "problems"}</span>}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
-            <button class="why" onClick={() => select(current.row, true)}><Mark status={current.status} /><b>{labelOf(current.label)}</b> <code>{current.detail}</code> <span class="message">{current.message || current.kind}</span></button>
+            <button class="why" onClick={() => pick(current.id, true)}><Mark status={current.status} /><b>{labelOf(current.label)}</b> <code>{current.detail}</code> <span class="message">{current.message || current.kind}</span></button>
           </div>
         )}
         <div class="bar-line">
@@ -171,11 +179,11 @@ export function TraceView({ id }: { id: string }) {
       <div class="body">
         <div class="panel" id="panel" role="tabpanel" aria-labelledby={"tab-" + tab}>
           {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : noRows ? <Problem error={noRows} /> : <Wait />)}
-          {tab === "conversation" && <Conversation base={base} version={head.version} selected={selected} select={select} />}
-          {tab === "changes" && <Changes base={base} version={head.version} selected={selected} select={select} />}
+          {tab === "conversation" && <Conversation base={base} version={head.version} picked={picked} row={selected} select={pick} />}
+          {tab === "changes" && <Changes base={base} version={head.version} picked={picked} row={selected} select={pick} />}
         </div>
         <aside class="details" aria-label="Details" tabIndex={0}>
-          {selected >= 0 && tree ? <Details base={base} row={selected} tree={tree} close={() => setSheet(false)} /> : <Overview head={head} />}
+          {selected >= 0 && tree ? <Details base={base} id={picked} row={selected} tree={tree} close={() => setSheet(false)} /> : <Overview head={head} />}
         </aside>
       </div>
     </div>
@@ -205,9 +213,9 @@ function Overview({ head }: { head: Header }) {
   );
 }
 
-function Details({ base, row, tree, close }: { base: string; row: number; tree: Tree; close: () => void }) {
-  const [whole, setWhole] = useState(-1);
-  const { data, error } = useData<Row>(`${base}/row/${row}${whole === row ? "?whole" : ""}`);
+function Details({ base, id, row, tree, close }: { base: string; id: string; row: number; tree: Tree; close: () => void }) {
+  const [whole, setWhole] = useState("");
+  const { data, error } = useData<Row>(`${base}/row/${id}${whole === id ? "?whole" : ""}`);
   const last = useRef<Row | undefined>(undefined);
   if (data) last.current = data;
   const r = data ?? last.current;
@@ -234,7 +242,7 @@ function Details({ base, row, tree, close }: { base: string; row: number; tree: 
       {r.problem && (r.problem.message || r.problem.kind) && !r.parts.some((p) => p.name === "error") && <div class="part error"><div class="cap">{r.problem.kind || "error"}</div><pre tabIndex={0}>{r.problem.message}</pre></div>}
       {r.kind === "event" && r.parts.length === 0 && r.details?.length ? <ul class="plain-list">{r.details.map((d, i) => <li key={i}>{d}</li>)}</ul> : null}
       <Texts parts={r.parts} />
-      {r.source ? <p class="dim source">{r.source}</p> : r.kind === "tool" && <button class="more" onClick={() => setWhole(row)}>Whole texts from the agent's files</button>}
+      {r.source ? <p class="dim source">{r.source}</p> : r.kind === "tool" && <button class="more" onClick={() => setWhole(id)}>Whole texts from the agent's files</button>}
       {r.fields.length > 0 && <dl class="ids">{r.fields.map((f, i) => <><dt key={"t" + i}>{f.Name}</dt><dd key={"d" + i}>{f.Text}</dd></>)}</dl>}
     </article>
   );

@@ -11,16 +11,18 @@ export interface Summary {
   usage?: Usage; durationMs: number;
 }
 
-export interface Listed { summary: Summary; status: Status; reason?: string }
+// Listed has the names of its project and session as they are sent back, too.
+export interface Listed { summary: Summary; status: Status; reason?: string; project?: string; session?: string }
 
 export interface Totals {
   traces: number; runs: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; usage?: Usage; unpricedModels?: string[];
 }
 
-export interface Group extends Totals { key: string; p50Ns: number; p95Ns: number }
+export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number }
 
 export interface Sessions { running: Listed[]; traces: Listed[]; totals: Totals }
-export interface Facets { project: string[]; agent: string[]; model: string[]; tool: string[] }
+export interface Facet { value: string; shown: string }
+export interface Facets { project: Facet[]; agent: Facet[]; model: Facet[]; tool: Facet[] }
 export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
 
 export interface Header extends Listed {
@@ -29,7 +31,7 @@ export interface Header extends Listed {
 
 // Columns are the rows as the API has them: lists of numbers in base64.
 export interface Columns {
-  version: number; labels: string[]; kinds: Kind[]; statuses: Status[]; unit: number; depth: string; label: string; kind: string; status: string;
+  version: number; labels: string[]; kinds: Kind[]; statuses: Status[]; unit: number; id: string; depth: string; label: string; kind: string; status: string;
   at: string; took: string; cost: Record<string, number>; waits: Record<string, [number, number]>;
 }
 

@@ -1,29 +1,31 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { ago, clock, dayName, dollars, duration, place, plural, stamp, tokens } from "./format";
+import { ago, clock, dayName, dollars, duration, fold, place, plural, seen, stamp, tokens } from "./format";
 import { cached, Commands, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
 import { put, useRoute } from "./route";
-import { filterQuery, Filters, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
+import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 
 // Session: the turns in order, with the context's size and the cost over them.
 export function SessionView({ id }: { id: string }) {
-  const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[] }>("session/" + encodeURIComponent(id));
+  const { query } = useRoute();
+  const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[] }>("session/" + encodeURIComponent(id) + "?agent=" + encodeURIComponent(query.get("agent") ?? ""));
   useEffect(() => { document.title = "Session · hookspan"; });
   if (error && !data) return <Problem error={error.status === 404 ? Object.assign(error, { message: "there is no such session" }) : error} />;
   if (!data) return <Wait />;
   const first = data.traces[0].summary;
+  const before = data.totals.traces - data.traces.length;
   return (
     <div class="page">
-      <nav class="crumbs" aria-label="Place"><Link to={"/?project=" + encodeURIComponent(first.workingDirectory ?? "")}>{place(first.workingDirectory) || "all projects"}</Link></nav>
+      <nav class="crumbs" aria-label="Place"><Link to={"/?project=" + encodeURIComponent(data.traces[0].project ?? "")}>{place(first.workingDirectory) || "all projects"}</Link></nav>
       <h1>{first.title || "Session"}</h1>
       <Sum totals={data.totals} />
       <Context points={data.points} />
       <Heads />
-      <h2 class="day">{plural(data.traces.length, "turn")}</h2>
-      <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{i + 1}</span><Task task={t} /></div>)}</div>
-      <dl class="ids"><dt>session</dt><dd>{id}</dd></dl>
+      <h2 class="day">{before > 0 && "The last " + data.traces.length.toLocaleString("en") + " of "}{plural(data.totals.traces, "turn")}</h2>
+      <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{before + i + 1}</span><Task task={t} /></div>)}</div>
+      <dl class="ids"><dt>session</dt><dd>{seen(id)}</dd></dl>
     </div>
   );
 }
@@ -56,26 +58,27 @@ function Context({ points }: { points: Point[] }) {
 }
 
 export function SearchView() {
-  const { query } = useRoute();
+  const query = filtersOf(useRoute().query);
   const text = query.get("text") ?? "";
-  const { data, error } = useShown<Hit[]>(text.trim() ? "search?" + filterQuery(query) : null);
-  useEffect(() => { document.title = (text ? text + " · " : "") + "search · hookspan"; });
+  const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query) : null);
+  useEffect(() => { document.title = (text ? seen(text) + " · " : "") + "search · hookspan"; });
   const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data?.length === 0 ? "about" : null);
   const groups = new Map<string, Hit[]>();
   for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const words = fold(text).text.match(/[\p{L}\p{N}]+/gu) ?? [];
   return (
     <div class="page narrow">
       <h1 class="hidden">Search</h1>
       <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v })} /></div>
       <Filters query={query} text={false} />
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
-      {error && (error.status === 400 ? <p class="note">The text needs a letter or digit.</p> : <Problem error={error} />)}
+      {text.trim() && !hasWord(text) && <p class="note">The text needs a letter or digit.</p>}
+      {error && <Problem error={error} />}
       {data && data.length === 0 && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
       {data && data.length > 0 && <p class="note">{data.length === 100 ? "The newest 100 steps" : plural(data.length, "step")} in {plural(groups.size, "task")}</p>}
       {[...groups].map(([id, hits]) => (
         <section class="hits" key={id}>
-          <h2><Link to={`/t/${id}?find=${encodeURIComponent(words[0] ?? "")}`}>{hits[0].title || "untitled"}</Link><span class="dim">{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
+          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, words)[0] ?? [0, 0])) || (words[0] ?? ""))}`}>{hits[0].title || "untitled"}</Link><span class="dim">{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
           {hits.slice(0, 8).map((h) => (
             <Link key={h.spanId} class="hit" to={`/t/${id}?span=${h.spanId}`}>
               <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={h.snippet} words={words} /></span>
@@ -88,15 +91,25 @@ export function SearchView() {
   );
 }
 
+// placesOf returns where words are in a text, as the search finds them: without accents.
+function placesOf(text: string, words: string[]): [number, number][] {
+  const folded = fold(text);
+  return words.length ? [...folded.text.matchAll(new RegExp(words.join("|"), "gu"))].map((m) => [folded.at[m.index], folded.at[m.index + m[0].length]]) : [];
+}
+
 function Marked({ text, words }: { text: string; words: string[] }) {
-  if (!words.length) return <>{text}</>;
-  const re = new RegExp("(" + words.map((w) => w.replace(/[^\p{L}\p{N}]/gu, "")).join("|") + ")", "giu");
-  return <>{text.split(re).map((t, i) => (i % 2 ? <mark key={i}>{t}</mark> : t))}</>;
+  const out: (string | VNode)[] = [];
+  let last = 0;
+  for (const [from, to] of placesOf(text, words)) {
+    out.push(text.slice(last, from), <mark key={from}>{text.slice(from, to)}</mark>);
+    last = to;
+  }
+  return <>{out}{text.slice(last)}</>;
 }
 
 export function CostView() {
-  const { query } = useRoute();
-  const { data, error } = useShown<{ totals: Totals; groups: Record<"day" | "model" | "project" | "tool", Group[]> }>("usage?" + filterQuery(query));
+  const query = filtersOf(useRoute().query);
+  const { data, error } = useShown<{ totals: Totals; groups: Record<"day" | "model" | "project" | "tool", Group[]> }>("usage?" + filterQuery(query, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone }));
   useEffect(() => { document.title = "Cost · hookspan"; });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -126,7 +139,6 @@ const amount = (g: Totals) => (g.usage ? g.usage.inputTokens + g.usage.outputTok
 function Days({ days }: { days: Group[] }) {
   const priced = days.some((d) => money(d) > 0);
   const value = priced ? money : amount;
-  const most = Math.max(...days.map(value), 1e-9);
   // Days without a task are empty columns.
   const by = new Map(days.map((d) => [d.key, d]));
   const end = new Date(days[days.length - 1].key + "T12:00:00"), start = new Date(days[0].key + "T12:00:00");
@@ -138,11 +150,13 @@ function Days({ days }: { days: Group[] }) {
   named.forEach((k, i) => names.set(k, [String(Number(k.slice(8))), i > 0 && named[i - 1].slice(0, 7) === k.slice(0, 7) ? "" : new Date(k + "T12:00:00").toLocaleDateString("en-GB", { month: "short" })]));
   const [at, setAt] = useState<string>();
   const g = at ? by.get(at) : undefined;
-  const best = days.reduce((a, b) => (value(b) > value(a) ? b : a));
+  const drawn = days.filter((d) => d.key >= all[0]);
+  const most = Math.max(...drawn.map(value), 1e-9);
+  const best = drawn.reduce((a, b) => (value(b) > value(a) ? b : a));
   const d = g ?? best;
   return (
     <figure class="days">
-      <figcaption><b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.traces, "task")}</>}</figcaption>
+      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.traces, "task")}</>}</figcaption>
       <div class="columns" onMouseLeave={() => setAt(undefined)}>
         {all.map((k) => {
           const x = by.get(k);
@@ -182,7 +196,7 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
           <tbody>
             {shown.map((g) => (
               <tr key={g.key}>
-                <th scope="row"><button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.key }, true)}>{name(g.key)}</button><Meter part={share(money(g), most)} /></th>
+                <th scope="row"><button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.value }, true)}>{name(g.key)}</button><Meter part={share(money(g), most)} /></th>
                 <td class="num least">{g.traces || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
                 <td class="num less">{g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
                 <td class="num strong">{g.usage?.costUsd !== undefined ? dollars(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
@@ -209,7 +223,7 @@ function Tools({ groups }: { groups: Group[] }) {
           <tbody>
             {shown.map((g) => (
               <tr key={g.key}>
-                <th scope="row"><Link to={"/?tool=" + encodeURIComponent(g.key)} class="name">{g.key || "(not known)"}</Link></th>
+                <th scope="row"><Link to={"/?tool=" + encodeURIComponent(g.value)} class="name">{g.key || "(not known)"}</Link></th>
                 <td class="num">{g.toolCalls.toLocaleString("en")}</td><td class="num bad">{g.toolFailures || ""}</td><td class="num warn">{g.toolDenials || ""}</td>
                 <td class="num less">{duration(g.p50Ns)}</td><td class="num less">{duration(g.p95Ns)}</td><td class="num strong">{duration(g.tookNs)}</td>
               </tr>

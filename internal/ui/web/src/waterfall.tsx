@@ -11,9 +11,39 @@ export interface Rows {
   at: Float64Array; took: Float64Array; cost: Record<string, number>; waits: Record<string, [number, number]>;
 }
 
-// Tree is what the waterfall derives from the rows.
+// Tree is what the waterfall derives from the rows. A row is a number in one version of
+// them; its id, the span's and for an event also its number, stays.
 export interface Tree {
   c: Rows; n: number; version: number; parent: Int32Array; end: Int32Array; cost: Float64Array; scale: Scale;
+  idOf(row: number): string; rowOf(id: string): number;
+}
+
+// idsOf returns the functions that name rows. What they need is made when it is first used.
+function idsOf(text: string, n: number, parent: Int32Array, isEvent: (row: number) => boolean) {
+  let bytes: DataView | undefined, first: Map<number, number> | undefined;
+  const words = () => (bytes ??= new DataView(bytesOf(text)));
+  const span = (row: number) => [0, 4].map((at) => words().getUint32(8 * row + at).toString(16).padStart(8, "0")).join("");
+  const events = (row: number, until: number) => {
+    let count = 0, i = row + 1;
+    for (; i < n && parent[i] >= row; i++) if (parent[i] === row && isEvent(i) && (++count === until || i === -until)) break;
+    return { count, at: i };
+  };
+  return {
+    idOf: (row: number) => (isEvent(row) ? span(row) + "." + events(parent[row], -row).count : span(row)),
+    rowOf(id: string) {
+      const m = /^([0-9a-f]{8})([0-9a-f]{8})(?:\.([1-9]\d*))?$/.exec(id);
+      if (!m) return -1;
+      if (!first) {
+        first = new Map();
+        for (let i = n - 1; i >= 0; i--) if (!isEvent(i)) first.set(words().getUint32(8 * i) * 0x200000 + (words().getUint32(8 * i + 4) & 0x1fffff), i);
+      }
+      const row = first.get(parseInt(m[1], 16) * 0x200000 + (parseInt(m[2], 16) & 0x1fffff)) ?? -1;
+      if (row < 0 || span(row) !== m[1] + m[2]) return -1;
+      if (!m[3]) return row;
+      const { count, at } = events(row, Number(m[3]));
+      return count === Number(m[3]) ? at : -1;
+    },
+  };
 }
 
 // bytesOf decodes base64.
@@ -104,7 +134,8 @@ export function treeOf(columns: Columns): Tree {
   for (const i of path) end[i] = n;
   for (const [i, usd] of Object.entries(c.cost)) cost[Number(i)] = usd;
   for (let i = n - 1; i >= 0; i--) if (parent[i] >= 0) cost[parent[i]] += cost[i];
-  return { c, n, version: columns.version, parent, end, cost, scale: scaleOf(c, n, end) };
+  const event = c.kinds.indexOf("event");
+  return { c, n, version: columns.version, parent, end, cost, scale: scaleOf(c, n, end), ...idsOf(columns.id, n, parent, (i) => c.kind[i] === event && parent[i] >= 0) };
 }
 
 const rowHeight = 28;
@@ -192,7 +223,9 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
             {rows.map((i, k) => {
               const kind = c.kinds[c.kind[i]], status = c.statuses[c.status[i]];
               const failure = known.get(i);
-              const line = lines.get(Math.floor(i / pageLines))?.[i % pageLines] ?? (failure && { text: failure.detail, note: failure.message || failure.kind });
+              const old = lines.get(Math.floor(i / pageLines))?.[i % pageLines];
+              // A line of the rows before may be another row's.
+              const line = (old && (kind === "event" || old.id === tree.idOf(i)) ? old : undefined) ?? (failure && { text: failure.detail, note: failure.message || failure.kind });
               const open = end[i] > i + 1 ? !folded.has(i) : undefined;
               const took = c.took[i], from = x(c.at[i]), to = took >= 0 ? x(c.at[i] + took) : kind === "event" ? from : 1;
               const wait = c.waits[i];
@@ -294,6 +327,5 @@ export function useLines(trace: string, version: number | undefined) {
     }
     return answer;
   };
-  const idOf = async (row: number) => (await load(Math.floor(row / pageLines)))[row % pageLines]?.id;
-  return { lines, fresh, load, idOf };
+  return { lines, fresh, load };
 }
