@@ -268,8 +268,13 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 		turn = l.turns[agent]
 	case turn != "":
 		l.turn = turn
+		// What Qwen Code adds to a prompt is of its turn. A prompt before these was
+		// interrupted before its first request ended.
 		for i := len(l.prompts) - 1; i >= 0 && l.prompts[i].Turn == ""; i-- {
 			l.prompts[i].Turn = turn
+			if !l.prompts[i].Injected {
+				break
+			}
 		}
 	default:
 		turn = l.turn
