@@ -172,7 +172,7 @@ func (m *mapping) agentMessage(a *agent, end time.Time) *tracepb.Span {
 	case a.ended == nil && m.open && !a.gone:
 	case a.ended == nil:
 		fail(s, ErrorAbandoned, "the subagent never reported an end", end)
-	case a.ended.Kind == hook.KindRunError:
+	case a.ended.Kind == hook.KindRunError, a.ended.Kind == hook.KindRequestError:
 		fail(s, cmp.Or(class(a.ended.ErrorType), ErrorRun), a.ended.Message, end)
 	}
 	return s

@@ -282,6 +282,7 @@ var ranks = map[hook.Kind]int{
 	hook.KindNotification: -6,
 	hook.KindRunComplete:  -5,
 	hook.KindRunError:     -4,
+	hook.KindRequestError: -4,
 	hook.KindRunCancel:    -3,
 	hook.KindSessionEnd:   -2,
 	hook.KindRunStart:     -1,

@@ -175,7 +175,7 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 			events = append(events, m.event(EventCompaction, it, "", 0))
 		case hook.KindNotification:
 			events = append(events, m.event(EventNotification, it, it.Message, m.opts.MaxOutput))
-		case hook.KindNote, hook.KindSessionStart:
+		case hook.KindNote, hook.KindSessionStart, hook.KindRequestError:
 			e := m.event(EventNote, it, it.Message, m.opts.MaxOutput)
 			e.Attributes = append(e.Attributes, texts(KeyEventName, it.Name)...)
 			events = append(events, e)

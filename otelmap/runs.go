@@ -43,6 +43,9 @@ type Run struct {
 	turn string
 	// stopped is an end after which the turn continued.
 	stopped *item
+	// failing is the failure of a request after which nothing came yet: the end, if
+	// nothing does.
+	failing *item
 	// source is how the session began just before the run, and model what its
 	// start named.
 	source, model string
@@ -166,12 +169,27 @@ func (r *Run) opening(it *item) bool {
 
 // settle gives a run that continued after an end, and then fell silent, that end.
 func (r *Run) settle() {
+	if r.terminal == nil && r.failing != nil {
+		r.terminal, r.failing, r.Outcome = r.failing, nil, OutcomeFailed
+	}
 	if r.terminal == nil && r.stopped != nil {
 		r.terminal, r.stopped = r.stopped, nil
 		r.Outcome = OutcomeCompleted
 		if r.terminal.Kind == hook.KindRunError {
 			r.Outcome = OutcomeFailed
 		}
+	}
+}
+
+// Failing reports that the last event of the open run is the failure of a request,
+// which the agent may send again. The host's files say whether the run has failed.
+func (r *Run) Failing() bool { return r.failing != nil }
+
+// retried notes that the run goes on after the failure of a request.
+func (r *Run) retried() {
+	if r.failing != nil {
+		r.items = append(r.items, r.failing)
+		r.failing = nil
 	}
 }
 

@@ -63,11 +63,18 @@ var outcomes = map[hook.Kind]string{
 	hook.KindRunCancel:   OutcomeCancelled,
 	hook.KindRunError:    OutcomeFailed,
 	hook.KindSessionEnd:  OutcomeInterrupted,
+
+	hook.KindRequestError: OutcomeFailed,
 }
 
 func (s *segmenter) terminate(r *Run, it *item) {
-	r.terminal = it
 	r.touch(it)
+	if r.failing != nil && (it.Kind == hook.KindSessionEnd || it.Kind == hook.KindRunError) {
+		it = r.failing
+		r.failing = nil
+	}
+	r.retried()
+	r.terminal = it
 	outcome := outcomes[it.Kind]
 	if s.b.turns() && it.Kind == hook.KindRunCancel {
 		outcome = OutcomeInterrupted // a turn is not taken back, unlike a task
@@ -77,8 +84,12 @@ func (s *segmenter) terminate(r *Run, it *item) {
 
 // closeOpen ends the open run without a terminal event.
 func (s *segmenter) closeOpen() {
-	if s.open != nil {
-		s.leave(s.open, s.b.silence())
+	switch r := s.open; {
+	case r == nil:
+	case r.failing != nil:
+		s.terminate(r, r.failing)
+	default:
+		s.leave(r, s.b.silence())
 	}
 }
 
@@ -194,7 +205,10 @@ func (r *Run) attachAgent(it *item, again bool) {
 	}
 	r.touch(it)
 	a.items = append(a.items, it)
-	if it.Kind.Terminal() && (a.ended == nil || again) {
+	switch {
+	case it.Kind == hook.KindRequestError, it.Kind.Terminal() && (a.ended == nil || again):
 		a.ended = it
+	case a.ended != nil && a.ended.Kind == hook.KindRequestError:
+		a.ended = nil // it was sent again
 	}
 }

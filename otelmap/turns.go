@@ -48,6 +48,8 @@ func (s *segmenter) addTurnEvent(it *item) {
 		s.begin(it)
 	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
 		s.endTurn(it)
+	case hook.KindRequestError:
+		s.failRequest(it)
 	case hook.KindSessionEnd:
 		s.endSession(it)
 	case hook.KindNotification, hook.KindNote, hook.KindCompact:
@@ -147,6 +149,7 @@ func (s *segmenter) work(it *item) {
 		if r.terminal != nil && it.Kind == hook.KindToolStart && s.last() == r {
 			s.reopen(r)
 		}
+		r.retried()
 		r.attach(it)
 	}
 }
@@ -155,6 +158,22 @@ func (s *segmenter) work(it *item) {
 func (s *segmenter) reopen(r *Run) {
 	r.stopped, r.terminal, r.Outcome = r.terminal, nil, ""
 	s.open = r
+}
+
+// failRequest adds the failure of a request, with which the turn may end.
+func (s *segmenter) failRequest(it *item) {
+	r := s.runOf(it)
+	switch {
+	case r == nil:
+		r = s.begin(it)
+		r.items = nil
+	case r != s.open:
+		s.note(it)
+		return
+	}
+	r.retried()
+	r.failing = it
+	r.touch(it)
 }
 
 // note adds an event that may come at any time, also outside turns: some of the

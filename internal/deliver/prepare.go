@@ -260,6 +260,10 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		id := r.ID.String()
 		p.known[id] = true
 		quiet, wait := now.Sub(r.EndedAt), settle
+		if r.Failing() && !r.Ended && !p.more && quiet >= 0 && quiet < lateUsage {
+			// The host's files will say whether the failure is the run's.
+			p.settling = max(p.settling, min(complete, lateUsage-quiet))
+		}
 		if quiet < settle && r.Complete() {
 			wait = complete
 		}

@@ -24,6 +24,7 @@ const (
 	toolComplete     = "tool.execution_complete"
 	agentStarted     = "subagent.started"
 	agentCompleted   = "subagent.completed"
+	agentFailed      = "subagent.failed"
 	hookStart        = "hook.start"
 	hookEnd          = "hook.end"
 	abort            = "abort"
@@ -129,9 +130,9 @@ func (l *log) add(r *row) {
 		l.addResult(r)
 	case agentStarted:
 		l.agents = append(l.agents, hook.Agent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
-	case agentCompleted:
+	case agentCompleted, agentFailed:
 		if a := l.subagent(r.agent); a != nil {
-			a.End = r.at
+			a.End, a.Failure = r.at, d.Text("error")
 		}
 	case hookStart, hookEnd:
 		l.addHook(r)
@@ -139,11 +140,12 @@ func (l *log) add(r *row) {
 		l.caughtUp, l.refused = true, false
 	case sessionError:
 		if r.agent == "" {
+			l.caughtUp = true
 			l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: d.Text("message"), ErrorType: d.Text("errorType")}
 		}
 	case abort:
 		l.cancel(r.at)
-		l.refused = false
+		l.caughtUp, l.refused = true, false
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	}
 	if l.texts.Over() {
@@ -318,7 +320,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "subagentStart", Prompt: a.Task})
-		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "subagentStop", Result: a.Result})
+		b.AddFor(a.ID, a.End, a.Ending("subagentStop"))
 	}
 	for _, end := range b.Transcript.Ends {
 		e := hook.Event{Kind: end.Kind, Name: "agentStop", Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
