@@ -35,6 +35,7 @@ type Run struct {
 	late     []*item // events after the terminal that change nothing
 	from     *item   // the opening event
 	next     *Run    // the run after this one
+	before   *Run    // the run before this one
 	beside   *Run    // the run that stayed open when this one began
 	prev     Carry   // the carry before this run
 	agents   map[string]*agent

@@ -44,7 +44,7 @@ func (s *segmenter) begin(it *item) *Run {
 		s.turnRuns[it.Turn] = r
 	}
 	if last := s.last(); last != nil {
-		last.next = r
+		last.next, r.before = r, last
 	}
 	s.runs = append(s.runs, r)
 	s.open = r

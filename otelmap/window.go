@@ -106,17 +106,18 @@ func (m *mapping) holds(agent, turn string, at time.Time) bool {
 // have been installed, or the log removed, in the middle.
 func (m *mapping) within(at time.Time) bool {
 	r := m.run
-	after := m.start.Add(-promptLead)
 	if end := r.prev.PrevEnd; !end.IsZero() && !end.After(m.start) {
-		after = end
+		if !at.After(end) {
+			return false
+		}
+	} else if at.Before(m.since(r)) {
+		return false
 	}
 	switch {
-	case !at.After(after):
-		return false
 	case r.terminal != nil:
 		return !at.After(r.terminal.At())
 	case r.next != nil:
-		return at.Before(r.next.from.At().Add(-promptLead))
+		return at.Before(m.since(r.next))
 	}
 	return true
 }
