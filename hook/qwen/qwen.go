@@ -100,12 +100,29 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 	case postToolBatch:
 		return append([]hook.Event{ev}, notStarted(p, ev)...)
 	}
+	if end, ok := failedAgent(p, ev); ok {
+		return []hook.Event{ev, end}
+	}
 	if interrupts(p, ev.Name) {
 		end := ev
 		end.Kind, end.Name, end.Key, end.Tool, end.Attrs = hook.KindRunCancel, Interrupt, "", nil, nil
 		return []hook.Event{ev, end}
 	}
 	return []hook.Event{ev}
+}
+
+// failedAgent returns the end of the subagent that a call waited for and that failed:
+// Qwen Code has no hook for it.
+func failedAgent(p rawjson.Object, ev hook.Event) (end hook.Event, ok bool) {
+	shown := p.Members("tool_response").Members("returnDisplay")
+	if ev.Name != postToolUse || ev.Tool == nil || ev.Tool.Agent == "" || shown.Text("status") != "failed" || shown.Text("executionMode") == "background" {
+		return end, false
+	}
+	end = ev
+	end.Kind, end.Key, end.Tool, end.Attrs = hook.KindRunError, "", nil, nil
+	end.Agent, end.ParentAgent, end.AgentType = ev.Tool.Agent, hook.ParentUnknown, shown.Text("subagentName")
+	end.Message = shown.Text("terminateReason")
+	return end, true
 }
 
 // tool corrects the start or end of a call.

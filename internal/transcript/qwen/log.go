@@ -124,6 +124,12 @@ func (l *log) subagent(m agentMeta) hook.Agent {
 	if m.Status != "" && m.Status != "running" {
 		a.End = transcript.ISOTime(m.Updated)
 	}
+	if m.Status == "failed" {
+		a.Failure = "the subagent failed"
+		if i := l.lastCall(a.ID); i >= 0 {
+			a.Failure = cmp.Or(l.calls[i].Message, a.Failure)
+		}
+	}
 	return a
 }
 
@@ -413,7 +419,9 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "SubagentStart", Turn: a.Turn, Prompt: a.Task})
-		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "SubagentStop", Turn: a.Turn, Result: a.Result})
+		ending := a.Ending("SubagentStop")
+		ending.Turn = a.Turn
+		b.AddFor(a.ID, a.End, ending)
 	}
 	for _, end := range b.Transcript.Ends {
 		e := hook.Event{Kind: end.Kind, Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
