@@ -37,6 +37,9 @@ type Builder struct {
 	// inputs are the newest tool inputs and their previews: the end of a call
 	// repeats the input of its start.
 	inputs [8]struct{ input, preview string }
+	// begun is the offset of the newest prompt: the end of a session before it is not
+	// that of the process after it.
+	begun int64
 	// unknown counts the events that no decoder understood.
 	unknown int
 	runs    []*Run
@@ -93,7 +96,8 @@ func (b *Builder) Add(e hook.Event) {
 	switch {
 	case id == (identity{}):
 		b.keep(e)
-	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt()).Abs() > within:
+	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt()).Abs() > within ||
+		e.Kind == hook.KindSessionEnd && first.Offset < b.begun:
 		b.seen[id] = b.keep(e)
 	default:
 		first.last = max(first.last, e.Offset)

@@ -186,6 +186,9 @@ func (b *Builder) keep(e hook.Event) *item {
 		b.maxStored = at
 	}
 	it.epoch = b.epoch
+	if e.Kind == hook.KindPrompt {
+		b.begun = e.Offset
+	}
 	b.items = append(b.items, it)
 	return it
 }

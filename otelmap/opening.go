@@ -14,7 +14,8 @@ import (
 func (m *mapping) since(r *Run) time.Time {
 	begun := r.from.At().Truncate(time.Millisecond) // the precision of the files
 	at := begun.Add(-promptLead)
-	if r.before != nil {
+	// A clock that was set back shows nothing.
+	if r.before != nil && !r.before.lastAt().After(begun) {
 		at = latest(at, r.before.lastAt())
 	}
 	i, _ := slices.BinarySearchFunc(m.tr.Prompts, begun.Add(-promptLead), func(p hook.Prompt, t time.Time) int { return p.At.Compare(t) })

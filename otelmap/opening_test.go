@@ -124,3 +124,24 @@ func TestFailedRequestThatIsSentAgain(t *testing.T) {
 		})
 	}
 }
+
+// The end of a session has copies, but a process that was resumed since has an end that is
+// not one of them.
+func TestEndOfAResumedProcessIsNoCopy(t *testing.T) {
+	end := func(sec float64) hook.Event {
+		e := turnEv(sec, hook.KindSessionEnd, "")
+		e.Name, e.Hash = "SessionEnd", 7
+		return e
+	}
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), end(1), end(1.01), session(1.2, "resume", ""), turnPrompt(1.4, "p2"), end(1.7), end(1.72)))
+	var got []string
+	for _, r := range b.Runs(b.items[len(b.items)-1].At()) {
+		got = append(got, fmt.Sprint(r.Outcome, " ", r.Ended))
+	}
+	if diff := cmp.Diff([]string{"interrupted true", "interrupted true"}, got); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+	if n := len(b.items); n != 5 {
+		t.Errorf("%d events, want 5 without the copies", n)
+	}
+}

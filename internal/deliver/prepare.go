@@ -198,7 +198,9 @@ type reading struct {
 	st    *State
 	facts Facts
 	start sessionStart
-	last  hook.Event
+	// last is the newest event but the end of a session, which may be that of an earlier
+	// process.
+	last hook.Event
 	// linked reports that the session that led to this one was looked for.
 	linked bool
 	// at is when the last record was stored.
@@ -243,7 +245,9 @@ func (p *reading) add(rec *spool.Record) {
 			continue
 		}
 		p.builder.Add(events[i])
-		p.last = events[i]
+		if events[i].Kind != hook.KindSessionEnd || p.last.Kind == hook.KindUnknown {
+			p.last = events[i]
+		}
 		p.facts.note(&events[i])
 		p.start.note(rec, &events[i])
 	}
