@@ -300,12 +300,16 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 	l.answered(at)
 	l.asked = append(l.asked, id)
 	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Name: hookName(p.Text("namespace"), name), Asked: at}
-	switch arguments := p.Text("arguments"); {
-	case name == "exec_command":
-		// As in the hooks.
-		call.Name, call.Input = "Bash", command(rawjson.Members([]byte(arguments)).Text("cmd"))
+	arguments := p.Text("arguments")
+	if name == "exec_command" {
+		call.Name = "Bash" // as in the hooks
+	}
+	switch cmd := rawjson.Members([]byte(arguments)).Get("cmd"); {
+	case name == "exec_command" && rawjson.IsString(cmd):
+		call.Input = command(rawjson.Unquote(cmd))
 	case arguments != "":
-		call.Input = rawjson.Canonical([]byte(arguments))
+		// Arguments that no tool understands are what the model wrote.
+		call.Input = cmp.Or(rawjson.Canonical([]byte(arguments)), rawjson.Encode(arguments))
 	default:
 		call.Input = command(p.Text("input"))
 	}
@@ -399,6 +403,9 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		r.Text = item.Text("aggregated_output")
 	case "FileChange":
 		r.Name = cmp.Or(r.Name, "apply_patch")
+		if changes := item.Get("changes"); r.Input == "" && changes != nil {
+			r.Input = l.texts.KeepJSON(command(patch(changes, l.cwd)))
+		}
 		r.Text = hook.Lines(item.Text("stdout"), item.Text("stderr"))
 	case "McpToolCall":
 		r.Name = "mcp__" + item.Text("server") + "__" + item.Text("tool")
