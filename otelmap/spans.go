@@ -152,6 +152,12 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m.agents[""] = m.root.SpanID()
 	m.laterPart = r.turn != "" && r.ID != turnRunID(b.host, b.session, r.turn)
 	m.calls = m.window()
+	for i := range m.calls {
+		// A request that was cut off is the last that is known of its run.
+		if c := &m.calls[i]; r.terminal == nil && c.Agent == "" {
+			m.end = latest(m.end, latest(c.Start, c.End))
+		}
+	}
 	if m.laterPart && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
 		m.start = latest(m.calls[0].Start, r.prev.PrevEnd)
 	}

@@ -479,7 +479,7 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 		m.results = make(map[resultKey][]*hook.ToolResult)
 		for i := range m.tr.ToolResults {
 			r := &m.tr.ToolResults[i]
-			if !r.At.IsZero() && !m.holds(r.Agent, r.Turn, r.At) {
+			if none := r.At.IsZero() && r.Status == hook.ToolUnknown && r.Text == ""; none || !r.At.IsZero() && !m.holds(r.Agent, r.Turn, r.At) {
 				continue
 			}
 			byID := resultKey{r.Agent, toolKey{id: r.ID}}

@@ -139,7 +139,9 @@ type log struct {
 	rows  int
 	// spawned are the calls that started subagents, by the subagent's session.
 	spawned map[string]spawn
-	// pending reports a request without its tokens, last is the newest change.
+	// turn is the newest turn, pending reports that a request of it has no tokens. last is
+	// the newest change.
+	turn    string
 	pending bool
 	last    time.Time
 }
@@ -285,7 +287,11 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 		c.End = c.Start
 	}
 	c.Text = l.keep(text)
-	l.pending = l.pending || completed.IsZero()
+	if agent.ID == "" {
+		l.turn, l.pending = turn, completed.IsZero() // what was cut off before it stays so
+	} else if completed.IsZero() && turn == l.turn {
+		l.pending = true
+	}
 	l.t.Calls = append(l.t.Calls, c)
 	if agent.ID == "" {
 		l.t.Provider, l.t.Model = c.Provider, c.Model
