@@ -46,7 +46,7 @@ func (m *mapping) subagents(lead []*call) {
 		if c != nil {
 			parent = c.span
 		}
-		m.agentSpan(a, parent)
+		m.agentSpan(a, parent, c)
 	}
 }
 
@@ -132,7 +132,8 @@ func (m *mapping) transcriptAgent(id string) *hook.Agent {
 	return nil
 }
 
-func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
+// agentSpan plans the span of an agent. call is the one that started it, or nil.
+func (m *mapping) agentSpan(a *agent, parent trace.SpanID, call *call) {
 	start, end := a.items[0].At(), a.items[len(a.items)-1].At()
 	switch {
 	case a.ended != nil:
@@ -144,6 +145,12 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
 		}
 	case m.open && !a.gone:
 		end = m.end
+	}
+	// The files may have the end of a call a little later than its hook.
+	if call != nil && slices.Contains(m.unnamed, a) {
+		if d := end.Sub(call.end.Time()); d > 0 && d <= agentLag {
+			end = call.end.Time()
+		}
 	}
 	m.plan(m.agents[a.id], parent, start, end, func() *tracepb.Span { return m.agentMessage(a, end) })
 }
