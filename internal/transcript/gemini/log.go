@@ -184,7 +184,7 @@ func (l *log) addAnswer(r *row) {
 	case l.agent != "":
 	case len(calls) > 0:
 		l.end = nil
-	case !again && text != "":
+	case !again && (text != "" || r.Text("model") == ""):
 		// An answer that was interrupted before its tools had ended looks like this, too.
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.texts.Keep(text)}
 	}
