@@ -139,11 +139,17 @@ type log struct {
 	rows  int
 	// spawned are the calls that started subagents, by the subagent's session.
 	spawned map[string]spawn
+	// turns are the turns of the user's messages, turnBefore finds the turn before a
+	// message in the part of the session that was not read.
+	turns      map[string]string
+	turnBefore func(*message) string
 	// turn is the newest turn, pending reports that a request of it has no tokens. last is
 	// the newest change.
 	turn    string
 	pending bool
-	last    time.Time
+	// person is the newest message of the person's.
+	person string
+	last   time.Time
 }
 
 // spawn is the call that started a subagent.
@@ -200,6 +206,8 @@ func (l *log) session(ctx context.Context, db *sql.DB, s session, lead bool) err
 			ID: s.id, Type: s.kind, CallID: from.call, ParentAgent: from.caller, Turn: from.turn, Task: from.task, Start: s.created,
 		}
 	}
+	l.turns = make(map[string]string)
+	l.turnBefore = func(m *message) string { return turnBefore(ctx, db, l.path, s.id, m) }
 	for _, m := range list {
 		l.add(m, agent)
 	}
@@ -214,6 +222,9 @@ func (l *log) add(m *message, agent *hook.Agent) {
 	at := func(name string) time.Time { return rawjson.Instant(m.data.Members("time").Get(name)) }
 	switch m.data.Text("role") {
 	case "user":
+		if agent.ID == "" {
+			l.begin(m)
+		}
 		for _, p := range m.parts {
 			if p.Text("type") != "text" || p.Is("synthetic") || p.Is("ignored") {
 				continue
@@ -230,6 +241,52 @@ func (l *log) add(m *message, agent *hook.Agent) {
 		l.answer(m, agent, at("created"), at("completed"))
 	}
 }
+
+// begin notes which turn a message of the user's begins or continues.
+func (l *log) begin(m *message) {
+	if !m.continues() {
+		l.person = m.id
+	} else if l.person == "" {
+		l.person = cmp.Or(l.turnBefore(m), m.id)
+	}
+	l.turns[m.id] = l.person
+}
+
+// continues reports a message in the user's name without anything of the person's: it
+// continues the turn before it. opencode writes such messages when it compacts a session,
+// after that, and for the user's own commands.
+func (m *message) continues() bool {
+	return len(m.parts) > 0 && !slices.ContainsFunc(m.parts, func(p rawjson.Object) bool {
+		return !p.Is("synthetic") && !p.Is("ignored") && (p.Text("type") != "compaction" || !p.Is("auto"))
+	})
+}
+
+// turnBefore returns the newest message of the person's before a message, empty if there
+// is none.
+func turnBefore(ctx context.Context, db *sql.DB, path, session string, m *message) (turn string) {
+	var id, data string
+	_ = each(ctx, db, path, before, []any{session, m.id, maxRow}, []any{&id, &data}, func() bool { // then it begins one
+		earlier := &message{id: id}
+		parts, _ := rawjson.Elements([]byte(data))
+		for _, raw := range parts {
+			earlier.parts = append(earlier.parts, rawjson.Members(raw))
+		}
+		if !earlier.continues() {
+			turn = id
+		}
+		return turn == ""
+	})
+	return turn
+}
+
+// before lists the user's messages before one, the newest first, with what tells of their
+// parts whether they are the person's.
+const before = `SELECT m.id, (SELECT json_group_array(json_object('type', p.data ->> 'type',
+	'synthetic', p.data -> 'synthetic', 'ignored', p.data -> 'ignored', 'auto', p.data -> 'auto'))
+	FROM part p WHERE p.message_id = m.id AND length(p.data) <= ?3)
+FROM message m WHERE m.session_id = ?1 AND m.data ->> 'role' = 'user'
+AND (m.time_created, m.id) < (SELECT time_created, id FROM message WHERE id = ?2)
+ORDER BY m.time_created DESC, m.id DESC`
 
 func (l *log) keep(text string) string {
 	text = l.texts.Keep(text)
@@ -253,6 +310,7 @@ func (l *log) keep(text string) string {
 // answer adds a message of the model: a request, and its tool calls.
 func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time) {
 	turn := m.data.Text("parentID")
+	turn = cmp.Or(l.turns[turn], turn)
 	if agent.ID != "" {
 		turn = agent.Turn
 	}
@@ -264,7 +322,9 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 	c.Error, c.Message = class, reason
 	var text string
 	var last time.Time
+	asked := false
 	for _, p := range m.parts {
+		asked = asked || p.Text("type") == "step-start"
 		said := rawjson.Instant(p.Members("time").Get("end"))
 		switch p.Text("type") {
 		case "text":
@@ -291,6 +351,9 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 		l.turn, l.pending = turn, completed.IsZero() // what was cut off before it stays so
 	} else if completed.IsZero() && turn == l.turn {
 		l.pending = true
+	}
+	if own := !asked && len(c.ToolCallIDs) > 0 && c.Usage == nil && c.FinishReason == ""; own {
+		return // the user's own command, for which no model was asked
 	}
 	l.t.Calls = append(l.t.Calls, c)
 	if agent.ID == "" {
