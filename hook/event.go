@@ -127,6 +127,9 @@ type Event struct {
 	// Key identifies repeats of the event: of equal keys in one session only the
 	// first counts. Empty if the host gives no such id.
 	Key string
+	// KeyWithin bounds how far apart repeats with the Key are stored, if the id in it may
+	// come again: a model may number its calls anew in each reply. If zero, nothing does.
+	KeyWithin time.Duration `json:",omitzero"`
 	// Agent identifies the agent that acts, if the host distinguishes agents.
 	Agent string
 	// ParentAgent identifies the agent that started this one; empty for the

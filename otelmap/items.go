@@ -152,7 +152,7 @@ const (
 func (b *Builder) identify(e *hook.Event) (id identity, within time.Duration) {
 	switch {
 	case e.Key != "":
-		return b.keyIdentity(e.Key), 0
+		return b.keyIdentity(e.Key), e.KeyWithin
 	case b.turns() && e.Kind == hook.KindRunComplete:
 		// Several ends that are refused one after another all count.
 		return b.nameIdentity(e, ""), repeatedEndWithin

@@ -3,7 +3,6 @@ package otelmap
 import (
 	"cmp"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -39,6 +38,17 @@ func (c *call) event() *item {
 }
 
 func (c *call) tool() *toolEvent { return c.event().Tool }
+
+// made returns when the call was made, as far as is known.
+func (c *call) made() instant {
+	switch {
+	case c.pre != nil:
+		return c.pre.at()
+	case !c.post.Tool.Started.IsZero():
+		return instantOf(c.post.Tool.Started)
+	}
+	return c.post.at()
+}
 
 // agent is the id of the subagent that made the call, "" for the lead agent.
 func (c *call) agent() string {
@@ -81,7 +91,11 @@ func (m *mapping) pair(items []*item, agent string) []*call {
 			c.named = m.unnamedResult(c)
 		}
 	}
-	calls = append(calls, m.unreportedCalls(calls, agent)...)
+	if more := m.unreportedCalls(calls, agent); len(more) > 0 {
+		// Calls with one id get its ordinals in the order in which they were made.
+		calls = append(calls, more...)
+		slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.made(), y.made()) })
+	}
 	seen := make(map[string]int)
 	for _, c := range calls {
 		c.span = m.run.ID.spanID("tool", c.identify(agent, seen))
@@ -193,22 +207,22 @@ func (c *call) identify(agent string, seen map[string]int) (key string) {
 // unreportedCalls returns the calls of an agent that only the host's files have:
 // some hosts run no hook for a tool that does not exist or an invalid input.
 func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
-	known := make(map[string]bool)
+	known := make(map[string][]*call)
 	for _, c := range calls {
-		known[c.id()] = true
+		known[c.id()] = append(known[c.id()], c)
 	}
-	maps.Copy(known, m.taken)
 	// Without ids it cannot be known which calls of the files are the reported ones.
-	if !m.turns() && (len(calls) == 0 || known[""]) {
+	if !m.turns() && (len(calls) == 0 || known[""] != nil) {
 		return nil
 	}
+	reported := m.reported(agent, known)
 	var out []*call
 	var asked map[string][]time.Time
 	// Several destinations may map at once.
 	extra := NewBuilder(m.host, m.session, m.opts, Carry{})
 	extra.seed = m.seed
-	for _, r := range m.tr.ToolResults {
-		if r.Agent != agent || r.ID == "" || known[r.ID] || !m.holds(r.Agent, r.Turn, r.At) {
+	for i, r := range m.tr.ToolResults {
+		if r.Agent != agent || r.ID == "" || m.taken[r.ID] || reported[i] || !m.holds(r.Agent, r.Turn, r.At) {
 			continue
 		}
 		if r.Asked.IsZero() {
@@ -224,7 +238,6 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		if r.Asked.IsZero() {
 			continue
 		}
-		known[r.ID] = true
 		e := hook.Event{
 			Kind: hook.KindToolEnd, StoredAt: r.At, Agent: agent,
 			Tool: &hook.Tool{
@@ -238,6 +251,36 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		out = append(out, &call{post: extra.clean(e)})
 	}
 	return out
+}
+
+// reported returns the places of those results in the files that are of calls that the hooks
+// report, which known has by id. A model may number its calls anew in each reply: of the
+// results with one id those with a call's input are the call's, then the first ones.
+func (m *mapping) reported(agent string, known map[string][]*call) map[int]bool {
+	places, found := make(map[string][]int), make(map[int]bool)
+	for i := range m.tr.ToolResults {
+		if r := &m.tr.ToolResults[i]; r.Agent == agent && known[r.ID] != nil && m.holds(r.Agent, r.Turn, r.At) {
+			places[r.ID] = append(places[r.ID], i)
+		}
+	}
+	for id, list := range places {
+		calls := known[id]
+		for _, exact := range []bool{true, false} {
+			calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool {
+				at := slices.IndexFunc(list, func(i int) bool { return !found[i] && (!exact || m.gave(c.event(), &m.tr.ToolResults[i])) })
+				if at >= 0 {
+					found[list[at]] = true
+				}
+				return at >= 0
+			})
+		}
+	}
+	return found
+}
+
+// gave reports that a result has the tool and the input of an event.
+func (m *mapping) gave(it *item, r *hook.ToolResult) bool {
+	return r.Name == it.Tool.Name && maphash.String(m.seed, r.Input) == it.input
 }
 
 // asked returns when the answers of an agent were complete that ask for a call, by the
@@ -490,8 +533,10 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	}
 	k := resultKey{c.agent(), keyOf(c.event())}
 	if rs := m.results[k]; len(rs) > 0 {
-		m.results[k] = rs[1:]
-		return rs[0]
+		i := max(0, slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return m.gave(c.event(), r) }))
+		r := rs[i]
+		m.results[k] = slices.Delete(rs, i, i+1)
+		return r
 	}
 	return nil
 }

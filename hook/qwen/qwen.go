@@ -130,7 +130,7 @@ func tool(p rawjson.Object, ev *hook.Event, t *hook.Tool) {
 	// Qwen Code's id identifies the event; models may number their calls anew in each
 	// reply.
 	if own := t.ID; own != "" && ev.Kind != hook.KindPermission {
-		ev.Key = ev.Name + "/" + own
+		ev.Key, ev.KeyWithin = ev.Name+"/"+own, 0
 	}
 	if id := p.Text("tool_call_id"); id != "" {
 		t.ID = id

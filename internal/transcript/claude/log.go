@@ -2,6 +2,7 @@ package claude
 
 import (
 	"cmp"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
@@ -28,6 +29,10 @@ type build struct {
 	// keys are set before the files are read.
 	callers map[string]*string
 
+	// told are hashes of the results that were read.
+	seed maphash.Seed
+	told map[uint64]bool
+
 	version, cwd string
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
@@ -39,7 +44,18 @@ func newBuild(session string, maxText int) *build {
 		texts:   transcript.Texts{Max: maxText},
 		spawns:  make(map[string]spawn),
 		callers: make(map[string]*string),
+		seed:    maphash.MakeSeed(),
+		told:    make(map[uint64]bool),
 	}
+}
+
+// repeats reports that a result was read before: a session that is resumed may begin
+// with the rows that its file has already.
+func (b *build) repeats(agent, id string, at time.Time) bool {
+	told := maphash.Comparable(b.seed, [3]any{agent, id, at.UnixNano()})
+	repeats := b.told[told]
+	b.told[told] = true
+	return repeats && id != "" && !at.IsZero()
 }
 
 // eachText visits the texts that are kept.
@@ -377,6 +393,9 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			continue
 		}
 		delete(l.tools, b.ToolUseID)
+		if l.b.repeats(agent, b.ToolUseID, r.at) {
+			continue
+		}
 		text := resultText(b.Content)
 		status, asked := toolStatus(r, b.IsError, text)
 		l.b.results = append(l.b.results, hook.ToolResult{

@@ -299,6 +299,7 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 	}
 	l.answered(at)
 	l.asked = append(l.asked, id)
+	delete(l.done, callKey{l.agent, id}) // a model may number its calls anew in each reply
 	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Name: hookName(p.Text("namespace"), name), Asked: at}
 	arguments := p.Text("arguments")
 	if name == "exec_command" {

@@ -316,7 +316,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 			b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "userPromptSubmitted", Prompt: p.Text})
 		}
 	}
-	b.AddTools(nil, nil)
+	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "subagentStart", Prompt: a.Task})

@@ -415,7 +415,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		}
 		b.Add(p.At, e)
 	}
-	b.AddTools(nil, nil)
+	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "SubagentStart", Turn: a.Turn, Prompt: a.Task})
