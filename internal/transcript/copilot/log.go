@@ -69,6 +69,8 @@ type log struct {
 	// result.
 	requests map[agentKey]int
 	asked    map[agentKey]ask
+	// started are the places of the subagents, by id.
+	started map[string]int
 
 	version, cwd, model string
 	last                time.Time
@@ -86,7 +88,7 @@ type ask struct {
 func newLog(session string, maxText int) *log {
 	return &log{
 		session: session, texts: transcript.Texts{Max: maxText},
-		requests: make(map[agentKey]int), asked: make(map[agentKey]ask),
+		requests: make(map[agentKey]int), asked: make(map[agentKey]ask), started: make(map[string]int),
 	}
 }
 
@@ -129,6 +131,9 @@ func (l *log) add(r *row) {
 	case toolComplete:
 		l.addResult(r)
 	case agentStarted:
+		if _, again := l.started[r.agent]; !again {
+			l.started[r.agent] = len(l.agents)
+		}
 		l.agents = append(l.agents, hook.Agent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
 	case agentCompleted, agentFailed:
 		if a := l.subagent(r.agent); a != nil {
@@ -189,7 +194,7 @@ func (l *log) addHook(r *row) {
 
 // subagent is one that has been started, or nil.
 func (l *log) subagent(id string) *hook.Agent {
-	if i := slices.IndexFunc(l.agents, func(a hook.Agent) bool { return a.ID == id }); i >= 0 {
+	if i, ok := l.started[id]; ok {
 		return &l.agents[i]
 	}
 	return nil
