@@ -139,10 +139,10 @@ type log struct {
 	rows  int
 	// spawned are the calls that started subagents, by the subagent's session.
 	spawned map[string]spawn
-	// turns are the turns of the user's messages, turnBefore finds the turn before a
-	// message in the part of the session that was not read.
-	turns      map[string]string
-	turnBefore func(*message) string
+	// turns are the turns of the user's messages, turnAt finds that of a message
+	// where the message, or what is before it, was not read.
+	turns  map[string]string
+	turnAt func(id string) string
 	// turn is the newest turn, pending reports that a request of it has no tokens. last is
 	// the newest change.
 	turn    string
@@ -207,7 +207,7 @@ func (l *log) session(ctx context.Context, db *sql.DB, s session, lead bool) err
 		}
 	}
 	l.turns = make(map[string]string)
-	l.turnBefore = func(m *message) string { return turnBefore(ctx, db, l.path, s.id, m) }
+	l.turnAt = func(id string) string { return turnAt(ctx, db, l.path, s.id, id) }
 	for _, m := range list {
 		l.add(m, agent)
 	}
@@ -244,10 +244,11 @@ func (l *log) add(m *message, agent *hook.Agent) {
 
 // begin notes which turn a message of the user's begins or continues.
 func (l *log) begin(m *message) {
-	if !m.continues() {
+	switch part := !l.query.Since.IsZero(); {
+	case part && (len(m.parts) == 0 || m.continues()):
+		l.person = l.turnAt(m.id) // what tells it may be older
+	case !m.continues(), l.person == "":
 		l.person = m.id
-	} else if l.person == "" {
-		l.person = cmp.Or(l.turnBefore(m), m.id)
 	}
 	l.turns[m.id] = l.person
 }
@@ -261,11 +262,11 @@ func (m *message) continues() bool {
 	})
 }
 
-// turnBefore returns the newest message of the person's before a message, empty if there
-// is none.
-func turnBefore(ctx context.Context, db *sql.DB, path, session string, m *message) (turn string) {
+// turnAt returns the newest message of the person's up to a message, itself if there is
+// none.
+func turnAt(ctx context.Context, db *sql.DB, path, session, at string) (turn string) {
 	var id, data string
-	_ = each(ctx, db, path, before, []any{session, m.id, maxRow}, []any{&id, &data}, func() bool { // then it begins one
+	_ = each(ctx, db, path, upTo, []any{session, at, maxRow}, []any{&id, &data}, func() bool { // then it begins one
 		earlier := &message{id: id}
 		parts, _ := rawjson.Elements([]byte(data))
 		for _, raw := range parts {
@@ -276,16 +277,16 @@ func turnBefore(ctx context.Context, db *sql.DB, path, session string, m *messag
 		}
 		return turn == ""
 	})
-	return turn
+	return cmp.Or(turn, at)
 }
 
-// before lists the user's messages before one, the newest first, with what tells of their
+// upTo lists the user's messages up to one, the newest first, with what tells of their
 // parts whether they are the person's.
-const before = `SELECT m.id, (SELECT json_group_array(json_object('type', p.data ->> 'type',
+const upTo = `SELECT m.id, (SELECT json_group_array(json_object('type', p.data ->> 'type',
 	'synthetic', p.data -> 'synthetic', 'ignored', p.data -> 'ignored', 'auto', p.data -> 'auto'))
 	FROM part p WHERE p.message_id = m.id AND length(p.data) <= ?3)
 FROM message m WHERE m.session_id = ?1 AND m.data ->> 'role' = 'user'
-AND (m.time_created, m.id) < (SELECT time_created, id FROM message WHERE id = ?2)
+AND (m.time_created, m.id) <= (SELECT time_created, id FROM message WHERE id = ?2)
 ORDER BY m.time_created DESC, m.id DESC`
 
 func (l *log) keep(text string) string {
@@ -310,7 +311,12 @@ func (l *log) keep(text string) string {
 // answer adds a message of the model: a request, and its tool calls.
 func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time) {
 	turn := m.data.Text("parentID")
-	turn = cmp.Or(l.turns[turn], turn)
+	if agent.ID == "" {
+		if l.turns[turn] == "" {
+			l.turns[turn] = l.turnAt(turn)
+		}
+		turn = l.turns[turn]
+	}
 	if agent.ID != "" {
 		turn = agent.Turn
 	}
