@@ -35,12 +35,15 @@ type Run struct {
 	late     []*item // events after the terminal that change nothing
 	from     *item   // the opening event
 	next     *Run    // the run after this one
+	part     *Run    // the next part of this run's turn
 	beside   *Run    // the run that stayed open when this one began
-	prev     Carry   // the carry before this run
+	prev     Carry   // the carry before this run, without lists
 	agents   map[string]*agent
 
 	// turn is the host's identity of the run if the host numbers its turns.
 	turn string
+	// later reports that an earlier part of the turn is a separate run.
+	later bool
 	// stopped is an end after which the turn continued.
 	stopped *item
 	// source is how the session began just before the run, and model what its
@@ -51,6 +54,8 @@ type Run struct {
 	lastModel string
 	// silent reports that the run was closed after the idle timeout.
 	silent bool
+	// newest is the time of the newest event, subagents' included.
+	newest instant
 }
 
 // agent is a subagent of a run.
@@ -58,8 +63,8 @@ type agent struct {
 	id, parent, kind string
 	items            []*item
 	ended            *item
-	// gone reports that it stopped without reporting an end.
-	gone bool
+	// gone is when it stopped without reporting an end, never if it did not.
+	gone instant
 }
 
 // Begun returns the time of the run's first event.
@@ -102,21 +107,12 @@ func (r *Run) bounds() (start, end time.Time) {
 }
 
 // lastAt returns the host's time of the newest event, subagents' included.
-func (r *Run) lastAt() time.Time {
-	t := r.from.At()
-	if n := len(r.items); n > 0 {
-		t = latest(r.items[n-1].At(), t)
-	}
-	for _, a := range r.agents {
-		t = latest(a.items[len(a.items)-1].At(), t)
-	}
-	return t
-}
+func (r *Run) lastAt() time.Time { return r.newest.Time() }
 
 // working reports that one of the run's agents has not stopped.
 func (r *Run) working() bool {
 	for _, a := range r.agents {
-		if a.ended == nil && !a.gone {
+		if a.over() == never {
 			return true
 		}
 	}

@@ -19,6 +19,8 @@ type segmenter struct {
 	agentRuns, turnRuns map[string]*Run
 	// started is the session's oldest start that no run has taken yet.
 	started *item
+	// working are the agents that have begun and may still be at work.
+	working []*agent
 	// ended reports that the session has ended and has not started again.
 	ended bool
 }
@@ -35,10 +37,14 @@ func (s *segmenter) last() *Run {
 func (s *segmenter) begin(it *item) *Run {
 	r := &Run{
 		ID: runID(s.b.host, s.b.session, it), turn: it.Turn,
-		from: it, prev: s.carry, First: it.Offset, model: s.carry.Model, source: s.carry.Source,
+		from: it, newest: it.at(), First: it.Offset, model: s.carry.Model, source: s.carry.Source,
 	}
 	if it.Turn != "" {
-		if s.turnRuns[it.Turn] != nil || it.Kind != hook.KindPrompt && s.known(it) {
+		before := s.turnRuns[it.Turn]
+		if before != nil {
+			before.part = r
+		}
+		if r.later = before != nil || it.Kind != hook.KindPrompt && s.known(it); r.later {
 			r.ID = continuedRunID(s.b.host, s.b.session, it)
 		}
 		s.turnRuns[it.Turn] = r
@@ -95,7 +101,6 @@ func (s *segmenter) closeIdle(now time.Time) {
 func (s *segmenter) leave(r *Run, outcome string) {
 	s.open = nil
 	r.Outcome, r.lastModel = outcome, s.carry.Model
-	s.carry = r.after(&s.b.opts)
 }
 
 // addAgentEvent adds an event of a subagent to the run that asked for the agent,
@@ -107,7 +112,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 		return
 	}
 	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
-	if r == nil && asking == nil && !begins && (s.delivered(it) || slices.Contains(s.b.carry.Agents, it.Agent)) {
+	if r == nil && asking == nil && !begins && (s.delivered(it) || slices.ContainsFunc(s.b.carry.Agents, func(a CarriedAgent) bool { return a.ID == it.Agent })) {
 		return
 	}
 	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
@@ -130,7 +135,9 @@ func (s *segmenter) addAgentEvent(it *item) {
 		r.items = nil
 	}
 	s.agentRuns[it.Agent] = r
-	r.attachAgent(it, s.b.turns())
+	if a := r.attachAgent(it, s.b.turns()); len(a.items) == 1 || it.Kind == hook.KindRunStart {
+		s.working = append(s.working, a)
+	}
 }
 
 // beginForAgent opens a run for a turn whose first event is a subagent's. If the
@@ -165,6 +172,7 @@ func (s *segmenter) inCarry(it *item, runs []string) bool {
 // attach adds an event of the lead agent.
 func (r *Run) attach(it *item) {
 	r.items = append(r.items, it)
+	r.newest = max(r.newest, it.at())
 	if !r.context.IsValid() {
 		r.context, _ = parseTraceparent(it.TraceParent)
 	}
@@ -180,21 +188,23 @@ func (r *Run) attachLate(it *item) {
 // attachAgent adds an event of a subagent. The agent ends with its first end, or
 // with the last one if again is set, because one of the user's hooks may have
 // made it continue.
-func (r *Run) attachAgent(it *item, again bool) {
+func (r *Run) attachAgent(it *item, again bool) *agent {
 	a := r.agents[it.Agent]
 	if a == nil {
-		a = &agent{id: it.Agent, parent: it.ParentAgent, kind: it.AgentType}
+		a = &agent{id: it.Agent, parent: it.ParentAgent, kind: it.AgentType, gone: never}
 		if r.agents == nil {
 			r.agents = make(map[string]*agent)
 		}
 		r.agents[it.Agent] = a
 	}
 	if it.Kind == hook.KindRunStart {
-		a.ended, a.gone = nil, false
+		a.ended, a.gone = nil, never
 	}
 	r.touch(it)
+	r.newest = max(r.newest, it.at())
 	a.items = append(a.items, it)
 	if it.Kind.Terminal() && (a.ended == nil || again) {
 		a.ended = it
 	}
+	return a
 }

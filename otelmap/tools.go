@@ -3,7 +3,6 @@ package otelmap
 import (
 	"cmp"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -49,6 +48,14 @@ func (c *call) agent() string {
 		return c.named.Agent
 	}
 	return ""
+}
+
+// started is the subagent that the call started, if its end names it.
+func (c *call) started() string {
+	if c.post == nil {
+		return ""
+	}
+	return c.post.Tool.Agent
 }
 
 // id is the call's id, empty if nobody gives one.
@@ -103,7 +110,9 @@ func (b *Builder) calls(items []*item) []*call {
 // with one key are matched in order.
 func match(items []*item) []*call {
 	var calls []*call
-	waiting := make(map[toolKey][]*call)
+	// unasked are the calls of each tool that may still be asked about.
+	waiting, unasked := make(map[toolKey][]*call), make(map[string][]*call)
+	asked := func(c *call) bool { return c.post != nil || c.asked != nil }
 	for i, it := range items {
 		if it.Tool == nil {
 			continue
@@ -117,6 +126,7 @@ func match(items []*item) []*call {
 			}
 			calls = append(calls, c)
 			waiting[k] = append(waiting[k], c)
+			unasked[it.Tool.Name] = append(unasked[it.Tool.Name], c)
 		case hook.KindToolEnd:
 			switch w := waiting[k]; len(w) {
 			case 0:
@@ -128,7 +138,17 @@ func match(items []*item) []*call {
 				w[0].post, waiting[k] = it, w[1:]
 			}
 		case hook.KindPermission:
-			if c := askedAbout(calls, it); c != nil {
+			name := it.Tool.Name
+			unasked[name] = slices.DeleteFunc(unasked[name], asked)
+			c := askedAbout(unasked[name], it)
+			if it.Tool.ID != "" {
+				// Only the id is certain: the question may name another tool.
+				i := slices.IndexFunc(waiting[k], func(c *call) bool { return c.asked == nil })
+				if c = nil; i >= 0 {
+					c = waiting[k][i]
+				}
+			}
+			if c != nil {
 				c.asked = it
 			}
 		}
@@ -140,44 +160,31 @@ func match(items []*item) []*call {
 // with the newest start before them of that tool that has no end.
 func joinRewritten(calls []*call) []*call {
 	out := calls[:0]
+	open := make(map[string][]*call)
 	for _, c := range calls {
-		if c.pre == nil && c.post != nil {
-			i := len(out) - 1
-			for i >= 0 && (out[i].post != nil || out[i].pre.Tool.Name != c.post.Tool.Name) {
-				i--
-			}
-			if i >= 0 {
-				out[i].post = c.post
-				continue
-			}
+		switch name := c.tool().Name; {
+		case c.post == nil:
+			open[name] = append(open[name], c)
+		case c.pre == nil && len(open[name]) > 0:
+			last := len(open[name]) - 1
+			open[name][last].post = c.post
+			open[name] = open[name][:last]
+			continue
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// askedAbout returns the call that the host asks the user about, or nil. The
-// question has no id and may spell the input differently (a path made absolute),
-// so that the tool's name decides if no input is equal.
-func askedAbout(calls []*call, it *item) *call {
-	var named *call
-	for _, c := range calls {
-		if c.pre == nil || c.post != nil || c.asked != nil {
-			continue
-		}
-		switch {
-		case it.Tool.ID != "":
-			if it.Tool.ID == c.pre.Tool.ID {
-				return c
-			}
-		case it.Tool.Name != c.pre.Tool.Name:
-		case it.input == c.pre.input:
-			return c
-		case named == nil:
-			named = c
-		}
+// askedAbout returns the one of a tool's calls without an end that the host asks the user
+// about, or nil. The question may spell the input differently (a path made absolute), so
+// that the oldest counts if no input is equal.
+func askedAbout(open []*call, it *item) *call {
+	i := slices.IndexFunc(open, func(c *call) bool { return it.input == c.pre.input })
+	if len(open) == 0 {
+		return nil
 	}
-	return named
+	return open[max(0, i)]
 }
 
 // identify returns the call's identity within its agent. Later events do not change it. Some models
@@ -191,40 +198,39 @@ func (c *call) identify(agent string, seen map[string]int) (key string) {
 }
 
 // unreportedCalls returns the calls of an agent that only the host's files have:
-// some hosts run no hook for a tool that does not exist or an invalid input.
+// some hosts run no hook for a tool that does not exist or an invalid input. Some models
+// number their calls anew in every reply, so that an id is that of as many calls as the
+// model asked for.
 func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
-	known := make(map[string]bool)
+	reported := make(map[string]int)
 	for _, c := range calls {
-		known[c.id()] = true
+		if c.named == nil {
+			reported[c.id()]++
+		}
 	}
-	maps.Copy(known, m.taken)
 	// Without ids it cannot be known which calls of the files are the reported ones.
-	if !m.turns() && (len(calls) == 0 || known[""]) {
+	if !m.turns() && (len(calls) == 0 || reported[""] > 0) {
 		return nil
 	}
 	var out []*call
-	var asked map[string][]time.Time
-	// Several destinations may map at once.
-	extra := NewBuilder(m.host, m.session, m.opts, Carry{})
-	extra.seed = m.seed
-	for _, r := range m.tr.ToolResults {
-		if r.Agent != agent || r.ID == "" || known[r.ID] || !m.holds(r.Agent, r.Turn, r.At) {
+	asked := make(map[string]time.Time)
+	for _, own := range m.resultsOf(agent) {
+		if own.ID == "" || m.taken[own] {
 			continue
 		}
-		if r.Asked.IsZero() {
-			if asked == nil {
-				asked = m.asked(agent)
-			}
-			for _, at := range asked[r.ID] {
-				if at.After(r.Asked) && !at.After(r.At) {
-					r.Asked = at
-				}
+		r := *own
+		for _, at := range m.files.asked[callKey{agent, r.ID}] {
+			if own.Asked.IsZero() && at.After(r.Asked) && !at.After(r.At) {
+				r.Asked = at
 			}
 		}
-		if r.Asked.IsZero() {
+		if r.Asked.IsZero() || asked[r.ID].Equal(r.Asked) {
 			continue
 		}
-		known[r.ID] = true
+		asked[r.ID] = r.Asked
+		if reported[r.ID]--; reported[r.ID] >= 0 {
+			continue
+		}
 		e := hook.Event{
 			Kind: hook.KindToolEnd, StoredAt: r.At, Agent: agent,
 			Tool: &hook.Tool{
@@ -235,23 +241,29 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		if agent != "" {
 			e.ParentAgent = hook.ParentUnknown
 		}
-		out = append(out, &call{post: extra.clean(e)})
+		out = append(out, &call{post: m.cleaner().clean(e)})
 	}
 	return out
 }
 
-// asked returns when the answers of an agent were complete that ask for a call, by the
-// call's id.
-func (m *mapping) asked(agent string) map[string][]time.Time {
-	out := make(map[string][]time.Time)
-	for i := range m.tr.Calls {
-		if c := &m.tr.Calls[i]; c.Agent == agent {
-			for _, id := range c.ToolCallIDs {
-				out[id] = append(out[id], c.End)
-			}
+// resultsOf returns the results of an agent that belong to the run.
+func (m *mapping) resultsOf(agent string) []*hook.ToolResult {
+	if m.agentResults == nil {
+		m.agentResults = make(map[string][]*hook.ToolResult)
+		for _, r := range m.own.results {
+			m.agentResults[r.Agent] = append(m.agentResults[r.Agent], r)
 		}
 	}
-	return out
+	return m.agentResults[agent]
+}
+
+// cleaner cleans what comes from the host's files: several destinations may map at once.
+func (m *mapping) cleaner() *Builder {
+	if m.extra == nil {
+		m.extra = NewBuilder(m.host, m.session, m.opts, Carry{})
+		m.extra.seed = m.seed
+	}
+	return m.extra
 }
 
 // toolSpan gives the call its times and plans its span.
@@ -440,12 +452,10 @@ func (m *mapping) unnamedResult(c *call) *hook.ToolResult {
 		return nil
 	}
 	if m.unclaimed == nil {
-		m.unclaimed, m.taken = make(map[toolKey][]*hook.ToolResult), make(map[string]bool)
-		for i := range m.tr.ToolResults {
-			if r := &m.tr.ToolResults[i]; m.holds(r.Agent, r.Turn, r.At) {
-				k := toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}
-				m.unclaimed[k] = append(m.unclaimed[k], r)
-			}
+		m.unclaimed, m.taken = make(map[toolKey][]*hook.ToolResult), make(map[*hook.ToolResult]bool)
+		for _, r := range m.own.results {
+			k := toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}
+			m.unclaimed[k] = append(m.unclaimed[k], r)
 		}
 	}
 	// If a hook has changed the input, the files have one or the other.
@@ -458,7 +468,7 @@ func (m *mapping) unnamedResult(c *call) *hook.ToolResult {
 			// A subagent that the hooks name makes its calls itself.
 			if marked := it.ParentAgent != "" || m.run.agents[r.Agent] != nil; !marked || r.Agent == it.Agent {
 				m.unclaimed[k] = slices.Delete(m.unclaimed[k], i, i+1)
-				m.taken[r.ID] = true
+				m.taken[r] = true
 				return r
 			}
 		}
@@ -477,11 +487,7 @@ type resultKey struct {
 func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	if m.results == nil {
 		m.results = make(map[resultKey][]*hook.ToolResult)
-		for i := range m.tr.ToolResults {
-			r := &m.tr.ToolResults[i]
-			if !r.At.IsZero() && !m.holds(r.Agent, r.Turn, r.At) {
-				continue
-			}
+		for _, r := range slices.Concat(m.own.results, m.files.timeless) {
 			byID := resultKey{r.Agent, toolKey{id: r.ID}}
 			byInput := resultKey{r.Agent, toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}}
 			m.results[byID] = append(m.results[byID], r)

@@ -44,7 +44,7 @@ func (s *segmenter) addTurnEvent(it *item) {
 			r.attach(it)
 			return
 		}
-		s.interrupt()
+		s.interrupt(it)
 		s.begin(it)
 	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
 		s.endTurn(it)
@@ -87,15 +87,15 @@ func (it *item) source() string {
 // interrupt closes the open turn as interrupted by the user, with the agents that
 // it was waiting for: a call that starts an agent in the background reports its
 // end at once, any other call never will.
-func (s *segmenter) interrupt() {
+func (s *segmenter) interrupt(it *item) {
 	if s.open != nil {
-		s.open.stopAgents()
+		s.open.stopAgents(it)
 	}
 	s.closeOpen()
 }
 
 // stopAgents marks the agents that an interrupted run was waiting for as gone.
-func (r *Run) stopAgents() {
+func (r *Run) stopAgents(by *item) {
 	background := make(map[string]bool)
 	for it := range r.all {
 		if it.Kind == hook.KindToolEnd && it.Tool != nil {
@@ -103,7 +103,16 @@ func (r *Run) stopAgents() {
 		}
 	}
 	for id, a := range r.agents {
-		a.gone = a.gone || a.ended == nil && !background[id]
+		if !background[id] {
+			a.stop(by.at())
+		}
+	}
+}
+
+// stop marks an agent that has not ended as gone.
+func (a *agent) stop(at instant) {
+	if a.over() == never {
+		a.gone = at
 	}
 }
 
@@ -188,7 +197,7 @@ func (s *segmenter) endTurn(it *item) {
 		return
 	}
 	if it.Kind == hook.KindRunCancel {
-		r.stopAgents()
+		r.stopAgents(it)
 	}
 	s.terminate(r, it)
 }
@@ -202,9 +211,8 @@ func (s *segmenter) endSession(it *item) {
 	} else if r := s.last(); r != nil {
 		r.touch(it)
 	}
-	for _, r := range s.runs {
-		for _, a := range r.agents {
-			a.gone = a.gone || a.ended == nil
-		}
+	for _, a := range s.working {
+		a.stop(it.at())
 	}
+	s.working = s.working[:0]
 }
