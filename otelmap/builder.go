@@ -140,6 +140,9 @@ func (b *Builder) Runs(now time.Time) []*Run {
 		if idle || r.superseded() {
 			r.settle()
 		}
+		if idle && b.turns() {
+			r.sleep(b.opts.IdleTimeout)
+		}
 		if r.terminal == nil && idle && r.Outcome == "" {
 			r.Outcome, r.silent = b.silence(), true
 		}
@@ -238,7 +241,7 @@ func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
 	}
 	if n == len(b.runs) {
 		c := carry()
-		c.Source, c.Model = b.after.Source, b.after.Model
+		c.Source, c.Model, c.Processes = b.after.Source, b.after.Model, b.after.Processes
 		return size, c
 	}
 	// Runs overlap in the log if a background agent outlives its run, or if two turns
@@ -259,7 +262,9 @@ func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
 			beside = min(beside, at)
 		}
 	}
-	return keep, carry()
+	c := carry()
+	c.Processes, c.Model = b.runs[n].processes, b.runs[n].model
+	return keep, c
 }
 
 // turns reports that the agent numbers its turns.

@@ -33,6 +33,9 @@ type Carry struct {
 	// Task is a preview of the session's first prompt that a hook reported, on
 	// hosts without turns. It names a run that begins without a prompt.
 	Task string `json:"task,omitempty"`
+	// Processes counts the processes that work on the session, as far as they reported
+	// their start.
+	Processes int `json:"processes,omitempty"`
 	// Source and Model are those of the newest start of the session. A run takes
 	// Source when it begins.
 	Source string `json:"source,omitempty"`
@@ -44,6 +47,10 @@ type Carry struct {
 type CarriedAgent struct {
 	ID    string    `json:"id"`
 	Until time.Time `json:"until,omitzero"`
+}
+
+func (c *Carry) has(agent string) bool {
+	return slices.ContainsFunc(c.Agents, func(a CarriedAgent) bool { return a.ID == agent })
 }
 
 // carried bounds Carry.Agents and Carry.Recent.

@@ -54,6 +54,8 @@ type Run struct {
 	lastModel string
 	// silent reports that the run was closed after the idle timeout.
 	silent bool
+	// processes is how many processes worked on the session before the run.
+	processes int
 	// newest is the time of the newest event, subagents' included.
 	newest instant
 }
@@ -117,6 +119,14 @@ func (r *Run) working() bool {
 		}
 	}
 	return false
+}
+
+// sleep closes a run for its silence, with the agents that were at work.
+func (r *Run) sleep(timeout time.Duration) {
+	r.silent = r.silent || r.terminal == nil || r.working()
+	for _, a := range r.agents {
+		a.stop(instantOf(r.EndedAt.Add(timeout)))
+	}
 }
 
 // Complete reports that the run's end was reported and, for each tool call and

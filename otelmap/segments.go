@@ -14,11 +14,17 @@ type segmenter struct {
 	carry Carry
 	runs  []*Run
 	open  *Run
+	// beside are older runs of turns that another process may still work on. starting
+	// reports that the newest event was the start of one.
+	beside   []*Run
+	starting bool
 	// agentRuns are the runs of the subagents, turnRuns the newest runs of the
 	// turns.
 	agentRuns, turnRuns map[string]*Run
-	// started is the session's oldest start that no run has taken yet.
+	// started is the session's oldest start that no run has taken yet, before the number
+	// of processes before it.
 	started *item
+	before  int
 	// working are the agents that have begun and may still be at work.
 	working []*agent
 	// ended reports that the session has ended and has not started again.
@@ -56,9 +62,11 @@ func (s *segmenter) begin(it *item) *Run {
 	s.open = r
 	s.carry.Runs++
 	s.carry.Source = ""
+	r.processes = s.carry.Processes
 	r.attach(it)
 	if s.started != nil {
 		r.First, r.Last = min(r.First, s.started.Offset), max(r.Last, s.started.last)
+		r.processes = s.before
 		s.started = nil
 	}
 	return r
@@ -96,10 +104,32 @@ func (s *segmenter) closeIdle(now time.Time) {
 		s.open.silent = s.b.turns()
 		s.closeOpen()
 	}
+	for _, r := range slices.Clone(s.beside) {
+		if now.Sub(r.lastAt()) > s.b.opts.IdleTimeout {
+			r.silent = true
+			s.leave(r, s.b.silence())
+		}
+	}
+}
+
+// silent reports that a turn's run had been silent for so long when an event was stored
+// that it counts as ended, with its agents.
+func (s *segmenter) silent(r *Run, it *item) bool {
+	if r == nil || !s.b.turns() || it.StoredAt().Sub(r.EndedAt) <= s.b.opts.IdleTimeout {
+		return false
+	}
+	r.sleep(s.b.opts.IdleTimeout)
+	if r.terminal == nil && r.Outcome == "" {
+		s.leave(r, s.b.silence())
+	}
+	return true
 }
 
 func (s *segmenter) leave(r *Run, outcome string) {
-	s.open = nil
+	if s.open == r {
+		s.open = nil
+	}
+	s.beside = slices.DeleteFunc(s.beside, func(other *Run) bool { return other == r })
 	r.Outcome, r.lastModel = outcome, s.carry.Model
 }
 
@@ -107,15 +137,28 @@ func (s *segmenter) leave(r *Run, outcome string) {
 // even while a later run is open.
 func (s *segmenter) addAgentEvent(it *item) {
 	r, asking := s.agentRuns[it.Agent], s.turnRuns[it.Turn]
+	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
+	// What has ended without a report of the agent's may have been delivered: what the
+	// agent does then is a later part, whenever the log is read.
+	known := r != nil || asking != nil
+	lost := r != nil && r.agents[it.Agent].lost() && begins && !r.working()
+	if lost && asking == r {
+		asking = nil
+	}
+	if lost || s.silent(r, it) {
+		r = nil
+	}
+	if s.silent(asking, it) {
+		asking = nil
+	}
 	if r == nil && s.b.turns() && it.Kind.Terminal() && it.AgentType == "" {
 		// The host used an agent without a type for itself, not for the turn.
 		return
 	}
-	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
-	if r == nil && asking == nil && !begins && (s.delivered(it) || slices.ContainsFunc(s.b.carry.Agents, func(a CarriedAgent) bool { return a.ID == it.Agent })) {
+	if r == nil && asking == nil && !begins && !s.slept(it) && (known || s.delivered(it) || s.b.carry.has(it.Agent)) {
 		return
 	}
-	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
+	if r != nil && r.agents[it.Agent].over() != never && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
 		r = nil // an agent that is asked again works for the run that asks
 	}
 	r = cmp.Or(r, asking)
@@ -144,13 +187,13 @@ func (s *segmenter) addAgentEvent(it *item) {
 // turn was delivered before, the run is a later part of it that lasts as long as
 // its agents work. Another turn that is open stays open.
 func (s *segmenter) beginForAgent(it *item) *Run {
-	open, later := s.open, s.known(it)
+	open := s.open
 	r := s.begin(it)
 	r.items, r.beside = nil, open
-	if later {
+	if r.later {
 		r.Outcome = OutcomeCompleted
 	}
-	if open != nil || later {
+	if open != nil || r.later {
 		s.open = open
 	}
 	return r
@@ -163,6 +206,12 @@ func (s *segmenter) known(it *item) bool { return s.inCarry(it, s.b.carry.Recent
 // delivered reports that no more events of a known turn are expected.
 func (s *segmenter) delivered(it *item) bool {
 	return s.known(it) && !s.inCarry(it, s.b.carry.Silent)
+}
+
+// slept reports that the event's turn was closed for its silence: later events are new.
+func (s *segmenter) slept(it *item) bool {
+	r := s.turnRuns[it.Turn]
+	return r != nil && r.silent || r == nil && s.inCarry(it, s.b.carry.Silent)
 }
 
 func (s *segmenter) inCarry(it *item, runs []string) bool {

@@ -170,7 +170,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	}
 	m.provider, m.model = m.namedProvider()
 	if r.later && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
-		m.start = latest(m.calls[0].Start, r.prev.PrevEnd)
+		m.start = latest(m.calls[0].Start, r.resumed())
 	}
 
 	m.findUnnamed()

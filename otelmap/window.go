@@ -28,8 +28,8 @@ func (r *Run) broke(c *hook.LLMCall) (end time.Time, ok bool) {
 	switch {
 	case r.terminal != nil && at(r.terminal.At()):
 		return r.terminal.At(), true
-	case r.later && at(r.prev.PrevEnd):
-		return r.prev.PrevEnd, true
+	case at(r.resumed()):
+		return r.resumed(), true
 	}
 	return time.Time{}, false
 }
@@ -37,13 +37,25 @@ func (r *Run) broke(c *hook.LLMCall) (end time.Time, ok bool) {
 // since returns from when on the files' entries of the run's turn belong to it. The files
 // have milliseconds.
 func (r *Run) since() instant {
-	since := r.from.At().Truncate(time.Millisecond)
-	if r.later && !r.prev.PrevEnd.IsZero() {
+	since := r.from.At()
+	switch end := r.resumed(); {
+	case !end.IsZero():
 		// This part also has what came between the end of the part before and its
 		// own first event.
-		since = r.prev.PrevEnd.Truncate(time.Millisecond).Add(time.Millisecond)
+		since = end.Add(time.Millisecond)
+	case r.later:
+		since = since.Add(-promptLead)
 	}
-	return instantOf(since)
+	return instantOf(since.Truncate(time.Millisecond))
+}
+
+// resumed returns the end of the part before this one of the run's turn, zero if there is
+// none or that is not known.
+func (r *Run) resumed() time.Time {
+	if end := r.prev.PrevEnd; r.later && !end.After(r.from.At()) {
+		return end
+	}
+	return time.Time{}
 }
 
 // holds reports whether an entry of the run's turn that was complete after the run began
@@ -98,3 +110,6 @@ func (a *agent) over() instant {
 	}
 	return a.gone
 }
+
+// lost reports that the agent stopped without reporting its end.
+func (a *agent) lost() bool { return a.ended == nil && a.gone != never }
