@@ -36,6 +36,7 @@ type Run struct {
 	from     *item   // the opening event
 	next     *Run    // the run after this one
 	part     *Run    // the next part of this run's turn
+	first    *Run    // the first part, nil in itself
 	beside   *Run    // the run that stayed open when this one began
 	prev     Carry   // the carry before this run, without lists
 	agents   map[string]*agent

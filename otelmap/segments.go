@@ -14,10 +14,8 @@ type segmenter struct {
 	carry Carry
 	runs  []*Run
 	open  *Run
-	// beside are older runs of turns that another process may still work on. starting
-	// reports that the newest event was the start of one.
-	beside   []*Run
-	starting bool
+	// beside are older runs of turns that another process may still work on.
+	beside []*Run
 	// agentRuns are the runs of the subagents, turnRuns the newest runs of the
 	// turns.
 	agentRuns, turnRuns map[string]*Run
@@ -48,7 +46,7 @@ func (s *segmenter) begin(it *item) *Run {
 	if it.Turn != "" {
 		before := s.turnRuns[it.Turn]
 		if before != nil {
-			before.part = r
+			before.part, r.first = r, cmp.Or(before.first, before)
 		}
 		if r.later = before != nil || it.Kind != hook.KindPrompt && s.known(it); r.later {
 			r.ID = continuedRunID(s.b.host, s.b.session, it)
@@ -178,7 +176,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 		r.items = nil
 	}
 	s.agentRuns[it.Agent] = r
-	if a := r.attachAgent(it, s.b.turns()); len(a.items) == 1 || it.Kind == hook.KindRunStart {
+	if a := r.attachAgent(it, s.b.turns()); len(a.items) == 1 || begins {
 		s.working = append(s.working, a)
 	}
 }
@@ -211,7 +209,10 @@ func (s *segmenter) delivered(it *item) bool {
 // slept reports that the event's turn was closed for its silence: later events are new.
 func (s *segmenter) slept(it *item) bool {
 	r := s.turnRuns[it.Turn]
-	return r != nil && r.silent || r == nil && s.inCarry(it, s.b.carry.Silent)
+	if r != nil {
+		r = cmp.Or(r.first, r)
+	}
+	return r != nil && !r.later && r.silent || (r == nil || r.later) && s.inCarry(it, s.b.carry.Silent)
 }
 
 func (s *segmenter) inCarry(it *item, runs []string) bool {
@@ -246,8 +247,11 @@ func (r *Run) attachAgent(it *item, again bool) *agent {
 		}
 		r.agents[it.Agent] = a
 	}
-	if it.Kind == hook.KindRunStart {
+	switch it.Kind {
+	case hook.KindRunStart:
 		a.ended, a.gone = nil, never
+	case hook.KindToolStart:
+		a.gone = never // it works on
 	}
 	r.touch(it)
 	r.newest = max(r.newest, it.at())

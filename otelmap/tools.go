@@ -82,10 +82,13 @@ func keyOf(it *item) toolKey {
 
 // pair matches the starts and ends of one agent's tools and adds their spans.
 func (m *mapping) pair(items []*item, agent string) []*call {
-	calls := m.Builder.calls(items)
+	calls := match(items)
 	if m.opts.Agent.Unnamed {
+		calls = joinRewritten(m.pairEqual(calls))
 		for _, c := range calls {
-			c.named = m.unnamedResult(c)
+			if c.named == nil {
+				c.named = m.unnamedResult(c)
+			}
 		}
 	}
 	calls = append(calls, m.unreportedCalls(calls, agent)...)
@@ -443,37 +446,6 @@ func (m *mapping) unfinished(c *call) toolOutcome {
 		}
 	}
 	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
-}
-
-// unnamedResult returns the oldest result in the host's files that fits a call without
-// an id and is no other call's. It may be that of a subagent which the hooks do not name.
-func (m *mapping) unnamedResult(c *call) *hook.ToolResult {
-	if c.tool().ID != "" {
-		return nil
-	}
-	if m.unclaimed == nil {
-		m.unclaimed, m.taken = make(map[toolKey][]*hook.ToolResult), make(map[*hook.ToolResult]bool)
-		for _, r := range m.own.results {
-			k := toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}
-			m.unclaimed[k] = append(m.unclaimed[k], r)
-		}
-	}
-	// If a hook has changed the input, the files have one or the other.
-	for _, it := range []*item{c.post, c.pre} {
-		if it == nil {
-			continue
-		}
-		k := keyOf(it)
-		for i, r := range m.unclaimed[k] {
-			// A subagent that the hooks name makes its calls itself.
-			if marked := it.ParentAgent != "" || m.run.agents[r.Agent] != nil; !marked || r.Agent == it.Agent {
-				m.unclaimed[k] = slices.Delete(m.unclaimed[k], i, i+1)
-				m.taken[r] = true
-				return r
-			}
-		}
-	}
-	return nil
 }
 
 // resultKey finds a tool result in the transcript.

@@ -23,7 +23,6 @@ func (s *segmenter) addTurnEvent(it *item) {
 		s.startSession(it)
 		return
 	}
-	s.starting = false
 	if it.ParentAgent != "" {
 		s.addAgentEvent(it)
 		return
@@ -87,11 +86,7 @@ func (s *segmenter) startSession(it *item) {
 	if s.started == nil {
 		s.started, s.before = it, s.carry.Processes
 	}
-	// A program may report its start twice.
-	if !s.starting {
-		s.carry.Processes++
-	}
-	s.starting = true
+	s.carry.Processes++
 	if s.open == nil || s.open.turn == "" || !s.several() {
 		s.closeOpen()
 	}
