@@ -27,8 +27,8 @@ type Carry struct {
 	// Recent are the newest of those runs: if their events are reported again,
 	// they are ignored.
 	Recent []string `json:"recent,omitempty"`
-	// Silent are those of Recent that ended by the idle timeout: later events of
-	// their turns are new.
+	// Silent are those of Recent of whose turns a part ended by the idle timeout: later
+	// events of these turns are new.
 	Silent []string `json:"silent,omitempty"`
 	// Task is a preview of the session's first prompt that a hook reported, on
 	// hosts without turns. It names a run that begins without a prompt.
@@ -84,7 +84,7 @@ func (c *Carry) list(earlier *Carry, runs []*Run) {
 	for _, r := range runs {
 		c.Recent = append(c.Recent, r.ID.String())
 		if r.silent {
-			c.Silent = append(c.Silent, r.ID.String())
+			c.Silent = append(c.Silent, r.whole.String())
 		}
 		for _, a := range r.sortedAgents() {
 			c.Agents = slices.DeleteFunc(c.Agents, func(old CarriedAgent) bool { return old.ID == a.id })

@@ -193,6 +193,11 @@ func readOn(rt *rapid.T, events []hook.Event, after time.Time, build func(Carry,
 
 func readOnFiles(rt *rapid.T, events []hook.Event, tr *hook.Transcript, after time.Time, build func(Carry, []hook.Event) *Builder) {
 	b := build(Carry{}, events)
+	defer func() {
+		if rt.Failed() {
+			rt.Logf("%s", &drawn{events: events})
+		}
+	}()
 	runs := b.Runs(after)
 	done := map[RunID]bool{}
 	for _, r := range runs {

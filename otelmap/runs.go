@@ -43,6 +43,8 @@ type Run struct {
 
 	// turn is the host's identity of the run if the host numbers its turns.
 	turn string
+	// whole is the ID of the first part of the run's turn.
+	whole RunID
 	// later reports that an earlier part of the turn is a separate run.
 	later bool
 	// stopped is an end after which the turn continued.

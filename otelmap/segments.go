@@ -43,6 +43,7 @@ func (s *segmenter) begin(it *item) *Run {
 		ID: runID(s.b.host, s.b.session, it), turn: it.Turn,
 		from: it, newest: it.at(), First: it.Offset, model: s.carry.Model, source: s.carry.Source,
 	}
+	r.whole = r.ID
 	if it.Turn != "" {
 		before := s.turnRuns[it.Turn]
 		if before != nil {
@@ -212,7 +213,12 @@ func (s *segmenter) slept(it *item) bool {
 	if r != nil {
 		r = cmp.Or(r.first, r)
 	}
-	return r != nil && !r.later && r.silent || (r == nil || r.later) && s.inCarry(it, s.b.carry.Silent)
+	for ; r != nil; r = r.part {
+		if r.silent {
+			return true
+		}
+	}
+	return s.inCarry(it, s.b.carry.Silent)
 }
 
 func (s *segmenter) inCarry(it *item, runs []string) bool {
