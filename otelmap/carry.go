@@ -23,35 +23,46 @@ type Carry struct {
 	Runs int `json:"runs,omitempty"`
 	// Agents are the newest subagents of those runs: their requests to the
 	// model were counted there, even those made while a later run was open.
-	Agents []string `json:"agents,omitempty"`
+	Agents []CarriedAgent `json:"agents,omitempty"`
 	// Recent are the newest of those runs: if their events are reported again,
 	// they are ignored.
 	Recent []string `json:"recent,omitempty"`
-	// Silent are those of Recent that ended by the idle timeout: later events of
-	// their turns are new.
+	// Silent are those of Recent of whose turns a part ended by the idle timeout: later
+	// events of these turns are new.
 	Silent []string `json:"silent,omitempty"`
 	// Task is a preview of the session's first prompt that a hook reported, on
 	// hosts without turns. It names a run that begins without a prompt.
 	Task string `json:"task,omitempty"`
+	// Processes counts the processes that work on the session, as far as they reported
+	// their start.
+	Processes int `json:"processes,omitempty"`
 	// Source and Model are those of the newest start of the session. A run takes
 	// Source when it begins.
 	Source string `json:"source,omitempty"`
 	Model  string `json:"model,omitempty"`
 }
 
+// CarriedAgent is a subagent of a run, and until when its requests belong to that run;
+// zero if it may still make some.
+type CarriedAgent struct {
+	ID    string    `json:"id"`
+	Until time.Time `json:"until,omitzero"`
+}
+
+func (c *Carry) has(agent string) bool {
+	return slices.ContainsFunc(c.Agents, func(a CarriedAgent) bool { return a.ID == agent })
+}
+
 // carried bounds Carry.Agents and Carry.Recent.
 const carried = 64
 
-// after returns the carry after a run.
+// after returns the carry after a run, without lists.
 func (r *Run) after(o *Options) Carry {
 	sc := r.rootContext(o)
 	c := Carry{
 		PrevTrace: sc.TraceID().String(), PrevSpan: sc.SpanID().String(),
 		Runs: r.prev.Runs + 1, Model: r.lastModel, Task: r.prev.Task,
 		Stored: latest(r.EndedAt, r.prev.Stored),
-		Agents: slices.Clone(r.prev.Agents),
-		Recent: append(slices.Clone(r.prev.Recent), r.ID.String()),
-		Silent: slices.Clone(r.prev.Silent),
 	}
 	if r.terminal != nil {
 		c.PrevEnd = r.terminal.At()
@@ -64,14 +75,28 @@ func (r *Run) after(o *Options) Carry {
 			return it.Prompt
 		}), o.MaxInput)
 	}
-	for _, a := range r.sortedAgents() {
-		c.Agents = append(c.Agents, a.id)
-	}
-	c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
-	c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
-	if r.silent {
-		c.Silent = append(c.Silent, r.ID.String())
+	return c
+}
+
+// list adds the lists of earlier and of the runs.
+func (c *Carry) list(earlier *Carry, runs []*Run) {
+	c.Agents, c.Recent, c.Silent = slices.Clone(earlier.Agents), slices.Clone(earlier.Recent), slices.Clone(earlier.Silent)
+	for _, r := range runs {
+		c.Recent = append(c.Recent, r.ID.String())
+		if r.silent {
+			c.Silent = append(c.Silent, r.whole.String())
+		}
+		for _, a := range r.sortedAgents() {
+			c.Agents = slices.DeleteFunc(c.Agents, func(old CarriedAgent) bool { return old.ID == a.id })
+			_, until := a.within()
+			one := CarriedAgent{ID: a.id}
+			if until != always {
+				one.Until = until.Time()
+			}
+			c.Agents = append(c.Agents, one)
+			c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
+		}
+		c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
 	}
 	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
-	return c
 }
