@@ -102,3 +102,36 @@ func TestAgentThatWasLostIsTheSameForEveryReading(t *testing.T) {
 		})
 	}
 }
+
+// TestTurnThatIsWokenHasAnotherEnd has an agent that wakes itself report a second end of its
+// turn, long after the first and with the first one's key.
+func TestTurnThatIsWokenHasAnotherEnd(t *testing.T) {
+	woken := turnStop(60, "p1")
+	woken.Result = "did more"
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnStop(1, "p1"), turnStop(1.5, "p1"), woken))
+	runs := b.Runs(far)
+	if len(runs) != 1 || rootAttr(b, runs[0], KeyResult) != "did more" {
+		t.Errorf("%d runs, the first has the result %q", len(runs), rootAttr(b, runs[0], KeyResult))
+	}
+}
+
+// TestEachOfTwoEqualQuestionsIsAboutACall has two equal calls that the user is asked about at
+// once, each reported by two hook files.
+func TestEachOfTwoEqualQuestionsIsAboutACall(t *testing.T) {
+	ask := func(sec float64) hook.Event {
+		e := turnTool(sec, hook.KindPermission, "p1", "Bash", "")
+		e.Key, e.Tool.Input = "", `{"path":"a"}`
+		return same(e)
+	}
+	start := func(sec float64, id, input string) hook.Event {
+		e := turnTool(sec, hook.KindToolStart, "p1", "Bash", id)
+		e.Tool.Input = `{"path":"` + input + `"}`
+		return e
+	}
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), start(1, "a", "a"), start(1.1, "b", "a"), start(1.2, "c", "c"),
+		ask(1.3), ask(1.31), ask(1.4), ask(1.41), turnStop(3, "p1")))
+	want := []string{"completed: execute_tool Bash#a!ToolDenied, execute_tool Bash#b!ToolDenied, execute_tool Bash#c!ToolUnfinished"}
+	if diff := cmp.Diff(want, outline(b, b.Runs(far), nil)); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
