@@ -154,7 +154,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 		// The host used an agent without a type for itself, not for the turn.
 		return
 	}
-	if r == nil && asking == nil && !begins && !s.slept(it) && (known || s.known(it) || s.b.carry.has(it.Agent)) {
+	if r == nil && asking == nil && !begins && !s.slept(it) && (known || s.known(it) || slices.Contains(s.b.carry.Agents, it.Agent)) {
 		return
 	}
 	if r != nil && r.agents[it.Agent].over() != never && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
