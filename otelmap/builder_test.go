@@ -357,7 +357,7 @@ func TestBackgroundAgentBelongsToItsFirstRun(t *testing.T) {
 	// With the third run not yet delivered, the first two are before it.
 	third := runs[2].ID
 	off, carry = b.Boundary(func(id RunID) bool { return id != third }, 1200)
-	if off != 1000 || carry.Runs != 2 || !slices.ContainsFunc(carry.Agents, func(a CarriedAgent) bool { return a.ID == "ag" }) {
+	if off != 1000 || carry.Runs != 2 || !slices.Contains(carry.Agents, "ag") {
 		t.Errorf("boundary %d, carry %+v: want 1000 behind two runs, remembering the agent", off, carry)
 	}
 }

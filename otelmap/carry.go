@@ -1,6 +1,7 @@
 package otelmap
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -23,7 +24,10 @@ type Carry struct {
 	Runs int `json:"runs,omitempty"`
 	// Agents are the newest subagents of those runs: their requests to the
 	// model were counted there, even those made while a later run was open.
-	Agents []CarriedAgent `json:"agents,omitempty"`
+	Agents []string `json:"agents,omitempty"`
+	// Until is until when the requests of these agents belong to the runs, unless they may
+	// still make some.
+	Until map[string]time.Time `json:"until,omitempty"`
 	// Recent are the newest of those runs: if their events are reported again,
 	// they are ignored.
 	Recent []string `json:"recent,omitempty"`
@@ -40,17 +44,6 @@ type Carry struct {
 	// Source when it begins.
 	Source string `json:"source,omitempty"`
 	Model  string `json:"model,omitempty"`
-}
-
-// CarriedAgent is a subagent of a run, and until when its requests belong to that run;
-// zero if it may still make some.
-type CarriedAgent struct {
-	ID    string    `json:"id"`
-	Until time.Time `json:"until,omitzero"`
-}
-
-func (c *Carry) has(agent string) bool {
-	return slices.ContainsFunc(c.Agents, func(a CarriedAgent) bool { return a.ID == agent })
 }
 
 // carried bounds Carry.Agents and Carry.Recent.
@@ -81,22 +74,27 @@ func (r *Run) after(o *Options) Carry {
 // list adds the lists of earlier and of the runs.
 func (c *Carry) list(earlier *Carry, runs []*Run) {
 	c.Agents, c.Recent, c.Silent = slices.Clone(earlier.Agents), slices.Clone(earlier.Recent), slices.Clone(earlier.Silent)
+	until := maps.Clone(earlier.Until)
 	for _, r := range runs {
 		c.Recent = append(c.Recent, r.ID.String())
 		if r.silent {
 			c.Silent = append(c.Silent, r.whole.String())
 		}
 		for _, a := range r.sortedAgents() {
-			c.Agents = slices.DeleteFunc(c.Agents, func(old CarriedAgent) bool { return old.ID == a.id })
-			_, until := a.within()
-			one := CarriedAgent{ID: a.id}
-			if until != always {
-				one.Until = until.Time()
-			}
-			c.Agents = append(c.Agents, one)
+			c.Agents = slices.DeleteFunc(c.Agents, func(old string) bool { return old == a.id })
+			c.Agents = append(c.Agents, a.id)
 			c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
+			delete(until, a.id)
+			if _, to := a.within(); to != always {
+				if until == nil {
+					until = make(map[string]time.Time)
+				}
+				until[a.id] = to.Time()
+			}
 		}
 		c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
 	}
+	maps.DeleteFunc(until, func(id string, _ time.Time) bool { return !slices.Contains(c.Agents, id) })
+	c.Until = until
 	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
 }

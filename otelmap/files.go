@@ -158,9 +158,11 @@ func (b *Builder) places(prompts []hook.Prompt) *places {
 		reported: make(map[callKey]*Run), elsewhere: make(map[string]bool),
 	}
 	ends := make(map[string]instant)
-	for _, a := range b.carry.Agents {
-		p.elsewhere[a.ID] = true
-		ends[a.ID] = instantOf(a.Until)
+	for _, id := range b.carry.Agents {
+		p.elsewhere[id] = true
+		if until, known := b.carry.Until[id]; known {
+			ends[id] = instantOf(until)
+		}
 	}
 	for _, r := range b.runs {
 		at := stretch{run: r}

@@ -151,8 +151,14 @@ const (
 // not zero, copies are stored no further apart than that.
 func (b *Builder) identify(e *hook.Event) (id identity, within time.Duration) {
 	switch {
+	case e.Key != "" && b.turns() && e.Kind == hook.KindRunComplete && e.ParentAgent == "":
+		// A turn that is woken after its end reports another.
+		return b.keyIdentity(e.Key), repeatWithin
 	case e.Key != "":
 		return b.keyIdentity(e.Key), e.KeyWithin
+	case b.turns() && e.Kind == hook.KindPermission:
+		// The questions about two equal calls are equal. A copy asks about no other call.
+		return identity{}, 0
 	case b.turns() && e.Kind == hook.KindRunComplete:
 		// Several ends that are refused one after another all count.
 		return b.nameIdentity(e, ""), repeatedEndWithin

@@ -165,7 +165,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 		// The host used an agent without a type for itself, not for the turn.
 		return
 	}
-	if r == nil && asking == nil && !begins && !s.slept(it) && (known || s.delivered(it) || s.b.carry.has(it.Agent)) {
+	if r == nil && asking == nil && !begins && !s.slept(it) && (known || s.known(it) || slices.Contains(s.b.carry.Agents, it.Agent)) {
 		return
 	}
 	if r != nil && r.agents[it.Agent].over() != never && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
@@ -215,7 +215,7 @@ func (s *segmenter) known(it *item) bool { return s.inCarry(it, s.b.carry.Recent
 
 // delivered reports that no more events of a known turn are expected.
 func (s *segmenter) delivered(it *item) bool {
-	return s.known(it) && !s.inCarry(it, s.b.carry.Silent)
+	return s.known(it) && !s.slept(it)
 }
 
 // slept reports that the event's turn was closed for its silence: later events are new.

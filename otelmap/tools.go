@@ -130,6 +130,7 @@ func match(items []*item) []*call {
 	var calls []*call
 	// unasked are the calls of each tool that may still be asked about.
 	waiting, unasked := make(map[toolKey][]*call), make(map[string][]*call)
+	questions := make(map[uint64]*item)
 	asked := func(c *call) bool { return c.post != nil || c.asked != nil }
 	for i, it := range items {
 		if it.Tool == nil {
@@ -158,7 +159,7 @@ func match(items []*item) []*call {
 		case hook.KindPermission:
 			name := it.Tool.Name
 			unasked[name] = slices.DeleteFunc(unasked[name], asked)
-			c := askedAbout(unasked[name], it)
+			c := askedAbout(unasked[name], it, askedTwice(questions, it))
 			if it.Tool.ID != "" {
 				// Only the id is certain: the question may name another tool.
 				i := slices.IndexFunc(waiting[k], func(c *call) bool { return c.asked == nil })
@@ -172,6 +173,13 @@ func match(items []*item) []*call {
 		}
 	}
 	return calls
+}
+
+// askedTwice reports whether an equal question was asked just before.
+func askedTwice(questions map[uint64]*item, it *item) bool {
+	before := questions[it.Hash]
+	questions[it.Hash] = it
+	return before != nil && it.StoredAt().Sub(before.StoredAt()) <= repeatWithin
 }
 
 // joinRewritten joins the ends that no start fits, as a hook has changed the input,
@@ -196,10 +204,10 @@ func joinRewritten(calls []*call) []*call {
 
 // askedAbout returns the one of a tool's calls without an end that the host asks the user
 // about, or nil. The question may spell the input differently (a path made absolute), so
-// that the oldest counts if no input is equal.
-func askedAbout(open []*call, it *item) *call {
+// that the oldest counts if no input is equal, unless the question may be a copy.
+func askedAbout(open []*call, it *item, copied bool) *call {
 	i := slices.IndexFunc(open, func(c *call) bool { return it.input == c.pre.input })
-	if len(open) == 0 {
+	if len(open) == 0 || i < 0 && copied {
 		return nil
 	}
 	return open[max(0, i)]

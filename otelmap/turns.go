@@ -235,7 +235,8 @@ func (s *segmenter) endTurn(it *item) {
 		}
 		r = s.beginTurn(it, s.closeOpen)
 	}
-	copied := r.terminal != nil && it.keyed && r.terminal.Kind == it.Kind
+	copied := r.terminal != nil && it.keyed && r.terminal.Kind == it.Kind &&
+		(it.Kind != hook.KindRunComplete || it.StoredAt().Sub(r.terminal.StoredAt()) <= repeatWithin)
 	// An end of another turn than the newest is its turn's own.
 	own := r == s.open || r == s.last() || it.Turn != "" && r.turn == it.Turn && r.terminal == nil
 	if copied || !own {

@@ -174,7 +174,7 @@ func TestAgentAskedAgainWorksForTheRunThatAsks(t *testing.T) {
 }
 
 func TestAgentOfADeliveredRunJoinsNoOther(t *testing.T) {
-	carry := Carry{Runs: 1, Agents: []CarriedAgent{{ID: "ag"}}}
+	carry := Carry{Runs: 1, Agents: []string{"ag"}}
 	b := build(Options{}, carry, logged(prompt(10, "next"), sub(tool(11, hook.KindToolEnd, "x", ""), "ag", "lead"), ev(12, hook.KindRunComplete)))
 	if n := len(spansOf(b, b.Runs(far)[0], nil)); n != 1 {
 		t.Errorf("%d spans in the next run, want its root alone", n)

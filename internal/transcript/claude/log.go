@@ -89,6 +89,7 @@ type fileLog struct {
 	path  string
 
 	turn     string
+	turns    rowTurns
 	mode     string
 	asked    time.Time // the newest user row's
 	last     time.Time // the newest row's
@@ -133,8 +134,40 @@ func (l *fileLog) request(id string) request {
 	return l.requests[i]
 }
 
-// add adds the next row.
+// rowTurns are the turns of the newest rows, by the rows' own ids: two terminals on one
+// session write their rows into one file, each after rows of the other.
+type rowTurns struct{ newer, older map[string]string }
+
+// maxRowTurns bounds the rows of rowTurns, of which twice as many are kept.
+const maxRowTurns = 4096
+
+func (t *rowTurns) of(uuid string) (turn string, ok bool) {
+	if turn, ok = t.newer[uuid]; !ok {
+		turn, ok = t.older[uuid]
+	}
+	return turn, ok
+}
+
+func (t *rowTurns) note(uuid, turn string) {
+	if uuid == "" {
+		return
+	}
+	if t.newer == nil || len(t.newer) == maxRowTurns {
+		t.newer, t.older = make(map[string]string), t.newer
+	}
+	t.newer[uuid] = turn
+}
+
+// add adds the next row. Its turn is that of the row that it follows.
 func (l *fileLog) add(r *row) {
+	if turn, ok := l.turns.of(r.text("parentUuid")); ok {
+		l.turn = turn
+	}
+	l.addRow(r)
+	l.turns.note(r.text("uuid"), l.turn)
+}
+
+func (l *fileLog) addRow(r *row) {
 	var take func(*row)
 	switch r.kind {
 	case "assistant":
