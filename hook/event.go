@@ -48,12 +48,16 @@ const (
 	// and what was answered. hookspan writes it into the log itself. It opens,
 	// ends and continues no run.
 	KindHookRuns
+	// KindRequestError reports that a request to the model failed. The agent may
+	// send it again: the run, or the subagent, has failed only if nothing but an
+	// end follows.
+	KindRequestError
 )
 
 var kindNames = [...]string{
 	"unknown", "run_start", "run_resume", "prompt", "tool_start", "tool_end",
 	"compact", "notification", "run_complete", "run_cancel", "run_error", "session_end",
-	"session_start", "permission", "note", "aside", "hook_runs",
+	"session_start", "permission", "note", "aside", "hook_runs", "request_error",
 }
 
 // String returns the kind's name in snake case.
@@ -123,6 +127,9 @@ type Event struct {
 	// Key identifies repeats of the event: of equal keys in one session only the
 	// first counts. Empty if the host gives no such id.
 	Key string
+	// KeyWithin bounds how far apart repeats with the Key are stored, if the id in it may
+	// come again: a model may number its calls anew in each reply. If zero, nothing does.
+	KeyWithin time.Duration `json:",omitzero"`
 	// Agent identifies the agent that acts, if the host distinguishes agents.
 	Agent string
 	// ParentAgent identifies the agent that started this one; empty for the

@@ -129,12 +129,22 @@ type Agent struct {
 	ParentAgent string
 	// Turn is the turn it was started in.
 	Turn string
-	// Task is what it was asked to do, Result its last text.
-	Task   string
-	Result string
+	// Task is what it was asked to do, Result its last text. Failure is why it failed,
+	// empty if it did not.
+	Task    string
+	Result  string
+	Failure string
 	// Start and End are its times. End is zero while it works.
 	Start time.Time
 	End   time.Time
+}
+
+// Ending is the event of the agent's end, by the name of the hook that reports it.
+func (a *Agent) Ending(name string) Event {
+	if a.Failure != "" {
+		return Event{Kind: KindRunError, Name: name, Message: a.Failure}
+	}
+	return Event{Kind: KindRunComplete, Name: name, Result: a.Result}
 }
 
 // TurnEnd is how a turn ended, or continued.

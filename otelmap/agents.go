@@ -16,37 +16,57 @@ import (
 // that started it, with its own tools below it.
 func (m *mapping) subagents(lead []*call) {
 	agents := append(m.run.sortedAgents(), m.unnamed...)
+	if len(agents) == 0 {
+		return
+	}
 	for _, a := range agents {
 		m.agents[a.id] = m.run.ID.spanID("agent", a.id)
 	}
-	// calls has the lead's calls first, then those of each agent.
-	calls := []agentCalls{{"", lead}}
-	for _, a := range agents {
-		calls = append(calls, agentCalls{a.id, m.pair(a.items, a.id)})
+	// The lead's calls come first, then those of each agent.
+	lists := []*agentCalls{{calls: lead}}
+	places := map[string]int{"": 0}
+	for i, a := range agents {
+		lists = append(lists, &agentCalls{calls: m.pair(a.items, a.id)})
+		places[a.id] = i + 1
+	}
+	started := make(map[string]startedBy)
+	for i, list := range lists {
+		for j, c := range list.calls {
+			for _, key := range []string{"call " + c.id(), "agent " + c.started()} {
+				if _, known := started[key]; !known {
+					started[key] = startedBy{c, i, j}
+				}
+			}
+		}
 	}
 	// A call that is known to have started an agent started no other.
 	claimed := make(map[*call]bool)
 	for _, a := range agents {
-		if c := m.namedCall(a, calls); c != nil {
-			claimed[c] = true
+		if by := m.namedCall(a, started); by.call != nil {
+			claimed[by.call] = true
 		}
 	}
 	for i, a := range agents {
-		// The agents that began before this one. One that began later cannot be
-		// its parent; without this, two agents could be each other's.
-		earlier := calls[:i+1]
-		parent, c := m.root.SpanID(), m.namedCall(a, earlier)
-		if c == nil {
-			from := earlier[max(0, slices.IndexFunc(earlier, func(e agentCalls) bool { return e.agent == a.parent }))]
-			parent = m.agents[from.agent]
-			if c = callDuring(a, from.calls, claimed); c != nil {
+		// An agent that began later cannot be its parent; without this, two agents
+		// could be each other's.
+		by := m.namedCall(a, started)
+		parent, c := m.root.SpanID(), by.call
+		if c == nil || by.list > i {
+			from := places[a.parent]
+			if from > i {
+				from = 0
+			}
+			if parent = m.root.SpanID(); from > 0 {
+				parent = m.agents[agents[from-1].id]
+			}
+			if c = lists[from].during(a, claimed); c != nil {
 				claimed[c] = true
 			}
 		}
 		if c != nil {
 			parent = c.span
 		}
-		m.agentSpan(a, parent)
+		m.agentSpan(a, parent, c)
 	}
 }
 
@@ -55,14 +75,12 @@ func (m *mapping) findUnnamed() {
 	if !m.opts.Agent.Unnamed {
 		return
 	}
-	b := NewBuilder(m.host, m.session, m.opts, Carry{})
-	for i := range m.tr.Agents {
-		t := &m.tr.Agents[i]
-		if m.run.agents[t.ID] != nil || !m.holds("", t.Turn, t.Start) {
+	for _, t := range m.own.agents {
+		if m.run.agents[t.ID] != nil {
 			continue
 		}
 		at := func(kind hook.Kind, at time.Time, result string) *item {
-			return b.clean(hook.Event{Kind: kind, Time: at, StoredAt: at, Agent: t.ID, ParentAgent: hook.ParentUnknown, AgentType: t.Type, Result: result})
+			return m.cleaner().clean(hook.Event{Kind: kind, Time: at, StoredAt: at, Agent: t.ID, ParentAgent: hook.ParentUnknown, AgentType: t.Type, Result: result})
 		}
 		a := &agent{id: t.ID, parent: hook.ParentUnknown, kind: t.Type, items: []*item{at(hook.KindRunStart, t.Start, "")}}
 		if !t.End.IsZero() {
@@ -74,46 +92,70 @@ func (m *mapping) findUnnamed() {
 	}
 }
 
-// agentCalls are the tool calls of an agent.
-type agentCalls struct {
-	agent string
-	calls []*call
+// startedBy is a call that started an agent, and its place.
+type startedBy struct {
+	call       *call
+	list, item int
 }
 
-// namedCall returns the call that started the agent according to the call's
-// result or the host's files, or nil.
-func (m *mapping) namedCall(a *agent, among []agentCalls) *call {
-	id := ""
-	if t := m.transcriptAgent(a.id); t != nil {
-		id = t.CallID
+// namedCall returns the first call that started the agent according to the call's
+// result or the host's files.
+func (m *mapping) namedCall(a *agent, started map[string]startedBy) startedBy {
+	by := started["agent "+a.id]
+	if t := m.files.agents[a.id]; t != nil && t.CallID != "" {
+		other := started["call "+t.CallID]
+		if by.call == nil || other.call != nil && cmp.Or(cmp.Compare(other.list, by.list), cmp.Compare(other.item, by.item)) < 0 {
+			by = other
+		}
 	}
-	for _, list := range among {
-		for _, c := range list.calls {
-			if c.post != nil && c.post.Tool.Agent == a.id || id != "" && c.id() == id {
+	return by
+}
+
+// agentCalls are the tool calls of an agent.
+type agentCalls struct {
+	calls []*call
+	// begun are the places of the calls in the order of their start, of which so many
+	// had begun when the last agent did. waiting are the places of those that had not
+	// ended then, in order: of the tools that start agents, and of all others.
+	begun   []int
+	next    int
+	since   instant
+	waiting [2][]int
+}
+
+// during returns the oldest call that was in progress when the agent began and started
+// no other, or nil. Tools that start agents come first.
+func (l *agentCalls) during(a *agent, claimed map[*call]bool) *call {
+	begin := a.items[0].at()
+	if l.begun == nil || begin < l.since {
+		l.begun, l.next, l.waiting = make([]int, len(l.calls)), 0, [2][]int{}
+		for i := range l.begun {
+			l.begun[i] = i
+		}
+		slices.SortStableFunc(l.begun, func(x, y int) int { return cmp.Compare(l.calls[x].start, l.calls[y].start) })
+	}
+	for l.since = begin; l.next < len(l.begun) && l.calls[l.begun[l.next]].start <= begin; l.next++ {
+		i := l.begun[l.next]
+		kind := 1
+		if spawns(l.calls[i]) {
+			kind = 0
+		}
+		at, _ := slices.BinarySearch(l.waiting[kind], i)
+		l.waiting[kind] = slices.Insert(l.waiting[kind], at, i)
+	}
+	for kind := range l.waiting {
+		for w := &l.waiting[kind]; len(*w) > 0; *w = (*w)[1:] {
+			c := l.calls[(*w)[0]]
+			switch {
+			case claimed[c] || c.end < begin:
+			case kind == 1 && a.parent == hook.ParentUnknown:
+				return nil
+			default:
 				return c
 			}
 		}
 	}
 	return nil
-}
-
-// callDuring returns the oldest call that was in progress when the agent began
-// and started no other, or nil. Tools that start agents come first.
-func callDuring(a *agent, calls []*call, claimed map[*call]bool) *call {
-	begin := a.items[0].at()
-	var best *call
-	for _, c := range calls {
-		if claimed[c] || c.start > begin || c.end < begin {
-			continue
-		}
-		if best == nil || spawns(c) && !spawns(best) {
-			best = c
-		}
-	}
-	if best != nil && a.parent == hook.ParentUnknown && !spawns(best) {
-		return nil
-	}
-	return best
 }
 
 // spawns reports that a tool's name is one that starts agents.
@@ -122,28 +164,25 @@ func spawns(c *call) bool {
 	return strings.Contains(n, "agent") || strings.Contains(n, "team") || n == "task"
 }
 
-// transcriptAgent returns the agent's entry in the host's files, or nil.
-func (m *mapping) transcriptAgent(id string) *hook.Agent {
-	for i := range m.tr.Agents {
-		if m.tr.Agents[i].ID == id {
-			return &m.tr.Agents[i]
-		}
-	}
-	return nil
-}
-
-func (m *mapping) agentSpan(a *agent, parent trace.SpanID) {
+// agentSpan plans the span of an agent. call is the one that started it, or nil.
+func (m *mapping) agentSpan(a *agent, parent trace.SpanID, call *call) {
 	start, end := a.items[0].At(), a.items[len(a.items)-1].At()
 	switch {
 	case a.ended != nil:
 		end = a.ended.At()
-		for i := range m.calls {
-			if c := &m.calls[i]; c.Agent == a.id && c.Start.After(end) {
+		for _, i := range m.agentCalls[a.id] {
+			if c := &m.calls[i]; c.Start.After(end) {
 				end = latest(end, c.End) // it was written late
 			}
 		}
-	case m.open && !a.gone:
+	case m.open && a.gone == never:
 		end = m.end
+	}
+	// The files may have the end of a call a little later than its hook.
+	if call != nil && slices.Contains(m.unnamed, a) {
+		if d := end.Sub(call.end.Time()); d > 0 && d <= agentLag {
+			end = call.end.Time()
+		}
 	}
 	m.plan(m.agents[a.id], parent, start, end, func() *tracepb.Span { return m.agentMessage(a, end) })
 }
@@ -156,23 +195,26 @@ func (m *mapping) agentMessage(a *agent, end time.Time) *tracepb.Span {
 		KeyAgentID, a.id,
 		KeyConversationID, m.session,
 	)
-	if t := m.transcriptAgent(a.id); t != nil {
+	if t := m.files.agents[a.id]; t != nil {
 		at.texts(KeyTask, m.opts.text(t.Task, m.opts.MaxInput))
 	}
 	if a.ended != nil {
 		at.texts(KeyResult, a.ended.Result)
 		at.facts(&m.opts, a.ended)
 	}
-	if i := slices.IndexFunc(m.calls, func(c hook.LLMCall) bool { return c.Agent == a.id && c.Model != "" }); i >= 0 {
-		at.texts(KeyProvider, m.standardProvider(m.calls[i].Provider), KeyRequestModel, m.calls[i].Model)
+	for _, i := range m.agentCalls[a.id] {
+		if c := &m.calls[i]; c.Model != "" {
+			at.texts(KeyProvider, m.standardProvider(c.Provider), KeyRequestModel, c.Model)
+			break
+		}
 	}
 	m.usage(&at, a.id)
 	s := newSpan(OpInvokeAgent, kind, at)
 	switch {
-	case a.ended == nil && m.open && !a.gone:
+	case a.ended == nil && m.open && a.gone == never:
 	case a.ended == nil:
 		fail(s, ErrorAbandoned, "the subagent never reported an end", end)
-	case a.ended.Kind == hook.KindRunError:
+	case a.ended.Kind == hook.KindRunError, a.ended.Kind == hook.KindRequestError:
 		fail(s, cmp.Or(class(a.ended.ErrorType), ErrorRun), a.ended.Message, end)
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -37,9 +38,14 @@ type Builder struct {
 	// inputs are the newest tool inputs and their previews: the end of a call
 	// repeats the input of its start.
 	inputs [8]struct{ input, preview string }
+	// begun is the offset of the newest prompt: the end of a session before it is not
+	// that of the process after it.
+	begun int64
 	// unknown counts the events that no decoder understood.
 	unknown int
 	runs    []*Run
+	// files is what the agent's files hold that Spans was last asked with.
+	files atomic.Pointer[files]
 	// after is the carry after the last run and the session's events since.
 	after Carry
 	// ended reports that the session has ended and has not started again.
@@ -114,7 +120,8 @@ func (b *Builder) Add(e hook.Event) {
 	switch {
 	case id == (identity{}):
 		b.keep(e)
-	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt()).Abs() > within:
+	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt()).Abs() > within ||
+		e.Kind == hook.KindSessionEnd && first.Offset < b.begun:
 		b.seen[id] = b.keep(e)
 	default:
 		first.last = max(first.last, e.Offset)
@@ -136,6 +143,7 @@ func (b *Builder) Unknown() int { return b.unknown }
 // long at now have ended.
 func (b *Builder) Runs(now time.Time) []*Run {
 	s := &segmenter{b: b, carry: b.carry, agentRuns: make(map[string]*Run), turnRuns: make(map[string]*Run)}
+	b.files.Store(nil)
 	add := s.addTaskEvent
 	if b.turns() {
 		add = s.addTurnEvent
@@ -144,7 +152,10 @@ func (b *Builder) Runs(now time.Time) []*Run {
 		add(it)
 	}
 	b.ran = b.matchHooks()
+	before := b.carry
+	before.Agents, before.Until, before.Recent, before.Silent = nil, nil, nil, nil
 	for _, r := range s.runs {
+		r.prev = before
 		// The run is idle only when the user's hooks are. Their offsets do not count:
 		// a record comes after its event and means nothing without it.
 		for _, rec := range b.hooked(r) {
@@ -154,11 +165,15 @@ func (b *Builder) Runs(now time.Time) []*Run {
 		if idle || r.superseded() {
 			r.settle()
 		}
+		if idle && b.turns() {
+			r.sleep(b.opts.IdleTimeout)
+		}
 		if r.terminal == nil && idle && r.Outcome == "" {
 			r.Outcome, r.silent = b.silence(), true
 		}
 		r.Repeated = slices.Contains(b.carry.Recent, r.ID.String())
 		r.Ended = (r.terminal != nil || r.superseded()) && !r.working() || idle
+		before = r.after(&b.opts)
 	}
 	b.runs, b.after, b.ended, b.late = s.runs, s.carry, s.ended, s.late
 	return s.runs
@@ -245,26 +260,36 @@ func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
 		if n == 0 {
 			return b.carry
 		}
-		return b.runs[n-1].after(&b.opts)
+		c := b.runs[n-1].after(&b.opts)
+		c.list(&b.carry, b.runs[:n])
+		return c
 	}
 	if n == len(b.runs) {
 		c := carry()
-		c.Source, c.Model = b.after.Source, b.after.Model
+		c.Source, c.Model, c.Processes = b.after.Source, b.after.Model, b.after.Processes
 		return size, c
 	}
-	keep := b.runs[n].First
-	for _, r := range b.runs[n:] {
-		keep = min(keep, r.First)
+	// Runs overlap in the log if a background agent outlives its run, or if two turns
+	// are open: then events of a done run come after the offset, and the run must be
+	// read again. place and last are of the runs before each.
+	place, last := make(map[*Run]int, len(b.runs)), make([]int64, len(b.runs)+1)
+	last[0] = -1
+	for i, r := range b.runs {
+		place[r], last[i+1] = i, max(last[i], r.Last)
 	}
-	// Runs overlap in the log if a background agent outlives its run: then events
-	// of a done run come after the offset, and the run must be read again.
-	for n > 0 && slices.ContainsFunc(b.runs[:n], func(r *Run) bool {
-		return r.Last >= keep || slices.ContainsFunc(b.runs[n:], func(later *Run) bool { return later.beside == r })
-	}) {
-		n--
-		keep = min(keep, b.runs[n].First)
+	keep, beside := b.runs[n].First, n
+	for i, r := range slices.Backward(b.runs) {
+		if i < n && last[i+1] < keep && beside > i {
+			break
+		}
+		keep, n = min(keep, r.First), min(n, i)
+		if at, ok := place[r.beside]; ok {
+			beside = min(beside, at)
+		}
 	}
-	return keep, carry()
+	c := carry()
+	c.Processes, c.Model = b.runs[n].processes, b.runs[n].model
+	return keep, c
 }
 
 // turns reports that the agent numbers its turns.

@@ -1,6 +1,7 @@
 package otelmap
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -24,15 +25,21 @@ type Carry struct {
 	// Agents are the newest subagents of those runs: their requests to the
 	// model were counted there, even those made while a later run was open.
 	Agents []string `json:"agents,omitempty"`
+	// Until is until when the requests of these agents belong to the runs, unless they may
+	// still make some.
+	Until map[string]time.Time `json:"until,omitempty"`
 	// Recent are the newest of those runs: if their events are reported again,
 	// they are ignored.
 	Recent []string `json:"recent,omitempty"`
-	// Silent are those of Recent that ended by the idle timeout: later events of
-	// their turns are new.
+	// Silent are those of Recent of whose turns a part ended by the idle timeout: later
+	// events of these turns are new.
 	Silent []string `json:"silent,omitempty"`
 	// Task is a preview of the session's first prompt that a hook reported, on
 	// hosts without turns. It names a run that begins without a prompt.
 	Task string `json:"task,omitempty"`
+	// Processes counts the processes that work on the session, as far as they reported
+	// their start.
+	Processes int `json:"processes,omitempty"`
 	// Source and Model are those of the newest start of the session. A run takes
 	// Source when it begins.
 	Source string `json:"source,omitempty"`
@@ -42,16 +49,13 @@ type Carry struct {
 // carried bounds Carry.Agents and Carry.Recent.
 const carried = 64
 
-// after returns the carry after a run.
+// after returns the carry after a run, without lists.
 func (r *Run) after(o *Options) Carry {
 	sc := r.rootContext(o)
 	c := Carry{
 		PrevTrace: sc.TraceID().String(), PrevSpan: sc.SpanID().String(),
 		Runs: r.prev.Runs + 1, Model: r.lastModel, Task: r.prev.Task,
 		Stored: latest(r.EndedAt, r.prev.Stored),
-		Agents: slices.Clone(r.prev.Agents),
-		Recent: append(slices.Clone(r.prev.Recent), r.ID.String()),
-		Silent: slices.Clone(r.prev.Silent),
 	}
 	if r.terminal != nil {
 		c.PrevEnd = r.terminal.At()
@@ -64,14 +68,33 @@ func (r *Run) after(o *Options) Carry {
 			return it.Prompt
 		}), o.MaxInput)
 	}
-	for _, a := range r.sortedAgents() {
-		c.Agents = append(c.Agents, a.id)
-	}
-	c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
-	c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
-	if r.silent {
-		c.Silent = append(c.Silent, r.ID.String())
-	}
-	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
 	return c
+}
+
+// list adds the lists of earlier and of the runs.
+func (c *Carry) list(earlier *Carry, runs []*Run) {
+	c.Agents, c.Recent, c.Silent = slices.Clone(earlier.Agents), slices.Clone(earlier.Recent), slices.Clone(earlier.Silent)
+	until := maps.Clone(earlier.Until)
+	for _, r := range runs {
+		c.Recent = append(c.Recent, r.ID.String())
+		if r.silent {
+			c.Silent = append(c.Silent, r.whole.String())
+		}
+		for _, a := range r.sortedAgents() {
+			c.Agents = slices.DeleteFunc(c.Agents, func(old string) bool { return old == a.id })
+			c.Agents = append(c.Agents, a.id)
+			c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
+			delete(until, a.id)
+			if _, to := a.within(); to != always {
+				if until == nil {
+					until = make(map[string]time.Time)
+				}
+				until[a.id] = to.Time()
+			}
+		}
+		c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
+	}
+	maps.DeleteFunc(until, func(id string, _ time.Time) bool { return !slices.Contains(c.Agents, id) })
+	c.Until = until
+	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
 }

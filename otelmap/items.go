@@ -151,8 +151,14 @@ const (
 // not zero, copies are stored no further apart than that.
 func (b *Builder) identify(e *hook.Event) (id identity, within time.Duration) {
 	switch {
+	case e.Key != "" && b.turns() && e.Kind == hook.KindRunComplete && e.ParentAgent == "":
+		// A turn that is woken after its end reports another.
+		return b.keyIdentity(e.Key), repeatWithin
 	case e.Key != "":
-		return b.keyIdentity(e.Key), 0
+		return b.keyIdentity(e.Key), e.KeyWithin
+	case b.turns() && e.Kind == hook.KindPermission:
+		// The questions about two equal calls are equal. A copy asks about no other call.
+		return identity{}, 0
 	case b.turns() && e.Kind == hook.KindRunComplete:
 		// Several ends that are refused one after another all count.
 		return b.nameIdentity(e, ""), repeatedEndWithin
@@ -186,6 +192,9 @@ func (b *Builder) keep(e hook.Event) *item {
 		b.maxStored = at
 	}
 	it.epoch = b.epoch
+	if e.Kind == hook.KindPrompt {
+		b.begun = e.Offset
+	}
 	b.items = append(b.items, it)
 	return it
 }
@@ -282,6 +291,7 @@ var ranks = map[hook.Kind]int{
 	hook.KindNotification: -6,
 	hook.KindRunComplete:  -5,
 	hook.KindRunError:     -4,
+	hook.KindRequestError: -4,
 	hook.KindRunCancel:    -3,
 	hook.KindSessionEnd:   -2,
 	hook.KindRunStart:     -1,

@@ -27,7 +27,7 @@ func (m *mapping) chats() {
 func (m *mapping) chat(c *hook.LLMCall, key string) {
 	if c.Model == "" && m.turns() {
 		// A failed request names no model.
-		_, c.Model = m.model()
+		c.Model = m.model
 	}
 	parent, ok := m.agents[c.Agent]
 	if !ok {
@@ -137,16 +137,13 @@ var finishReasons = map[string]string{
 func (m *mapping) usage(a *attrs, agent string) {
 	var sum *hook.Usage
 	var total, requests int64
-	for _, c := range m.calls {
-		if agent != "" && c.Agent != agent {
-			continue
-		}
+	add := func(c *hook.LLMCall) {
 		if c.Kind == hook.CallRequest {
 			requests++
 		}
 		u := c.Usage
 		if u == nil {
-			continue
+			return
 		}
 		if sum == nil {
 			sum = &hook.Usage{}
@@ -163,6 +160,12 @@ func (m *mapping) usage(a *attrs, agent string) {
 			}
 			sum.CostUSD = &cost
 		}
+	}
+	for _, i := range m.agentCalls[agent] {
+		add(&m.calls[i])
+	}
+	for i := 0; agent == "" && i < len(m.calls); i++ {
+		add(&m.calls[i])
 	}
 	if requests > 0 {
 		a.num(KeyLLMRequests, requests)

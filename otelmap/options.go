@@ -50,6 +50,9 @@ type Agent struct {
 	// the session of what these do. Its files do: a call is the oldest one there with the
 	// same tool and input.
 	Unnamed bool
+	// Shared reports that several processes can work on one session, each with a turn, and
+	// that each reports its start and its end.
+	Shared bool
 	// MaxInput and MaxOutput are the preview limits in runes that apply where
 	// Options sets none; if zero, 200 and 300.
 	MaxInput, MaxOutput int

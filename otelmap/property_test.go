@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -187,7 +188,16 @@ func TestReadingFromABoundaryGivesTheSameRuns(t *testing.T) {
 }
 
 func readOn(rt *rapid.T, events []hook.Event, after time.Time, build func(Carry, []hook.Event) *Builder) {
+	readOnFiles(rt, events, nil, after, build)
+}
+
+func readOnFiles(rt *rapid.T, events []hook.Event, tr *hook.Transcript, after time.Time, build func(Carry, []hook.Event) *Builder) {
 	b := build(Carry{}, events)
+	defer func() {
+		if rt.Failed() {
+			rt.Logf("%s", &drawn{events: events})
+		}
+	}()
 	runs := b.Runs(after)
 	done := map[RunID]bool{}
 	for _, r := range runs {
@@ -198,15 +208,16 @@ func readOn(rt *rapid.T, events []hook.Event, after time.Time, build func(Carry,
 	rest := build(carry, events[off/100:])
 	again := map[RunID]string{}
 	for _, r := range rest.Runs(after) {
-		again[r.ID] = fmt.Sprint(plain(rest.Spans(r, nil)))
+		again[r.ID] = fmt.Sprint(plain(rest.Spans(r, tr)))
 	}
 	for _, r := range runs {
 		got, there := again[r.ID]
 		switch {
 		case !there && !done[r.ID]:
 			rt.Errorf("run %s (%s) is before the boundary %d but is not done", r.ID, r.Outcome, off)
-		case there && got != fmt.Sprint(plain(b.Spans(r, nil))):
-			rt.Errorf("run %s reads otherwise from the boundary %d:\n%s\n%s", r.ID, off, got, fmt.Sprint(plain(b.Spans(r, nil))))
+		case there && got != fmt.Sprint(plain(b.Spans(r, tr))):
+			rt.Errorf("run %s reads otherwise from the boundary %d (-whole +rest):\n%s", r.ID, off,
+				gocmp.Diff(strings.Split(fmt.Sprint(plain(b.Spans(r, tr))), "\n"), strings.Split(got, "\n")))
 		}
 		delete(again, r.ID)
 	}

@@ -23,7 +23,7 @@ func (m *mapping) rootSpan() *planned {
 
 func (m *mapping) rootMessage() *tracepb.Span {
 	r := m.run
-	provider, model := m.model()
+	provider, model := m.provider, m.model
 	events, task := m.rootEvents()
 	outcome, failure := m.outcome()
 
@@ -132,15 +132,14 @@ func (m *mapping) requestError() string {
 // ending returns the end of the run's turn in the host's files if the hooks
 // reported none: an agent that exits may not wait for the hook of a failure, so
 // that only the end of the session was reported.
-func (r *Run) ending(tr *hook.Transcript) *hook.TurnEnd {
+func (r *Run) ending(f *files) *hook.TurnEnd {
 	if r.turn == "" || r.terminal != nil && r.terminal.Kind != hook.KindSessionEnd {
 		return nil
 	}
 	start := r.from.At().Truncate(time.Millisecond) // the precision of the files
-	for i := range slices.Backward(tr.Ends) {
-		e := &tr.Ends[i]
-		nextPart := r.next != nil && r.next.turn == r.turn && e.At.After(r.next.from.At())
-		if e.Turn == r.turn && e.Kind != hook.KindRunResume && !e.At.Before(start) && !nextPart {
+	for _, e := range slices.Backward(f.ends[r.turn]) {
+		nextPart := r.part != nil && e.At.After(r.part.from.At())
+		if e.Kind != hook.KindRunResume && !e.At.Before(start) && !nextPart {
 			return e
 		}
 	}
@@ -175,7 +174,7 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 			events = append(events, m.event(EventCompaction, it, "", 0))
 		case hook.KindNotification:
 			events = append(events, m.event(EventNotification, it, it.Message, m.opts.MaxOutput))
-		case hook.KindNote, hook.KindSessionStart:
+		case hook.KindNote, hook.KindSessionStart, hook.KindRequestError:
 			e := m.event(EventNote, it, it.Message, m.opts.MaxOutput)
 			e.Attributes = append(e.Attributes, texts(KeyEventName, it.Name)...)
 			events = append(events, e)
@@ -188,16 +187,10 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 		prompted = true
 		events = append(events, spanEvent(EventPrompt, at, texts(KeyText, m.opts.preview(prompt, m.opts.MaxInput))))
 	}
-	for _, p := range m.tr.Prompts {
-		at := p.At
-		if p.Turn != "" {
-			at = at.Add(promptLead)
-		}
-		if m.holds("", p.Turn, at) {
-			prompt := m.opts.text(p.Text, MaxTaskRunes)
-			task = cmp.Or(task, prompt)
-			add(latest(p.At, m.start), prompt)
-		}
+	for _, p := range m.own.prompts {
+		prompt := m.opts.text(p.Text, MaxTaskRunes)
+		task = cmp.Or(task, prompt)
+		add(latest(p.At, m.start), prompt)
 	}
 	if !prompted && task != "" {
 		add(m.run.from.At(), task)

@@ -38,14 +38,24 @@ type Run struct {
 	late     []*item // events after the terminal that change nothing
 	from     *item   // the opening event
 	next     *Run    // the run after this one
+	before   *Run    // the run before this one
+	part     *Run    // the next part of this run's turn
+	first    *Run    // the first part, nil in itself
 	beside   *Run    // the run that stayed open when this one began
-	prev     Carry   // the carry before this run
+	prev     Carry   // the carry before this run, without lists
 	agents   map[string]*agent
 
 	// turn is the host's identity of the run if the host numbers its turns.
 	turn string
+	// whole is the ID of the first part of the run's turn.
+	whole RunID
+	// later reports that an earlier part of the turn is a separate run.
+	later bool
 	// stopped is an end after which the turn continued.
 	stopped *item
+	// failing is the failure of a request after which nothing came yet: the end, if
+	// nothing does.
+	failing *item
 	// source is how the session began just before the run, and model what its
 	// start named.
 	source, model string
@@ -54,6 +64,10 @@ type Run struct {
 	lastModel string
 	// silent reports that the run was closed after the idle timeout.
 	silent bool
+	// processes is how many processes worked on the session before the run.
+	processes int
+	// newest is the time of the newest event, subagents' included.
+	newest instant
 }
 
 // agent is a subagent of a run.
@@ -61,8 +75,8 @@ type agent struct {
 	id, parent, kind string
 	items            []*item
 	ended            *item
-	// gone reports that it stopped without reporting an end.
-	gone bool
+	// gone is when it stopped without reporting an end, never if it did not.
+	gone instant
 }
 
 // Begun returns the time of the run's first event.
@@ -105,25 +119,24 @@ func (r *Run) bounds() (start, end time.Time) {
 }
 
 // lastAt returns the host's time of the newest event, subagents' included.
-func (r *Run) lastAt() time.Time {
-	t := r.from.At()
-	if n := len(r.items); n > 0 {
-		t = latest(r.items[n-1].At(), t)
-	}
-	for _, a := range r.agents {
-		t = latest(a.items[len(a.items)-1].At(), t)
-	}
-	return t
-}
+func (r *Run) lastAt() time.Time { return r.newest.Time() }
 
 // working reports that one of the run's agents has not stopped.
 func (r *Run) working() bool {
 	for _, a := range r.agents {
-		if a.ended == nil && !a.gone {
+		if a.over() == never {
 			return true
 		}
 	}
 	return false
+}
+
+// sleep closes a run for its silence, with the agents that were at work.
+func (r *Run) sleep(timeout time.Duration) {
+	r.silent = r.silent || r.terminal == nil || r.working()
+	for _, a := range r.agents {
+		a.stop(instantOf(r.EndedAt.Add(timeout)))
+	}
 }
 
 // Complete reports that the run's end was reported and, for each tool call and
@@ -169,12 +182,27 @@ func (r *Run) opening(it *item) bool {
 
 // settle gives a run that continued after an end, and then fell silent, that end.
 func (r *Run) settle() {
+	if r.terminal == nil && r.failing != nil {
+		r.terminal, r.failing, r.Outcome = r.failing, nil, OutcomeFailed
+	}
 	if r.terminal == nil && r.stopped != nil {
 		r.terminal, r.stopped = r.stopped, nil
 		r.Outcome = OutcomeCompleted
 		if r.terminal.Kind == hook.KindRunError {
 			r.Outcome = OutcomeFailed
 		}
+	}
+}
+
+// Failing reports that the last event of the open run is the failure of a request,
+// which the agent may send again. The host's files say whether the run has failed.
+func (r *Run) Failing() bool { return r.failing != nil }
+
+// retried notes that the run goes on after the failure of a request.
+func (r *Run) retried() {
+	if r.failing != nil {
+		r.items = append(r.items, r.failing)
+		r.failing = nil
 	}
 }
 

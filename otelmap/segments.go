@@ -14,11 +14,17 @@ type segmenter struct {
 	carry Carry
 	runs  []*Run
 	open  *Run
+	// beside are older runs of turns that another process may still work on.
+	beside []*Run
 	// agentRuns are the runs of the subagents, turnRuns the newest runs of the
 	// turns.
 	agentRuns, turnRuns map[string]*Run
-	// started is the session's oldest start that no run has taken yet.
+	// started is the session's oldest start that no run has taken yet, before the number
+	// of processes before it.
 	started *item
+	before  int
+	// working are the agents that have begun and may still be at work.
+	working []*agent
 	// ended reports that the session has ended and has not started again.
 	ended bool
 	// late are the offsets of the events of runs before the place where reading began.
@@ -45,24 +51,31 @@ func (s *segmenter) last() *Run {
 func (s *segmenter) begin(it *item) *Run {
 	r := &Run{
 		ID: runID(s.b.host, s.b.session, it), turn: it.Turn,
-		from: it, prev: s.carry, First: it.Offset, model: s.carry.Model, source: s.carry.Source,
+		from: it, newest: it.at(), First: it.Offset, model: s.carry.Model, source: s.carry.Source,
 	}
+	r.whole = r.ID
 	if it.Turn != "" {
-		if s.turnRuns[it.Turn] != nil || it.Kind != hook.KindPrompt && s.known(it) {
+		before := s.turnRuns[it.Turn]
+		if before != nil {
+			before.part, r.first = r, cmp.Or(before.first, before)
+		}
+		if r.later = before != nil || it.Kind != hook.KindPrompt && s.known(it); r.later {
 			r.ID = continuedRunID(s.b.host, s.b.session, it)
 		}
 		s.turnRuns[it.Turn] = r
 	}
 	if last := s.last(); last != nil {
-		last.next = r
+		last.next, r.before = r, last
 	}
 	s.runs = append(s.runs, r)
 	s.open = r
 	s.carry.Runs++
 	s.carry.Source = ""
+	r.processes = s.carry.Processes
 	r.attach(it)
 	if s.started != nil {
 		r.First, r.Last = min(r.First, s.started.Offset), max(r.Last, s.started.last)
+		r.processes = s.before
 		s.started = nil
 	}
 	return r
@@ -73,11 +86,18 @@ var outcomes = map[hook.Kind]string{
 	hook.KindRunCancel:   OutcomeCancelled,
 	hook.KindRunError:    OutcomeFailed,
 	hook.KindSessionEnd:  OutcomeInterrupted,
+
+	hook.KindRequestError: OutcomeFailed,
 }
 
 func (s *segmenter) terminate(r *Run, it *item) {
-	r.terminal = it
 	r.touch(it)
+	if r.failing != nil && (it.Kind == hook.KindSessionEnd || it.Kind == hook.KindRunError) {
+		it = r.failing
+		r.failing = nil
+	}
+	r.retried()
+	r.terminal = it
 	outcome := outcomes[it.Kind]
 	if s.b.turns() && it.Kind == hook.KindRunCancel {
 		outcome = OutcomeInterrupted // a turn is not taken back, unlike a task
@@ -87,8 +107,12 @@ func (s *segmenter) terminate(r *Run, it *item) {
 
 // closeOpen ends the open run without a terminal event.
 func (s *segmenter) closeOpen() {
-	if s.open != nil {
-		s.leave(s.open, s.b.silence())
+	switch r := s.open; {
+	case r == nil:
+	case r.failing != nil:
+		s.terminate(r, r.failing)
+	default:
+		s.leave(r, s.b.silence())
 	}
 }
 
@@ -100,28 +124,62 @@ func (s *segmenter) closeIdle(now time.Time) {
 		s.open.silent = s.b.turns()
 		s.closeOpen()
 	}
+	for _, r := range slices.Clone(s.beside) {
+		if now.Sub(r.lastAt()) > s.b.opts.IdleTimeout {
+			r.silent = true
+			s.leave(r, s.b.silence())
+		}
+	}
+}
+
+// silent reports that a turn's run had been silent for so long when an event was stored
+// that it counts as ended, with its agents.
+func (s *segmenter) silent(r *Run, it *item) bool {
+	if r == nil || !s.b.turns() || it.StoredAt().Sub(r.EndedAt) <= s.b.opts.IdleTimeout {
+		return false
+	}
+	r.sleep(s.b.opts.IdleTimeout)
+	if r.terminal == nil && r.Outcome == "" {
+		s.leave(r, s.b.silence())
+	}
+	return true
 }
 
 func (s *segmenter) leave(r *Run, outcome string) {
-	s.open = nil
+	if s.open == r {
+		s.open = nil
+	}
+	s.beside = slices.DeleteFunc(s.beside, func(other *Run) bool { return other == r })
 	r.Outcome, r.lastModel = outcome, s.carry.Model
-	s.carry = r.after(&s.b.opts)
 }
 
 // addAgentEvent adds an event of a subagent to the run that asked for the agent,
 // even while a later run is open.
 func (s *segmenter) addAgentEvent(it *item) {
 	r, asking := s.agentRuns[it.Agent], s.turnRuns[it.Turn]
+	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
+	// What has ended without a report of the agent's may have been delivered: what the
+	// agent does then is a later part, whenever the log is read.
+	known := r != nil || asking != nil
+	lost := r != nil && r.agents[it.Agent].lost() && begins && !r.working()
+	if lost && asking == r {
+		asking = nil
+	}
+	if lost || s.silent(r, it) {
+		r = nil
+	}
+	if s.silent(asking, it) {
+		asking = nil
+	}
 	if r == nil && s.b.turns() && it.Kind.Terminal() && it.AgentType == "" {
 		// The host used an agent without a type for itself, not for the turn.
 		return
 	}
-	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
-	if r == nil && asking == nil && !begins && (s.delivered(it) || slices.Contains(s.b.carry.Agents, it.Agent)) {
+	if r == nil && asking == nil && !begins && !s.slept(it) && (known || s.known(it) || slices.Contains(s.b.carry.Agents, it.Agent)) {
 		s.missed(it)
 		return
 	}
-	if r != nil && r.agents[it.Agent].ended != nil && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
+	if r != nil && r.agents[it.Agent].over() != never && (it.Kind == hook.KindRunStart || asking != nil && asking != r) {
 		r = nil // an agent that is asked again works for the run that asks
 	}
 	r = cmp.Or(r, asking)
@@ -141,20 +199,22 @@ func (s *segmenter) addAgentEvent(it *item) {
 		r.items = nil
 	}
 	s.agentRuns[it.Agent] = r
-	r.attachAgent(it, s.b.turns())
+	if a := r.attachAgent(it, s.b.turns()); len(a.items) == 1 || begins {
+		s.working = append(s.working, a)
+	}
 }
 
 // beginForAgent opens a run for a turn whose first event is a subagent's. If the
 // turn was delivered before, the run is a later part of it that lasts as long as
 // its agents work. Another turn that is open stays open.
 func (s *segmenter) beginForAgent(it *item) *Run {
-	open, later := s.open, s.known(it)
+	open := s.open
 	r := s.begin(it)
 	r.items, r.beside = nil, open
-	if later {
+	if r.later {
 		r.Outcome = OutcomeCompleted
 	}
-	if open != nil || later {
+	if open != nil || r.later {
 		s.open = open
 	}
 	return r
@@ -166,7 +226,21 @@ func (s *segmenter) known(it *item) bool { return s.inCarry(it, s.b.carry.Recent
 
 // delivered reports that no more events of a known turn are expected.
 func (s *segmenter) delivered(it *item) bool {
-	return s.known(it) && !s.inCarry(it, s.b.carry.Silent)
+	return s.known(it) && !s.slept(it)
+}
+
+// slept reports that the event's turn was closed for its silence: later events are new.
+func (s *segmenter) slept(it *item) bool {
+	r := s.turnRuns[it.Turn]
+	if r != nil {
+		r = cmp.Or(r.first, r)
+	}
+	for ; r != nil; r = r.part {
+		if r.silent {
+			return true
+		}
+	}
+	return s.inCarry(it, s.b.carry.Silent)
 }
 
 func (s *segmenter) inCarry(it *item, runs []string) bool {
@@ -176,6 +250,7 @@ func (s *segmenter) inCarry(it *item, runs []string) bool {
 // attach adds an event of the lead agent.
 func (r *Run) attach(it *item) {
 	r.items = append(r.items, it)
+	r.newest = max(r.newest, it.at())
 	if !r.context.IsValid() {
 		r.context, _ = parseTraceparent(it.TraceParent)
 	}
@@ -191,21 +266,29 @@ func (r *Run) attachLate(it *item) {
 // attachAgent adds an event of a subagent. The agent ends with its first end, or
 // with the last one if again is set, because one of the user's hooks may have
 // made it continue.
-func (r *Run) attachAgent(it *item, again bool) {
+func (r *Run) attachAgent(it *item, again bool) *agent {
 	a := r.agents[it.Agent]
 	if a == nil {
-		a = &agent{id: it.Agent, parent: it.ParentAgent, kind: it.AgentType}
+		a = &agent{id: it.Agent, parent: it.ParentAgent, kind: it.AgentType, gone: never}
 		if r.agents == nil {
 			r.agents = make(map[string]*agent)
 		}
 		r.agents[it.Agent] = a
 	}
-	if it.Kind == hook.KindRunStart {
-		a.ended, a.gone = nil, false
+	switch it.Kind {
+	case hook.KindRunStart:
+		a.ended, a.gone = nil, never
+	case hook.KindToolStart:
+		a.gone = never // it works on
 	}
 	r.touch(it)
+	r.newest = max(r.newest, it.at())
 	a.items = append(a.items, it)
-	if it.Kind.Terminal() && (a.ended == nil || again) {
+	switch {
+	case it.Kind == hook.KindRequestError, it.Kind.Terminal() && (a.ended == nil || again):
 		a.ended = it
+	case a.ended != nil && a.ended.Kind == hook.KindRequestError:
+		a.ended = nil // it was sent again
 	}
+	return a
 }

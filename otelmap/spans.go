@@ -22,12 +22,18 @@ import (
 // mapping is the state of turning one run into spans.
 type mapping struct {
 	*Builder
-	run  *Run
-	tr   *hook.Transcript
-	root trace.SpanContext
+	run   *Run
+	tr    *hook.Transcript
+	files *files
+	own   *share
+	root  trace.SpanContext
 	// agents are the spans of the run's agents; "" is the lead.
 	agents map[string]trace.SpanID
 	calls  []hook.LLMCall
+	// agentCalls are the places of the calls of each subagent.
+	agentCalls map[string][]int
+	// provider and model are what the run was asked to use.
+	provider, model string
 	// planned are the run's spans so far, without the root.
 	planned []*planned
 	// toolCalls counts the run's tool calls, of which toolFailures failed and
@@ -39,16 +45,17 @@ type mapping struct {
 	open bool
 	// ending is the end of the run in the host's files, nil if the hooks reported
 	// one or the files have none.
-	ending *hook.TurnEnd
-	// laterPart reports that an earlier part of the run's turn is a separate run.
-	laterPart bool
-	results   map[resultKey][]*hook.ToolResult
+	ending  *hook.TurnEnd
+	results map[resultKey][]*hook.ToolResult
 	// unclaimed are the results that no call has taken yet, where the hooks name no
-	// calls, taken the ids of the others. unnamed are the subagents that they do not
+	// calls, taken the others. unnamed are the subagents that they do not
 	// name.
 	unclaimed map[toolKey][]*hook.ToolResult
-	taken     map[string]bool
+	taken     map[*hook.ToolResult]bool
 	unnamed   []*agent
+	// agentResults are the run's results by agent. extra cleans what comes from the files.
+	agentResults map[string][]*hook.ToolResult
+	extra        *Builder
 	// begun are the starts of the calls of subagents, never if an id was used again.
 	begun map[callKey]instant
 }
@@ -139,9 +146,14 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m := &mapping{
 		Builder: b, run: r, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
 		agents: make(map[string]trace.SpanID), begun: make(map[callKey]instant), open: !now.IsZero(),
+		agentCalls: make(map[string][]int), own: &share{},
+	}
+	m.files = b.filesOf(m.tr)
+	if s := m.files.shares[r.ID]; s != nil {
+		m.own = s
 	}
 	m.start, m.end = r.bounds()
-	m.ending = r.ending(m.tr)
+	m.ending = r.ending(m.files)
 	if r.terminal == nil {
 		m.end = latest(m.end, m.hooksEnd())
 		if m.ending != nil {
@@ -150,10 +162,19 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	}
 	m.end = latest(m.end, now)
 	m.agents[""] = m.root.SpanID()
-	m.laterPart = r.turn != "" && r.ID != turnRunID(b.host, b.session, r.turn)
-	m.calls = m.window()
-	if m.laterPart && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
-		m.start = latest(m.calls[0].Start, r.prev.PrevEnd)
+	m.calls = slices.Clone(m.own.calls)
+	for i := range m.calls {
+		// A request that was cut off is the last that is known of its run.
+		if c := &m.calls[i]; r.terminal == nil && c.Agent == "" {
+			m.end = latest(m.end, latest(c.Start, c.End))
+		}
+		if id := m.calls[i].Agent; id != "" {
+			m.agentCalls[id] = append(m.agentCalls[id], i)
+		}
+	}
+	m.provider, m.model = m.namedProvider()
+	if r.later && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
+		m.start = latest(m.calls[0].Start, r.resumed())
 	}
 
 	m.findUnnamed()
@@ -210,9 +231,9 @@ func (m *mapping) hostVersion() string {
 	return cmp.Or(m.run.firstOf(func(it *item) string { return it.HostVersion }), m.tr.HostVersion)
 }
 
-// model returns the provider and model the run was asked to use, as the host
+// namedProvider returns the provider and model the run was asked to use, as the host
 // spells them. Events may name the model alone.
-func (m *mapping) model() (provider, model string) {
+func (m *mapping) namedProvider() (provider, model string) {
 	provider, model = m.namedModel()
 	if provider != "" {
 		return provider, model

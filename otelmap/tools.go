@@ -3,7 +3,6 @@ package otelmap
 import (
 	"cmp"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -40,6 +39,17 @@ func (c *call) event() *item {
 
 func (c *call) tool() *toolEvent { return c.event().Tool }
 
+// made returns when the call was made, as far as is known.
+func (c *call) made() instant {
+	switch {
+	case c.pre != nil:
+		return c.pre.at()
+	case !c.post.Tool.Started.IsZero():
+		return instantOf(c.post.Tool.Started)
+	}
+	return c.post.at()
+}
+
 // agent is the id of the subagent that made the call, "" for the lead agent.
 func (c *call) agent() string {
 	if it := c.event(); it.ParentAgent != "" {
@@ -49,6 +59,14 @@ func (c *call) agent() string {
 		return c.named.Agent
 	}
 	return ""
+}
+
+// started is the subagent that the call started, if its end names it.
+func (c *call) started() string {
+	if c.post == nil {
+		return ""
+	}
+	return c.post.Tool.Agent
 }
 
 // id is the call's id, empty if nobody gives one.
@@ -75,13 +93,20 @@ func keyOf(it *item) toolKey {
 
 // pair matches the starts and ends of one agent's tools and adds their spans.
 func (m *mapping) pair(items []*item, agent string) []*call {
-	calls := m.Builder.calls(items)
+	calls := match(items)
 	if m.opts.Agent.Unnamed {
+		calls = joinRewritten(m.pairEqual(calls))
 		for _, c := range calls {
-			c.named = m.unnamedResult(c)
+			if c.named == nil {
+				c.named = m.unnamedResult(c)
+			}
 		}
 	}
-	calls = append(calls, m.unreportedCalls(calls, agent)...)
+	if more := m.unreportedCalls(calls, agent); len(more) > 0 {
+		// Calls with one id get its ordinals in the order in which they were made.
+		calls = append(calls, more...)
+		slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.made(), y.made()) })
+	}
 	seen := make(map[string]int)
 	for _, c := range calls {
 		c.span = m.run.ID.spanID("tool", c.identify(agent, seen))
@@ -103,7 +128,10 @@ func (b *Builder) calls(items []*item) []*call {
 // with one key are matched in order.
 func match(items []*item) []*call {
 	var calls []*call
-	waiting := make(map[toolKey][]*call)
+	// unasked are the calls of each tool that may still be asked about.
+	waiting, unasked := make(map[toolKey][]*call), make(map[string][]*call)
+	questions := make(map[uint64]*item)
+	asked := func(c *call) bool { return c.post != nil || c.asked != nil }
 	for i, it := range items {
 		if it.Tool == nil {
 			continue
@@ -117,6 +145,7 @@ func match(items []*item) []*call {
 			}
 			calls = append(calls, c)
 			waiting[k] = append(waiting[k], c)
+			unasked[it.Tool.Name] = append(unasked[it.Tool.Name], c)
 		case hook.KindToolEnd:
 			switch w := waiting[k]; len(w) {
 			case 0:
@@ -128,7 +157,17 @@ func match(items []*item) []*call {
 				w[0].post, waiting[k] = it, w[1:]
 			}
 		case hook.KindPermission:
-			if c := askedAbout(calls, it); c != nil {
+			name := it.Tool.Name
+			unasked[name] = slices.DeleteFunc(unasked[name], asked)
+			c := askedAbout(unasked[name], it, askedTwice(questions, it))
+			if it.Tool.ID != "" {
+				// Only the id is certain: the question may name another tool.
+				i := slices.IndexFunc(waiting[k], func(c *call) bool { return c.asked == nil })
+				if c = nil; i >= 0 {
+					c = waiting[k][i]
+				}
+			}
+			if c != nil {
 				c.asked = it
 			}
 		}
@@ -136,48 +175,42 @@ func match(items []*item) []*call {
 	return calls
 }
 
+// askedTwice reports whether an equal question was asked just before.
+func askedTwice(questions map[uint64]*item, it *item) bool {
+	before := questions[it.Hash]
+	questions[it.Hash] = it
+	return before != nil && it.StoredAt().Sub(before.StoredAt()) <= repeatWithin
+}
+
 // joinRewritten joins the ends that no start fits, as a hook has changed the input,
 // with the newest start before them of that tool that has no end.
 func joinRewritten(calls []*call) []*call {
 	out := calls[:0]
+	open := make(map[string][]*call)
 	for _, c := range calls {
-		if c.pre == nil && c.post != nil {
-			i := len(out) - 1
-			for i >= 0 && (out[i].post != nil || out[i].pre.Tool.Name != c.post.Tool.Name) {
-				i--
-			}
-			if i >= 0 {
-				out[i].post = c.post
-				continue
-			}
+		switch name := c.tool().Name; {
+		case c.post == nil:
+			open[name] = append(open[name], c)
+		case c.pre == nil && len(open[name]) > 0:
+			last := len(open[name]) - 1
+			open[name][last].post = c.post
+			open[name] = open[name][:last]
+			continue
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// askedAbout returns the call that the host asks the user about, or nil. The
-// question has no id and may spell the input differently (a path made absolute),
-// so that the tool's name decides if no input is equal.
-func askedAbout(calls []*call, it *item) *call {
-	var named *call
-	for _, c := range calls {
-		if c.pre == nil || c.post != nil || c.asked != nil {
-			continue
-		}
-		switch {
-		case it.Tool.ID != "":
-			if it.Tool.ID == c.pre.Tool.ID {
-				return c
-			}
-		case it.Tool.Name != c.pre.Tool.Name:
-		case it.input == c.pre.input:
-			return c
-		case named == nil:
-			named = c
-		}
+// askedAbout returns the one of a tool's calls without an end that the host asks the user
+// about, or nil. The question may spell the input differently (a path made absolute), so
+// that the oldest counts if no input is equal, unless the question may be a copy.
+func askedAbout(open []*call, it *item, copied bool) *call {
+	i := slices.IndexFunc(open, func(c *call) bool { return it.input == c.pre.input })
+	if len(open) == 0 || i < 0 && copied {
+		return nil
 	}
-	return named
+	return open[max(0, i)]
 }
 
 // identify returns the call's identity within its agent. Later events do not change it. Some models
@@ -191,40 +224,37 @@ func (c *call) identify(agent string, seen map[string]int) (key string) {
 }
 
 // unreportedCalls returns the calls of an agent that only the host's files have:
-// some hosts run no hook for a tool that does not exist or an invalid input.
+// some hosts run no hook for a tool that does not exist or an invalid input. Some models
+// number their calls anew in every reply, so that an id is that of as many calls as the
+// model asked for.
 func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
-	known := make(map[string]bool)
+	known := make(map[string][]*call)
 	for _, c := range calls {
-		known[c.id()] = true
+		if c.named == nil {
+			known[c.id()] = append(known[c.id()], c)
+		}
 	}
-	maps.Copy(known, m.taken)
 	// Without ids it cannot be known which calls of the files are the reported ones.
-	if !m.turns() && (len(calls) == 0 || known[""]) {
+	if !m.turns() && (len(calls) == 0 || known[""] != nil) {
 		return nil
 	}
+	reported := m.reported(agent, known)
 	var out []*call
-	var asked map[string][]time.Time
-	// Several destinations may map at once.
-	extra := NewBuilder(m.host, m.session, m.opts, Carry{})
-	extra.seed = m.seed
-	for _, r := range m.tr.ToolResults {
-		if r.Agent != agent || r.ID == "" || known[r.ID] || !m.holds(r.Agent, r.Turn, r.At) {
+	asked := make(map[string]time.Time)
+	for _, own := range m.resultsOf(agent) {
+		if own.ID == "" || m.taken[own] || reported[own] {
 			continue
 		}
-		if r.Asked.IsZero() {
-			if asked == nil {
-				asked = m.asked(agent)
-			}
-			for _, at := range asked[r.ID] {
-				if at.After(r.Asked) && !at.After(r.At) {
-					r.Asked = at
-				}
+		r := *own
+		for _, at := range m.files.asked[callKey{agent, r.ID}] {
+			if own.Asked.IsZero() && at.After(r.Asked) && !at.After(r.At) {
+				r.Asked = at
 			}
 		}
-		if r.Asked.IsZero() {
+		if r.Asked.IsZero() || asked[r.ID].Equal(r.Asked) {
 			continue
 		}
-		known[r.ID] = true
+		asked[r.ID] = r.Asked
 		e := hook.Event{
 			Kind: hook.KindToolEnd, StoredAt: r.At, Agent: agent,
 			Tool: &hook.Tool{
@@ -235,23 +265,59 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		if agent != "" {
 			e.ParentAgent = hook.ParentUnknown
 		}
-		out = append(out, &call{post: extra.clean(e)})
+		out = append(out, &call{post: m.cleaner().clean(e)})
 	}
 	return out
 }
 
-// asked returns when the answers of an agent were complete that ask for a call, by the
-// call's id.
-func (m *mapping) asked(agent string) map[string][]time.Time {
-	out := make(map[string][]time.Time)
-	for i := range m.tr.Calls {
-		if c := &m.tr.Calls[i]; c.Agent == agent {
-			for _, id := range c.ToolCallIDs {
-				out[id] = append(out[id], c.End)
-			}
+// reported returns those results in the files that are of calls that the hooks report, which
+// known has by id. Of the results with one id those with a call's input are the call's, then
+// the first ones.
+func (m *mapping) reported(agent string, known map[string][]*call) map[*hook.ToolResult]bool {
+	byID, found := make(map[string][]*hook.ToolResult), make(map[*hook.ToolResult]bool)
+	for _, r := range m.resultsOf(agent) {
+		if known[r.ID] != nil {
+			byID[r.ID] = append(byID[r.ID], r)
 		}
 	}
-	return out
+	for id, list := range byID {
+		calls := known[id]
+		for _, exact := range []bool{true, false} {
+			calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool {
+				i := slices.IndexFunc(list, func(r *hook.ToolResult) bool { return !found[r] && (!exact || m.gave(c.event(), r)) })
+				if i >= 0 {
+					found[list[i]] = true
+				}
+				return i >= 0
+			})
+		}
+	}
+	return found
+}
+
+// gave reports that a result has the tool and the input of an event.
+func (m *mapping) gave(it *item, r *hook.ToolResult) bool {
+	return r.Name == it.Tool.Name && maphash.String(m.seed, r.Input) == it.input
+}
+
+// resultsOf returns the results of an agent that belong to the run.
+func (m *mapping) resultsOf(agent string) []*hook.ToolResult {
+	if m.agentResults == nil {
+		m.agentResults = make(map[string][]*hook.ToolResult)
+		for _, r := range m.own.results {
+			m.agentResults[r.Agent] = append(m.agentResults[r.Agent], r)
+		}
+	}
+	return m.agentResults[agent]
+}
+
+// cleaner cleans what comes from the host's files: several destinations may map at once.
+func (m *mapping) cleaner() *Builder {
+	if m.extra == nil {
+		m.extra = NewBuilder(m.host, m.session, m.opts, Carry{})
+		m.extra.seed = m.seed
+	}
+	return m.extra
 }
 
 // toolSpan gives the call its times and plans its span.
@@ -433,39 +499,6 @@ func (m *mapping) unfinished(c *call) toolOutcome {
 	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
 }
 
-// unnamedResult returns the oldest result in the host's files that fits a call without
-// an id and is no other call's. It may be that of a subagent which the hooks do not name.
-func (m *mapping) unnamedResult(c *call) *hook.ToolResult {
-	if c.tool().ID != "" {
-		return nil
-	}
-	if m.unclaimed == nil {
-		m.unclaimed, m.taken = make(map[toolKey][]*hook.ToolResult), make(map[string]bool)
-		for i := range m.tr.ToolResults {
-			if r := &m.tr.ToolResults[i]; m.holds(r.Agent, r.Turn, r.At) {
-				k := toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}
-				m.unclaimed[k] = append(m.unclaimed[k], r)
-			}
-		}
-	}
-	// If a hook has changed the input, the files have one or the other.
-	for _, it := range []*item{c.post, c.pre} {
-		if it == nil {
-			continue
-		}
-		k := keyOf(it)
-		for i, r := range m.unclaimed[k] {
-			// A subagent that the hooks name makes its calls itself.
-			if marked := it.ParentAgent != "" || m.run.agents[r.Agent] != nil; !marked || r.Agent == it.Agent {
-				m.unclaimed[k] = slices.Delete(m.unclaimed[k], i, i+1)
-				m.taken[r.ID] = true
-				return r
-			}
-		}
-	}
-	return nil
-}
-
 // resultKey finds a tool result in the transcript.
 type resultKey struct {
 	agent string
@@ -477,10 +510,9 @@ type resultKey struct {
 func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	if m.results == nil {
 		m.results = make(map[resultKey][]*hook.ToolResult)
-		for i := range m.tr.ToolResults {
-			r := &m.tr.ToolResults[i]
-			if !r.At.IsZero() && !m.holds(r.Agent, r.Turn, r.At) {
-				continue
+		for _, r := range slices.Concat(m.own.results, m.files.timeless) {
+			if r.At.IsZero() && r.Status == hook.ToolUnknown && r.Text == "" {
+				continue // which is none
 			}
 			byID := resultKey{r.Agent, toolKey{id: r.ID}}
 			byInput := resultKey{r.Agent, toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}}
@@ -490,8 +522,10 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	}
 	k := resultKey{c.agent(), keyOf(c.event())}
 	if rs := m.results[k]; len(rs) > 0 {
-		m.results[k] = rs[1:]
-		return rs[0]
+		i := max(0, slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return m.gave(c.event(), r) }))
+		r := rs[i]
+		m.results[k] = slices.Delete(rs, i, i+1)
+		return r
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 // carry the prompt's id. Such agents differ from others in this:
 //
 //   - An interrupted turn may report no end: the next prompt or the session's end
-//     closes it.
+//     closes it. If several processes work on the session, each has a turn, which ends
+//     by its own report or with its process.
 //   - A subagent in the background outlives its turn, whose end is then not the
 //     run's.
 //   - One of the user's hooks may make the agent continue at an end. Then the
@@ -30,6 +31,7 @@ func (s *segmenter) addTurnEvent(it *item) {
 	switch it.Kind {
 	case hook.KindPrompt, hook.KindRunStart, hook.KindRunResume:
 		s.ended = false
+		s.carry.Processes = max(1, s.carry.Processes)
 		if s.open != nil && it.Turn != "" && s.open.turn == it.Turn {
 			// The user typed while the agent worked, or the events came out of order.
 			s.open.attach(it)
@@ -44,10 +46,11 @@ func (s *segmenter) addTurnEvent(it *item) {
 			r.attach(it)
 			return
 		}
-		s.interrupt()
-		s.begin(it)
+		s.beginTurn(it, func() { s.interrupt(it) })
 	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
 		s.endTurn(it)
+	case hook.KindRequestError:
+		s.failRequest(it)
 	case hook.KindSessionEnd:
 		s.endSession(it)
 	case hook.KindNotification, hook.KindNote, hook.KindCompact:
@@ -55,6 +58,21 @@ func (s *segmenter) addTurnEvent(it *item) {
 	default:
 		s.work(it)
 	}
+}
+
+// beginTurn opens a run for the event's turn. A turn that is open stays open beside it if
+// another process may work on it, else it is closed.
+func (s *segmenter) beginTurn(it *item, closeOpen func()) *Run {
+	before := s.open
+	if before != nil && before.turn != "" && it.Turn != "" && s.several() {
+		s.beside = append(s.beside, before)
+	} else {
+		closeOpen()
+		before = nil
+	}
+	r := s.begin(it)
+	r.beside = before
+	return r
 }
 
 // startSession notes how the session continues. A program that starts has no turn
@@ -67,12 +85,18 @@ func (s *segmenter) startSession(it *item) {
 		s.open.attach(it)
 		return
 	}
-	s.closeOpen()
-	s.carry.Source = source
 	if s.started == nil {
-		s.started = it
+		s.started, s.before = it, s.carry.Processes
 	}
+	s.carry.Processes++
+	if s.open == nil || s.open.turn == "" || !s.several() {
+		s.closeOpen()
+	}
+	s.carry.Source = source
 }
+
+// several reports that more than one process works on the session.
+func (s *segmenter) several() bool { return s.b.opts.Agent.Shared && s.carry.Processes > 1 }
 
 // source returns how the session started.
 func (it *item) source() string {
@@ -84,18 +108,20 @@ func (it *item) source() string {
 	return ""
 }
 
-// interrupt closes the open turn as interrupted by the user, with the agents that
+// interrupt closes the open turns as interrupted by the user, with the agents that
 // it was waiting for: a call that starts an agent in the background reports its
 // end at once, any other call never will.
-func (s *segmenter) interrupt() {
-	if s.open != nil {
-		s.open.stopAgents()
+func (s *segmenter) interrupt(it *item) {
+	for _, r := range slices.Concat(s.beside, []*Run{s.open}) {
+		if r != nil {
+			r.stopAgents(it)
+			s.leave(r, s.b.silence())
+		}
 	}
-	s.closeOpen()
 }
 
 // stopAgents marks the agents that an interrupted run was waiting for as gone.
-func (r *Run) stopAgents() {
+func (r *Run) stopAgents(by *item) {
 	background := make(map[string]bool)
 	for it := range r.all {
 		if it.Kind == hook.KindToolEnd && it.Tool != nil {
@@ -103,7 +129,16 @@ func (r *Run) stopAgents() {
 		}
 	}
 	for id, a := range r.agents {
-		a.gone = a.gone || a.ended == nil && !background[id]
+		if !background[id] {
+			a.stop(by.at())
+		}
+	}
+}
+
+// stop marks an agent that has not ended as gone.
+func (a *agent) stop(at instant) {
+	if a.over() == never {
+		a.gone = at
 	}
 }
 
@@ -126,7 +161,9 @@ func (s *segmenter) runOf(it *item) *Run {
 	// Events of a turn after a run of it was closed for its silence make a
 	// separate run, so that the same log gives the same runs whenever it is read.
 	if r := s.turnRuns[it.Turn]; r != nil && !r.silent {
-		return r
+		if !r.working() || !s.silent(r, it) {
+			return r
+		}
 	}
 	if s.open != nil && s.open.turn == "" {
 		return s.open
@@ -141,12 +178,12 @@ func (s *segmenter) work(it *item) {
 	case r == nil && it.Kind != hook.KindToolStart && s.delivered(it):
 		s.missed(it) // it may also be a copy of an event that was delivered
 	case r == nil:
-		s.closeOpen()
-		s.begin(it)
+		s.beginTurn(it, s.closeOpen)
 	default:
 		if r.terminal != nil && it.Kind == hook.KindToolStart && s.last() == r {
 			s.reopen(r)
 		}
+		r.retried()
 		r.attach(it)
 	}
 }
@@ -155,6 +192,22 @@ func (s *segmenter) work(it *item) {
 func (s *segmenter) reopen(r *Run) {
 	r.stopped, r.terminal, r.Outcome = r.terminal, nil, ""
 	s.open = r
+}
+
+// failRequest adds the failure of a request, with which the turn may end.
+func (s *segmenter) failRequest(it *item) {
+	r := s.runOf(it)
+	switch {
+	case r == nil:
+		r = s.begin(it)
+		r.items = nil
+	case r != s.open:
+		s.note(it)
+		return
+	}
+	r.retried()
+	r.failing = it
+	r.touch(it)
 }
 
 // note adds an event that may come at any time, also outside turns: some of the
@@ -180,31 +233,53 @@ func (s *segmenter) endTurn(it *item) {
 		if it.keyed && s.delivered(it) {
 			return // a copy of the end that was delivered
 		}
-		s.closeOpen()
-		r = s.begin(it)
+		r = s.beginTurn(it, s.closeOpen)
 	}
-	if r.terminal != nil && it.keyed && r.terminal.Kind == it.Kind || r != s.open && r != s.last() {
+	copied := r.terminal != nil && it.keyed && r.terminal.Kind == it.Kind &&
+		(it.Kind != hook.KindRunComplete || it.StoredAt().Sub(r.terminal.StoredAt()) <= repeatWithin)
+	// An end of another turn than the newest is its turn's own.
+	own := r == s.open || r == s.last() || it.Turn != "" && r.turn == it.Turn && r.terminal == nil
+	if copied || !own {
 		r.attachLate(it)
 		return
 	}
 	if it.Kind == hook.KindRunCancel {
-		r.stopAgents()
+		r.stopAgents(it)
 	}
 	s.terminate(r, it)
 }
 
 // endSession closes the open turn and the agents in the background, which end
-// with the program they run in.
+// with the program they run in. If others work on the session, only its own turn ends.
 func (s *segmenter) endSession(it *item) {
-	s.ended = true
-	if s.open != nil {
-		s.terminate(s.open, it)
-	} else if r := s.last(); r != nil {
-		r.touch(it)
+	// A program has only its newest turn.
+	shared := s.several() || s.b.opts.Agent.Shared && it.Turn != "" && s.open != nil && s.open.turn != "" && s.open.turn != it.Turn
+	s.carry.Processes = max(0, s.carry.Processes-1)
+	if shared {
+		if r := s.turnRuns[it.Turn]; r != nil {
+			r.touch(it)
+			if r.terminal == nil && r.Outcome == "" {
+				s.terminate(r, it)
+			}
+			for _, a := range r.agents {
+				a.stop(it.at())
+			}
+		}
+		return
 	}
-	for _, r := range s.runs {
-		for _, a := range r.agents {
-			a.gone = a.gone || a.ended == nil
+	s.ended = true
+	last := s.last()
+	for _, r := range slices.Concat(s.beside, []*Run{s.open}) {
+		if r != nil {
+			s.terminate(r, it)
+			last = nil
 		}
 	}
+	if last != nil {
+		last.touch(it)
+	}
+	for _, a := range s.working {
+		a.stop(it.at())
+	}
+	s.working = s.working[:0]
 }

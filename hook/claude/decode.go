@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/jstext"
@@ -56,6 +57,10 @@ func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
 	return []hook.Event{ev}, nil
 }
 
+// repeatWithin is how far apart the hooks of one event may be stored. A model that makes
+// a call again with the same id and input must have answered meanwhile.
+const repeatWithin = time.Second
+
 // members are the members of one payload.
 type members struct{ rawjson.Object }
 
@@ -71,7 +76,11 @@ func (p members) body(ev *hook.Event) {
 		}
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
 		p.tool(ev)
-		ev.Key = key(ev.Name, ev.Tool.ID)
+		if ev.Key = key(ev.Name, ev.Tool.ID); ev.Key != "" {
+			// Repeats have the same body.
+			ev.Key = key(ev.Key, strconv.FormatUint(ev.Hash, 16))
+			ev.KeyWithin = repeatWithin
+		}
 	case preSkillShellCommand:
 		p.tool(ev)
 		ev.Key = key(ev.Name, ev.Tool.ID)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +107,8 @@ func TestDocumentedForm(t *testing.T) {
 		"tool_use_id": "toolu_01ABC123", "duration_ms": 12}`
 	want := hook.Event{
 		Host: "claude-code", Dialect: "claude", Kind: hook.KindToolEnd, Name: "PostToolUse", Session: "abc123",
-		Key: "PostToolUse/toolu_01ABC123", StoredAt: storedAt, Hash: hook.Hash([]byte(payload)), Cwd: "/Users/dev/p",
+		Key:       "PostToolUse/toolu_01ABC123/" + strconv.FormatUint(hook.Hash([]byte(payload)), 16),
+		KeyWithin: time.Second, StoredAt: storedAt, Hash: hook.Hash([]byte(payload)), Cwd: "/Users/dev/p",
 		PermissionMode: "default", Transcript: "/Users/dev/.claude/projects/p/abc123.jsonl",
 		Tool: &hook.Tool{
 			ID: "toolu_01ABC123", Name: "Write", Input: `{"content":"file content","file_path":"/path/to/file.txt"}`,
@@ -139,6 +141,9 @@ func TestDecodeIgnoresMemberOrder(t *testing.T) {
 		again, err := Decode(r)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, e := range []*hook.Event{&events[0], &again[0]} {
+			e.Key = strings.TrimSuffix(e.Key, "/"+strconv.FormatUint(e.Hash, 16))
 		}
 		again[0].Hash = events[0].Hash
 		if diff := cmp.Diff(events, again); diff != "" {

@@ -144,7 +144,8 @@ const notExecuted = " -- NOT a tool or system failure. Clarify with user before 
 
 // Outcome reads from the wording of a result how a call of classic Cline ended,
 // which its hooks and its files say nowhere else, and of a failure the part of
-// the text that says why.
+// the text that says why. What a tool returns may begin like such a wording, so that
+// it must have Cline's exact form.
 //
 // In an editor's terminal, the default, a command ends without an exit code, and a
 // command that still runs has none yet: how these end is unknown. The wordings of
@@ -152,20 +153,25 @@ const notExecuted = " -- NOT a tool or system failure. Clarify with user before 
 func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	const saysFailed = "The tool execution failed with the following error:"
 	s := jstext.Trim(result)
+	line, _, more := strings.Cut(s, "\n")
+	line = jstext.Trim(line)
+	said := func(begin, end string) bool {
+		return len(line) > len(begin)+len(end) && strings.HasPrefix(line, begin) && strings.HasSuffix(line, end)
+	}
 	begins := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(s, w) })
 	}
 	switch {
-	case begins(saysDenied):
+	case line == saysDenied+"." && (!more || strings.Contains(s, "\nThe user provided ")):
 		return hook.ToolDenied, s
-	case begins(saysFailed):
+	case begins(saysFailed + "\n<error>"):
 		return hook.ToolFailed, innerError(s[len(saysFailed):])
-	case begins("Command failed with exit code "):
+	case said("Missing value for required parameter '", "'. Please retry with complete response."),
+		said("Invalid JSON argument used with ", " Please retry."),
+		said("Invalid JSON argument used with ", ". Please retry with a properly formatted JSON argument."):
+		return hook.ToolFailed, line // a reminder of how tools are called follows, for the model
+	case begins("Command failed with exit code ") && (tool == "execute_command" || tool == "run_commands"):
 		return hook.ToolFailed, s
-	case begins("Missing value for required parameter", "Invalid JSON argument used with "):
-		// A reminder of how tools are called follows, for the model.
-		line, _, _ := strings.Cut(s, "\n")
-		return hook.ToolFailed, jstext.Trim(line)
 	case tool != "execute_command":
 	case begins("Command terminated by signal "):
 		return hook.ToolFailed, s

@@ -2,6 +2,7 @@ package cline
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,12 @@ func TestStatusByTheWordingOfTheResult(t *testing.T) {
 		{"fine", "All 42 tests passed", hook.ToolOK, ""},
 		{"empty", "", hook.ToolOK, ""},
 		{"tool error", "The tool execution failed with the following error:\n<error>\nno <error> file\n</error>", hook.ToolFailed, "no <error> file"},
-		{"tool error without marks", "The tool execution failed with the following error:\nno file", hook.ToolFailed, "no file"},
+		{"a file that begins as an error does", "The tool execution failed with the following error:\nno file", hook.ToolOK, ""},
+		{"a file that begins as a failed command does", "Command failed with exit code 3.\nOutput:\nx", hook.ToolOK, ""},
+		{"a file that begins as a denial does", "The user denied this operation, says the log.", hook.ToolOK, ""},
+		{"a file whose first line is a denial", "The user denied this operation.\nSo we asked again.", hook.ToolOK, ""},
+		{"a file about parameters", "Missing value for required parameter in line 3", hook.ToolOK, ""},
+		{"a file about JSON", "Invalid JSON argument used with care", hook.ToolOK, ""},
 		{"tool error cut short", "The tool execution failed with the following error:\n<error>\nno file", hook.ToolFailed, "no file"},
 		{"failing command", "Command failed with exit code 2.\nOutput:\nFAIL", hook.ToolFailed, "Command failed with exit code 2.\nOutput:\nFAIL"},
 		{
@@ -68,7 +74,11 @@ func TestStatusByTheWordingOfTheResult(t *testing.T) {
 	for _, tt := range tests {
 		for _, dialect := range []string{dialectClassic, dialectNext} {
 			t.Run(tt.name+" in "+dialect, func(t *testing.T) {
-				tool := decodeOne(t, post(dialect, `{"toolName":"t","success":true,"result":`+quoted(t, tt.result)+`}`), "").Tool
+				name := "read_file"
+				if strings.HasPrefix(tt.name, "failing command") || strings.HasPrefix(tt.name, "failure in a block") && strings.Contains(tt.result, "exit code") {
+					name = "execute_command"
+				}
+				tool := decodeOne(t, post(dialect, `{"toolName":"`+name+`","success":true,"result":`+quoted(t, tt.result)+`}`), "").Tool
 				if tool.Status != tt.status || tool.Error != tt.message {
 					t.Errorf("status %v, error %q\nwant   %v, error %q", tool.Status, tool.Error, tt.status, tt.message)
 				}

@@ -43,7 +43,7 @@ var kinds = map[string]hook.Kind{
 	sessionStart: hook.KindSessionStart, sessionEnd: hook.KindSessionEnd, userPromptSubmitted: hook.KindPrompt,
 	preToolUse: hook.KindToolStart, postToolUse: hook.KindToolEnd, postToolUseFailure: hook.KindToolEnd,
 	subagentStart: hook.KindRunStart, subagentStop: hook.KindRunComplete, agentStop: hook.KindRunComplete,
-	errorOccurred: hook.KindRunError, notification: hook.KindNotification, preCompact: hook.KindCompact,
+	errorOccurred: hook.KindRequestError, notification: hook.KindNotification, preCompact: hook.KindCompact,
 }
 
 // payload is a payload with the name of its hook.
@@ -103,7 +103,7 @@ func Peek(data []byte, event string) hook.Head {
 		h.Session = p.session()
 	}
 	h.Kind = p.kind()
-	h.RunEnds = h.Kind.Terminal()
+	h.RunEnds = h.Kind.Terminal() || h.Kind == hook.KindRequestError
 	return h
 }
 

@@ -107,7 +107,7 @@ func checkEvents(t *testing.T, r hook.Raw, events []hook.Event, err error) {
 	ends := false
 	for i := range events {
 		ev := &events[i]
-		ends = ends || ev.Kind.Terminal()
+		ends = ends || ev.Kind.Terminal() || ev.Kind == hook.KindRequestError
 		texts := []string{ev.Session, ev.Turn, ev.Agent, ev.AgentType, ev.Model, ev.Prompt, ev.Result, ev.Message, ev.Key}
 		hasTool := ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd || ev.Kind == hook.KindPermission
 		if hasTool != (ev.Tool != nil) {

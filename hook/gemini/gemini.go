@@ -81,8 +81,9 @@ func tool(p rawjson.Object) *hook.Tool {
 	if response == nil {
 		return t
 	}
-	t.Output = Output(t.Name, response.Get("llmContent"))
-	t.Status = Status(t.Name, "", response.Get("llmContent"))
+	told, displayed := response.Get("llmContent"), response.Get("returnDisplay")
+	t.Output = Output(t.Name, told, displayed)
+	t.Status = Status(t.Name, "", told, displayed)
 	if failure := response.Get("error"); failure != nil {
 		t.Status = hook.ToolFailed
 		t.Error = rawjson.Text(failure)
@@ -107,9 +108,9 @@ const (
 )
 
 // Status reads how a call of a tool ended from the status in the session's file, empty
-// if only the hook is known, and from what the model was told. A command that fails has
-// the status success.
-func Status(tool, status string, told []byte) hook.ToolStatus {
+// if only the hook is known, and from what the model was told and the user was shown. A
+// command that fails has the status success.
+func Status(tool, status string, told, displayed []byte) hook.ToolStatus {
 	text := rawText(told)
 	switch {
 	case strings.HasPrefix(text, blocked):
@@ -124,7 +125,7 @@ func Status(tool, status string, told []byte) hook.ToolStatus {
 		return hook.ToolUnknown
 	}
 	if tool == toolShell {
-		if _, code := shell(text); code != "" && code != "0" {
+		if _, code := shell(text, displayed); code != "" && code != "0" {
 			return hook.ToolFailed
 		}
 	}
@@ -132,11 +133,11 @@ func Status(tool, status string, told []byte) hook.ToolStatus {
 }
 
 // Output returns the text that a tool gave the model, without what the Gemini CLI puts
-// around the output of commands.
-func Output(tool string, told []byte) string {
+// around the output of commands. displayed is what it showed the user.
+func Output(tool string, told, displayed []byte) string {
 	text := strings.TrimPrefix(rawText(told), cancelled)
 	if tool == toolShell {
-		text, _ = shell(text)
+		text, _ = shell(text, displayed)
 	}
 	return text
 }
@@ -168,10 +169,14 @@ func rawText(told []byte) string {
 	return hook.Lines(texts...)
 }
 
+// reported are the lines of a report behind a command's output, in their order.
+var reported = [...]string{"Error", "Exit Code", "Signal", "Background PIDs", "Process Group PGID"}
+
 // shell separates a command's output from the report that the Gemini CLI makes of it;
 // code is its exit code, empty if there is none. A report has lines "Name: value" behind
-// the output, whose lines may look like these.
-func shell(report string) (output, code string) {
+// the output, whose lines may look like these: displayed, which the user was shown, is
+// the output alone, or the end of it.
+func shell(report string, displayed []byte) (output, code string) {
 	const head, tail = "<untrusted_context>\nOutput: ", "\n</untrusted_context>"
 	end := strings.LastIndex(report, tail)
 	if !strings.HasPrefix(report, head) || end < len(head) {
@@ -179,40 +184,70 @@ func shell(report string) (output, code string) {
 	}
 	// What follows is a note, such as that a hook changed the command.
 	text, note := report[len(head):end], strings.TrimLeft(report[end+len(tail):], "\n")
-	lines := strings.Split(text, "\n")
-	var kept []string
-	for len(lines) > 1 {
-		last := lines[len(lines)-1]
-		name, value, ok := strings.Cut(last, ": ")
-		if !ok {
+	from := outputEnd(text, strings.TrimSpace(screen(displayed)))
+	kept := []string{text[:from]}
+	if kept[0] == "(empty)" {
+		kept[0] = ""
+	}
+	for line := range strings.Lines(strings.TrimPrefix(text[from:], "\n")) {
+		line = strings.TrimSuffix(line, "\n")
+		name, value, _ := strings.Cut(line, ": ")
+		if name == "Exit Code" {
+			code = value
+		}
+		if value != "(none)" && name != "Process Group PGID" && line != "Exit Code: 0" {
+			kept = append(kept, line)
+		}
+	}
+	return hook.Lines(append(kept, note)...), code
+}
+
+// outputEnd returns where a command's output ends in a text that the report's lines
+// follow: where it is what was displayed, else where it ends with that, else before all
+// lines that can be the report's.
+func outputEnd(text, displayed string) int {
+	at, ending := len(text), -1
+	for next := len(reported) - 1; ; next-- {
+		switch output := strings.TrimSpace(text[:at]); {
+		case displayed == "":
+		case output == displayed:
+			return at
+		case ending < 0 && strings.HasSuffix(output, displayed):
+			ending = at
+		}
+		line := strings.LastIndexByte(text[:at], '\n')
+		if line < 0 {
 			break
 		}
-		switch name {
-		case "Exit Code":
-			if code = value; code != "0" {
-				kept = append(kept, last)
-			}
-		case "Error", "Signal", "Background PIDs":
-			if value != "(none)" {
-				kept = append(kept, last)
-			}
-		case "Process Group PGID":
-		default:
-			ok = false
+		name, _, _ := strings.Cut(text[line+1:at], ": ")
+		for next >= 0 && reported[next] != name {
+			next--
 		}
-		if !ok {
+		if next < 0 {
 			break
 		}
-		if lines = lines[:len(lines)-1]; name == "Error" {
-			break // the first of the lines behind the output
+		at = line
+	}
+	if ending >= 0 {
+		return ending
+	}
+	return at
+}
+
+// screen returns what the user was shown of a command: a text, or lines of pieces with
+// colours.
+func screen(displayed []byte) string {
+	lines, list := rawjson.Elements(displayed)
+	if !list {
+		return rawjson.Text(displayed)
+	}
+	texts := make([]string, len(lines))
+	for i, line := range lines {
+		pieces, _ := rawjson.Elements(line)
+		for _, piece := range pieces {
+			texts[i] += rawjson.Members(piece).Text("text")
 		}
+		texts[i] = strings.TrimRight(texts[i], " ")
 	}
-	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
-		kept[i], kept[j] = kept[j], kept[i]
-	}
-	output = strings.Join(lines, "\n")
-	if output == "(empty)" {
-		output = ""
-	}
-	return hook.Lines(append(append([]string{output}, kept...), note)...), code
+	return strings.Join(texts, "\n")
 }

@@ -220,9 +220,41 @@ func TestStatusInTheFile(t *testing.T) {
 		`executing ""`:   hook.ToolUnknown,
 	} {
 		status, text, _ := strings.Cut(told, " ")
-		if got := Status("read_file", status, []byte(text)); got != want {
+		if got := Status("read_file", status, []byte(text), nil); got != want {
 			t.Errorf("%s: %v, want %v", told, got, want)
 		}
+	}
+}
+
+// What a command prints may look like the report on it. What the user was shown tells the
+// two apart.
+func TestOutputThatLooksLikeItsReport(t *testing.T) {
+	report := func(lines ...string) string {
+		return rawjson.Encode("<untrusted_context>\nOutput: " + strings.Join(append(lines, "Process Group PGID: 1"), "\n") + "\n</untrusted_context>")
+	}
+	for _, tt := range []struct {
+		name, told, displayed string
+		status                hook.ToolStatus
+		output                string
+	}{
+		{"an exit code that was printed", report("m", "Exit Code: 3"), `"m\nExit Code: 3"`, hook.ToolOK, "m\nExit Code: 3"},
+		{"an exit code that was not", report("m", "Exit Code: 3"), `"m"`, hook.ToolFailed, "m\nExit Code: 3"},
+		{"both", report("m", "Exit Code: 0", "Exit Code: 7"), `"m\nExit Code: 0"`, hook.ToolFailed, "m\nExit Code: 0\nExit Code: 7"},
+		{"both, without what was displayed", report("m", "Exit Code: 0", "Exit Code: 7"), "", hook.ToolFailed, "m\nExit Code: 0\nExit Code: 7"},
+		{"the same code twice", report("Exit Code: 3", "Exit Code: 3"), `"Exit Code: 3"`, hook.ToolFailed, "Exit Code: 3\nExit Code: 3"},
+		{"a whole report that was printed", report("m", "Error: no", "Exit Code: 3", "Signal: 9"), `"m\nError: no\nExit Code: 3\nSignal: 9\n"`, hook.ToolOK, "m\nError: no\nExit Code: 3\nSignal: 9"},
+		{"the end of a long output", report("m", "n", "Exit Code: 3"), `"n\nExit Code: 3"`, hook.ToolOK, "m\nn\nExit Code: 3"},
+		{"lines with colours", report("m n", "Exit Code: 3"), `[[{"text":"m ","fg":"#f00"},{"text":"n   "}],[{"text":"Exit Code: 3"}],[]]`, hook.ToolOK, "m n\nExit Code: 3"},
+		{"no output", report("(empty)", "Exit Code: 3"), `"Command exited with code: 3"`, hook.ToolFailed, "Exit Code: 3"},
+		{"something else that was displayed", report("m", "Exit Code: 3"), `"Output: m\nExit Code: 3\nProcess Group PGID: 1"`, hook.ToolFailed, "m\nExit Code: 3"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			told, displayed := []byte(tt.told), []byte(tt.displayed)
+			status, output := Status(toolShell, "success", told, displayed), Output(toolShell, told, displayed)
+			if status != tt.status || output != tt.output {
+				t.Errorf("status %v, output %q, want %v, %q", status, output, tt.status, tt.output)
+			}
+		})
 	}
 }
 

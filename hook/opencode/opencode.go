@@ -145,7 +145,7 @@ func (p members) body(ev *hook.Event) {
 		if ev.Kind != hook.KindRunComplete {
 			ev.Result = ""
 		}
-		ev.Key = Key("end", p.Text("turn"))
+		ev.Key = Key("end", p.Text("answer", "turn"))
 	case hook.KindSessionStart:
 		ev.HostVersion = p.Text("version")
 	case hook.KindPermission:

@@ -100,6 +100,9 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 	case postToolBatch:
 		return append([]hook.Event{ev}, notStarted(p, ev)...)
 	}
+	if end, ok := failedAgent(p, ev); ok {
+		return []hook.Event{ev, end}
+	}
 	if interrupts(p, ev.Name) {
 		end := ev
 		end.Kind, end.Name, end.Key, end.Tool, end.Attrs = hook.KindRunCancel, Interrupt, "", nil, nil
@@ -108,12 +111,26 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 	return []hook.Event{ev}
 }
 
+// failedAgent returns the end of the subagent that a call waited for and that failed:
+// Qwen Code has no hook for it.
+func failedAgent(p rawjson.Object, ev hook.Event) (end hook.Event, ok bool) {
+	shown := p.Members("tool_response").Members("returnDisplay")
+	if ev.Name != postToolUse || ev.Tool == nil || ev.Tool.Agent == "" || shown.Text("status") != "failed" || shown.Text("executionMode") == "background" {
+		return end, false
+	}
+	end = ev
+	end.Kind, end.Key, end.Tool, end.Attrs = hook.KindRunError, "", nil, nil
+	end.Agent, end.ParentAgent, end.AgentType = ev.Tool.Agent, hook.ParentUnknown, shown.Text("subagentName")
+	end.Message = shown.Text("terminateReason")
+	return end, true
+}
+
 // tool corrects the start or end of a call.
 func tool(p rawjson.Object, ev *hook.Event, t *hook.Tool) {
 	// Qwen Code's id identifies the event; models may number their calls anew in each
 	// reply.
 	if own := t.ID; own != "" && ev.Kind != hook.KindPermission {
-		ev.Key = ev.Name + "/" + own
+		ev.Key, ev.KeyWithin = ev.Name+"/"+own, 0
 	}
 	if id := p.Text("tool_call_id"); id != "" {
 		t.ID = id

@@ -89,7 +89,7 @@ func All() Table {
 			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook",
 			Decode: claude.Decode, Transcript: claudefiles.Agent, Installer: claudehooks.Installer{},
 			Mapping: otelmap.Agent{
-				Turns: true, MaxInput: 500, MaxOutput: 500,
+				Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500,
 				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
 			},
 			Infinium: connectors.Forms()[claude.Host],

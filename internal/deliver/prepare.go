@@ -237,7 +237,9 @@ type reading struct {
 	// lateDone reports that there are new events of runs that are done.
 	lateDone bool
 	start    sessionStart
-	last     hook.Event
+	// last is the newest event but the end of a session, which may be that of an earlier
+	// process.
+	last hook.Event
 	// linked reports that the session that led to this one was looked for.
 	linked bool
 	// at is when the last record was stored.
@@ -340,7 +342,9 @@ func (p *reading) add(rec *spool.Record) error {
 			continue
 		}
 		p.builder.Add(events[i])
-		p.last = events[i]
+		if events[i].Kind != hook.KindSessionEnd || p.last.Kind == hook.KindUnknown {
+			p.last = events[i]
+		}
 		p.facts.note(&events[i])
 		p.start.note(rec, &events[i])
 	}
@@ -359,6 +363,10 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		p.known[id] = true
 		p.agents = p.agents || r.Outcome != "" && !r.Ended
 		quiet, wait := now.Sub(r.EndedAt), settle
+		if r.Failing() && !r.Ended && !p.more && quiet >= 0 && quiet < lateUsage {
+			// The host's files will say whether the failure is the run's.
+			p.settling = max(p.settling, min(complete, lateUsage-quiet))
+		}
 		if quiet < settle && r.Complete() {
 			wait = complete
 		}

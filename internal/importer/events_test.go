@@ -71,8 +71,8 @@ func TestEvents(t *testing.T) {
 				Ends: []hook.TurnEnd{{Turn: "p1", At: at(3), Kind: hook.KindRunComplete, Result: "done"}},
 			},
 			want: `0 prompt turn=p1 key=UserPromptSubmit/p1/4cd0e21a9a0795a1 prompt=go
-1 tool_start turn=p1 key=PreToolUse/t1 tool=t1/Bash/{}
-2 tool_end turn=p1 key=PostToolUse/t1 tool=t1/Bash/{} status=1 output=Exit code 3 started= failure=Exit code 3
+1 tool_start turn=p1 tool=t1/Bash/{}
+2 tool_end turn=p1 tool=t1/Bash/{} status=1 output=Exit code 3 started= failure=Exit code 3
 3 run_complete turn=p1 key=Stop/p1 result=done
 `,
 		},
@@ -94,12 +94,12 @@ func TestEvents(t *testing.T) {
 				},
 			},
 			want: `0 prompt turn=p1 key=UserPromptSubmit/p1/4cd0e21a9a0795a1 prompt=go
-1 tool_start turn=p1 key=PreToolUse/t1 tool=t1/Agent/
+1 tool_start turn=p1 tool=t1/Agent/
 1 run_start turn=p1 key=SubagentStart/a1 agent=a1 parent=? type=helper prompt=look
-2 tool_end turn=p1 key=PostToolUse/t1 tool=t1/Agent/ status=0 output= started=a1 failure=
-3 tool_start turn=p1 key=PreToolUse/t2 agent=a1 parent=? type=helper tool=t2/Read/
+2 tool_end turn=p1 tool=t1/Agent/ status=0 output= started=a1 failure=
+3 tool_start turn=p1 agent=a1 parent=? type=helper tool=t2/Read/
 3 run_complete turn=p1 key=Stop/p1 result=delegated
-4 tool_end turn=p1 key=PostToolUse/t2 agent=a1 parent=? type=helper tool=t2/Read/ status=0 output= started= failure=
+4 tool_end turn=p1 agent=a1 parent=? type=helper tool=t2/Read/ status=0 output= started= failure=
 5 run_complete turn=p1 key=SubagentStop/a1 agent=a1 parent=? type=helper result=seen
 6 prompt turn=p2 key=UserPromptSubmit/p2/d9e8aef31db12ebc prompt=<reminder> hookspan.prompt.injected=true
 7 run_error turn=p2 error=server_error message=500
@@ -133,11 +133,11 @@ func TestEvents(t *testing.T) {
 			want: `0 prompt prompt=old
 2 tool_start tool=/Bash/
 2 tool_end tool=/Bash/ status=0 output= started= failure=
-3 tool_start key=PreToolUse/t2 tool=t2/Bash/
+3 tool_start tool=t2/Bash/
 3 session_end
 4 prompt prompt=older
-5 tool_start key=PreToolUse/t4 tool=t4/Bash/
-5 tool_end key=PostToolUse/t4 tool=t4/Bash/ status=0 output= started= failure=
+5 tool_start tool=t4/Bash/
+5 tool_end tool=t4/Bash/ status=0 output= started= failure=
 `,
 		},
 		{

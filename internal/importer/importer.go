@@ -164,8 +164,9 @@ type findings struct {
 	// read reports that the files were read, unchanged that they need not be.
 	read, unchanged bool
 	skipped         Skipped
-	// runs are to be imported, all at once if joint.
-	runs  []*tracepb.ResourceSpans
+	// runs are to be imported, all at once if joint. Those of a long session are mapped
+	// when they are sent.
+	runs  []func() *tracepb.ResourceSpans
 	joint bool
 	// note, if not nil, is recorded when the runs are stored.
 	note *store.Import
@@ -229,6 +230,9 @@ func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store
 	return f
 }
 
+// mappedOnce is the largest number of a session's runs that are all in memory at once.
+const mappedOnce = 64
+
 // together is how many runs are sent at once.
 func (f *findings) together() int {
 	if f.joint {
@@ -255,16 +259,17 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	seen, err := im.seen(ctx, f.session)
+	ours := make(map[string]bool, len(runs))
+	for _, r := range runs {
+		trace, _ := b.Root(r)
+		ours[trace] = true
+	}
+	seen, err := im.seen(ctx, f.session, ours)
 	if err != nil {
 		return nil, err
 	}
 	if seen.err != nil {
 		return seen.err, nil
-	}
-	for _, r := range runs {
-		trace, _ := b.Root(r)
-		seen.ours[trace] = true
 	}
 	// A destination that takes a session as one waits for its end.
 	f.joint = slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Join != nil })
@@ -305,10 +310,16 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 			continue
 		}
 		seen.add(root)
-		if !im.DryRun {
-			run = im.Deliverer.Clean(run)
+		clean := im.Deliverer.Clean
+		if im.DryRun {
+			clean = func(run *tracepb.ResourceSpans) *tracepb.ResourceSpans { return run }
 		}
-		f.runs = append(f.runs, run)
+		if len(runs) > mappedOnce {
+			f.runs = append(f.runs, func() *tracepb.ResourceSpans { return clean(b.Spans(r, tr)) })
+			continue
+		}
+		run = clean(run)
+		f.runs = append(f.runs, func() *tracepb.ResourceSpans { return run })
 	}
 	return nil, nil
 }

@@ -38,9 +38,17 @@ type queue struct {
 	notes []store.Import
 	// storing ends with the result of the batch that is being stored, while the
 	// next is gathered; nil if there is none.
-	storing chan error
+	storing chan stored
+	// incomplete reports that the store has not taken all of a batch.
+	incomplete bool
 	// held counts the runs that other destinations keep from the store.
 	held int
+}
+
+// stored is what became of a batch.
+type stored struct {
+	complete bool
+	err      error
 }
 
 // add counts what a session's files hold and sends its runs. The error ends the
@@ -54,10 +62,15 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 	if len(q.runs) == 0 {
 		q.since = now
 	}
-	stored := true
-	for runs := range slices.Chunk(f.runs, f.together()) {
+	kept, flushed := true, false
+	q.incomplete = false
+	for part := range slices.Chunk(f.runs, f.together()) {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		runs := make([]*tracepb.ResourceSpans, len(part))
+		for i, run := range part {
+			runs[i] = run()
 		}
 		q.rep.found(f.session.ID, runs)
 		if q.im.DryRun {
@@ -67,9 +80,20 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 		if err != nil {
 			return err
 		}
-		stored = stored && answered
+		kept = kept && answered
+		if len(f.runs) > mappedOnce && q.spans >= batchSpans {
+			flushed = true
+			if err := q.flush(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	if stored && f.note != nil {
+	if flushed {
+		if err := q.wait(); err != nil {
+			return err
+		}
+	}
+	if kept && !q.incomplete && f.note != nil {
 		q.notes = append(q.notes, *f.note)
 	}
 	if q.spans >= batchSpans || len(q.notes) >= batchSpans || now.Sub(q.since) >= batchAge {
@@ -113,18 +137,23 @@ func (q *queue) flush(ctx context.Context) error {
 	}
 	runs, notes := q.runs, q.notes
 	q.runs, q.spans, q.notes = nil, 0, nil
-	q.storing = make(chan error, 1)
-	go func() { q.storing <- q.store(ctx, runs, notes) }() // wait receives it
+	q.storing = make(chan stored, 1)
+	go func() { // wait receives the result
+		complete, err := q.store(ctx, runs, notes)
+		q.storing <- stored{complete, err}
+	}()
 	return nil
 }
 
 // wait waits for the batch that is being stored.
 func (q *queue) wait() (err error) {
-	if q.storing != nil {
-		err = <-q.storing
-		q.storing = nil
+	if q.storing == nil {
+		return nil
 	}
-	return err
+	batch := <-q.storing
+	q.storing = nil
+	q.incomplete = q.incomplete || !batch.complete
+	return batch.err
 }
 
 // finish stores what is kept and waits for it.
@@ -142,20 +171,20 @@ func (q *queue) finish(ctx context.Context) error {
 	return err
 }
 
-// store stores runs, and then the notes if it could store all of them.
-func (q *queue) store(ctx context.Context, runs []*tracepb.ResourceSpans, notes []store.Import) error {
+// store stores runs, and then the notes if it could store all of them, which it reports.
+func (q *queue) store(ctx context.Context, runs []*tracepb.ResourceSpans, notes []store.Import) (complete bool, err error) {
 	if len(runs) > 0 {
 		i := slices.IndexFunc(q.im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Name == storeName })
 		res := &q.rep.Destinations[i]
 		before := res.Runs
 		if err := q.sendTo(ctx, &q.im.Deliverer.Destinations[i], runs, res); err != nil || res.Runs-before < len(runs) {
-			return err
+			return false, err
 		}
 	}
 	if len(notes) == 0 {
-		return nil
+		return true, nil
 	}
-	return q.im.Known.NoteImports(ctx, notes)
+	return true, q.im.Known.NoteImports(ctx, notes)
 }
 
 // sendTo sends runs to one destination, and each alone if the destination does

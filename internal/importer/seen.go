@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"sort"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -74,11 +76,9 @@ type seen struct {
 	again bool
 	// prefix is the session's HookPrefix.
 	prefix string
-	roots  []store.Root
-	// ours are the traces of the runs of these files. Two of them that overlap
-	// in time, because an agent in the background outlived its turn, are still
-	// two runs.
-	ours map[string]bool
+	roots  map[string][]store.Root // by their span
+	// others are the roots of runs that these files do not have, stored and removed.
+	others [2]periods
 	// err is why the session's log could not be read.
 	err error
 	// captured is the time of the first event in the session's log; zero without
@@ -86,14 +86,27 @@ type seen struct {
 	captured time.Time
 }
 
-func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
+// seen returns what is known of a session. ours are the traces of the runs of its files: two
+// of them that overlap in time, because an agent in the background outlived its turn,
+// are still two runs.
+func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool) (*seen, error) {
 	out := &seen{
-		known: im.Known, host: im.Agent.Host, again: im.Again, ours: make(map[string]bool), prefix: s.HookPrefix,
+		known: im.Known, host: im.Agent.Host, again: im.Again, roots: make(map[string][]store.Root), prefix: s.HookPrefix,
 	}
-	var err error
 	if im.Known != nil {
-		if out.roots, err = im.Known.Conversation(ctx, s.ID); err != nil {
+		roots, err := im.Known.Conversation(ctx, s.ID)
+		if err != nil {
 			return nil, err
+		}
+		for _, r := range roots {
+			out.roots[r.Span] = append(out.roots[r.Span], r)
+			switch {
+			case ours[r.Trace]:
+			case r.Removed:
+				out.others[1].add(r)
+			default:
+				out.others[0].add(r)
+			}
 		}
 	}
 	out.captured, out.err = im.firstEvent(spool.SessionKey(im.Agent.Host, s.ID))
@@ -104,13 +117,15 @@ func (im *Importer) seen(ctx context.Context, s *Session) (*seen, error) {
 // which is the same in whatever trace the run is; a run that hooks reported under
 // another id is recognized by its time.
 func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (verdict, error) {
-	id := otlp.SpanID(root)
-	if v := s.match(s.roots, isStored, func(r store.Root) bool { return r.Span == id }); v != isNew {
+	if v := s.match(s.roots[otlp.SpanID(root)], isStored); v != isNew {
 		return v, nil
 	}
-	same := func(r store.Root) bool { return !s.ours[r.Trace] && overlap(r, root) }
-	if v := s.match(s.roots, isCaptured, same); v != isNew {
-		return v, nil
+	for i := range s.others {
+		if r := s.others[i].beside(root); r != nil {
+			if v := s.match([]store.Root{*r}, isCaptured); v != isNew {
+				return v, nil
+			}
+		}
 	}
 	if !s.captured.IsZero() && !ended.Before(s.captured) {
 		return isLogged, nil
@@ -125,15 +140,15 @@ func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (
 	if err != nil {
 		return isNew, err
 	}
-	return s.match(roots, isCaptured, func(r store.Root) bool { return overlap(r, root) }), nil
+	return s.match(slices.DeleteFunc(roots, func(r store.Root) bool { return !overlap(r, root) }), isCaptured), nil
 }
 
 // match returns the verdict on the run that one of the roots is, found if the
 // store has it. Roots that the store has come before those it has removed.
-func (s *seen) match(roots []store.Root, found verdict, is func(store.Root) bool) verdict {
+func (s *seen) match(roots []store.Root, found verdict) verdict {
 	for _, r := range roots {
 		switch {
-		case r.Removed && s.again || !is(r):
+		case r.Removed && s.again:
 		case r.Removed:
 			return isRemoved
 		default:
@@ -146,10 +161,34 @@ func (s *seen) match(roots []store.Root, found verdict, is func(store.Root) bool
 // add notes a run that is imported. Of two that begin in one millisecond and have
 // no id from the host, and hence the same id here, the first counts.
 func (s *seen) add(root *tracepb.Span) {
-	s.roots = append(s.roots, store.Root{
-		Trace: otlp.TraceID(root), Span: otlp.SpanID(root),
-		Start: otlp.Start(root), End: otlp.End(root),
-	})
+	id := otlp.SpanID(root)
+	s.roots[id] = append(s.roots[id], store.Root{Trace: otlp.TraceID(root), Span: id, Start: otlp.Start(root), End: otlp.End(root)})
+}
+
+// periods are roots by their start. latest are the latest ends up to each.
+type periods struct {
+	roots  []store.Root
+	latest []time.Time
+}
+
+func (p *periods) add(r store.Root) {
+	end := r.End
+	if n := len(p.latest); n > 0 && p.latest[n-1].After(end) {
+		end = p.latest[n-1]
+	}
+	p.roots, p.latest = append(p.roots, r), append(p.latest, end)
+}
+
+// beside returns a root that overlaps in time with another, or nil.
+func (p *periods) beside(root *tracepb.Span) *store.Root {
+	start, end := otlp.Start(root), otlp.End(root)
+	n := sort.Search(len(p.roots), func(i int) bool { return !p.roots[i].Start.Before(end) && p.roots[i].Start.After(start) })
+	for i := n - 1; i >= 0 && (p.latest[i].After(start) || p.roots[i].Start.Equal(start)); i-- {
+		if overlap(p.roots[i], root) {
+			return &p.roots[i]
+		}
+	}
+	return nil
 }
 
 // overlap reports that two runs of one session overlap in time. An agent does one

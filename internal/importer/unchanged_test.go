@@ -292,3 +292,57 @@ func TestRefusedRunOfABatchIsStoredAlone(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 }
+
+// refusingTurn is a store that refuses what holds one turn. most are the most runs that it
+// was given at once.
+type refusingTurn struct {
+	*world
+	turn string
+	most int
+}
+
+func (r *refusingTurn) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
+	roots := 0
+	for s := range otlp.Spans(messages) {
+		if otlp.ParentID(s) == "" {
+			roots++
+		}
+		if r.turn != "" && otlp.Text(s.GetAttributes(), otelmap.KeyPromptID) == r.turn {
+			return permanent()
+		}
+	}
+	r.most = max(r.most, roots)
+	return r.store.UploadTraces(ctx, messages)
+}
+
+// TestLongSessionIsStoredInBatches has a session of so many turns that they are not all in
+// memory at once. If one of them is refused, the session is read again.
+func TestLongSessionIsStoredInBatches(t *testing.T) {
+	const session, turns, spans = "session-1", 700, 2
+	for _, refused := range []string{"", "turn-10", "turn-699"} {
+		t.Run("refused: "+refused, func(t *testing.T) {
+			h := newClaudeHome(t)
+			var text strings.Builder
+			for n := range turns {
+				text.WriteString(claudeTurn(session, n))
+			}
+			h.write(session+".jsonl", text.String())
+			st := &refusingTurn{world: h.world, turn: refused}
+			there := turns
+			if refused != "" {
+				there--
+			}
+			rep := h.run(func(im *Importer) { im.Deliverer.Destinations[0].Client = st })
+			if rep.Runs != turns || rep.Spans != turns*spans || rep.Destinations[0].Runs != there {
+				t.Errorf("first import: %+v, %+v", rep, rep.Destinations[0])
+			}
+			if st.most > 2*batchSpans/spans {
+				t.Errorf("%d runs were stored at once", st.most)
+			}
+			rep = h.run(nil)
+			if read := len(h.reads) > 0; read != (refused != "") || rep.Runs != turns-there || rep.Skipped.AlreadyThere != there {
+				t.Errorf("second import, read again: %t: %+v", read, rep)
+			}
+		})
+	}
+}

@@ -79,11 +79,12 @@ func Integer(attrs []*commonpb.KeyValue, key string) (int64, bool) {
 	return v.GetIntValue(), ok
 }
 
-// ValidText returns s with invalid UTF-8 replaced: a message that holds any
-// cannot be encoded.
+// ValidText returns s with invalid UTF-8 replaced, as a message that holds any
+// cannot be encoded, and NUL, as a backend on PostgreSQL refuses a batch that holds any.
+// Other control characters are kept: who shows a text decides about them.
 func ValidText(s string) string {
-	if utf8.ValidString(s) { // quicker than strings.ToValidUTF8
-		return s
+	if !utf8.ValidString(s) { // quicker than strings.ToValidUTF8
+		s = strings.ToValidUTF8(s, "\ufffd")
 	}
-	return strings.ToValidUTF8(s, "\ufffd")
+	return strings.ReplaceAll(s, "\x00", "\ufffd")
 }

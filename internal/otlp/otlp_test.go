@@ -86,3 +86,15 @@ func TestTimesOutsideTheRangeAreItsEnds(t *testing.T) {
 		t.Errorf("the nanosecond after the last is in %v", got)
 	}
 }
+
+// Backends on PostgreSQL refuse NUL. What steers a terminal or turns a text round is part of
+// the text.
+func TestValidText(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain": "plain", "a\x00b\x00": "a\ufffdb\ufffd", "\xff\x00": "\ufffd\ufffd", "\x1b[31mred\x1b[0m\t\n": "\x1b[31mred\x1b[0m\t\n", "\u202eabc": "\u202eabc",
+	} {
+		if got := ValidText(text); got != want {
+			t.Errorf("ValidText(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -131,6 +131,14 @@ func Tokens(v *float64) int64 {
 	return int64(*v)
 }
 
+// Cost returns a cost in USD, nil for none and for one that is negative.
+func Cost(v *float64) *float64 {
+	if v == nil || *v < 0 {
+		return nil
+	}
+	return v
+}
+
 // TimeID makes an id of a time, for what an agent gives no id.
 func TimeID(prefix string, at time.Time) string {
 	if at.IsZero() {

@@ -94,13 +94,9 @@ func (b *EventBuilder) AddFor(id string, at time.Time, e hook.Event) {
 }
 
 // AddTools adds both ends of every tool call as the events PreToolUse and
-// PostToolUse. key makes an event's key of its name and the call's id; if nil,
-// there are none. bound limits the time of a result that was only written down
+// PostToolUse. They have no keys: the readers know repeats. bound limits the time of a result that was only written down
 // with the next message; if nil, nothing does.
-func (b *EventBuilder) AddTools(key func(name, id string) string, bound func(asked, at time.Time) time.Time) {
-	if key == nil {
-		key = func(string, string) string { return "" }
-	}
+func (b *EventBuilder) AddTools(bound func(asked, at time.Time) time.Time) {
 	for i := range b.Transcript.ToolResults {
 		r := &b.Transcript.ToolResults[i]
 		asked, at := r.Asked, r.At
@@ -112,7 +108,7 @@ func (b *EventBuilder) AddTools(key func(name, id string) string, bound func(ask
 		}
 		call := hook.Tool{ID: r.ID, Name: r.Name, Input: r.Input, Duration: unknownDuration}
 		b.AddFor(r.Agent, asked, hook.Event{
-			Kind: hook.KindToolStart, Name: "PreToolUse", Key: key("PreToolUse", r.ID), Turn: r.Turn, Tool: new(call),
+			Kind: hook.KindToolStart, Name: "PreToolUse", Turn: r.Turn, Tool: new(call),
 		})
 		call.Output, call.Status = r.Text, r.Status
 		if r.Status.Failed() {
@@ -123,7 +119,7 @@ func (b *EventBuilder) AddTools(key func(name, id string) string, bound func(ask
 			at = bound(asked, at)
 		}
 		b.AddFor(r.Agent, at, hook.Event{
-			Kind: hook.KindToolEnd, Name: "PostToolUse", Key: key("PostToolUse", r.ID), Turn: r.Turn, Tool: &call,
+			Kind: hook.KindToolEnd, Name: "PostToolUse", Turn: r.Turn, Tool: &call,
 		})
 	}
 }

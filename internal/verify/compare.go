@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/store"
@@ -55,7 +56,7 @@ func callName(name, id string) string {
 
 func (c *Comparison) compareCalls(entries []*entry) {
 	what := func(it *item) string { return callName(it.name, it.id) }
-	unmatched(c.calls, what, func(it *item) bool { return it.id != "" })
+	unmatched(c.calls, what, func(it *item) bool { return it.id != "" && !nestedUnrun(it) })
 	for _, it := range c.calls {
 		e := it.match
 		if e == nil {
@@ -78,6 +79,12 @@ func (c *Comparison) compareCalls(entries []*entry) {
 			e.owner.add(Missing, callName(e.name, e.id), "", "", "there")
 		}
 	}
+}
+
+// nestedUnrun reports a call of Codex's code mode that never ran, as one of the user's
+// hooks denied it: only the hooks know it.
+func nestedUnrun(it *item) bool {
+	return strings.HasPrefix(it.id, "exec-") && (it.status == denied || it.status == unfinished)
 }
 
 func agentName(id string) string { return cmp.Or(id, "the lead agent") }

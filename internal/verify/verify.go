@@ -34,6 +34,7 @@ const (
 	CacheWrite Kind = "cache write tokens"
 	Cost       Kind = "cost"
 	Order      Kind = "order"
+	Outcome    Kind = "outcome"
 	// Total is a number of calls that does not fit.
 	Total Kind = "total"
 )
@@ -83,6 +84,7 @@ type trace struct {
 		found, counted bool
 		usage          *store.Usage
 		calls          int64
+		outcome        string
 	}
 }
 
@@ -178,6 +180,7 @@ func (tr *trace) addRoot(s *tracepb.Span) {
 		tr.turns[turn] = true
 	}
 	tr.root.found = true
+	tr.root.outcome = otlp.Text(a, otelmap.KeyOutcome)
 	tr.root.usage = plus(tr.root.usage, store.UsageOf(a))
 	if n, ok := otlp.Integer(a, otelmap.KeyToolCalls); ok {
 		tr.root.counted = true
@@ -292,6 +295,7 @@ func (c *Comparison) Results(files *hook.Transcript) []Result {
 	c.compareRequests(requests)
 	c.compareSums(sums)
 	c.compareOrder()
+	c.compareEnds(files)
 	c.compareTotals(calls, requests, sums)
 	out := make([]Result, len(c.traces))
 	for i, tr := range c.traces {

@@ -136,6 +136,8 @@ func eventText(e *EventLine) (what, detail string) {
 		return "cancelled", text
 	case hook.KindRunError.String():
 		return "failed", text
+	case hook.KindRequestError.String():
+		return "request", text
 	case hook.KindSessionStart.String():
 		return "session", "started"
 	case hook.KindSessionEnd.String():

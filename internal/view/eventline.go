@@ -100,6 +100,8 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		if !open && out.Text == t.said {
 			return out, false // an agent may report the failure of a turn twice
 		}
+	case hook.KindRequestError:
+		out.Status, out.Text = "failed", strings.Trim(e.ErrorType+": "+e.Message, ": ")
 	case hook.KindRunCancel:
 		out.Status = "cancelled"
 	case hook.KindRunComplete:

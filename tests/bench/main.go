@@ -53,6 +53,7 @@ func parts() []measure.Part[part] {
 		{Name: "ends", Page: page, Run: ends},
 		{Name: "transcripts", Page: page, Run: transcripts},
 		{Name: "imports", Page: page, Run: imports},
+		{Name: "growth", Page: page, Run: growth},
 		{Name: "limits", Page: page, Run: limits},
 		{Name: "ask", Page: page, Run: ask},
 		{Name: "ui", Page: page, Run: thePage},

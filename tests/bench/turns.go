@@ -135,7 +135,7 @@ func newTurnBench(ctx context.Context, dir string, before int) (_ *turnBench, er
 				return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
 			},
 			Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
-				return files.Read(ctx, claudefiles.Agent, transcript.Query{Session: session, Path: f.Transcript, Since: f.Since})
+				return files.Read(ctx, claudefiles.Agent, transcript.Query{Session: session, Path: f.Transcript, Since: f.Since, Until: f.Until})
 			},
 		}},
 	}

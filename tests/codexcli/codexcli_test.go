@@ -96,6 +96,10 @@ func scenarios() map[string]scenario {
 	for i := range parallel {
 		calls, tools = append(calls, shell(fmt.Sprintf("echo n%d.", i))), append(tools, ok(fmt.Sprintf("n%d.", i)))
 	}
+	// A command that is left running fails once, whoever is told of it.
+	long := shell("sleep 1; echo late; exit 9")
+	long.Args["yield_time_ms"] = 250
+	poll := codexcli.Tool{Name: "write_stdin", Args: map[string]any{"session_id": codexcli.Process, "chars": "", "yield_time_ms": 10_000}}
 	interrupted := codex("start something long")
 	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 	const start, prompt, stop, end, pre, post = "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "PreToolUse", "PostToolUse"
@@ -104,12 +108,14 @@ func scenarios() map[string]scenario {
 			script: codexcli.Script{Main: []codexcli.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), patch("*** Add File: new.txt\n+made by the agent")),
 				turn("Again.", patch("*** Update File: missing.txt\n@@\n-x\n+y"), codexcli.Tool{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+				turn("A long one.", long), turn("Is it done?", poll),
 				turn("All done."),
 			}},
 			steps: []rig.Step{codex("fix the login")}, exits: []int{0},
-			hooks: map[string]int{start: 1, prompt: 1, pre: 4, post: 3, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 3, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
+			hooks: map[string]int{start: 1, prompt: 1, pre: 5, post: 4, stop: 1, end: 1},
+			traces: []wantTrace{{requests: 5, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
 				ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "verification failed"), bad(failed, "unsupported call"),
+				bad(failed, "late"), ok("late"),
 			}}},
 		},
 		"second turn, both in another service tier": {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -55,7 +56,15 @@ type model struct {
 
 	script Script
 	used   map[string]int
+	// process is the session id of the newest command that was left running.
+	process json.Number
 }
+
+// Process is the value of an argument in a script that is the id of the newest command
+// that was left running.
+const Process = "@process"
+
+var leftRunning = regexp.MustCompile(`session ID (\d+)`)
 
 func newModel(script json.RawMessage) (rig.Model, error) {
 	m := &model{used: make(map[string]int)}
@@ -98,9 +107,19 @@ func (m *model) next(n int, name, input string) (mockanthropic.Request, Turn) {
 	if when := m.script.SubWhen; when != "" && strings.Contains(input, when) && !strings.Contains(input, m.script.NotSubWhen) {
 		part, turns = mockanthropic.PartSub, m.script.Sub
 	}
+	if found := leftRunning.FindAllStringSubmatch(input, -1); len(found) > 0 {
+		m.process = json.Number(found[len(found)-1][1])
+	}
 	i := min(m.used[part], len(turns)-1)
 	m.used[part]++
 	turn := turns[i]
+	for j := range turn.Tools {
+		for name, value := range turn.Tools[j].Args {
+			if value == Process {
+				turn.Tools[j].Args[name] = m.process
+			}
+		}
+	}
 	req := mockanthropic.Request{
 		N: n, Part: part, Turn: i, Start: time.Now(), Model: name, ID: fmt.Sprintf("resp_%d", n), Text: turn.Text,
 	}

@@ -8,6 +8,7 @@ const hook = HOOK_PROGRAM
 export const Hookspan = async ({ directory }) => {
 	const sessions = new Map() // by id: parent, agent, turn, text and error of the turn's last message
 	const messages = new Map() // of turns that have not ended, by id
+	const turns = new Map() // the turns of the users' messages, by id
 	const started = new Set() // parts: tool calls that run
 	let child
 	let retryAt = 0
@@ -77,16 +78,29 @@ export const Hookspan = async ({ directory }) => {
 		if (!messages.has(info.id)) {
 			own.text = ""
 			if (info.role === "user") {
-				own.turn = info.id
-				own.error = undefined
+				own.error = own.answer = undefined
 				own.agent = info.agent
 			}
 		}
 		messages.set(info.id, info)
-		if (info.role === "assistant") own.error = info.error
+		if (info.role === "assistant") {
+			own.error = info.error
+			own.answer = info.id
+			own.turn = turnOf(info)
+		}
+	}
+	// A message without anything of the person's continues the turn before it: opencode
+	// writes it after a compaction, for one, which is such a message itself.
+	const turnOf = ({ sessionID, parentID }) => {
+		if (parentID && !turns.has(parentID)) turns.set(parentID, session(sessionID).turn ?? parentID)
+		return turns.get(parentID)
 	}
 	const partUpdated = (part) => {
 		const message = messages.get(part.messageID)
+		if (message?.role === "user" && !part.synthetic && !part.ignored && !(part.type === "compaction" && part.auto)) {
+			turns.set(message.id, message.id)
+			session(part.sessionID).turn = message.id
+		}
 		if (part.type === "text" && message?.role === "user" && !part.synthetic && !part.ignored) {
 			send("message.part.updated", part.sessionID, { turn: message.id, message, part })
 		} else if (part.type === "text" && message?.role === "assistant") {
@@ -99,13 +113,17 @@ export const Hookspan = async ({ directory }) => {
 			else started.delete(part.id)
 			const { id, messageID, callID, tool } = part
 			const state = { status, time, metadata: { exit: metadata?.exit, sessionId: metadata?.sessionId }, input, output, error }
-			send("message.part.updated", part.sessionID, { turn: message?.parentID, part: { type: "tool", id, messageID, callID, tool, state } })
+			send("message.part.updated", part.sessionID, { turn: message && turnOf(message), part: { type: "tool", id, messageID, callID, tool, state } })
 		}
 	}
 	const idle = (id) => {
-		const { turn, text, error } = session(id)
-		send("session.idle", id, { turn, error, text })
-		for (const [key, message] of messages) if (message.sessionID === id && key !== turn) messages.delete(key)
+		const { turn, answer, text, error } = session(id)
+		send("session.idle", id, { turn, answer, error, text })
+		for (const [key, message] of messages) {
+			if (message.sessionID !== id || key === turn) continue
+			messages.delete(key)
+			turns.delete(key)
+		}
 	}
 	const take = (type, p) => {
 		switch (type) {

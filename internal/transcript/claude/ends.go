@@ -27,6 +27,7 @@ type turnEnds struct {
 // answer adds a row of a model's answer. Each row of one answer repeats why it
 // stopped, and text grows with them.
 func (e *turnEnds) answer(turn, message, stop, text string, at time.Time) {
+	e.other(turn)
 	e.open, e.barred = true, false
 	e.resume(message)
 	if stop != "" && stop != "tool_use" && stop != "pause_turn" {
@@ -37,9 +38,18 @@ func (e *turnEnds) answer(turn, message, stop, text string, at time.Time) {
 // failure adds a request that failed for good. No hook can make the model
 // continue after it, and no hook is recorded as having run.
 func (e *turnEnds) failure(message string, end hook.TurnEnd) {
+	e.other(end.Turn)
 	e.resume(message)
 	e.hold(message, end)
 	e.open = false
+}
+
+// other counts the end of another turn that was kept back: another terminal works on this
+// one.
+func (e *turnEnds) other(turn string) {
+	if turn != "" && e.last.Turn != "" && e.last.Turn != turn {
+		e.flush()
+	}
 }
 
 func (e *turnEnds) hold(message string, end hook.TurnEnd) {

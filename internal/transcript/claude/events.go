@@ -12,7 +12,7 @@ import (
 // event has.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	addPrompts(b)
-	b.AddTools(key, nil)
+	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		if a.ID == "" {

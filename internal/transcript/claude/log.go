@@ -2,6 +2,7 @@ package claude
 
 import (
 	"cmp"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
@@ -28,6 +29,10 @@ type build struct {
 	// keys are set before the files are read.
 	callers map[string]*string
 
+	// told are hashes of the results that were read.
+	seed maphash.Seed
+	told map[uint64]bool
+
 	version, cwd string
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
@@ -39,7 +44,18 @@ func newBuild(session string, maxText int) *build {
 		texts:   transcript.Texts{Max: maxText},
 		spawns:  make(map[string]spawn),
 		callers: make(map[string]*string),
+		seed:    maphash.MakeSeed(),
+		told:    make(map[uint64]bool),
 	}
+}
+
+// repeats reports that a result was read before: a session that is resumed may begin
+// with the rows that its file has already.
+func (b *build) repeats(agent, id string, at time.Time) bool {
+	told := maphash.Comparable(b.seed, [3]any{agent, id, at.UnixNano()})
+	repeats := b.told[told]
+	b.told[told] = true
+	return repeats && id != "" && !at.IsZero()
 }
 
 // eachText visits the texts that are kept.
@@ -73,6 +89,7 @@ type fileLog struct {
 	path  string
 
 	turn     string
+	turns    rowTurns
 	mode     string
 	asked    time.Time // the newest user row's
 	last     time.Time // the newest row's
@@ -117,8 +134,40 @@ func (l *fileLog) request(id string) request {
 	return l.requests[i]
 }
 
-// add adds the next row.
+// rowTurns are the turns of the newest rows, by the rows' own ids: two terminals on one
+// session write their rows into one file, each after rows of the other.
+type rowTurns struct{ newer, older map[string]string }
+
+// maxRowTurns bounds the rows of rowTurns, of which twice as many are kept.
+const maxRowTurns = 4096
+
+func (t *rowTurns) of(uuid string) (turn string, ok bool) {
+	if turn, ok = t.newer[uuid]; !ok {
+		turn, ok = t.older[uuid]
+	}
+	return turn, ok
+}
+
+func (t *rowTurns) note(uuid, turn string) {
+	if uuid == "" {
+		return
+	}
+	if t.newer == nil || len(t.newer) == maxRowTurns {
+		t.newer, t.older = make(map[string]string), t.newer
+	}
+	t.newer[uuid] = turn
+}
+
+// add adds the next row. Its turn is that of the row that it follows.
 func (l *fileLog) add(r *row) {
+	if turn, ok := l.turns.of(r.text("parentUuid")); ok {
+		l.turn = turn
+	}
+	l.addRow(r)
+	l.turns.note(r.text("uuid"), l.turn)
+}
+
+func (l *fileLog) addRow(r *row) {
 	var take func(*row)
 	switch r.kind {
 	case "assistant":
@@ -377,6 +426,9 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			continue
 		}
 		delete(l.tools, b.ToolUseID)
+		if l.b.repeats(agent, b.ToolUseID, r.at) {
+			continue
+		}
 		text := resultText(b.Content)
 		status, asked := toolStatus(r, b.IsError, text)
 		l.b.results = append(l.b.results, hook.ToolResult{

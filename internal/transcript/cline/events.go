@@ -48,7 +48,7 @@ func addTaskEvents(b *transcript.EventBuilder) {
 	}
 	// A result is written down with the next message to the model, which may be
 	// a day after the completion beside the call.
-	b.AddTools(nil, func(asked, at time.Time) time.Time {
+	b.AddTools(func(asked, at time.Time) time.Time {
 		for _, end := range ends {
 			if !end.Before(asked) && end.Before(at) {
 				at = end
@@ -94,7 +94,7 @@ func addSessionEvents(b *transcript.EventBuilder) {
 			})
 		}
 	}
-	b.AddTools(nil, nil)
+	b.AddTools(nil)
 
 	// Of subagents nothing is known but their requests and tools.
 	var order []string

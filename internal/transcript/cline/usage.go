@@ -49,7 +49,7 @@ func usage(counts rawjson.Object, names *[5]string) *hook.Usage {
 		Output:     transcript.Tokens(n[1]),
 		CacheRead:  transcript.Tokens(n[2]),
 		CacheWrite: transcript.Tokens(n[3]),
-		CostUSD:    n[4],
+		CostUSD:    transcript.Cost(n[4]),
 	}
 }
 

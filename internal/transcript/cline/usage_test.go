@@ -44,6 +44,9 @@ func TestUsageKeepsAbsentApartFromZero(t *testing.T) {
 	if diff := cmp.Diff(&hook.Usage{CostUSD: &zero}, counts(`{"cost":0}`)); diff != "" {
 		t.Errorf("cost of zero (-want +got):\n%s", diff)
 	}
+	if u := counts(`{"tokensIn":1,"cost":-3}`); u.CostUSD != nil {
+		t.Errorf("a negative cost = %v, want none", *u.CostUSD)
+	}
 	if u := counts(`{"tokensIn":1e300,"tokensOut":-1}`); u.Input != 0 || u.Output != 0 || u.CostUSD != nil {
 		t.Errorf("usage of nonsense = %+v, want zeros", u)
 	}

@@ -2,24 +2,32 @@ package codex
 
 import (
 	"path/filepath"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// agentFiles lists the files of a subagent's thread: of the day of the session's file
-// or a later one.
+// agentFiles lists the files of a subagent's thread: of the day of the session's file,
+// a later one, or the day before. Days are local, and the zone may have changed.
 func agentFiles(path, thread string) (files []string) {
 	day := filepath.Dir(path)
 	if files = named(day, thread); len(files) > 0 {
 		return files
 	}
 	root := filepath.Dir(filepath.Dir(filepath.Dir(day)))
+	first := day
+	const form = "2006/01/02"
+	if rel, err := filepath.Rel(root, day); err == nil {
+		if date, err := time.Parse(form, filepath.ToSlash(rel)); err == nil {
+			first = filepath.Join(root, filepath.FromSlash(date.AddDate(0, 0, -1).Format(form)))
+		}
+	}
 	for _, year := range transcript.Subfolders(root) {
 		for _, month := range transcript.Subfolders(year) {
 			for _, dir := range transcript.Subfolders(month) {
-				if dir > day {
+				if dir >= first && dir != day {
 					files = append(files, named(dir, thread)...)
 				}
 			}
@@ -35,7 +43,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 			Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text, Key: claude.PromptKey(p.Turn, p.Text),
 		})
 	}
-	b.AddTools(func(name, id string) string { return name + "/" + id }, nil)
+	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "SubagentStart", Prompt: a.Task})

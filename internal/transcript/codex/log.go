@@ -68,6 +68,9 @@ type log struct {
 	made map[string]hook.ToolResult
 	done map[callKey]int
 
+	// settingsWithin is how many bytes of rows before the part that is read are searched
+	// for the newest settings: each turn's delivery does so.
+	settingsWithin int
 	// costs reports that the costs are of interest. tier is the service tier that the
 	// newest settings ask for, and priced reports that the current turn has had no
 	// other than the standard one.
@@ -80,6 +83,9 @@ type log struct {
 	result                        string
 }
 
+// maxSettings is that number outside of tests.
+const maxSettings = 32 << 20
+
 type callKey struct{ agent, id string }
 
 // spawn is the call that started a subagent.
@@ -90,7 +96,7 @@ type spawn struct {
 
 func newLog(session string, maxText int) *log {
 	return &log{
-		session: session, priced: true, texts: transcript.Texts{Max: maxText}, rows: new(int),
+		session: session, priced: true, settingsWithin: maxSettings, texts: transcript.Texts{Max: maxText}, rows: new(int),
 		made: make(map[string]hook.ToolResult), done: make(map[callKey]int),
 	}
 }
@@ -289,8 +295,12 @@ func (l *log) addItem(p rawjson.Object, at time.Time) {
 	}
 }
 
-// codeMode is the tool that runs a script of the model's.
-const codeMode = "exec"
+// codeMode is the tool that runs a script of the model's, poll the one that asks for the
+// output of a command that was left running.
+const (
+	codeMode = "exec"
+	poll     = "write_stdin"
+)
 
 func (l *log) addMade(p rawjson.Object, at time.Time) {
 	id, name := p.Text("call_id"), p.Text("name")
@@ -299,13 +309,18 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 	}
 	l.answered(at)
 	l.asked = append(l.asked, id)
+	delete(l.done, callKey{l.agent, id}) // a model may number its calls anew in each reply
 	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Name: hookName(p.Text("namespace"), name), Asked: at}
-	switch arguments := p.Text("arguments"); {
-	case name == "exec_command":
-		// As in the hooks.
-		call.Name, call.Input = "Bash", command(rawjson.Members([]byte(arguments)).Text("cmd"))
+	arguments := p.Text("arguments")
+	if name == "exec_command" {
+		call.Name = "Bash" // as in the hooks
+	}
+	switch cmd := rawjson.Members([]byte(arguments)).Get("cmd"); {
+	case name == "exec_command" && rawjson.IsString(cmd):
+		call.Input = command(rawjson.Unquote(cmd))
 	case arguments != "":
-		call.Input = rawjson.Canonical([]byte(arguments))
+		// Arguments that no tool understands are what the model wrote.
+		call.Input = cmp.Or(rawjson.Canonical([]byte(arguments)), rawjson.Encode(arguments))
 	default:
 		call.Input = command(p.Text("input"))
 	}
@@ -342,6 +357,9 @@ func (l *log) addOutput(id, text string, at time.Time) {
 		return // its nested calls count
 	}
 	call.Status, call.At = statusOf(whole), at
+	if head, _, _ := strings.Cut(whole, "\nOutput:"); call.Name == poll && strings.Contains(head, "Process exited with code ") {
+		call.Status = hook.ToolOK // how the command ended is said where it was started
+	}
 	call.Text = l.texts.Keep(strings.TrimSpace(text))
 	l.addResult(call)
 }
@@ -399,6 +417,9 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		r.Text = item.Text("aggregated_output")
 	case "FileChange":
 		r.Name = cmp.Or(r.Name, "apply_patch")
+		if changes := item.Get("changes"); r.Input == "" && changes != nil {
+			r.Input = l.texts.KeepJSON(command(patch(changes, l.cwd)))
+		}
 		r.Text = hook.Lines(item.Text("stdout"), item.Text("stderr"))
 	case "McpToolCall":
 		r.Name = "mcp__" + item.Text("server") + "__" + item.Text("tool")

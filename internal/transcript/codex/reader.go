@@ -214,7 +214,12 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 			return err
 		}
 		// The settings of a turn are recorded where they were changed.
+		passed := 0
 		err = lines.Before(ctx, file, start, func(line []byte) bool {
+			if passed += len(line); passed > l.settingsWithin {
+				l.setTier(unknownTier)
+				return false
+			}
 			if !bytes.Contains(line, []byte(settings)) || !row.parse(line) || row.kind != "event_msg" || row.payload.Text("type") != settings {
 				return true
 			}

@@ -133,6 +133,31 @@ func TestATierOutOfReachHasNoCost(t *testing.T) {
 	}
 }
 
+// TestSettingsAreSearchedOnlySoFar reads the last turn of a file with a bound on how far
+// before it the settings are searched.
+func TestSettingsAreSearchedOnlySoFar(t *testing.T) {
+	begin := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	rows := turnRows(0, begin, tierUsage, tierRow(begin, ""))
+	for range 20 {
+		rows = append(rows, fmt.Sprintf(`{"timestamp":%q,"type":"response_item","payload":{"type":"reasoning","text":%q}}`, begin.Format(time.RFC3339Nano), strings.Repeat("x", 50_000)))
+	}
+	rows = append(rows, turnRows(1, begin.Add(10*time.Minute), tierUsage)...)
+	last := begin.Add(20 * time.Minute)
+	f := tierFiles(t, append(rows, turnRows(2, last, tierUsage)...))
+	list, err := f.Sessions(t.Context(), Agent)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("sessions %v, error %v", list, err)
+	}
+	f.MaxBytes = 64 << 20
+	for within, tier := range map[int]string{500_000: unknownTier, 2_000_000: ""} {
+		l := newLog(tierSession, transcript.MaxText)
+		l.costs, l.settingsWithin = true, within
+		if err := l.readFile(t.Context(), f, list[0].Path, transcript.Query{Session: tierSession, Since: last}); err != nil || l.tier != tier {
+			t.Errorf("within %d bytes: tier %q, %v; want %q", within, l.tier, err, tier)
+		}
+	}
+}
+
 // TestCostsOfRecordedSessions sums what the requests cost by the list, by hand: in
 // gpt-5.5 409, 400 and so on tokens of input that are not cached at $5, the cached ones
 // at $0.50, output at $30.

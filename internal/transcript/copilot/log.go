@@ -24,6 +24,7 @@ const (
 	toolComplete     = "tool.execution_complete"
 	agentStarted     = "subagent.started"
 	agentCompleted   = "subagent.completed"
+	agentFailed      = "subagent.failed"
 	hookStart        = "hook.start"
 	hookEnd          = "hook.end"
 	abort            = "abort"
@@ -68,6 +69,8 @@ type log struct {
 	// result.
 	requests map[agentKey]int
 	asked    map[agentKey]ask
+	// started are the places of the subagents, by id.
+	started map[string]int
 
 	version, cwd, model string
 	last                time.Time
@@ -85,7 +88,7 @@ type ask struct {
 func newLog(session string, maxText int) *log {
 	return &log{
 		session: session, texts: transcript.Texts{Max: maxText},
-		requests: make(map[agentKey]int), asked: make(map[agentKey]ask),
+		requests: make(map[agentKey]int), asked: make(map[agentKey]ask), started: make(map[string]int),
 	}
 }
 
@@ -128,10 +131,13 @@ func (l *log) add(r *row) {
 	case toolComplete:
 		l.addResult(r)
 	case agentStarted:
+		if _, again := l.started[r.agent]; !again {
+			l.started[r.agent] = len(l.agents)
+		}
 		l.agents = append(l.agents, hook.Agent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
-	case agentCompleted:
+	case agentCompleted, agentFailed:
 		if a := l.subagent(r.agent); a != nil {
-			a.End = r.at
+			a.End, a.Failure = r.at, d.Text("error")
 		}
 	case hookStart, hookEnd:
 		l.addHook(r)
@@ -139,11 +145,12 @@ func (l *log) add(r *row) {
 		l.caughtUp, l.refused = true, false
 	case sessionError:
 		if r.agent == "" {
+			l.caughtUp = true
 			l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: d.Text("message"), ErrorType: d.Text("errorType")}
 		}
 	case abort:
 		l.cancel(r.at)
-		l.refused = false
+		l.caughtUp, l.refused = true, false
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	}
 	if l.texts.Over() {
@@ -187,7 +194,7 @@ func (l *log) addHook(r *row) {
 
 // subagent is one that has been started, or nil.
 func (l *log) subagent(id string) *hook.Agent {
-	if i := slices.IndexFunc(l.agents, func(a hook.Agent) bool { return a.ID == id }); i >= 0 {
+	if i, ok := l.started[id]; ok {
 		return &l.agents[i]
 	}
 	return nil
@@ -314,11 +321,11 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 			b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "userPromptSubmitted", Prompt: p.Text})
 		}
 	}
-	b.AddTools(nil, nil)
+	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "subagentStart", Prompt: a.Task})
-		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "subagentStop", Result: a.Result})
+		b.AddFor(a.ID, a.End, a.Ending("subagentStop"))
 	}
 	for _, end := range b.Transcript.Ends {
 		e := hook.Event{Kind: end.Kind, Name: "agentStop", Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}

@@ -37,7 +37,7 @@ const (
 // turn begins that was under way at Query.Since. While there is no file, it returns an
 // undecided transcript.
 var Agent = transcript.Agent{
-	Host: copilot.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true,
+	Host: copilot.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
@@ -51,6 +51,28 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	l := newLog(q.Session, q.TextLimit())
 	err = l.readFile(ctx, f, path, q)
 	return l.transcript(f, q, path), err
+}
+
+// end reports that the last turn has failed or was interrupted, as no hook says for
+// sure: the hook of a failed request runs before Copilot decides whether to send it again.
+func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kind, time.Time, error) {
+	path, err := find(f, q)
+	if errors.Is(err, transcript.ErrNotFound) {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	if err != nil {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	s, ok := transcript.Stat(q.Session, path)
+	if !ok {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
+	l := newLog(q.Session, transcript.MaxText)
+	if err := l.readFile(ctx, f, path, q); err != nil || l.end == nil || l.end.Kind == hook.KindRunComplete {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	return l.end.Kind, l.end.At, nil
 }
 
 // live reports that hooks have named the file.

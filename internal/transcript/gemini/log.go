@@ -36,6 +36,8 @@ type log struct {
 	// places are those of the requests and of the results, by their ids.
 	requests, tools map[string]int
 
+	// model is that of the newest request of the file that names one.
+	model string
 	// last is the time of the newest row of the file.
 	last time.Time
 	// task and words are a subagent's first prompt and last text.
@@ -65,7 +67,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 			continue
 		}
 		sub := *l
-		sub.agent, sub.last, sub.task, sub.words = id, time.Time{}, "", ""
+		sub.agent, sub.last, sub.model, sub.task, sub.words = id, time.Time{}, "", "", ""
 		errs = append(errs, sub.readFile(ctx, f, path, q))
 		l.calls, l.results, l.agents, l.texts = sub.calls, sub.results, sub.agents, sub.texts
 		l.addAgent(ctx, f, &sub, path)
@@ -163,8 +165,10 @@ func (l *log) addAnswer(r *row) {
 		if began.IsZero() || began.After(r.at) {
 			began = r.at
 		}
+		// The row of an answer without a text and without a call has no model.
+		l.model = cmp.Or(r.Text("model"), l.model)
 		l.calls = append(l.calls, hook.LLMCall{
-			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: r.Text("model"), Text: l.texts.Keep(text),
+			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, Text: l.texts.Keep(text),
 		})
 	}
 	c := &l.calls[i]
@@ -180,7 +184,7 @@ func (l *log) addAnswer(r *row) {
 	case l.agent != "":
 	case len(calls) > 0:
 		l.end = nil
-	case !again && text != "":
+	case !again && (text != "" || r.Text("model") == ""):
 		// An answer that was interrupted before its tools had ended looks like this, too.
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.texts.Keep(text)}
 	}
@@ -189,10 +193,10 @@ func (l *log) addAnswer(r *row) {
 // addTool adds a call that has ended.
 func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	id, name := o.Text("id"), o.Text("name")
-	told := reply(o)
+	told, displayed := reply(o), o.Get("resultDisplay")
 	r := hook.ToolResult{
 		ID: id, Agent: l.agent, Name: name, Input: l.texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
-		Text: l.texts.Keep(gemini.Output(name, told)), Status: gemini.Status(name, o.Text("status"), told),
+		Text: l.texts.Keep(gemini.Output(name, told, displayed)), Status: gemini.Status(name, o.Text("status"), told, displayed),
 		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")), File: l.file, Row: l.line,
 	}
 	if i, again := l.tools[l.agent+"/"+id]; again {
@@ -247,7 +251,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
 		b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "BeforeAgent", Prompt: p.Text})
 	}
-	b.AddTools(nil, nil)
+	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "BeforeAgent", Prompt: a.Task})

@@ -65,11 +65,14 @@ func (r *row) text() (text string, reply bool) {
 	return strings.Join(texts, "\n"), reply
 }
 
+// loopDetected begins what the Gemini CLI tells a model that repeats itself.
+const loopDetected = "System: Potential loop detected."
+
 // prompt reports a row with what the user, or for a subagent its agent, asked for.
 func (r *row) prompt() bool {
 	if r.kind != kindUser {
 		return false
 	}
 	text, reply := r.text()
-	return !reply && !strings.HasPrefix(text, "<session_context>")
+	return !reply && !strings.HasPrefix(text, "<session_context>") && !strings.HasPrefix(text, loopDetected)
 }

@@ -135,9 +135,17 @@ type log struct {
 	t     *hook.Transcript
 	// spawned are the calls that started subagents, by the subagent's session.
 	spawned map[string]spawn
-	// pending reports a request without its tokens, last is the newest change.
+	// turns are the turns of the user's messages, turnAt finds that of a message
+	// where the message, or what is before it, was not read.
+	turns  map[string]string
+	turnAt func(id string) string
+	// turn is the newest turn, pending reports that a request of it has no tokens. last is
+	// the newest change.
+	turn    string
 	pending bool
-	last    time.Time
+	// person is the newest message of the person's.
+	person string
+	last   time.Time
 }
 
 // spawn is the call that started a subagent.
@@ -206,6 +214,8 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 			ID: s.id, Type: s.kind, CallID: from.call, ParentAgent: from.caller, Turn: from.turn, Task: from.task, Start: s.created,
 		}
 	}
+	l.turns = make(map[string]string)
+	l.turnAt = func(id string) string { return turnAt(ctx, db, s.id, id) }
 	for _, m := range list {
 		l.add(m, agent)
 	}
@@ -220,6 +230,9 @@ func (l *log) add(m *message, agent *hook.Agent) {
 	at := func(name string) time.Time { return rawjson.Instant(m.data.Members("time").Get(name)) }
 	switch m.data.Text("role") {
 	case "user":
+		if agent.ID == "" {
+			l.begin(m)
+		}
 		for _, p := range m.parts {
 			if p.Text("type") != "text" || p.Is("synthetic") || p.Is("ignored") {
 				continue
@@ -236,6 +249,53 @@ func (l *log) add(m *message, agent *hook.Agent) {
 		l.answer(m, agent, at("created"), at("completed"))
 	}
 }
+
+// begin notes which turn a message of the user's begins or continues.
+func (l *log) begin(m *message) {
+	switch part := !l.query.Since.IsZero(); {
+	case part && (len(m.parts) == 0 || m.continues()):
+		l.person = l.turnAt(m.id) // what tells it may be older
+	case !m.continues(), l.person == "":
+		l.person = m.id
+	}
+	l.turns[m.id] = l.person
+}
+
+// continues reports a message in the user's name without anything of the person's: it
+// continues the turn before it. opencode writes such messages when it compacts a session,
+// after that, and for the user's own commands.
+func (m *message) continues() bool {
+	return len(m.parts) > 0 && !slices.ContainsFunc(m.parts, func(p rawjson.Object) bool {
+		return !p.Is("synthetic") && !p.Is("ignored") && (p.Text("type") != "compaction" || !p.Is("auto"))
+	})
+}
+
+// turnAt returns the newest message of the person's up to a message, itself if there is
+// none.
+func turnAt(ctx context.Context, db *database, session, at string) (turn string) {
+	var id, data string
+	_ = db.each(ctx, upTo, []any{session, at, maxRow}, []any{&id, &data}, func() bool { // then it begins one
+		earlier := &message{id: id}
+		parts, _ := rawjson.Elements([]byte(data))
+		for _, raw := range parts {
+			earlier.parts = append(earlier.parts, rawjson.Members(raw))
+		}
+		if !earlier.continues() {
+			turn = id
+		}
+		return turn == ""
+	})
+	return cmp.Or(turn, at)
+}
+
+// upTo lists the user's messages up to one, the newest first, with what tells of their
+// parts whether they are the person's.
+const upTo = `SELECT m.id, (SELECT json_group_array(json_object('type', p.data ->> 'type',
+	'synthetic', p.data -> 'synthetic', 'ignored', p.data -> 'ignored', 'auto', p.data -> 'auto'))
+	FROM part p WHERE p.message_id = m.id AND length(p.data) <= ?3)
+FROM message m WHERE m.session_id = ?1 AND m.data ->> 'role' = 'user'
+AND (m.time_created, m.id) <= (SELECT time_created, id FROM message WHERE id = ?2)
+ORDER BY m.time_created DESC, m.id DESC`
 
 func (l *log) keep(text string) string {
 	text = l.texts.Keep(text)
@@ -259,6 +319,12 @@ func (l *log) keep(text string) string {
 // answer adds a message of the model: a request, and its tool calls.
 func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time) {
 	turn := m.data.Text("parentID")
+	if agent.ID == "" {
+		if l.turns[turn] == "" {
+			l.turns[turn] = l.turnAt(turn)
+		}
+		turn = l.turns[turn]
+	}
 	if agent.ID != "" {
 		turn = agent.Turn
 	}
@@ -270,7 +336,9 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 	c.Error, c.Message = class, reason
 	var text string
 	var last time.Time
+	asked := false
 	for _, p := range m.parts {
+		asked = asked || p.Text("type") == "step-start"
 		said := rawjson.Instant(p.Members("time").Get("end"))
 		switch p.Text("type") {
 		case "text":
@@ -293,7 +361,14 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 		c.End = c.Start
 	}
 	c.Text = l.keep(text)
-	l.pending = l.pending || completed.IsZero()
+	if agent.ID == "" {
+		l.turn, l.pending = turn, completed.IsZero() // what was cut off before it stays so
+	} else if completed.IsZero() && turn == l.turn {
+		l.pending = true
+	}
+	if own := !asked && len(c.ToolCallIDs) > 0 && c.Usage == nil && c.FinishReason == ""; own {
+		return // the user's own command, for which no model was asked
+	}
 	l.t.Calls = append(l.t.Calls, c)
 	if agent.ID == "" {
 		l.t.Provider, l.t.Model = c.Provider, c.Model
@@ -379,7 +454,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 			Kind: hook.KindPrompt, Name: "message.part.updated", Turn: p.Turn, Prompt: p.Text, Key: opencode.Key("prompt", p.Turn),
 		})
 	}
-	b.AddTools(nil, nil)
+	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "message.part.updated", Prompt: a.Task})

@@ -20,7 +20,7 @@ func FuzzMessage(f *testing.F) {
 		gather := func() *hook.Transcript {
 			l := &log{
 				query: transcript.Query{Full: true}, texts: transcript.Texts{Max: 1 << 10}, spawned: make(map[string]spawn),
-				t: &hook.Transcript{Session: "s"},
+				turns: make(map[string]string), turnAt: func(id string) string { return id }, t: &hook.Transcript{Session: "s"},
 			}
 			for _, agent := range []*hook.Agent{{}, {ID: "a"}} {
 				l.add(&message{id: "m", row: 1, data: rawjson.Members([]byte(data)), parts: []rawjson.Object{rawjson.Members([]byte(part))}}, agent)

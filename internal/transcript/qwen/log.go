@@ -124,6 +124,12 @@ func (l *log) subagent(m agentMeta) hook.Agent {
 	if m.Status != "" && m.Status != "running" {
 		a.End = transcript.ISOTime(m.Updated)
 	}
+	if m.Status == "failed" {
+		a.Failure = "the subagent failed"
+		if i := l.lastCall(a.ID); i >= 0 {
+			a.Failure = cmp.Or(l.calls[i].Message, a.Failure)
+		}
+	}
 	return a
 }
 
@@ -268,8 +274,13 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 		turn = l.turns[agent]
 	case turn != "":
 		l.turn = turn
+		// What Qwen Code adds to a prompt is of its turn. A prompt before these was
+		// interrupted before its first request ended.
 		for i := len(l.prompts) - 1; i >= 0 && l.prompts[i].Turn == ""; i-- {
 			l.prompts[i].Turn = turn
+			if !l.prompts[i].Injected {
+				break
+			}
 		}
 	default:
 		turn = l.turn
@@ -404,11 +415,13 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		}
 		b.Add(p.At, e)
 	}
-	b.AddTools(nil, nil)
+	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "SubagentStart", Turn: a.Turn, Prompt: a.Task})
-		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "SubagentStop", Turn: a.Turn, Result: a.Result})
+		ending := a.Ending("SubagentStop")
+		ending.Turn = a.Turn
+		b.AddFor(a.ID, a.End, ending)
 	}
 	for _, end := range b.Transcript.Ends {
 		e := hook.Event{Kind: end.Kind, Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}

@@ -1,0 +1,24 @@
+package claude
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Results under one id are of several calls if a model numbers its calls anew in each reply,
+// and of one call if the rows stand in the file again.
+func TestResultsWithOneID(t *testing.T) {
+	rows := []string{
+		answerRow("m1", 1, "tool:call_0", "tool_use"), resultRow("p1", 2, "call_0", "Exit code 3", true),
+		answerRow("m2", 5, "tool:call_0", "tool_use"), resultRow("p1", 6, "call_0", "fine", false),
+	}
+	for name, rows := range map[string][]string{"once": rows, "with rows that are repeated": append(rows, rows...)} {
+		var got []string
+		for _, r := range readLines(t, rows...).ToolResults {
+			got = append(got, fmt.Sprint(r.ID, " ", r.Text, " ", r.Status))
+		}
+		if want := "[call_0 Exit code 3 1 call_0 fine 0]"; fmt.Sprint(got) != want {
+			t.Errorf("%s: results %v, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package otelmap
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// files is what the agent's files hold, by the run that it belongs to. An entry belongs
+// to one run at most. All runs share it, and it does not change.
+type files struct {
+	tr     *hook.Transcript
+	shares map[RunID]*share
+	// agents are the subagents by id, ends the ends of turns by turn, asked the ends of
+	// the answers that ask for a call.
+	agents map[string]*hook.Agent
+	ends   map[string][]*hook.TurnEnd
+	asked  map[callKey][]time.Time
+	// timeless are the results without a time, which belong to every run.
+	timeless []*hook.ToolResult
+}
+
+// share is what belongs to one run. The requests are copies.
+type share struct {
+	calls   []hook.LLMCall
+	results []*hook.ToolResult
+	prompts []*hook.Prompt
+	agents  []*hook.Agent
+}
+
+// filesOf returns what the files hold. Several goroutines may call it.
+func (b *Builder) filesOf(tr *hook.Transcript) *files {
+	if f := b.files.Load(); f != nil && f.tr == tr {
+		return f
+	}
+	f := &files{
+		tr: tr, shares: make(map[RunID]*share), agents: make(map[string]*hook.Agent),
+		ends: make(map[string][]*hook.TurnEnd), asked: make(map[callKey][]time.Time),
+	}
+	of := func(r *Run) *share {
+		if r == nil {
+			return &share{}
+		}
+		s := f.shares[r.ID]
+		if s == nil {
+			s = &share{}
+			f.shares[r.ID] = s
+		}
+		return s
+	}
+	p := b.places(tr.Prompts)
+	for i := range tr.Calls {
+		c := tr.Calls[i]
+		for _, id := range c.ToolCallIDs {
+			key := callKey{c.Agent, id}
+			f.asked[key] = append(f.asked[key], c.End)
+		}
+		s := of(p.call(&c))
+		s.calls = append(s.calls, c)
+	}
+	for i := range tr.ToolResults {
+		r := &tr.ToolResults[i]
+		if r.At.IsZero() {
+			f.timeless = append(f.timeless, r)
+			continue
+		}
+		s := of(p.result(r))
+		s.results = append(s.results, r)
+	}
+	for i := range tr.Prompts {
+		q := &tr.Prompts[i]
+		at := q.At
+		if q.Turn != "" {
+			at = at.Add(promptLead)
+		}
+		s := of(p.entry("", q.Turn, at))
+		s.prompts = append(s.prompts, q)
+	}
+	for i := range tr.Agents {
+		a := &tr.Agents[i]
+		if f.agents[a.ID] == nil {
+			f.agents[a.ID] = a
+		}
+		s := of(p.entry("", a.Turn, a.Start))
+		s.agents = append(s.agents, a)
+	}
+	for i := range tr.Ends {
+		e := &tr.Ends[i]
+		f.ends[e.Turn] = append(f.ends[e.Turn], e)
+	}
+	for _, s := range f.shares {
+		slices.SortStableFunc(s.calls, func(x, y hook.LLMCall) int {
+			return cmp.Or(x.Start.Compare(y.Start), cmp.Compare(x.ID, y.ID))
+		})
+	}
+	b.files.Store(f)
+	return f
+}
+
+// stretch is a time of which the files' entries belong to a run. latest is the latest
+// end so far in its timeline.
+type stretch struct {
+	run              *Run
+	from, to, latest instant
+}
+
+// always is the end of a stretch without an end.
+const always instant = math.MaxInt64
+
+// timeline finds the stretches of a moment.
+type timeline []stretch
+
+func (t timeline) sort() {
+	slices.SortStableFunc(t, func(x, y stretch) int { return cmp.Compare(x.from, y.from) })
+	latest := never
+	for i := range t {
+		latest = max(latest, t[i].to)
+		t[i].latest = latest
+	}
+}
+
+// at yields the runs whose stretch holds a moment, the one that begins last first.
+func (t timeline) at(moment instant) iter.Seq[*Run] {
+	return func(yield func(*Run) bool) {
+		n, _ := slices.BinarySearchFunc(t, moment, func(s stretch, m instant) int {
+			if s.from <= m {
+				return -1
+			}
+			return 1
+		})
+		for i := n - 1; i >= 0 && t[i].latest >= moment; i-- {
+			if t[i].to >= moment && !yield(t[i].run) {
+				return
+			}
+		}
+	}
+}
+
+// places finds the runs of the files' entries.
+type places struct {
+	// all are the runs by time, turnless those without a turn, turns the parts of each
+	// turn, agents the runs of each subagent.
+	all, turnless timeline
+	turns, agents map[string]*timeline
+	// reported are the runs in which hooks reported a call, nil for several.
+	reported map[callKey]*Run
+	// elsewhere are the agents of earlier runs.
+	elsewhere map[string]bool
+}
+
+func (b *Builder) places(prompts []hook.Prompt) *places {
+	p := &places{
+		turns: make(map[string]*timeline), agents: make(map[string]*timeline),
+		reported: make(map[callKey]*Run), elsewhere: make(map[string]bool),
+	}
+	ends := make(map[string]instant)
+	for _, id := range b.carry.Agents {
+		p.elsewhere[id] = true
+		if until, known := b.carry.Until[id]; known {
+			ends[id] = instantOf(until)
+		}
+	}
+	for _, r := range b.runs {
+		at := stretch{run: r}
+		at.from, at.to = b.within(r, prompts)
+		p.all = append(p.all, at)
+		if r.turn == "" {
+			p.turnless = append(p.turnless, at)
+		} else {
+			add(p.turns, r.turn, stretch{run: r, from: r.since(), to: always})
+		}
+		p.report("", r, r.items)
+		for id, a := range r.agents {
+			s := stretch{run: r}
+			s.from, s.to = a.within()
+			add(p.agents, id, s)
+			p.report(id, r, a.items)
+		}
+	}
+	p.all.sort()
+	p.turnless.sort()
+	for _, t := range p.turns {
+		t.sort()
+	}
+	for id, t := range p.agents {
+		t.sort()
+		// Each moment belongs to one of the runs: to the earlier one until the agent
+		// begins again, or has been at rest for so long that only a lead is possible.
+		end, known := ends[id]
+		for i := range *t {
+			s := &(*t)[i]
+			began := s.run.agents[id].items[0].at()
+			if known {
+				s.from = max(s.from, min(end+1, began))
+			}
+			if i+1 < len(*t) {
+				next := (*t)[i+1].run.agents[id].items[0].at()
+				s.to = max(s.from, s.run.agents[id].over(), min(s.to, next-1))
+			}
+			end, known = s.to, true
+		}
+		t.sort()
+	}
+	return p
+}
+
+func add(to map[string]*timeline, key string, s stretch) {
+	t := to[key]
+	if t == nil {
+		t = &timeline{}
+		to[key] = t
+	}
+	*t = append(*t, s)
+}
+
+// report notes which calls the hooks have reported in a run.
+func (p *places) report(agent string, r *Run, items []*item) {
+	for _, it := range items {
+		if it.Tool == nil || it.Tool.ID == "" {
+			continue
+		}
+		key := callKey{agent, it.Tool.ID}
+		if other, known := p.reported[key]; known && other != r {
+			p.reported[key] = nil
+			continue
+		}
+		p.reported[key] = r
+	}
+}
+
+// call returns the run of a request: that of its agent whenever it was made, else that of
+// its turn or its time. The end of a request that broke off with its turn becomes the
+// turn's.
+func (p *places) call(c *hook.LLMCall) *Run {
+	if t := p.agents[c.Agent]; t != nil {
+		return first(t.at(instantOf(c.Start)))
+	}
+	if p.elsewhere[c.Agent] {
+		return nil
+	}
+	at := c.Start
+	if c.Turn != "" && !c.End.IsZero() {
+		at = c.End
+	}
+	if t := p.turns[c.Turn]; t != nil && c.Error != "" && c.Agent == "" {
+		for r := range t.at(instantOf(c.End)) {
+			if end, ok := r.broke(c); ok {
+				at, c.End = end, end
+				break
+			}
+		}
+	}
+	return p.entry(c.Agent, c.Turn, at)
+}
+
+// result returns the run of a call's result: the one in which hooks reported the call,
+// else that of its agent, turn and time.
+func (p *places) result(r *hook.ToolResult) *Run {
+	if run := p.reported[callKey{r.Agent, r.ID}]; run != nil && (r.Agent != "" || r.Turn == "" || run.turn == "" || run.turn == r.Turn) {
+		if r.Agent == "" && run.terminal != nil && r.At.After(run.terminal.At()) {
+			return nil // what the agent noted when it had stopped is no result
+		}
+		return run
+	}
+	if t := p.agents[r.Agent]; t != nil {
+		if run := first(t.at(instantOf(r.At))); run != nil {
+			return run
+		}
+	}
+	return p.entry(r.Agent, r.Turn, r.At)
+}
+
+// entry returns the run of an entry: by the turn if the agent numbers turns, else by
+// time. at is when the entry was complete. The time counts for a turn, too: a forked
+// session begins with a copy of the other's entries, all under the turn of its own first
+// prompt, and a turn may be split into several runs.
+func (p *places) entry(agent, turn string, at time.Time) *Run {
+	moment := instantOf(at)
+	if turn == "" {
+		return first(p.all.at(moment))
+	}
+	if t := p.turns[turn]; t != nil {
+		for r := range t.at(moment) {
+			if r.holds(agent, at) {
+				return r
+			}
+		}
+	}
+	return first(p.turnless.at(moment))
+}
+
+func first(runs iter.Seq[*Run]) *Run {
+	for r := range runs {
+		return r
+	}
+	return nil
+}

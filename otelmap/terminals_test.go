@@ -1,0 +1,137 @@
+package otelmap
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// TestTurnOfEachTerminalEndsByItsOwnStop has two programs work on one session at once. The
+// second resumed it while the first had a turn open.
+func TestTurnOfEachTerminalEndsByItsOwnStop(t *testing.T) {
+	const pre, post, bye = hook.KindToolStart, hook.KindToolEnd, hook.KindSessionEnd
+	begin := []hook.Event{
+		session(0, "startup", "m"), turnPrompt(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), session(3, "resume", "m"), turnPrompt(4, "p2"),
+	}
+	request := func(id, turn string, from, to float64) hook.LLMCall {
+		return hook.LLMCall{ID: id, Turn: turn, Model: id, Start: ev(from, 0).Time, End: ev(to, 0).Time}
+	}
+	tr := &hook.Transcript{Calls: []hook.LLMCall{request("m1", "p1", 1.1, 1.9), request("m2", "p2", 4.1, 4.9), request("m3", "p1", 5.1, 5.9)}}
+	for name, c := range map[string]struct {
+		events []hook.Event
+		want   []string
+	}{
+		"both stop": {
+			[]hook.Event{turnTool(5, post, "p1", "Bash", "a"), turnStop(6, "p1"), turnStop(7, "p2")},
+			[]string{"completed: chat m1, execute_tool Bash#a, chat m3", "completed: chat m2"},
+		},
+		"the first is still at work": {
+			[]hook.Event{turnStop(7, "p2")},
+			[]string{"interrupted (open): chat m1, execute_tool Bash#a!ToolCancelled, chat m3", "completed: chat m2"},
+		},
+		"the second program ends": {
+			[]hook.Event{turnEv(5, bye, "p2"), turnTool(5.5, post, "p1", "Bash", "a"), turnStop(6, "p1")},
+			[]string{"completed: chat m1, execute_tool Bash#a, chat m3", "interrupted: chat m2"},
+		},
+		"the first has another prompt when the second has ended": {
+			[]hook.Event{turnEv(5, bye, "p2"), turnPrompt(6, "p3"), turnStop(7, "p3")},
+			[]string{"interrupted: chat m1, execute_tool Bash#a!ToolCancelled, chat m3", "interrupted: chat m2", "completed: "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := logged(append(begin[:len(begin):len(begin)], c.events...)...)
+			b := buildTurns(Carry{}, events)
+			if diff := cmp.Diff(c.want, outline(b, b.Runs(epoch.Add(20*time.Second)), tr)); diff != "" {
+				t.Errorf("runs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAgentThatWasLostIsTheSameForEveryReading has a background agent whose program ended, or
+// that was silent for longer than a run may be, work again. One destination got the first
+// part before that, the other gets both at once.
+func TestAgentThatWasLostIsTheSameForEveryReading(t *testing.T) {
+	const pre, post, start, end = hook.KindToolStart, hook.KindToolEnd, hook.KindRunStart, hook.KindRunComplete
+	x := func(e hook.Event) hook.Event { return asAgent(e, "x", "Explore") }
+	first := []hook.Event{turnPrompt(0, "p1"), x(turnEv(1, start, "p1")), turnStop(2, "p1")}
+	for name, c := range map[string]struct {
+		before, after []hook.Event
+		want          []string
+	}{
+		"sent on after the end of the session": {
+			[]hook.Event{turnEv(3, hook.KindSessionEnd, "p1")},
+			[]hook.Event{
+				turnPrompt(10, "p2"), x(turnTool(11, pre, "p2", "Bash", "a")), x(turnTool(12, post, "p2", "Bash", "a")), x(turnEv(13, end, "p2")), turnStop(14, "p2"),
+			},
+			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore, execute_tool Bash#a"},
+		},
+		"resumed for its own turn": {
+			[]hook.Event{turnEv(3, hook.KindSessionEnd, "p1")},
+			[]hook.Event{x(turnEv(10, start, "p1")), x(turnTool(11, pre, "p1", "Bash", "a")), x(turnTool(12, post, "p1", "Bash", "a")), x(turnEv(13, end, "p1"))},
+			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore, execute_tool Bash#a"},
+		},
+		"silent": {
+			nil,
+			[]hook.Event{x(turnTool(4000, pre, "p1", "Bash", "a")), x(turnTool(4001, post, "p1", "Bash", "a")), x(turnEv(4002, end, "p1"))},
+			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore, execute_tool Bash#a"},
+		},
+		"silent until its end": {
+			nil, []hook.Event{x(turnEv(4002, end, "p1"))},
+			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := append(first[:len(first):len(first)], c.before...)
+			events := logged(append(before, c.after...)...)
+			whole := buildTurns(Carry{}, events)
+			want := all(whole, far)
+			if diff := cmp.Diff(c.want, outline(whole, whole.Runs(far), nil)); diff != "" {
+				t.Errorf("whole (-want +got):\n%s", diff)
+			}
+			b := buildTurns(Carry{}, events[:len(before)])
+			got := all(b, events[len(before)].StoredAt.Add(-time.Second))
+			off, carry := b.Boundary(func(RunID) bool { return true }, int64(len(before))*100)
+			rest := buildTurns(carry, events[off/100:])
+			if diff := cmp.Diff(want, append(got, all(rest, far)...)); diff != "" {
+				t.Errorf("in two deliveries (-whole +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTurnThatIsWokenHasAnotherEnd has an agent that wakes itself report a second end of its
+// turn, long after the first and with the first one's key.
+func TestTurnThatIsWokenHasAnotherEnd(t *testing.T) {
+	woken := turnStop(60, "p1")
+	woken.Result = "did more"
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnStop(1, "p1"), turnStop(1.5, "p1"), woken))
+	runs := b.Runs(far)
+	if len(runs) != 1 || rootAttr(b, runs[0], KeyResult) != "did more" {
+		t.Errorf("%d runs, the first has the result %q", len(runs), rootAttr(b, runs[0], KeyResult))
+	}
+}
+
+// TestEachOfTwoEqualQuestionsIsAboutACall has two equal calls that the user is asked about at
+// once, each reported by two hook files.
+func TestEachOfTwoEqualQuestionsIsAboutACall(t *testing.T) {
+	ask := func(sec float64) hook.Event {
+		e := turnTool(sec, hook.KindPermission, "p1", "Bash", "")
+		e.Key, e.Tool.Input = "", `{"path":"a"}`
+		return same(e)
+	}
+	start := func(sec float64, id, input string) hook.Event {
+		e := turnTool(sec, hook.KindToolStart, "p1", "Bash", id)
+		e.Tool.Input = `{"path":"` + input + `"}`
+		return e
+	}
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), start(1, "a", "a"), start(1.1, "b", "a"), start(1.2, "c", "c"),
+		ask(1.3), ask(1.31), ask(1.4), ask(1.41), turnStop(3, "p1")))
+	want := []string{"completed: execute_tool Bash#a!ToolDenied, execute_tool Bash#b!ToolDenied, execute_tool Bash#c!ToolUnfinished"}
+	if diff := cmp.Diff(want, outline(b, b.Runs(far), nil)); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}

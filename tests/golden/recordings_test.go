@@ -1,0 +1,199 @@
+package golden_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
+	"github.com/hookspan/hookspan/internal/verify"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// recordings are the folders of sessions in which something went wrong: a request
+// failed, a turn was cut off, an output was misleading. Each has the payloads of the
+// hooks and the agent's files as in a home folder.
+const recordings = "testdata/recordings"
+
+// TestRecordingsOfTrouble maps each recording by its hooks and by import, and holds
+// both against what a reader of its script and the model's log expects. verify finds no
+// difference in either.
+func TestRecordingsOfTrouble(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(recordings, "*", "home"))
+	if err != nil || len(dirs) < 10 {
+		t.Fatalf("recordings %v, error %v", dirs, err)
+	}
+	for _, home := range dirs {
+		name := filepath.Base(filepath.Dir(home))
+		word, _, _ := strings.Cut(name, "-")
+		agent, _ := agents.All().Named(word)
+		t.Run(name, func(t *testing.T) {
+			abs, err := filepath.Abs(home)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := &transcript.Files{Home: abs, GOOS: "linux"}
+			if statements := filepath.Join(home, "opencode.sql"); word == "opencode" {
+				files.Home = t.TempDir()
+				opencodetest.Write(t, files.Home, statements)
+			}
+			for _, s := range recordedSessions(t, filepath.Dir(home), agent, files) {
+				tr, err := files.Read(t.Context(), agent.Transcript, transcript.Query{Session: s.id, Dialect: s.dialect, Path: s.path, Full: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				tr.Session = s.id
+				hooked := "hooks"
+				if s.hooks == nil {
+					hooked = "" // the recording has the files alone
+				}
+				for way, events := range map[string][]hook.Event{hooked: s.hooks, "import": agent.Transcript.Events(s.dialect, tr)} {
+					if way == "" {
+						continue
+					}
+					b, runs := build(events)
+					for i, r := range b.Runs(events[len(events)-1].StoredAt.Add(2 * time.Second)) {
+						if !r.Ended {
+							t.Errorf("%s: run %d has not ended, so that it is not delivered", way, i+1)
+						}
+					}
+					if b.ApplyRefusals(tr.Ends) {
+						runs = b.Runs(events[len(events)-1].StoredAt.Add(time.Hour))
+					}
+					golden(t, filepath.Join("recordings", name, s.file+way+".txt"), outline(b, runs, tr))
+					var spans []*tracepb.ResourceSpans
+					for _, r := range runs {
+						wellFormed(t, spansOf(b, r, tr))
+						spans = append(spans, b.Spans(r, tr))
+					}
+					for _, d := range differences(t, spans, tr) {
+						t.Errorf("%s: verify: %s", way, d)
+					}
+				}
+			}
+		})
+	}
+}
+
+// recordedSession is a session of a recording.
+type recordedSession struct {
+	id, dialect, path string
+	// file begins the names of its golden files, where the recording has several.
+	file  string
+	hooks []hook.Event
+}
+
+func recordedSessions(t *testing.T, dir string, agent agents.Agent, files *transcript.Files) (out []*recordedSession) {
+	t.Helper()
+	found, err := files.Sessions(t.Context(), agent.Transcript)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("sessions %v, error %v", found, err)
+	}
+	for i, s := range found {
+		one := &recordedSession{id: s.ID, dialect: s.Dialect, path: s.Path}
+		if i > 0 {
+			one.file = fmt.Sprintf("%d-", i+1)
+		}
+		out = append(out, one)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "hooks.ndjson"))
+	if os.IsNotExist(err) {
+		return out
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var row struct {
+			TS      int64
+			Event   string
+			Payload json.RawMessage
+		}
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Fatal(err)
+		}
+		evs, err := agent.Decode(hook.Raw{Payload: row.Payload, Event: row.Event, StoredAt: time.Unix(0, row.TS).UTC(), Cwd: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range evs {
+			i := slices.IndexFunc(out, func(s *recordedSession) bool { return s.id == e.Session })
+			if i < 0 {
+				t.Fatalf("an event of session %q, which the files do not have", e.Session)
+			}
+			e.Offset = int64(len(out[i].hooks))
+			out[i].hooks = append(out[i].hooks, e)
+		}
+	}
+	return out
+}
+
+// differences compares spans, by way of a store, with the agent's files.
+func differences(t *testing.T, spans []*tracepb.ResourceSpans, files *hook.Transcript) (out []verify.Difference) {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.UploadTraces(t.Context(), spans); err != nil {
+		t.Fatal(err)
+	}
+	var c verify.Comparison
+	if err := s.Each(t.Context(), store.Filter{Limit: -1}, func(tr *store.Trace) error {
+		c.Add(tr)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.Results(files) {
+		out = append(out, r.Differences...)
+	}
+	return out
+}
+
+// TestVerifyFindsATurnInTwoTraces splits a turn at the failure of a request that was sent
+// again, as if that were its end.
+func TestVerifyFindsATurnInTwoTraces(t *testing.T) {
+	dir, err := filepath.Abs(filepath.Join(recordings, "copilot-retried-request"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, _ := agents.All().Named("copilot")
+	files := &transcript.Files{Home: filepath.Join(dir, "home"), GOOS: "linux"}
+	s := recordedSessions(t, dir, agent, files)[0]
+	tr, err := files.Read(t.Context(), agent.Transcript, transcript.Query{Session: s.id, Path: s.path, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(s.hooks, func(e hook.Event) bool { return e.Kind == hook.KindRequestError }) + 1
+	s.hooks[at-1].Kind = hook.KindRunError
+	var spans []*tracepb.ResourceSpans
+	var carry otelmap.Carry
+	for _, part := range [][]hook.Event{s.hooks[:at], s.hooks[at:]} {
+		b := otelmap.NewBuilder(agent.Host, s.id, otelmap.Options{Agent: agent.Mapping}, carry)
+		for _, e := range part {
+			b.Add(e)
+		}
+		for _, r := range b.Runs(part[len(part)-1].StoredAt.Add(time.Hour)) {
+			spans = append(spans, b.Spans(r, tr))
+		}
+		_, carry = b.Boundary(func(otelmap.RunID) bool { return true }, 0)
+	}
+	found := differences(t, spans, tr)
+	if len(spans) != 2 || len(found) != 1 || found[0].Kind != verify.Outcome || found[0].InTrace != otelmap.OutcomeFailed || found[0].InFiles != otelmap.OutcomeCompleted {
+		t.Errorf("%d traces, differences %+v; want a failure that is a success", len(spans), found)
+	}
+}
