@@ -32,7 +32,7 @@ type drawn struct {
 	leads           []*worker
 	agents          []*worker
 	turns           int
-	// open says which terminals run, crowd how many there may be.
+	// open says which terminals run.
 	open []bool
 }
 

@@ -161,9 +161,10 @@ func (s *segmenter) runOf(it *item) *Run {
 	// Events of a turn after a run of it was closed for its silence make a
 	// separate run, so that the same log gives the same runs whenever it is read.
 	if r := s.turnRuns[it.Turn]; r != nil && !r.silent {
-		if !r.working() || !s.silent(r, it) {
+		if it.StoredAt().Sub(r.EndedAt) <= s.b.opts.IdleTimeout || !r.working() {
 			return r
 		}
+		s.silent(r, it)
 	}
 	if s.open != nil && s.open.turn == "" {
 		return s.open

@@ -37,7 +37,7 @@ func history(d histories.Dialect, name string) proof.Row {
 	return proof.Row{
 		Name:  "drawn sessions of " + name + ": late, doubled and lost hooks, a clock that is set",
 		Rule:  "every span ends, no parent is missing, no id is there twice; the same from any position and at any time",
-		Short: 500, Long: 25000,
+		Short: 500, Long: 30000,
 		Run: func(t *testing.T, r *proof.Result) { drawHistories(t, r, d) },
 	}
 }
