@@ -183,7 +183,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err != nil {
 		return s.wrap("read header", err)
 	}
-	if err := h.check(len(migrations)); err != nil {
+	if err := h.check(); err != nil {
 		return s.wrap("open", err)
 	}
 	if h.fresh() {
@@ -206,10 +206,10 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err != nil {
 		return s.wrap("set journal mode", err)
 	}
-	if h.application == applicationID && h.version == len(migrations) {
+	if !h.fresh() {
 		return nil
 	}
-	return s.migrate(ctx, migrations)
+	return s.create(ctx)
 }
 
 // retryBusy runs f until it returns an error other than "locked", for at most

@@ -100,7 +100,7 @@ func TestDatabaseSettings(t *testing.T) {
 	s := open(t)
 	for name, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000", "auto_vacuum": "2",
-		"fullfsync": "1", "user_version": fmt.Sprint(len(migrations)),
+		"fullfsync": "1", "user_version": fmt.Sprint(schemaVersion),
 		"application_id": fmt.Sprint(applicationID), "integrity_check": "ok",
 	} {
 		if got := pragma(t, s, name); got != want {
@@ -192,9 +192,12 @@ func TestForbiddenFilesAreNotChanged(t *testing.T) {
 		{"another program's application id", func(t *testing.T, path string) {
 			database(t, path, `PRAGMA application_id = 7`, `PRAGMA user_version = 1`, `CREATE TABLE spans (x)`)
 		}, ErrForeign, "application id 7"},
+		{"a store from before the first release", func(t *testing.T, path string) {
+			database(t, path, fmt.Sprintf(`PRAGMA application_id = %d`, developmentID), `PRAGMA user_version = 6`, `CREATE TABLE traces (x)`)
+		}, ErrForeign, "hookspan import"},
 		{"a newer version", func(t *testing.T, path string) {
 			filled(t, path)
-			database(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, len(migrations)+1))
+			database(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, schemaVersion+1))
 		}, ErrNewer, "update hookspan"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -46,24 +45,13 @@ func TestMain(m *testing.M) {
 
 // The names of children that kill themselves.
 const (
-	crash            = "crash" // after an upload
-	crashInMigration = "crash in migration"
+	crash = "crash" // after an upload
 )
 
 // child is one of several processes that write. It uploads the common trace and
 // a separate one, span by span and then at once.
 func child(path, name string) (err error) {
 	ctx := context.Background()
-	if name == crashInMigration {
-		step := &migrations[len(migrations)-1]
-		convert := step.convert
-		step.convert = func(ctx context.Context, tx *sql.Tx) error {
-			if convert == nil {
-				return kill()
-			}
-			return errors.Join(convert(ctx, tx), kill())
-		}
-	}
 	s, err := Open(ctx, path)
 	if err != nil {
 		return err
@@ -109,7 +97,7 @@ func runChild(t *testing.T, path, name string) {
 	cmd := exec.CommandContext(t.Context(), exe, path, name)
 	cmd.Env = append(os.Environ(), childVar+"=1")
 	out, err := cmd.CombinedOutput()
-	if killed := name == crash || name == crashInMigration; killed != (err != nil) || len(out) > 0 {
+	if killed := name == crash; killed != (err != nil) || len(out) > 0 {
 		t.Errorf("process %s: %v: %s", name, err, out)
 	}
 }

@@ -15,6 +15,6 @@ func TestFaults(t *testing.T) {
 	proof.Run(t, "docs/results/reliability.md", "faults", slices.Concat(
 		stormRows, killHookRows, killRandomRows, errnoRows, killFlushRows, flushersRows,
 		powerRows, tornRows, diskRows, limitRows, placeRows, streamRows, payloadRows, clockRows,
-		historyRows, outageRows, backendRows, capRows, upgradeRows, programsRows, filesystemRows,
+		historyRows, outageRows, backendRows, capRows, programsRows, filesystemRows,
 	))
 }

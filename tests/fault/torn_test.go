@@ -65,7 +65,7 @@ type soundLog struct {
 func soundLogs(t *testing.T) []*soundLog {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "spool")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(spoolsDir, unreleased, "state", "spool"))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(logsDir)); err != nil {
 		t.Fatal(err)
 	}
 	sp, err := spool.Open(dir, spool.Options{})
