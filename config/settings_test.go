@@ -207,8 +207,7 @@ const referenceTail = `
 ` + "`traces.db`" + ` is the local store, one SQLite file that only its owner can read. It holds the traces, and an index of the words in their texts
 for ` + "`--grep`" + `. Traces leave it after ` + "`HOOKSPAN_RETENTION`" + `, when it has more than ` + "`HOOKSPAN_STORE_MAX_BYTES`" + ` (those first that ended, or were
 imported, first), and with ` + "`hookspan delete`" + `. What leaves is overwritten within the file, its words included. ` + "`hookspan status`" + ` shows the
-size, the limit and how many traces the limit has removed. The store of an earlier version is converted when it is opened;
-earlier versions cannot open it then.
+size, the limit and how many traces the limit has removed.
 
 XDG variables that are not absolute paths are ignored.
 
