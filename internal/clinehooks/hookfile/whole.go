@@ -27,7 +27,12 @@ func Whole(text string, clean func(string) string) string {
 
 // WholeLine is Whole in one line.
 func WholeLine(text string, clean func(string) string) string {
-	return strings.NewReplacer("\n", "⟨U+000A⟩", "\t", "⟨U+0009⟩").Replace(Whole(text, clean))
+	return OneLine(Whole(text, clean))
+}
+
+// OneLine shows the line ends and tabs of what Whole has returned.
+func OneLine(text string) string {
+	return strings.NewReplacer("\n", "⟨U+000A⟩", "\t", "⟨U+0009⟩").Replace(text)
 }
 
 // unseen reports a character that moves, hides or reorders others, or is drawn as

@@ -147,7 +147,7 @@ func (e *Editor) Preview(ctx context.Context, r Request) (*Preview, error) {
 	if c.Code {
 		text := rand.Text()
 		c.code = text[:4] + "-" + text[4:8]
-		e.Say(fmt.Sprintf("code %s allows this once: %s", c.code, inLine(c.What)))
+		e.Say(fmt.Sprintf("code %s allows this once: %s", c.code, hookfile.OneLine(c.What)))
 	}
 	e.shown = c
 	p := c.Preview
@@ -168,7 +168,7 @@ func (e *Editor) Apply(ctx context.Context, r Confirmation) (*Done, error) {
 	defer e.mu.Unlock()
 	done, err := c.apply(ctx)
 	if err == nil {
-		e.Say(inLine(done.Text))
+		e.Say(hookfile.OneLine(done.Text))
 	}
 	return done, err
 }
