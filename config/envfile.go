@@ -59,9 +59,6 @@ func (c *Config) readFile(path string, asked bool) (source, []error) {
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return file, nil
 	}
-	if err == nil && bytes.IndexByte(plain(data), 0) >= 0 {
-		err = errors.New("it has NUL characters")
-	}
 	if err != nil {
 		c.unread = &Problem{Source: path, Reason: "cannot be read: " + reason(err), Allowed: "a readable file of NAME=value lines"}
 		return file, []error{c.unread}
@@ -128,7 +125,7 @@ func parseFile(data []byte, path string) (vars map[string]string, unclear map[st
 
 // meant adds the variables that a line names, or nearly names, to unclear.
 func meant(line string, unclear map[string]bool) {
-	line = normal(line)
+	line = normal(strings.ReplaceAll(line, "\x00", "")) // UTF-16 without its mark has them
 	words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' })
 	for i := range table {
 		name := table[i].name

@@ -93,7 +93,7 @@ func TestUnreadableLineCountsAsTheStrictestValue(t *testing.T) {
 		"CONNECTOR_MAX_INPUT_PREVIEW: 10":    func(c *Config) bool { return c.MaxInput == 1 },
 		"HOOKSPAN_HOOKS_ON_ERROR: deny":      func(c *Config) bool { return c.HooksOnError == "deny" },
 		"HOOKSPAN_REDACT: true":              func(c *Config) bool { return c.Redact },
-		utf16le("HOOKSPAN_CAPTURE=none\n"):   func(c *Config) bool { return c.Protected() != nil },
+		utf16le("HOOKSPAN_CAPTURE=none\n"):   func(c *Config) bool { return c.Capture == "none" },
 		"EDITOR: vi":                         func(c *Config) bool { return c.Capture == "preview" && c.Protected() == nil },
 		"# HOOKSPAN_CAPTURE=none":            func(c *Config) bool { return c.Capture == "preview" },
 		"OTEL_EXPORTER_OTLP_ENDPOINT http:/": func(c *Config) bool { return c.Capture == "preview" },

@@ -44,7 +44,7 @@ func parseRule(line string) (Rule, error) {
 		name, pattern = line[:i], strings.TrimSpace(line[i:])
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isNameByte(byte(r)) }) { //nolint:gosec // At most 0x7f here.
-		return Rule{}, fmt.Errorf("rule name %q: allowed lower case letters, digits and hyphens", name)
+		return Rule{}, fmt.Errorf("rule name %.60q: allowed lower case letters, digits and hyphens", name)
 	}
 	if pattern == "" {
 		return Rule{}, fmt.Errorf("rule %s: found no regular expression: allowed name, blank, expression", name)

@@ -125,7 +125,7 @@ func (l *learner) learn(t *testing.T, fs *powerfs.FS, o powerfs.Op) error {
 	case o.Kind == powerfs.Write && path.Base(name) == "events.json-seq":
 		l.change(func(k *knowledge) { k.written[string(o.Data)] = true })
 		l.told = append(l.told, written{name, string(o.Data)})
-	case o.Kind == powerfs.Unlink && path.Base(name) == "events.json-seq":
+	case o.Kind == powerfs.Rename && path.Base(name) == "events.json-seq":
 		// Every destination has what is in it.
 		l.told = slices.DeleteFunc(l.told, func(w written) bool { return w.log == name })
 		l.before = len(l.told)

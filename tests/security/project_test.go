@@ -25,7 +25,7 @@ var projectRows = []proof.Row{
 	},
 	{
 		Name:  "a project's .hookspan.env in every form that could be read as a switch",
-		Rule:  "what says HOOKSPAN_DISABLED=true switches recording off for that folder; nothing else does anything",
+		Rule:  "what says HOOKSPAN_DISABLED=true, or names it and cannot be read, switches recording off for that folder; nothing else does anything",
 		Short: 40, Run: projectSwitch,
 	},
 	{
@@ -50,7 +50,7 @@ HOOKSPAN_EXPORTERS=otlp,infinium,file
 HOOKSPAN_FILE_PATH=%[2]s
 HOOKSPAN_CAPTURE=full
 HOOKSPAN_REDACT=false
-HOOKSPAN_REDACT_FILE=%[2]s
+HOOKSPAN_REDACT_FILE=%[2]s-rules
 HOOKSPAN_ALLOW_INSECURE=true
 HOOKSPAN_CONFIG_FILE=%[2]s
 HOOKSPAN_HOOKS_ON_ERROR=deny
@@ -186,7 +186,7 @@ func projects(t *testing.T, r *proof.Result) {
 		r.Break("a trusted hook did not run (%v)", err)
 	}
 	// Redaction stays on all the same, and rules that are named must be there.
-	if err := os.WriteFile(filepath.Join(canary, "file"), []byte("nothing NOTHING\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(canary, "file-rules"), []byte("nothing NOTHING\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.Environ = append(w.Environ, "HOOKSPAN_CONFIG_FILE="+outsideEnv)
@@ -240,14 +240,15 @@ func claudeIn(t *testing.T, w *lab.World, r *proof.Result, project, session stri
 
 func projectSwitch(t *testing.T, r *proof.Result) {
 	w := lab.New(t, "HOOKSPAN_EXPORTERS=store")
+	// A line about it that cannot be read, and a wrong value, count as true.
 	off := map[string]bool{
 		"HOOKSPAN_DISABLED=true": true, "export HOOKSPAN_DISABLED='1'": true, "\ufeffHOOKSPAN_DISABLED=on\r\n": true, "HOOKSPAN_DISABLED=yes # why": true,
 		"A='\nHOOKSPAN_DISABLED=true": true, "HOOKSPAN_DISABLED=false\nHOOKSPAN_DISABLED=true": true,
 
-		"": false, "HOOKSPAN_DISABLED=": false, "HOOKSPAN_DISABLED=maybe": false, "HOOKSPAN_DISABLED=true\nHOOKSPAN_DISABLED=false": false, "#HOOKSPAN_DISABLED=true": false,
-		"hookspan_disabled=true": false, "OTEL_SDK_DISABLED=true": false, "HOOKSPAN_DISABLED": false, "HOOKSPAN_DISABLED=$(echo true)": false, "HOOKSPAN_DISABLED=`echo true`": false,
-		"HOOKSPAN_DISABLED=${X:-true}": false, "HOOKSPAN_DISABLED=true\x00": false, "X=\"\nHOOKSPAN_DISABLED=true\"": false, "HOOKSPAN_DISABLED \x00=true": false,
-		"HOOKSPAN_HOOKS=false": false, "HOOKSPAN_EXPORTERS=file\nHOOKSPAN_FILE_PATH=/tmp/x": false, "HOOKSPAN_DISABLED=\u202etrue": false,
+		"": false, "HOOKSPAN_DISABLED=": false, "HOOKSPAN_DISABLED=maybe": true, "HOOKSPAN_DISABLED=true\nHOOKSPAN_DISABLED=false": false, "#HOOKSPAN_DISABLED=true": false,
+		"hookspan_disabled=true": false, "OTEL_SDK_DISABLED=true": false, "HOOKSPAN_DISABLED": true, "HOOKSPAN_DISABLED=$(echo true)": true, "HOOKSPAN_DISABLED=`echo true`": true,
+		"HOOKSPAN_DISABLED=${X:-true}": true, "HOOKSPAN_DISABLED=true\x00": true, "X=\"\nHOOKSPAN_DISABLED=true\"": true, "HOOKSPAN_DISABLED \x00=true": true,
+		"HOOKSPAN_HOOKS=false": false, "HOOKSPAN_EXPORTERS=file\nHOOKSPAN_FILE_PATH=/tmp/x": false, "HOOKSPAN_DISABLED=\u202etrue": true,
 		strings.Repeat("#", 70<<10) + "\nHOOKSPAN_DISABLED=true": false, // beyond what is read of such a file
 	}
 	i := 0
