@@ -42,8 +42,10 @@ type log struct {
 	turns map[string]string
 	// waiting are the results, by place, whose text comes in a later row.
 	waiting map[callKey][]int
-	// asked are the calls of the newest answers without a result.
-	asked map[callKey]ask
+	// asks are the calls that answers ask for, in order. asked are those without a
+	// result, by id, untold those without a telemetry row, by name.
+	asks          []*ask
+	asked, untold map[callKey][]*ask
 
 	version, cwd string
 	last         time.Time
@@ -56,16 +58,18 @@ type log struct {
 // callKey is a tool call of one agent.
 type callKey struct{ agent, id string }
 
-// ask is a call as a model made it.
+// ask is a call as a model made it, and how it is told if it has no result.
 type ask struct {
-	input string
-	at    time.Time
+	hook.ToolResult
+	// result is its place among the results, -1 while it has none.
+	result int
 }
 
 func newLog(session string, maxText int) *log {
 	return &log{
 		session: session, texts: transcript.Texts{Max: maxText}, rows: new(int),
-		turns: make(map[string]string), waiting: make(map[callKey][]int), asked: make(map[callKey]ask),
+		turns: make(map[string]string), waiting: make(map[callKey][]int),
+		asked: make(map[callKey][]*ask), untold: make(map[callKey][]*ask),
 	}
 }
 
@@ -91,12 +95,19 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		sub := *l
 		sub.agent, sub.task, sub.words, sub.first = a.meta.AgentID, "", "", time.Time{}
 		read(&sub, a.path)
-		l.calls, l.results, l.texts = sub.calls, sub.results, sub.texts
+		l.calls, l.results, l.asks, l.texts = sub.calls, sub.results, sub.asks, sub.texts
 		t.Agents = append(t.Agents, sub.subagent(a.meta))
+	}
+	if q.Full || q.Whole != nil {
+		for _, a := range l.asks {
+			if a.result < 0 {
+				l.results = append(l.results, a.ToolResult)
+			}
+		}
 	}
 	foreign := func(agent string) bool { return agent != "" && !known[agent] }
 	t.Calls = slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return foreign(c.Agent) || c.End.Before(q.Since) })
-	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return foreign(r.Agent) || r.At.Before(q.Since) })
+	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return foreign(r.Agent) || cmp.Or(r.At, r.Asked).Before(q.Since) })
 	t.Prompts = slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
@@ -169,6 +180,9 @@ func (l *log) add(r *row) {
 				text(&l.results[i].Text)
 				input(&l.results[i].Input)
 			}
+			for _, a := range l.asks {
+				input(&a.Input)
+			}
 			for i := range l.prompts {
 				text(&l.prompts[i].Text)
 			}
@@ -202,7 +216,7 @@ func (l *log) addAnswer(r *row) {
 	for _, p := range parts {
 		if p.name != "" && p.response == nil {
 			called = true
-			l.asked[callKey{l.agent, p.id}] = ask{rawjson.Canonical(p.input), r.at}
+			l.ask(p, r.at)
 		}
 	}
 	if l.agent != "" {
@@ -342,25 +356,85 @@ func usage(o rawjson.Object) *hook.Usage {
 	return &hook.Usage{Input: input, Output: output, CacheRead: count("cached_content_token_count"), InputIncludesCache: true}
 }
 
-// addTool adds the end of a call. What it returned is in a later row.
+// ask adds a call that an answer asks for.
+func (l *log) ask(p part, at time.Time) {
+	a := &ask{result: -1, ToolResult: hook.ToolResult{
+		ID: p.id, Agent: l.agent, Turn: l.turn, Name: p.name, Input: l.texts.KeepJSON(rawjson.Canonical(p.input)),
+		Asked: at, File: l.file, Row: l.line,
+	}}
+	if l.agent != "" {
+		a.Turn = l.turns[l.agent]
+	}
+	l.asks = append(l.asks, a)
+	id, name, nameless := callKey{l.agent, p.id}, callKey{l.agent, p.name}, callKey{agent: l.agent}
+	l.asked[id] = append(l.asked[id], a)
+	// The telemetry of a subagent is in the session's file, which is read first.
+	early := slices.IndexFunc(l.waiting[nameless], func(i int) bool { return l.results[i].Name == a.Name && l.results[i].Input == a.Input })
+	if early < 0 {
+		early = slices.IndexFunc(l.waiting[nameless], func(i int) bool { return l.results[i].Name == a.Name })
+	}
+	if early < 0 {
+		l.untold[name] = append(l.untold[name], a)
+		return
+	}
+	a.result = l.waiting[nameless][early]
+	l.results[a.result].ID = p.id
+	l.waiting[nameless] = slices.Delete(l.waiting[nameless], early, early+1)
+	l.waiting[id] = append(l.waiting[id], a.result)
+}
+
+// told finds the call that a telemetry row is about, nil if no answer has asked for it.
+// Before version 0.13 the row has no id: the first call with the tool and the input
+// counts, else the first with the tool, since the user may have changed the input.
+func (l *log) told(r *hook.ToolResult) *ask {
+	key := callKey{r.Agent, r.Name}
+	list := l.untold[key]
+	i := slices.IndexFunc(list, func(a *ask) bool { return r.ID == a.ID || r.ID == "" && r.Input == a.Input })
+	if i < 0 && r.ID == "" && len(list) > 0 {
+		i = 0
+	}
+	if i < 0 {
+		return nil
+	}
+	a := list[i]
+	l.untold[key] = slices.Delete(list, i, i+1)
+	l.texts.Drop(len(a.Input))
+	a.Input = "" // the row has it
+	return a
+}
+
+// addTool adds the end of a call. What it returned is in another row, mostly a later one.
 func (l *log) addTool(o rawjson.Object, agent, turn string, began, at time.Time) {
-	id := o.Text("call_id")
+	r := hook.ToolResult{
+		ID: o.Text("call_id"), Agent: agent, Turn: turn, Name: o.Text("function_name"),
+		Input:  l.texts.KeepJSON(rawjson.Canonical(o.Get("function_args"))),
+		Status: qwen.StatusOf(o.Text("status"), o.Text("error_type"), o.Text("execution_status") != "not_started"),
+		Asked:  began, At: at, File: l.file, Row: l.line,
+	}
+	a := l.told(&r)
+	if a != nil {
+		r.ID = a.ID
+	}
 	if from := o.Text("response_id"); from != "" {
 		for i := len(l.calls) - 1; i >= 0; i-- {
 			if c := &l.calls[i]; c.ID == from && c.Agent == agent {
-				c.ToolCallIDs = appendNew(c.ToolCallIDs, id)
+				c.ToolCallIDs = appendNew(c.ToolCallIDs, r.ID)
 				break
 			}
 		}
 	}
-	key := callKey{agent, id}
+	if a != nil && a.result >= 0 {
+		known := &l.results[a.result]
+		r.Text, r.File, r.Row = known.Text, known.File, known.Row
+		*known = r
+		return
+	}
+	if a != nil {
+		a.result = len(l.results)
+	}
+	key := callKey{agent, r.ID}
 	l.waiting[key] = append(l.waiting[key], len(l.results))
-	l.results = append(l.results, hook.ToolResult{
-		ID: id, Agent: agent, Turn: turn, Name: o.Text("function_name"),
-		Input:  l.texts.KeepJSON(rawjson.Canonical(o.Get("function_args"))),
-		Status: qwen.StatusOf(o.Text("status"), o.Text("error_type"), o.Text("execution_status") != "not_started"),
-		Asked:  began, At: at, File: l.file, Row: l.line,
-	})
+	l.results = append(l.results, r)
 }
 
 // addResult adds what the model was told of a call, and the call if there was no row
@@ -374,8 +448,13 @@ func (l *log) addResult(r *row) {
 		}
 		key := callKey{l.agent, cmp.Or(p.id, how.Text("callId"))}
 		text := l.texts.Keep(p.result())
-		made := l.asked[key]
-		delete(l.asked, key)
+		made := &ask{}
+		if list := l.asked[key]; len(list) > 0 {
+			made = list[0]
+			if l.asked[key] = list[1:]; len(list) == 1 {
+				delete(l.asked, key)
+			}
+		}
 		if w := l.waiting[key]; len(w) > 0 {
 			result := &l.results[w[0]]
 			result.Text, result.File, result.Row = text, l.file, l.line
@@ -392,9 +471,10 @@ func (l *log) addResult(r *row) {
 		if l.agent != "" {
 			turn = l.turns[l.agent]
 		}
+		made.result = len(l.results)
 		l.results = append(l.results, hook.ToolResult{
-			ID: key.id, Agent: l.agent, Turn: turn, Name: p.name, Input: l.texts.KeepJSON(made.input),
-			Text: text, Status: status, Asked: made.at, At: r.at, File: l.file, Row: l.line,
+			ID: key.id, Agent: l.agent, Turn: turn, Name: p.name, Input: made.Input,
+			Text: text, Status: status, Asked: made.Asked, At: r.at, File: l.file, Row: l.line,
 		})
 	}
 	if cancelled && l.agent == "" {

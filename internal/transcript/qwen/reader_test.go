@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,6 +187,82 @@ func TestOutputAndCost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEachCallIsReadOnce has the rows of calls in the orders in which versions write them.
+// Before version 0.13 a telemetry row does not say which call it is about.
+func TestEachCallIsReadOnce(t *testing.T) {
+	const (
+		prompt = `"type":"user","message":{"parts":[{"text":"go"}]}`
+		ask    = `"type":"assistant","message":{"parts":[{"functionCall":{"id":"%s","name":"sh","args":{"c":"%s"}}}]}`
+		told   = `"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.tool_call",%s"function_name":"sh","function_args":{"c":"%s"},"duration_ms":10,"status":"%s"}}`
+		result = `"type":"tool_result","message":{"parts":[{"functionResponse":{"id":"%s","name":"sh","response":{"output":"out %[1]s"}}}]}`
+	)
+	row := fmt.Sprintf
+	both := []string{`a {"c":"x"} 0 "out a"`, `b {"c":"y"} 1 "out b"`}
+	for _, tt := range []struct {
+		name string
+		rows []string
+		want []string
+	}{
+		{"telemetry without ids, in another order", []string{
+			row(ask, "a", "x"), row(ask, "b", "y"), row(told, "", "y", "error"), row(told, "", "x", "success"), row(result, "a"), row(result, "b"),
+		}, both},
+		{"results before the telemetry", []string{
+			row(ask, "a", "x"), row(ask, "b", "y"), row(result, "a"), row(result, "b"), row(told, "", "y", "error"), row(told, "", "x", "success"),
+		}, both},
+		{"results before telemetry with ids", []string{
+			row(ask, "a", "x"), row(ask, "b", "y"), row(result, "a"), row(result, "b"), row(told, `"call_id":"b",`, "y", "error"), row(told, `"call_id":"a",`, "x", "success"),
+		}, both},
+		{"two equal calls", []string{
+			row(ask, "a", "x"), row(ask, "b", "x"), row(told, "", "x", "success"), row(told, "", "x", "error"), row(result, "a"), row(result, "b"),
+		}, []string{`a {"c":"x"} 0 "out a"`, `b {"c":"x"} 1 "out b"`}},
+		{"an input that the user has changed", []string{
+			row(ask, "a", "x"), row(told, "", "z", "success"), row(result, "a"),
+		}, []string{`a {"c":"z"} 0 "out a"`}},
+		{"no telemetry", []string{row(ask, "a", "x"), row(result, "a")}, []string{`a {"c":"x"} 4 "out a"`}},
+		{"telemetry without a result", []string{row(ask, "a", "x"), row(told, "", "x", "error")}, []string{`a {"c":"x"} 1 ""`}},
+		{"an id that comes again", []string{
+			row(ask, "a", "x"), row(told, "", "x", "success"), row(result, "a"), row(ask, "a", "x"), row(told, "", "x", "error"), row(result, "a"),
+		}, []string{`a {"c":"x"} 0 "out a"`, `a {"c":"x"} 1 "out a"`}},
+		{"a call without a result", []string{row(ask, "a", "x"), row(ask, "b", "y"), row(result, "b")}, []string{`b {"c":"y"} 4 "out b"`, `a {"c":"x"} unfinished`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := finder(t, "")
+			tr := readRows(t, f, append([]string{prompt}, tt.rows...)...)
+			var got []string
+			for _, r := range tr.ToolResults {
+				if r.At.IsZero() {
+					got = append(got, fmt.Sprintf("%s %s unfinished", r.ID, r.Input))
+					continue
+				}
+				got = append(got, fmt.Sprintf("%s %s %d %q", r.ID, r.Input, r.Status, r.Text))
+			}
+			slices.Sort(got)
+			slices.Sort(tt.want)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// readRows reads a session of rows that are a second apart.
+func readRows(t *testing.T, f *transcript.Files, rows ...string) *hook.Transcript {
+	t.Helper()
+	var b bytes.Buffer
+	for i, members := range rows {
+		fmt.Fprintf(&b, `{"sessionId":"s","timestamp":"2026-03-22T10:00:%02d.000Z",%s}`+"\n", i, members)
+	}
+	path := filepath.Join(f.Home, ".qwen/projects/p/chats/s"+suffix)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s", Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }
 
 func TestTheEndOfASession(t *testing.T) {
