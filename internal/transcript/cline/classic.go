@@ -66,7 +66,11 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcr
 	buildClassic(&t, &ui, &api, &meta)
 	if q.Full {
 		t.Ends = ui.ends
-		t.ToolResults = wholeCalls(api.tools.calls, q.Whole, filepath.Join(dir, historyFile))
+		calls, file := api.tools.calls, historyFile
+		if len(api.messages) == 0 {
+			calls, file = ui.shownCalls(), uiFile
+		}
+		t.ToolResults = wholeCalls(calls, q.Whole, filepath.Join(dir, file))
 	}
 	return &t, errors.Join(errs...)
 }
@@ -153,6 +157,9 @@ type uiLog struct {
 	sums     []hook.LLMCall
 	prompts  []hook.Prompt
 	ends     []hook.TurnEnd
+	// tools are the calls that were shown.
+	tools []hook.ToolResult
+	rows  int
 }
 
 // uiRequest is one row api_req_started and what the rows after it say of its
@@ -171,10 +178,9 @@ type uiRequest struct {
 }
 
 func (l *uiLog) decode(ctx context.Context, r io.Reader) error {
-	first := true
 	return streamList(ctx, r, nil, func(row rawjson.Object) {
-		l.add(row, first)
-		first = false
+		l.rows++
+		l.add(row, l.rows == 1)
 	})
 }
 
@@ -203,12 +209,22 @@ func (l *uiLog) add(row rawjson.Object, first bool) {
 				l.ends = append(l.ends, hook.TurnEnd{At: at, Kind: hook.KindRunComplete, Result: text})
 			}
 		case "task", "user_feedback":
-			if text != "" {
-				l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
+			l.addPrompt(at, text)
+		case "text":
+			// Before 2026-02 the task was a text like any other.
+			if first {
+				l.addPrompt(at, text)
 			}
 		}
 	}
+	l.addTool(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))), text)
 	l.follow(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))))
+}
+
+func (l *uiLog) addPrompt(at time.Time, text string) {
+	if text != "" {
+		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
+	}
 }
 
 func (l *uiLog) addRequest(row rawjson.Object, at time.Time, text string) {

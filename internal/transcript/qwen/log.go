@@ -360,7 +360,7 @@ func usage(o rawjson.Object) *hook.Usage {
 func (l *log) ask(p part, at time.Time) {
 	a := &ask{result: -1, ToolResult: hook.ToolResult{
 		ID: p.id, Agent: l.agent, Turn: l.turn, Name: p.name, Input: l.texts.KeepJSON(rawjson.Canonical(p.input)),
-		Asked: at, File: l.file, Row: l.line,
+		Status: hook.ToolUnknown, Asked: at, File: l.file, Row: l.line,
 	}}
 	if l.agent != "" {
 		a.Turn = l.turns[l.agent]
