@@ -178,7 +178,7 @@ type uiRequest struct {
 }
 
 func (l *uiLog) decode(ctx context.Context, r io.Reader) error {
-	return streamList(ctx, r, nil, func(row rawjson.Object) {
+	return transcript.StreamList(ctx, r, nil, func(row rawjson.Object) {
 		l.rows++
 		l.add(row, l.rows == 1)
 	})

@@ -163,7 +163,7 @@ func readMessages(
 // decode streams the file: an object with the list of messages among its
 // members, or, from early versions, the bare list.
 func (l *messageLog) decode(ctx context.Context, r io.Reader) error {
-	return streamList(ctx, r, func(name string, value []byte) {
+	return transcript.StreamList(ctx, r, func(name string, value []byte) {
 		if name == "origin" {
 			l.version = rawjson.Unquote(rawjson.Member(value, "version"))
 		}

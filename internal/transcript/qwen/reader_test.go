@@ -247,6 +247,35 @@ func TestEachCallIsReadOnce(t *testing.T) {
 	}
 }
 
+// TestSessionsOfBefore05 reads a session in one JSON object.
+func TestSessionsOfBefore05(t *testing.T) {
+	f := finder(t, "")
+	path := filepath.Join(f.Home, ".qwen/tmp/0a/chats/session-2025-10-01T10-00-0a000001.json")
+	const text = `{
+  "sessionId": "0a000001-x",
+  "messages": [
+    {"id": "1", "timestamp": "2025-10-01T10:00:00Z", "type": "user", "content": "go"},
+    {"id": "2", "timestamp": "2025-10-01T10:00:02Z", "type": "qwen", "content": "done", "model": "coder-model", "tokens": {"input": 7, "output": 2, "cached": 3}}
+  ]
+}`
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.Sessions(t.Context(), Agent)
+	if err != nil || len(list) != 1 || list[0].ID != "0a000001-x" || list[0].Dialect != "qwen" {
+		t.Fatalf("sessions %+v, %v", list, err)
+	}
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: list[0].ID, Path: list[0].Path, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Calls[0].ID = "-" + tr.Calls[0].ID // as lines cuts it
+	want := []string{`prompt  "go" injected false`, `call  -2 7/3/2  "done" 0`, `end  run_complete "done" ""`}
+	if diff := cmp.Diff(want, lines(tr)); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+}
+
 // readRows reads a session of rows that are a second apart.
 func readRows(t *testing.T, f *transcript.Files, rows ...string) *hook.Transcript {
 	t.Helper()
