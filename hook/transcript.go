@@ -16,6 +16,10 @@ type Transcript struct {
 	Cwd string
 	// Session is the session's id, if the files have it.
 	Session string
+	// Origin is the session that this one was forked from, and OriginTurn the last of
+	// its turns that this one has copied. What was copied is not in the transcript.
+	Origin     string `json:",omitempty"`
+	OriginTurn string `json:",omitempty"`
 	// Calls are the requests made to the model, by start time.
 	Calls []LLMCall
 	// Prompts are the texts the user submitted, by time.

@@ -218,6 +218,9 @@ func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store
 	o := im.Deliverer.Map
 	o.Agent = im.Deliverer.Sources[im.Agent.Host].Agent
 	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
+	if tr.OriginTurn != "" {
+		b.LinkTo(tr.Origin, tr.OriginTurn, "")
+	}
 	for _, e := range im.Agent.Events(s.Dialect, tr) {
 		b.Add(e)
 	}

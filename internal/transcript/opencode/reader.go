@@ -6,6 +6,9 @@
 // a cost of zero is none, since opencode also writes it for a model without a price.
 // opencode counts the tokens of a request when its tool calls have ended, so that a
 // request whose calls were interrupted has none. A subagent is a session with a parent.
+// A fork begins with copies of another session's messages, with new ids and their old
+// times: they are read of the session that began first, and as long as it is there only
+// of that one.
 //
 // The database is opened read-only. A session is read within 30 seconds, 1 GiB and
 // 1,000,000 rows, and only from plain tables: more is an error. Older versions kept a JSON file for each message,
@@ -216,13 +219,45 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 	}
 	l.turns = make(map[string]string)
 	l.turnAt = func(id string) string { return turnAt(ctx, db, s.id, id) }
+	inherited, errCopies := l.copies(ctx, db, &s)
 	for _, m := range list {
-		l.add(m, agent)
+		if !inherited[m.id] {
+			l.add(m, agent)
+		}
 	}
 	if !lead {
 		l.t.Agents = append(l.t.Agents, *agent)
 	}
-	return errors.Join(err, errParts)
+	return errors.Join(err, errParts, errCopies)
+}
+
+// copied are the messages of a session that are older than itself, each with those of the
+// same time and role of sessions that began before it, the earliest first.
+const copied = `WITH own AS MATERIALIZED (
+	SELECT id, iif(json_valid(data), data ->> '$.time.created', NULL) AS created, iif(json_valid(data), data ->> '$.role', NULL) AS role
+	FROM message WHERE session_id = ?1 AND octet_length(data) <= ?3)
+SELECT own.id, other.id, other.session_id
+FROM own CROSS JOIN message found ON found.time_created = own.created CROSS JOIN session s ON s.id = found.session_id CROSS JOIN message other ON other.id = found.id
+WHERE own.created < ?2 AND s.time_created < ?2 AND octet_length(other.data) <= ?3
+AND iif(json_valid(other.data), other.data ->> '$.role', NULL) = own.role
+ORDER BY own.created, s.time_created, other.id`
+
+// copies returns the messages that a session has copied, by their ids. One whose original
+// is gone is not among them.
+func (l *log) copies(ctx context.Context, db *database, s *session) (map[string]bool, error) {
+	found := make(map[string]bool)
+	var id, other, from string
+	err := db.each(ctx, copied, []any{s.id, s.created.UnixMilli(), maxRow}, []any{&id, &other, &from}, func() bool {
+		if !found[id] {
+			found[id] = true
+			l.t.Origin, l.t.OriginTurn = from, other
+		}
+		return true
+	})
+	if len(found) > 0 {
+		l.t.OriginTurn = turnAt(ctx, db, l.t.Origin, l.t.OriginTurn)
+	}
+	return found, err
 }
 
 // add adds a message of the lead agent, whose agent has no id, or of a subagent.
