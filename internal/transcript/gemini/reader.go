@@ -218,8 +218,16 @@ func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok b
 		return h, h.session != ""
 	}
 	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
+	damaged := transcript.Damaged{Max: lines.Max}
 	_ = lines.Each(ctx, begin, func(line []byte) bool {
-		h, ok = parseHead(line)
+		if h, ok = parseHead(line); !ok {
+			damaged.Add(line, func(line []byte) bool {
+				if !ok {
+					h, ok = parseHead(line)
+				}
+				return ok
+			})
+		}
 		return !ok
 	})
 	return h, ok
@@ -251,19 +259,28 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		Opens: func() bool { return r.prompt() },
 	}
 	var err error
-	read := lines.File(ctx, f, path, q, nil, func(line []byte) bool {
+	take := func(line []byte) bool {
 		if !r.parse(line) {
-			return true
+			return false
 		}
 		if *l.rows++; *l.rows > maxRows {
 			err = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
-			return false
+			return true
 		}
 		if q.Whole != nil {
 			l.file, l.line = path, lines.Row
 		}
 		l.add(&r)
 		return true
+	}
+	damaged := transcript.Damaged{Max: lines.Max}
+	read := lines.File(ctx, f, path, q, nil, func(line []byte) bool {
+		if take(line) || r.Object != nil {
+			damaged.End()
+		} else {
+			damaged.Add(line, take)
+		}
+		return err == nil
 	})
 	return errors.Join(read, err)
 }

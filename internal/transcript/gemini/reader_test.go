@@ -276,6 +276,50 @@ func TestOlderForm(t *testing.T) {
 	}
 }
 
+// TestDamagedFiles reads what is whole of a recorded session whose lines were damaged.
+func TestDamagedFiles(t *testing.T) {
+	want := lines(recorded(t, "hello"))
+	for name, damage := range map[string]func(text []byte) []byte{
+		"a byte order mark":    func(text []byte) []byte { return append([]byte("\ufeff"), text...) },
+		"line ends of Windows": func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) },
+		"a block of NUL": func(text []byte) []byte {
+			return bytes.ReplaceAll(text, []byte("\n"), append([]byte("\n"), make([]byte, 4096)...))
+		},
+		"a torn row with the next one": func(text []byte) []byte {
+			return bytes.ReplaceAll(text, []byte("\n{"), []byte("\n{\"id\":\"x\",\"type\":\"gem{"))
+		},
+		"raw line breaks in a text": func(text []byte) []byte {
+			return append([]byte("{\"id\":\"i\",\"type\":\"info\",\"content\":\"a\nb\tc\"}\n"), text...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, "hello")
+			id := idOf(t, f)
+			paths, err := filepath.Glob(filepath.Join(f.Home, ".gemini/tmp/*/chats/*.jsonl"))
+			if err != nil || len(paths) != 1 {
+				t.Fatal(paths, err)
+			}
+			text, err := os.ReadFile(paths[0])
+			if err == nil {
+				err = os.WriteFile(paths[0], damage(text), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := idOf(t, f); got != id {
+				t.Errorf("session %q, want %q", got, id)
+			}
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, lines(tr)); diff != "" {
+				t.Errorf("transcript (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // A file in a form that is not known is listed, and reading it says so.
 func TestUnknownForms(t *testing.T) {
 	for _, text := range []string{`{"version": 9, "turns": []}`, `{"sessionId": "s", "turns": []}`, `{"sessionId": "s", "messages": [{"role": "user"}]}`} {

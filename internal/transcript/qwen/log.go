@@ -47,6 +47,11 @@ type log struct {
 	asks          []*ask
 	asked, untold map[callKey][]*ask
 
+	// answers are the requests as the rows of answers tell them, which count in a file
+	// without telemetry.
+	answers []hook.LLMCall
+	before  time.Time // that of the row before
+
 	version, cwd string
 	last         time.Time
 	// task, words and first are a subagent's first prompt and last text, and the time
@@ -87,14 +92,16 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	read(l, path)
+	l.calls = append(l.calls, l.untoldRequests()...)
 	pending := l.open && l.end == nil
 	l.flush()
 	known := make(map[string]bool)
 	for _, a := range agents {
 		known[a.meta.AgentID] = true
 		sub := *l
-		sub.agent, sub.task, sub.words, sub.first = a.meta.AgentID, "", "", time.Time{}
+		sub.agent, sub.task, sub.words, sub.first, sub.answers = a.meta.AgentID, "", "", time.Time{}, nil
 		read(&sub, a.path)
+		sub.calls = append(sub.calls, sub.untoldRequests()...)
 		l.calls, l.results, l.asks, l.texts = sub.calls, sub.results, sub.asks, sub.texts
 		t.Agents = append(t.Agents, sub.subagent(a.meta))
 	}
@@ -171,10 +178,13 @@ func (l *log) add(r *row) {
 			l.addTelemetry(r.Members("systemPayload").Members("uiEvent"), r.at)
 		}
 	}
+	l.before = r.at
 	if l.texts.Over() {
 		l.texts.Shrink(func(text, input func(*string)) {
-			for i := range l.calls {
-				text(&l.calls[i].Text)
+			for _, calls := range [][]hook.LLMCall{l.calls, l.answers} {
+				for i := range calls {
+					text(&calls[i].Text)
+				}
 			}
 			for i := range l.results {
 				text(&l.results[i].Text)
@@ -212,6 +222,7 @@ func (l *log) addAnswer(r *row) {
 	parts := r.parts()
 	text := textOf(parts)
 	l.words = cmp.Or(text, l.words)
+	l.addUsage(r, parts)
 	called := false
 	for _, p := range parts {
 		if p.name != "" && p.response == nil {
@@ -236,6 +247,38 @@ func (l *log) addAnswer(r *row) {
 	if !called {
 		l.end = &hook.TurnEnd{Turn: l.turn, At: r.at, Kind: hook.KindRunComplete, Result: l.texts.Keep(text)}
 	}
+}
+
+// addUsage adds the request of an answer as its own row tells it.
+func (l *log) addUsage(r *row, parts []part) {
+	u := r.Members("usageMetadata")
+	if u == nil || l.lastCall(l.agent) >= 0 {
+		return
+	}
+	c := hook.LLMCall{
+		Kind: hook.CallRequest, ID: r.Text("uuid"), Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
+		Model: r.Text("model"), Text: l.texts.Keep(textOf(parts)), Usage: usageOf(u, &answerCounts),
+	}
+	if c.Start.IsZero() || c.Start.After(c.End) {
+		c.Start = c.End
+	}
+	for _, p := range parts {
+		if p.name != "" {
+			c.ToolCallIDs = appendNew(c.ToolCallIDs, p.id)
+		}
+	}
+	if c.Usage != nil {
+		c.Usage.CostUSD = transcript.ListCost(&c, false)
+	}
+	l.answers = append(l.answers, c)
+}
+
+// untoldRequests returns the requests of answers of which no telemetry tells.
+func (l *log) untoldRequests() []hook.LLMCall {
+	if l.lastCall(l.agent) >= 0 {
+		return nil
+	}
+	return l.answers
 }
 
 // lastCall is the place of an agent's newest request, -1 if there is none.
@@ -334,26 +377,33 @@ func mayRetry(o rawjson.Object) bool {
 	return !ok || status < 400 || status >= 500 || status == 408 || status == 409 || status == 429
 }
 
-// usage returns the tokens of a request. The input count includes tokens read from the
+// usage returns the tokens of a telemetry row. The input count includes tokens read from the
 // cache and tokens written to it; the log does not count the written ones separately. The
 // output count includes thinking tokens, except by Google's protocol, where the total
 // shows that they are extra.
-func usage(o rawjson.Object) *hook.Usage {
-	count := func(name string) int64 {
-		n, ok := rawjson.Float(o.Get(name))
-		if !ok {
-			return 0
+func usage(o rawjson.Object) *hook.Usage { return usageOf(o, &telemetryCounts) }
+
+// The names of the counts: input, output, thoughts, all, and what came from the cache.
+var (
+	telemetryCounts = [5]string{"input_token_count", "output_token_count", "thoughts_token_count", "total_token_count", "cached_content_token_count"}
+	answerCounts    = [5]string{"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount", "cachedContentTokenCount"}
+)
+
+func usageOf(o rawjson.Object, names *[5]string) *hook.Usage {
+	var counts [5]int64
+	for i, name := range names {
+		if n, ok := rawjson.Float(o.Get(name)); ok {
+			counts[i] = transcript.Tokens(&n)
 		}
-		return transcript.Tokens(&n)
 	}
-	if o.Get("input_token_count") == nil && o.Get("output_token_count") == nil {
+	if o.Get(names[0], names[1]) == nil {
 		return nil
 	}
-	input, output, thoughts := count("input_token_count"), count("output_token_count"), count("thoughts_token_count")
-	if count("total_token_count") == input+output+thoughts {
+	input, output, thoughts := counts[0], counts[1], counts[2]
+	if counts[3] == input+output+thoughts {
 		output += thoughts
 	}
-	return &hook.Usage{Input: input, Output: output, CacheRead: count("cached_content_token_count"), InputIncludesCache: true}
+	return &hook.Usage{Input: input, Output: output, CacheRead: counts[4], InputIncludesCache: true}
 }
 
 // ask adds a call that an answer asks for.

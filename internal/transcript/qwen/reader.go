@@ -252,19 +252,28 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		head = nil
 	}
 	var err error
-	read := lines.File(ctx, f, path, q, head, func(line []byte) bool {
-		if !row.parse(line) {
-			return true
+	take := func(line []byte) bool {
+		if !row.parse(line) || row.kind == "" {
+			return false
 		}
 		if *l.rows++; *l.rows > maxRows {
 			err = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
-			return false
+			return true
 		}
 		if q.Whole != nil {
 			l.file, l.line = path, lines.Row
 		}
 		l.add(&row)
 		return true
+	}
+	damaged := transcript.Damaged{Max: lines.Max}
+	read := lines.File(ctx, f, path, q, head, func(line []byte) bool {
+		if take(line) || row.Object != nil {
+			damaged.End()
+		} else {
+			damaged.Add(line, take)
+		}
+		return err == nil
 	})
 	return errors.Join(read, err)
 }

@@ -247,6 +247,58 @@ func TestEachCallIsReadOnce(t *testing.T) {
 	}
 }
 
+// Where no telemetry row counts a request, its answer does.
+func TestRequestsWithoutTelemetry(t *testing.T) {
+	f := finder(t, "")
+	answer := func(id string, tokens int) string {
+		return fmt.Sprintf(`"uuid":%q,"type":"assistant","model":"coder-model","message":{"parts":[{"text":"%s"}]},"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":2,"thoughtsTokenCount":1,"totalTokenCount":%d}`, "-"+id, id, tokens, tokens+2)
+	}
+	tr := readRows(t, f, `"type":"user","message":{"parts":[{"text":"go"}]}`, answer("a", 10), answer("b", 20))
+	want := []string{`prompt  "go" injected false`, `call  -a 10/0/2  "a" 0`, `call  -b 20/0/2  "b" 0`, `end  run_complete "b" ""`}
+	if diff := cmp.Diff(want, lines(tr)); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+	const told = `"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","response_id":"-r","input_token_count":10,"output_token_count":2}}`
+	for _, rows := range [][]string{{told, answer("a", 10)}, {answer("a", 10), told}} {
+		if tr := readRows(t, f, rows...); len(tr.Calls) != 1 || tr.Calls[0].ID != "-r" {
+			t.Errorf("requests %+v, want the one of the telemetry row", tr.Calls)
+		}
+	}
+}
+
+// TestDamagedFiles reads what is whole of a recorded session whose lines were damaged.
+func TestDamagedFiles(t *testing.T) {
+	want := lines(recorded(t, "hello"))
+	for name, damage := range map[string]func(text []byte) []byte{
+		"a byte order mark":    func(text []byte) []byte { return append([]byte("\ufeff"), text...) },
+		"line ends of Windows": func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) },
+		"a block of NUL": func(text []byte) []byte {
+			return bytes.Replace(text, []byte("\n"), append([]byte("\n"), make([]byte, 4096)...), 2)
+		},
+		"a torn row with the next one": func(text []byte) []byte { return append([]byte(`{"uuid":"x","type":"assistant","mess`), text...) },
+		"raw line breaks in a text":    func(text []byte) []byte { return append([]byte("{\"type\":\"system\",\"x\":\"a\nb\tc\"}\n"), text...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, "hello")
+			path := filepath.Join(f.Home, ".qwen/projects/-home-dev-ws/chats", sessionsOf["hello"]+suffix)
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, damage(text), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: sessionsOf["hello"]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, lines(tr)); diff != "" {
+				t.Errorf("transcript (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestSessionsOfBefore05 reads a session in one JSON object.
 func TestSessionsOfBefore05(t *testing.T) {
 	f := finder(t, "")
