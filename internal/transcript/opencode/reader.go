@@ -268,21 +268,43 @@ func (l *log) add(m *message, agent *hook.Agent) {
 		if agent.ID == "" {
 			l.begin(m)
 		}
-		for _, p := range m.parts {
-			if p.Text("type") != "text" || p.Is("synthetic") || p.Is("ignored") {
-				continue
-			}
-			text := l.keep(p.Text("text"))
-			if agent.ID != "" {
-				agent.Task = cmp.Or(agent.Task, text)
-			} else {
-				l.t.Prompts = append(l.t.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: m.id})
-			}
-			break
+		text, injected := m.words()
+		switch text = l.keep(text); {
+		case text == "":
+		case agent.ID != "":
+			agent.Task = cmp.Or(agent.Task, text)
+		case !injected || l.turns[m.id] == m.id:
+			l.t.Prompts = append(l.t.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: m.id, Injected: injected})
 		}
 	case "assistant":
 		l.answer(m, agent, at("created"), at("completed"))
 	}
+}
+
+// words are what the person said in a message, or what stands for it: the command, the
+// file's name. If there is nothing of the person's, they are what opencode wrote.
+func (m *message) words() (text string, injected bool) {
+	var said, meant, host string
+	for _, p := range m.parts {
+		switch kind := p.Text("type"); {
+		case p.Is("ignored"):
+		case kind == "text" && p.Is("synthetic"):
+			host = cmp.Or(host, p.Text("text"))
+		case kind == "text":
+			said = cmp.Or(said, p.Text("text"))
+		case kind == "subtask":
+			meant = cmp.Or(meant, p.Text("description", "prompt"))
+			if command := p.Text("command"); command != "" {
+				meant = "/" + command
+			}
+		case kind == "file":
+			meant = cmp.Or(meant, "["+cmp.Or(p.Text("filename"), p.Text("mime"), "file")+"]")
+		case kind == "compaction" && !p.Is("auto"):
+			meant = cmp.Or(meant, "/compact")
+		}
+	}
+	said = cmp.Or(said, meant)
+	return cmp.Or(said, host), said == ""
 }
 
 // begin notes which turn a message of the user's begins or continues.
@@ -485,9 +507,13 @@ func usage(m rawjson.Object) *hook.Usage {
 // addEvents adds the events that the plugin would have handed on.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		b.Add(p.At, hook.Event{
+		e := hook.Event{
 			Kind: hook.KindPrompt, Name: "message.part.updated", Turn: p.Turn, Prompt: p.Text, Key: opencode.Key("prompt", p.Turn),
-		})
+		}
+		if p.Injected {
+			e.Attrs = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}
+		}
+		b.Add(p.At, e)
 	}
 	b.AddTools(nil)
 	for i := range b.Transcript.Agents {
