@@ -419,6 +419,10 @@ func (l *log) ask(p part, at time.Time) {
 	id, name, nameless := callKey{l.agent, p.id}, callKey{l.agent, p.name}, callKey{agent: l.agent}
 	l.asked[id] = append(l.asked[id], a)
 	// The telemetry of a subagent is in the session's file, which is read first.
+	if w := l.waiting[id]; l.agent != "" && len(w) > 0 {
+		a.result = w[0]
+		return
+	}
 	early := slices.IndexFunc(l.waiting[nameless], func(i int) bool { return l.results[i].Name == a.Name && l.results[i].Input == a.Input })
 	if early < 0 {
 		early = slices.IndexFunc(l.waiting[nameless], func(i int) bool { return l.results[i].Name == a.Name })
@@ -506,6 +510,7 @@ func (l *log) addResult(r *row) {
 			}
 		}
 		if w := l.waiting[key]; len(w) > 0 {
+			made.result = w[0]
 			result := &l.results[w[0]]
 			result.Text, result.File, result.Row = text, l.file, l.line
 			if l.waiting[key] = w[1:]; len(w) == 1 {
