@@ -20,6 +20,8 @@ const (
 	uiFile       = "ui_messages.json"
 	historyFile  = "api_conversation_history.json"
 	metadataFile = "task_metadata.json"
+	// oldestFile is the history of versions from before ui_messages.json.
+	oldestFile = "claude_messages.json"
 )
 
 // readClassic reads one task's folder.
@@ -67,7 +69,8 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcr
 	if q.Full {
 		t.Ends = ui.ends
 		calls, file := api.tools.calls, historyFile
-		if len(api.messages) == 0 {
+		if !slices.ContainsFunc(api.messages, func(m apiMessage) bool { return !m.at.IsZero() }) {
+			// It is not there, or of a version that noted no times.
 			calls, file = ui.shownCalls(), uiFile
 		}
 		t.ToolResults = wholeCalls(calls, q.Whole, filepath.Join(dir, file))

@@ -261,8 +261,8 @@ func (l *uiLog) addTool(at time.Time, kind, text string) {
 	}
 }
 
-// shownCalls returns the calls of a task of which only ui_messages.json is there. They
-// have ended when the next request begins; how is not shown.
+// shownCalls returns the calls that ui_messages.json shows, for a task whose history does
+// not tell them. They have ended when the next request begins; how is not shown.
 func (l *uiLog) shownCalls() []hook.ToolResult {
 	slices.SortStableFunc(l.tools, func(a, b hook.ToolResult) int { return a.Asked.Compare(b.Asked) })
 	next := 0

@@ -189,32 +189,43 @@ func TestACompletionThatStillComesInEndsNothing(t *testing.T) {
 }
 
 // TestTasksWithoutAHistory reads ui_messages.json alone, as of a task whose other files
-// were removed.
+// were removed, and beside a history of a version that noted no times.
 func TestTasksWithoutAHistory(t *testing.T) {
-	f := newFinder(t)
-	dir := filepath.Join(f.Home, ".cline", "data", "tasks", "1")
-	write(t, filepath.Join(dir, uiFile), "["+strings.Join([]string{
-		row(1, "text", "go", ""),
-		row(2, "api_req_started", `{}`, ""),
-		row(3, "text", "I look.", ""),
-		row(4, "tool", `{"tool":"readFile","path":"a"}`, ""),
-		row(6, "api_req_started", `{}`, ""),
-		row(7, "command", "ls", ""),
-		row(8, "command_output", "a", ""),
-	}, ",")+"]")
-	tr, err := full(t.Context(), f, DialectClassic, "1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []hook.ToolResult{
-		{Name: "read_file", Input: `{"path":"a","tool":"readFile"}`, Status: hook.ToolUnknown, Asked: ms(4), At: ms(6)},
-		{Name: "execute_command", Input: `{"command":"ls"}`, Status: hook.ToolUnknown, Asked: ms(7)},
-	}
-	if d := cmp.Diff(want, tr.ToolResults); d != "" {
-		t.Errorf("calls (-want +got):\n%s", d)
-	}
-	if len(tr.Prompts) != 1 || tr.Prompts[0].Text != "go" {
-		t.Errorf("prompts %+v, want the first text", tr.Prompts)
+	for name, history := range map[string]string{
+		"no history":               "",
+		"a history without times":  `[{"role":"user","content":"go"},{"role":"assistant","content":"<read_file>\n<path>a</path>\n</read_file>"}]`,
+		"a history of no messages": `[]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFinder(t)
+			dir := filepath.Join(f.Home, ".cline", "data", "tasks", "1")
+			write(t, filepath.Join(dir, uiFile), "["+strings.Join([]string{
+				row(1, "text", "go", ""),
+				row(2, "api_req_started", `{}`, ""),
+				row(3, "text", "I look.", ""),
+				row(4, "tool", `{"tool":"readFile","path":"a"}`, ""),
+				row(6, "api_req_started", `{}`, ""),
+				row(7, "command", "ls", ""),
+				row(8, "command_output", "a", ""),
+			}, ",")+"]")
+			if history != "" {
+				write(t, filepath.Join(dir, historyFile), history)
+			}
+			tr, err := full(t.Context(), f, DialectClassic, "1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []hook.ToolResult{
+				{Name: "read_file", Input: `{"path":"a","tool":"readFile"}`, Status: hook.ToolUnknown, Asked: ms(4), At: ms(6)},
+				{Name: "execute_command", Input: `{"command":"ls"}`, Status: hook.ToolUnknown, Asked: ms(7)},
+			}
+			if d := cmp.Diff(want, tr.ToolResults); d != "" {
+				t.Errorf("calls (-want +got):\n%s", d)
+			}
+			if len(tr.Prompts) != 1 || tr.Prompts[0].Text != "go" {
+				t.Errorf("prompts %+v, want the first text", tr.Prompts)
+			}
+		})
 	}
 }
 

@@ -404,6 +404,7 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 			tool := opencode.Tool(p)
 			c.ToolCallIDs = append(c.ToolCallIDs, tool.ID)
 			said = tool.Started
+			tool.Started = cmp.Or(tool.Started, created) // one that has not begun to run
 			l.tool(m, tool, p, agent, turn)
 		}
 		if said.After(last) {
