@@ -11,8 +11,8 @@
 // of that one.
 //
 // The database is opened read-only. A session is read within 30 seconds, 1 GiB and
-// 1,000,000 rows, and only from plain tables: more is an error. Older versions kept a JSON file for each message,
-// which this package does not read.
+// 1,000,000 rows, and only from plain tables: more is an error. Older versions kept a JSON
+// file for each message, which are read of sessions that are in no database.
 package opencode
 
 import (
@@ -35,7 +35,8 @@ var Agent = transcript.Agent{
 }
 
 func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {
-	files, _ := databases(f)
+	files, places := databases(f)
+	stored := make(map[string]bool)
 	for _, path := range files {
 		db, err := open(ctx, path, standard)
 		if err != nil {
@@ -45,6 +46,7 @@ func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Sess
 		var updated float64
 		_ = db.each(ctx, // a file that cannot be read has no sessions
 			`SELECT id, directory, time_updated FROM session WHERE parent_id IS NULL`, nil, []any{&id, &cwd, &updated}, func() bool {
+				stored[id] = true
 				if transcript.CheckID("session id", id) == nil {
 					found = append(found, transcript.Session{
 						ID: id, Dialect: opencode.Dialect, Path: path, Cwd: cwd, ModTime: transcript.Millis(updated).Time(),
@@ -54,7 +56,7 @@ func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Sess
 			})
 		_ = db.Close() // read only
 	}
-	return found, ctx.Err()
+	return append(found, olderSessions(ctx, f, places, stored)...), ctx.Err()
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
@@ -76,7 +78,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, transcript.ErrNotFound) {
 		return nil, err
 	}
-	return nil, places.NotFound(q.Session, "opencode*.db with it")
+	return readOlder(ctx, f, places, q)
 }
 
 // maxAgents bounds the subagents of one session.
@@ -110,14 +112,8 @@ func readSession(ctx context.Context, f *transcript.Files, db *database, q trans
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	l := &log{
-		path: path, query: q, texts: transcript.Texts{Max: transcript.MaxText},
-		t:       &hook.Transcript{Session: q.Session, Cwd: all[0].cwd, HostVersion: all[0].version, Sources: []string{path}},
-		spawned: make(map[string]spawn),
-	}
-	if q.Whole != nil {
-		l.texts.Max = int(transcript.DefaultMaxBytes)
-	}
+	l := newLog(path, q)
+	l.t.Cwd, l.t.HostVersion = all[0].cwd, all[0].version
 	var errs []error
 	for i, s := range all {
 		if i > 0 && !q.Since.IsZero() && s.updated.Before(q.Since) {
@@ -125,9 +121,25 @@ func readSession(ctx context.Context, f *transcript.Files, db *database, q trans
 		}
 		errs = append(errs, l.session(ctx, db, s, i == 0))
 	}
+	return l.done(f), errors.Join(errs...)
+}
+
+func newLog(path string, q transcript.Query) *log {
+	l := &log{
+		path: path, query: q, texts: transcript.Texts{Max: transcript.MaxText},
+		t: &hook.Transcript{Session: q.Session, Sources: []string{path}}, spawned: make(map[string]spawn),
+	}
+	if q.Whole != nil {
+		l.texts.Max = int(transcript.DefaultMaxBytes)
+	}
+	return l
+}
+
+// done returns what was gathered.
+func (l *log) done(f *transcript.Files) *hook.Transcript {
 	slices.SortStableFunc(l.t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
 	l.t.Pending = l.pending && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
-	return l.t, errors.Join(errs...)
+	return l.t
 }
 
 // log gathers what the database says of one session.
@@ -210,6 +222,15 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 		}
 		return changed()
 	})
+	l.turnAt = func(id string) string { return turnAt(ctx, db, s.id, id) }
+	inherited, errCopies := l.copies(ctx, db, &s)
+	l.addAll(list, &s, lead, inherited)
+	return errors.Join(err, errParts, errCopies)
+}
+
+// addAll adds the messages of the session or of a subagent, but for those that it has
+// copied from another session.
+func (l *log) addAll(list []*message, s *session, lead bool, inherited map[string]bool) {
 	agent := &hook.Agent{}
 	if !lead {
 		from := l.spawned[s.id]
@@ -218,8 +239,6 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 		}
 	}
 	l.turns = make(map[string]string)
-	l.turnAt = func(id string) string { return turnAt(ctx, db, s.id, id) }
-	inherited, errCopies := l.copies(ctx, db, &s)
 	for _, m := range list {
 		if !inherited[m.id] {
 			l.add(m, agent)
@@ -228,7 +247,6 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 	if !lead {
 		l.t.Agents = append(l.t.Agents, *agent)
 	}
-	return errors.Join(err, errParts, errCopies)
 }
 
 // copied are the messages of a session that are older than itself, each with those of the
@@ -259,6 +277,9 @@ func (l *log) copies(ctx context.Context, db *database, s *session) (map[string]
 	}
 	return found, err
 }
+
+// created is when the message began.
+func (m *message) created() time.Time { return rawjson.Instant(m.data.Members("time").Get("created")) }
 
 // add adds a message of the lead agent, whose agent has no id, or of a subagent.
 func (l *log) add(m *message, agent *hook.Agent) {
