@@ -416,25 +416,34 @@ func (l *log) ask(p part, at time.Time) {
 		a.Turn = l.turns[l.agent]
 	}
 	l.asks = append(l.asks, a)
-	id, name, nameless := callKey{l.agent, p.id}, callKey{l.agent, p.name}, callKey{agent: l.agent}
-	l.asked[id] = append(l.asked[id], a)
+	key := callKey{l.agent, p.id}
+	l.asked[key] = append(l.asked[key], a)
 	// The telemetry of a subagent is in the session's file, which is read first.
-	if w := l.waiting[id]; l.agent != "" && len(w) > 0 {
-		a.result = w[0]
+	if l.agent != "" {
+		l.nameTelemetry(key, a.Name, a.Input)
+		if w := l.waiting[key]; len(w) > 0 {
+			a.result = w[0]
+			return
+		}
+	}
+	name := callKey{l.agent, a.Name}
+	l.untold[name] = append(l.untold[name], a)
+}
+
+// nameTelemetry gives the oldest telemetry row without an id that fits a call the call's.
+func (l *log) nameTelemetry(key callKey, name, input string) {
+	nameless := callKey{agent: key.agent}
+	list := l.waiting[nameless]
+	i := slices.IndexFunc(list, func(i int) bool { return l.results[i].Name == name && l.results[i].Input == input })
+	if i < 0 {
+		i = slices.IndexFunc(list, func(i int) bool { return l.results[i].Name == name })
+	}
+	if i < 0 {
 		return
 	}
-	early := slices.IndexFunc(l.waiting[nameless], func(i int) bool { return l.results[i].Name == a.Name && l.results[i].Input == a.Input })
-	if early < 0 {
-		early = slices.IndexFunc(l.waiting[nameless], func(i int) bool { return l.results[i].Name == a.Name })
-	}
-	if early < 0 {
-		l.untold[name] = append(l.untold[name], a)
-		return
-	}
-	a.result = l.waiting[nameless][early]
-	l.results[a.result].ID = p.id
-	l.waiting[nameless] = slices.Delete(l.waiting[nameless], early, early+1)
-	l.waiting[id] = append(l.waiting[id], a.result)
+	l.results[list[i]].ID = key.id
+	l.waiting[key] = append(l.waiting[key], list[i])
+	l.waiting[nameless] = slices.Delete(list, i, i+1)
 }
 
 // told finds the call that a telemetry row is about, nil if no answer has asked for it.
@@ -508,6 +517,8 @@ func (l *log) addResult(r *row) {
 			if l.asked[key] = list[1:]; len(list) == 1 {
 				delete(l.asked, key)
 			}
+		} else if len(l.waiting[key]) == 0 {
+			l.nameTelemetry(key, p.name, "") // the file begins after the answer
 		}
 		if w := l.waiting[key]; len(w) > 0 {
 			made.result = w[0]

@@ -217,6 +217,10 @@ func TestEachCallIsReadOnce(t *testing.T) {
 		{"two equal calls", []string{
 			row(ask, "a", "x"), row(ask, "b", "x"), row(told, "", "x", "success"), row(told, "", "x", "error"), row(result, "a"), row(result, "b"),
 		}, []string{`a {"c":"x"} 0 "out a"`, `b {"c":"x"} 1 "out b"`}},
+		{"a file that begins with what became of calls", []string{
+			row(told, "", "v", "success"), row(told, "", "w", "error"), row(result, "v"), row(result, "w"),
+			row(ask, "a", "x"), row(ask, "b", "y"), row(told, "", "x", "success"), row(told, "", "y", "error"), row(result, "a"), row(result, "b"),
+		}, append([]string{`v {"c":"v"} 0 "out v"`, `w {"c":"w"} 1 "out w"`}, both...)},
 		{"an input that the user has changed", []string{
 			row(ask, "a", "x"), row(told, "", "z", "success"), row(result, "a"),
 		}, []string{`a {"c":"z"} 0 "out a"`}},
