@@ -22,7 +22,9 @@ import (
 
 // Session is what the second reading found of a session.
 type Session struct {
-	Session     string       `json:"session"`
+	Session string `json:"session"`
+	// NoTrace reports that the store has no trace of it.
+	NoTrace     bool         `json:"noTrace,omitempty"`
 	Differences []Difference `json:"differences"`
 }
 
@@ -145,7 +147,7 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 			continue
 		}
 		if d := sums.differences(c.Host, files); len(d) > 0 {
-			differ = append(differ, Session{id, d})
+			differ = append(differ, Session{id, sums.first.IsZero(), d})
 		}
 	}
 	return differ, nil
@@ -168,7 +170,7 @@ func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Sessi
 		}
 		if len(sums.requests)+sums.nCalls+len(sums.prompts) == 0 && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
 			if d := sums.differences(c.Host, s); len(d) > 0 {
-				untold = append(untold, Session{id, d})
+				untold = append(untold, Session{id, true, d})
 			}
 		}
 	}
@@ -314,12 +316,26 @@ func (s *Sums) equal(files *second.Session) bool {
 			bad++
 		}
 	}
-	return same(s.usage, u, bare) && s.nCalls == len(files.Calls) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
+	return same(s.usage, u, bare) && s.nCalls >= callsOf(files) && s.nCalls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
 		len(s.prompts) >= len(files.Prompts) && s.interrupted <= files.Broken && s.sameModels(files)
+}
+
+func callsOf(files *second.Session) (n int) {
+	for _, c := range files.Calls {
+		n += c.Times
+	}
+	return n
 }
 
 // sameModels compares the sums by model where both sides name the models of all requests.
 func (s *Sums) sameModels(files *second.Session) bool {
+	var all store.Usage
+	for _, u := range s.models {
+		all = sum(all, &u)
+	}
+	if all != s.usage {
+		return true // some are in sums of requests, by no model
+	}
 	models := make(map[string]bool)
 	for _, q := range files.Requests {
 		if q.Model == "" {
@@ -353,6 +369,7 @@ func (s *Sums) differences(host string, files *second.Session) (out []Difference
 	// Ids are compared where the traces have those of the files.
 	var lost, changed []string
 	file, common := "", 0
+
 	for id, q := range files.Requests {
 		if len(s.requests[id]) > 0 {
 			common++
@@ -372,7 +389,10 @@ func (s *Sums) differences(host string, files *second.Session) (out []Difference
 	if len(changed) > 0 {
 		add(Model, termtext.Plural(len(changed), "request"), "another model", "", files.Requests[changed[0]].File, changed)
 	}
-	if len(lost) > 0 && (common > 0 || len(s.requests) == 0) {
+	if common == 0 && len(s.requests) > 0 {
+		lost = nil // the ids are not the same
+	}
+	if len(lost) > 0 {
 		add(Missing, termtext.Plural(len(lost), "request"), "", "there", file, lost)
 	}
 	for _, m := range append([]string{""}, modelsOf(s, files)...) {
@@ -440,7 +460,7 @@ func (s *Sums) callDifferences(host string, files *second.Session, add func(kind
 	for id, c := range files.Calls {
 		statuses := s.calls[id]
 		if len(statuses) == 0 {
-			if len(s.calls[""]) == 0 { // those of classic Cline have no ids
+			if short := s.nCalls < callsOf(files); short || !c.Unnamed && len(s.calls[""]) == 0 {
 				note("missing", "", "there", id)
 				file = c.File
 			}
@@ -464,10 +484,13 @@ func (s *Sums) callDifferences(host string, files *second.Session, add func(kind
 		c := files.Calls[id]
 		switch {
 		case id == "":
-		case len(statuses) > 1 && c != nil:
+			if n := s.nCalls - callsOf(files) - len(files.Results); n > 0 && host != "cline" { // whose calls may have none
+				note("double", strconv.Itoa(s.nCalls), strconv.Itoa(callsOf(files)), "without an id")
+			}
+		case c != nil && len(statuses) > c.Times:
 			note("double", strconv.Itoa(len(statuses))+" times", "once", id)
 			file = c.File
-		case c == nil && host != "codex": // whose calls in scripts only the events have
+		case c == nil && !files.Results[id] && host != "codex": // whose calls in scripts only the events have
 			note("extra", "there", "", id)
 		}
 	}

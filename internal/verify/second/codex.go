@@ -123,10 +123,11 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		if it.Name == "exec" && it.Type == "custom_tool_call" {
 			return // a script: its calls count
 		}
-		if id == "" {
+		unnamed := id == ""
+		if unnamed {
 			id = fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)
 		}
-		r.call(id)
+		r.call(id).Unnamed = unnamed
 		if it.Type == "web_search_call" {
 			r.result(id, false)
 		}

@@ -27,15 +27,19 @@ type copilotRow struct {
 	Time  string `json:"timestamp"`
 	Agent string `json:"agentId"`
 	Data  struct {
-		Session  string       `json:"sessionId"`
-		Call     string       `json:"toolCallId"`
-		Source   string       `json:"source"`
-		Message  string       `json:"messageId"`
-		Model    string       `json:"model"`
-		Output   *float64     `json:"outputTokens"`
-		Success  bool         `json:"success"`
-		Content  string       `json:"content"`
-		Usage    copilotUsage `json:"usage"`
+		Session string       `json:"sessionId"`
+		Call    string       `json:"toolCallId"`
+		Source  string       `json:"source"`
+		Message string       `json:"messageId"`
+		Model   string       `json:"model"`
+		Output  *float64     `json:"outputTokens"`
+		Success bool         `json:"success"`
+		Content string       `json:"content"`
+		Usage   copilotUsage `json:"usage"`
+		Hook    struct {
+			Decision string `json:"decision"`
+			Reason   string `json:"reason"`
+		} `json:"output"`
 		Requests []struct {
 			ID string `json:"toolCallId"`
 		} `json:"toolRequests"`
@@ -47,7 +51,7 @@ type copilotRow struct {
 
 func openCopilot(r *file) func([]byte) {
 	r.session = filepath.Base(filepath.Dir(r.path))
-	model := ""
+	model, refused := "", "" // why a hook refused the end, which Copilot then asks as a prompt
 	return func(line []byte) {
 		var row copilotRow
 		if filepath.Base(r.path) != "events.jsonl" || !r.parse(line, &row) {
@@ -58,8 +62,12 @@ func openCopilot(r *file) func([]byte) {
 		switch row.Type {
 		case "session.start":
 			r.session = cmp.Or(d.Session, r.session)
+		case "hook.end":
+			if d.Hook.Decision == "block" {
+				refused = d.Hook.Reason
+			}
 		case "user.message":
-			if row.Agent == "" && slices.Contains([]string{"", "user"}, d.Source) && !hostText(d.Content) {
+			if row.Agent == "" && d.Content != refused && slices.Contains([]string{"", "user"}, d.Source) && !hostText(d.Content) {
 				r.prompt(1, row.ID)
 			} else if row.Agent == "" {
 				r.begin()

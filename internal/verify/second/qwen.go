@@ -51,6 +51,7 @@ type qwenRow struct {
 			Name     string   `json:"event.name"`
 			Response string   `json:"response_id"`
 			Model    string   `json:"model"`
+			Agent    string   `json:"subagent_id"`
 			Input    *float64 `json:"input_token_count"`
 			Output   float64  `json:"output_token_count"`
 			Thoughts float64  `json:"thoughts_token_count"`
@@ -104,7 +105,7 @@ func openQwen(r *file) func([]byte) {
 			}
 		case "system":
 			switch e := &row.System.Event; {
-			case row.Subtype != "ui_telemetry":
+			case row.Subtype != "ui_telemetry", strings.HasPrefix(e.Agent, "managed-"): // the host's own work
 			case e.Name == "qwen-code.api_error":
 				r.answered = true
 			case e.Name == "qwen-code.api_response" && e.Input != nil:

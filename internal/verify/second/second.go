@@ -53,6 +53,8 @@ type Session struct {
 	Requests map[string]*Request
 	Calls    map[string]*Call
 	Prompts  []Prompt
+	// Results are the ids of results without a call.
+	Results map[string]bool
 	// Broken counts the prompts that no answer in text ended.
 	Broken int
 	// Files are those with rows of the session, Began and Ended are the times of the first
@@ -85,8 +87,12 @@ type Request struct {
 // Call is a call of a tool.
 type Call struct {
 	Fact
-	// Answered reports that there is a result, Failed that it is an error.
-	Answered, Failed bool
+	// Answered reports that there is a result, Failed that it is an error. Unnamed reports that
+	// the id is not the agent's.
+	Answered, Failed, Unnamed bool
+	// Times counts the calls of one session that have this id, more than one where ids are
+	// short and agents have their own.
+	Times int
 }
 
 // Prompt is a prompt that a person typed.
@@ -373,7 +379,7 @@ func (r *file) call(id string) *Call {
 	s := r.of()
 	c := s.Calls[id]
 	if c == nil {
-		c = &Call{Fact: r.fact()}
+		c = &Call{Fact: r.fact(), Times: 1}
 		s.Calls[id] = c
 	}
 	return c
@@ -454,6 +460,9 @@ func (out *Reading) add(r *file) {
 		}
 		for id, c := range s.Calls {
 			if have := old.Calls[id]; have != nil {
+				if c.File != "" && have.File != "" && !c.copies(id, have) {
+					have.Times++
+				}
 				have.Answered, have.Failed, have.File = have.Answered || c.Answered, have.Failed || c.Failed, cmp.Or(have.File, c.File)
 				continue
 			}
@@ -481,6 +490,12 @@ func (out *Reading) add(r *file) {
 	}
 }
 
+// shortID is the length up to which ids are taken to be those of one session or agent alone.
+const shortID = 12
+
+// copies reports that two calls with one id are the same.
+func (c *Call) copies(id string, other *Call) bool { return len(id) > shortID || c.At.Equal(other.At) }
+
 // once leaves what several sessions have to the one that began first.
 func (out *Reading) once() {
 	order := slices.SortedFunc(maps.Keys(out.Sessions), func(x, y string) int {
@@ -501,10 +516,14 @@ func (out *Reading) once() {
 		})
 		maps.DeleteFunc(s.Calls, func(key string, c *Call) bool {
 			if c.File == "" {
+				if s.Results == nil {
+					s.Results = make(map[string]bool)
+				}
+				s.Results[key] = true
 				return true
 			}
 			first := calls[key]
-			if first == nil {
+			if first == nil || !c.copies(key, first) {
 				calls[key] = c
 				return false
 			}
