@@ -30,7 +30,9 @@ type Session struct {
 
 // Sums are what traces of a session say in sum.
 type Sums struct {
-	usage               store.Usage
+	// usage is that of the roots, listed that of the requests and of the sums of requests.
+	usage, listed       store.Usage
+	summed              bool // there are sums of requests
 	models              map[string]store.Usage
 	requests, calls     map[string][]string // ids, with their spans' trace and status
 	nCalls, failed      int
@@ -64,6 +66,9 @@ func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
 				s.last = at
 			}
 			for _, e := range span.GetEvents() {
+				if u := store.UsageOf(e.GetAttributes()); e.GetName() == otelmap.EventUsage && u != nil {
+					s.listed, s.summed = sum(s.listed, u), true
+				}
 				if e.GetName() == otelmap.EventPrompt && otlp.Find(e.GetAttributes(), otelmap.KeyPromptInjected) == nil {
 					s.prompts = append(s.prompts, otlp.Time(e.GetTimeUnixNano()))
 				}
@@ -84,7 +89,7 @@ func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
 		case store.RoleChat:
 			model := otlp.Text(a, otelmap.KeyRequestModel)
 			if u := store.UsageOf(a); u != nil {
-				s.models[model] = sum(s.models[model], u)
+				s.models[model], s.listed = sum(s.models[model], u), sum(s.listed, u)
 			}
 			id := otlp.Text(a, otelmap.KeyResponseID)
 			s.requests[id] = append(s.requests[id], model)
@@ -218,6 +223,7 @@ func (c *Check) settle(ctx context.Context, id string) error {
 		}
 		return false, nil
 	}
+	copied := false
 	for key, q := range mine.Requests {
 		has := func(s *Sums) bool { return len(s.requests[key]) > 0 }
 		if has(c.Sums[id]) {
@@ -227,7 +233,7 @@ func (c *Check) settle(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if moved {
+		if copied = copied || moved; moved {
 			delete(mine.Requests, key)
 		}
 	}
@@ -240,11 +246,11 @@ func (c *Check) settle(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if moved {
+		if copied = copied || moved; moved {
 			delete(mine.Calls, key)
 		}
 	}
-	if len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
+	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
 		mine.Prompts = nil // nothing but copies
 	}
 	return nil
@@ -316,7 +322,7 @@ func (s *Sums) equal(files *second.Session) bool {
 			bad++
 		}
 	}
-	return same(s.usage, u, bare) && s.nCalls >= callsOf(files) && s.nCalls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
+	return same(s.usage, u, bare) && same(s.listed, u, bare) && s.unanswered <= unanswered && s.nCalls >= callsOf(files) && s.nCalls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
 		len(s.prompts) >= len(files.Prompts) && s.interrupted <= files.Broken && s.sameModels(files)
 }
 
@@ -329,12 +335,8 @@ func callsOf(files *second.Session) (n int) {
 
 // sameModels compares the sums by model where both sides name the models of all requests.
 func (s *Sums) sameModels(files *second.Session) bool {
-	var all store.Usage
-	for _, u := range s.models {
-		all = sum(all, &u)
-	}
-	if all != s.usage {
-		return true // some are in sums of requests, by no model
+	if s.summed {
+		return true
 	}
 	models := make(map[string]bool)
 	for _, q := range files.Requests {
@@ -395,10 +397,12 @@ func (s *Sums) differences(host string, files *second.Session) (out []Difference
 	if len(lost) > 0 {
 		add(Missing, termtext.Plural(len(lost), "request"), "", "there", file, lost)
 	}
-	for _, m := range append([]string{""}, modelsOf(s, files)...) {
+	for _, m := range append([]string{"", ""}, modelsOf(s, files)...) {
 		u, bare := total(files, m)
 		mine, what := s.usage, "sum of the session"
-		if m != "" {
+		if m == "" && same(mine, u, bare) {
+			mine, what = s.listed, "sum of the requests"
+		} else if m != "" {
 			mine, what = s.models[m], "sum of the requests to "+m
 		}
 		if same(mine, u, bare) {
