@@ -123,6 +123,7 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 	lines := r.lines(log.agent != "")
 	err := lines.File(ctx, r.files, path, q, head, func(line []byte) bool {
 		if !row.parse(line) {
+			lines.Torn(line)
 			return true
 		}
 		if r.taken++; r.maxRows > 0 && r.taken > r.maxRows {
