@@ -65,6 +65,9 @@ type Importer struct {
 	Retention time.Duration
 	// DryRun sends nothing.
 	DryRun bool
+	// Observe is called for each session that was read, with what was left out of it, and
+	// again with runs that are sent. It may be nil.
+	Observe func(session string, skipped Skipped, runs []*tracepb.ResourceSpans)
 	// Progress is called after each session; it may be nil.
 	Progress func()
 

@@ -274,12 +274,14 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		return true
 	}
 	damaged := transcript.Damaged{Max: lines.Max}
+	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
 	read := lines.File(ctx, f, path, q, nil, func(line []byte) bool {
 		if take(line) || r.Object != nil {
 			damaged.End()
 		} else {
 			damaged.Add(line, take)
 		}
+		lines.Lost(&damaged, line)
 		return err == nil
 	})
 	return errors.Join(read, err)
