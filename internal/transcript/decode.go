@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -102,6 +103,21 @@ func decodeMended(file io.Reader, decode func(io.Reader) error, err error) error
 		return err
 	}
 	return decode(bytes.NewReader(mended))
+}
+
+// Rest returns the error that Stream or Small returned for a file of which something was
+// read. That the file ends early is no error if no program writes it any more: it is noted
+// among what was not read.
+func (f *Files) Rest(path string, err error) error {
+	if err == nil || f.unread == nil || !Torn(err) {
+		return err
+	}
+	info, statErr := os.Stat(path)
+	if statErr != nil || !hook.Elapsed(f.Now(), info.ModTime(), PendingAge) {
+		return err
+	}
+	*f.unread = append(*f.unread, hook.Unread{File: path, Reason: "no JSON from here on"})
+	return nil
 }
 
 // Torn reports whether err looks like a file read while it was being written.

@@ -56,6 +56,9 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcr
 	} {
 		path := filepath.Join(dir, file.name)
 		err := file.read(path)
+		if ui.rows > 0 {
+			err = f.Rest(path, err)
+		}
 		switch {
 		case err == nil:
 			t.Sources = append(t.Sources, path)

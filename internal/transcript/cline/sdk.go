@@ -153,6 +153,9 @@ func readMessages(
 		log = messageLog{agent: agent, last: started, tools: make(map[string]hook.ToolResult)}
 		return log.decode(ctx, r)
 	})
+	if log.row > 0 {
+		err = f.Rest(path, err)
+	}
 	if q.Full || q.Whole != nil {
 		log.results = append(log.results, log.unanswered()...)
 	}

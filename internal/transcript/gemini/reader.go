@@ -291,7 +291,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 // a file is written anew with each row.
 func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
 	maxText := l.texts.Max
-	return f.Stream(ctx, path, func(file io.Reader) error {
+	err := f.Stream(ctx, path, func(file io.Reader) error {
 		*l = *newLog(maxText)
 		list, n := false, 0
 		member := func(name string, _ []byte) { list = list || name == "messages" }
@@ -318,4 +318,8 @@ func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string
 		}
 		return nil
 	})
+	if *l.rows > 0 {
+		err = f.Rest(path, err)
+	}
+	return err
 }

@@ -252,22 +252,26 @@ func TestOlderForm(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, file, text string
+		later            time.Duration
 		torn             bool
+		unread           int
 	}{
-		{"whole", "session-2026-01-25T20-45-s-older.json", begin + "]}", false},
-		{"with another name", "mine.json", begin + "]}", false},
-		{"cut off", "session-2026-01-25T20-45-s-older.json", begin + `, {"id": "3", "ty`, true},
+		{"whole", "session-2026-01-25T20-45-s-older.json", begin + "]}", 0, false, 0},
+		{"with another name", "mine.json", begin + "]}", 0, false, 0},
+		{"cut off just now", "session-2026-01-25T20-45-s-older.json", begin + `, {"id": "3", "ty`, 0, true, 0},
+		{"cut off for good", "session-2026-01-25T20-45-s-older.json", begin + `, {"id": "3", "ty`, time.Hour, false, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := finder(t, "")
 			f.Sleep = func(context.Context, time.Duration) error { return nil }
+			f.Now = func() time.Time { return time.Now().Add(tt.later) } // as far as the file's time goes
 			place(t, f, tt.file, tt.text)
 			if id := idOf(t, f); id != "s-older" {
 				t.Errorf("session %q", id)
 			}
 			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s-older", Full: true})
-			if transcript.Torn(err) != tt.torn || !tt.torn && err != nil {
-				t.Fatal(err)
+			if transcript.Torn(err) != tt.torn || !tt.torn && err != nil || len(tr.Unread) != tt.unread {
+				t.Fatalf("error %v, not read %+v", err, tr.Unread)
 			}
 			if diff := cmp.Diff(rows, lines(tr)); diff != "" {
 				t.Errorf("transcript (-want +got):\n%s", diff)

@@ -136,14 +136,14 @@ func olderMessages(ctx context.Context, f *transcript.Files, dir, session string
 	var errs []error
 	for _, path := range jsonFiles(filepath.Join(dir, "message", session)) {
 		o, err := object(ctx, f, path)
-		if errs = append(errs, err); err != nil {
+		if errs = append(errs, f.Rest(path, err)); err != nil {
 			continue
 		}
 		m := &message{id: o.Text("id"), row: len(list) + 1, data: o}
 		if transcript.CheckID("message id", m.id) == nil {
 			for _, path := range jsonFiles(filepath.Join(dir, "part", m.id)) {
 				p, err := object(ctx, f, path)
-				if errs = append(errs, err); err == nil {
+				if errs = append(errs, f.Rest(path, err)); err == nil {
 					m.parts = append(m.parts, p)
 				}
 			}
