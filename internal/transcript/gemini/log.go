@@ -60,7 +60,7 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	paths, err := agentFiles(agentsDir(path, q.Session))
 	errs = append(errs, err)
 	for _, path := range paths {
-		id := strings.TrimSuffix(filepath.Base(path), suffix)
+		id := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		// A file's time may be coarser than a row's.
 		s, ok := transcript.Stat(id, path)
 		if !ok || s.ModTime.Before(q.Since.Add(-transcript.LineSlack)) {
@@ -111,6 +111,8 @@ func (l *log) add(r *row) {
 		l.addPrompt(r)
 	case r.kind == kindModel, r.kind == kindQwen:
 		l.addAnswer(r)
+	case r.cancelled() && l.agent == "" && l.open:
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	}
 	if r.at.After(l.last) {
 		l.last = r.at
@@ -262,6 +264,10 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "AfterAgent", Result: a.Result})
 	}
 	for _, end := range b.Transcript.Ends {
-		b.Add(end.At, hook.Event{Kind: end.Kind, Name: "AfterAgent", Result: end.Result})
+		e := hook.Event{Kind: end.Kind, Name: "AfterAgent", Result: end.Result, Message: end.Message}
+		if end.Kind == hook.KindSessionEnd {
+			e.Kind, e.Name = hook.KindRunCancel, "session file" // there is no hook for it
+		}
+		b.Add(end.At, e)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -174,7 +175,7 @@ func agentFiles(dir string) ([]string, error) {
 	}
 	var paths []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), suffix) {
+		if ext := filepath.Ext(e.Name()); ext == suffix || ext == document {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -290,9 +291,10 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 // readDocument gives the rows of a file in the older form to the log, all of them: such
 // a file is written anew with each row.
 func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
-	maxText := l.texts.Max
+	before, rows := *l, *l.rows
 	err := f.Stream(ctx, path, func(file io.Reader) error {
-		*l = *newLog(maxText)
+		*l, *l.rows = before, rows
+		l.requests, l.tools = maps.Clone(before.requests), maps.Clone(before.tools)
 		list, n := false, 0
 		member := func(name string, _ []byte) { list = list || name == "messages" }
 		err := transcript.StreamList(ctx, file, member, func(o rawjson.Object) {
@@ -313,12 +315,12 @@ func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string
 			return err
 		case *l.rows > maxRows:
 			return fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows)
-		case !list || n > 0 && *l.rows == 0:
+		case !list || n > 0 && *l.rows == rows:
 			return fmt.Errorf("%w: found no messages that have an id and a type", transcript.ErrForm)
 		}
 		return nil
 	})
-	if *l.rows > 0 {
+	if *l.rows > rows {
 		err = f.Rest(path, err)
 	}
 	return err

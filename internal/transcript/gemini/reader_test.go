@@ -245,10 +245,12 @@ func TestOlderForm(t *testing.T) {
       "tokens": {"input": 10, "output": 4, "cached": 6, "thoughts": 1, "tool": 0, "total": 15},
       "toolCalls": [
         {"id": "a", "name": "read_file", "args": {"p": 1}, "status": "success", "timestamp": "2026-01-25T20:45:04Z", "result": [{"functionResponse": {"response": {"output": "A"}}}]},
-        {"id": "b", "name": "read_file", "args": {}, "status": "executing", "timestamp": "2026-01-25T20:45:04Z"}]}`
+        {"id": "b", "name": "read_file", "args": {}, "status": "executing", "timestamp": "2026-01-25T20:45:04Z"}]},
+    {"id": "3", "timestamp": "2026-01-25T20:45:06Z", "type": "info", "content": "Request cancelled."}`
 	rows := []string{
 		`prompt "go"`, `call  10/6/5 "I look." 3s 2`, `result  read_file 0 "A" 1s`,
 		`result  read_file 4 "" ` + time.Time{}.Sub(time.Date(2026, 1, 25, 20, 45, 3, 0, time.UTC)).String(),
+		`end session_end ""`,
 	}
 	for _, tt := range []struct {
 		name, file, text string
@@ -321,6 +323,23 @@ func TestDamagedFiles(t *testing.T) {
 				t.Errorf("transcript (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A subagent's file beside one of the older form has that form, too.
+func TestOlderFormOfSubagents(t *testing.T) {
+	f := finder(t, "")
+	const rows = `"messages": [{"id": "u%[1]s", "timestamp": "2026-04-12T01:18:00Z", "type": "user", "content": "go"},
+		{"id": "g%[1]s", "timestamp": "2026-04-12T01:18:05Z", "type": "gemini", "content": "ok", "model": "m", "tokens": {"input": %[2]d, "output": 1, "cached": 0}}]}`
+	place(t, f, "session-1-s-main.json", `{"sessionId": "s-main", "kind": "main", `+fmt.Sprintf(rows, "1", 10))
+	place(t, f, "s-main/abc.json", `{"sessionId": "abc", "kind": "subagent", "startTime": "2026-04-12T01:18:01Z", `+fmt.Sprintf(rows, "2", 20))
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: idOf(t, f), Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`prompt "go"`, `call  10/0/1 "ok" 5s 0`, `call abc 20/0/1 "ok" 5s 0`, `agent abc   "go" "ok" -2562047h47m16.854775808s`, `end run_complete "ok"`}
+	if diff := cmp.Diff(want, lines(tr)); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
 	}
 }
 

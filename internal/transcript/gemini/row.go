@@ -13,6 +13,7 @@ const (
 	kindUser     = "user"
 	kindModel    = "gemini"
 	kindQwen     = "qwen" // the model in Qwen Code's files
+	kindInfo     = "info"
 	kindSubagent = "subagent"
 )
 
@@ -95,4 +96,10 @@ func (r *row) prompt() bool {
 	}
 	text, reply := r.text()
 	return !reply && !strings.HasPrefix(text, "<session_context>") && !strings.HasPrefix(text, loopDetected)
+}
+
+// cancelled reports what the Gemini CLI shows when the user interrupts a turn.
+func (r *row) cancelled() bool {
+	text, _ := r.text()
+	return r.kind == kindInfo && text == "Request cancelled."
 }
