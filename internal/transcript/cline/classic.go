@@ -214,23 +214,21 @@ func (l *uiLog) add(row rawjson.Object, first bool) {
 			if partial, _ := rawjson.Bool(row.Get("partial")); !partial {
 				l.ends = append(l.ends, hook.TurnEnd{At: at, Kind: hook.KindRunComplete, Result: text})
 			}
-		case "task", "user_feedback":
-			l.addPrompt(at, text)
-		case "text":
+		case "task", "user_feedback", "text":
 			// Before 2026-02 the task was a text like any other.
-			if first {
-				l.addPrompt(at, text)
+			if say == "text" && !first {
+				break
+			}
+			if images, _ := row.Elements("images"); text == "" && len(images) > 0 {
+				text = "[image]"
+			}
+			if text != "" {
+				l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
 			}
 		}
 	}
 	l.addTool(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))), text)
 	l.follow(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))))
-}
-
-func (l *uiLog) addPrompt(at time.Time, text string) {
-	if text != "" {
-		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
-	}
 }
 
 func (l *uiLog) addRequest(row rawjson.Object, at time.Time, text string) {

@@ -229,6 +229,15 @@ func TestTasksWithoutAHistory(t *testing.T) {
 	}
 }
 
+func TestAPictureAloneIsAPrompt(t *testing.T) {
+	f := newFinder(t)
+	write(t, filepath.Join(f.Home, ".cline", "data", "tasks", "1", uiFile), "["+row(1, "task", "", `,"images":["data:x"]`)+","+row(2, "text", "", `,"images":["data:x"]`)+"]")
+	tr, err := full(t.Context(), f, DialectClassic, "1")
+	if err != nil || len(tr.Prompts) != 1 || tr.Prompts[0].Text != "[image]" {
+		t.Errorf("prompts %+v, %v; want one", tr.Prompts, err)
+	}
+}
+
 func FuzzClassicTools(f *testing.F) {
 	f.Add("<read_file>\n<path>a</path>\n</read_file>", "[read_file for 'a'] Result:\nx")
 	f.Add("<write_to_file>\n<content>", "['] Result:")

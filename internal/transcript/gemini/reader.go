@@ -215,7 +215,14 @@ func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok b
 	defer func() { _ = file.Close() }() // read only
 	begin := io.NewSectionReader(file, 0, min(file.Size(), maxHead))
 	if filepath.Ext(path) == document {
-		_ = transcript.StreamList(ctx, begin, h.member, func(rawjson.Object) {}) // what is beyond is not asked for
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		member := func(name string, value []byte) {
+			if h.member(name, value); name == "messages" && h.session != "" {
+				stop() // the rest is mostly rows
+			}
+		}
+		_ = transcript.StreamList(ctx, begin, member, func(rawjson.Object) {}) // it ends early
 		return h, h.session != ""
 	}
 	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
