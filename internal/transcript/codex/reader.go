@@ -235,6 +235,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 	var beyond error
 	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
 		if !row.parse(line) {
+			lines.Torn(line)
 			return true
 		}
 		if *l.rows++; *l.rows > maxRows {

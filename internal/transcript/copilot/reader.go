@@ -161,6 +161,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 	var beyond error
 	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
 		if !r.parse(line) {
+			lines.Torn(line)
 			return true
 		}
 		if rows++; rows > maxRows {

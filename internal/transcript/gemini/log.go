@@ -50,17 +50,17 @@ func newLog(maxText int) *log {
 	}
 }
 
-// readAll reads the session's file at path and those of its subagents.
-func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path string, maxText int) (*hook.Transcript, error) {
+// Read reads the session's file at path and those of its subagents.
+func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
 	t := &hook.Transcript{Session: q.Session, Cwd: projectDir(ctx, f, path), Sources: []string{path}}
-	l := newLog(maxText)
+	l := newLog(q.TextLimit())
 	errs := []error{l.readFile(ctx, f, path, q)}
 	t.Pending = l.open && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
 	paths, err := agentFiles(agentsDir(path, q.Session))
 	errs = append(errs, err)
 	for _, path := range paths {
-		id := strings.TrimSuffix(filepath.Base(path), suffix)
+		id := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		// A file's time may be coarser than a row's.
 		s, ok := transcript.Stat(id, path)
 		if !ok || s.ModTime.Before(q.Since.Add(-transcript.LineSlack)) {
@@ -74,7 +74,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		t.Sources = append(t.Sources, path)
 	}
 	t.Calls = slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return c.End.Before(q.Since) })
-	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return r.At.Before(q.Since) })
+	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(q.Since) })
 	t.Prompts = slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
 	t.Agents = slices.DeleteFunc(l.agents, func(a hook.Agent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
@@ -109,8 +109,10 @@ func (l *log) add(r *row) {
 	switch {
 	case r.prompt():
 		l.addPrompt(r)
-	case r.kind == kindModel:
+	case r.kind == kindModel, r.kind == kindQwen:
 		l.addAnswer(r)
+	case r.cancelled() && l.agent == "" && l.open:
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	}
 	if r.at.After(l.last) {
 		l.last = r.at
@@ -190,7 +192,7 @@ func (l *log) addAnswer(r *row) {
 	}
 }
 
-// addTool adds a call that has ended.
+// addTool adds a call, which mostly has ended.
 func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	id, name := o.Text("id"), o.Text("name")
 	told, displayed := reply(o), o.Get("resultDisplay")
@@ -198,6 +200,10 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 		ID: id, Agent: l.agent, Name: name, Input: l.texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
 		Text: l.texts.Keep(gemini.Output(name, told, displayed)), Status: gemini.Status(name, o.Text("status"), told, displayed),
 		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")), File: l.file, Row: l.line,
+	}
+	switch o.Text("status") {
+	case "validating", "scheduled", "awaiting_approval", "executing":
+		r.At = time.Time{} // it has not ended
 	}
 	if i, again := l.tools[l.agent+"/"+id]; again {
 		l.results[i] = r
@@ -258,6 +264,10 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "AfterAgent", Result: a.Result})
 	}
 	for _, end := range b.Transcript.Ends {
-		b.Add(end.At, hook.Event{Kind: end.Kind, Name: "AfterAgent", Result: end.Result})
+		e := hook.Event{Kind: end.Kind, Name: "AfterAgent", Result: end.Result, Message: end.Message}
+		if end.Kind == hook.KindSessionEnd {
+			e.Kind, e.Name = hook.KindRunCancel, "session file" // there is no hook for it
+		}
+		b.Add(end.At, e)
 	}
 }
