@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,6 +52,16 @@ type log struct {
 	// aborted that the user has interrupted it.
 	turn          string
 	open, aborted bool
+	// numbered reports that the file has the begin and the end of turns. Where it has
+	// none (before 0.99), each prompt begins one, and final is its end: the last answer.
+	numbered bool
+	final    *hook.TurnEnd
+	// turnBegan is when the turn began. compacted reports that the conversation was shortened
+	// in it, and prompted that it has a prompt.
+	turnBegan           time.Time
+	compacted, prompted bool
+	// ids are the ids that were made of times.
+	ids map[string]bool
 	// input is when the model was last given something: the next request begins then.
 	input time.Time
 	// words and asked are the text and the calls of the answer whose tokens are still
@@ -64,6 +75,11 @@ type log struct {
 	// of the newest count in a file without them.
 	recorded bool
 	total    string
+	// early is the request whose tokens were counted before the first part of its answer
+	// (0.34 to 0.63), -1 for none. late reports that the file counts them after it, and
+	// came that a part of the answer, thoughts included, has come since the last input.
+	early      int
+	late, came bool
 	// made are the calls without a result, by id; done has the place of each result.
 	made map[string]hook.ToolResult
 	done map[callKey]int
@@ -96,8 +112,8 @@ type spawn struct {
 
 func newLog(session string, maxText int) *log {
 	return &log{
-		session: session, priced: true, settingsWithin: maxSettings, texts: transcript.Texts{Max: maxText}, rows: new(int),
-		made: make(map[string]hook.ToolResult), done: make(map[callKey]int),
+		session: session, priced: true, settingsWithin: maxSettings, texts: transcript.Texts{Max: maxText}, rows: new(int), early: -1,
+		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]bool),
 	}
 }
 
@@ -115,6 +131,9 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	read(l, path)
+	if f.Now().Sub(l.last) >= transcript.PendingAge {
+		l.finish()
+	}
 	lead := *l
 	for i := 0; i < len(l.spawned) && i < maxAgents; i++ {
 		s := l.spawned[i]
@@ -123,6 +142,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		sub.agent, sub.turn, sub.open, sub.aborted, sub.first, sub.last = s.thread, s.turn, false, false, s.at, time.Time{}
 		sub.words, sub.asked, sub.recorded, sub.total, sub.result = nil, nil, false, "", ""
 		sub.tier, sub.priced = "", true
+		sub.numbered, sub.final, sub.early, sub.late, sub.came = false, nil, -1, false, false
 		for _, file := range files {
 			read(&sub, file)
 		}
@@ -166,7 +186,8 @@ func (l *log) add(r *row) {
 		l.recorded = true
 		l.addCall(p.Text("response_id"), p.Members("usage"), r.at)
 	case "compacted":
-		l.input = r.at
+		l.given(r.at)
+		l.compacted = true
 	case "response_item":
 		l.addItem(p, r.at)
 	case "event_msg":
@@ -198,24 +219,36 @@ func (l *log) addEvent(p rawjson.Object, at time.Time) {
 	case settings:
 		l.setTier(p.Members("thread_settings").Text("service_tier"))
 	case "task_started":
-		l.open, l.aborted, l.input, l.priced = true, false, at, standard(l.tier)
+		l.finish()
+		l.given(at)
+		l.turnBegan, l.compacted, l.prompted = at, false, false
+		l.open, l.aborted, l.numbered, l.early, l.priced = true, false, true, -1, standard(l.tier)
 		if turn := cmp.Or(p.Text("root_turn_id"), p.Text("turn_id")); l.agent == "" {
 			l.turn = turn
 		}
 	case "user_message": // before 0.160
-		l.addPrompt(p.Text("message"), at)
+		text := p.Text("message")
+		if images, _ := p.Elements("images"); text == "" && len(images) > 0 {
+			text = "[image]"
+		}
+		l.addPrompt(text, at)
 	case "item_completed":
 		l.addDone(p.Members("item"), instant(p, "started_at_ms", at), instant(p, "completed_at_ms", at))
 	case "token_count":
 		info := p.Members("info")
 		if total := rawjson.Canonical(info.Get("total_token_usage")); !l.recorded && info != nil && total != l.total {
 			l.total = total
+			l.early = -1
+			if early := !l.late && !l.came; early {
+				l.early = len(l.calls)
+			}
+			l.late = l.late || l.came
 			l.addCall("", info.Members("last_token_usage"), at)
 		}
 	case "task_complete":
 		l.complete(p, at)
 	case "turn_aborted":
-		l.open, l.aborted = false, true
+		l.open, l.aborted, l.final = false, true, nil
 		l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"})
 	}
 }
@@ -233,8 +266,34 @@ func (l *log) end(e hook.TurnEnd) {
 	}
 }
 
+// given notes that the model was given something.
+func (l *log) given(at time.Time) { l.input, l.came = at, false }
+
+// finish ends a turn without a record of its end with the last answer.
+func (l *log) finish() {
+	if l.final != nil {
+		l.end(*l.final)
+	}
+	l.final = nil
+}
+
+// timeID is an id that no other time has.
+func (l *log) timeID(prefix string, at time.Time) string {
+	id := transcript.TimeID(prefix, at)
+	for n := 2; l.ids[l.agent+"/"+id]; n++ {
+		id = transcript.TimeID(prefix, at) + "-" + strconv.Itoa(n)
+	}
+	l.ids[l.agent+"/"+id] = true
+	return id
+}
+
 func (l *log) addPrompt(text string, at time.Time) {
-	l.input = at
+	l.given(at)
+	l.prompted = true
+	if !l.numbered && l.agent == "" {
+		l.finish()
+		l.turn, l.aborted, l.early, l.priced = l.timeID("turn-", at), false, -1, standard(l.tier)
+	}
 	if n := len(l.prompts); l.agent == "" && text != "" && (n == 0 || l.prompts[n-1].Text != text || l.prompts[n-1].Turn != l.turn) {
 		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: l.texts.Keep(text), Turn: l.turn})
 	}
@@ -243,6 +302,9 @@ func (l *log) addPrompt(text string, at time.Time) {
 // complete adds the end of a turn, and the request that it failed with.
 func (l *log) complete(p rawjson.Object, at time.Time) {
 	l.open = false
+	if l.compacted && !l.prompted && l.agent == "" && p.Text("last_agent_message") == "" {
+		l.prompts = append(l.prompts, hook.Prompt{At: l.turnBegan, Text: "/compact", Turn: l.turn})
+	}
 	l.result = cmp.Or(p.Text("last_agent_message"), l.result)
 	failure := p.Members("error")
 	if failure == nil {
@@ -254,19 +316,35 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 	message = cmp.Or(rawjson.Members([]byte(message)).Members("error").Text("message"), message)
 	class := errorClass(failure)
 	l.calls = append(l.calls, hook.LLMCall{
-		Kind: hook.CallRequest, ID: transcript.TimeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
+		Kind: hook.CallRequest, ID: l.timeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
 		Provider: l.provider, Model: l.model, Error: cmp.Or(class, unclassed), Message: message,
 	})
 	l.words, l.asked = nil, nil
 	l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunError, Message: message, ErrorType: class})
 }
 
-// answered notes that a part of an answer came.
-func (l *log) answered(at time.Time) {
+// answered notes that a part of an answer came: words, or a call if id is not empty.
+func (l *log) answered(words, id string, at time.Time) {
+	l.came = true
+	if l.early >= 0 {
+		c := &l.calls[l.early]
+		if id != "" {
+			c.ToolCallIDs = append(c.ToolCallIDs, id)
+			return
+		}
+		l.texts.Drop(len(c.Text))
+		c.Text = l.texts.Keep(hook.Lines(c.Text, words))
+		return
+	}
 	if len(l.words)+len(l.asked) == 0 {
 		l.began = l.input
 	}
 	l.said = at
+	if id != "" {
+		l.asked = append(l.asked, id)
+		return
+	}
+	l.words = append(l.words, words)
 }
 
 // addItem adds what went to the model or came from it.
@@ -274,25 +352,46 @@ func (l *log) addItem(p rawjson.Object, at time.Time) {
 	switch p.Text("type") {
 	case "message":
 		if p.Text("role") != "assistant" {
-			l.input = at
+			l.given(at)
 			return
 		}
 		parts, _ := p.Elements("content")
 		for _, raw := range parts {
 			if text := rawjson.Members(raw).Text("text"); text != "" {
-				l.answered(at)
-				l.words = append(l.words, text)
+				l.answered(text, "", at)
 				l.result = text
 			}
 		}
-	case "function_call", "custom_tool_call":
+		if !l.numbered {
+			l.final = &hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunComplete, Result: l.texts.Keep(l.result)}
+		}
+	case "reasoning":
+		l.came = true
+	case "function_call", "custom_tool_call", "local_shell_call":
 		l.addMade(p, at)
-	case "function_call_output", "custom_tool_call_output":
-		l.input = at
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		l.given(at)
 		l.addOutput(p.Text("call_id"), outputText(p.Get("output")), at)
+	case "web_search_call":
+		l.addSearch(p, at)
 	case "agent_message":
-		l.input = at
+		l.given(at)
 	}
+}
+
+// addSearch adds a search that the provider made for the model while it answered.
+func (l *log) addSearch(p rawjson.Object, at time.Time) {
+	id := cmp.Or(p.Text("id"), l.timeID("search-", at))
+	l.answered("", id, at)
+	r := hook.ToolResult{
+		ID: id, Agent: l.agent, Turn: l.turn, Name: "web_search", Input: l.texts.KeepJSON(rawjson.Canonical(p.Get("action"))), Asked: at, At: at,
+	}
+	if status := p.Text("status"); status == "failed" {
+		r.Status = hook.ToolFailed
+	} else if status == "in_progress" {
+		r.Status = hook.ToolUnknown
+	}
+	l.addResult(r)
 }
 
 // codeMode is the tool that runs a script of the model's, poll the one that asks for the
@@ -300,6 +399,8 @@ func (l *log) addItem(p rawjson.Object, at time.Time) {
 const (
 	codeMode = "exec"
 	poll     = "write_stdin"
+	// bash is what the hooks call each tool that runs a command.
+	bash = "Bash"
 )
 
 func (l *log) addMade(p rawjson.Object, at time.Time) {
@@ -307,17 +408,25 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 	if id == "" {
 		return
 	}
-	l.answered(at)
-	l.asked = append(l.asked, id)
+	l.answered("", id, at)
+	l.final = nil
 	delete(l.done, callKey{l.agent, id}) // a model may number its calls anew in each reply
-	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Name: hookName(p.Text("namespace"), name), Asked: at}
+	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Asked: at}
 	arguments := p.Text("arguments")
-	if name == "exec_command" {
-		call.Name = "Bash" // as in the hooks
+	call.Name = hookName(p.Text("namespace"), name)
+	var line []byte
+	switch given := rawjson.Members([]byte(arguments)); name {
+	case "exec_command":
+		call.Name, line = bash, given.Get("cmd")
+	case "shell", "shell_command", "container.exec":
+		call.Name, line = bash, given.Get("command")
+	case "": // a local_shell_call
+		call.Name, line = bash, p.Members("action").Get("command")
 	}
-	switch cmd := rawjson.Members([]byte(arguments)).Get("cmd"); {
-	case name == "exec_command" && rawjson.IsString(cmd):
-		call.Input = command(rawjson.Unquote(cmd))
+	text, isCommand := commandLine(line)
+	switch {
+	case isCommand:
+		call.Input = command(text)
 	case arguments != "":
 		// Arguments that no tool understands are what the model wrote.
 		call.Input = cmp.Or(rawjson.Canonical([]byte(arguments)), rawjson.Encode(arguments))
@@ -337,13 +446,45 @@ func hookName(namespace, name string) string {
 	return namespace + name
 }
 
+// commandLine is a command as a person types it: a text, or the words of one, of which a
+// shell's last is the command itself.
+func commandLine(raw []byte) (line string, ok bool) {
+	if rawjson.IsString(raw) {
+		return rawjson.Unquote(raw), true
+	}
+	words, ok := rawjson.Elements(raw)
+	if !ok || len(words) == 0 {
+		return "", false
+	}
+	parts := make([]string, len(words))
+	for i, word := range words {
+		parts[i] = rawjson.Text(word)
+	}
+	shell := strings.TrimSuffix(strings.ToLower(parts[0][strings.LastIndexAny(parts[0], `/\\`)+1:]), ".exe")
+	if n := len(parts); n > 2 && slices.Contains(shells[:], shell) {
+		switch option := strings.ToLower(parts[n-2]); option {
+		case "-c", "-lc", "-command", "/c":
+			return parts[n-1], true
+		}
+	}
+	for i, part := range parts {
+		if part == "" || strings.ContainsAny(part, " \t\n\"'\\\\$&|;<>()*?`") {
+			parts[i] = "'" + strings.ReplaceAll(part, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(parts, " "), true
+}
+
+var shells = [...]string{"bash", "sh", "zsh", "dash", "fish", "ksh", "pwsh", "powershell", "cmd"}
+
 func command(text string) string { return rawjson.Encode(map[string]any{"command": text}) }
 
 // addOutput adds what the model was told of a call.
 func (l *log) addOutput(id, text string, at time.Time) {
 	call, known := l.made[id]
+	text, status, took, isJSON := jsonOutput(text)
 	whole := text
-	if _, output, found := strings.Cut(text, "\nOutput:\n"); found && call.Name == "Bash" {
+	if _, output, found := strings.Cut(text, "\nOutput:\n"); found && call.Name == bash {
 		text = output // what precedes it is about the process
 	}
 	delete(l.made, id)
@@ -356,7 +497,12 @@ func (l *log) addOutput(id, text string, at time.Time) {
 	if !known || call.Name == codeMode && !strings.HasPrefix(whole, "Script failed") {
 		return // its nested calls count
 	}
-	call.Status, call.At = statusOf(whole), at
+	if call.Status, call.At = status, at; !isJSON {
+		call.Status = statusOf(whole)
+	}
+	if began := at.Add(-took); took > 0 && began.After(call.Asked) {
+		call.Asked = began
+	}
 	if head, _, _ := strings.Cut(whole, "\nOutput:"); call.Name == poll && strings.Contains(head, "Process exited with code ") {
 		call.Status = hook.ToolOK // how the command ended is said where it was started
 	}
@@ -410,9 +556,8 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 			l.addSpawn(rawjson.Text(threads[0]), id, started)
 		}
 	case "CommandExecution":
-		words, _ := item.Elements("command")
-		if r.Name == "" && len(words) > 0 {
-			r.Name, r.Input = "Bash", l.texts.KeepJSON(command(rawjson.Text(words[len(words)-1])))
+		if line, ok := commandLine(item.Get("command")); ok && r.Name == "" {
+			r.Name, r.Input = bash, l.texts.KeepJSON(command(line))
 		}
 		r.Text = item.Text("aggregated_output")
 	case "FileChange":
