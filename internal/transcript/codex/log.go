@@ -48,6 +48,10 @@ type log struct {
 	// spawned are the subagents in the order of their starts.
 	spawned []spawn
 
+	// history is what the file has of other threads, turns are those of the session.
+	history history
+	turns   map[string]bool
+
 	// turn is the current turn of the run, open reports that it has not ended, and
 	// aborted that the user has interrupted it.
 	turn          string
@@ -113,7 +117,7 @@ type spawn struct {
 func newLog(session string, maxText int) *log {
 	return &log{
 		session: session, priced: true, settingsWithin: maxSettings, texts: transcript.Texts{Max: maxText}, rows: new(int), early: -1,
-		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]bool),
+		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]bool), turns: make(map[string]bool),
 	}
 }
 
@@ -171,12 +175,19 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 // add adds the next row.
 func (l *log) add(r *row) {
 	p := r.payload
+	known := l.turns
+	if l.agent == "" {
+		known = nil
+	}
+	if r.kind != "session_meta" && l.history.copied(r, known) && !l.setting(r) {
+		return
+	}
 	if r.at.After(l.last) {
 		l.last = r.at
 	}
 	switch r.kind {
 	case "session_meta":
-		if l.agent == "" {
+		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
 		}
 	case "turn_context":
@@ -196,6 +207,22 @@ func (l *log) add(r *row) {
 	if l.texts.Over() {
 		l.texts.Shrink(l.eachText)
 	}
+}
+
+// setting reports that a copied row is about the model of the rows that follow. A count
+// of tokens may be repeated after the copies.
+func (l *log) setting(r *row) bool {
+	switch {
+	case r.kind == "turn_context":
+		return true
+	case r.kind != "event_msg":
+		return false
+	case r.payload.Text("type") == "token_count":
+		if total := rawjson.Canonical(r.payload.Members("info").Get("total_token_usage")); total != "" {
+			l.total = total
+		}
+	}
+	return r.payload.Text("type") == settings
 }
 
 func (l *log) eachText(text, input func(*string)) {
@@ -224,7 +251,7 @@ func (l *log) addEvent(p rawjson.Object, at time.Time) {
 		l.turnBegan, l.compacted, l.prompted = at, false, false
 		l.open, l.aborted, l.numbered, l.early, l.priced = true, false, true, -1, standard(l.tier)
 		if turn := cmp.Or(p.Text("root_turn_id"), p.Text("turn_id")); l.agent == "" {
-			l.turn = turn
+			l.turn, l.turns[turn] = turn, true
 		}
 	case "user_message": // before 0.160
 		text := p.Text("message")
@@ -272,6 +299,7 @@ func (l *log) given(at time.Time) { l.input, l.came = at, false }
 // finish ends a turn without a record of its end with the last answer.
 func (l *log) finish() {
 	if l.final != nil {
+		l.final.Result = l.texts.Keep(l.final.Result)
 		l.end(*l.final)
 	}
 	l.final = nil
@@ -363,7 +391,7 @@ func (l *log) addItem(p rawjson.Object, at time.Time) {
 			}
 		}
 		if !l.numbered {
-			l.final = &hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunComplete, Result: l.texts.Keep(l.result)}
+			l.final = &hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunComplete, Result: l.result}
 		}
 	case "reasoning":
 		l.came = true
@@ -371,6 +399,9 @@ func (l *log) addItem(p rawjson.Object, at time.Time) {
 		l.addMade(p, at)
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		l.given(at)
+		if id := p.Text("call_id"); l.made[id].Name == "spawn_agent" { // before 0.150 nothing else names the subagent
+			l.addSpawn(rawjson.Members([]byte(outputText(p.Get("output")))).Text("agent_id"), id, at)
+		}
 		l.addOutput(p.Text("call_id"), outputText(p.Get("output")), at)
 	case "web_search_call":
 		l.addSearch(p, at)

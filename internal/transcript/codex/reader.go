@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ const (
 // regular file named after the session, and reads the files from where the turn
 // begins that was under way at Query.Since.
 var Agent = transcript.Agent{
-	Host: codex.Host, Read: read, Sessions: sessions, AddEvents: addEvents, End: end,
+	Host: codex.Host, Read: read, Sessions: sessions, AddEvents: addEvents, End: end, Origin: origin,
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
@@ -47,6 +48,19 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		return nil, err
 	}
 	return readAll(ctx, f, q, path, q.TextLimit())
+}
+
+// origin names the thread that the session was forked from, and the last turn of the copy.
+func origin(ctx context.Context, f *transcript.Files, q transcript.Query) (session, turn string, err error) {
+	path, err := find(ctx, f, q)
+	if err != nil {
+		return "", "", err
+	}
+	h, err := headOf(ctx, f, path, true)
+	if len(h.from) == 0 || h.parent != "" {
+		return "", "", err
+	}
+	return h.from[0].id, h.turn, err
 }
 
 // end reports that the last turn has failed or was interrupted, of which the former is
@@ -75,46 +89,28 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 // sessions lists the sessions; a subagent's file is named in its first row.
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
 	var found []transcript.Session
+	ids := make(map[string]bool)
 	for _, dir := range days(roots(f)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			id, ok := idOf(e.Name())
-			path := filepath.Join(dir, e.Name())
-			if !ok || isAgent(ctx, f, path) {
-				continue
-			}
-			if s, ok := transcript.Stat(id, path); ok {
-				s.Dialect = codex.Dialect
+		for _, name := range rollouts(dir) {
+			id, _ := idOf(name)
+			if s, ok := transcript.Stat(id, filepath.Join(dir, name)); ok {
+				s.Dialect, ids[id] = codex.Dialect, true
 				found = append(found, s)
 			}
 		}
 	}
-	return found, nil
-}
-
-// isAgent reports that a file is a subagent's.
-func isAgent(ctx context.Context, f *transcript.Files, path string) (agent bool) {
-	file, err := f.Open(ctx, path, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = file.Close() }() // read only
-	var row row
-	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
-	_ = lines.Each(ctx, io.NewSectionReader(file, 0, min(file.Size(), maxHead)), func(line []byte) bool {
-		if row.parse(line) && row.kind == "session_meta" {
-			session := row.payload.Text("session_id")
-			agent = session != "" && session != row.payload.Text("id")
+	found = slices.DeleteFunc(found, func(s transcript.Session) bool {
+		if ctx.Err() != nil {
+			return false
 		}
-		return false
+		// A subagent of a session that is gone is read as a session.
+		h, _ := headOf(ctx, f, s.Path, false) // a file that cannot be read is reported when it is imported
+		return h.parent != "" && ids[h.parent]
 	})
-	return agent
+	return found, ctx.Err()
 }
 
 // idOf is the id in the name of a file: its last five groups.
@@ -149,15 +145,25 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 	return newest.Path, nil
 }
 
-// named lists the files of a thread in the folder of a day.
+// named lists the files of a thread in a folder.
 func named(dir, id string) (paths []string) {
-	entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
-	for _, e := range entries {
-		if got, ok := idOf(e.Name()); ok && got == id {
-			paths = append(paths, filepath.Join(dir, e.Name()))
+	for _, name := range rollouts(dir) {
+		if got, _ := idOf(name); got == id {
+			paths = append(paths, filepath.Join(dir, name))
 		}
 	}
 	return paths
+}
+
+// rollouts lists the names of rollout files in a folder. One that cannot be listed has none.
+func rollouts(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if _, ok := idOf(e.Name()); ok {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 // roots returns the folders that may hold Codex's sessions.
@@ -191,6 +197,7 @@ const (
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
+	l.history = history{elsewhere: elsewhere(ctx, f, path, &l.history.self)}
 	var row row
 	lines := &transcript.Lines{
 		Block: transcript.LineBlock, Max: transcript.MaxLine,
@@ -203,12 +210,13 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		Opens: func() bool { return row.kind == "event_msg" && row.payload.Text("type") == "task_started" },
 	}
 	head := func(file *transcript.File, start int64) error {
-		// The first row has the version and the folder.
+		// The first row has the version and the folder, those after it may say that copies follow.
 		err := lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
-			if row.parse(line) {
+			meta := row.parse(line) && row.kind == "session_meta"
+			if meta {
 				l.add(&row)
 			}
-			return false
+			return meta
 		})
 		if err != nil || !l.costs {
 			return err
