@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -124,18 +123,13 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 
 // headOf reads the first rows of a file, and its copies if they are asked for.
 func headOf(ctx context.Context, f *transcript.Files, path string, copies bool) (h history, err error) {
-	file, err := f.Open(ctx, path, 0)
-	if err != nil {
-		return h, err
-	}
-	defer func() { _ = file.Close() }() // read only
-	size := file.Size()
-	if !copies {
-		size = min(size, maxHead)
+	limit := int64(maxHead)
+	if copies {
+		limit = 0
 	}
 	var r row
 	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
-	err = lines.Each(ctx, io.NewSectionReader(file, 0, size), func(line []byte) bool {
+	err = eachRow(ctx, f, path, lines, limit, func(line []byte) bool {
 		meta := r.parse(line) && r.kind == "session_meta"
 		if meta {
 			h.add(r.payload, r.at)
@@ -188,13 +182,8 @@ func elsewhere(ctx context.Context, f *transcript.Files, path string, self *thre
 
 // contains reports that a file has a turn.
 func contains(ctx context.Context, f *transcript.Files, path, turn string) (found bool) {
-	file, err := f.Open(ctx, path, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = file.Close() }() // read only
 	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
-	_ = lines.Each(ctx, file, func(line []byte) bool {
+	_ = eachRow(ctx, f, path, lines, 0, func(line []byte) bool {
 		found = bytes.Contains(line, []byte(turn))
 		return !found
 	})

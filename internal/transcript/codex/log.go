@@ -19,6 +19,8 @@ type row struct {
 	kind    string
 	at      time.Time
 	payload rawjson.Object
+	// flat reports that the row is its own payload.
+	flat bool
 }
 
 func (r *row) parse(line []byte) bool {
@@ -27,6 +29,9 @@ func (r *row) parse(line []byte) bool {
 		return false
 	}
 	*r = row{kind: o.Text("type"), at: transcript.ISOTime(o.Text("timestamp")), payload: o.Members("payload")}
+	if r.payload == nil && o.Get("payload") == nil {
+		r.flatten(o)
+	}
 	return r.payload != nil
 }
 
@@ -48,6 +53,8 @@ type log struct {
 	// spawned are the subagents in the order of their starts.
 	spawned []spawn
 
+	// clock is the time of the newest row: rows without a time get the next millisecond.
+	clock time.Time
 	// history is what the file has of other threads, turns are those of the session.
 	history history
 	turns   map[string]bool
@@ -175,6 +182,10 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 // add adds the next row.
 func (l *log) add(r *row) {
 	p := r.payload
+	if r.at.IsZero() && !l.clock.IsZero() {
+		r.at = l.clock.Add(time.Millisecond)
+	}
+	l.clock = r.at
 	known := l.turns
 	if l.agent == "" {
 		known = nil
@@ -201,6 +212,9 @@ func (l *log) add(r *row) {
 		l.compacted = true
 	case "response_item":
 		l.addItem(p, r.at)
+		if r.flat && p.Text("type") == "message" {
+			l.addFlat(p)
+		}
 	case "event_msg":
 		l.addEvent(p, r.at)
 	}

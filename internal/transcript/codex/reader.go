@@ -116,12 +116,13 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 // idOf is the id in the name of a file: its last five groups.
 func idOf(name string) (id string, ok bool) {
 	rest, named := strings.CutPrefix(name, prefix)
-	rest, ended := strings.CutSuffix(rest, suffix)
-	parts := strings.Split(rest, "-")
-	if !named || !ended || len(parts) < 6 {
-		return "", false
+	for _, end := range [...]string{suffix, packed, single} {
+		base, ended := strings.CutSuffix(rest, end)
+		if parts := strings.Split(base, "-"); named && ended && len(parts) > 5 {
+			return strings.Join(parts[len(parts)-5:], "-"), true
+		}
 	}
-	return strings.Join(parts[len(parts)-5:], "-"), true
+	return "", false
 }
 
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
@@ -140,7 +141,7 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case !ok:
-		return "", places.NotFound(q.Session, filepath.Join("sessions", "*", "*", "*", prefix+"*-"+q.Session+suffix))
+		return "", places.NotFound(q.Session, filepath.Join("sessions", "*", "*", "*", prefix+"*-"+q.Session+suffix)+" or other rollout file")
 	}
 	return newest.Path, nil
 }
@@ -156,11 +157,16 @@ func named(dir, id string) (paths []string) {
 }
 
 // rollouts lists the names of rollout files in a folder. One that cannot be listed has none.
+// While Codex compresses a file, it is there twice.
 func rollouts(dir string) (names []string) {
-	entries, _ := os.ReadDir(dir)
+	entries, _ := os.ReadDir(dir) // by name
 	for _, e := range entries {
-		if _, ok := idOf(e.Name()); ok {
-			names = append(names, e.Name())
+		name := e.Name()
+		if n := len(names); n > 0 && name == names[n-1]+strings.TrimPrefix(packed, suffix) {
+			continue
+		}
+		if _, ok := idOf(name); ok {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -174,14 +180,24 @@ func roots(f *transcript.Files) transcript.Folders {
 	return r
 }
 
-// days lists the folders of all days.
+// archive is the folder of the sessions that the user has put away.
+const archive = "archived_sessions"
+
+// days lists the folders that may hold rollout files: of each day, those above them, where
+// older versions wrote, and the archive.
 func days(roots transcript.Folders) (dirs []string) {
-	for _, root := range roots {
-		for _, year := range transcript.Subfolders(filepath.Join(root, "sessions")) {
-			for _, month := range transcript.Subfolders(year) {
-				dirs = append(dirs, transcript.Subfolders(month)...)
+	var add func(dir string, levels int)
+	add = func(dir string, levels int) {
+		dirs = append(dirs, dir)
+		if levels > 0 {
+			for _, sub := range transcript.Subfolders(dir) {
+				add(sub, levels-1)
 			}
 		}
+	}
+	for _, root := range roots {
+		add(filepath.Join(root, "sessions"), 3)
+		add(filepath.Join(root, archive), 3)
 	}
 	return dirs
 }
@@ -241,7 +257,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		return err
 	}
 	var beyond error
-	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
+	visit := func(line []byte) bool {
 		if !row.parse(line) {
 			return true
 		}
@@ -254,6 +270,9 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		}
 		l.add(&row)
 		return true
-	})
-	return errors.Join(err, beyond)
+	}
+	if !plain(path) {
+		return errors.Join(eachRow(ctx, f, path, lines, 0, visit), beyond)
+	}
+	return errors.Join(lines.File(ctx, f, path, q, head, visit), beyond)
 }
