@@ -22,9 +22,11 @@ var vendors = map[string][]string{
 
 // list is a vendor's prices at a date.
 type list struct {
-	Date   month    `json:"date"`
-	Source string   `json:"source"`
-	Unit   string   `json:"unit"`
+	Date   month  `json:"date"`
+	Source string `json:"source"`
+	Unit   string `json:"unit"`
+	// Search is what a thousand web searches cost, in USD.
+	Search float64  `json:"search"`
 	Prices []*price `json:"prices"`
 }
 
@@ -59,6 +61,7 @@ func parseList(name string) (*list, error) {
 	}
 	for _, p := range l.Prices {
 		p.fill()
+		p.search = l.Search
 		if p.Long != nil {
 			p.Long.fill()
 		}

@@ -1,5 +1,6 @@
 // Package prices has the list prices of models of Anthropic, Google and OpenAI, as the
-// vendors publish them for their APIs in the standard tier. There is one dated list for
+// vendors publish them for their APIs in the standard tier and, where a request says so,
+// in the fast mode. There is one dated list for
 // each vendor.
 //
 // A model without a price has none: a name is in a list, or in one of the spellings that
@@ -25,6 +26,10 @@ type Tokens struct {
 	// because the agent does not count them separately. Such a request has no cost
 	// if the model's price of a cache write differs from that of input.
 	UncountedWrites bool
+	// Searches are the web searches that the model made.
+	Searches int64
+	// Fast reports that the request was in the fast mode, which has other prices.
+	Fast bool
 }
 
 // input is the whole input, which decides whether a request is a long one.
@@ -76,6 +81,11 @@ type price struct {
 	// UpTo, if not zero, is the longest input for which there is a price, in tokens.
 	UpTo int64 `json:"upTo"`
 	rates
+	// Fast is how many times as much a request costs in the fast mode. If zero, no
+	// price is known.
+	Fast float64 `json:"fast"`
+	// search is what a thousand web searches cost in USD; zero if no price is known.
+	search float64
 	// Long is what a request costs with a longer input than Above, all of it.
 	Long *longRates `json:"long"`
 }
@@ -87,14 +97,18 @@ type longRates struct {
 
 // cost is what a request costs by this row.
 func (p *price) cost(t *Tokens) (usd float64, ok bool) {
-	input := t.input()
+	input, r := t.input(), &p.rates
 	switch {
-	case p.UpTo > 0 && input > p.UpTo:
+	case p.UpTo > 0 && input > p.UpTo, t.Fast && p.Fast == 0, t.Searches > 0 && p.search == 0:
 		return 0, false
 	case p.Long != nil && input > p.Long.Above:
-		return p.Long.cost(t)
+		r = &p.Long.rates
 	}
-	return p.rates.cost(t)
+	usd, ok = r.cost(t)
+	if t.Fast {
+		usd *= p.Fast
+	}
+	return usd + float64(t.Searches)*p.search/1000, ok
 }
 
 // Model is what a model costs, and has cost.

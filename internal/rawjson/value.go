@@ -26,7 +26,8 @@ func Present(value []byte) []byte {
 func IsString(raw []byte) bool { return len(raw) > 1 && raw[0] == '"' }
 
 // Unquote returns the text of a JSON string. Bytes that are not UTF-8 and half
-// surrogate pairs become U+FFFD; anything but a string is empty.
+// surrogate pairs become U+FFFD, and control characters stay; anything but a string is
+// empty.
 func Unquote(raw []byte) string {
 	if !IsString(raw) {
 		return ""
@@ -38,6 +39,7 @@ func Unquote(raw []byte) string {
 	if text, ok := unescape(inner); ok {
 		return text
 	}
+	raw = EscapeControls(raw)
 	if text, err := jsontext.AppendUnquote(nil, raw); err == nil {
 		return string(text)
 	}

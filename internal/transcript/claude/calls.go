@@ -3,11 +3,14 @@ package claude
 import (
 	"cmp"
 	"hash/fnv"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/prices"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // syntheticModel is the model in rows that no model wrote.
@@ -19,7 +22,8 @@ type response struct {
 	hook.LLMCall
 	counts    counts
 	sidechain bool
-	// rows are hashes of the rows' own ids, by which a copy is known.
+	// rows are hashes of what the rows hold, by which a copy is known: it may have
+	// another id.
 	rows []uint64
 	// next is another response with this message id, again set on it.
 	next  *response
@@ -63,13 +67,15 @@ func (c *responses) at(id, request, agent string, sidechain bool) (call *respons
 	return call, true
 }
 
-// seen reports whether the row has been folded into the call before.
-func (c *response) seen(uuid []byte) bool {
-	if len(uuid) == 0 {
-		return false
-	}
+// seen reports whether a row with the same texts and tool calls has been folded into
+// the call before.
+func (c *response) seen(content transcript.Content) bool {
 	h := fnv.New64a()
-	_, _ = h.Write(uuid) // never fails
+	for i := range content {
+		for _, part := range [...]string{content[i].Type, content[i].Text, content[i].ID} {
+			_, _ = io.WriteString(h, part+"\x00") // never fails
+		}
+	}
 	sum := h.Sum64()
 	if slices.Contains(c.rows, sum) {
 		return true
@@ -80,10 +86,19 @@ func (c *response) seen(uuid []byte) bool {
 
 // resolve ends the folding: one call for each message id. Of a message under
 // two request ids, the one on the main thread counts, as a side question (/btw)
-// shows the conversation's answers again; else the one with more tokens.
+// shows the conversation's answers again; else the one with more tokens. What another
+// model answered within the response, as an advisor, is a separate call.
 func (c *responses) resolve() []hook.LLMCall {
 	calls := make([]hook.LLMCall, 0, len(c.byID))
 	models := make(map[string]*prices.Model)
+	priceOf := func(name string) *prices.Model {
+		m, ok := models[name]
+		if !ok {
+			m = prices.Of(name)
+			models[name] = m
+		}
+		return m
+	}
 	c.byID = nil
 	for i, best := range c.list {
 		c.list[i] = nil // there may be very many, and both need not be kept
@@ -95,13 +110,17 @@ func (c *responses) resolve() []hook.LLMCall {
 				best = other
 			}
 		}
-		m, ok := models[best.Model]
-		if !ok {
-			m = prices.Of(best.Model)
-			models[best.Model] = m
-		}
-		best.Usage = best.counts.usage(m, best.Start)
+		best.Usage = best.counts.usage(priceOf(best.Model), best.Start)
 		calls = append(calls, best.LLMCall)
+		for i := range best.counts.advice {
+			a := &best.counts.advice[i]
+			call := hook.LLMCall{
+				Kind: hook.CallRequest, ID: best.ID + "-advisor-" + strconv.Itoa(i+1), RequestID: best.RequestID, Agent: best.Agent,
+				Turn: best.Turn, Provider: best.Provider, Model: a.model, Start: best.Start, End: best.End,
+			}
+			call.Usage = a.counts.usage(priceOf(a.model), best.Start)
+			calls = append(calls, call)
+		}
 	}
 	c.list = nil
 	return calls

@@ -289,7 +289,7 @@ func (l *fileLog) addAnswer(r *row) {
 	call.Model = cmp.Or(word(model), call.Model)
 	call.FinishReason = cmp.Or(word(stop), call.FinishReason)
 	call.counts.add(m.Get("usage"), r.Get("costUSD"))
-	if !call.seen(r.Get("uuid")) {
+	if !call.seen(c) {
 		if text := c.Text(); text != "" {
 			if call.Text != "" {
 				l.b.texts.Drop(len(call.Text))

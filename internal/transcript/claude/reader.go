@@ -6,9 +6,8 @@
 // Calls are one for each response of the API, failed requests included, under
 // the ids of the messages. Sums over them equal Claude Code's own, with these
 // exceptions. A cost is tokens at list price (package prices) if a row gives
-// none: the dearer tier of older models above 200,000 tokens, the fast mode and
-// web searches are not modelled, and a model that is not in the list has no
-// cost. A fork's own sum counts the answers it has copied; here they are the
+// none: the dearer tier of older models above 200,000 tokens is not modelled, and
+// a model that is not in the list has no cost, in the fast mode or otherwise. A fork's own sum counts the answers it has copied; here they are the
 // other session's calls.
 package claude
 

@@ -483,3 +483,13 @@ func TestClaudeSessionsAreListedNewestLast(t *testing.T) {
 		t.Errorf("sessions (-want +got):\n%s", diff)
 	}
 }
+
+// A row glued behind a torn one, rows with raw control characters, a byte order mark and
+// blocks of NUL cost nothing but what is torn.
+func TestDamagedLinesCostOnlyThemselves(t *testing.T) {
+	whole := []string{userRow("p1", 0, "one"), answerRow("m1", 1, "first", "end_turn"), userRow("p2", 5, "two"), answerRow("m2", 6, "second", "end_turn")}
+	tr := readLines(t, "\ufeff"+whole[0]+"\r", whole[1][:len(whole[1])/2]+whole[1], "\x00\x00"+whole[2], strings.Replace(whole[3], "second", "sec\n\x1bond", 1))
+	if len(tr.Calls) != 2 || len(tr.Prompts) != 2 || len(tr.Ends) != 2 || tr.Calls[1].Text != "sec\n\x1bond" {
+		t.Errorf("read %+v", tr)
+	}
+}

@@ -22,3 +22,17 @@ func TestResultsWithOneID(t *testing.T) {
 		}
 	}
 }
+
+// A replay gives the rows new ids; the texts and calls of the response are the same.
+func TestReplayedRowsDoNotDoubleTheAnswer(t *testing.T) {
+	rows := []string{
+		crow("assistant", 1, `"uuid":"u1","requestId":"r"`, `"message":{"id":"m","model":"x","content":[{"type":"text","text":"six"}]}`),
+		crow("assistant", 1, `"uuid":"u2","requestId":"r"`, `"message":{"id":"m","model":"x","content":[{"type":"tool_use","id":"t","name":"Bash"}]}`),
+		crow("assistant", 1, `"uuid":"u3","requestId":"r"`, `"message":{"id":"m","model":"x","content":[{"type":"text","text":"six"}]}`),
+		crow("assistant", 1, `"uuid":"u4","requestId":"r"`, `"message":{"id":"m","model":"x","content":[{"type":"tool_use","id":"t","name":"Bash"}]}`),
+	}
+	tr := readLines(t, rows...)
+	if len(tr.Calls) != 1 || tr.Calls[0].Text != "six" || len(tr.Calls[0].ToolCallIDs) != 1 {
+		t.Errorf("calls %+v, want one with the text and the call once", tr.Calls)
+	}
+}

@@ -38,6 +38,11 @@ func (r *row) parse(line []byte) bool {
 	return true
 }
 
+// whole reports that the row has what all rows have, and not only a part of them.
+func (r *row) whole() bool {
+	return r.kind != "" && (!r.at.IsZero() || r.text("sessionId") != "")
+}
+
 // text returns the text of a member that is a string.
 func (r *row) text(name string) string { return rawjson.Unquote(r.Get(name)) }
 

@@ -121,10 +121,8 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 	var row row
 	var beyond error
 	lines := r.lines(log.agent != "")
-	err := lines.File(ctx, r.files, path, q, head, func(line []byte) bool {
-		if !row.parse(line) {
-			return true
-		}
+	torn := transcript.Damaged{Max: r.maxLine}
+	take := func() bool {
 		if r.taken++; r.maxRows > 0 && r.taken > r.maxRows {
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, r.maxRows))
 			return false
@@ -132,7 +130,16 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 		row.line = lines.Row
 		log.add(&row)
 		return true
+	}
+	err := lines.File(ctx, r.files, path, q, head, func(line []byte) bool {
+		if row.parse(line) {
+			torn.End()
+			return take()
+		}
+		torn.Add(line, func(line []byte) bool { return row.parse(line) && row.whole() && take() })
+		return beyond == nil
 	})
+	torn.End()
 	return cmp.Or(err, beyond)
 }
 

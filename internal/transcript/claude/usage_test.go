@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"maps"
 	"math"
 	"testing"
 )
@@ -26,6 +27,12 @@ func TestClaudeCost(t *testing.T) {
 		{"odd in the row", "claude-sonnet-5", `"costUSD":-1`, `{"input_tokens":1000000}`, 2},
 		{"of an unknown model", "other", `"x":1`, `{"input_tokens":1000000}`, -1},
 		{"of a long input", "claude-haiku-5-5", "", `{"input_tokens":10000,"cache_read_input_tokens":80000,"cache_creation_input_tokens":10001,"cache_creation":{"ephemeral_1h_input_tokens":10000}}`, 0.005 + 0.004 + 0.01 + 0.000000625},
+		{"in the fast mode", "claude-opus-4-6", "", `{"input_tokens":1000,"output_tokens":1000,"speed":"fast"}`, 0.18},
+		{"in the fast mode of a newer model", "claude-opus-4-8", "", `{"input_tokens":1000,"output_tokens":1000,"speed":"fast"}`, 0.06},
+		{"in the standard mode", "claude-opus-4-6", "", `{"input_tokens":1000,"output_tokens":1000,"speed":"standard"}`, 0.03},
+		{"in a fast mode without a price", "claude-sonnet-5", "", `{"input_tokens":1000,"speed":"fast"}`, -1},
+		{"with web searches", "claude-sonnet-4-6", "", `{"input_tokens":1000,"output_tokens":1000,"server_tool_use":{"web_search_requests":5}}`, 0.068},
+		{"with a compaction", "claude-sonnet-4-6", "", `{"input_tokens":1000,"iterations":[{"type":"message","input_tokens":1000},{"type":"compaction","input_tokens":2000,"output_tokens":100}]}`, 0.0105},
 		{"of an input that is not long", "claude-haiku-5-5", "", `{"input_tokens":10000,"cache_read_input_tokens":80000,"cache_creation_input_tokens":10000}`, 0.001 + 0.0008 + 0.00125},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,5 +52,22 @@ func TestClaudeCost(t *testing.T) {
 				t.Errorf("cost = %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// What an advisor took is beside the counts of the response, under its own model, and each
+// row of the response repeats it.
+func TestAdvisorIsACallOfItsModel(t *testing.T) {
+	usage := `"usage":{"input_tokens":2,"output_tokens":500,"iterations":[{"type":"message","input_tokens":2,"output_tokens":500},` +
+		`{"type":"advisor_message","model":"claude-opus-4-6","input_tokens":100000,"output_tokens":4000}]}`
+	row := crow("assistant", 0, `"x":1`, `"message":{"id":"m","model":"claude-sonnet-4-6","content":[],`+usage+`}`)
+	tr := readLines(t, row, row)
+	got := make(map[string]int64)
+	for _, c := range tr.Calls {
+		got[c.ID+" "+c.Model] = c.Usage.Output
+	}
+	want := map[string]int64{"m claude-sonnet-4-6": 500, "m-advisor-1 claude-opus-4-6": 4000}
+	if !maps.Equal(got, want) {
+		t.Errorf("output tokens %v, want %v", got, want)
 	}
 }
