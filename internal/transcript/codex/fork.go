@@ -128,15 +128,18 @@ func headOf(ctx context.Context, f *transcript.Files, path string, copies bool) 
 		limit = 0
 	}
 	var r row
+	damaged := transcript.Damaged{Max: transcript.MaxLine}
 	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
 	err = eachRow(ctx, f, path, lines, limit, func(line []byte) bool {
-		meta := r.parse(line) && r.kind == "session_meta"
-		if meta {
-			h.add(r.payload, r.at)
-		} else if copies && r.payload != nil {
-			h.copied(&r, nil)
-		}
-		return meta || copies && h.copying
+		return r.take(line, &damaged, func() bool {
+			meta := r.kind == "session_meta"
+			if meta {
+				h.add(r.payload, r.at)
+			} else {
+				h.copied(&r, nil)
+			}
+			return meta || copies && h.copying
+		})
 	})
 	return h, err
 }

@@ -104,6 +104,8 @@ func (u *unpacked) Read(p []byte) (int, error) {
 // session's id and time.
 func (r *row) flatten(o rawjson.Object) {
 	switch {
+	case o.Get("record_type") != nil:
+		r.kind, r.payload = "state", o
 	case r.kind != "":
 		r.kind, r.payload, r.flat = "response_item", o, true
 	case o.Text("id") != "" && !r.at.IsZero():

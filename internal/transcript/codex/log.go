@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,22 @@ func (r *row) parse(line []byte) bool {
 		r.flatten(o)
 	}
 	return r.payload != nil
+}
+
+// take calls add for each row of a line, of which a damaged one may have several, until it
+// returns false.
+func (r *row) take(line []byte, damaged *transcript.Damaged, add func() bool) (more bool) {
+	if r.parse(line) {
+		damaged.End()
+		return add()
+	}
+	more = true
+	damaged.Add(line, func(text []byte) bool {
+		found := r.parse(text)
+		more = more && (!found || add())
+		return found
+	})
+	return more
 }
 
 // log gathers what the files of one session say.
@@ -91,6 +108,8 @@ type log struct {
 	// came that a part of the answer, thoughts included, has come since the last input.
 	early      int
 	late, came bool
+	// left are the calls without a result in files that were read.
+	left []hook.ToolResult
 	// made are the calls without a result, by id; done has the place of each result.
 	made map[string]hook.ToolResult
 	done map[callKey]int
@@ -142,6 +161,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	read(l, path)
+	l.left = append(l.left, unanswered(l.made)...)
 	if f.Now().Sub(l.last) >= transcript.PendingAge {
 		l.finish()
 	}
@@ -157,6 +177,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		for _, file := range files {
 			read(&sub, file)
 		}
+		l.left = append(l.left, unanswered(sub.made)...)
 		l.calls, l.results, l.texts, l.spawned = sub.calls, sub.results, sub.texts, sub.spawned
 		a := hook.Agent{
 			ID: s.thread, CallID: s.call, ParentAgent: s.caller, Turn: s.turn, Task: s.task, Result: sub.result, Start: s.at,
@@ -168,8 +189,11 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 			t.Agents = append(t.Agents, a)
 		}
 	}
+	if q.Full || q.Whole != nil {
+		l.leave()
+	}
 	t.Calls = slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return c.End.Before(q.Since) })
-	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return r.At.Before(q.Since) })
+	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return !r.At.IsZero() && r.At.Before(q.Since) })
 	t.Prompts = slices.DeleteFunc(lead.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(lead.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
@@ -177,6 +201,23 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	// The tokens of an answer are written just after it.
 	t.Pending = lead.open && len(lead.words)+len(lead.asked) > 0 && f.Now().Sub(lead.last) < transcript.PendingAge
 	return t, errors.Join(errs...)
+}
+
+// unanswered are calls that have no result yet, in their order, which it forgets.
+func unanswered(made map[string]hook.ToolResult) []hook.ToolResult {
+	calls := slices.SortedFunc(maps.Values(made), func(a, b hook.ToolResult) int {
+		return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID))
+	})
+	clear(made)
+	return slices.DeleteFunc(calls, func(c hook.ToolResult) bool { return c.Name == codeMode }) // its nested calls count
+}
+
+// leave adds the calls without a result.
+func (l *log) leave() {
+	for _, call := range l.left {
+		call.Status = hook.ToolUnknown
+		l.results = append(l.results, call)
+	}
 }
 
 // add adds the next row.
@@ -478,7 +519,7 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 	default:
 		call.Input = command(p.Text("input"))
 	}
-	call.Input = l.texts.KeepJSON(call.Input)
+	call.Input, call.File, call.Row = l.texts.KeepJSON(call.Input), l.file, l.line
 	l.made[id] = call
 }
 

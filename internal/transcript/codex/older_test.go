@@ -182,3 +182,45 @@ func TestOlderVersions(t *testing.T) {
 		})
 	}
 }
+
+// TestCallsWithoutAResult has two calls of a program that was killed.
+func TestCallsWithoutAResult(t *testing.T) {
+	rows := []string{
+		oldMeta, typed("1", "go"), called("2", "b", "exec_command", `{"cmd":"make"}`), called("2", "a", "shell_command", `{"command":"ls"}`),
+		called("2", "c", "view_image", `{"path":"x"}`), output("3", "c", "seen"), `2|response_item|{"type":"custom_tool_call","name":"exec","input":"x","call_id":"d"}`,
+	}
+	want := []string{
+		"1 prompt go", `1 call view_image {"path":"x"} 0 "seen"`, `1 call Bash {"command":"ls"} 4 ""`, `1 call Bash {"command":"make"} 4 ""`,
+	}
+	if diff := cmp.Diff(want, told(readRows(t, rows...))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	f := finder(t, "")
+	place(t, f, nameOf(oldSession), rowsOf(rows...))
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: oldSession})
+	if err != nil || len(tr.ToolResults) != 1 {
+		t.Errorf("a delivery, whose hooks report calls, reads %+v, %v", tr.ToolResults, err)
+	}
+}
+
+// TestDamagedLines has the whole rows of lines that a killed writer, a power cut and other
+// programs left.
+func TestDamagedLines(t *testing.T) {
+	rows := strings.SplitAfter(rowsOf(oldMeta, typed("1", "go"), answer("2", "one"), counted("2", 10, 10)), "\n")
+	for name, text := range map[string]string{
+		"byte order mark":      "\ufeff" + strings.Join(rows, ""),
+		"CRLF":                 strings.ReplaceAll(strings.Join(rows, ""), "\n", "\r\n"),
+		"NUL":                  rows[0] + "\x00\x00\x00" + rows[1] + rows[2] + "\x00\x00\n" + rows[3],
+		"torn row before each": rows[0] + rows[3][:40] + rows[1] + rows[2][:90] + rows[2] + rows[1][:20] + rows[3],
+		"raw line breaks":      rows[0] + rows[1] + strings.Replace(rows[2], `"type":"output_text"`, "\"x\":\"a\nb\",\"type\":\"output_text\"", 1) + rows[3],
+	} {
+		f := finder(t, "")
+		place(t, f, nameOf(oldSession), text)
+		want := []string{"1 prompt go", `1 request 10 "one" []`, `1 run_complete "one"`}
+		if tr := readSession(t, f, oldSession); tr.HostVersion != "0.55.0" {
+			t.Errorf("%s: version %q", name, tr.HostVersion)
+		} else if diff := cmp.Diff(want, told(tr)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

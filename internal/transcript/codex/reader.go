@@ -1,12 +1,20 @@
 // Package codex reads the rollout files that the Codex CLI keeps, one for each session
-// and each subagent below ~/.codex/sessions.
+// and each subagent, below ~/.codex/sessions and ~/.codex/archived_sessions, also those
+// that it has compressed.
 //
-// The format is internal to Codex and changes with its versions: lines that are not
-// rows, rows of unknown types and rows over 8 MiB are skipped. There is a record of the
-// tokens of each response; the running totals of older versions count where there is
-// none. A cost is tokens at list price (package prices): of the standard tier, so that
-// requests of another tier have none. Only this file says how a tool call
-// ended: in the call's item, or without one in the text of its output to the model.
+// The format is internal to Codex and changes with its versions: rows of unknown types and
+// rows over 8 MiB are skipped, and of a damaged line the whole rows are read. There is a
+// record of the tokens of each response; the running totals of older versions count where
+// there is none. Versions before 0.99 have no task events: each prompt begins a turn, which
+// its last answer completes. Those before September 2025 have rows without times, which are
+// taken to be a millisecond apart, and no tokens.
+//
+// A cost is tokens at list price (package prices): of the standard tier, so that requests of
+// another tier have none. Only this file says how a tool call ended: in the call's item, or
+// without one in the text of its output to the model.
+//
+// A fork's file begins with a copy of the session that it was forked from. A copied turn
+// counts where its original is, else in the oldest file that has a copy.
 //
 // In code mode the model writes a script that makes the calls. The calls count, and
 // the script itself only if it failed.
@@ -228,11 +236,13 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 	head := func(file *transcript.File, start int64) error {
 		// The first row has the version and the folder, those after it may say that copies follow.
 		err := lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
-			meta := row.parse(line) && row.kind == "session_meta"
-			if meta {
-				l.add(&row)
-			}
-			return meta
+			return row.take(line, &transcript.Damaged{Max: transcript.MaxLine}, func() bool {
+				meta := row.kind == "session_meta"
+				if meta {
+					l.add(&row)
+				}
+				return meta
+			})
 		})
 		if err != nil || !l.costs {
 			return err
@@ -257,10 +267,8 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		return err
 	}
 	var beyond error
-	visit := func(line []byte) bool {
-		if !row.parse(line) {
-			return true
-		}
+	damaged := transcript.Damaged{Max: transcript.MaxLine}
+	add := func() bool {
 		if *l.rows++; *l.rows > maxRows {
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
 			return false
@@ -271,6 +279,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		l.add(&row)
 		return true
 	}
+	visit := func(line []byte) bool { return row.take(line, &damaged, add) }
 	if !plain(path) {
 		return errors.Join(eachRow(ctx, f, path, lines, 0, visit), beyond)
 	}

@@ -45,6 +45,22 @@ func (r *row) parse(line []byte) bool {
 	return r.kind != "" && r.data != nil
 }
 
+// take calls add for each row of a line, of which a damaged one may have several, until it
+// returns false.
+func (r *row) take(line []byte, damaged *transcript.Damaged, add func() bool) (more bool) {
+	if r.parse(line) {
+		damaged.End()
+		return add()
+	}
+	more = true
+	damaged.Add(line, func(text []byte) bool {
+		found := r.parse(text)
+		more = more && (!found || add())
+		return found
+	})
+	return more
+}
+
 // log gathers what the file of a session says.
 type log struct {
 	session string

@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -146,5 +147,34 @@ func TestOlderVersions(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDamagedLines has the whole rows of lines that a killed writer, a power cut and other
+// programs left.
+func TestDamagedLines(t *testing.T) {
+	rows := []string{
+		`{"type":"session.start","timestamp":"2026-04-03T10:00:00Z","data":{"copilotVersion":"1.0.14"}}`,
+		`{"type":"user.message","timestamp":"2026-04-03T10:00:01Z","data":{"content":"go"}}`,
+		`{"type":"assistant.message","timestamp":"2026-04-03T10:00:02Z","data":{"messageId":"m1","content":"One.","outputTokens":5}}`,
+	}
+	for name, text := range map[string]string{
+		"byte order mark": "\ufeff" + strings.Join(rows, "\n"),
+		"CRLF":            strings.Join(rows, "\r\n") + "\r\n",
+		"NUL":             rows[0] + "\n\x00\x00" + rows[1] + "\n" + rows[2] + "\x00\n",
+		"torn rows":       rows[0][:30] + rows[0] + "\n" + rows[2][:70] + rows[1] + "\n" + rows[1][:20] + rows[2],
+	} {
+		f := finder(t, "")
+		path := filepath.Join(f.Home, ".copilot", folder, oldSession, fileName)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: oldSession, Full: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"prompt go", `request  0 5 0 "One." []`, `run_complete "One."`}, told(tr)); diff != "" || tr.HostVersion != "1.0.14" {
+			t.Errorf("%s: version %q (-want +got):\n%s", name, tr.HostVersion, diff)
+		}
 	}
 }
