@@ -35,7 +35,7 @@ func statusOf(text string) hook.ToolStatus {
 	}
 	for _, words := range [...]string{
 		"apply_patch verification failed", "unsupported call:", "unsupported custom tool call:", "unable to locate ", "exec_command failed:",
-		"failed to ", "failed in sandbox", "execution error", "invalid ", "Script failed",
+		"failed to ", "failed in sandbox", "execution error", "error: ", "invalid ", "Script failed",
 	} {
 		if strings.HasPrefix(text, words) {
 			return hook.ToolFailed
