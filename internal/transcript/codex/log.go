@@ -602,10 +602,18 @@ func (l *log) addResult(r hook.ToolResult) {
 	l.results = append(l.results, r)
 }
 
-// outputText reads an output: a text, or parts with texts.
+// outputText reads an output: a text, or parts with texts. Before 0.99 the parts that a
+// server returned are a text.
 func outputText(raw []byte) string {
 	if rawjson.IsString(raw) {
-		return rawjson.Unquote(raw)
+		text := rawjson.Unquote(raw)
+		if !strings.HasPrefix(text, `[{"`) || !strings.Contains(text, `"type":"text"`) {
+			return text
+		}
+		if parts := outputText([]byte(text)); parts != "" {
+			return parts
+		}
+		return text
 	}
 	var texts []string
 	parts, _ := rawjson.Elements(raw)

@@ -132,6 +132,10 @@ func TestOlderVersions(t *testing.T) {
 			[]string{typed("1", "go"), answer("2", "I look."), called("3", "a", "shell", `{"command":["ls","-a b"]}`), output("4", "a", "x"), counted("4", 10, 10)},
 			[]string{"1 prompt go", `1 request 10 "I look." [a]`, `1 call Bash {"command":"ls '-a b'"} 0 "x"`},
 		},
+		"what a server returned": {
+			[]string{typed("1", "go"), called("2", "a", "mcp__docs__find", `{}`), output("3", "a", `[{"text":"one\ntwo","type":"text"}]`), called("4", "b", "cat", `{}`), output("5", "b", `[{"text":1}]`)},
+			[]string{"1 prompt go", `1 call mcp__docs__find {} 0 "one\ntwo"`, `1 call cat {} 0 "[{\"text\":1}]"`},
+		},
 		"tokens before the answer, a command that takes longer": {
 			[]string{
 				typed("1", "go"), counted("5", 10, 10), called("5", "a", "shell", `{"command":["/bin/zsh","-lc","make test"]}`),
