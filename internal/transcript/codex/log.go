@@ -320,11 +320,11 @@ func (l *log) addEvent(p rawjson.Object, at time.Time) {
 		info := p.Members("info")
 		if total := rawjson.Canonical(info.Get("total_token_usage")); !l.recorded && info != nil && total != l.total {
 			l.total = total
-			l.early = -1
-			if early := !l.late && !l.came; early {
+			// The result of a call may have come since.
+			l.late, l.early = l.late || l.came || len(l.words)+len(l.asked) > 0, -1
+			if !l.late {
 				l.early = len(l.calls)
 			}
-			l.late = l.late || l.came
 			l.addCall("", info.Members("last_token_usage"), at)
 		}
 	case "task_complete":

@@ -148,6 +148,17 @@ func TestOlderVersions(t *testing.T) {
 				`1 call Bash {"command":"make test"} 1 "2 failed"`, `1 call Bash {"command":"sleep 9"} 0 ""`, `1 run_complete "done"`, `2 run_complete "yes"`,
 			},
 		},
+		"tokens after the results of the answer's calls": {
+			[]string{
+				typed("1", "go"), called("2", "a", "shell_command", `{"command":"ls"}`), output("3", "a", "Exit code: 0\nWall time: 0.1 seconds\nOutput:\nx"), counted("3", 10, 10),
+				answer("5", "one"), counted("5", 20, 30), typed("6", "on"), called("7", "b", "shell_command", `{"command":"ls"}`), output("8", "b", "Exit code: 1\nOutput:\n"),
+				counted("8", 30, 60), answer("9", "two"), counted("9", 40, 100),
+			},
+			[]string{
+				"1 prompt go", "2 prompt on", `1 request 10 "" [a]`, `1 request 20 "one" []`, `2 request 30 "" [b]`, `2 request 40 "two" []`,
+				`1 call Bash {"command":"ls"} 0 "x"`, `2 call Bash {"command":"ls"} 1 ""`, `1 run_complete "one"`, `2 run_complete "two"`,
+			},
+		},
 		"tokens after the answer, of a compaction too": {
 			[]string{typed("1", "go"), answer("2", "one"), counted("2", 10, 10), counted("3", 90, 100), typed("4", "on"), answer("5", "two"), counted("5", 20, 120)},
 			[]string{
