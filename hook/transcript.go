@@ -16,6 +16,10 @@ type Transcript struct {
 	Cwd string
 	// Session is the session's id, if the files have it.
 	Session string
+	// Origin is the session that this one was forked from, and OriginTurn the last of
+	// its turns that this one has copied. What was copied is not in the transcript.
+	Origin     string `json:",omitempty"`
+	OriginTurn string `json:",omitempty"`
 	// Calls are the requests made to the model, by start time.
 	Calls []LLMCall
 	// Prompts are the texts the user submitted, by time.
@@ -33,8 +37,23 @@ type Transcript struct {
 	// Undecided reports that the last turn has stopped and may still continue:
 	// the user's hooks decide that.
 	Undecided bool
-	// Sources are the files that were read.
+	// Sources are the files that were read, Unread the places in them that were not.
 	Sources []string
+	Unread  []Unread
+}
+
+// Unread is a place in a host's files that could not be read.
+type Unread struct {
+	// File and Line are the place; Line counts from 1 where the reading began and is zero for
+	// more than a line.
+	File string
+	Line int
+	// At is the time of the next row, zero at the end of a file, and where it concerns the
+	// whole session.
+	At time.Time
+	// Whole reports that it concerns the whole session.
+	Whole  bool
+	Reason string
 }
 
 // CallKind distinguishes a request from a host's sum over requests that it no longer

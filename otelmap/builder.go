@@ -52,6 +52,15 @@ type Builder struct {
 	ended bool
 	// late are the offsets that Late returns.
 	late []int64
+	// lost are the places of events that could not be read.
+	lost []int64
+}
+
+// Lose tells the builder that an event at an offset could not be read. Its run says so.
+func (b *Builder) Lose(offset int64) {
+	if !slices.Contains(b.lost, offset) {
+		b.lost = append(b.lost, offset)
+	}
 }
 
 // NewBuilder returns a builder for a session that begins where c was taken; the

@@ -69,6 +69,10 @@ const (
 	KeyHostProvider = "hookspan.host.provider"
 	// KeyOutcome is one of the Outcome values.
 	KeyOutcome = "hookspan.outcome"
+	// KeyEvidence is how much of the run is known: one of the Evidence values.
+	// KeyEvidenceMissing is what is missing, unless it is complete.
+	KeyEvidence        = "hookspan.evidence"
+	KeyEvidenceMissing = "hookspan.evidence.missing"
 	// KeyCancelStatus and KeySessionEndReason are the host's names for how a
 	// cancelled or interrupted run ended.
 	KeyCancelStatus     = "hookspan.cancel.status"
@@ -184,6 +188,14 @@ const (
 	OutcomeAbandoned   = "abandoned"
 	// OutcomeRunning is that of a run that has not ended. It is never sent or stored.
 	OutcomeRunning = "running"
+)
+
+// The values of KeyEvidence: nothing is known to be missing, something is, or the host's
+// files could not tell.
+const (
+	EvidenceComplete = "complete"
+	EvidencePartial  = "partial"
+	EvidenceUnknown  = "unknown"
 )
 
 // The values of KeyToolOutcome.

@@ -26,6 +26,7 @@ func (m *mapping) rootMessage() *tracepb.Span {
 	provider, model := m.provider, m.model
 	events, task := m.rootEvents()
 	outcome, failure := m.outcome()
+	evidence, missing := m.evidence(outcome)
 
 	a := texts(
 		KeyOperation, OpInvokeAgent,
@@ -33,6 +34,8 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		KeyConversationID, m.session,
 		KeyHost, m.host,
 		KeyOutcome, outcome,
+		KeyEvidence, evidence,
+		KeyEvidenceMissing, missing,
 		KeyDialect, r.firstOf(func(it *item) string { return it.Dialect }),
 		KeyHostVersion, m.hostVersion(),
 		KeyHostApp, m.tr.HostApp,

@@ -22,11 +22,13 @@ import (
 // mapping is the state of turning one run into spans.
 type mapping struct {
 	*Builder
-	run   *Run
-	tr    *hook.Transcript
-	files *files
-	own   *share
-	root  trace.SpanContext
+	run *Run
+	tr  *hook.Transcript
+	// unread reports that there is no transcript.
+	unread bool
+	files  *files
+	own    *share
+	root   trace.SpanContext
 	// agents are the spans of the run's agents; "" is the lead.
 	agents map[string]trace.SpanID
 	calls  []hook.LLMCall
@@ -144,7 +146,7 @@ func (m *mapping) batches() func(size int) iter.Seq[*tracepb.ResourceSpans] {
 // mapping plans the spans of a run, which is still open if now is set.
 func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m := &mapping{
-		Builder: b, run: r, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
+		Builder: b, run: r, unread: tr == nil, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
 		agents: make(map[string]trace.SpanID), begun: make(map[callKey]instant), open: !now.IsZero(),
 		agentCalls: make(map[string][]int), own: &share{},
 	}

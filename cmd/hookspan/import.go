@@ -114,6 +114,8 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlag
 	// for the heap 10,000 sessions stay below 64 MiB.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(37 << 20))
+	check := newImportCheck(agent.Host, all)
+	im.Observe = check.observe
 	step, done := flushProgress(a, len(sessions), "importing")
 	im.Progress = step
 	rep, err := im.Run(ctx, sessions)
@@ -121,17 +123,28 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlag
 	if im.Known == nil && !f.dryRun && rep.Runs > 0 {
 		a.hint("the local store is not a destination, so what was sent is not remembered: another import sends all of it again, under the same ids")
 	}
-	if rerr := printImport(a, rep, f.asJSON); err == nil {
+	var v *importVerdict
+	if err == nil && !f.dryRun && im.Known != nil && (rep.Unchanged == 0 || rep.Sessions > 0) {
+		v, err = check.verdict(ctx, a, p.Store)
+	}
+	if rerr := printImport(a, rep, v, f.asJSON); err == nil {
 		err = rerr
 	}
 	return err
 }
 
-func printImport(a *app, rep *importer.Report, asJSON bool) error {
-	return a.result(asJSON, rep, rep.Complete(), func() {
+func printImport(a *app, rep *importer.Report, v *importVerdict, asJSON bool) error {
+	said := struct {
+		*importer.Report
+		Verdict *importVerdict `json:"verdict,omitempty"`
+	}{rep, v}
+	return a.result(asJSON, said, rep.Complete() && (v == nil || len(v.Untold) == 0), func() {
 		a.printf("%s", rep.Text(a.cfg.Retention))
 		for _, u := range rep.Unreadable {
 			a.warnf("session %s was not imported: %s", filepath.Base(u.Session), u.Error)
+		}
+		if v != nil {
+			a.printf("%s", v.text())
 		}
 		if rep.Waiting() {
 			a.hint("fix the cause, then run the same import again: it sends what is left")

@@ -66,17 +66,21 @@ code 1 as well.`,
 			for _, agent := range a.agents {
 				v.Transcripts[agent.Host] = agent.Transcript
 			}
+			v.All = chosen && !limited && !ff.any()
 			rep, err := v.Verify(ctx, sums)
 			if err != nil {
 				return err
 			}
 			rep.Clean(a.clean)
-			good := rep.Different == 0 && rep.Verified > 0 && (rep.Unverified == 0 || !*strict)
+			good := rep.Different == 0 && len(rep.Sessions) == 0 && rep.Verified > 0 && (rep.Unverified == 0 || !*strict)
 			return a.result(ff.asJSON, rep, good, func() { a.printf("%s", verifiedText(rep, a.terminal())) })
 		})
 	}
 	return cmd
 }
+
+// maxUnread bounds the places that were not read which are printed.
+const maxUnread = 10
 
 // verifiedText shows a report to people, width columns wide if that is not zero.
 func verifiedText(rep *verify.Report, width int) string {
@@ -109,13 +113,35 @@ func verifiedText(rep *verify.Report, width int) string {
 			below(d.String())
 		}
 	}
+	for i := range rep.Sessions {
+		s := &rep.Sessions[i]
+		printf("✗ session %s: a second reading of all its files\n", termtext.Value(s.Session))
+		for _, d := range s.Differences {
+			below(d.String())
+		}
+	}
+	for i := range rep.Untold {
+		u := &rep.Untold[i]
+		printf("? session %s: no trace\n", termtext.Value(u.Session))
+		below(u.Differences[0].String())
+	}
+	for i, u := range rep.Unread {
+		if i == maxUnread {
+			printf("? and %d more places that were not read (--json has them)\n", len(rep.Unread)-i)
+			break
+		}
+		printf("? not read: %s\n", termtext.Value(u.String()))
+	}
 	line := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
 	if rep.Verified > 0 {
 		line += ": " + verifiedCounts(rep.Calls, rep.Requests, rep.NotCompared) + "; "
-		if rep.Different == 0 {
-			line += "no difference"
-		} else {
+		switch {
+		case rep.Different > 0:
 			line += termtext.Plural(rep.Different, "trace") + " with differences"
+		case len(rep.Sessions) > 0:
+			line += termtext.Plural(len(rep.Sessions), "session") + " with differences"
+		default:
+			line += "no difference"
 		}
 	}
 	printf("\n%s\n", termtext.Fold(line, 0, width))

@@ -193,6 +193,11 @@ func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State
 			}
 			continue
 		}
+		for _, damage := range r.Damage() {
+			if p.builder != nil {
+				p.builder.Lose(damage.Offset)
+			}
+		}
 		if err := p.mapRuns(ctx, s); err != nil {
 			return nil, err
 		}
@@ -334,6 +339,7 @@ func (p *reading) add(rec *spool.Record) error {
 	if err != nil {
 		// The record stays in the log; `hookspan doctor` shows it.
 		p.logf("session %s: event at %d: %v", p.key.Name, rec.Offset, err)
+		p.builder.Lose(rec.Offset)
 	}
 	for i := range events {
 		if events[i].Session == "" {
@@ -435,6 +441,9 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 	tr, err := p.transcript(ctx, due)
 	if err != nil {
 		p.logf("session %q of %s: not all of the host's files was read: %v", p.session, p.host, err)
+		if tr != nil {
+			tr.Unread = append(tr.Unread, hook.Unread{Whole: true, Reason: "they could not be read completely"})
+		}
 	}
 	if tr != nil && p.builder.ApplyRefusals(tr.Ends) {
 		due = p.due(now)

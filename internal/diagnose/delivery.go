@@ -26,6 +26,10 @@ func (e *exam) delivery() {
 		default:
 			e.found = append(e.found, d.examine(now))
 		}
+		if d.Stored != nil && d.Stored.Partial > 0 {
+			e.add(Note, fmt.Sprintf("%s: something is missing from %s: events or rows that could not be read", d.Name, termtext.Plural(int(d.Stored.Partial), "trace")),
+				"'hookspan show ID' says what, 'hookspan verify --all' in which files")
+		}
 		if n := len(d.Parked); n > 0 {
 			last := d.Parked[n-1]
 			hint := "fix the cause, then run 'hookspan flush': it sends them again"

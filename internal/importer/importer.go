@@ -65,6 +65,9 @@ type Importer struct {
 	Retention time.Duration
 	// DryRun sends nothing.
 	DryRun bool
+	// Observe is called for each session that was read, with what was left out of it, and
+	// again with runs that are sent. It may be nil.
+	Observe func(session string, skipped Skipped, runs []*tracepb.ResourceSpans)
 	// Progress is called after each session; it may be nil.
 	Progress func()
 
@@ -218,6 +221,9 @@ func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store
 	o := im.Deliverer.Map
 	o.Agent = im.Deliverer.Sources[im.Agent.Host].Agent
 	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
+	if tr.OriginTurn != "" {
+		b.LinkTo(tr.Origin, tr.OriginTurn, "")
+	}
 	for _, e := range im.Agent.Events(s.Dialect, tr) {
 		b.Add(e)
 	}

@@ -58,6 +58,11 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 	if f.err != nil || f.unreadable != nil {
 		return f.err
 	}
+	observe := q.im.Observe
+	if observe == nil || !f.read {
+		observe = func(string, Skipped, []*tracepb.ResourceSpans) {}
+	}
+	observe(f.session.ID, f.skipped, nil)
 	now := q.im.Deliverer.Now()
 	if len(q.runs) == 0 {
 		q.since = now
@@ -73,6 +78,7 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 			runs[i] = run()
 		}
 		q.rep.found(f.session.ID, runs)
+		observe(f.session.ID, f.skipped, runs)
 		if q.im.DryRun {
 			continue
 		}

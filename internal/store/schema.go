@@ -44,6 +44,8 @@ var migrations = []migration{
 	DROP TABLE origins_old;`, convert: digestAll},
 	{sql: `ALTER TABLE traces ADD COLUMN tool_denials INTEGER NOT NULL DEFAULT 0`, convert: countDenials},
 	{sql: createGone},
+	{sql: `ALTER TABLE traces ADD COLUMN evidence TEXT NOT NULL DEFAULT '';
+	ALTER TABLE traces ADD COLUMN missing TEXT NOT NULL DEFAULT ''`},
 }
 
 // migration is a step to the next version of the schema.

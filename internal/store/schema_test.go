@@ -271,6 +271,8 @@ func TestVersion5IsMigrated(t *testing.T) {
 	database(t, path, `
 		UPDATE traces SET tool_failures = tool_failures + tool_denials;
 		ALTER TABLE traces DROP COLUMN tool_denials;
+		ALTER TABLE traces DROP COLUMN evidence;
+		ALTER TABLE traces DROP COLUMN missing;
 		PRAGMA user_version = 5`)
 	if d := cmp.Diff(want, everything(t, openAt(t, path)), protocmp.Transform()); d != "" {
 		t.Errorf("the traces changed (-want +got):\n%s", d)

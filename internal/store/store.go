@@ -85,6 +85,8 @@ type Stats struct {
 	Newest time.Time `json:"newest,omitzero"`
 	// Bytes is the size on the disk.
 	Bytes int64 `json:"bytes"`
+	// Partial counts the traces to which something is missing.
+	Partial int64 `json:"partial,omitempty"`
 	// Limited is what Limit has removed.
 	Limited Removals `json:"removed_by_limit,omitzero"`
 }
@@ -93,8 +95,8 @@ type Stats struct {
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	var st Stats
 	var newest sql.NullInt64
-	err := s.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(spans), 0), max(started) FROM traces`).
-		Scan(&st.Traces, &st.Spans, &newest)
+	err := s.db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(spans), 0), max(started), count(*) FILTER (WHERE evidence = 'partial') FROM traces`).
+		Scan(&st.Traces, &st.Spans, &newest, &st.Partial)
 	st.Newest = fromColumn(newest.Int64)
 	if err != nil {
 		return st, s.wrap("count traces", err)

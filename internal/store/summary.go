@@ -36,6 +36,10 @@ type Summary struct {
 	// Outcome is how the last run ended, one of otelmap's outcomes. It is empty
 	// until a root span is stored.
 	Outcome string `json:"outcome,omitempty"`
+	// Evidence is how much of the runs is known, one of otelmap's values, the worst of
+	// them; Missing is what is missing.
+	Evidence string `json:"evidence,omitempty"`
+	Missing  string `json:"missing,omitempty"`
 	// Runs counts the root spans. A trace has several only if its id came from
 	// outside.
 	Runs int `json:"runs"`
@@ -171,6 +175,9 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		s.ToolsUnknown += int(unknown)
 		s.Usage = s.Usage.add(UsageOf(a))
 		s.Outcome = otlp.Text(a, otelmap.KeyOutcome)
+		if e := otlp.Text(a, otelmap.KeyEvidence); worse(e, s.Evidence) {
+			s.Evidence, s.Missing = e, otlp.Text(a, otelmap.KeyEvidenceMissing)
+		}
 		s.Host = cmp.Or(s.Host, otlp.Text(a, otelmap.KeyHost))
 		s.Session = cmp.Or(s.Session, otlp.Text(a, otelmap.KeyConversationID))
 		s.Title = cmp.Or(s.Title, oneLine(otlp.Text(a, otelmap.KeyTask), maxTitle))
@@ -195,6 +202,12 @@ func summarize(d *digest, spans []storedSpan) Summary {
 	s.Title = cmp.Or(s.Title, oneLine(first.GetName(), maxTitle))
 	s.Host = cmp.Or(s.Host, otlp.Text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
 	return s
+}
+
+// worse reports that evidence x is less than y.
+func worse(x, y string) bool {
+	order := []string{"", otelmap.EvidenceComplete, otelmap.EvidenceUnknown, otelmap.EvidencePartial}
+	return slices.Index(order, x) > slices.Index(order, y)
 }
 
 // add returns the sum of two usages, either of which may be nil.

@@ -256,11 +256,11 @@ func (t *openTrace) refresh(ctx context.Context, tx *prepared, now time.Time) er
 	d.sum = s
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Outcome, s.Runs,
-		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown,
+		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown, s.Evidence, s.Missing,
 	}, s.Usage.columns()...)
 	_, err = tx.ExecContext(ctx, `
 		UPDATE traces SET host = ?, session = ?, title = ?, model = ?, directory = ?, outcome = ?, runs = ?,
-			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tool_denials = ?, tools_unknown = ?,
+			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tool_denials = ?, tools_unknown = ?, evidence = ?, missing = ?,
 			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, facts = ?, waiting = 1, stored = ?
 		WHERE id = ?`, append(args, d.encode(), column(otlp.UnixNano(now)), t.id)...)
 	return err
@@ -313,7 +313,7 @@ func digestAll(ctx context.Context, tx *sql.Tx) error {
 		err := scanSummary(func(targets ...any) error { return scan(append(targets, &t.id)...) }, &t.Summary)
 		traces = append(traces, t)
 		return err
-	}, `SELECT `+strings.Replace(summaryColumns, "tool_denials", "0", 1)+`, id FROM traces`)
+	}, `SELECT `+strings.NewReplacer("tool_denials", "0", "evidence, missing", "'', ''").Replace(summaryColumns)+`, id FROM traces`)
 	p := &prepared{on: tx}
 	for i := range traces {
 		if err != nil {

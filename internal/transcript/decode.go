@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // A file that is being rewritten in place is whole again within milliseconds.
@@ -52,7 +56,11 @@ func (f *Files) decode(ctx context.Context, path string, limit int64, tries int,
 		// An unchanged file gives the same answer; it is waited for, not read.
 		changed := last == nil || info.Size() != last.Size() || !info.ModTime().Equal(last.ModTime())
 		if changed {
-			parseErr = decode(io.LimitReader(file, limit))
+			parseErr = decode(withoutMark(io.LimitReader(file, limit)))
+			var fault *json.SyntaxError
+			if errors.As(parseErr, &fault) && info.Size() <= maxSmallBytes {
+				parseErr = decodeMended(io.NewSectionReader(file, 0, info.Size()), decode, parseErr)
+			}
 		}
 		if err := file.Close(); err != nil && parseErr == nil {
 			return ReadError(path, err)
@@ -69,6 +77,31 @@ func (f *Files) decode(ctx context.Context, path string, limit int64, tries int,
 		}
 		wait *= 2
 	}
+}
+
+// withoutMark leaves out a byte order mark.
+func withoutMark(r io.Reader) io.Reader {
+	b := bufio.NewReader(r)
+	if mark, _ := b.Peek(len(byteOrderMark)); string(mark) == byteOrderMark { // what is shorter has none
+		_, _ = b.Discard(len(mark)) // they are there
+	}
+	return b
+}
+
+const byteOrderMark = "\ufeff"
+
+// decodeMended decodes a file with a fault: with the control characters in its strings
+// read as if they were escaped, and without NUL around its value. Another fault is err.
+func decodeMended(file io.Reader, decode func(io.Reader) error, err error) error {
+	text, readErr := io.ReadAll(withoutMark(file))
+	if readErr != nil {
+		return errors.Join(err, readErr)
+	}
+	mended := rawjson.EscapeControls(bytes.Trim(text, "\x00"))
+	if len(mended) == len(text) {
+		return err
+	}
+	return decode(bytes.NewReader(mended))
 }
 
 // Torn reports whether err looks like a file read while it was being written.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -63,6 +64,8 @@ type Files struct {
 
 	// left is how many bytes may still be read; nil for any number.
 	left *int64
+	// unread gathers what one reading could not read; nil to drop it.
+	unread *[]hook.Unread
 }
 
 func (f *Files) withDefaults() *Files {
@@ -98,7 +101,7 @@ func (f *Files) limited(ctx context.Context, session string, read func(context.C
 		return err
 	}
 	f = f.withDefaults()
-	f.left = new(cmp.Or(f.MaxBytes, DefaultMaxBytes))
+	f.left, f.unread = new(cmp.Or(f.MaxBytes, DefaultMaxBytes)), new([]hook.Unread)
 	limit := cmp.Or(f.MaxTime, DefaultMaxTime)
 	late := fmt.Errorf("%w: what could not be read within %s", ErrBeyond, limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Limits of files of JSON lines.
@@ -47,6 +50,60 @@ type Lines struct {
 	Opens func() bool
 	// Row is the number of the line that is visited, from 1 where the reading began.
 	Row int
+	// Done is called when File has given the last row to visit. It may be nil.
+	Done func()
+
+	// files and path are what File reads, waiting how many of the last places that were not
+	// read have no time yet. tail reports that the line has no end yet, and may get one.
+	files   *Files
+	path    string
+	waiting int
+	tail    bool
+}
+
+// maxTorn bounds the places of a reading that are kept.
+const maxTorn = 1000
+
+// Torn notes that the line that is visited is no row, unless it is an object of another kind.
+// One that is still being written is none that was lost.
+func (l *Lines) Torn(line []byte) {
+	if rawjson.Members(line) == nil {
+		l.torn("no JSON object")
+	}
+}
+
+// Lost notes the lines of which d has left something out since the last call; line is the
+// one that is visited.
+func (l *Lines) Lost(d *Damaged, line []byte) {
+	if d.Left == 0 {
+		return
+	}
+	d.Left = 0
+	l.torn("no JSON object")
+	if l.waiting > 0 && line != nil {
+		l.timed(line)
+	}
+}
+
+func (l *Lines) torn(reason string) {
+	if l.files == nil || l.files.unread == nil || l.tail || len(*l.files.unread) == maxTorn {
+		return
+	}
+	*l.files.unread = append(*l.files.unread, hook.Unread{File: l.path, Line: l.Row, Reason: reason})
+	l.waiting++
+}
+
+// timed gives the places that wait for it the time of the next row.
+func (l *Lines) timed(line []byte) {
+	at := l.Time(line)
+	if at.IsZero() {
+		return
+	}
+	all := *l.files.unread
+	for i := len(all) - l.waiting; i < len(all); i++ {
+		all[i].At = at
+	}
+	l.waiting = 0
 }
 
 // File gives the rows of a file to visit until it returns false: from the prompt of
@@ -75,7 +132,18 @@ func (l *Lines) File(ctx context.Context, f *Files, path string, q Query, head f
 			return ReadError(path, err)
 		}
 	}
-	err = l.Each(ctx, io.NewSectionReader(file, start, size-start), visit)
+	l.files, l.path, l.waiting = f, path, 0
+	fresh := !hook.Elapsed(f.Now(), file.info.ModTime(), PendingAge)
+	err = l.each(ctx, io.NewSectionReader(file, start, size-start), fresh, func(line []byte) bool {
+		if l.waiting > 0 {
+			l.timed(line)
+		}
+		return visit(line)
+	})
+	if l.Done != nil {
+		l.Done()
+	}
+	l.files = nil
 	if err = cmp.Or(err, beyond); err != nil {
 		return ReadError(path, err)
 	}
@@ -90,17 +158,33 @@ type Sized interface {
 
 // Each gives the rows of a file to visit until it returns false.
 func (l *Lines) Each(ctx context.Context, file Sized, visit func(line []byte) bool) error {
+	return l.each(ctx, file, false, visit)
+}
+
+// each is Each for a file that may still be written if fresh is set.
+func (l *Lines) each(ctx context.Context, file Sized, fresh bool, visit func(line []byte) bool) error {
 	// One byte more than the file has, to read its end.
 	lines := newLineReader(file, int(min(64<<10, file.Size()+1)), l.Max)
 	for lines.Scan() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if l.Row = lines.line; !visit(lines.Bytes()) {
+		l.over(lines)
+		l.Row, l.tail = lines.line, fresh && lines.open
+		if !visit(lines.Bytes()) {
 			return nil
 		}
 	}
+	l.over(lines)
 	return lines.Err()
+}
+
+// over notes the lines that were too long.
+func (l *Lines) over(lines *lineReader) {
+	for _, l.Row = range lines.over {
+		l.torn(fmt.Sprintf("a row over %d MiB", l.Max>>20))
+	}
+	lines.over = lines.over[:0]
 }
 
 // Before gives the rows of the file before a place to visit, last first, until it
@@ -224,8 +308,11 @@ type lineReader struct {
 	*bufio.Scanner
 	// read is how many bytes the lines so far have, with their ends.
 	read int64
-	// line is the number of the last line, from 1.
+	// line is the number of the last line, from 1; open reports that it has no end.
 	line int
+	open bool
+	// over are the numbers of the lines over the limit since the last one.
+	over []int
 }
 
 func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
@@ -249,10 +336,14 @@ func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
 			case atEOF:
 				end, advance = len(rest), len(data)
 				l.line++
+				l.open = end > 0
 			default:
 				return advance, nil, nil
 			}
 			wanted := !long && 0 < end && end <= maxLine
+			if long || end > maxLine {
+				l.over = append(l.over, l.line)
+			}
 			long = false
 			if wanted {
 				return advance, rest[:end], nil

@@ -99,7 +99,9 @@ func (f *Files) Read(ctx context.Context, a Agent, q Query) (t *hook.Transcript,
 		q.Path = ""
 	}
 	err = f.limited(ctx, q.Session, func(ctx context.Context, f *Files) (err error) {
-		t, err = a.Read(ctx, f, q)
+		if t, err = a.Read(ctx, f, q); t != nil {
+			t.Unread = append(t.Unread, *f.unread...)
+		}
 		return err
 	})
 	return t, err

@@ -20,7 +20,7 @@ func (tr *trace) differ(kind Kind, what, span, inTrace, inFiles string) {
 }
 
 func (tr *trace) add(kind Kind, what, span, inTrace, inFiles string) {
-	tr.Differences = append(tr.Differences, Difference{tr.Trace, span, kind, what, inTrace, inFiles})
+	tr.Differences = append(tr.Differences, Difference{Trace: tr.Trace, Span: span, Kind: kind, What: what, InTrace: inTrace, InFiles: inFiles})
 }
 
 // both reports whether two values are known.
@@ -232,13 +232,13 @@ func (c *Comparison) compareTotals(calls, requests, sums []*entry) {
 func (d Difference) String() string {
 	switch d.Kind {
 	case Missing:
-		return d.What + ": the trace lacks it"
+		return d.What + ": the trace lacks it" + d.place()
 	case Extra:
-		return d.What + ": the agent's files do not have it"
+		return d.What + ": the agent's files do not have it" + d.place()
 	case Double:
-		return d.What + ": more often in the trace than in the agent's files"
+		return d.What + ": more often in the trace than in the agent's files" + d.place()
 	case Order:
 		return d.What + ": in the trace " + d.InTrace + ", in the agent's files " + d.InFiles
 	}
-	return fmt.Sprintf("%s: %s: %s in the trace, %s in the agent's files", d.What, d.Kind, d.InTrace, d.InFiles)
+	return fmt.Sprintf("%s: %s: %s in the trace, %s in the agent's files%s", d.What, d.Kind, d.InTrace, d.InFiles, d.place())
 }

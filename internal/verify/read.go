@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/calltext"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/verify/second"
 )
 
 // Report is what a verification found.
@@ -23,6 +27,14 @@ type Report struct {
 	Requests    int     `json:"requests"`
 	NotCompared int     `json:"notCompared,omitempty"`
 	Traces      []Trace `json:"traces"`
+	// Sessions are those of which the second reading of the files says something else than
+	// all their traces together.
+	Sessions []Session `json:"sessions,omitempty"`
+	// Untold are sessions in the files without any trace: imports have them, or they are in a
+	// form that is not read.
+	Untold []Session `json:"untold,omitempty"`
+	// Unread is what of the files is no row.
+	Unread []second.Unread `json:"unread,omitempty"`
 }
 
 // Trace is a trace of a report.
@@ -41,6 +53,8 @@ type Verifier struct {
 	// Transcripts read the agents' files, by host.
 	Transcripts map[string]transcript.Agent
 	Files       *transcript.Files
+	// All reports that the report covers sessions without a trace, too.
+	All bool
 }
 
 // Verify compares the traces with the agents' files. An error is the store's or the
@@ -73,7 +87,59 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 			rep.add(&out)
 		}
 	}
+	byHost := make(map[string]map[string]bool)
+	for _, k := range order {
+		if byHost[k.host] == nil {
+			byHost[k.host] = make(map[string]bool)
+		}
+		byHost[k.host][k.id] = true
+	}
+	for _, host := range slices.Sorted(maps.Keys(byHost)) {
+		if err := v.again(ctx, rep, host, byHost[host]); err != nil {
+			return nil, err
+		}
+	}
 	return rep, nil
+}
+
+// again holds all traces of the sessions against a second reading of the files.
+func (v *Verifier) again(ctx context.Context, rep *Report, host string, ids map[string]bool) error {
+	if v.Transcripts[host].Read == nil {
+		return nil
+	}
+	files, err := second.Read(ctx, host, second.EnvOf(v.Files.Home, v.Files.Getenv))
+	if err != nil {
+		return err
+	}
+	c := Check{Host: host, Files: files, Store: v.Store, Now: v.now(), Cut: func(ctx context.Context, id string) (bool, error) {
+		roots, err := v.Store.Conversation(ctx, id)
+		return slices.ContainsFunc(roots, func(r store.Root) bool { return r.Removed }), err
+	}}
+	differ, err := c.Sessions(ctx, slices.Sorted(maps.Keys(ids)))
+	if err != nil {
+		return err
+	}
+	rep.Sessions = append(rep.Sessions, differ...)
+	if v.All {
+		untold, err := c.Untold(ctx, ids)
+		if err != nil {
+			return err
+		}
+		rep.Untold = append(rep.Untold, untold...)
+	}
+	for _, u := range files.Unread {
+		if v.All || ids[u.Session] {
+			rep.Unread = append(rep.Unread, u)
+		}
+	}
+	return nil
+}
+
+func (v *Verifier) now() time.Time {
+	if v.Files.Now == nil {
+		return time.Now()
+	}
+	return v.Files.Now()
 }
 
 // Clean applies clean to every text, each of which may be the agent's files', and puts it
@@ -87,6 +153,36 @@ func (r *Report) Clean(clean func(string) string) {
 			texts = append(texts, &d.What, &d.InTrace, &d.InFiles)
 		}
 		for _, text := range texts {
+			*text = termtext.Line(clean(*text))
+		}
+	}
+	for _, sessions := range [][]Session{r.Sessions, r.Untold} {
+		CleanSessions(sessions, clean)
+	}
+	CleanUnread(r.Unread, clean)
+}
+
+// CleanSessions does so for sessions, and CleanUnread for what was not read.
+func CleanSessions(sessions []Session, clean func(string) string) {
+	for i := range sessions {
+		s := &sessions[i]
+		s.Session = termtext.Line(clean(s.Session))
+		for k := range s.Differences {
+			d := &s.Differences[k]
+			for _, text := range []*string{&d.What, &d.InTrace, &d.InFiles, &d.File} {
+				*text = termtext.Line(clean(*text))
+			}
+			for j := range d.IDs {
+				d.IDs[j] = termtext.Line(clean(d.IDs[j]))
+			}
+		}
+	}
+}
+
+func CleanUnread(unread []second.Unread, clean func(string) string) {
+	for i := range unread {
+		u := &unread[i]
+		for _, text := range []*string{&u.File, &u.Reason, &u.Session} {
 			*text = termtext.Line(clean(*text))
 		}
 	}

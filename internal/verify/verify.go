@@ -41,7 +41,7 @@ const (
 
 // Difference is a fact in which a trace and the agent's files differ.
 type Difference struct {
-	Trace string `json:"traceId"`
+	Trace string `json:"traceId,omitempty"`
 	// Span is empty for what the trace lacks.
 	Span string `json:"spanId,omitempty"`
 	Kind Kind   `json:"kind"`
@@ -50,6 +50,9 @@ type Difference struct {
 	// InTrace and InFiles are the values, empty where there is none.
 	InTrace string `json:"inTrace,omitempty"`
 	InFiles string `json:"inFiles,omitempty"`
+	// File and IDs are where the files have it, in a difference of a second reading.
+	File string   `json:"file,omitempty"`
+	IDs  []string `json:"ids,omitempty"`
 }
 
 // Result is what the comparison of one trace found.

@@ -123,12 +123,20 @@ func (p *treePrinter) header(t *store.Trace) {
 	if len(counts) > 0 {
 		p.line(p.paint(sgrDim, p.cut(p.join(counts...), p.Width)))
 	}
-	for _, f := range []Field{{"session", t.Session}, {"folder", t.Directory}, {"trace", t.TraceID}} {
+	for _, f := range []Field{{"session", t.Session}, {"folder", t.Directory}, {"trace", t.TraceID}, {"missing", evidence(&t.Summary)}} {
 		if f.Text != "" {
 			p.line(p.paint(sgrDim, p.cut(padRight(f.Name, 8)+termtext.Line(f.Text), p.Width)))
 		}
 	}
 	p.line("")
+}
+
+// evidence describes what is missing from a trace, "" if nothing is.
+func evidence(s *store.Summary) string {
+	if s.Evidence == "" || s.Evidence == otelmap.EvidenceComplete {
+		return ""
+	}
+	return s.Evidence + ": " + s.Missing
 }
 
 // answer writes the agent's last message, which most readers look for.

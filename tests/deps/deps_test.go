@@ -222,7 +222,7 @@ var mayImport = map[string][]string{
 	"internal/transcript/copilot":  {"hook", "hook/copilot", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/gemini":   {"hook", "hook/gemini", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/regular", "internal/transcript"},
-	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript", "internal/transcript/gemini"},
 	"internal/agents": {
 		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors",
 		"internal/install", "internal/install/claude", "internal/install/cline", "internal/install/codex", "internal/install/copilot", "internal/install/gemini",

@@ -6,10 +6,11 @@ const hook = HOOK_PROGRAM
 // each, through a pipe that the system empties even if opencode is killed. opencode
 // calls event() without waiting for it; nothing here throws or waits.
 export const Hookspan = async ({ directory }) => {
-	const sessions = new Map() // by id: parent, agent, turn, text and error of the turn's last message
+	const sessions = new Map() // by id: parent, agent, time of creation, turn, text and error of the turn's last message
 	const messages = new Map() // of turns that have not ended, by id
 	const turns = new Map() // the turns of the users' messages, by id
 	const started = new Set() // parts: tool calls that run
+	const copies = new Set() // messages that a fork has copied: they are older than it
 	let child
 	let retryAt = 0
 
@@ -75,6 +76,7 @@ export const Hookspan = async ({ directory }) => {
 
 	const messageUpdated = (info) => {
 		const own = session(info.sessionID)
+		if (info.time?.created < own.created) return void copies.add(info.id)
 		if (!messages.has(info.id)) {
 			own.text = ""
 			if (info.role === "user") {
@@ -96,6 +98,7 @@ export const Hookspan = async ({ directory }) => {
 		return turns.get(parentID)
 	}
 	const partUpdated = (part) => {
+		if (copies.has(part.messageID)) return
 		const message = messages.get(part.messageID)
 		if (message?.role === "user" && !part.synthetic && !part.ignored && !(part.type === "compaction" && part.auto)) {
 			turns.set(message.id, message.id)
@@ -129,6 +132,7 @@ export const Hookspan = async ({ directory }) => {
 		switch (type) {
 			case "session.created":
 			case "session.updated":
+				session(p.info.id).created = p.info.time?.created
 				if (p.info.parentID) session(p.info.id).parent = p.info.parentID
 				if (p.info.parentID || type === "session.updated") break
 				return send(type, p.info.id, { version: p.info.version })

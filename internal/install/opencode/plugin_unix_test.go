@@ -106,6 +106,25 @@ func TestPluginHandsOn(t *testing.T) {
 	}
 }
 
+// TestPluginLeavesOutWhatAForkCopies gives the events of a fork, which publishes each
+// message that it copies.
+func TestPluginLeavesOutWhatAForkCopies(t *testing.T) {
+	events := filepath.Join(t.TempDir(), "fork")
+	write(t, events, strings.Join([]string{
+		`{"ts":900,"event":{"type":"session.created","properties":{"info":{"id":"f","time":{"created":900}}}}}`,
+		`{"ts":901,"event":{"type":"message.updated","properties":{"info":{"id":"c1","role":"user","sessionID":"f","time":{"created":100}}}}}`,
+		`{"ts":902,"event":{"type":"message.part.updated","properties":{"part":{"id":"p1","type":"text","text":"old","messageID":"c1","sessionID":"f"}}}}`,
+		`{"ts":903,"event":{"type":"message.updated","properties":{"info":{"id":"c2","role":"assistant","parentID":"c1","sessionID":"f","time":{"created":101}}}}}`,
+		`{"ts":904,"event":{"type":"message.part.updated","properties":{"part":{"id":"p2","type":"tool","tool":"bash","callID":"x","messageID":"c2","sessionID":"f","state":{"status":"completed"}}}}}`,
+		`{"ts":990,"event":{"type":"message.updated","properties":{"info":{"id":"n1","role":"user","sessionID":"f","time":{"created":990}}}}}`,
+		`{"ts":991,"event":{"type":"message.part.updated","properties":{"part":{"id":"p3","type":"text","text":"new","messageID":"n1","sessionID":"f"}}}}`,
+	}, "\n"), 0o600)
+	got := string(feed(t, keeps, events))
+	if n := strings.Count(got, "message.part.updated"); n != 1 || !strings.Contains(got, `"text":"new"`) {
+		t.Errorf("the program got\n%swant the new prompt alone", got)
+	}
+}
+
 // TestPluginNeverThrows gives the plugin events of forms that it does not know, and hook
 // programs that end.
 func TestPluginNeverThrows(t *testing.T) {

@@ -29,7 +29,9 @@ CREATE TABLE traces (
 	cost          REAL,
 	facts         BLOB NOT NULL DEFAULT x'',
 	indexed       INTEGER NOT NULL DEFAULT 0,
-	waiting       INTEGER NOT NULL DEFAULT 0
+	waiting       INTEGER NOT NULL DEFAULT 0,
+	evidence      TEXT NOT NULL DEFAULT '',
+	missing       TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX traces_started ON traces (started, trace_id);
 CREATE INDEX traces_session ON traces (session, started, trace_id);

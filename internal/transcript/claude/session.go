@@ -122,6 +122,7 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 	var beyond error
 	lines := r.lines(log.agent != "")
 	torn := transcript.Damaged{Max: r.maxLine}
+	lines.Done = func() { torn.End(); lines.Lost(&torn, nil) }
 	take := func() bool {
 		if r.taken++; r.maxRows > 0 && r.taken > r.maxRows {
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, r.maxRows))
@@ -134,12 +135,13 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 	err := lines.File(ctx, r.files, path, q, head, func(line []byte) bool {
 		if row.parse(line) {
 			torn.End()
-			return take()
+			take()
+		} else {
+			torn.Add(line, func(line []byte) bool { return row.parse(line) && row.whole() && take() })
 		}
-		torn.Add(line, func(line []byte) bool { return row.parse(line) && row.whole() && take() })
+		lines.Lost(&torn, line)
 		return beyond == nil
 	})
-	torn.End()
 	return cmp.Or(err, beyond)
 }
 

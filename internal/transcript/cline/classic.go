@@ -20,6 +20,8 @@ const (
 	uiFile       = "ui_messages.json"
 	historyFile  = "api_conversation_history.json"
 	metadataFile = "task_metadata.json"
+	// oldestFile is the history of versions from before ui_messages.json.
+	oldestFile = "claude_messages.json"
 )
 
 // readClassic reads one task's folder.
@@ -66,7 +68,12 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcr
 	buildClassic(&t, &ui, &api, &meta)
 	if q.Full {
 		t.Ends = ui.ends
-		t.ToolResults = wholeCalls(api.tools.calls, q.Whole, filepath.Join(dir, historyFile))
+		calls, file := api.tools.calls, historyFile
+		if !slices.ContainsFunc(api.messages, func(m apiMessage) bool { return !m.at.IsZero() }) {
+			// It is not there, or of a version that noted no times.
+			calls, file = ui.shownCalls(), uiFile
+		}
+		t.ToolResults = wholeCalls(calls, q.Whole, filepath.Join(dir, file))
 	}
 	return &t, errors.Join(errs...)
 }
@@ -153,6 +160,9 @@ type uiLog struct {
 	sums     []hook.LLMCall
 	prompts  []hook.Prompt
 	ends     []hook.TurnEnd
+	// tools are the calls that were shown.
+	tools []hook.ToolResult
+	rows  int
 }
 
 // uiRequest is one row api_req_started and what the rows after it say of its
@@ -171,10 +181,9 @@ type uiRequest struct {
 }
 
 func (l *uiLog) decode(ctx context.Context, r io.Reader) error {
-	first := true
-	return streamList(ctx, r, nil, func(row rawjson.Object) {
-		l.add(row, first)
-		first = false
+	return transcript.StreamList(ctx, r, nil, func(row rawjson.Object) {
+		l.rows++
+		l.add(row, l.rows == 1)
 	})
 }
 
@@ -203,12 +212,22 @@ func (l *uiLog) add(row rawjson.Object, first bool) {
 				l.ends = append(l.ends, hook.TurnEnd{At: at, Kind: hook.KindRunComplete, Result: text})
 			}
 		case "task", "user_feedback":
-			if text != "" {
-				l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
+			l.addPrompt(at, text)
+		case "text":
+			// Before 2026-02 the task was a text like any other.
+			if first {
+				l.addPrompt(at, text)
 			}
 		}
 	}
+	l.addTool(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))), text)
 	l.follow(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))))
+}
+
+func (l *uiLog) addPrompt(at time.Time, text string) {
+	if text != "" {
+		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: text})
+	}
 }
 
 func (l *uiLog) addRequest(row rawjson.Object, at time.Time, text string) {

@@ -23,15 +23,15 @@ func addEvents(b *transcript.EventBuilder, dialect string) {
 // the next event begins another.
 func addTaskEvents(b *transcript.EventBuilder) {
 	t := b.Transcript
+	start := hook.Event{Kind: hook.KindRunStart, Name: "TaskStart"}
+	began := first(t)
 	for i, p := range t.Prompts {
-		if i == 0 {
-			b.Add(p.At, hook.Event{Kind: hook.KindRunStart, Name: "TaskStart", Prompt: p.Text})
+		if i == 0 && !began.Before(p.At) {
+			start.Prompt = p.Text
 		}
 		addPrompt(b, p)
 	}
-	if len(t.Prompts) == 0 {
-		b.Add(first(t), hook.Event{Kind: hook.KindRunStart, Name: "TaskStart"})
-	}
+	b.Add(began, start)
 	var ends []time.Time
 	for _, end := range t.Ends {
 		if end.Kind != hook.KindRunComplete {

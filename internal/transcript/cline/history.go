@@ -32,7 +32,7 @@ type apiMessage struct {
 }
 
 func (h *apiHistory) decode(ctx context.Context, r io.Reader) error {
-	return streamList(ctx, r, nil, func(m rawjson.Object) {
+	return transcript.StreamList(ctx, r, nil, func(m rawjson.Object) {
 		at := timeOf(m.Get("ts"))
 		h.tools.row++
 		msg := apiMessage{assistant: rawjson.Unquote(m.Get("role")) == "assistant"}

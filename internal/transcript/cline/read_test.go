@@ -95,8 +95,8 @@ func TestWholeFileOfAnotherShapeIsNotWaitedFor(t *testing.T) {
 		f := newFinder(t)
 		dir := filepath.Join(f.Home, ".cline", "data", "tasks", "1")
 		write(t, filepath.Join(dir, uiFile), text)
-		if _, err := query(t.Context(), f, DialectClassic, "1"); !errors.Is(err, errShape) {
-			t.Errorf("%s: error = %v, want %v", text, err, errShape)
+		if _, err := query(t.Context(), f, DialectClassic, "1"); !errors.Is(err, transcript.ErrForm) {
+			t.Errorf("%s: error = %v, want %v", text, err, transcript.ErrForm)
 		}
 	}
 }

@@ -66,6 +66,9 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		copies = append(copies, filepath.Join(root, "tasks", q.Session, uiFile))
 	}
 	newest, ok := transcript.Newest(q.Session, copies)
+	if name := filepath.Base(q.Path); !ok && (name == historyFile || name == oldestFile) {
+		return nil, transcript.ReadError(q.Path, fmt.Errorf("%w: found no %s beside it, which has the requests", transcript.ErrForm, uiFile))
+	}
 	if !ok {
 		return nil, roots.NotFound(q.Session, filepath.Join("tasks", q.Session, uiFile))
 	}
@@ -98,7 +101,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 const taskIndex = "state/taskHistory.json"
 
 // sessions lists the tasks of classic Cline, whichever editor or command line
-// wrote them, and the sessions of its SDK. A folder without ui_messages.json is
+// wrote them, and the sessions of its SDK. A folder without messages is
 // no task, one with neither a manifest nor the lead's messages no session.
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
 	var found []transcript.Session
@@ -110,7 +113,13 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 		cwds := taskFolders(ctx, f, filepath.Join(root, filepath.FromSlash(taskIndex)))
 		for _, dir := range dirs {
 			id := filepath.Base(dir)
-			if s, ok := transcript.Stat(id, filepath.Join(dir, uiFile)); ok {
+			s, ok := transcript.Stat(id, filepath.Join(dir, uiFile))
+			for _, name := range [...]string{historyFile, oldestFile} {
+				if !ok {
+					s, ok = transcript.Stat(id, filepath.Join(dir, name)) // read says what is missing
+				}
+			}
+			if ok {
 				s.Dialect, s.Cwd = DialectClassic, cwds[id]
 				found = append(found, s)
 			}

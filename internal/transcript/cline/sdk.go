@@ -84,7 +84,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, q transcr
 	m, err := transcript.Small[manifest](ctx, f, path, true)
 	noManifest := note(path, err)
 	path = filepath.Join(dir, id+messagesSuffix)
-	lead, err := readMessages(ctx, f, path, "", transcript.ISOTime(m.StartedAt), q.Whole)
+	lead, err := readMessages(ctx, f, path, "", transcript.ISOTime(m.StartedAt), &q)
 	if note(path, err) && noManifest {
 		return nil, fmt.Errorf("session in %q: %w: neither %s nor %s", dir, transcript.ErrNotFound, id+".json", id+messagesSuffix)
 	}
@@ -102,7 +102,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, q transcr
 	errs = append(errs, err)
 	for _, agent := range agents {
 		path := filepath.Join(dir, agent+messagesSuffix)
-		log, err := readMessages(ctx, f, path, agent, time.Time{}, q.Whole)
+		log, err := readMessages(ctx, f, path, agent, time.Time{}, &q)
 		note(path, err)
 		t.Calls, t.ToolResults = append(t.Calls, log.calls...), append(t.ToolResults, log.results...)
 	}
@@ -146,21 +146,24 @@ type messageLog struct {
 // readMessages reads one messages file. started is used as the time of a message
 // before the first.
 func readMessages(
-	ctx context.Context, f *transcript.Files, path, agent string, started time.Time, whole func(id, name string) bool,
+	ctx context.Context, f *transcript.Files, path, agent string, started time.Time, q *transcript.Query,
 ) (*messageLog, error) {
 	var log messageLog
 	err := f.Stream(ctx, path, func(r io.Reader) error {
 		log = messageLog{agent: agent, last: started, tools: make(map[string]hook.ToolResult)}
 		return log.decode(ctx, r)
 	})
-	log.results = wholeCalls(append(log.results, log.unanswered(whole)...), whole, path)
+	if q.Full || q.Whole != nil {
+		log.results = append(log.results, log.unanswered()...)
+	}
+	log.results = wholeCalls(log.results, q.Whole, path)
 	return &log, err
 }
 
 // decode streams the file: an object with the list of messages among its
 // members, or, from early versions, the bare list.
 func (l *messageLog) decode(ctx context.Context, r io.Reader) error {
-	return streamList(ctx, r, func(name string, value []byte) {
+	return transcript.StreamList(ctx, r, func(name string, value []byte) {
 		if name == "origin" {
 			l.version = rawjson.Unquote(rawjson.Member(value, "version"))
 		}
@@ -189,7 +192,7 @@ func (l *messageLog) add(m rawjson.Object) {
 func (l *messageLog) addReply(m rawjson.Object, c transcript.Content, at time.Time) {
 	for _, b := range c {
 		if b.Type == "tool_use" && b.ID != "" {
-			l.tools[b.ID] = hook.ToolResult{Name: b.Name, Input: rawjson.Canonical(b.Input), Agent: l.agent, Row: l.row}
+			l.tools[b.ID] = hook.ToolResult{ID: b.ID, Name: b.Name, Input: rawjson.Canonical(b.Input), Agent: l.agent, Status: hook.ToolUnknown, Row: l.row}
 		}
 	}
 	if m.Get("metrics", "modelInfo") == nil {
@@ -226,10 +229,11 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 			continue
 		}
 		r := l.tools[b.ToolUseID]
+		delete(l.tools, b.ToolUseID)
 		var failed bool
 		r.Text, failed = resultText(b.Content)
 		r.ID, r.Agent, r.Name, r.At, r.Row = b.ToolUseID, l.agent, cmp.Or(b.Name, r.Name), at, l.row
-		if failed || b.IsError {
+		if r.Status = hook.ToolOK; failed || b.IsError {
 			r.Status = hook.ToolFailed
 		}
 		l.results = append(l.results, r)
@@ -240,22 +244,11 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 	}
 }
 
-// unanswered returns the calls without a result, if they are wanted.
-func (l *messageLog) unanswered(whole func(id, name string) bool) (out []hook.ToolResult) {
-	if whole == nil {
-		return nil
-	}
-	answered := make(map[string]bool)
-	for i := range l.results {
-		answered[l.results[i].ID] = true
-	}
-	for _, id := range slices.Sorted(maps.Keys(l.tools)) {
-		if r := l.tools[id]; !answered[id] {
-			r.ID = id
-			out = append(out, r)
-		}
-	}
-	return out
+// unanswered returns the calls without a result, in their order.
+func (l *messageLog) unanswered() []hook.ToolResult {
+	return slices.SortedFunc(maps.Values(l.tools), func(a, b hook.ToolResult) int {
+		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // wholeCalls keeps the wanted calls and names their file. If whole is nil, it keeps

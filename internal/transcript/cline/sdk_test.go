@@ -157,6 +157,27 @@ func TestToolResultsOfASession(t *testing.T) {
 	}
 }
 
+// TestCallsWithoutAResult reads a session whose program was killed at a tool's work.
+func TestCallsWithoutAResult(t *testing.T) {
+	f := newFinder(t)
+	write(t, filepath.Join(f.Home, ".cline", "data", "sessions", "1_a", "1_a"+messagesSuffix), `[
+		{"role":"user","content":"go","ts":1},
+		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"x","input":{}},{"type":"tool_use","id":"b","name":"y","input":{}}],"ts":2,"metrics":{}},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"B"}],"ts":3},
+		{"role":"assistant","content":[{"type":"tool_use","id":"b","name":"z","input":{}}],"ts":4,"metrics":{}}]`)
+	tr, err := full(t.Context(), f, DialectSDK, "1_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]hook.ToolResult{
+		{ID: "b", Name: "y", Input: "{}", Text: "B", At: ms(3)},
+		{ID: "a", Name: "x", Input: "{}", Status: hook.ToolUnknown},
+		{ID: "b", Name: "z", Input: "{}", Status: hook.ToolUnknown},
+	}, tr.ToolResults); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
 func TestSessionPendingAndOddities(t *testing.T) {
 	const id = "1795174957841_0jeru"
 	asked := `{"messages":[{"role":"user","ts":1795174958160,"content":"go"}]}`

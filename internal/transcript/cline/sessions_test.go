@@ -58,9 +58,13 @@ func TestTasksOfClassicClineAreListed(t *testing.T) {
 	want := [][]any{
 		{DialectClassic, "1", storage + "/tasks/1/" + uiFile, int64(10), "/home/dev/project"},
 		{DialectClassic, "2", storage + "/tasks/2/" + uiFile, int64(30), ""},
+		{DialectClassic, "3", storage + "/tasks/3/" + historyFile, int64(40), ""},
 	}
 	if d := cmp.Diff(want, listing(f.Home, got)); d != "" {
 		t.Errorf("tasks (-want +got):\n%s", d)
+	}
+	if _, err := f.Read(t.Context(), Agent, transcript.Query{Session: "3", Path: got[2].Path}); !errors.Is(err, transcript.ErrForm) {
+		t.Errorf("a task without %s: error %v, want %v", uiFile, err, transcript.ErrForm)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ func (c *classicTools) reply(blocks transcript.Content, at time.Time) {
 // ask adds a call. attempt_completion ends the run and is not a tool, as in
 // Cline's hooks.
 func (c *classicTools) ask(r hook.ToolResult) {
+	r.Status = hook.ToolUnknown // until it is answered
 	if r.Row = c.row; r.Name != "" && r.Name != "attempt_completion" {
 		c.calls = append(c.calls, r)
 	}
@@ -56,7 +58,9 @@ func (c *classicTools) answer(blocks transcript.Content, at time.Time) {
 			return
 		}
 		asked[i].At, asked[i].Text, asked[i].Row = at, text, c.row
-		asked[i].Status, _ = cline.Outcome(asked[i].Name, text)
+		if _, asked[i].Status = unrun(text); asked[i].Status == hook.ToolOK {
+			asked[i].Status, _ = cline.Outcome(asked[i].Name, text)
+		}
 		if failed && !asked[i].Status.Failed() {
 			asked[i].Status = hook.ToolFailed
 		}
@@ -72,6 +76,9 @@ func (c *classicTools) answer(blocks transcript.Content, at time.Time) {
 		case "text":
 			name, text, ok := resultHeading(b.Text)
 			if !ok {
+				if name, _ = unrun(b.Text); name != "" {
+					take(func(r *hook.ToolResult) bool { return r.Name == name }, strings.TrimSpace(b.Text), false)
+				}
 				continue
 			}
 			if text == "" && i+1 < len(blocks) && blocks[i+1].Type == "text" && !classicAside(blocks[i+1].Text) {
@@ -80,6 +87,25 @@ func (c *classicTools) answer(blocks transcript.Content, at time.Time) {
 			take(func(r *hook.ToolResult) bool { return r.Name == name }, strings.TrimSpace(text), false)
 		}
 	}
+}
+
+// unrun reads what Cline answers to a call that it has not run: the tool's name, empty
+// where it is not said, and the status, hook.ToolOK for any other text.
+func unrun(text string) (name string, status hook.ToolStatus) {
+	text = strings.TrimSpace(text)
+	if text == "Task was interrupted before this tool call could be completed." {
+		return "", hook.ToolCancelled
+	}
+	call, ok := strings.CutPrefix(text, "Tool [")
+	why := []string{"] was not executed ", "] was interrupted and not executed "}
+	if !ok {
+		call, ok = strings.CutPrefix(text, "Skipping tool [")
+		why = []string{"] due to user rejecting a previous tool"}
+	}
+	if !ok || !slices.ContainsFunc(why, func(w string) bool { return strings.Contains(call, w) }) {
+		return "", hook.ToolOK
+	}
+	return call[:strings.IndexAny(call, " ]")], hook.ToolDenied
 }
 
 // resultHeading splits a result into the tool that its heading names and the text
@@ -201,3 +227,52 @@ func firstToolTag(text string) (int, string) {
 
 // maxTagLen exceeds the longest name in toolTags and its bracket.
 const maxTagLen = 32
+
+// shownTools are the tools by the names under which ui_messages.json shows their calls.
+var shownTools = map[string]string{
+	"readFile": "read_file", "listFilesTopLevel": "list_files", "listFilesRecursive": "list_files",
+	"listCodeDefinitionNames": "list_code_definition_names", "searchFiles": "search_files",
+	"editedExistingFile": "replace_in_file", "newFileCreated": "write_to_file", "fileDeleted": "apply_patch",
+	"webFetch": "web_fetch", "webSearch": "web_search", "summarizeTask": "summarize_task", "useSkill": "use_skill",
+}
+
+// addTool adds a call that is shown, whether it was approved before it or after.
+func (l *uiLog) addTool(at time.Time, kind, text string) {
+	o := rawjson.Members([]byte(text))
+	var name, input string
+	switch kind {
+	case "tool":
+		name = o.Text("tool")
+		name, input = cmp.Or(shownTools[name], name), rawjson.Canonical([]byte(text))
+	case "command":
+		name, input = "execute_command", rawjson.Encode(map[string]string{"command": text})
+	case "use_mcp_server":
+		name, input = "use_mcp_tool", rawjson.Canonical([]byte(text))
+		if o.Text("type") == "access_mcp_resource" {
+			name = "access_mcp_resource"
+		}
+	case "browser_action_launch", "browser_action":
+		name, input = "browser_action", rawjson.Encode(map[string]string{"action": text})
+	case "use_subagents":
+		name, input = kind, rawjson.Canonical([]byte(text))
+	}
+	if name != "" {
+		l.tools = append(l.tools, hook.ToolResult{Name: name, Input: input, Status: hook.ToolUnknown, Asked: at, Row: l.rows})
+	}
+}
+
+// shownCalls returns the calls that ui_messages.json shows, for a task whose history does
+// not tell them. They have ended when the next request begins; how is not shown.
+func (l *uiLog) shownCalls() []hook.ToolResult {
+	slices.SortStableFunc(l.tools, func(a, b hook.ToolResult) int { return a.Asked.Compare(b.Asked) })
+	next := 0
+	for i := range l.tools {
+		for next < len(l.requests) && !l.requests[next].start.After(l.tools[i].Asked) {
+			next++
+		}
+		if next < len(l.requests) {
+			l.tools[i].At = l.requests[next].start
+		}
+	}
+	return l.tools
+}

@@ -83,7 +83,7 @@ func TestClassicTools(t *testing.T) {
 				{"user", 4, `"[read_file for 'a'] Result:\nThe user denied this operation."`},
 			},
 			want: []hook.ToolResult{
-				{Name: "read_file", Input: `{"path":"a"}`, Asked: ms(1)},
+				{Name: "read_file", Input: `{"path":"a"}`, Status: hook.ToolUnknown, Asked: ms(1)},
 				{Name: "read_file", Input: `{"path":"a"}`, Text: "The user denied this operation.", Status: hook.ToolDenied, Asked: ms(3), At: ms(4)},
 			},
 		},
@@ -93,7 +93,31 @@ func TestClassicTools(t *testing.T) {
 				{"assistant", 1, `[{"type":"text","text":"<attempt_completion>\n<result>done</result>\n</attempt_completion>"}]`},
 				{"assistant", 2, `[{"type":"text","text":"<search_files>\n<path>src</path>\n<regex>fo"}]`},
 			},
-			want: []hook.ToolResult{{Name: "search_files", Input: `{"path":"src","regex":"fo"}`, Asked: ms(2)}},
+			want: []hook.ToolResult{{Name: "search_files", Input: `{"path":"src","regex":"fo"}`, Status: hook.ToolUnknown, Asked: ms(2)}},
+		},
+		{
+			name: "native calls, answered by texts, of which one ran",
+			messages: []message{
+				{"assistant", 1, `[{"type":"tool_use","id":"a","name":"read_file","input":{}},{"type":"tool_use","id":"b","name":"read_file","input":{}},{"type":"tool_use","id":"c","name":"list_files","input":{}},{"type":"tool_use","id":"d","name":"list_files","input":{}}]`},
+				{"user", 2, `[{"type":"text","text":"[read_file for 'a'] Result:\nA"},{"type":"text","text":"Tool [list_files] was not executed because a tool has already been used in this message."},{"type":"text","text":"Skipping tool [read_file for 'b'] due to user rejecting a previous tool."}]`},
+			},
+			want: []hook.ToolResult{
+				{ID: "a", Name: "read_file", Input: `{}`, Text: "A", Asked: ms(1), At: ms(2)},
+				{ID: "b", Name: "read_file", Input: `{}`, Text: "Skipping tool [read_file for 'b'] due to user rejecting a previous tool.", Status: hook.ToolDenied, Asked: ms(1), At: ms(2)},
+				{ID: "c", Name: "list_files", Input: `{}`, Text: "Tool [list_files] was not executed because a tool has already been used in this message.", Status: hook.ToolDenied, Asked: ms(1), At: ms(2)},
+				{ID: "d", Name: "list_files", Input: `{}`, Status: hook.ToolUnknown, Asked: ms(1)},
+			},
+		},
+		{
+			name: "native calls, answered by their ids, that did not run",
+			messages: []message{
+				{"assistant", 1, `[{"type":"tool_use","id":"a","name":"read_file","input":{}},{"type":"tool_use","id":"b","name":"read_file","input":{}}]`},
+				{"user", 2, `[{"type":"tool_result","tool_use_id":"b","content":"Tool [read_file for 'b'] was interrupted and not executed due to user rejecting a previous tool."},{"type":"tool_result","tool_use_id":"a","content":"Task was interrupted before this tool call could be completed."}]`},
+			},
+			want: []hook.ToolResult{
+				{ID: "a", Name: "read_file", Input: `{}`, Text: "Task was interrupted before this tool call could be completed.", Status: hook.ToolCancelled, Asked: ms(1), At: ms(2)},
+				{ID: "b", Name: "read_file", Input: `{}`, Text: "Tool [read_file for 'b'] was interrupted and not executed due to user rejecting a previous tool.", Status: hook.ToolDenied, Asked: ms(1), At: ms(2)},
+			},
 		},
 		{
 			name:     "answers to nothing",
@@ -161,6 +185,47 @@ func TestACompletionThatStillComesInEndsNothing(t *testing.T) {
 	}
 	if d := cmp.Diff([]hook.TurnEnd{{At: ms(3), Kind: hook.KindRunComplete, Result: "done"}}, tr.Ends); d != "" {
 		t.Errorf("ends (-want +got):\n%s", d)
+	}
+}
+
+// TestTasksWithoutAHistory reads ui_messages.json alone, as of a task whose other files
+// were removed, and beside a history of a version that noted no times.
+func TestTasksWithoutAHistory(t *testing.T) {
+	for name, history := range map[string]string{
+		"no history":               "",
+		"a history without times":  `[{"role":"user","content":"go"},{"role":"assistant","content":"<read_file>\n<path>a</path>\n</read_file>"}]`,
+		"a history of no messages": `[]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFinder(t)
+			dir := filepath.Join(f.Home, ".cline", "data", "tasks", "1")
+			write(t, filepath.Join(dir, uiFile), "["+strings.Join([]string{
+				row(1, "text", "go", ""),
+				row(2, "api_req_started", `{}`, ""),
+				row(3, "text", "I look.", ""),
+				row(4, "tool", `{"tool":"readFile","path":"a"}`, ""),
+				row(6, "api_req_started", `{}`, ""),
+				row(7, "command", "ls", ""),
+				row(8, "command_output", "a", ""),
+			}, ",")+"]")
+			if history != "" {
+				write(t, filepath.Join(dir, historyFile), history)
+			}
+			tr, err := full(t.Context(), f, DialectClassic, "1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []hook.ToolResult{
+				{Name: "read_file", Input: `{"path":"a","tool":"readFile"}`, Status: hook.ToolUnknown, Asked: ms(4), At: ms(6)},
+				{Name: "execute_command", Input: `{"command":"ls"}`, Status: hook.ToolUnknown, Asked: ms(7)},
+			}
+			if d := cmp.Diff(want, tr.ToolResults); d != "" {
+				t.Errorf("calls (-want +got):\n%s", d)
+			}
+			if len(tr.Prompts) != 1 || tr.Prompts[0].Text != "go" {
+				t.Errorf("prompts %+v, want the first text", tr.Prompts)
+			}
+		})
 	}
 }
 

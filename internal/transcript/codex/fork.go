@@ -35,6 +35,8 @@ type history struct {
 	// begun reports that another row than a session_meta has come, copying that the rows
 	// are copies, and skip that another file has the original, or an earlier copy.
 	begun, copying, skip bool
+	// inherited reports that copies were left out.
+	inherited bool
 	// last is the time of the newest copy, turn that of the newest copied turn.
 	last time.Time
 	turn string
@@ -111,6 +113,7 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 		}
 	}
 	if h.skip {
+		h.inherited = true
 		return true
 	}
 	h.copies++

@@ -216,5 +216,8 @@ func TestOriginOfAFork(t *testing.T) {
 		if got := origin + " " + turn; err != nil || got != want {
 			t.Errorf("session %c: %q, %v, want %q", letter, got, err, want)
 		}
+		if tr := readSession(t, f.f, threadOf(letter)); tr.Origin+" "+tr.OriginTurn != want {
+			t.Errorf("session %c: an import has %q %q, want %q", letter, tr.Origin, tr.OriginTurn, want)
+		}
 	}
 }

@@ -197,6 +197,9 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t.Prompts = slices.DeleteFunc(lead.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(lead.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
+	if h := &lead.history; h.inherited {
+		t.Origin, t.OriginTurn = h.from[0].id, h.turn
+	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd = lead.provider, lead.model, lead.version, lead.cwd
 	// The tokens of an answer are written just after it.
 	t.Pending = lead.open && len(lead.words)+len(lead.asked) > 0 && f.Now().Sub(lead.last) < transcript.PendingAge

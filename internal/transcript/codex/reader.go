@@ -279,7 +279,12 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		l.add(&row)
 		return true
 	}
-	visit := func(line []byte) bool { return row.take(line, &damaged, add) }
+	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
+	visit := func(line []byte) bool {
+		more := row.take(line, &damaged, add)
+		lines.Lost(&damaged, line)
+		return more
+	}
 	if !plain(path) {
 		return errors.Join(eachRow(ctx, f, path, lines, 0, visit), beyond)
 	}

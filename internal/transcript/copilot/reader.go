@@ -172,6 +172,11 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		l.add(&r)
 		return true
 	}
-	err := lines.File(ctx, f, path, q, head, func(line []byte) bool { return r.take(line, &damaged, add) })
+	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
+	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
+		more := r.take(line, &damaged, add)
+		lines.Lost(&damaged, line)
+		return more
+	})
 	return errors.Join(err, beyond)
 }

@@ -50,10 +50,10 @@ func newLog(maxText int) *log {
 	}
 }
 
-// readAll reads the session's file at path and those of its subagents.
-func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path string, maxText int) (*hook.Transcript, error) {
+// Read reads the session's file at path and those of its subagents.
+func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
 	t := &hook.Transcript{Session: q.Session, Cwd: projectDir(ctx, f, path), Sources: []string{path}}
-	l := newLog(maxText)
+	l := newLog(q.TextLimit())
 	errs := []error{l.readFile(ctx, f, path, q)}
 	t.Pending = l.open && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
@@ -74,7 +74,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		t.Sources = append(t.Sources, path)
 	}
 	t.Calls = slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return c.End.Before(q.Since) })
-	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return r.At.Before(q.Since) })
+	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(q.Since) })
 	t.Prompts = slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
 	t.Agents = slices.DeleteFunc(l.agents, func(a hook.Agent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
@@ -109,7 +109,7 @@ func (l *log) add(r *row) {
 	switch {
 	case r.prompt():
 		l.addPrompt(r)
-	case r.kind == kindModel:
+	case r.kind == kindModel, r.kind == kindQwen:
 		l.addAnswer(r)
 	}
 	if r.at.After(l.last) {
@@ -190,7 +190,7 @@ func (l *log) addAnswer(r *row) {
 	}
 }
 
-// addTool adds a call that has ended.
+// addTool adds a call, which mostly has ended.
 func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	id, name := o.Text("id"), o.Text("name")
 	told, displayed := reply(o), o.Get("resultDisplay")
@@ -198,6 +198,10 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 		ID: id, Agent: l.agent, Name: name, Input: l.texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
 		Text: l.texts.Keep(gemini.Output(name, told, displayed)), Status: gemini.Status(name, o.Text("status"), told, displayed),
 		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")), File: l.file, Row: l.line,
+	}
+	switch o.Text("status") {
+	case "validating", "scheduled", "awaiting_approval", "executing":
+		r.At = time.Time{} // it has not ended
 	}
 	if i, again := l.tools[l.agent+"/"+id]; again {
 		l.results[i] = r

@@ -1,5 +1,7 @@
 // Package gemini reads the session files that the Gemini CLI keeps, one for each
-// session below ~/.gemini/tmp, with the subagents' files in a folder beside it.
+// session below ~/.gemini/tmp, with the subagents' files in a folder beside it. Until
+// about version 0.39 a file is one JSON object with a list of the rows, a form that
+// Qwen Code had before 0.5.
 //
 // The format is internal to the Gemini CLI and changes with its versions: lines that
 // are not rows, rows of unknown types and rows over 8 MiB are skipped. A row of the
@@ -25,15 +27,17 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/gemini"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // A session's file is tmp/PROJECT/chats/session-TIME-ID8.jsonl, where ID8 is the
 // beginning of its id; those of its subagents are chats/SESSION/AGENT.jsonl.
 const (
-	prefix = "session-"
 	suffix = ".jsonl"
-	chats  = "chats"
+	// document ends the names of files in the older form.
+	document = ".json"
+	chats    = "chats"
 	// projectFile is in tmp/PROJECT.
 	projectFile = ".project_root"
 	// idLength is how much of an id is in a file's name.
@@ -52,67 +56,97 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	if err != nil {
 		return nil, err
 	}
-	return readAll(ctx, f, q, path, q.TextLimit())
+	return Read(ctx, f, q, path)
 }
 
-// sessions lists the sessions, whose ids are in their files' first rows.
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
+	return Sessions(ctx, f, roots(f), gemini.Dialect)
+}
+
+// Sessions lists the sessions below folders such as ~/.gemini. Their ids are in the files;
+// a file that names none has an id after its name, for which Read returns why.
+func Sessions(ctx context.Context, f *transcript.Files, places transcript.Folders, dialect string) ([]transcript.Session, error) {
 	var found []transcript.Session
-	for _, path := range files(roots(f), "") {
+	for _, path := range files(places, "") {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		h, ok := headOf(ctx, f, path)
-		if !ok || h.kind == kindSubagent {
+		if ok && h.kind == kindSubagent {
 			continue
 		}
+		if !ok {
+			h.session = nameID(path)
+		}
 		if s, ok := transcript.Stat(h.session, path); ok {
-			s.Dialect = gemini.Dialect
+			s.Dialect = dialect
 			found = append(found, s)
 		}
 	}
 	return found, nil
 }
 
-// files lists the files of sessions whose ids begin as session does.
+// nameID makes an id of a file's name.
+func nameID(path string) string {
+	name := filepath.Base(path)
+	return strings.Map(func(r rune) rune {
+		if transcript.CheckID("", string(r)) != nil {
+			return '-'
+		}
+		return r
+	}, strings.TrimSuffix(name, filepath.Ext(name)))
+}
+
+// files lists the files of sessions. If some are named after session, it lists only these.
 func files(places transcript.Folders, session string) (paths []string) {
-	end := suffix
-	if session != "" {
-		end = "-" + session[:min(idLength, len(session))] + suffix
-	}
 	for _, root := range places {
 		for _, project := range transcript.Subfolders(filepath.Join(root, "tmp")) {
 			dir := filepath.Join(project, chats)
 			entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
 			for _, e := range entries {
-				if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), end) {
+				if ext := filepath.Ext(e.Name()); ext == suffix || ext == document {
 					paths = append(paths, filepath.Join(dir, e.Name()))
 				}
 			}
 		}
 	}
-	return paths
+	begin := session[:min(idLength, len(session))]
+	named := func(path string) bool { return strings.Contains(filepath.Base(path), begin) }
+	if !slices.ContainsFunc(paths, named) {
+		return paths
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return !named(path) })
 }
 
 // find returns the path of a session's file. The folder of a project is named by the
 // Gemini CLI, so all of them are searched; the file written last wins.
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
+	return Find(ctx, f, roots(f), q)
+}
+
+// Find returns the path of a session's file below folders such as ~/.gemini.
+func Find(ctx context.Context, f *transcript.Files, places transcript.Folders, q transcript.Query) (string, error) {
 	belongs := func(path string) bool {
 		h, ok := headOf(ctx, f, path)
 		return ok && h.session == q.Session
 	}
-	if name := filepath.Base(q.Path); filepath.IsAbs(q.Path) && strings.HasPrefix(name, prefix) && belongs(q.Path) {
+	if filepath.IsAbs(q.Path) && belongs(q.Path) {
 		return q.Path, nil
 	}
-	places := roots(f)
-	copies := slices.DeleteFunc(files(places, q.Session), func(path string) bool { return !belongs(path) })
+	var copies []string
+	for _, path := range files(places, q.Session) {
+		if belongs(path) {
+			copies = append(copies, path)
+		} else if path == q.Path && nameID(path) == q.Session {
+			return "", transcript.ReadError(path, fmt.Errorf("%w: found no id of a session, want a session of the Gemini CLI or of Qwen Code", transcript.ErrForm))
+		}
+	}
 	newest, ok := transcript.Newest(q.Session, copies)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case !ok:
-		name := prefix + "*-" + q.Session[:min(idLength, len(q.Session))] + suffix
-		return "", places.NotFound(q.Session, filepath.Join("tmp", "*", chats, name))
+		return "", places.NotFound(q.Session, filepath.Join("tmp", "*", chats, "*"+suffix+" with it"))
 	}
 	return newest.Path, nil
 }
@@ -168,7 +202,7 @@ func projectDir(ctx context.Context, f *transcript.Files, path string) string {
 	return dir
 }
 
-// headOf reads the first row of a file.
+// headOf reads what the beginning of a file says of the session.
 func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok bool) {
 	if _, regular := transcript.Stat("-", path); !regular {
 		return h, false
@@ -178,10 +212,23 @@ func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok b
 		return h, false
 	}
 	defer func() { _ = file.Close() }() // read only
+	begin := io.NewSectionReader(file, 0, min(file.Size(), maxHead))
+	if filepath.Ext(path) == document {
+		_ = transcript.StreamList(ctx, begin, h.member, func(rawjson.Object) {}) // what is beyond is not asked for
+		return h, h.session != ""
+	}
 	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
-	_ = lines.Each(ctx, io.NewSectionReader(file, 0, min(file.Size(), maxHead)), func(line []byte) bool {
-		h, ok = parseHead(line)
-		return false
+	damaged := transcript.Damaged{Max: lines.Max}
+	_ = lines.Each(ctx, begin, func(line []byte) bool {
+		if h, ok = parseHead(line); !ok {
+			damaged.Add(line, func(line []byte) bool {
+				if !ok {
+					h, ok = parseHead(line)
+				}
+				return ok
+			})
+		}
+		return !ok
 	})
 	return h, ok
 }
@@ -189,7 +236,7 @@ func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok b
 const (
 	// maxPath bounds the file with a project's path, in bytes.
 	maxPath = 1 << 15
-	// maxHead bounds how far a file's first row is looked for.
+	// maxHead bounds how far what a file says of its session is looked for.
 	maxHead = 1 << 20
 	// maxRows bounds the rows that are taken in, since memory follows them.
 	maxRows = 1_000_000
@@ -197,6 +244,9 @@ const (
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
+	if filepath.Ext(path) == document {
+		return l.readDocument(ctx, f, path, q)
+	}
 	var r row
 	lines := &transcript.Lines{
 		Block: transcript.LineBlock, Max: transcript.MaxLine,
@@ -209,19 +259,63 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		Opens: func() bool { return r.prompt() },
 	}
 	var err error
-	read := lines.File(ctx, f, path, q, nil, func(line []byte) bool {
+	take := func(line []byte) bool {
 		if !r.parse(line) {
-			return true
+			return false
 		}
 		if *l.rows++; *l.rows > maxRows {
 			err = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
-			return false
+			return true
 		}
 		if q.Whole != nil {
 			l.file, l.line = path, lines.Row
 		}
 		l.add(&r)
 		return true
+	}
+	damaged := transcript.Damaged{Max: lines.Max}
+	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
+	read := lines.File(ctx, f, path, q, nil, func(line []byte) bool {
+		if take(line) || r.Object != nil {
+			damaged.End()
+		} else {
+			damaged.Add(line, take)
+		}
+		lines.Lost(&damaged, line)
+		return err == nil
 	})
 	return errors.Join(read, err)
+}
+
+// readDocument gives the rows of a file in the older form to the log, all of them: such
+// a file is written anew with each row.
+func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
+	maxText := l.texts.Max
+	return f.Stream(ctx, path, func(file io.Reader) error {
+		*l = *newLog(maxText)
+		list, n := false, 0
+		member := func(name string, _ []byte) { list = list || name == "messages" }
+		err := transcript.StreamList(ctx, file, member, func(o rawjson.Object) {
+			r := row{Object: o}
+			if n++; !r.known() {
+				return
+			}
+			if *l.rows++; *l.rows > maxRows {
+				return
+			}
+			if q.Whole != nil {
+				l.file, l.line = path, n
+			}
+			l.add(&r)
+		})
+		switch {
+		case err != nil:
+			return err
+		case *l.rows > maxRows:
+			return fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows)
+		case !list || n > 0 && *l.rows == 0:
+			return fmt.Errorf("%w: found no messages that have an id and a type", transcript.ErrForm)
+		}
+		return nil
+	})
 }

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -221,6 +222,116 @@ func TestFindSession(t *testing.T) {
 	}
 	if _, err := f.Read(t.Context(), Agent, transcript.Query{Session: "6db0b71b-of-another"}); !errors.Is(err, transcript.ErrNotFound) {
 		t.Errorf("another session that begins so: %v", err)
+	}
+}
+
+// place writes a session's file.
+func place(t *testing.T, f *transcript.Files, name, text string) {
+	t.Helper()
+	path := filepath.Join(f.Home, ".gemini", "tmp", "p", chats, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file of the older form is one JSON object, which ends early while it is written.
+func TestOlderForm(t *testing.T) {
+	const begin = `{
+  "sessionId": "s-older",
+  "startTime": "2026-01-25T20:45:00.000Z",
+  "messages": [
+    {"id": "1", "timestamp": "2026-01-25T20:45:00Z", "type": "user", "content": [{"text": "go"}]},
+    {"id": "2", "timestamp": "2026-01-25T20:45:03Z", "type": "gemini", "content": "I look.", "model": "gemini-2.5-pro",
+      "tokens": {"input": 10, "output": 4, "cached": 6, "thoughts": 1, "tool": 0, "total": 15},
+      "toolCalls": [
+        {"id": "a", "name": "read_file", "args": {"p": 1}, "status": "success", "timestamp": "2026-01-25T20:45:04Z", "result": [{"functionResponse": {"response": {"output": "A"}}}]},
+        {"id": "b", "name": "read_file", "args": {}, "status": "executing", "timestamp": "2026-01-25T20:45:04Z"}]}`
+	rows := []string{
+		`prompt "go"`, `call  10/6/5 "I look." 3s 2`, `result  read_file 0 "A" 1s`,
+		`result  read_file 4 "" ` + time.Time{}.Sub(time.Date(2026, 1, 25, 20, 45, 3, 0, time.UTC)).String(),
+	}
+	for _, tt := range []struct {
+		name, file, text string
+		torn             bool
+	}{
+		{"whole", "session-2026-01-25T20-45-s-older.json", begin + "]}", false},
+		{"with another name", "mine.json", begin + "]}", false},
+		{"cut off", "session-2026-01-25T20-45-s-older.json", begin + `, {"id": "3", "ty`, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := finder(t, "")
+			f.Sleep = func(context.Context, time.Duration) error { return nil }
+			place(t, f, tt.file, tt.text)
+			if id := idOf(t, f); id != "s-older" {
+				t.Errorf("session %q", id)
+			}
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s-older", Full: true})
+			if transcript.Torn(err) != tt.torn || !tt.torn && err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(rows, lines(tr)); diff != "" {
+				t.Errorf("transcript (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDamagedFiles reads what is whole of a recorded session whose lines were damaged.
+func TestDamagedFiles(t *testing.T) {
+	want := lines(recorded(t, "hello"))
+	for name, damage := range map[string]func(text []byte) []byte{
+		"a byte order mark":    func(text []byte) []byte { return append([]byte("\ufeff"), text...) },
+		"line ends of Windows": func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) },
+		"a block of NUL": func(text []byte) []byte {
+			return bytes.ReplaceAll(text, []byte("\n"), append([]byte("\n"), make([]byte, 4096)...))
+		},
+		"a torn row with the next one": func(text []byte) []byte {
+			return bytes.ReplaceAll(text, []byte("\n{"), []byte("\n{\"id\":\"x\",\"type\":\"gem{"))
+		},
+		"raw line breaks in a text": func(text []byte) []byte {
+			return append([]byte("{\"id\":\"i\",\"type\":\"info\",\"content\":\"a\nb\tc\"}\n"), text...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, "hello")
+			id := idOf(t, f)
+			paths, err := filepath.Glob(filepath.Join(f.Home, ".gemini/tmp/*/chats/*.jsonl"))
+			if err != nil || len(paths) != 1 {
+				t.Fatal(paths, err)
+			}
+			text, err := os.ReadFile(paths[0])
+			if err == nil {
+				err = os.WriteFile(paths[0], damage(text), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := idOf(t, f); got != id {
+				t.Errorf("session %q, want %q", got, id)
+			}
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, lines(tr)); diff != "" {
+				t.Errorf("transcript (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A file in a form that is not known is listed, and reading it says so.
+func TestUnknownForms(t *testing.T) {
+	for _, text := range []string{`{"version": 9, "turns": []}`, `{"sessionId": "s", "turns": []}`, `{"sessionId": "s", "messages": [{"role": "user"}]}`} {
+		f := finder(t, "")
+		place(t, f, "session 9.json", text)
+		list, err := f.Sessions(t.Context(), Agent)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%s: sessions %+v, %v, want one", text, list, err)
+		}
+		if _, err := f.Read(t.Context(), Agent, transcript.Query{Session: list[0].ID, Path: list[0].Path}); !errors.Is(err, transcript.ErrForm) {
+			t.Errorf("%s: error %v, want %v", text, err, transcript.ErrForm)
+		}
 	}
 }
 

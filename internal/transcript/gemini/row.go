@@ -12,10 +12,11 @@ import (
 const (
 	kindUser     = "user"
 	kindModel    = "gemini"
+	kindQwen     = "qwen" // the model in Qwen Code's files
 	kindSubagent = "subagent"
 )
 
-// head is what the first row of a file says.
+// head is what the beginning of a file says.
 type head struct {
 	session, kind string
 	started       time.Time
@@ -30,6 +31,20 @@ func parseHead(line []byte) (h head, ok bool) {
 	return h, h.session != ""
 }
 
+// member adds a member of a file in the older form.
+func (h *head) member(name string, value []byte) {
+	switch text := rawjson.Text(value); name {
+	case "sessionId":
+		h.session = text
+	case "kind":
+		h.kind = text
+	case "startTime":
+		h.started = transcript.ISOTime(text)
+	case "projectHash":
+		h.project = text
+	}
+}
+
 // row is one line of a session's file: its members, which alias the line, and the ones
 // that most rows are asked for.
 type row struct {
@@ -42,6 +57,11 @@ type row struct {
 // repeat rows, are none.
 func (r *row) parse(line []byte) bool {
 	*r = row{Object: rawjson.Members(line)}
+	return r.known()
+}
+
+// known sets the members that most rows are asked for and reports whether it is a row.
+func (r *row) known() bool {
 	r.id, r.kind, r.at = r.Text("id"), r.Text("type"), transcript.ISOTime(r.Text("timestamp"))
 	return r.id != "" && r.kind != ""
 }

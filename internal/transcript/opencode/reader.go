@@ -6,10 +6,13 @@
 // a cost of zero is none, since opencode also writes it for a model without a price.
 // opencode counts the tokens of a request when its tool calls have ended, so that a
 // request whose calls were interrupted has none. A subagent is a session with a parent.
+// A fork begins with copies of another session's messages, with new ids and their old
+// times: they are read of the session that began first, and as long as it is there only
+// of that one.
 //
 // The database is opened read-only. A session is read within 30 seconds, 1 GiB and
-// 1,000,000 rows, and only from plain tables: more is an error. Older versions kept a JSON file for each message,
-// which this package does not read.
+// 1,000,000 rows, and only from plain tables: more is an error. Older versions kept a JSON
+// file for each message, which are read of sessions that are in no database.
 package opencode
 
 import (
@@ -32,7 +35,8 @@ var Agent = transcript.Agent{
 }
 
 func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {
-	files, _ := databases(f)
+	files, places := databases(f)
+	stored := make(map[string]bool)
 	for _, path := range files {
 		db, err := open(ctx, path, standard)
 		if err != nil {
@@ -42,6 +46,7 @@ func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Sess
 		var updated float64
 		_ = db.each(ctx, // a file that cannot be read has no sessions
 			`SELECT id, directory, time_updated FROM session WHERE parent_id IS NULL`, nil, []any{&id, &cwd, &updated}, func() bool {
+				stored[id] = true
 				if transcript.CheckID("session id", id) == nil {
 					found = append(found, transcript.Session{
 						ID: id, Dialect: opencode.Dialect, Path: path, Cwd: cwd, ModTime: transcript.Millis(updated).Time(),
@@ -51,7 +56,7 @@ func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Sess
 			})
 		_ = db.Close() // read only
 	}
-	return found, ctx.Err()
+	return append(found, olderSessions(ctx, f, places, stored)...), ctx.Err()
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
@@ -73,7 +78,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, transcript.ErrNotFound) {
 		return nil, err
 	}
-	return nil, places.NotFound(q.Session, "opencode*.db with it")
+	return readOlder(ctx, f, places, q)
 }
 
 // maxAgents bounds the subagents of one session.
@@ -107,14 +112,8 @@ func readSession(ctx context.Context, f *transcript.Files, db *database, q trans
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	l := &log{
-		path: path, query: q, texts: transcript.Texts{Max: transcript.MaxText},
-		t:       &hook.Transcript{Session: q.Session, Cwd: all[0].cwd, HostVersion: all[0].version, Sources: []string{path}},
-		spawned: make(map[string]spawn),
-	}
-	if q.Whole != nil {
-		l.texts.Max = int(transcript.DefaultMaxBytes)
-	}
+	l := newLog(path, q)
+	l.t.Cwd, l.t.HostVersion = all[0].cwd, all[0].version
 	var errs []error
 	for i, s := range all {
 		if i > 0 && !q.Since.IsZero() && s.updated.Before(q.Since) {
@@ -122,9 +121,25 @@ func readSession(ctx context.Context, f *transcript.Files, db *database, q trans
 		}
 		errs = append(errs, l.session(ctx, db, s, i == 0))
 	}
+	return l.done(f), errors.Join(errs...)
+}
+
+func newLog(path string, q transcript.Query) *log {
+	l := &log{
+		path: path, query: q, texts: transcript.Texts{Max: transcript.MaxText},
+		t: &hook.Transcript{Session: q.Session, Sources: []string{path}}, spawned: make(map[string]spawn),
+	}
+	if q.Whole != nil {
+		l.texts.Max = int(transcript.DefaultMaxBytes)
+	}
+	return l
+}
+
+// done returns what was gathered.
+func (l *log) done(f *transcript.Files) *hook.Transcript {
 	slices.SortStableFunc(l.t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
 	l.t.Pending = l.pending && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
-	return l.t, errors.Join(errs...)
+	return l.t
 }
 
 // log gathers what the database says of one session.
@@ -207,6 +222,15 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 		}
 		return changed()
 	})
+	l.turnAt = func(id string) string { return turnAt(ctx, db, s.id, id) }
+	inherited, errCopies := l.copies(ctx, db, &s)
+	l.addAll(list, &s, lead, inherited)
+	return errors.Join(err, errParts, errCopies)
+}
+
+// addAll adds the messages of the session or of a subagent, but for those that it has
+// copied from another session.
+func (l *log) addAll(list []*message, s *session, lead bool, inherited map[string]bool) {
 	agent := &hook.Agent{}
 	if !lead {
 		from := l.spawned[s.id]
@@ -215,15 +239,47 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 		}
 	}
 	l.turns = make(map[string]string)
-	l.turnAt = func(id string) string { return turnAt(ctx, db, s.id, id) }
 	for _, m := range list {
-		l.add(m, agent)
+		if !inherited[m.id] {
+			l.add(m, agent)
+		}
 	}
 	if !lead {
 		l.t.Agents = append(l.t.Agents, *agent)
 	}
-	return errors.Join(err, errParts)
 }
+
+// copied are the messages of a session that are older than itself, each with those of the
+// same time and role of sessions that began before it, the earliest first.
+const copied = `WITH own AS MATERIALIZED (
+	SELECT id, iif(json_valid(data), data ->> '$.time.created', NULL) AS created, iif(json_valid(data), data ->> '$.role', NULL) AS role
+	FROM message WHERE session_id = ?1 AND octet_length(data) <= ?3)
+SELECT own.id, other.id, other.session_id
+FROM own CROSS JOIN message found ON found.time_created = own.created CROSS JOIN session s ON s.id = found.session_id CROSS JOIN message other ON other.id = found.id
+WHERE own.created < ?2 AND s.time_created < ?2 AND octet_length(other.data) <= ?3
+AND iif(json_valid(other.data), other.data ->> '$.role', NULL) = own.role
+ORDER BY own.created, s.time_created, other.id`
+
+// copies returns the messages that a session has copied, by their ids. One whose original
+// is gone is not among them.
+func (l *log) copies(ctx context.Context, db *database, s *session) (map[string]bool, error) {
+	found := make(map[string]bool)
+	var id, other, from string
+	err := db.each(ctx, copied, []any{s.id, s.created.UnixMilli(), maxRow}, []any{&id, &other, &from}, func() bool {
+		if !found[id] {
+			found[id] = true
+			l.t.Origin, l.t.OriginTurn = from, other
+		}
+		return true
+	})
+	if len(found) > 0 {
+		l.t.OriginTurn = turnAt(ctx, db, l.t.Origin, l.t.OriginTurn)
+	}
+	return found, err
+}
+
+// created is when the message began.
+func (m *message) created() time.Time { return rawjson.Instant(m.data.Members("time").Get("created")) }
 
 // add adds a message of the lead agent, whose agent has no id, or of a subagent.
 func (l *log) add(m *message, agent *hook.Agent) {
@@ -233,21 +289,43 @@ func (l *log) add(m *message, agent *hook.Agent) {
 		if agent.ID == "" {
 			l.begin(m)
 		}
-		for _, p := range m.parts {
-			if p.Text("type") != "text" || p.Is("synthetic") || p.Is("ignored") {
-				continue
-			}
-			text := l.keep(p.Text("text"))
-			if agent.ID != "" {
-				agent.Task = cmp.Or(agent.Task, text)
-			} else {
-				l.t.Prompts = append(l.t.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: m.id})
-			}
-			break
+		text, injected := m.words()
+		switch text = l.keep(text); {
+		case text == "":
+		case agent.ID != "":
+			agent.Task = cmp.Or(agent.Task, text)
+		case !injected || l.turns[m.id] == m.id:
+			l.t.Prompts = append(l.t.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: m.id, Injected: injected})
 		}
 	case "assistant":
 		l.answer(m, agent, at("created"), at("completed"))
 	}
+}
+
+// words are what the person said in a message, or what stands for it: the command, the
+// file's name. If there is nothing of the person's, they are what opencode wrote.
+func (m *message) words() (text string, injected bool) {
+	var said, meant, host string
+	for _, p := range m.parts {
+		switch kind := p.Text("type"); {
+		case p.Is("ignored"):
+		case kind == "text" && p.Is("synthetic"):
+			host = cmp.Or(host, p.Text("text"))
+		case kind == "text":
+			said = cmp.Or(said, p.Text("text"))
+		case kind == "subtask":
+			meant = cmp.Or(meant, p.Text("description", "prompt"))
+			if command := p.Text("command"); command != "" {
+				meant = "/" + command
+			}
+		case kind == "file":
+			meant = cmp.Or(meant, "["+cmp.Or(p.Text("filename"), p.Text("mime"), "file")+"]")
+		case kind == "compaction" && !p.Is("auto"):
+			meant = cmp.Or(meant, "/compact")
+		}
+	}
+	said = cmp.Or(said, meant)
+	return cmp.Or(said, host), said == ""
 }
 
 // begin notes which turn a message of the user's begins or continues.
@@ -347,6 +425,7 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 			tool := opencode.Tool(p)
 			c.ToolCallIDs = append(c.ToolCallIDs, tool.ID)
 			said = tool.Started
+			tool.Started = cmp.Or(tool.Started, created) // one that has not begun to run
 			l.tool(m, tool, p, agent, turn)
 		}
 		if said.After(last) {
@@ -450,9 +529,13 @@ func usage(m rawjson.Object) *hook.Usage {
 // addEvents adds the events that the plugin would have handed on.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		b.Add(p.At, hook.Event{
+		e := hook.Event{
 			Kind: hook.KindPrompt, Name: "message.part.updated", Turn: p.Turn, Prompt: p.Text, Key: opencode.Key("prompt", p.Turn),
-		})
+		}
+		if p.Injected {
+			e.Attrs = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}
+		}
+		b.Add(p.At, e)
 	}
 	b.AddTools(nil)
 	for i := range b.Transcript.Agents {

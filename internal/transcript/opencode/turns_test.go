@@ -66,16 +66,19 @@ func TestMessagesThatContinueATurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		parts []string
 		own   bool
+		title string
 	}{
-		"a prompt":                            {[]string{text}, true},
-		"a picture alone":                     {[]string{`{"type":"file","mime":"image/png"}`}, true},
-		"a command that starts a subagent":    {[]string{`{"type":"subtask","prompt":"p"}`}, true},
-		"a prompt with what opencode adds":    {[]string{`{"type":"text","text":"read","synthetic":true}`, text}, true},
-		"a compaction":                        {[]string{compaction}, false},
-		"a compaction that the user asks for": {[]string{`{"type":"compaction","auto":false}`}, true},
-		"what continues after it":             {[]string{`{"type":"text","text":"Continue","synthetic":true}`}, false},
-		"the user's own command":              {[]string{`{"type":"text","text":"The following tool was executed by the user","synthetic":true}`}, false},
-		"an ignored text":                     {[]string{`{"type":"text","text":"x","ignored":true}`}, false},
+		"a prompt":                            {[]string{text}, true, "x"},
+		"a picture alone":                     {[]string{`{"type":"file","mime":"image/png"}`}, true, "[image/png]"},
+		"a file alone":                        {[]string{`{"type":"file","mime":"text/plain","filename":"a.md"}`}, true, "[a.md]"},
+		"a task for a subagent":               {[]string{`{"type":"subtask","prompt":"p"}`}, true, "p"},
+		"a command that starts a subagent":    {[]string{`{"type":"subtask","prompt":"p","command":"review"}`}, true, "/review"},
+		"a prompt with what opencode adds":    {[]string{`{"type":"text","text":"read","synthetic":true}`, text}, true, "x"},
+		"a compaction":                        {[]string{compaction}, false, ""},
+		"a compaction that the user asks for": {[]string{`{"type":"compaction","auto":false}`}, true, "/compact"},
+		"what continues after it":             {[]string{`{"type":"text","text":"Continue","synthetic":true}`}, false, ""},
+		"the user's own command":              {[]string{`{"type":"text","text":"The following tool was executed by the user","synthetic":true}`}, false, ""},
+		"an ignored text":                     {[]string{`{"type":"text","text":"x","ignored":true}`}, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, session, path := compacted(t)
@@ -92,6 +95,23 @@ func TestMessagesThatContinueATurn(t *testing.T) {
 			if want := map[bool]string{true: "msg_z1", false: first}[c.own]; last.Turn != want {
 				t.Errorf("the answer is of turn %s, want %s", last.Turn, want)
 			}
+			title := ""
+			if p := tr.Prompts[len(tr.Prompts)-1]; p.Turn == "msg_z1" {
+				title = p.Text
+			}
+			if title != c.title {
+				t.Errorf("the prompt is %q, want %q", title, c.title)
+			}
 		})
+	}
+}
+
+// A session may begin with a message in the user's name.
+func TestTheFirstTurnHasWords(t *testing.T) {
+	f, session, path := compacted(t)
+	opencodetest.Exec(t, path, `UPDATE part SET data = json_set(data, '$.synthetic', json('true')) WHERE session_id = '`+session+`' AND data ->> 'type' = 'text'
+		AND message_id = (SELECT min(id) FROM message WHERE session_id = '`+session+`')`)
+	if p := read(t, f, transcript.Query{Session: session}).Prompts[0]; !p.Injected || p.Text == "" {
+		t.Errorf("prompt %+v, want the words of opencode, marked as such", p)
 	}
 }

@@ -42,8 +42,15 @@ type log struct {
 	turns map[string]string
 	// waiting are the results, by place, whose text comes in a later row.
 	waiting map[callKey][]int
-	// asked are the calls of the newest answers without a result.
-	asked map[callKey]ask
+	// asks are the calls that answers ask for, in order. asked are those without a
+	// result, by id, untold those without a telemetry row, by name.
+	asks          []*ask
+	asked, untold map[callKey][]*ask
+
+	// answers are the requests as the rows of answers tell them, which count in a file
+	// without telemetry.
+	answers []hook.LLMCall
+	before  time.Time // that of the row before
 
 	version, cwd string
 	last         time.Time
@@ -56,16 +63,18 @@ type log struct {
 // callKey is a tool call of one agent.
 type callKey struct{ agent, id string }
 
-// ask is a call as a model made it.
+// ask is a call as a model made it, and how it is told if it has no result.
 type ask struct {
-	input string
-	at    time.Time
+	hook.ToolResult
+	// result is its place among the results, -1 while it has none.
+	result int
 }
 
 func newLog(session string, maxText int) *log {
 	return &log{
 		session: session, texts: transcript.Texts{Max: maxText}, rows: new(int),
-		turns: make(map[string]string), waiting: make(map[callKey][]int), asked: make(map[callKey]ask),
+		turns: make(map[string]string), waiting: make(map[callKey][]int),
+		asked: make(map[callKey][]*ask), untold: make(map[callKey][]*ask),
 	}
 }
 
@@ -83,20 +92,29 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	read(l, path)
+	l.calls = append(l.calls, l.untoldRequests()...)
 	pending := l.open && l.end == nil
 	l.flush()
 	known := make(map[string]bool)
 	for _, a := range agents {
 		known[a.meta.AgentID] = true
 		sub := *l
-		sub.agent, sub.task, sub.words, sub.first = a.meta.AgentID, "", "", time.Time{}
+		sub.agent, sub.task, sub.words, sub.first, sub.answers = a.meta.AgentID, "", "", time.Time{}, nil
 		read(&sub, a.path)
-		l.calls, l.results, l.texts = sub.calls, sub.results, sub.texts
+		sub.calls = append(sub.calls, sub.untoldRequests()...)
+		l.calls, l.results, l.asks, l.texts = sub.calls, sub.results, sub.asks, sub.texts
 		t.Agents = append(t.Agents, sub.subagent(a.meta))
+	}
+	if q.Full || q.Whole != nil {
+		for _, a := range l.asks {
+			if a.result < 0 {
+				l.results = append(l.results, a.ToolResult)
+			}
+		}
 	}
 	foreign := func(agent string) bool { return agent != "" && !known[agent] }
 	t.Calls = slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return foreign(c.Agent) || c.End.Before(q.Since) })
-	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return foreign(r.Agent) || r.At.Before(q.Since) })
+	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return foreign(r.Agent) || cmp.Or(r.At, r.Asked).Before(q.Since) })
 	t.Prompts = slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
@@ -160,14 +178,20 @@ func (l *log) add(r *row) {
 			l.addTelemetry(r.Members("systemPayload").Members("uiEvent"), r.at)
 		}
 	}
+	l.before = r.at
 	if l.texts.Over() {
 		l.texts.Shrink(func(text, input func(*string)) {
-			for i := range l.calls {
-				text(&l.calls[i].Text)
+			for _, calls := range [][]hook.LLMCall{l.calls, l.answers} {
+				for i := range calls {
+					text(&calls[i].Text)
+				}
 			}
 			for i := range l.results {
 				text(&l.results[i].Text)
 				input(&l.results[i].Input)
+			}
+			for _, a := range l.asks {
+				input(&a.Input)
 			}
 			for i := range l.prompts {
 				text(&l.prompts[i].Text)
@@ -198,11 +222,12 @@ func (l *log) addAnswer(r *row) {
 	parts := r.parts()
 	text := textOf(parts)
 	l.words = cmp.Or(text, l.words)
+	l.addUsage(r, parts)
 	called := false
 	for _, p := range parts {
 		if p.name != "" && p.response == nil {
 			called = true
-			l.asked[callKey{l.agent, p.id}] = ask{rawjson.Canonical(p.input), r.at}
+			l.ask(p, r.at)
 		}
 	}
 	if l.agent != "" {
@@ -222,6 +247,38 @@ func (l *log) addAnswer(r *row) {
 	if !called {
 		l.end = &hook.TurnEnd{Turn: l.turn, At: r.at, Kind: hook.KindRunComplete, Result: l.texts.Keep(text)}
 	}
+}
+
+// addUsage adds the request of an answer as its own row tells it.
+func (l *log) addUsage(r *row, parts []part) {
+	u := r.Members("usageMetadata")
+	if u == nil || l.lastCall(l.agent) >= 0 {
+		return
+	}
+	c := hook.LLMCall{
+		Kind: hook.CallRequest, ID: r.Text("uuid"), Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
+		Model: r.Text("model"), Text: l.texts.Keep(textOf(parts)), Usage: usageOf(u, &answerCounts),
+	}
+	if c.Start.IsZero() || c.Start.After(c.End) {
+		c.Start = c.End
+	}
+	for _, p := range parts {
+		if p.name != "" {
+			c.ToolCallIDs = appendNew(c.ToolCallIDs, p.id)
+		}
+	}
+	if c.Usage != nil {
+		c.Usage.CostUSD = transcript.ListCost(&c, false)
+	}
+	l.answers = append(l.answers, c)
+}
+
+// untoldRequests returns the requests of answers of which no telemetry tells.
+func (l *log) untoldRequests() []hook.LLMCall {
+	if l.lastCall(l.agent) >= 0 {
+		return nil
+	}
+	return l.answers
 }
 
 // lastCall is the place of an agent's newest request, -1 if there is none.
@@ -320,47 +377,127 @@ func mayRetry(o rawjson.Object) bool {
 	return !ok || status < 400 || status >= 500 || status == 408 || status == 409 || status == 429
 }
 
-// usage returns the tokens of a request. The input count includes tokens read from the
+// usage returns the tokens of a telemetry row. The input count includes tokens read from the
 // cache and tokens written to it; the log does not count the written ones separately. The
 // output count includes thinking tokens, except by Google's protocol, where the total
 // shows that they are extra.
-func usage(o rawjson.Object) *hook.Usage {
-	count := func(name string) int64 {
-		n, ok := rawjson.Float(o.Get(name))
-		if !ok {
-			return 0
+func usage(o rawjson.Object) *hook.Usage { return usageOf(o, &telemetryCounts) }
+
+// The names of the counts: input, output, thoughts, all, and what came from the cache.
+var (
+	telemetryCounts = [5]string{"input_token_count", "output_token_count", "thoughts_token_count", "total_token_count", "cached_content_token_count"}
+	answerCounts    = [5]string{"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount", "cachedContentTokenCount"}
+)
+
+func usageOf(o rawjson.Object, names *[5]string) *hook.Usage {
+	var counts [5]int64
+	for i, name := range names {
+		if n, ok := rawjson.Float(o.Get(name)); ok {
+			counts[i] = transcript.Tokens(&n)
 		}
-		return transcript.Tokens(&n)
 	}
-	if o.Get("input_token_count") == nil && o.Get("output_token_count") == nil {
+	if o.Get(names[0], names[1]) == nil {
 		return nil
 	}
-	input, output, thoughts := count("input_token_count"), count("output_token_count"), count("thoughts_token_count")
-	if count("total_token_count") == input+output+thoughts {
+	input, output, thoughts := counts[0], counts[1], counts[2]
+	if counts[3] == input+output+thoughts {
 		output += thoughts
 	}
-	return &hook.Usage{Input: input, Output: output, CacheRead: count("cached_content_token_count"), InputIncludesCache: true}
+	return &hook.Usage{Input: input, Output: output, CacheRead: counts[4], InputIncludesCache: true}
 }
 
-// addTool adds the end of a call. What it returned is in a later row.
+// ask adds a call that an answer asks for.
+func (l *log) ask(p part, at time.Time) {
+	a := &ask{result: -1, ToolResult: hook.ToolResult{
+		ID: p.id, Agent: l.agent, Turn: l.turn, Name: p.name, Input: l.texts.KeepJSON(rawjson.Canonical(p.input)),
+		Status: hook.ToolUnknown, Asked: at, File: l.file, Row: l.line,
+	}}
+	if l.agent != "" {
+		a.Turn = l.turns[l.agent]
+	}
+	l.asks = append(l.asks, a)
+	key := callKey{l.agent, p.id}
+	l.asked[key] = append(l.asked[key], a)
+	// The telemetry of a subagent is in the session's file, which is read first.
+	if l.agent != "" {
+		l.nameTelemetry(key, a.Name, a.Input)
+		if w := l.waiting[key]; len(w) > 0 {
+			a.result = w[0]
+			return
+		}
+	}
+	name := callKey{l.agent, a.Name}
+	l.untold[name] = append(l.untold[name], a)
+}
+
+// nameTelemetry gives the oldest telemetry row without an id that fits a call the call's.
+func (l *log) nameTelemetry(key callKey, name, input string) {
+	nameless := callKey{agent: key.agent}
+	list := l.waiting[nameless]
+	i := slices.IndexFunc(list, func(i int) bool { return l.results[i].Name == name && l.results[i].Input == input })
+	if i < 0 {
+		i = slices.IndexFunc(list, func(i int) bool { return l.results[i].Name == name })
+	}
+	if i < 0 {
+		return
+	}
+	l.results[list[i]].ID = key.id
+	l.waiting[key] = append(l.waiting[key], list[i])
+	l.waiting[nameless] = slices.Delete(list, i, i+1)
+}
+
+// told finds the call that a telemetry row is about, nil if no answer has asked for it.
+// Before version 0.13 the row has no id: the first call with the tool and the input
+// counts, else the first with the tool, since the user may have changed the input.
+func (l *log) told(r *hook.ToolResult) *ask {
+	key := callKey{r.Agent, r.Name}
+	list := l.untold[key]
+	i := slices.IndexFunc(list, func(a *ask) bool { return r.ID == a.ID || r.ID == "" && r.Input == a.Input })
+	if i < 0 && r.ID == "" && len(list) > 0 {
+		i = 0
+	}
+	if i < 0 {
+		return nil
+	}
+	a := list[i]
+	l.untold[key] = slices.Delete(list, i, i+1)
+	l.texts.Drop(len(a.Input))
+	a.Input = "" // the row has it
+	return a
+}
+
+// addTool adds the end of a call. What it returned is in another row, mostly a later one.
 func (l *log) addTool(o rawjson.Object, agent, turn string, began, at time.Time) {
-	id := o.Text("call_id")
+	r := hook.ToolResult{
+		ID: o.Text("call_id"), Agent: agent, Turn: turn, Name: o.Text("function_name"),
+		Input:  l.texts.KeepJSON(rawjson.Canonical(o.Get("function_args"))),
+		Status: qwen.StatusOf(o.Text("status"), o.Text("error_type"), o.Text("execution_status") != "not_started"),
+		Asked:  began, At: at, File: l.file, Row: l.line,
+	}
+	a := l.told(&r)
+	if a != nil {
+		r.ID = a.ID
+	}
 	if from := o.Text("response_id"); from != "" {
 		for i := len(l.calls) - 1; i >= 0; i-- {
 			if c := &l.calls[i]; c.ID == from && c.Agent == agent {
-				c.ToolCallIDs = appendNew(c.ToolCallIDs, id)
+				c.ToolCallIDs = appendNew(c.ToolCallIDs, r.ID)
 				break
 			}
 		}
 	}
-	key := callKey{agent, id}
+	if a != nil && a.result >= 0 {
+		known := &l.results[a.result]
+		r.Text, r.File, r.Row = known.Text, known.File, known.Row
+		*known = r
+		return
+	}
+	if a != nil {
+		a.result = len(l.results)
+	}
+	key := callKey{agent, r.ID}
 	l.waiting[key] = append(l.waiting[key], len(l.results))
-	l.results = append(l.results, hook.ToolResult{
-		ID: id, Agent: agent, Turn: turn, Name: o.Text("function_name"),
-		Input:  l.texts.KeepJSON(rawjson.Canonical(o.Get("function_args"))),
-		Status: qwen.StatusOf(o.Text("status"), o.Text("error_type"), o.Text("execution_status") != "not_started"),
-		Asked:  began, At: at, File: l.file, Row: l.line,
-	})
+	l.results = append(l.results, r)
 }
 
 // addResult adds what the model was told of a call, and the call if there was no row
@@ -374,9 +511,17 @@ func (l *log) addResult(r *row) {
 		}
 		key := callKey{l.agent, cmp.Or(p.id, how.Text("callId"))}
 		text := l.texts.Keep(p.result())
-		made := l.asked[key]
-		delete(l.asked, key)
+		made := &ask{}
+		if list := l.asked[key]; len(list) > 0 {
+			made = list[0]
+			if l.asked[key] = list[1:]; len(list) == 1 {
+				delete(l.asked, key)
+			}
+		} else if len(l.waiting[key]) == 0 {
+			l.nameTelemetry(key, p.name, "") // the file begins after the answer
+		}
 		if w := l.waiting[key]; len(w) > 0 {
+			made.result = w[0]
 			result := &l.results[w[0]]
 			result.Text, result.File, result.Row = text, l.file, l.line
 			if l.waiting[key] = w[1:]; len(w) == 1 {
@@ -392,9 +537,10 @@ func (l *log) addResult(r *row) {
 		if l.agent != "" {
 			turn = l.turns[l.agent]
 		}
+		made.result = len(l.results)
 		l.results = append(l.results, hook.ToolResult{
-			ID: key.id, Agent: l.agent, Turn: turn, Name: p.name, Input: l.texts.KeepJSON(made.input),
-			Text: text, Status: status, Asked: made.at, At: r.at, File: l.file, Row: l.line,
+			ID: key.id, Agent: l.agent, Turn: turn, Name: p.name, Input: made.Input,
+			Text: text, Status: status, Asked: made.Asked, At: r.at, File: l.file, Row: l.line,
 		})
 	}
 	if cancelled && l.agent == "" {

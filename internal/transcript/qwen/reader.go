@@ -7,7 +7,9 @@
 // rows of answers repeat the tokens and are not counted. A cost is tokens at list price
 // (package prices). The file does not count cache writes, so requests to models that
 // price them separately have no cost. Requests of Qwen Code's background agents, such as
-// the one that keeps its memory, belong to no turn and are left out.
+// the one that keeps its memory, belong to no turn and are left out. Before version 0.5
+// the files are the Gemini CLI's older ones, below ~/.qwen/tmp, which package
+// transcript/gemini reads.
 package qwen
 
 import (
@@ -17,12 +19,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/gemini"
 )
 
 // A session's file is PROJECT/chats/SESSION.jsonl, a subagent's is
@@ -47,8 +51,14 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	if err != nil {
 		return nil, err
 	}
+	if older(path) {
+		return gemini.Read(ctx, f, q, path)
+	}
 	return readAll(ctx, f, q, path, q.TextLimit())
 }
+
+// older reports a file in the form before version 0.5.
+func older(path string) bool { return filepath.Ext(path) != suffix }
 
 // end reports that the last turn has failed or was interrupted, which Qwen Code
 // reports to no hook when it is not in a terminal.
@@ -58,7 +68,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 		return hook.KindUnknown, time.Time{}, err
 	}
 	s, ok := transcript.Stat(q.Session, path)
-	if !ok {
+	if !ok || older(path) {
 		return hook.KindUnknown, time.Time{}, nil
 	}
 	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
@@ -99,7 +109,8 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 			}
 		}
 	}
-	return found, nil
+	old, err := gemini.Sessions(ctx, f, roots(f), qwen.Dialect)
+	return append(found, slices.DeleteFunc(old, func(s transcript.Session) bool { return !older(s.Path) })...), err
 }
 
 // agentsDir is the folder with the files of a session's subagents.
@@ -139,7 +150,11 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case !ok:
-		return "", places.NotFound(q.Session, filepath.Join("projects", "*", chats, name))
+		path, err := gemini.Find(ctx, f, places, q)
+		if errors.Is(err, transcript.ErrNotFound) {
+			err = places.NotFound(q.Session, filepath.Join("projects", "*", chats, name))
+		}
+		return path, err
 	}
 	return newest.Path, nil
 }
@@ -157,6 +172,7 @@ func projects(roots transcript.Folders) []string {
 	var dirs []string
 	for _, root := range roots {
 		dirs = append(dirs, transcript.Subfolders(filepath.Join(root, "projects"))...)
+		dirs = append(dirs, transcript.Subfolders(filepath.Join(root, "tmp"))...) // an older place
 	}
 	return dirs
 }
@@ -236,19 +252,30 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		head = nil
 	}
 	var err error
-	read := lines.File(ctx, f, path, q, head, func(line []byte) bool {
-		if !row.parse(line) {
-			return true
+	take := func(line []byte) bool {
+		if !row.parse(line) || row.kind == "" {
+			return false
 		}
 		if *l.rows++; *l.rows > maxRows {
 			err = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
-			return false
+			return true
 		}
 		if q.Whole != nil {
 			l.file, l.line = path, lines.Row
 		}
 		l.add(&row)
 		return true
+	}
+	damaged := transcript.Damaged{Max: lines.Max}
+	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
+	read := lines.File(ctx, f, path, q, head, func(line []byte) bool {
+		if take(line) || row.Object != nil {
+			damaged.End()
+		} else {
+			damaged.Add(line, take)
+		}
+		lines.Lost(&damaged, line)
+		return err == nil
 	})
 	return errors.Join(read, err)
 }

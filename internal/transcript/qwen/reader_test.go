@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,6 +187,167 @@ func TestOutputAndCost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEachCallIsReadOnce has the rows of calls in the orders in which versions write them.
+// Before version 0.13 a telemetry row does not say which call it is about.
+func TestEachCallIsReadOnce(t *testing.T) {
+	const (
+		prompt = `"type":"user","message":{"parts":[{"text":"go"}]}`
+		ask    = `"type":"assistant","message":{"parts":[{"functionCall":{"id":"%s","name":"sh","args":{"c":"%s"}}}]}`
+		told   = `"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.tool_call",%s"function_name":"sh","function_args":{"c":"%s"},"duration_ms":10,"status":"%s"}}`
+		result = `"type":"tool_result","message":{"parts":[{"functionResponse":{"id":"%s","name":"sh","response":{"output":"out %[1]s"}}}]}`
+	)
+	row := fmt.Sprintf
+	both := []string{`a {"c":"x"} 0 "out a"`, `b {"c":"y"} 1 "out b"`}
+	for _, tt := range []struct {
+		name string
+		rows []string
+		want []string
+	}{
+		{"telemetry without ids, in another order", []string{
+			row(ask, "a", "x"), row(ask, "b", "y"), row(told, "", "y", "error"), row(told, "", "x", "success"), row(result, "a"), row(result, "b"),
+		}, both},
+		{"results before the telemetry", []string{
+			row(ask, "a", "x"), row(ask, "b", "y"), row(result, "a"), row(result, "b"), row(told, "", "y", "error"), row(told, "", "x", "success"),
+		}, both},
+		{"results before telemetry with ids", []string{
+			row(ask, "a", "x"), row(ask, "b", "y"), row(result, "a"), row(result, "b"), row(told, `"call_id":"b",`, "y", "error"), row(told, `"call_id":"a",`, "x", "success"),
+		}, both},
+		{"two equal calls", []string{
+			row(ask, "a", "x"), row(ask, "b", "x"), row(told, "", "x", "success"), row(told, "", "x", "error"), row(result, "a"), row(result, "b"),
+		}, []string{`a {"c":"x"} 0 "out a"`, `b {"c":"x"} 1 "out b"`}},
+		{"a file that begins with what became of calls", []string{
+			row(told, "", "v", "success"), row(told, "", "w", "error"), row(result, "v"), row(result, "w"),
+			row(ask, "a", "x"), row(ask, "b", "y"), row(told, "", "x", "success"), row(told, "", "y", "error"), row(result, "a"), row(result, "b"),
+		}, append([]string{`v {"c":"v"} 0 "out v"`, `w {"c":"w"} 1 "out w"`}, both...)},
+		{"an input that the user has changed", []string{
+			row(ask, "a", "x"), row(told, "", "z", "success"), row(result, "a"),
+		}, []string{`a {"c":"z"} 0 "out a"`}},
+		{"no telemetry", []string{row(ask, "a", "x"), row(result, "a")}, []string{`a {"c":"x"} 4 "out a"`}},
+		{"telemetry without a result", []string{row(ask, "a", "x"), row(told, "", "x", "error")}, []string{`a {"c":"x"} 1 ""`}},
+		{"an id that comes again", []string{
+			row(ask, "a", "x"), row(told, "", "x", "success"), row(result, "a"), row(ask, "a", "x"), row(told, "", "x", "error"), row(result, "a"),
+		}, []string{`a {"c":"x"} 0 "out a"`, `a {"c":"x"} 1 "out a"`}},
+		{"a call without a result", []string{row(ask, "a", "x"), row(ask, "b", "y"), row(result, "b")}, []string{`b {"c":"y"} 4 "out b"`, `a {"c":"x"} unfinished`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := finder(t, "")
+			tr := readRows(t, f, append([]string{prompt}, tt.rows...)...)
+			var got []string
+			for _, r := range tr.ToolResults {
+				if r.At.IsZero() {
+					got = append(got, fmt.Sprintf("%s %s unfinished", r.ID, r.Input))
+					continue
+				}
+				got = append(got, fmt.Sprintf("%s %s %d %q", r.ID, r.Input, r.Status, r.Text))
+			}
+			slices.Sort(got)
+			slices.Sort(tt.want)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Where no telemetry row counts a request, its answer does.
+func TestRequestsWithoutTelemetry(t *testing.T) {
+	f := finder(t, "")
+	answer := func(id string, tokens int) string {
+		return fmt.Sprintf(`"uuid":%q,"type":"assistant","model":"coder-model","message":{"parts":[{"text":"%s"}]},"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":2,"thoughtsTokenCount":1,"totalTokenCount":%d}`, "-"+id, id, tokens, tokens+2)
+	}
+	tr := readRows(t, f, `"type":"user","message":{"parts":[{"text":"go"}]}`, answer("a", 10), answer("b", 20))
+	want := []string{`prompt  "go" injected false`, `call  -a 10/0/2  "a" 0`, `call  -b 20/0/2  "b" 0`, `end  run_complete "b" ""`}
+	if diff := cmp.Diff(want, lines(tr)); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+	const told = `"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","response_id":"-r","input_token_count":10,"output_token_count":2}}`
+	for _, rows := range [][]string{{told, answer("a", 10)}, {answer("a", 10), told}} {
+		if tr := readRows(t, f, rows...); len(tr.Calls) != 1 || tr.Calls[0].ID != "-r" {
+			t.Errorf("requests %+v, want the one of the telemetry row", tr.Calls)
+		}
+	}
+}
+
+// TestDamagedFiles reads what is whole of a recorded session whose lines were damaged.
+func TestDamagedFiles(t *testing.T) {
+	want := lines(recorded(t, "hello"))
+	for name, damage := range map[string]func(text []byte) []byte{
+		"a byte order mark":    func(text []byte) []byte { return append([]byte("\ufeff"), text...) },
+		"line ends of Windows": func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) },
+		"a block of NUL": func(text []byte) []byte {
+			return bytes.Replace(text, []byte("\n"), append([]byte("\n"), make([]byte, 4096)...), 2)
+		},
+		"a torn row with the next one": func(text []byte) []byte { return append([]byte(`{"uuid":"x","type":"assistant","mess`), text...) },
+		"raw line breaks in a text":    func(text []byte) []byte { return append([]byte("{\"type\":\"system\",\"x\":\"a\nb\tc\"}\n"), text...) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, "hello")
+			path := filepath.Join(f.Home, ".qwen/projects/-home-dev-ws/chats", sessionsOf["hello"]+suffix)
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, damage(text), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: sessionsOf["hello"]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, lines(tr)); diff != "" {
+				t.Errorf("transcript (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSessionsOfBefore05 reads a session in one JSON object.
+func TestSessionsOfBefore05(t *testing.T) {
+	f := finder(t, "")
+	path := filepath.Join(f.Home, ".qwen/tmp/0a/chats/session-2025-10-01T10-00-0a000001.json")
+	const text = `{
+  "sessionId": "0a000001-x",
+  "messages": [
+    {"id": "1", "timestamp": "2025-10-01T10:00:00Z", "type": "user", "content": "go"},
+    {"id": "2", "timestamp": "2025-10-01T10:00:02Z", "type": "qwen", "content": "done", "model": "coder-model", "tokens": {"input": 7, "output": 2, "cached": 3}}
+  ]
+}`
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.Sessions(t.Context(), Agent)
+	if err != nil || len(list) != 1 || list[0].ID != "0a000001-x" || list[0].Dialect != "qwen" {
+		t.Fatalf("sessions %+v, %v", list, err)
+	}
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: list[0].ID, Path: list[0].Path, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Calls[0].ID = "-" + tr.Calls[0].ID // as lines cuts it
+	want := []string{`prompt  "go" injected false`, `call  -2 7/3/2  "done" 0`, `end  run_complete "done" ""`}
+	if diff := cmp.Diff(want, lines(tr)); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+}
+
+// readRows reads a session of rows that are a second apart.
+func readRows(t *testing.T, f *transcript.Files, rows ...string) *hook.Transcript {
+	t.Helper()
+	var b bytes.Buffer
+	for i, members := range rows {
+		fmt.Fprintf(&b, `{"sessionId":"s","timestamp":"2026-03-22T10:00:%02d.000Z",%s}`+"\n", i, members)
+	}
+	path := filepath.Join(f.Home, ".qwen/projects/p/chats/s"+suffix)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s", Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }
 
 func TestTheEndOfASession(t *testing.T) {

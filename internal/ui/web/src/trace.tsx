@@ -155,6 +155,8 @@ export function TraceView({ id }: { id: string }) {
             s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
             s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
             s.model, s.host && (agentNames[s.host] ?? s.host), stamp(s.started),
+            s.evidence === "partial" && <span class="warn" title={s.missing}>partial: {s.missing}</span>,
+            s.evidence === "unknown" && <span title={s.missing}>evidence unknown: {s.missing}</span>,
           ]} />
         </p>
         {current && (

@@ -6,7 +6,7 @@ export type Kind = "run" | "agent" | "tool" | "chat" | "span" | "event" | "no ro
 export interface Usage { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd?: number }
 
 export interface Summary {
-  traceId: string; host?: string; session?: string; title?: string; model?: string; workingDirectory?: string; outcome?: string;
+  traceId: string; host?: string; session?: string; title?: string; model?: string; workingDirectory?: string; outcome?: string; evidence?: string; missing?: string;
   runs: number; started?: string; ended?: string; spans: number; tools: number; toolFailures: number; toolDenials: number; toolsUnknown?: number;
   usage?: Usage; durationMs: number;
 }

@@ -1,0 +1,242 @@
+package second
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func claudeFolders(e Env) []string {
+	homes := append([]string{e.Getenv("CLAUDE_CONFIG_DIR")}, below([]string{e.Home}, ".claude")...)
+	return below(append(homes, below([]string{e.Home}, ".config", "claude")...), "projects")
+}
+
+type claudeUsage struct {
+	Type   string  `json:"type"`
+	Model  string  `json:"model"`
+	Input  float64 `json:"input_tokens"`
+	Output float64 `json:"output_tokens"`
+	Read   float64 `json:"cache_read_input_tokens"`
+	Write  float64 `json:"cache_creation_input_tokens"`
+	Split  struct {
+		Short float64 `json:"ephemeral_5m_input_tokens"`
+		Long  float64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	Iterations []claudeUsage `json:"iterations"`
+}
+
+func (u *claudeUsage) request() Request {
+	write := cmp.Or(u.Write, u.Split.Short+u.Split.Long)
+	return counted(u.Input+u.Read+write, u.Output, u.Read, write)
+}
+
+// counted is a request whose input is a count with the cache.
+func counted(input, output, read, write float64) Request {
+	return Request{Input: int64(input), Bare: int64(input), Output: int64(output), CacheRead: int64(read), CacheWrite: int64(write)}
+}
+
+type claudeRow struct {
+	Type       string `json:"type"`
+	UUID       string `json:"uuid"`
+	Session    string `json:"sessionId"`
+	Asker      string `json:"requestSessionId"`
+	Request    string `json:"requestId"`
+	Time       string `json:"timestamp"`
+	Source     string `json:"promptSource"`
+	Operation  string `json:"operation"`
+	Agent      string `json:"agentId"`
+	Side       bool   `json:"isSidechain"`
+	Meta       bool   `json:"isMeta"`
+	Summary    bool   `json:"isCompactSummary"`
+	APIError   bool   `json:"isApiErrorMessage"`
+	ForkedFrom struct {
+		Session string `json:"sessionId"`
+	} `json:"forkedFrom"`
+	Origin struct {
+		Kind string `json:"kind"`
+	} `json:"origin"`
+	Attachment struct {
+		Type   string         `json:"type"`
+		Mode   string         `json:"commandMode"`
+		Prompt jsontext.Value `json:"prompt"`
+	} `json:"attachment"`
+	Content jsontext.Value `json:"content"`
+	Message struct {
+		ID      string         `json:"id"`
+		Model   string         `json:"model"`
+		Usage   *claudeUsage   `json:"usage"`
+		Content jsontext.Value `json:"content"`
+	} `json:"message"`
+}
+
+// block is a part of a message, of Claude Code and of Cline.
+type block struct {
+	Type    string         `json:"type"`
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Text    string         `json:"text"`
+	Use     string         `json:"tool_use_id"`
+	Failed  bool           `json:"is_error"`
+	Content jsontext.Value `json:"content"`
+}
+
+// blocks reads a content, which may be one text.
+func blocks(raw jsontext.Value) []block {
+	if len(raw) > 0 && raw[0] == '"' {
+		return []block{{Type: "text", Text: value[string](raw)}}
+	}
+	return value[[]block](raw)
+}
+
+// claudeKinds are what a row must hold of which something is kept.
+var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`)}
+
+func openClaude(r *file) func([]byte) {
+	name := strings.TrimSuffix(filepath.Base(r.path), ".jsonl")
+	side := strings.HasPrefix(name, "agent-")
+	if !side {
+		r.own = name
+	}
+	var queued []string           // typed, and not yet given to the model
+	given := make(map[string]int) // typed and given, which an attachment may say again
+	pending := ""                 // a command, a prompt only if the model is asked
+	return func(line []byte) {
+		if r.line > 1 && line[0] == '{' && line[len(line)-1] == '}' && !slices.ContainsFunc(claudeKinds, func(k []byte) bool { return bytes.Contains(line, k) }) {
+			if !jsontext.Value(line).IsValid(lenient) {
+				r.skip(r.line, "it is no JSON object")
+			}
+			return
+		}
+		var row claudeRow
+		if !r.parse(line, &row) {
+			return
+		}
+		from := cmp.Or(row.Asker, row.ForkedFrom.Session)
+		r.at, r.session = timeOf(row.Time), cmp.Or(from, row.Session, r.session, name)
+		lead := !side && !row.Side && row.Agent == "" && from == ""
+		if from != "" && from != cmp.Or(row.Session, name) {
+			r.forget(cmp.Or(row.Session, name), from)
+		}
+		content := blocks(row.Message.Content)
+		switch row.Type {
+		case "assistant":
+			r.claudeAnswer(&row, content, lead)
+			if pending != "" && lead && row.Message.Model != "<synthetic>" {
+				r.of().addPrompt(1, pending, Prompt{r.fact(), r.line})
+				pending = ""
+			}
+		case "user":
+			result := false
+			for _, b := range content {
+				if b.Type == "tool_result" && b.Use != "" {
+					result = true
+					r.result(b.Use, b.Failed)
+				}
+			}
+			text := joined(content)
+			typed := row.Source == "" || row.Source == "typed" || row.Source == "sdk" || row.Source == "queued"
+			typed = typed && (row.Origin.Kind == "" || row.Origin.Kind == "human")
+			switch {
+			case result || !lead || row.Meta || row.Summary || text == "":
+			case strings.HasPrefix(text, "[Request interrupted"):
+				r.answered, pending = false, ""
+			case strings.Contains(text, "<command-name>") && strings.HasPrefix(strings.TrimSpace(text), "<command-"):
+				pending = cmp.Or(row.UUID, text)
+				r.begin()
+				r.answered = true // until the model is asked
+			case strings.HasPrefix(strings.TrimSpace(text), "<local-command-"), strings.HasPrefix(strings.TrimSpace(text), "<bash-"):
+			case !typed || hostText(text):
+				r.begin()
+				pending = ""
+			default:
+				pending = ""
+				r.prompt(1, row.UUID)
+			}
+		case "queue-operation":
+			text := value[string](row.Content)
+			switch {
+			case row.Operation == "enqueue" && !hostText(text):
+				queued = append(queued, text)
+			case row.Operation == "enqueue":
+				queued = append(queued, "")
+			case row.Operation == "dequeue" && len(queued) > 0:
+				queued = queued[1:]
+			case row.Operation == "remove" && len(queued) > 0:
+				if text = queued[0]; text != "" {
+					given[text]++
+					r.of().addPrompt(1, "", Prompt{r.fact(), r.line})
+				}
+				queued = queued[1:]
+			case row.Operation == "popAll":
+				queued = nil
+			}
+		case "attachment":
+			text := value[string](row.Attachment.Prompt)
+			switch {
+			case row.Attachment.Type != "queued_command" || !lead || row.Attachment.Mode != "" && row.Attachment.Mode != "prompt" || hostText(text):
+			case given[text] > 0:
+				given[text]--
+			default:
+				r.of().addPrompt(1, row.UUID, Prompt{r.fact(), r.line})
+			}
+		}
+	}
+}
+
+// claudeAnswer adds an answer's tokens and calls.
+func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
+	m := &row.Message
+	if m.Model == "<synthetic>" || row.APIError {
+		if lead {
+			r.answered = true // it failed and was not interrupted
+		}
+		return
+	}
+	id := cmp.Or(m.ID, row.Request, row.UUID)
+	if m.Usage != nil {
+		r.request(1, id, m.Model, m.Usage.request())
+		for i := range m.Usage.Iterations {
+			if it := &m.Usage.Iterations[i]; it.Type == "advisor_message" || it.Type == "compaction" {
+				r.request(1, fmt.Sprintf("%s/%d", id, i), cmp.Or(it.Model, m.Model), it.request())
+			}
+		}
+	}
+	for _, b := range content {
+		switch {
+		case b.Type == "tool_use" && b.ID != "":
+			r.call(b.ID)
+			r.answered = r.answered && !lead
+		case b.Type == "text" && lead:
+			r.answered = true
+		}
+	}
+}
+
+// forget takes the prompts that a fork's file began with for copies.
+func (r *file) forget(session, from string) {
+	s := r.sessions[session]
+	if s == nil || session == from {
+		return
+	}
+	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool { return !p.At.After(r.at) })
+	if r.open, s.Broken = false, 0; len(s.Prompts) == 0 {
+		s.Began = time.Time{}
+	}
+}
+
+// joined joins texts.
+func joined(content []block) string {
+	var texts []string
+	for _, b := range content {
+		if b.Type == "text" || b.Type == "input_text" {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

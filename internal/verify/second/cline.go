@@ -1,0 +1,166 @@
+package second
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// clineFolders lists the folders of Cline's tasks and sessions: its own, and those in the
+// storage of each editor and of each server of an editor.
+func clineFolders(e Env) (folders []string) {
+	own := append([]string{e.Getenv("CLINE_DIR")}, below([]string{e.Home}, ".cline")...)
+	folders = append(below(own, "data", "tasks"), below(own, "data", "sessions")...)
+	folders = append(folders, e.Getenv("CLINE_SESSION_DATA_DIR"))
+	folders = append(folders, below([]string{e.Getenv("CLINE_DATA_DIR")}, "sessions")...)
+	var users []string
+	for _, base := range append([]string{e.Getenv("XDG_CONFIG_HOME"), e.Getenv("APPDATA")},
+		append(below([]string{e.Home}, ".config"), append(below([]string{e.Home}, "Library", "Application Support"),
+			append(below([]string{e.Home}, "AppData", "Roaming"), below([]string{e.Home}, ".var", "app", "*", "config")...)...)...)...) {
+		users = append(users, below([]string{base}, "*", "User")...)
+	}
+	users = append(users, below([]string{e.Getenv("VSCODE_PORTABLE")}, "user-data", "User")...)
+	users = append(users, below([]string{e.Getenv("VSCODE_AGENT_FOLDER")}, "data", "User")...)
+	users = append(users, below([]string{e.Home}, ".*-server*", "data", "User")...)
+	users = append(users, below([]string{e.Home}, ".local", "share", "code-server", "User")...)
+	users = append(users, below([]string{e.Getenv("XDG_DATA_HOME")}, "code-server", "User")...)
+	for _, user := range users {
+		found, _ := filepath.Glob(filepath.Join(user, "globalStorage", "saoudrizwan.c*", "tasks")) // the pattern is good
+		folders = append(folders, found...)
+	}
+	return folders
+}
+
+type clineCounts struct {
+	Input  *float64 `json:"tokensIn"`
+	Output float64  `json:"tokensOut"`
+	Read   float64  `json:"cacheReads"`
+	Write  float64  `json:"cacheWrites"`
+}
+
+type clineRow struct {
+	At      float64        `json:"ts"`
+	Say     string         `json:"say"`
+	Text    string         `json:"text"`
+	ID      string         `json:"id"`
+	Role    string         `json:"role"`
+	Content jsontext.Value `json:"content"`
+	Model   struct {
+		ID    string `json:"id"`
+		Model string `json:"modelId"`
+	} `json:"modelInfo"`
+	Metrics struct {
+		Input  *float64 `json:"inputTokens"`
+		Output float64  `json:"outputTokens"`
+		Read   float64  `json:"cacheReadTokens"`
+		Write  float64  `json:"cacheWriteTokens"`
+	} `json:"metrics"`
+}
+
+func openCline(r *file) func([]byte) {
+	r.session = filepath.Base(filepath.Dir(r.path))
+	name := filepath.Base(r.path)
+	return func(text []byte) {
+		switch {
+		case name == "ui_messages.json":
+			for i, row := range value[[]clineRow](text) {
+				r.clineShown(i, &row)
+			}
+		case name == "api_conversation_history.json":
+			r.clineMessages(value[[]clineRow](text), true)
+		case strings.HasSuffix(name, ".messages.json"):
+			r.clineMessages(value[struct {
+				Messages []clineRow `json:"messages"`
+			}](text).Messages, false)
+		}
+	}
+}
+
+func (r *file) row(i int, at float64) {
+	r.line = i + 1
+	if r.at = (time.Time{}); at > 0 {
+		r.at = time.UnixMilli(int64(at))
+	}
+}
+
+// clineShown adds a row of what Cline shows. Its sums leave the first row out.
+func (r *file) clineShown(i int, row *clineRow) {
+	r.row(i, row.At)
+	switch row.Say {
+	case "api_req_started", "deleted_api_reqs", "subagent_usage":
+		u := value[clineCounts]([]byte(row.Text))
+		if i == 0 || u.Input == nil {
+			return
+		}
+		q := counted(*u.Input+u.Read+u.Write, u.Output, u.Read, u.Write)
+		q.Bare = int64(*u.Input)
+		r.request(1, fmt.Sprintf("%s/%d", r.session, i), row.Model.Model, q)
+		r.answered = false
+	case "completion_result":
+		r.answered = true
+	case "task", "user_feedback":
+		if row.Text != "" {
+			r.prompt(1, "")
+		}
+	case "text":
+		if i == 0 && row.Text != "" {
+			r.prompt(1, "")
+		}
+	}
+}
+
+// clineMessages adds the calls of a conversation, and the tokens where it has them.
+func (r *file) clineMessages(rows []clineRow, classic bool) {
+	sub := strings.HasPrefix(filepath.Base(r.path), "agent_")
+	var asked []block
+	for i := range rows {
+		row := &rows[i]
+		r.row(i, row.At)
+		content := blocks(row.Content)
+		switch row.Role {
+		case "assistant":
+			asked = nil
+			for _, b := range content {
+				if b.Type == "tool_use" && b.ID != "" && b.Name != "attempt_completion" {
+					r.call(b.ID)
+					asked = append(asked, b)
+				}
+			}
+			if m := row.Metrics; m.Input != nil && !classic {
+				q := counted(*m.Input+m.Read+m.Write, m.Output, m.Read, m.Write)
+				q.Bare = int64(*m.Input)
+				r.request(1, row.ID, cmp.Or(row.Model.ID, row.Model.Model), q)
+			}
+			r.answered = r.answered || !classic && len(asked) == 0
+		case "user":
+			for _, b := range content {
+				switch {
+				case b.Type == "tool_result":
+					r.result(b.Use, b.Failed)
+				case b.Type == "text" && strings.HasPrefix(b.Text, "[") && strings.Contains(b.Text, "] Result:"):
+					asked = r.clineResult(asked, b.Text)
+				case b.Type == "text" && !classic && !sub && strings.HasPrefix(b.Text, "<user_input"):
+					r.prompt(1, row.ID)
+				}
+			}
+		}
+	}
+}
+
+// clineResult gives a text to the first call of the tool that its heading names, and
+// returns the others.
+func (r *file) clineResult(asked []block, text string) []block {
+	for i, b := range asked {
+		if strings.HasPrefix(text, "["+b.Name) {
+			if !strings.Contains(text, "was not executed because a tool has already been used") {
+				r.result(b.ID, false)
+			}
+			return append(asked[:i:i], asked[i+1:]...)
+		}
+	}
+	return asked
+}

@@ -1,0 +1,12 @@
+// Package second reads what an agent's files say of requests, calls and prompts, for
+// verify to compare the store with. It shares no code with package transcript, whose
+// readers it checks: what both get wrong, no comparison finds.
+//
+// It reads every file below the agent's folders whatever its name, and takes rows as
+// JSON. Of them it keeps the ids of requests with their last tokens, the ids of calls
+// with whether they have a result and whether this is an error, and where a person
+// typed a prompt. A request or a call that several files have is one, of the session
+// that began first: of all that have it, Held lists the others.
+//
+// What is no row is listed too, with its place and the reason.
+package second

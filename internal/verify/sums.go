@@ -1,0 +1,522 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/verify/second"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// Session is what the second reading found of a session.
+type Session struct {
+	Session string `json:"session"`
+	// NoTrace reports that the store has no trace of it.
+	NoTrace     bool         `json:"noTrace,omitempty"`
+	Differences []Difference `json:"differences"`
+}
+
+// Sums are what traces of a session say in sum.
+type Sums struct {
+	// usage is that of the roots, listed that of the requests and of the sums of requests.
+	usage, listed       store.Usage
+	summed              bool // there are sums of requests
+	models              map[string]store.Usage
+	requests, calls     map[string][]string // ids, with their spans' trace and status
+	nCalls, failed      int
+	unanswered, unknown int
+	interrupted         int
+	prompts             []time.Time
+	first, last         time.Time
+}
+
+// NewSums returns empty sums.
+func NewSums() *Sums {
+	return &Sums{models: make(map[string]store.Usage), requests: make(map[string][]string), calls: make(map[string][]string)}
+}
+
+// Add adds spans of the session.
+func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
+	for span := range otlp.Spans(spans) {
+		a := span.GetAttributes()
+		switch store.RoleOf(a) {
+		case store.RoleRoot:
+			if u := store.UsageOf(a); u != nil {
+				s.usage = sum(s.usage, u)
+			}
+			if otlp.Text(a, otelmap.KeyOutcome) == otelmap.OutcomeInterrupted {
+				s.interrupted++
+			}
+			if at := otlp.Start(span); s.first.IsZero() || at.Before(s.first) {
+				s.first = at
+			}
+			if at := otlp.End(span); at.After(s.last) {
+				s.last = at
+			}
+			for _, e := range span.GetEvents() {
+				if u := store.UsageOf(e.GetAttributes()); e.GetName() == otelmap.EventUsage && u != nil {
+					s.listed, s.summed = sum(s.listed, u), true
+				}
+				if e.GetName() == otelmap.EventPrompt && otlp.Find(e.GetAttributes(), otelmap.KeyPromptInjected) == nil {
+					s.prompts = append(s.prompts, otlp.Time(e.GetTimeUnixNano()))
+				}
+			}
+		case store.RoleTool:
+			s.nCalls++
+			status := statusOf(span)
+			switch status {
+			case failed, denied:
+				s.failed++
+			case unfinished:
+				s.unanswered++
+			case "":
+				s.unknown++
+			}
+			id := otlp.Text(a, otelmap.KeyToolCallID)
+			s.calls[id] = append(s.calls[id], status)
+		case store.RoleChat:
+			model := otlp.Text(a, otelmap.KeyRequestModel)
+			if u := store.UsageOf(a); u != nil {
+				s.models[model], s.listed = sum(s.models[model], u), sum(s.listed, u)
+			}
+			id := otlp.Text(a, otelmap.KeyResponseID)
+			s.requests[id] = append(s.requests[id], model)
+		}
+	}
+}
+
+func sum(x store.Usage, y *store.Usage) store.Usage {
+	return store.Usage{Input: x.Input + y.Input, Output: x.Output + y.Output, CacheRead: x.CacheRead + y.CacheRead, CacheWrite: x.CacheWrite + y.CacheWrite}
+}
+
+// Check holds an agent's traces against a second reading of its files.
+type Check struct {
+	Host  string
+	Files *second.Reading
+	Store *store.Store
+	// Sums are those of sessions that need not be read from the store.
+	Sums map[string]*Sums
+	// Cut reports that the store has lost the beginning of a session, so that only what is
+	// not before its first trace counts.
+	Cut func(ctx context.Context, session string) (bool, error)
+	Now time.Time
+}
+
+// openAge is how long after its last row a session may have a turn that has not ended,
+// whose rows then do not count.
+const openAge = time.Hour
+
+// Sessions compares sessions. Those without a difference are left out.
+func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
+	var suspects []string
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		sums, err := c.sums(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		files, err := c.part(ctx, id, sums)
+		if err != nil {
+			return nil, err
+		}
+		if files != nil && !sums.equal(files) {
+			suspects = append(suspects, id)
+		}
+	}
+	for _, id := range suspects {
+		if err := c.settle(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range suspects {
+		sums := c.Sums[id]
+		files, err := c.part(ctx, id, sums)
+		if err != nil {
+			return nil, err
+		}
+		if sums.equal(files) {
+			continue
+		}
+		if d := sums.differences(c.Host, files); len(d) > 0 {
+			differ = append(differ, Session{id, sums.first.IsZero(), d})
+		}
+	}
+	return differ, nil
+}
+
+// Untold lists the sessions with requests, calls or prompts in the files that are not
+// among ids, and of which the store has no trace.
+func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Session, err error) {
+	for _, id := range slices.Sorted(maps.Keys(c.Files.Sessions)) {
+		s := c.Files.Sessions[id]
+		if ids[id] || len(s.Requests)+len(s.Calls)+len(s.Prompts) == 0 {
+			continue
+		}
+		sums, err := c.sums(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.settle(ctx, id); err != nil {
+			return nil, err
+		}
+		if len(sums.requests)+sums.nCalls+len(sums.prompts) == 0 && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
+			if d := sums.differences(c.Host, s); len(d) > 0 {
+				untold = append(untold, Session{id, true, d})
+			}
+		}
+	}
+	return untold, nil
+}
+
+// sums returns what the store has of a session.
+func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
+	if s := c.Sums[id]; s != nil {
+		return s, nil
+	}
+	s := NewSums()
+	err := c.Store.Each(ctx, store.Filter{Session: id, Host: c.Host, Limit: -1}, func(t *store.Trace) error {
+		if t.Session == id { // the filter takes a prefix
+			s.Add(t.ResourceSpans...)
+		}
+		return nil
+	})
+	if c.Sums == nil {
+		c.Sums = make(map[string]*Sums)
+	}
+	c.Sums[id] = s
+	return s, err
+}
+
+// settle gives what several sessions' files have to the one in which the store has it.
+func (c *Check) settle(ctx context.Context, id string) error {
+	mine := c.Files.Sessions[id]
+	if mine == nil {
+		return nil
+	}
+	move := func(held []string, has func(*Sums) bool, to func(*second.Session)) (moved bool, err error) {
+		for _, other := range held {
+			sums, err := c.sums(ctx, other)
+			if err != nil {
+				return false, err
+			}
+			if c.Files.Sessions[other] == nil {
+				c.Files.Sessions[other] = &second.Session{Requests: make(map[string]*second.Request), Calls: make(map[string]*second.Call)}
+			}
+			if has(sums) {
+				to(c.Files.Sessions[other])
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	copied := false
+	for key, q := range mine.Requests {
+		has := func(s *Sums) bool { return len(s.requests[key]) > 0 }
+		if has(c.Sums[id]) {
+			continue
+		}
+		moved, err := move(q.Held, has, func(s *second.Session) { s.Requests[key] = q })
+		if err != nil {
+			return err
+		}
+		if copied = copied || moved; moved {
+			delete(mine.Requests, key)
+		}
+	}
+	for key, q := range mine.Calls {
+		has := func(s *Sums) bool { return len(s.calls[key]) > 0 }
+		if has(c.Sums[id]) {
+			continue
+		}
+		moved, err := move(q.Held, has, func(s *second.Session) { s.Calls[key] = q })
+		if err != nil {
+			return err
+		}
+		if copied = copied || moved; moved {
+			delete(mine.Calls, key)
+		}
+	}
+	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
+		mine.Prompts = nil // nothing but copies
+	}
+	return nil
+}
+
+// part returns what the files say of the session, as far as the store should have it; nil
+// if they say nothing.
+func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Session, error) {
+	s := c.Files.Sessions[id]
+	if s == nil {
+		return nil, nil
+	}
+	var from, to time.Time
+	if c.Cut != nil {
+		cut, err := c.Cut(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if cut {
+			from = sums.first.Add(-early)
+		}
+	}
+	if c.Now.Sub(s.Ended) < openAge && !sums.last.IsZero() {
+		to = sums.last
+	}
+	if from.IsZero() && to.IsZero() {
+		return s, nil
+	}
+	out := func(f second.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }
+	part := *s
+	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
+	maps.DeleteFunc(part.Requests, func(_ string, q *second.Request) bool { return out(q.Fact) })
+	maps.DeleteFunc(part.Calls, func(_ string, q *second.Call) bool { return out(q.Fact) })
+	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p second.Prompt) bool { return out(p.Fact) })
+	return &part, nil
+}
+
+// total sums up the requests of the files, of one model if it is not empty.
+func total(files *second.Session, model string) (u store.Usage, bare int64) {
+	for _, q := range files.Requests {
+		if model == "" || q.Model == model {
+			u = sum(u, &store.Usage{Input: q.Input, Output: q.Output, CacheRead: q.CacheRead, CacheWrite: q.CacheWrite})
+			bare += q.Bare
+		}
+	}
+	return u, bare
+}
+
+// same reports equal sums. The input may be counted with the cache or without it where the
+// files do not say which.
+func same(inTrace, inFiles store.Usage, bare int64) bool {
+	low, high := min(bare, inFiles.Input), max(bare, inFiles.Input)
+	return inTrace.Output == inFiles.Output && inTrace.CacheRead == inFiles.CacheRead && inTrace.CacheWrite == inFiles.CacheWrite &&
+		low <= inTrace.Input && inTrace.Input <= high
+}
+
+// equal reports that the sums are those of the files.
+func (s *Sums) equal(files *second.Session) bool {
+	if files == nil {
+		return true
+	}
+	u, bare := total(files, "")
+	var bad, unanswered int
+	for _, c := range files.Calls {
+		switch {
+		case !c.Answered:
+			unanswered++
+		case c.Failed:
+			bad++
+		}
+	}
+	return same(s.usage, u, bare) && same(s.listed, u, bare) && s.unanswered <= unanswered && s.nCalls >= callsOf(files) && s.nCalls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
+		len(s.prompts) >= len(files.Prompts) && s.interrupted <= files.Broken && s.sameModels(files)
+}
+
+func callsOf(files *second.Session) (n int) {
+	for _, c := range files.Calls {
+		n += c.Times
+	}
+	return n
+}
+
+// sameModels compares the sums by model where both sides name the models of all requests.
+func (s *Sums) sameModels(files *second.Session) bool {
+	if s.summed {
+		return true
+	}
+	models := make(map[string]bool)
+	for _, q := range files.Requests {
+		if q.Model == "" {
+			return true
+		}
+		models[q.Model] = true
+	}
+	for model := range s.models {
+		if model == "" {
+			return true
+		}
+		models[model] = true
+	}
+	for model := range models {
+		if u, bare := total(files, model); len(s.models) > 0 && !same(s.models[model], u, bare) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxNamed bounds the ids that a difference names.
+const maxNamed = 5
+
+// differences names what differs.
+func (s *Sums) differences(host string, files *second.Session) (out []Difference) {
+	add := func(kind Kind, what, inTrace, inFiles, file string, ids []string) {
+		slices.Sort(ids)
+		out = append(out, Difference{Kind: kind, What: what, InTrace: inTrace, InFiles: inFiles, File: file, IDs: ids})
+	}
+	// Ids are compared where the traces have those of the files.
+	var lost, changed []string
+	file, common := "", 0
+
+	for id, q := range files.Requests {
+		if len(s.requests[id]) > 0 {
+			common++
+		} else {
+			lost, file = append(lost, id), q.File
+		}
+	}
+	for id, models := range s.requests {
+		q := files.Requests[id]
+		if len(models) > 1 && q != nil {
+			add(Double, "request "+id, strconv.Itoa(len(models))+" times", "once", q.File, []string{id})
+		}
+		if q != nil && q.Model != "" && models[0] != "" && q.Model != models[0] {
+			changed = append(changed, id)
+		}
+	}
+	if len(changed) > 0 {
+		add(Model, termtext.Plural(len(changed), "request"), "another model", "", files.Requests[changed[0]].File, changed)
+	}
+	if common == 0 && len(s.requests) > 0 {
+		lost = nil // the ids are not the same
+	}
+	if len(lost) > 0 {
+		add(Missing, termtext.Plural(len(lost), "request"), "", "there", file, lost)
+	}
+	for _, m := range append([]string{"", ""}, modelsOf(s, files)...) {
+		u, bare := total(files, m)
+		mine, what := s.usage, "sum of the session"
+		if m == "" && same(mine, u, bare) {
+			mine, what = s.listed, "sum of the requests"
+		} else if m != "" {
+			mine, what = s.models[m], "sum of the requests to "+m
+		}
+		if same(mine, u, bare) {
+			continue
+		}
+		for _, x := range []struct {
+			kind Kind
+			x, y int64
+		}{{Input, mine.Input, u.Input}, {Output, mine.Output, u.Output}, {CacheRead, mine.CacheRead, u.CacheRead}, {CacheWrite, mine.CacheWrite, u.CacheWrite}} {
+			if x.x != x.y {
+				add(x.kind, what, strconv.FormatInt(x.x, 10), strconv.FormatInt(x.y, 10), firstOf(files.Files), lost)
+			}
+		}
+		break // the models' sums say no more
+	}
+	s.callDifferences(host, files, add)
+	if n := len(files.Prompts) - len(s.prompts); n > 0 {
+		var lines []string
+		for _, p := range files.Prompts {
+			if !slices.ContainsFunc(s.prompts, func(at time.Time) bool { return at.Sub(p.At).Abs() < 2*time.Second }) || len(files.Prompts) <= n {
+				lines, file = append(lines, "line "+strconv.Itoa(p.Line)), p.File
+			}
+		}
+		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(len(s.prompts)), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
+	}
+	if s.interrupted > files.Broken {
+		add(Outcome, "turns without an answer", strconv.Itoa(s.interrupted), strconv.Itoa(files.Broken), firstOf(files.Files), nil)
+	}
+	return out
+}
+
+func modelsOf(s *Sums, files *second.Session) []string {
+	models := make(map[string]bool)
+	for _, q := range files.Requests {
+		models[q.Model] = true
+	}
+	for model := range s.models {
+		models[model] = true
+	}
+	delete(models, "")
+	return slices.Sorted(maps.Keys(models))
+}
+
+func firstOf(files []string) string {
+	if len(files) == 0 {
+		return ""
+	}
+	return files[0]
+}
+
+// callDifferences names calls.
+func (s *Sums) callDifferences(host string, files *second.Session, add func(kind Kind, what, inTrace, inFiles, file string, ids []string)) {
+	ids := make(map[[3]string][]string)
+	file := ""
+	note := func(what, inTrace, inFiles, id string) {
+		k := [3]string{what, inTrace, inFiles}
+		ids[k] = append(ids[k], id)
+	}
+	for id, c := range files.Calls {
+		statuses := s.calls[id]
+		if len(statuses) == 0 {
+			if short := s.nCalls < callsOf(files); short || !c.Unnamed && len(s.calls[""]) == 0 {
+				note("missing", "", "there", id)
+				file = c.File
+			}
+			continue
+		}
+		for _, status := range statuses {
+			switch {
+			case status == unfinished && c.Answered:
+				note("status", unfinished, "ended", id)
+			case status == ok && !c.Answered:
+				note("status", ok, unfinished, id)
+			case status == ok && c.Failed:
+				note("status", ok, failed, id)
+			default:
+				continue
+			}
+			file = c.File
+		}
+	}
+	for id, statuses := range s.calls {
+		c := files.Calls[id]
+		switch {
+		case id == "":
+			if n := s.nCalls - callsOf(files) - len(files.Results); n > 0 && host != "cline" { // whose calls may have none
+				note("double", strconv.Itoa(s.nCalls), strconv.Itoa(callsOf(files)), "without an id")
+			}
+		case c != nil && len(statuses) > c.Times:
+			note("double", strconv.Itoa(len(statuses))+" times", "once", id)
+			file = c.File
+		case c == nil && !files.Results[id] && host != "codex": // whose calls in scripts only the events have
+			note("extra", "there", "", id)
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(ids), func(x, y [3]string) int { return slices.Compare(x[:], y[:]) }) {
+		add(Kind(k[0]), termtext.Plural(len(ids[k]), "call"), k[1], k[2], cmp.Or(file, firstOf(files.Files)), ids[k])
+	}
+}
+
+// place names the file and the ids of a difference.
+func (d *Difference) place() string {
+	var parts []string
+	if n := len(d.IDs); n > 0 {
+		parts = append(parts, strings.Join(d.IDs[:min(n, maxNamed)], ", "))
+		if n > maxNamed {
+			parts = append(parts, fmt.Sprintf("and %d more", n-maxNamed))
+		}
+	}
+	if d.File != "" {
+		parts = append(parts, "in "+filepath.Base(d.File))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, " ") + ")"
+}
