@@ -28,8 +28,9 @@ func (t thread) before(other thread) bool {
 // ids of the original.
 type history struct {
 	self thread
-	// parent is the thread that started this one as a subagent.
+	// parent is the thread that started this one as a subagent, or its session if named.
 	parent string
+	named  bool
 	// from are the threads whose rows were copied, the nearest first.
 	from []thread
 	// begun reports that another row than a session_meta has come, copying that the rows
@@ -44,9 +45,9 @@ type history struct {
 	// time of the fork.
 	base   time.Time
 	copies time.Duration
-	// elsewhere reports that a file has the turn of one of the threads, or began before
-	// this one and has a copy of it.
-	elsewhere func(threads []thread, turn string) bool
+	// elsewhere reports that one of the threads has a file, in which the turn is looked for if
+	// sure is set, or that a file that began before this one has a copy of the turn.
+	elsewhere func(threads []thread, turn string, sure bool) bool
 }
 
 // copyGap is how far apart copies may be written, which Codex does at once.
@@ -58,7 +59,7 @@ func (h *history) add(p rawjson.Object, at time.Time) (own bool) {
 	if h.self.id == "" {
 		h.self, h.parent = t, p.Members("source").Members("subagent").Members("thread_spawn").Text("parent_thread_id")
 		if session := p.Text("session_id"); session != "" && session != t.id {
-			h.parent = session
+			h.parent, h.named = session, true
 		}
 	}
 	if t.id == h.self.id || t.id == "" || h.begun && !h.copying {
@@ -69,13 +70,13 @@ func (h *history) add(p rawjson.Object, at time.Time) (own bool) {
 	}
 	if !h.copying {
 		h.copying, h.last, h.base = true, at, at
-		h.skip = h.has(h.from, "")
+		h.skip = h.has(h.from, "", false)
 	}
 	return false
 }
 
-func (h *history) has(threads []thread, turn string) bool {
-	return h.elsewhere != nil && h.elsewhere(threads, turn)
+func (h *history) has(threads []thread, turn string, sure bool) bool {
+	return h.elsewhere != nil && h.elsewhere(threads, turn, sure)
 }
 
 // copied reports that a row is a copy of one that counts elsewhere. A copy that counts
@@ -92,7 +93,8 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 	seconds, timed := rawjson.Int(r.payload.Get("started_at"))
 	timed = timed && event == "task_started"
 	began, turn := time.Unix(seconds, 0).UTC(), r.payload.Text("turn_id")
-	own := timed && !h.self.born.IsZero() && seconds >= h.self.born.Unix() && !known[turn]
+	born := h.self.born.Unix()
+	own := timed && !h.self.born.IsZero() && !known[turn] && (seconds > born || seconds == born && !h.has(h.from, turn, true))
 	if own || r.at.Sub(h.last) > copyGap {
 		h.copying = false
 		return false
@@ -107,7 +109,7 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 		for timed && owner < len(h.from)-1 && h.from[owner].born.Unix() > seconds {
 			owner++
 		}
-		h.skip = h.has(h.from[:owner+1], turn)
+		h.skip = h.has(h.from[:owner+1], turn, false)
 		if timed {
 			h.base, h.copies = began, 0
 		}
@@ -148,26 +150,27 @@ func headOf(ctx context.Context, f *transcript.Files, path string, copies bool) 
 }
 
 // elsewhere is the function of the history of the file at path.
-func elsewhere(ctx context.Context, f *transcript.Files, path string, self *thread) func([]thread, string) bool {
+func elsewhere(ctx context.Context, f *transcript.Files, path string, self *thread) func([]thread, string, bool) bool {
 	type other struct {
 		path string
 		history
 	}
-	var ids map[string]bool
+	var ids map[string]string // the paths of the threads' files
 	var files []string
 	var others []other // that began before
 	listed := false
-	return func(threads []thread, turn string) bool {
+	return func(threads []thread, turn string, sure bool) bool {
 		if ids == nil {
-			ids = make(map[string]bool)
+			ids = make(map[string]string)
 			for _, dir := range days(roots(f)) {
 				for _, name := range rollouts(dir) {
 					id, _ := idOf(name)
-					ids[id], files = true, append(files, filepath.Join(dir, name))
+					ids[id] = filepath.Join(dir, name)
+					files = append(files, ids[id])
 				}
 			}
 		}
-		if slices.ContainsFunc(threads, func(t thread) bool { return ids[t.id] }) {
+		if slices.ContainsFunc(threads, func(t thread) bool { return ids[t.id] != "" && (!sure || contains(ctx, f, ids[t.id], turn)) }) {
 			return true
 		}
 		for _, p := range files {

@@ -197,6 +197,18 @@ func TestSubagentWithACopyOfTheSession(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	// A subagent that its session does not name counts, without the copies.
+	f.place('1', begin, []string{counted("1.6", 10, 10), answer("5", "seen"), `6|event_msg|{"type":"task_complete","turn_id":"t","last_agent_message":"seen"}`})
+	if list, err = f.f.Sessions(t.Context(), Agent); err != nil || len(list) != 2 {
+		t.Fatalf("not named: %+v, %v", list, err)
+	}
+	var input int64
+	for _, c := range readSession(t, f.f, threadOf('2')).Calls {
+		input += c.Usage.Input
+	}
+	if input != 7 {
+		t.Errorf("the subagent that is not named has %d tokens, want 7", input)
+	}
 	// A subagent of a session that is gone counts.
 	if err := os.Remove(tr.Sources[0]); err != nil {
 		t.Fatal(err)

@@ -137,7 +137,7 @@ func (l *log) addFlat(p rawjson.Object) {
 				}
 			}
 		}
-	case strings.HasPrefix(begin, "<user_instructions>"), p.Text("role") != "user":
+	case strings.HasPrefix(begin, "<user_instructions>"), strings.HasPrefix(begin, "# agents.md instructions for "), p.Text("role") != "user":
 	default:
 		l.addPrompt(text, l.clock)
 	}

@@ -330,6 +330,8 @@ func (l *log) addEvent(p rawjson.Object, at time.Time) {
 			}
 			l.addCall("", info.Members("last_token_usage"), at)
 		}
+	case "collab_agent_spawn_end":
+		l.addSpawn(p.Text("new_thread_id"), p.Text("call_id"), at)
 	case "task_complete":
 		l.complete(p, at)
 	case "turn_aborted":
@@ -457,7 +459,7 @@ func (l *log) addItem(p rawjson.Object, at time.Time) {
 		l.addMade(p, at)
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		l.given(at)
-		if id := p.Text("call_id"); l.made[id].Name == "spawn_agent" { // before 0.150 nothing else names the subagent
+		if id := p.Text("call_id"); l.made[id].Name == "spawn_agent" { // older versions name the subagent nowhere else
 			l.addSpawn(rawjson.Members([]byte(outputText(p.Get("output")))).Text("agent_id"), id, at)
 		}
 		l.addOutput(p.Text("call_id"), outputText(p.Get("output")), at)

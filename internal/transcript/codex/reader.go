@@ -97,7 +97,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 // sessions lists the sessions; a subagent's file is named in its first row.
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
 	var found []transcript.Session
-	ids := make(map[string]bool)
+	paths := make(map[string]string)
 	for _, dir := range days(roots(f)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 		for _, name := range rollouts(dir) {
 			id, _ := idOf(name)
 			if s, ok := transcript.Stat(id, filepath.Join(dir, name)); ok {
-				s.Dialect, ids[id] = codex.Dialect, true
+				s.Dialect, paths[id] = codex.Dialect, s.Path
 				found = append(found, s)
 			}
 		}
@@ -114,9 +114,10 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 		if ctx.Err() != nil {
 			return false
 		}
-		// A subagent of a session that is gone is read as a session.
+		// A subagent of a session that is gone, or does not name it, is read as a session.
 		h, _ := headOf(ctx, f, s.Path, false) // a file that cannot be read is reported when it is imported
-		return h.parent != "" && ids[h.parent]
+		parent := paths[h.parent]
+		return h.parent != "" && parent != "" && (h.named || contains(ctx, f, parent, s.ID))
 	})
 	return found, ctx.Err()
 }
