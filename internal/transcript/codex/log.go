@@ -88,8 +88,8 @@ type log struct {
 	// in it, and prompted that it has a prompt.
 	turnBegan           time.Time
 	compacted, prompted bool
-	// ids are the ids that were made of times.
-	ids map[string]bool
+	// ids count the ids that were made of times.
+	ids map[string]int
 	// input is when the model was last given something: the next request begins then.
 	input time.Time
 	// words and asked are the text and the calls of the answer whose tokens are still
@@ -104,9 +104,10 @@ type log struct {
 	recorded bool
 	total    string
 	// early is the request whose tokens were counted before the first part of its answer
-	// (0.34 to 0.63), -1 for none. late reports that the file counts them after it, and
+	// (0.34 to 0.63), -1 for none, and heard are the texts of the answer. late reports that the file counts them after it, and
 	// came that a part of the answer, thoughts included, has come since the last input.
 	early      int
+	heard      []string
 	late, came bool
 	// left are the calls without a result in files that were read.
 	left []hook.ToolResult
@@ -143,7 +144,7 @@ type spawn struct {
 func newLog(session string, maxText int) *log {
 	return &log{
 		session: session, priced: true, settingsWithin: maxSettings, texts: transcript.Texts{Max: maxText}, rows: new(int), early: -1,
-		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]bool), turns: make(map[string]bool),
+		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
 	}
 }
 
@@ -161,6 +162,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	read(l, path)
+	l.await(-1)
 	l.left = append(l.left, unanswered(l.made)...)
 	if f.Now().Sub(l.last) >= transcript.PendingAge {
 		l.finish()
@@ -177,6 +179,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		for _, file := range files {
 			read(&sub, file)
 		}
+		sub.await(-1)
 		l.left = append(l.left, unanswered(sub.made)...)
 		l.calls, l.results, l.texts, l.spawned = sub.calls, sub.results, sub.texts, sub.spawned
 		a := hook.Agent{
@@ -307,7 +310,8 @@ func (l *log) addEvent(p rawjson.Object, at time.Time) {
 		l.finish()
 		l.given(at)
 		l.turnBegan, l.compacted, l.prompted = at, false, false
-		l.open, l.aborted, l.numbered, l.early, l.priced = true, false, true, -1, standard(l.tier)
+		l.await(-1)
+		l.open, l.aborted, l.numbered, l.priced = true, false, true, standard(l.tier)
 		if turn := cmp.Or(p.Text("root_turn_id"), p.Text("turn_id")); l.agent == "" {
 			l.turn, l.turns[turn] = turn, true
 		}
@@ -324,11 +328,12 @@ func (l *log) addEvent(p rawjson.Object, at time.Time) {
 		if total := rawjson.Canonical(info.Get("total_token_usage")); !l.recorded && info != nil && total != l.total {
 			l.total = total
 			// The result of a call may have come since.
-			l.late, l.early = l.late || l.came || len(l.words)+len(l.asked) > 0, -1
-			if !l.late {
-				l.early = len(l.calls)
-			}
+			l.late = l.late || l.came || len(l.words)+len(l.asked) > 0
+			l.await(-1)
 			l.addCall("", info.Members("last_token_usage"), at)
+			if !l.late {
+				l.await(len(l.calls) - 1)
+			}
 		}
 	case "collab_agent_spawn_end":
 		l.addSpawn(p.Text("new_thread_id"), p.Text("call_id"), at)
@@ -368,11 +373,20 @@ func (l *log) finish() {
 // timeID is an id that no other time has.
 func (l *log) timeID(prefix string, at time.Time) string {
 	id := transcript.TimeID(prefix, at)
-	for n := 2; l.ids[l.agent+"/"+id]; n++ {
-		id = transcript.TimeID(prefix, at) + "-" + strconv.Itoa(n)
+	key := l.agent + "/" + id
+	if l.ids[key]++; l.ids[key] > 1 {
+		id += "-" + strconv.Itoa(l.ids[key])
 	}
-	l.ids[l.agent+"/"+id] = true
 	return id
+}
+
+// await notes that the parts of the request at place i are to come, of none if i is -1, and
+// those of the one before have come.
+func (l *log) await(i int) {
+	if len(l.heard) > 0 {
+		l.calls[l.early].Text = l.texts.Keep(strings.Join(l.heard, "\n"))
+	}
+	l.early, l.heard = i, nil
 }
 
 func (l *log) addPrompt(text string, at time.Time) {
@@ -380,7 +394,8 @@ func (l *log) addPrompt(text string, at time.Time) {
 	l.prompted = true
 	if !l.numbered && l.agent == "" {
 		l.finish()
-		l.turn, l.aborted, l.early, l.priced = l.timeID("turn-", at), false, -1, standard(l.tier)
+		l.await(-1)
+		l.turn, l.aborted, l.priced = l.timeID("turn-", at), false, standard(l.tier)
 	}
 	if n := len(l.prompts); l.agent == "" && text != "" && (n == 0 || l.prompts[n-1].Text != text || l.prompts[n-1].Turn != l.turn) {
 		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: l.texts.Keep(text), Turn: l.turn})
@@ -414,14 +429,12 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 // answered notes that a part of an answer came: words, or a call if id is not empty.
 func (l *log) answered(words, id string, at time.Time) {
 	l.came = true
-	if l.early >= 0 {
-		c := &l.calls[l.early]
-		if id != "" {
-			c.ToolCallIDs = append(c.ToolCallIDs, id)
-			return
-		}
-		l.texts.Drop(len(c.Text))
-		c.Text = l.texts.Keep(hook.Lines(c.Text, words))
+	switch {
+	case l.early >= 0 && id != "":
+		l.calls[l.early].ToolCallIDs = append(l.calls[l.early].ToolCallIDs, id)
+		return
+	case l.early >= 0:
+		l.heard = append(l.heard, words)
 		return
 	}
 	if len(l.words)+len(l.asked) == 0 {
