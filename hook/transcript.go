@@ -69,6 +69,8 @@ const (
 	// CallSubagents is the sum of the requests of subagents that have no
 	// records.
 	CallSubagents
+	// CallUnlisted is what the host says that a session took beyond its requests.
+	CallUnlisted
 )
 
 // LLMCall is one request to a language model, or a host's sum of several.

@@ -177,7 +177,7 @@ func (m *mapping) usage(a *attrs, agent string) {
 
 // usageEvents returns an event for each use of the model that has no span.
 func (m *mapping) usageEvents() []*tracepb.Span_Event {
-	sources := map[hook.CallKind]string{hook.CallDeleted: "deleted", hook.CallSubagents: "subagents"}
+	sources := map[hook.CallKind]string{hook.CallDeleted: "deleted", hook.CallSubagents: "subagents", hook.CallUnlisted: "session"}
 	var events []*tracepb.Span_Event
 	for _, c := range m.calls {
 		if source := sources[c.Kind]; source != "" && c.Usage != nil {

@@ -157,7 +157,7 @@ const (
 	KeyHookInputChanged = "hookspan.hook.input_changed"
 	// KeyHookStoppedBy is the command of the hook that asked the host to stop.
 	KeyHookStoppedBy = "hookspan.hook.stopped_by"
-	// KeyUsageSource is "deleted" or "subagents", on usage events.
+	// KeyUsageSource is "deleted", "subagents" or "session", on usage events.
 	KeyUsageSource = "hookspan.usage.source"
 )
 

@@ -247,6 +247,8 @@ func requestEntries(files *hook.Transcript) (requests, sums []*entry) {
 			e.name, sums = "deleted", append(sums, e)
 		case hook.CallSubagents:
 			e.name, sums = "subagents", append(sums, e)
+		case hook.CallUnlisted:
+			e.name, sums = "session", append(sums, e)
 		}
 	}
 	return requests, sums

@@ -41,6 +41,7 @@ var banned = map[string]string{
 	"google.golang.org/":             "gRPC and Protocol Buffers register types at start",
 	"modernc.org/":                   "the store's SQLite, megabytes of it",
 	"zombiezen.com/":                 "the store's SQLite",
+	"github.com/klauspost/":          "reads the hosts' compressed files",
 	"github.com/mattn/":              "the store's SQLite needs no cgo",
 	"github.com/spf13/":              "a command line parser for one argument",
 	"github.com/zalando/":            "the keyring is asked by delivery, and asks the user",

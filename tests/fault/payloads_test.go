@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
@@ -29,7 +31,16 @@ var payloadRows = []proof.Row{
 		Rule: "neutral answer, exit code 0; each is stored byte for byte; a delivery continues past them",
 		Run:  oddPayloads,
 	},
+	{
+		Name:  "compressed session files of Codex that unpack to 200 MB: one line, many rows, a large window; one that is torn",
+		Rule:  fmt.Sprintf("an import names each, imports the session beside it, and takes at most %d MiB of memory", mostUnpacking>>10),
+		Short: 4,
+		Run:   compressedSessions,
+	},
 }
+
+// mostUnpacking is the peak in KiB that an import may have.
+const mostUnpacking = 192 << 10
 
 // mostMemory is the peak in KiB that a hook may have.
 const mostMemory = 32 << 10
@@ -139,7 +150,7 @@ func largePayloads(t *testing.T, r *proof.Result) {
 	}
 	if proof.Soak() {
 		for shape := range 3 {
-			try(shape, 1000*mega, &agents[0])
+			try(shape, 200*mega, &agents[0])
 		}
 	} else {
 		for shape := range 4 {
@@ -249,4 +260,48 @@ func oddPayloads(t *testing.T, r *proof.Result) {
 	}
 	s.session = "good"
 	s.finish("odd payloads")
+}
+
+func compressedSessions(t *testing.T, r *proof.Result) {
+	w := lab.New(t, "HOOKSPAN_EXPORTERS=store")
+	const row = `{"timestamp":"2026-11-10T10:00:01Z","type":"event_msg","payload":{"type":"user_message","message":"go"}}` + "\n"
+	pack := func(text io.Reader, options ...zstd.EOption) string {
+		var b strings.Builder
+		enc, err := zstd.NewWriter(&b, options...)
+		if err == nil {
+			_, err = io.Copy(enc, text)
+		}
+		if err = errorsOf(err, enc.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	const folder = ".codex/sessions/2026/11/10/rollout-2026-11-10T10-00-00-01a20018-0000-7000-8000-00000000000"
+	w.Write(folder+"0.jsonl", row+`{"timestamp":"2026-11-10T10:00:02Z","type":"event_msg","payload":{"type":"task_complete"}}`)
+	bombs := []string{
+		pack(around("", "\x00", 200*mega, "")),
+		pack(around("", row, 200*mega, "")),
+		pack(around("", row, 100*mega, ""), zstd.WithWindowSize(64<<20)),
+		pack(around("", row, mega, ""))[:60],
+	}
+	for i, bomb := range bombs {
+		w.Write(fmt.Sprintf("%s%d.jsonl.zst", folder, i+1), bomb)
+	}
+	o, kib, err := w.Peak(lab.Call{Program: "hookspan", Args: []string{"import", "codex"}})
+	r.Trial(len(bombs))
+	if err != nil || o.Code == 0 {
+		r.Break("import: code %d, %v", o.Code, err)
+	}
+	for i := range bombs {
+		if name := fmt.Sprintf("00000000000%d", i+1); !strings.Contains(o.Out+o.Err, name) {
+			r.Break("import does not name session %s: %s%s", name, o.Out, o.Err)
+		}
+	}
+	if spans := w.Stored(); len(spans) != 1 {
+		r.Break("%d spans of the session beside them, want 1", len(spans))
+	}
+	if kib > mostUnpacking {
+		r.Break("a peak of %d KiB, want at most %d", kib, mostUnpacking)
+	}
+	r.Note("the most memory was %d MiB", kib>>10)
 }

@@ -10,14 +10,17 @@ import (
 )
 
 // agentFiles lists the files of a subagent's thread: of the day of the session's file,
-// a later one, or the day before. Days are local, and the zone may have changed.
+// a later one, or the day before. Days are local, and the zone may have changed. A file may
+// have been put into the archive.
 func agentFiles(path, thread string) (files []string) {
 	day := filepath.Dir(path)
 	if files = named(day, thread); len(files) > 0 {
 		return files
 	}
-	root := filepath.Dir(filepath.Dir(filepath.Dir(day)))
-	first := day
+	root, first := filepath.Join(filepath.Dir(day), "sessions"), ""
+	if filepath.Base(day) != archive {
+		root, first = filepath.Dir(filepath.Dir(filepath.Dir(day))), day
+	}
 	const form = "2006/01/02"
 	if rel, err := filepath.Rel(root, day); err == nil {
 		if date, err := time.Parse(form, filepath.ToSlash(rel)); err == nil {
@@ -32,6 +35,9 @@ func agentFiles(path, thread string) (files []string) {
 				}
 			}
 		}
+	}
+	if len(files) == 0 {
+		files = named(filepath.Join(filepath.Dir(root), archive), thread)
 	}
 	return files
 }

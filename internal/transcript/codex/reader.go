@@ -1,12 +1,20 @@
 // Package codex reads the rollout files that the Codex CLI keeps, one for each session
-// and each subagent below ~/.codex/sessions.
+// and each subagent, below ~/.codex/sessions and ~/.codex/archived_sessions, also those
+// that it has compressed.
 //
-// The format is internal to Codex and changes with its versions: lines that are not
-// rows, rows of unknown types and rows over 8 MiB are skipped. There is a record of the
-// tokens of each response; the running totals of older versions count where there is
-// none. A cost is tokens at list price (package prices): of the standard tier, so that
-// requests of another tier have none. Only this file says how a tool call
-// ended: in the call's item, or without one in the text of its output to the model.
+// The format is internal to Codex and changes with its versions: rows of unknown types and
+// rows over 8 MiB are skipped, and of a damaged line the whole rows are read. There is a
+// record of the tokens of each response; the running totals of older versions count where
+// there is none. Versions before 0.99 have no task events: each prompt begins a turn, which
+// its last answer completes. Those before September 2025 have rows without times, which are
+// taken to be a millisecond apart, and no tokens.
+//
+// A cost is tokens at list price (package prices): of the standard tier, so that requests of
+// another tier have none. Only this file says how a tool call ended: in the call's item, or
+// without one in the text of its output to the model.
+//
+// A fork's file begins with a copy of the session that it was forked from. A copied turn
+// counts where its original is, else in the oldest file that has a copy.
 //
 // In code mode the model writes a script that makes the calls. The calls count, and
 // the script itself only if it failed.
@@ -20,6 +28,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +47,7 @@ const (
 // regular file named after the session, and reads the files from where the turn
 // begins that was under way at Query.Since.
 var Agent = transcript.Agent{
-	Host: codex.Host, Read: read, Sessions: sessions, AddEvents: addEvents, End: end,
+	Host: codex.Host, Read: read, Sessions: sessions, AddEvents: addEvents, End: end, Origin: origin,
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
@@ -47,6 +56,19 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		return nil, err
 	}
 	return readAll(ctx, f, q, path, q.TextLimit())
+}
+
+// origin names the thread that the session was forked from, and the last turn of the copy.
+func origin(ctx context.Context, f *transcript.Files, q transcript.Query) (session, turn string, err error) {
+	path, err := find(ctx, f, q)
+	if err != nil {
+		return "", "", err
+	}
+	h, err := headOf(ctx, f, path, true)
+	if len(h.from) == 0 || h.parent != "" {
+		return "", "", err
+	}
+	return h.from[0].id, h.turn, err
 }
 
 // end reports that the last turn has failed or was interrupted, of which the former is
@@ -75,57 +97,41 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 // sessions lists the sessions; a subagent's file is named in its first row.
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
 	var found []transcript.Session
+	paths := make(map[string]string)
 	for _, dir := range days(roots(f)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			id, ok := idOf(e.Name())
-			path := filepath.Join(dir, e.Name())
-			if !ok || isAgent(ctx, f, path) {
-				continue
-			}
-			if s, ok := transcript.Stat(id, path); ok {
-				s.Dialect = codex.Dialect
+		for _, name := range rollouts(dir) {
+			id, _ := idOf(name)
+			if s, ok := transcript.Stat(id, filepath.Join(dir, name)); ok {
+				s.Dialect, paths[id] = codex.Dialect, s.Path
 				found = append(found, s)
 			}
 		}
 	}
-	return found, nil
-}
-
-// isAgent reports that a file is a subagent's.
-func isAgent(ctx context.Context, f *transcript.Files, path string) (agent bool) {
-	file, err := f.Open(ctx, path, 0)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = file.Close() }() // read only
-	var row row
-	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
-	_ = lines.Each(ctx, io.NewSectionReader(file, 0, min(file.Size(), maxHead)), func(line []byte) bool {
-		if row.parse(line) && row.kind == "session_meta" {
-			session := row.payload.Text("session_id")
-			agent = session != "" && session != row.payload.Text("id")
+	found = slices.DeleteFunc(found, func(s transcript.Session) bool {
+		if ctx.Err() != nil {
+			return false
 		}
-		return false
+		// A subagent of a session that is gone, or does not name it, is read as a session.
+		h, _ := headOf(ctx, f, s.Path, false) // a file that cannot be read is reported when it is imported
+		parent := paths[h.parent]
+		return h.parent != "" && parent != "" && (h.named || contains(ctx, f, parent, s.ID))
 	})
-	return agent
+	return found, ctx.Err()
 }
 
 // idOf is the id in the name of a file: its last five groups.
 func idOf(name string) (id string, ok bool) {
 	rest, named := strings.CutPrefix(name, prefix)
-	rest, ended := strings.CutSuffix(rest, suffix)
-	parts := strings.Split(rest, "-")
-	if !named || !ended || len(parts) < 6 {
-		return "", false
+	for _, end := range [...]string{suffix, packed, single} {
+		base, ended := strings.CutSuffix(rest, end)
+		if parts := strings.Split(base, "-"); named && ended && len(parts) > 5 {
+			return strings.Join(parts[len(parts)-5:], "-"), true
+		}
 	}
-	return strings.Join(parts[len(parts)-5:], "-"), true
+	return "", false
 }
 
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
@@ -144,20 +150,35 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case !ok:
-		return "", places.NotFound(q.Session, filepath.Join("sessions", "*", "*", "*", prefix+"*-"+q.Session+suffix))
+		return "", places.NotFound(q.Session, filepath.Join("sessions", "*", "*", "*", prefix+"*-"+q.Session+suffix)+" or other rollout file")
 	}
 	return newest.Path, nil
 }
 
-// named lists the files of a thread in the folder of a day.
+// named lists the files of a thread in a folder.
 func named(dir, id string) (paths []string) {
-	entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
-	for _, e := range entries {
-		if got, ok := idOf(e.Name()); ok && got == id {
-			paths = append(paths, filepath.Join(dir, e.Name()))
+	for _, name := range rollouts(dir) {
+		if got, _ := idOf(name); got == id {
+			paths = append(paths, filepath.Join(dir, name))
 		}
 	}
 	return paths
+}
+
+// rollouts lists the names of rollout files in a folder. One that cannot be listed has none.
+// While Codex compresses a file, it is there twice.
+func rollouts(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir) // by name
+	for _, e := range entries {
+		name := e.Name()
+		if n := len(names); n > 0 && name == names[n-1]+strings.TrimPrefix(packed, suffix) {
+			continue
+		}
+		if _, ok := idOf(name); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // roots returns the folders that may hold Codex's sessions.
@@ -168,14 +189,24 @@ func roots(f *transcript.Files) transcript.Folders {
 	return r
 }
 
-// days lists the folders of all days.
+// archive is the folder of the sessions that the user has put away.
+const archive = "archived_sessions"
+
+// days lists the folders that may hold rollout files: of each day, those above them, where
+// older versions wrote, and the archive.
 func days(roots transcript.Folders) (dirs []string) {
-	for _, root := range roots {
-		for _, year := range transcript.Subfolders(filepath.Join(root, "sessions")) {
-			for _, month := range transcript.Subfolders(year) {
-				dirs = append(dirs, transcript.Subfolders(month)...)
+	var add func(dir string, levels int)
+	add = func(dir string, levels int) {
+		dirs = append(dirs, dir)
+		if levels > 0 {
+			for _, sub := range transcript.Subfolders(dir) {
+				add(sub, levels-1)
 			}
 		}
+	}
+	for _, root := range roots {
+		add(filepath.Join(root, "sessions"), 3)
+		add(filepath.Join(root, archive), 3)
 	}
 	return dirs
 }
@@ -191,6 +222,7 @@ const (
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
+	l.history = history{elsewhere: elsewhere(ctx, f, path, &l.history.self)}
 	var row row
 	lines := &transcript.Lines{
 		Block: transcript.LineBlock, Max: transcript.MaxLine,
@@ -203,12 +235,15 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		Opens: func() bool { return row.kind == "event_msg" && row.payload.Text("type") == "task_started" },
 	}
 	head := func(file *transcript.File, start int64) error {
-		// The first row has the version and the folder.
+		// The first row has the version and the folder, those after it may say that copies follow.
 		err := lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
-			if row.parse(line) {
-				l.add(&row)
-			}
-			return false
+			return row.take(line, &transcript.Damaged{Max: transcript.MaxLine}, func() bool {
+				meta := row.kind == "session_meta"
+				if meta {
+					l.add(&row)
+				}
+				return meta
+			})
 		})
 		if err != nil || !l.costs {
 			return err
@@ -233,11 +268,8 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		return err
 	}
 	var beyond error
-	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
-		if !row.parse(line) {
-			lines.Torn(line)
-			return true
-		}
+	damaged := transcript.Damaged{Max: transcript.MaxLine}
+	add := func() bool {
 		if *l.rows++; *l.rows > maxRows {
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
 			return false
@@ -247,6 +279,15 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		}
 		l.add(&row)
 		return true
-	})
-	return errors.Join(err, beyond)
+	}
+	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
+	visit := func(line []byte) bool {
+		more := row.take(line, &damaged, add)
+		lines.Lost(&damaged, line)
+		return more
+	}
+	if !plain(path) {
+		return errors.Join(eachRow(ctx, f, path, lines, 0, visit), beyond)
+	}
+	return errors.Join(lines.File(ctx, f, path, q, head, visit), beyond)
 }

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 		return transcript.Tokens(&n)
 	}
 	start := l.input
-	if len(l.words)+len(l.asked) > 0 {
+	if len(l.words)+len(l.asked) > 0 { // none of an answer that is still to come
 		start = l.began
 		if !l.recorded {
 			at = l.said
@@ -45,8 +44,11 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 	if start.IsZero() || start.After(at) {
 		start = at
 	}
+	if id == "" {
+		id = l.timeID("req-", at)
+	}
 	c := hook.LLMCall{
-		Kind: hook.CallRequest, ID: cmp.Or(id, transcript.TimeID("req-", at)), Turn: l.turn, Agent: l.agent, Start: start, End: at,
+		Kind: hook.CallRequest, ID: id, Turn: l.turn, Agent: l.agent, Start: start, End: at,
 		Provider: l.provider, Model: l.model, Text: l.texts.Keep(strings.Join(l.words, "\n")), ToolCallIDs: l.asked,
 		Usage: &hook.Usage{
 			Input: count("input_tokens"), Output: count("output_tokens"), CacheRead: count("cached_input_tokens"),
@@ -57,5 +59,5 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 		c.Usage.CostUSD = transcript.ListCost(&c, usage.Get("cache_write_input_tokens") != nil)
 	}
 	l.calls = append(l.calls, c)
-	l.words, l.asked = nil, nil
+	l.words, l.asked, l.came = nil, nil, false
 }

@@ -3,6 +3,7 @@ package codex
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -15,6 +16,8 @@ func statusOf(text string) hook.ToolStatus {
 	}
 	head, _, _ := strings.Cut(text, "\nOutput:")
 	switch {
+	case strings.HasPrefix(text, "exec command rejected by user"), strings.HasPrefix(text, "patch rejected by user"):
+		return hook.ToolDenied // before 0.60
 	case strings.HasPrefix(text, "Command blocked by PreToolUse hook:"), strings.HasPrefix(text, "exec_command failed:") && has("Rejected("):
 		return hook.ToolDenied
 	case strings.HasPrefix(text, "aborted by user"), strings.HasSuffix(text, "\naborted by user"):
@@ -32,7 +35,7 @@ func statusOf(text string) hook.ToolStatus {
 	}
 	for _, words := range [...]string{
 		"apply_patch verification failed", "unsupported call:", "unsupported custom tool call:", "unable to locate ", "exec_command failed:",
-		"failed to ", "invalid ", "Script failed",
+		"failed to ", "failed in sandbox", "execution error", "error: ", "invalid ", "Script failed",
 	} {
 		if strings.HasPrefix(text, words) {
 			return hook.ToolFailed
@@ -40,6 +43,34 @@ func statusOf(text string) hook.ToolStatus {
 	}
 	return hook.ToolOK
 }
+
+// jsonOutput reads the output of a command as versions before 0.59 wrote it: an object
+// with the text, the exit code and the duration. Anything else is returned as it is.
+func jsonOutput(text string) (output string, status hook.ToolStatus, took time.Duration, ok bool) {
+	if !strings.HasPrefix(text, "{") {
+		return text, hook.ToolOK, 0, false
+	}
+	o := rawjson.Members([]byte(text))
+	meta := o.Members("metadata")
+	code, coded := rawjson.Int(meta.Get("exit_code"))
+	if !coded || !rawjson.IsString(o.Get("output")) {
+		return text, hook.ToolOK, 0, false
+	}
+	output = o.Text("output")
+	if seconds, timed := rawjson.Float(meta.Get("duration_seconds")); timed && seconds > 0 && seconds < maxSeconds {
+		took = time.Duration(seconds * float64(time.Second))
+	}
+	switch {
+	case code == 0:
+		return output, hook.ToolOK, took, true
+	case statusOf(output) == hook.ToolCancelled, statusOf(output) == hook.ToolDenied:
+		return output, statusOf(output), took, true
+	}
+	return output, hook.ToolFailed, took, true
+}
+
+// maxSeconds bounds the duration of a command, in seconds: a longer one is nonsense.
+const maxSeconds = 1e6
 
 // itemStatus returns how a call ended that became an item.
 func (l *log) itemStatus(item rawjson.Object) hook.ToolStatus {

@@ -19,9 +19,12 @@ func TestStatusByWords(t *testing.T) {
 		"exec_command failed: no such shell":                                                                   hook.ToolFailed,
 		"aborted by user after 3.3s":                                                                           hook.ToolCancelled,
 		"Wall time: 1.4 seconds\naborted by user":                                                              hook.ToolCancelled,
-		"unsupported call: x": hook.ToolFailed,
-		"Plan updated":        hook.ToolOK,
-		"":                    hook.ToolOK,
+		"unsupported call: x":           hook.ToolFailed,
+		"exec command rejected by user": hook.ToolDenied,
+		"failed in sandbox LinuxSeccomp with execution error: sandbox denied exec error, exit code: 2": hook.ToolFailed,
+		"error: Failed to find expected lines in a.go":                                                 hook.ToolFailed,
+		"Plan updated": hook.ToolOK,
+		"":             hook.ToolOK,
 	} {
 		if got := statusOf(text); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)

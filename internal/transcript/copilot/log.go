@@ -17,6 +17,7 @@ const (
 	sessionResume    = "session.resume"
 	sessionShutdown  = "session.shutdown"
 	sessionError     = "session.error"
+	modelChange      = "session.model_change"
 	userMessage      = "user.message"
 	usageRecord      = "session.usage_record"
 	assistantMessage = "assistant.message"
@@ -44,6 +45,22 @@ func (r *row) parse(line []byte) bool {
 	return r.kind != "" && r.data != nil
 }
 
+// take calls add for each row of a line, of which a damaged one may have several, until it
+// returns false.
+func (r *row) take(line []byte, damaged *transcript.Damaged, add func() bool) (more bool) {
+	if r.parse(line) {
+		damaged.End()
+		return add()
+	}
+	more = true
+	damaged.Add(line, func(text []byte) bool {
+		found := r.parse(text)
+		more = more && (!found || add())
+		return found
+	})
+	return more
+}
+
 // log gathers what the file of a session says.
 type log struct {
 	session string
@@ -57,8 +74,10 @@ type log struct {
 	prompts []hook.Prompt
 	agents  []hook.Agent
 	ends    []hook.TurnEnd
-	// end is how the current turn seems to have ended, nil while it is open.
-	end *hook.TurnEnd
+	// end is how the current turn seems to have ended, nil while it is open. prompted
+	// reports that the session has had a turn.
+	end      *hook.TurnEnd
+	prompted bool
 	// caughtUp reports that the file has the end of the hooks at the turn's end. stopped
 	// is when these were called. refused reports that one refused the end, so that the
 	// next prompt is its answer, unless the session or the turn ends before.
@@ -69,6 +88,13 @@ type log struct {
 	// result.
 	requests map[agentKey]int
 	asked    map[agentKey]ask
+	// input is when an agent was last given something, worked when one last answered.
+	input  map[string]time.Time
+	worked time.Time
+	// opened is the place of the first request since the session was opened, and recorded
+	// reports that a request since then has a record of its tokens.
+	opened   int
+	recorded bool
 	// started are the places of the subagents, by id.
 	started map[string]int
 
@@ -89,6 +115,7 @@ func newLog(session string, maxText int) *log {
 	return &log{
 		session: session, texts: transcript.Texts{Max: maxText},
 		requests: make(map[agentKey]int), asked: make(map[agentKey]ask), started: make(map[string]int),
+		input: make(map[string]time.Time),
 	}
 }
 
@@ -96,11 +123,14 @@ func newLog(session string, maxText int) *log {
 func (l *log) transcript(f *transcript.Files, q transcript.Query, path string) *hook.Transcript {
 	late := !l.caughtUp && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
+	if q.Full || q.Whole != nil {
+		l.leave(hook.ToolUnknown, time.Time{})
+	}
 	t := &hook.Transcript{
 		Session: l.session, HostVersion: l.version, Cwd: l.cwd, Model: l.model, Sources: []string{path},
 		Pending: late, Undecided: late,
 		Calls:       slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return c.End.Before(q.Since) }),
-		ToolResults: slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return r.At.Before(q.Since) }),
+		ToolResults: slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return !r.At.IsZero() && r.At.Before(q.Since) }),
 		Prompts:     slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) }),
 		Ends:        slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) }),
 		Agents:      l.agents,
@@ -120,6 +150,9 @@ func (l *log) add(r *row) {
 		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
 		l.model = cmp.Or(d.Text("selectedModel"), l.model)
+		l.opened, l.recorded = len(l.calls), false
+	case modelChange:
+		l.model = cmp.Or(d.Text("newModel"), l.model)
 	case userMessage:
 		l.addPrompt(r)
 	case usageRecord:
@@ -127,8 +160,9 @@ func (l *log) add(r *row) {
 	case assistantMessage:
 		l.addAnswer(r)
 	case toolStart:
-		l.asked[agentKey{r.agent, d.Text("toolCallId")}] = ask{d.Text("toolName"), rawjson.Canonical(d.Get("arguments")), r.at}
+		l.ask(r, "toolName")
 	case toolComplete:
+		l.input[r.agent] = r.at
 		l.addResult(r)
 	case agentStarted:
 		if _, again := l.started[r.agent]; !again {
@@ -142,9 +176,12 @@ func (l *log) add(r *row) {
 	case hookStart, hookEnd:
 		l.addHook(r)
 	case sessionShutdown:
+		l.addMetrics(r)
 		l.caughtUp, l.refused = true, false
 	case sessionError:
-		if r.agent == "" {
+		// Others are of the program: servers that do not start, a list that does not load.
+		answered := l.end != nil && l.end.Kind == hook.KindRunComplete
+		if kind := d.Text("errorType"); r.agent == "" && l.prompted && !answered && kind != "mcp" && kind != "model" {
 			l.caughtUp = true
 			l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: d.Text("message"), ErrorType: d.Text("errorType")}
 		}
@@ -202,6 +239,7 @@ func (l *log) subagent(id string) *hook.Agent {
 
 func (l *log) addPrompt(r *row) {
 	text := l.texts.Keep(r.data.Text("content"))
+	l.input[r.agent] = r.at
 	if r.agent != "" {
 		if a := l.subagent(r.agent); a != nil && a.Task == "" {
 			a.Task = text
@@ -210,6 +248,7 @@ func (l *log) addPrompt(r *row) {
 	}
 	l.flush()
 	l.caughtUp = false
+	l.prompted = true
 	l.prompts = append(l.prompts, hook.Prompt{At: r.at, Text: text, Injected: l.refused})
 	l.refused = false
 }
@@ -220,6 +259,11 @@ func (l *log) flush() {
 		l.ends = append(l.ends, *l.end)
 	}
 	l.end = nil
+}
+
+// ask notes a call that the model made, the name of which is the member name.
+func (l *log) ask(r *row, name string) {
+	l.asked[agentKey{r.agent, r.data.Text("toolCallId")}] = ask{r.data.Text(name), rawjson.Canonical(r.data.Get("arguments")), r.at}
 }
 
 // addUsage adds a request, which has just been answered.
@@ -236,8 +280,73 @@ func (l *log) addUsage(r *row) {
 	if u.Is("isByok") {
 		c.Usage.CostUSD = transcript.ListCost(&c, true)
 	}
-	l.requests[agentKey{r.agent, c.ID}] = len(l.calls)
+	l.recorded = true
+	if i, ok := l.requests[agentKey{r.agent, c.ID}]; ok && l.calls[i].Usage == nil { // the answer came first
+		c.Text, c.ToolCallIDs = l.calls[i].Text, l.calls[i].ToolCallIDs
+		l.calls[i] = c
+		return
+	}
+	l.addRequest(c)
+}
+
+func (l *log) addRequest(c hook.LLMCall) {
+	l.requests[agentKey{c.Agent, c.ID}] = len(l.calls)
 	l.calls = append(l.calls, c)
+}
+
+// addUnrecorded adds the request of an answer that has no record: before 1.0.102 there is
+// the number of tokens of the answer alone, or none.
+func (l *log) addUnrecorded(r *row) {
+	c := hook.LLMCall{
+		Kind: hook.CallRequest, ID: r.data.Text("apiCallId", "messageId"), Agent: r.agent, Start: l.input[r.agent], End: r.at, Model: cmp.Or(r.data.Text("model"), l.model),
+	}
+	if c.Start.IsZero() || c.Start.After(c.End) {
+		c.Start = c.End
+	}
+	if c.ID == "" {
+		c.ID = transcript.TimeID("req-", c.End)
+	}
+	if n, ok := rawjson.Float(r.data.Get("outputTokens")); ok {
+		c.Usage = &hook.Usage{Output: transcript.Tokens(&n), InputIncludesCache: true}
+	}
+	l.addRequest(c)
+}
+
+// addMetrics adds what the requests since the session was opened took, where they have no
+// records: a sum for each model, less what the answers have told.
+func (l *log) addMetrics(r *row) {
+	calls := l.calls[l.opened:]
+	recorded := l.recorded
+	l.opened, l.recorded = len(l.calls), false
+	if recorded {
+		return
+	}
+	at := l.worked
+	if at.IsZero() {
+		at = r.at
+	}
+	var sums []hook.LLMCall
+	rawjson.EachMember(r.data.Get("modelMetrics"), func(name, value []byte) {
+		model := string(name)
+		sums = append(sums, hook.LLMCall{
+			Kind: hook.CallUnlisted, ID: transcript.TimeID("session-"+model+"-", at), Start: at, End: at, Model: model, Usage: usage(rawjson.Members(value).Members("usage")),
+		})
+	})
+	for i := range calls {
+		c := &calls[i]
+		if len(sums) == 1 {
+			c.Model = sums[0].Model // the session may have begun with another
+		}
+		if c.Usage == nil || len(sums) == 0 {
+			continue
+		}
+		of := max(0, slices.IndexFunc(sums, func(sum hook.LLMCall) bool { return sum.Model == c.Model }))
+		sums[of].Usage.Output = max(0, sums[of].Usage.Output-c.Usage.Output)
+	}
+	l.calls = append(l.calls, slices.DeleteFunc(sums, func(sum hook.LLMCall) bool {
+		return sum.Usage.TotalInput()+sum.Usage.Output == 0
+	})...)
+	l.opened = len(l.calls)
 }
 
 // usage is what a request took. The input includes what came from the cache.
@@ -259,11 +368,23 @@ func (l *log) addAnswer(r *row) {
 	d := r.data
 	text := d.Text("content")
 	calls, _ := d.Elements("toolRequests")
-	if i, ok := l.requests[agentKey{r.agent, d.Text("apiCallId")}]; ok {
-		c := &l.calls[i]
-		c.Text = l.texts.Keep(text)
-		for _, raw := range calls {
-			c.ToolCallIDs = append(c.ToolCallIDs, rawjson.Members(raw).Text("toolCallId"))
+	l.worked = r.at
+	i, ok := l.requests[agentKey{r.agent, d.Text("apiCallId")}]
+	if !ok && !l.recorded {
+		i, ok = len(l.calls), true
+		l.addUnrecorded(r)
+	}
+	if ok {
+		l.calls[i].Text = l.texts.Keep(text)
+	}
+	for _, raw := range calls {
+		call := rawjson.Members(raw)
+		id := call.Text("toolCallId")
+		if ok {
+			l.calls[i].ToolCallIDs = append(l.calls[i].ToolCallIDs, id)
+		}
+		if _, started := l.asked[agentKey{r.agent, id}]; !started && id != "" {
+			l.ask(&row{agent: r.agent, at: r.at, data: call}, "name")
 		}
 	}
 	if r.agent != "" {
@@ -302,11 +423,14 @@ func (l *log) addResult(r *row) {
 }
 
 // cancel ends the calls that were running when the user interrupted the turn.
-func (l *log) cancel(at time.Time) {
+func (l *log) cancel(at time.Time) { l.leave(hook.ToolCancelled, at) }
+
+// leave adds the calls without a result.
+func (l *log) leave(status hook.ToolStatus, at time.Time) {
 	from := len(l.results)
 	for key, made := range l.asked {
 		l.results = append(l.results, hook.ToolResult{
-			ID: key.id, Agent: key.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Status: hook.ToolCancelled, Asked: made.at, At: at,
+			ID: key.id, Agent: key.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Status: status, Asked: made.at, At: at,
 			File: l.file, Row: l.line,
 		})
 	}

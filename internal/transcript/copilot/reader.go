@@ -1,9 +1,10 @@
 // Package copilot reads the event files that the GitHub Copilot CLI keeps, one for each
 // session below ~/.copilot/session-state, with the work of its subagents.
 //
-// The format is internal to Copilot and changes with its versions: lines that are not
-// rows, rows of unknown types and rows over 8 MiB are skipped. There is a record of the
-// tokens of each request. GitHub's models are paid for in premium requests and credits,
+// The format is internal to Copilot and changes with its versions: rows of unknown types and
+// rows over 8 MiB are skipped, and of a damaged line the whole rows are read. There is a
+// record of the tokens of each request; before 1.0.102 there are the tokens of each answer,
+// and at the end of the session the sums of all by model. GitHub's models are paid for in premium requests and credits,
 // not in money, so that their requests have no cost. That of a request with the user's own
 // key is tokens at list price (package prices).
 //
@@ -151,19 +152,16 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 	// The first row has the version and the folder.
 	head := func(file *transcript.File, _ int64) error {
 		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
-			if r.parse(line) {
+			return r.take(line, &transcript.Damaged{Max: transcript.MaxLine}, func() bool {
 				l.add(&r)
-			}
-			return false
+				return false
+			})
 		})
 	}
 	rows := 0
 	var beyond error
-	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
-		if !r.parse(line) {
-			lines.Torn(line)
-			return true
-		}
+	damaged := transcript.Damaged{Max: transcript.MaxLine}
+	add := func() bool {
 		if rows++; rows > maxRows {
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
 			return false
@@ -173,6 +171,12 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 		}
 		l.add(&r)
 		return true
+	}
+	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
+	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
+		more := r.take(line, &damaged, add)
+		lines.Lost(&damaged, line)
+		return more
 	})
 	return errors.Join(err, beyond)
 }

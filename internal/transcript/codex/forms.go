@@ -1,0 +1,144 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// Endings of the names of rollout files. Codex compresses those that have been idle for a
+// week; the first versions wrote one object.
+const (
+	packed = suffix + ".zst"
+	single = ".json"
+)
+
+// plain reports that a file has a row on each line.
+func plain(path string) bool { return strings.HasSuffix(path, suffix) }
+
+// Limits of compressed files. Rows are some ten times as long as what they are compressed to.
+const (
+	// maxWindow bounds the memory that a frame may ask for, in bytes.
+	maxWindow = 32 << 20
+	// maxUnpacked bounds the rows of a file, in bytes, and maxRatio how many times as long as
+	// the file they may be, after the first minRatio bytes.
+	maxUnpacked = 1 << 30
+	maxRatio    = 200
+	minRatio    = 16 << 20
+)
+
+// eachRow gives the rows of a file of any form to visit until it returns false. It reads no
+// more than limit bytes of a file with lines, if limit is not zero.
+func eachRow(ctx context.Context, f *transcript.Files, path string, lines *transcript.Lines, limit int64, visit func(line []byte) bool) error {
+	if strings.HasSuffix(path, single) {
+		whole, err := transcript.Small[struct {
+			Session json.RawMessage
+			Items   []json.RawMessage
+		}](ctx, f, path, false)
+		if err != nil {
+			return err
+		}
+		for i, line := range append([]json.RawMessage{whole.Session}, whole.Items...) {
+			if lines.Row = i + 1; !visit(line) {
+				return nil
+			}
+		}
+		return nil
+	}
+	file, err := f.Open(ctx, path, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // read only
+	size := file.Size()
+	var in io.Reader = file
+	if !plain(path) {
+		dec, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return transcript.ReadError(path, err)
+		}
+		defer dec.Close()
+		size = min(maxUnpacked, minRatio+maxRatio*size)
+		in = &unpacked{dec, size}
+	}
+	if limit > 0 && limit < size {
+		in, size = io.LimitReader(in, limit), limit
+	}
+	if err := lines.Each(ctx, sized{in, size}, visit); err != nil {
+		return transcript.ReadError(path, err)
+	}
+	return nil
+}
+
+// sized is a reader that gives at most size bytes.
+type sized struct {
+	io.Reader
+	size int64
+}
+
+func (s sized) Size() int64 { return s.size }
+
+// unpacked reads a compressed file, and fails after left bytes.
+type unpacked struct {
+	r    io.Reader
+	left int64
+}
+
+func (u *unpacked) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if u.left -= int64(n); u.left < 0 {
+		return 0, fmt.Errorf("%w: the file unpacks to more than %d times its size, or than %d bytes", transcript.ErrBeyond, maxRatio, maxUnpacked)
+	}
+	return n, err
+}
+
+// flatten reads a row of a version before September 2025: an item, or as the first row the
+// session's id and time.
+func (r *row) flatten(o rawjson.Object) {
+	switch {
+	case o.Get("record_type") != nil:
+		r.kind, r.payload = "state", o
+	case r.kind != "":
+		r.kind, r.payload, r.flat = "response_item", o, true
+	case o.Text("id") != "" && !r.at.IsZero():
+		r.kind, r.payload, r.flat = "session_meta", o, true
+	}
+}
+
+// addFlat adds a message that no event repeats: the user's, or one in which Codex tells
+// the model where it is.
+func (l *log) addFlat(p rawjson.Object) {
+	parts, _ := p.Elements("content")
+	var texts []string
+	for _, raw := range parts {
+		part := rawjson.Members(raw)
+		if text := part.Text("text"); text != "" || part.Text("type") != "input_image" {
+			texts = append(texts, text)
+			continue
+		}
+		texts = append(texts, "[image]")
+	}
+	text := hook.Lines(texts...)
+	switch begin := strings.ToLower(text[:min(len(text), 64)]); {
+	case strings.HasPrefix(begin, "<environment_context>"):
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			for _, name := range []string{"<cwd>", "cwd:", "Current working directory:"} {
+				if dir, ok := strings.CutPrefix(line, name); ok && l.cwd == "" {
+					l.cwd = strings.TrimSpace(strings.TrimSuffix(dir, "</cwd>"))
+				}
+			}
+		}
+	case strings.HasPrefix(begin, "<user_instructions>"), strings.HasPrefix(begin, "# agents.md instructions for "), p.Text("role") != "user":
+	default:
+		l.addPrompt(text, l.clock)
+	}
+}

@@ -1,0 +1,180 @@
+package copilot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+const oldSession = "ffffffff-0000-4000-8000-000000000001"
+
+// readRows reads a session of rows "SECONDS TYPE DATA", as an import does.
+func readRows(t *testing.T, rows ...string) *hook.Transcript {
+	t.Helper()
+	f := finder(t, "")
+	var b strings.Builder
+	for _, r := range rows {
+		part := strings.SplitN(r, " ", 3)
+		var seconds float64
+		_, _ = fmt.Sscan(part[0], &seconds)
+		at := time.Date(2026, 4, 3, 10, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
+		fmt.Fprintf(&b, "{\"type\":%q,\"timestamp\":%q,\"data\":%s}\n", part[1], at.Format(time.RFC3339Nano), part[2])
+	}
+	path := filepath.Join(f.Home, ".copilot", folder, oldSession, fileName)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: oldSession, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// told is what a transcript says.
+func told(tr *hook.Transcript) (out []string) {
+	for _, p := range tr.Prompts {
+		out = append(out, "prompt "+p.Text)
+	}
+	for _, c := range tr.Calls {
+		tokens := "-"
+		if u := c.Usage; u != nil {
+			tokens = fmt.Sprint(u.Input, u.Output, u.CacheRead)
+		}
+		kind := "request"
+		if c.Kind == hook.CallUnlisted {
+			kind = "sum"
+		}
+		out = append(out, fmt.Sprintf("%s %s %s %q %v", kind, c.Model, tokens, c.Text, c.ToolCallIDs))
+	}
+	for _, r := range tr.ToolResults {
+		out = append(out, fmt.Sprintf("call %s %s %s %d %v", r.ID, r.Name, r.Input, r.Status, !r.At.IsZero()))
+	}
+	for _, e := range tr.Ends {
+		out = append(out, fmt.Sprintf("%v %q", e.Kind, e.Result+e.Message))
+	}
+	return out
+}
+
+// TestOlderVersions has the forms of files before 1.0.102, and what an older one may lack.
+func TestOlderVersions(t *testing.T) {
+	start := `0 session.start {"copilotVersion":"1.0.14"}`
+	typed := `1 user.message {"content":"go"}`
+	called := `2 assistant.message {"messageId":"m1","content":"I look.","outputTokens":40,"toolRequests":[{"toolCallId":"t1","name":"bash","arguments":{"command":"ls"}}]}`
+	ran := `3 tool.execution_start {"toolCallId":"t1","toolName":"bash","arguments":{"command":"ls"}}`
+	result := `4 tool.execution_complete {"toolCallId":"t1","success":true,"result":{"content":"a"}}`
+	answered := `5 assistant.message {"messageId":"m2","content":"One.","toolRequests":[],"outputTokens":10}`
+	metrics := func(at int, models ...string) string {
+		return fmt.Sprintf(`%d session.shutdown {"modelMetrics":{%s}}`, at, strings.Join(models, ","))
+	}
+	model := func(name string, in, out, read int) string {
+		return fmt.Sprintf(`%q:{"requests":{"count":2},"usage":{"inputTokens":%d,"outputTokens":%d,"cacheReadTokens":%d,"cacheWriteTokens":0}}`, name, in, out, read)
+	}
+	ls := `call t1 bash {"command":"ls"} 0 true`
+	for name, tt := range map[string]struct{ rows, want []string }{
+		"tokens of the answers, and of the session at its end": {
+			[]string{start, typed, called, ran, result, answered, metrics(9, model("m", 900, 50, 300))},
+			[]string{"prompt go", `request m 0 40 0 "I look." [t1]`, `request m 0 10 0 "One." []`, `sum m 900 0 300 "" []`, ls, `run_complete "One."`},
+		},
+		"no end of the session": {
+			[]string{start, typed, called, ran, result, answered},
+			[]string{"prompt go", `request  0 40 0 "I look." [t1]`, `request  0 10 0 "One." []`, ls, `run_complete "One."`},
+		},
+		"tokens at the end alone, twice": {
+			[]string{
+				start, typed, `2 assistant.message {"messageId":"m1","content":"a","apiCallId":"a1"}`, metrics(3, model("m", 100, 5, 0)),
+				`4 session.resume {}`, `5 user.message {"content":"on"}`, `6 assistant.message {"messageId":"m2","content":"b","apiCallId":"a2"}`, metrics(7, model("m", 200, 7, 0)),
+			},
+			[]string{
+				"prompt go", "prompt on", `request m - "a" []`, `sum m 100 5 0 "" []`, `request m - "b" []`, `sum m 200 7 0 "" []`, `run_complete "a"`, `run_complete "b"`,
+			},
+		},
+		"two models": {
+			[]string{
+				start, `0 session.model_change {"newModel":"m"}`, typed, called, ran, result, `4.5 session.model_change {"newModel":"n"}`, answered,
+				metrics(9, model("m", 900, 45, 300), model("n", 20, 10, 0)),
+			},
+			[]string{
+				"prompt go", `request m 0 40 0 "I look." [t1]`, `request n 0 10 0 "One." []`, `sum m 900 5 300 "" []`, `sum n 20 0 0 "" []`, ls, `run_complete "One."`,
+			},
+		},
+		"records are all there is to count": {
+			[]string{
+				start, typed, `2 session.usage_record {"usage":{"apiCallId":"a1","model":"m","inputTokens":100,"outputTokens":5}}`,
+				`2 assistant.message {"messageId":"m1","content":"a","apiCallId":"a1","outputTokens":5}`, metrics(3, model("m", 100, 5, 0)),
+			},
+			[]string{"prompt go", `request m 100 5 0 "a" []`, `run_complete "a"`},
+		},
+		"a record after its answer": {
+			[]string{
+				start, typed, `2 assistant.message {"messageId":"m1","content":"a","apiCallId":"a1"}`,
+				`2 session.usage_record {"usage":{"apiCallId":"a1","model":"m","inputTokens":100,"outputTokens":5}}`, metrics(3, model("m", 100, 5, 0)),
+			},
+			[]string{"prompt go", `request m 100 5 0 "a" []`, `run_complete "a"`},
+		},
+		"errors beside the turns": {
+			[]string{
+				start, `0.5 session.error {"errorType":"query","message":"no such file"}`, typed, `1.5 session.error {"errorType":"mcp","message":"no server"}`,
+				called, ran, result, answered, `6 session.error {"errorType":"query","message":"later"}`,
+			},
+			[]string{"prompt go", `request  0 40 0 "I look." [t1]`, `request  0 10 0 "One." []`, ls, `run_complete "One."`},
+		},
+		"an error that ends a turn": {
+			[]string{start, typed, called, ran, result, `5 session.error {"errorType":"query","message":"400"}`},
+			[]string{"prompt go", `request  0 40 0 "I look." [t1]`, ls, `run_error "400"`},
+		},
+		"calls without a result": {
+			[]string{start, typed, called, ran, `3 assistant.message {"messageId":"m2","content":"","toolRequests":[{"toolCallId":"t2","name":"view","arguments":{}}]}`},
+			[]string{
+				"prompt go", `request  0 40 0 "I look." [t1]`, `request  - "" [t2]`, `call t1 bash {"command":"ls"} 4 false`, `call t2 view {} 4 false`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, told(readRows(t, tt.rows...))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDamagedLines has the whole rows of lines that a killed writer, a power cut and other
+// programs left.
+func TestDamagedLines(t *testing.T) {
+	rows := []string{
+		`{"type":"session.start","timestamp":"2026-04-03T10:00:00Z","data":{"copilotVersion":"1.0.14"}}`,
+		`{"type":"user.message","timestamp":"2026-04-03T10:00:01Z","data":{"content":"go"}}`,
+		`{"type":"assistant.message","timestamp":"2026-04-03T10:00:02Z","data":{"messageId":"m1","content":"One.","outputTokens":5}}`,
+	}
+	for name, text := range map[string]string{
+		"byte order mark": "\ufeff" + strings.Join(rows, "\n"),
+		"CRLF":            strings.Join(rows, "\r\n") + "\r\n",
+		"NUL":             rows[0] + "\n\x00\x00" + rows[1] + "\n" + rows[2] + "\x00\n",
+		"torn rows":       rows[0][:30] + rows[0] + "\n" + rows[2][:70] + rows[1] + "\n" + rows[1][:20] + rows[2],
+	} {
+		f := finder(t, "")
+		path := filepath.Join(f.Home, ".copilot", folder, oldSession, fileName)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: oldSession, Full: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"prompt go", `request  0 5 0 "One." []`, `run_complete "One."`}, told(tr)); diff != "" || tr.HostVersion != "1.0.14" {
+			t.Errorf("%s: version %q (-want +got):\n%s", name, tr.HostVersion, diff)
+		}
+	}
+}
