@@ -22,6 +22,7 @@ func TestClaudeEndsOfTurns(t *testing.T) {
 	interrupted := func(at int) hook.TurnEnd {
 		return hook.TurnEnd{Turn: "p1", At: sec(at), Kind: hook.KindSessionEnd, Message: "[Request interrupted by user]"}
 	}
+	duration := func(at int) string { return crow("system", at, `"subtype":"turn_duration"`) }
 	const interrupt = "[Request interrupted by user]"
 	for _, tt := range []struct {
 		name    string
@@ -62,6 +63,13 @@ func TestClaudeEndsOfTurns(t *testing.T) {
 		{"an interruption told twice", []string{userRow("p1", 0, "go"), userRow("p1", 2, interrupt), userRow("p1", 3, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
 		{"an interruption of an answer that seemed the last", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "end_turn"), userRow("p1", 2, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
 		{"an interruption after the end", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", "end_turn"), summaryRow(2), userRow("p1", 3, interrupt)}, []hook.TurnEnd{complete("p1", 1, "done"), interrupted(3)}, false},
+		{"an answer after an interruption, without a prompt", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), userRow("p1", 2, interrupt), answerRow("m2", 3, "done", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
+		{"the rest of an answer that was interrupted", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "", `"uuid":"a"`), userRow("p1", 2, interrupt), answerRow("m1", 3, "hm", "", `"uuid":"b"`)}, []hook.TurnEnd{interrupted(2)}, false},
+		{"an interruption, and the same prompt again", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "tool_use"), userRow("p1", 2, interrupt), userRow("p1", 3, "go"), answerRow("m2", 4, "done", "end_turn"), summaryRow(5)}, []hook.TurnEnd{interrupted(2), complete("p1", 4, "done")}, false},
+		{"a last answer without a reason, told by its duration", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", ""), resultRow("p1", 2, "t1", "ok", false), answerRow("m2", 3, "done", ""), duration(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
+		{"a last answer without a reason, and a prompt", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", ""), userRow("p2", 2, "more"), answerRow("m2", 3, "tool:t1", "")}, []hook.TurnEnd{complete("p1", 1, "done")}, true},
+		{"text before a call is no end", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "I look", "", `"uuid":"a"`), answerRow("m1", 1, "tool:t1", "", `"uuid":"b"`), userRow("p2", 2, "more")}, nil, true},
+		{"a stop told without an answer in text", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", ""), resultRow("p1", 2, "t1", "ok", false), duration(4)}, []hook.TurnEnd{complete("p1", 4, "")}, false},
 		{"a failure", []string{userRow("p1", 0, "go"), failure(2)}, []hook.TurnEnd{{Turn: "p1", At: sec(2), Kind: hook.KindRunError, Message: "API Error", ErrorType: "rate_limit"}}, false},
 		{"a failure that was overcome", []string{userRow("p1", 0, "go"), failure(2), answerRow("m1", 3, "done", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
 		{"a command of Claude Code's own", []string{
@@ -110,6 +118,26 @@ func TestClaudeEndIsUndecidedUntilTheHostTells(t *testing.T) {
 				t.Errorf("undecided is %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestClaudeLastAnswerWithoutAReason counts as the end when nothing more is expected:
+// until then a call may follow.
+func TestClaudeLastAnswerWithoutAReason(t *testing.T) {
+	for _, tt := range []struct {
+		last string
+		want []hook.TurnEnd
+	}{
+		{answerRow("m1", 1, "done", ""), []hook.TurnEnd{{Turn: "p1", At: sec(1), Kind: hook.KindRunComplete, Result: "done"}}},
+		{answerRow("m1", 1, "tool:t1", ""), nil},
+		{userRow("p1", 1, "[Request interrupted by user]"), []hook.TurnEnd{{Turn: "p1", At: sec(1), Kind: hook.KindSessionEnd, Message: "[Request interrupted by user]"}}},
+	} {
+		f := newFinder(t)
+		f.Now = func() time.Time { return sec(20 * 60) }
+		tr := readLinesWith(t, f, userRow("p1", 0, "go"), tt.last)
+		if diff := cmp.Diff(tt.want, tr.Ends); diff != "" {
+			t.Errorf("ends (-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -111,6 +111,9 @@ type fileLog struct {
 	first, active time.Time
 	task, opened  string
 	words, stop   string
+	// done reports that the newest row is an answer that does not say why it stopped, and
+	// that asks for no call.
+	done bool
 	// kind is the agent's type as its answers name it.
 	kind string
 }
@@ -198,7 +201,6 @@ func (l *fileLog) addRow(r *row) {
 	if r.at.IsZero() {
 		r.at = l.last
 	}
-	l.last = r.at
 	if l.agent == "" {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
 		l.b.cwd = cmp.Or(r.text("cwd"), l.b.cwd)
@@ -215,6 +217,7 @@ func (l *fileLog) addRow(r *row) {
 		}
 	}
 	take(r)
+	l.last = r.at
 	if l.b.texts.Over() {
 		l.b.texts.Shrink(l.b.eachText)
 	}
@@ -302,10 +305,11 @@ func (l *fileLog) addAnswer(r *row) {
 	if call.Text != "" {
 		l.words = call.Text
 	}
-	l.stop = call.FinishReason
+	said, calls := c.Text() != "", slices.ContainsFunc(c, func(b transcript.Block) bool { return b.Type == "tool_use" })
+	l.stop, l.done = call.FinishReason, stop == "" && said && !calls
 	l.kind = cmp.Or(r.text("attributionAgent"), l.kind)
 	if l.lead(r) {
-		l.b.ends.answer(call.Turn, id, stop, call.Text, r.at)
+		l.b.ends.answer(call.Turn, id, stop, call.Text, said, calls, r.at)
 	}
 }
 
@@ -372,9 +376,14 @@ func (l *fileLog) addFailure(r *row, id, text string) {
 // of Claude Code's.
 func (l *fileLog) addUser(r *row) {
 	l.turn = cmp.Or(r.text("promptId"), l.turn)
-	l.asked = r.at
 	c := r.content()
 	text, kind := r.userText(c)
+	// The order of the file counts: a plan that is accepted with a cleared context follows
+	// the interruption of the turn before, and is dated a little earlier.
+	if late := l.last.Sub(r.at); kind != textNone && late > 0 && late <= transcript.LineSlack {
+		r.at = l.last
+	}
+	l.asked, l.done = r.at, false
 	lead := l.lead(r)
 	switch kind {
 	case textNone:
@@ -491,7 +500,7 @@ func (l *fileLog) addSystem(r *row) {
 	}
 	switch r.text("subtype") {
 	case "stop_hook_summary", "turn_duration":
-		l.b.ends.stopped(r.at)
+		l.b.ends.stopped(l.turn, r.at)
 	case "local_command":
 		// The command was Claude Code's own and no prompt.
 		if l.command > 0 && l.command == len(l.b.prompts) {

@@ -80,8 +80,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	lead := readLog(path, "")
 	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
-	b.ends.flush()
 	last := b.lastTime
+	settled := func(last time.Time) bool { return hook.Elapsed(r.files.Now(), last, transcript.PendingAge) }
+	b.ends.finish(settled(last))
 	for i := range agents {
 		agents[i].log = readLog(agents[i].path, agents[i].id)
 	}
@@ -93,6 +94,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
 	t.HostVersion, t.Cwd = b.version, b.cwd
 	for i := range agents {
+		if log := agents[i].log; log.done && settled(log.active) {
+			log.stop = "end_turn"
+		}
 		if a, ok := agents[i].agent(b); ok && !agents[i].log.active.Before(q.Since) {
 			t.Agents = append(t.Agents, a)
 		}
@@ -105,7 +109,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		}
 	}
 	dropBefore(t, q.Since)
-	t.Pending = open && !hook.Elapsed(r.files.Now(), last, transcript.PendingAge)
+	t.Pending = open && !settled(last)
 	// Since that version, as far as is known, Claude Code records each stop and
 	// the answers of the hooks.
 	t.Undecided = t.Pending && undecided && !olderThan(b.version, 2, 1, 172)
