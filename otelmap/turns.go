@@ -161,10 +161,9 @@ func (s *segmenter) runOf(it *item) *Run {
 	// Events of a turn after a run of it was closed for its silence make a
 	// separate run, so that the same log gives the same runs whenever it is read.
 	if r := s.turnRuns[it.Turn]; r != nil && !r.silent {
-		if it.StoredAt().Sub(r.EndedAt) <= s.b.opts.IdleTimeout || !r.working() {
+		if !r.working() || !s.silent(r, it) {
 			return r
 		}
-		s.silent(r, it)
 	}
 	if s.open != nil && s.open.turn == "" {
 		return s.open
@@ -175,6 +174,9 @@ func (s *segmenter) runOf(it *item) *Run {
 // work adds an event that only a working agent makes.
 func (s *segmenter) work(it *item) {
 	r := s.runOf(it)
+	if asking := s.asking(it); asking != nil && !asking.silent {
+		r = asking
+	}
 	switch {
 	case r == nil && it.Kind != hook.KindToolStart && s.delivered(it):
 		s.missed(it) // it may also be a copy of an event that was delivered
@@ -187,6 +189,20 @@ func (s *segmenter) work(it *item) {
 		r.retried()
 		r.attach(it)
 	}
+	if it.Turn == "" && it.Kind == hook.KindToolStart && it.Tool.ID != "" {
+		s.calls[it.Tool.ID] = s.open
+	}
+}
+
+// asking returns the run of a call without a turn that ends: it may have been under way
+// when the next prompt came.
+func (s *segmenter) asking(it *item) *Run {
+	if it.Turn != "" || it.Kind != hook.KindToolEnd {
+		return nil
+	}
+	r := s.calls[it.Tool.ID]
+	delete(s.calls, it.Tool.ID)
+	return r
 }
 
 // reopen makes a turn continue although an end was reported.

@@ -102,6 +102,8 @@ type fileLog struct {
 	// whether it was for the model.
 	command int
 	wasOpen bool
+	// begun says that there was a prompt or an answer.
+	begun bool
 	// copied says that the file began with rows of another session.
 	copied bool
 
@@ -285,7 +287,7 @@ func (l *fileLog) addAnswer(r *row) {
 	if model == syntheticModel {
 		return
 	}
-	l.refused, l.command = l.refused[:0], 0
+	l.refused, l.command, l.begun = l.refused[:0], 0, true
 
 	agent := cmp.Or(l.agent, r.text("agentId"))
 	call, _ := l.response(r, id, request, agent)
@@ -389,6 +391,7 @@ func (l *fileLog) addUser(r *row) {
 	case textNone:
 		l.addResults(r, c)
 	case textPrompt, textCommand:
+		l.begun = true
 		l.mode = cmp.Or(r.text("permissionMode"), l.mode)
 		if l.opened == "" && l.task == "" {
 			l.opened, l.task = l.turn, text
@@ -410,7 +413,7 @@ func (l *fileLog) addUser(r *row) {
 		}
 	case textInterrupt:
 		l.interrupt()
-		if lead {
+		if lead && l.begun {
 			l.b.ends.interrupted(l.turn, text, r.at)
 		}
 	case textFeedback:
@@ -427,7 +430,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			continue
 		}
 		use, known := l.tools[b.ToolUseID]
-		if !known && l.copied {
+		if !known && (l.copied || l.agent == "" && !l.begun) {
 			continue // the call was made in the other session
 		}
 		if l.b.whole != nil && !l.b.whole(b.ToolUseID, use.name) {
