@@ -346,7 +346,7 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 		if l.tools == nil {
 			l.tools = make(map[string]toolUse)
 		}
-		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at, line: r.line}
+		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, agent: agent, at: r.at, line: r.line}
 		if caller, wanted := l.b.callers[b.ID]; wanted && caller == nil {
 			l.b.callers[b.ID] = &agent
 		}
@@ -470,19 +470,33 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 	}
 }
 
-// addUnanswered adds the wanted calls that have no result.
+// addUnanswered adds the calls that have no result, of which another file or row may have
+// one.
 func (b *build) addUnanswered(agents []subagent, lead *fileLog) {
+	answered := make(map[string]bool, len(b.results))
+	for i := range b.results {
+		answered[b.results[i].ID] = true
+	}
 	logs := []*fileLog{lead}
 	for i := range agents {
 		logs = append(logs, agents[i].log)
 	}
 	for _, l := range logs {
 		for _, id := range slices.Sorted(maps.Keys(l.tools)) {
-			if use := l.tools[id]; b.whole(id, use.name) {
-				b.results = append(b.results, hook.ToolResult{
-					ID: id, Agent: l.agent, Turn: use.turn, Name: use.name, Input: use.input, Asked: use.at, File: l.path, Row: use.line,
-				})
+			use := l.tools[id]
+			if answered[id] || b.whole != nil && !b.whole(id, use.name) {
+				continue
 			}
+			answered[id] = true
+			r := hook.ToolResult{
+				ID: id, Agent: use.agent, Turn: use.turn, Name: use.name, Input: use.input, Status: hook.ToolUnknown, Asked: use.at,
+			}
+			if b.whole != nil {
+				r.File, r.Row = l.path, use.line
+			} else {
+				r.Input = b.texts.KeepJSON(r.Input)
+			}
+			b.results = append(b.results, r)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		agents[i].log = readLog(agents[i].path, agents[i].id)
 	}
 
-	if q.Whole != nil {
+	if q.Full || q.Whole != nil {
 		b.addUnanswered(agents, lead)
 	}
 	t.Calls = b.calls.resolve()
@@ -253,6 +253,6 @@ func dropBefore(t *hook.Transcript, moment time.Time) {
 	}
 	t.Calls = slices.DeleteFunc(t.Calls, func(c hook.LLMCall) bool { return c.End.Before(moment) })
 	t.Prompts = slices.DeleteFunc(t.Prompts, func(p hook.Prompt) bool { return p.At.Before(moment) })
-	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool { return r.At.Before(moment) })
+	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(moment) })
 	t.Ends = slices.DeleteFunc(t.Ends, func(e hook.TurnEnd) bool { return e.At.Before(moment) })
 }
