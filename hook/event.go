@@ -286,6 +286,9 @@ type Attr struct {
 // AttrPromptInjected marks a prompt that the host wrote, not the user.
 const AttrPromptInjected = "hookspan.prompt.injected"
 
+// AttrPromptQueued marks a prompt that joins the turn under way, whatever its Turn.
+const AttrPromptQueued = "hookspan.prompt.queued"
+
 // Reply is what a hook answers its host.
 type Reply struct {
 	// Cancel asks the host to stop what it was about to do.

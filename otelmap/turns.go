@@ -37,7 +37,7 @@ func (s *segmenter) addTurnEvent(it *item) {
 			s.open.attach(it)
 			return
 		}
-		if s.open != nil && it.Turn == "" && s.open.refused() {
+		if s.open != nil && it.Turn == "" && (s.open.refused() || it.marked(KeyPromptQueued)) {
 			s.open.attach(it)
 			return
 		}

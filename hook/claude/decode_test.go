@@ -225,6 +225,17 @@ func TestBodies(t *testing.T) {
 			},
 		},
 		{
+			"prompt of a teammate", `{"hook_event_name":"UserPromptSubmit","prompt":"<teammate-message teammate_id=\"r\" summary=\"Review done\">{}</teammate-message>"}`,
+			facts{
+				Kind: hook.KindPrompt, Prompt: `<teammate-message teammate_id="r" summary="Review done">{}</teammate-message>`, Message: "Review done",
+				Attrs: []hook.Attr{{Key: "hookspan.prompt.injected", Value: true}},
+			},
+		},
+		{
+			"prompt with the file that is open", `{"hook_event_name":"UserPromptSubmit","prompt":"<ide_opened_file>a.go</ide_opened_file>\nfix it"}`,
+			facts{Kind: hook.KindPrompt, Prompt: "fix it"},
+		},
+		{
 			"prompt about such a prompt", `{"hook_event_name":"UserPromptSubmit","prompt":"<task-notification> is what?"}`,
 			facts{Kind: hook.KindPrompt, Prompt: "<task-notification> is what?"},
 		},

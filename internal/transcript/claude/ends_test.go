@@ -146,17 +146,40 @@ func TestClaudePromptsTypedMeanwhile(t *testing.T) {
 	queued := func(at int, more string) string {
 		return crow("attachment", at, `"attachment":{"type":"queued_command","prompt":"and this"`+more+`}`)
 	}
-	got := readLines(t, userRow("p1", 0, "go"), queued(2, ""), queued(3, `,"commandMode":"prompt"`), queued(4, `,"commandMode":"bash"`),
-		crow("attachment", 5, `"attachment":{"type":"other","prompt":"no"}`)).Prompts
-	want := []hook.Prompt{
-		{At: sec(0), Text: "go", Turn: "p1"}, {At: sec(2), Text: "and this", Turn: "p1"}, {At: sec(3), Text: "and this", Turn: "p1"},
+	operation := func(at int, name, more string) string {
+		return crow("queue-operation", at, `"operation":"`+name+`"`+more)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("prompts (-want +got):\n%s", diff)
+	enqueue := func(at int, text string) string { return operation(at, "enqueue", `,"content":"`+text+`"`) }
+	remove := func(at int) string { return operation(at, "remove", "") }
+	typed := func(at int, text string) hook.Prompt {
+		return hook.Prompt{At: sec(at), Text: text, Turn: "p1", Queued: true}
+	}
+	for _, tt := range []struct {
+		name string
+		rows []string
+		want []hook.Prompt
+	}{
+		{"attachments", []string{
+			queued(2, ""), queued(3, `,"commandMode":"prompt"`), queued(4, `,"commandMode":"bash"`),
+			crow("attachment", 5, `"attachment":{"type":"other","prompt":"no"}`),
+		}, []hook.Prompt{typed(2, "and this"), typed(3, "and this")}},
+		{"a queue alone", []string{enqueue(1, "one"), enqueue(2, "two"), remove(3), remove(4)}, []hook.Prompt{typed(3, "one"), typed(4, "two")}},
+		{"a queue and attachments", []string{enqueue(1, "and this"), remove(2), queued(3, ""), enqueue(4, "and this"), queued(5, ""), remove(6)}, []hook.Prompt{typed(2, "and this"), typed(5, "and this")}},
+		{"a turn of its own", []string{enqueue(1, "one"), enqueue(2, "two"), operation(3, "dequeue", ""), remove(4)}, []hook.Prompt{typed(4, "two")}},
+		{"taken back", []string{enqueue(1, "one"), operation(2, "popAll", ""), remove(3)}, nil},
+		{"news of a task", []string{enqueue(1, "<task-notification>x</task-notification>"), remove(2)}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := append([]hook.Prompt{{At: sec(0), Text: "go", Turn: "p1"}}, tt.want...)
+			if diff := cmp.Diff(want, readLines(t, append([]string{userRow("p1", 0, "go")}, tt.rows...)...).Prompts); diff != "" {
+				t.Errorf("prompts (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
 func TestClaudePrompts(t *testing.T) {
+	const command = "<command-name>/init</command-name>\n<command-message>init</command-message>\n<command-args></command-args>"
 	for _, tt := range []struct {
 		name string
 		row  string
@@ -170,7 +193,17 @@ func TestClaudePrompts(t *testing.T) {
 		{"news of an agent", userRow("p1", 0, "<task-notification>x", `"promptSource":"sdk","origin":{"kind":"task-notification"}`), []hook.Prompt{{At: sec(0), Text: "<task-notification>x", Turn: "p1", Injected: true}}},
 		{"of the system", userRow("p1", 0, "x", `"promptSource":"system"`), []hook.Prompt{{At: sec(0), Text: "x", Turn: "p1", Injected: true}}},
 		{"a user's command", userRow("p1", 0, "<command-message>hello</command-message>\n<command-name>/hello</command-name>\n<command-args>x y</command-args>"), []hook.Prompt{{At: sec(0), Text: "/hello x y", Turn: "p1"}}},
-		{"a command without arguments", userRow("p1", 0, "<command-name>/init</command-name>\n<command-message>init</command-message>\n<command-args></command-args>"), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"a command that no request follows", userRow("p1", 0, command), []hook.Prompt{}},
+		{"a command that an answer follows", userRow("p1", 0, command) + "\n" + answerRow("m1", 1, "done", "end_turn"), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"a command that a failure follows", userRow("p1", 0, command) + "\n" + crow("assistant", 1, `"isApiErrorMessage":true,"message":{"id":"e1","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}`), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"a command whose text follows", userRow("p1", 0, command) + "\n" + userRow("p1", 0, "Please analyze", `"isMeta":true`), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"a command that prints", userRow("p1", 0, command) + "\n" + userRow("p1", 0, "<local-command-stdout>x</local-command-stdout>") + "\n" + answerRow("m1", 1, "hm", "end_turn"), []hook.Prompt{}},
+		{"a command before a prompt", userRow("p1", 0, command) + "\n" + userRow("p2", 1, "go"), []hook.Prompt{{At: sec(1), Text: "go", Turn: "p2"}}},
+		{"news of a task, of an older version", userRow("", 0, "<task-notification>\n<summary>It ended</summary>\n</task-notification>\nRead the file."), []hook.Prompt{{At: sec(0), Text: "<task-notification>\n<summary>It ended</summary>\n</task-notification>\nRead the file.", Injected: true}}},
+		{"words of a teammate", userRow("", 0, "<teammate-message teammate_id=\"r\">\nDone.\n</teammate-message>"), []hook.Prompt{{At: sec(0), Text: "<teammate-message teammate_id=\"r\">\nDone.\n</teammate-message>", Injected: true}}},
+		{"a quoted tag", userRow("", 0, "<teammate-message> is what?"), []hook.Prompt{{At: sec(0), Text: "<teammate-message> is what?"}}},
+		{"with the file that is open", userRow("p1", 0, "<ide_opened_file>The user opened a.go</ide_opened_file>\n<ide_selection>x</ide_selection>\nfix it"), []hook.Prompt{{At: sec(0), Text: "fix it", Turn: "p1"}}},
+		{"the file that is open alone", userRow("p1", 0, "<ide_opened_file>The user opened a.go</ide_opened_file>"), nil},
 		{"what a command printed", userRow("p1", 0, "<local-command-stdout>x</local-command-stdout>"), nil},
 		{"the user's own shell", userRow("p1", 0, "<bash-input>ls</bash-input>"), nil},
 		{"what Claude Code adds", userRow("p1", 0, "x", `"isMeta":true`), nil},

@@ -76,6 +76,9 @@ func addPrompts(b *transcript.EventBuilder) {
 		if p.Injected {
 			e.Attrs, e.Message = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}, claude.Summary(p.Text)
 		}
+		if p.Queued && p.Turn == "" {
+			e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
+		}
 		b.Add(p.At, e)
 	}
 }

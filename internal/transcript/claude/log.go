@@ -5,10 +5,12 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -102,6 +104,10 @@ type fileLog struct {
 	// whether it was for the model.
 	command int
 	wasOpen bool
+	// queue are the prompts that wait for the agent, removed and attached the newest that it
+	// got, as the queue and as an attachment have it.
+	queue             []string
+	removed, attached string
 	// begun says that there was a prompt or an answer.
 	begun bool
 	// copied says that the file began with rows of another session.
@@ -125,6 +131,9 @@ type request struct {
 	id, model string
 	at        time.Time
 }
+
+// maxQueued bounds the prompts that wait.
+const maxQueued = 32
 
 // maxRequests bounds the requests that are kept. Answers follow their requests
 // closely; requests without an answer must not pile up.
@@ -187,7 +196,7 @@ func (l *fileLog) addRow(r *row) {
 		}
 		l.requests = append(l.requests, request{id: r.text("id"), model: r.in("params", "model"), at: r.at})
 		return
-	case "attachment":
+	case "attachment", "queue-operation":
 		l.addQueued(r)
 		return
 	default:
@@ -225,19 +234,48 @@ func (l *fileLog) addRow(r *row) {
 	}
 }
 
-// addQueued adds what the user typed while the agent was at work: the model gets
-// it within the turn, as an attachment.
+// addQueued adds what the user typed while the agent was at work: the model gets it within
+// the turn, as an attachment. Versions around 2.1.50 only note that it was queued, and that
+// it was taken from there; what is taken for a turn of its own has a row then.
 func (l *fileLog) addQueued(r *row) {
-	if !l.lead(r) || r.in("attachment", "type") != "queued_command" ||
-		r.text("sessionId") != l.b.session || r.at.IsZero() {
+	if !l.lead(r) || r.text("sessionId") != l.b.session || r.at.IsZero() {
 		return
 	}
-	if mode := r.in("attachment", "commandMode"); mode != "" && mode != "prompt" {
+	text := ""
+	switch r.text("operation") {
+	case "enqueue":
+		l.queue = append(l.queue[max(0, len(l.queue)-maxQueued+1):], r.text("content"))
+	case "popAll":
+		l.queue = nil
+	case "dequeue", "remove":
+		if len(l.queue) > 0 {
+			text, l.queue = l.queue[0], l.queue[1:]
+		}
+		if r.text("operation") == "dequeue" {
+			return
+		}
+		text, l.removed, l.attached = other(text, l.attached)
+	default:
+		mode := r.in("attachment", "commandMode")
+		if r.in("attachment", "type") != "queued_command" || mode != "" && mode != "prompt" {
+			return
+		}
+		text = r.in("attachment", "prompt")
+		text, l.attached, l.removed = other(text, l.removed)
+	}
+	if text == "" || claude.Injected(text) {
 		return
 	}
-	if text := r.in("attachment", "prompt"); text != "" {
-		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.Keep(text), Turn: l.turn})
+	l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.Keep(text), Turn: l.turn, Queued: true})
+}
+
+// other returns a queued prompt, unless it is the one that was noted the other way: later
+// versions note both. Then come the newest prompts that were noted one way only.
+func other(text, noted string) (fresh, own, left string) {
+	if text != "" && text == noted {
+		return "", "", ""
 	}
+	return text, text, noted
 }
 
 // forget drops what the file has given up to a time. A fork begins with a copy
@@ -280,14 +318,19 @@ func (l *fileLog) addAnswer(r *row) {
 		id = transcript.TimeID("req-", r.at)
 	}
 	c := transcript.DecodeContent(m.Get("content"))
-	if r.is("isApiErrorMessage") {
+	failed := r.is("isApiErrorMessage")
+	if model == syntheticModel && !failed {
+		return
+	}
+	if l.command > 0 && l.lead(r) {
+		l.b.ends.prompt(l.turn) // the command was for the model
+	}
+	l.command, l.begun = 0, true
+	if failed {
 		l.addFailure(r, id, c.Text())
 		return
 	}
-	if model == syntheticModel {
-		return
-	}
-	l.refused, l.command, l.begun = l.refused[:0], 0, true
+	l.refused = l.refused[:0]
 
 	agent := cmp.Or(l.agent, r.text("agentId"))
 	call, _ := l.response(r, id, request, agent)
@@ -399,20 +442,29 @@ func (l *fileLog) addUser(r *row) {
 		if !lead {
 			return
 		}
+		l.dropCommand()
 		l.wasOpen = l.b.ends.open
 		if kind == textPrompt {
 			l.b.ends.prompt(l.turn)
 			l.refused = l.refused[:0]
 		}
 		l.b.prompts = append(l.b.prompts, hook.Prompt{
-			At: r.at, Text: l.b.texts.Keep(text), Turn: r.text("promptId"), Injected: r.injected(),
+			At: r.at, Text: l.b.texts.Keep(text), Turn: r.text("promptId"), Injected: r.injected(text),
 		})
-		l.command = 0
 		if kind == textCommand {
 			l.command = len(l.b.prompts)
 		}
+	case textPrinted:
+		if lead {
+			l.dropCommand()
+		}
+	case textHost:
+		if lead && r.host && !strings.HasPrefix(text, "<local-command-") {
+			l.command = 0 // the command's text for the model
+		}
 	case textInterrupt:
 		l.interrupt()
+		l.command = 0
 		if lead && l.begun {
 			l.b.ends.interrupted(l.turn, text, r.at)
 		}
@@ -519,11 +571,16 @@ func (l *fileLog) addSystem(r *row) {
 	case "stop_hook_summary", "turn_duration":
 		l.b.ends.stopped(l.turn, r.at)
 	case "local_command":
-		// The command was Claude Code's own and no prompt.
-		if l.command > 0 && l.command == len(l.b.prompts) {
-			l.b.prompts = l.b.prompts[:l.command-1]
-			l.b.ends.open = l.wasOpen
-		}
-		l.command = 0
+		l.dropCommand()
 	}
+}
+
+// dropCommand drops the newest prompt if it is a command that Claude Code carried out
+// itself: nothing was for the model.
+func (l *fileLog) dropCommand() {
+	if l.command > 0 && l.command == len(l.b.prompts) {
+		l.b.prompts = l.b.prompts[:l.command-1]
+		l.b.ends.open = l.wasOpen
+	}
+	l.command = 0
 }

@@ -79,6 +79,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		return log
 	}
 	lead := readLog(path, "")
+	lead.dropCommand()
 	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
 	last := b.lastTime
 	settled := func(last time.Time) bool { return hook.Elapsed(r.files.Now(), last, transcript.PendingAge) }
