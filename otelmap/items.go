@@ -198,6 +198,9 @@ func (b *Builder) keep(e hook.Event) *item {
 	if e.Kind == hook.KindPrompt {
 		b.begun = e.Offset
 	}
+	if e.Background != nil {
+		b.background[it] = e.Background
+	}
 	b.items = append(b.items, it)
 	return it
 }

@@ -162,6 +162,7 @@ func (s *segmenter) leave(r *Run, outcome string) {
 // addAgentEvent adds an event of a subagent to the run that asked for the agent,
 // even while a later run is open.
 func (s *segmenter) addAgentEvent(it *item) {
+	s.rename(it)
 	r, asking := s.agentRuns[it.Agent], s.turnRuns[it.Turn]
 	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
 	// What has ended without a report of the agent's may have been delivered: what the
@@ -283,9 +284,9 @@ func (r *Run) attachAgent(it *item, again bool) *agent {
 	}
 	switch it.Kind {
 	case hook.KindRunStart:
-		a.ended, a.gone = nil, never
+		a.ended, a.gone, a.stopped = nil, never, false
 	case hook.KindToolStart:
-		a.gone = never // it works on
+		a.gone, a.stopped = never, false // it works on
 	}
 	r.touch(it)
 	r.newest = max(r.newest, it.at())

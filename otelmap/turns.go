@@ -19,6 +19,7 @@ import (
 //   - One of the user's hooks may make the agent continue at an end. Then the
 //     turn has several ends, of which the last one counts.
 func (s *segmenter) addTurnEvent(it *item) {
+	defer s.hearOf(it)
 	if it.Kind == hook.KindSessionStart {
 		s.startSession(it)
 		return

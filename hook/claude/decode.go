@@ -72,6 +72,7 @@ func (p members) body(ev *hook.Event) {
 		if Injected(ev.Prompt) {
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
 			ev.Message = Summary(ev.Prompt)
+			ev.Background = AgentEnds(ev.Prompt)
 		}
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
 		p.tool(ev)
@@ -120,9 +121,7 @@ func (p members) turnStop(ev *hook.Event) {
 	if p.Is("stop_hook_active") {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: AttrStopHookActive, Value: true})
 	}
-	if tasks, _ := p.Elements("background_tasks"); len(tasks) > 0 {
-		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrBackgroundTasks, Value: int64(len(tasks))})
-	}
+	p.backgroundTasks(ev)
 	if level := p.Members("effort").Text("level"); level != "" {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrEffort, Value: level})
 	}

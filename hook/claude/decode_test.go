@@ -249,7 +249,7 @@ func TestBodies(t *testing.T) {
 		},
 		{
 			"stop with work in the background", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":false,"background_tasks":[{"id":"1"},{"id":"2"}]}`,
-			facts{Kind: hook.KindRunComplete, Key: "Stop/p", Attrs: []hook.Attr{{Key: "hookspan.background_tasks", Value: int64(2)}}},
+			facts{Kind: hook.KindRunComplete, Key: "Stop/p", Attrs: []hook.Attr{{Key: "hookspan.background_tasks", Value: int64(2)}, {Key: "hookspan.background_tasks.ids", Value: "1,2"}}},
 		},
 		{
 			"stop once more", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":true}`,

@@ -50,9 +50,8 @@ func Injected(prompt string) bool {
 // Summary returns the summary in a prompt that Claude Code wrote, such as the report
 // that a background task has ended; empty if there is none.
 func Summary(prompt string) string {
-	_, rest, _ := strings.Cut(prompt, "<summary>")
-	if text, _, found := strings.Cut(rest, "</summary>"); found {
-		return jstext.Trim(text)
+	if text := element(prompt, "summary"); text != "" {
+		return text
 	}
 	_, rest, found := strings.Cut(prompt, "<teammate-message")
 	if !found {

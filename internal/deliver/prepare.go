@@ -488,6 +488,7 @@ func (d *Deliverer) Clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 // endSilently ends the open run if the host's files show that it has ended, such
 // as by an interruption, which no hook reports.
 func (p *reading) endSilently(ctx context.Context) {
+	p.endAgents(ctx)
 	runs := p.builder.Runs(p.Now())
 	if p.src.End == nil || len(runs) == 0 || runs[len(runs)-1].Ended {
 		return
@@ -503,6 +504,24 @@ func (p *reading) endSilently(ctx context.Context) {
 		Host: p.host, Dialect: p.facts.Dialect, Session: p.session, Kind: kind,
 		Name: "session file", Time: at, StoredAt: at, Offset: p.last.Offset,
 	})
+}
+
+// endAgents ends the agents that keep a run open, as far as the host's files show that
+// they have ended.
+func (p *reading) endAgents(ctx context.Context) {
+	now := p.Now()
+	for _, r := range p.builder.Runs(now) {
+		if r.Outcome == "" || r.Ended || p.src.Transcript == nil {
+			continue
+		}
+		facts := p.facts
+		facts.Since = r.Begun().Add(-fileLead)
+		// What cannot be read now may be known later.
+		if tr, _ := p.src.Transcript(ctx, p.session, facts); tr != nil {
+			p.builder.EndAgents(slices.DeleteFunc(slices.Clone(tr.Agents), func(a hook.Agent) bool { return now.Sub(a.End) < settle }))
+		}
+		return
+	}
 }
 
 // transcript reads the host's files. If the run has only just ended, it reads them

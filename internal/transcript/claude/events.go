@@ -75,6 +75,7 @@ func addPrompts(b *transcript.EventBuilder) {
 		}
 		if p.Injected {
 			e.Attrs, e.Message = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}, claude.Summary(p.Text)
+			e.Background = claude.AgentEnds(p.Text)
 		}
 		if p.Queued && p.Turn == "" {
 			e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
