@@ -240,6 +240,8 @@ type reading struct {
 	// last is the newest event but the end of a session, which may be that of an earlier
 	// process.
 	last hook.Event
+	// silently is when the open run ended by the host's files, zero if it did not.
+	silently time.Time
 	// linked reports that the session that led to this one was looked for.
 	linked bool
 	// at is when the last record was stored.
@@ -497,9 +499,15 @@ func (p *reading) endSilently(ctx context.Context) {
 	if err != nil {
 		p.logf("session %q of %s: %v", p.session, p.host, err)
 	}
-	if kind == hook.KindUnknown || at.Before(p.last.At()) {
+	// The last hook may have been stored a little later.
+	last := p.last.At()
+	if kind == hook.KindUnknown || at.Before(last.Add(-settle)) || at.Before(runs[len(runs)-1].Begun()) {
 		return
 	}
+	if at.Before(last) {
+		at = last
+	}
+	p.silently = at
 	p.builder.Add(hook.Event{
 		Host: p.host, Dialect: p.facts.Dialect, Session: p.session, Kind: kind,
 		Name: "session file", Time: at, StoredAt: at, Offset: p.last.Offset,

@@ -1,12 +1,14 @@
 package claude
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 func TestClaudeEndsOfTurns(t *testing.T) {
@@ -137,6 +139,34 @@ func TestClaudeLastAnswerWithoutAReason(t *testing.T) {
 		tr := readLinesWith(t, f, userRow("p1", 0, "go"), tt.last)
 		if diff := cmp.Diff(tt.want, tr.Ends); diff != "" {
 			t.Errorf("ends (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestClaudeEndIsAnInterruption that no hook reports.
+func TestClaudeEndIsAnInterruption(t *testing.T) {
+	interrupt := func(at int) string { return userRow("p1", at, "[Request interrupted by user]") }
+	for _, tt := range []struct {
+		name string
+		rows []string
+		want int
+	}{
+		{"at work", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use")}, 0},
+		{"interrupted", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), interrupt(2)}, 2},
+		{"interrupted, then a command of Claude Code's", []string{userRow("p1", 0, "go"), interrupt(2), userRow("p1", 3, "<command-name>/cost</command-name>")}, 2},
+		{"continued", []string{userRow("p1", 0, "go"), interrupt(2), answerRow("m1", 3, "tool:t1", "tool_use")}, 0},
+		{"asked again", []string{userRow("p1", 0, "go"), interrupt(2), userRow("p2", 3, "more")}, 0},
+		{"completed", []string{userRow("p1", 0, "go"), interrupt(2), userRow("p2", 3, "more"), answerRow("m1", 4, "done", "end_turn")}, 0},
+		{"the end of the session before, at the file's beginning", []string{interrupt(0)}, 0},
+	} {
+		f := newFinder(t)
+		write(t, claudePath(f), strings.Join(tt.rows, "\n")+"\n")
+		kind, at, err := f.End(t.Context(), Agent, transcript.Query{Session: claudeSession})
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case tt.want == 0 && kind != hook.KindUnknown, tt.want > 0 && (kind != hook.KindRunCancel || !at.Equal(sec(tt.want))):
+			t.Errorf("%s: %s at %s", tt.name, kind, at)
 		}
 	}
 }
