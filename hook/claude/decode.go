@@ -99,7 +99,7 @@ func (p members) body(ev *hook.Event) {
 		p.turnStop(ev)
 	case stopFailure:
 		ev.ErrorType = p.Text("error")
-		ev.Message = cmp.Or(p.Text("last_assistant_message"), p.Text("error_details"))
+		ev.Message = FailureText(cmp.Or(p.Text("last_assistant_message"), p.Text("error_details")))
 	case notification, elicitation:
 		ev.Message = p.Text("message")
 	case postCompact:

@@ -42,7 +42,7 @@ func (p members) tool(ev *hook.Event) {
 	case postToolUse:
 		p.response(ev, t)
 	case postToolUseFailure:
-		t.Status, t.Error = hook.ToolFailed, p.Text("error")
+		t.Status, t.Error = hook.ToolFailed, FailureText(p.Text("error"))
 		if p.Is("is_interrupt") {
 			t.Status = hook.ToolCancelled
 		}

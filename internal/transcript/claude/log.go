@@ -327,7 +327,7 @@ func (l *fileLog) addAnswer(r *row) {
 	}
 	l.command, l.begun = 0, true
 	if failed {
-		l.addFailure(r, id, c.Text())
+		l.addFailure(r, id, claude.FailureText(c.Text()))
 		return
 	}
 	l.refused = l.refused[:0]
@@ -495,6 +495,9 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 		}
 		text := resultText(b.Content)
 		status, asked := toolStatus(r, b.IsError, text)
+		if b.IsError && l.b.whole == nil {
+			text = claude.FailureText(text)
+		}
 		l.b.results = append(l.b.results, hook.ToolResult{
 			ID:     b.ToolUseID,
 			Agent:  agent,
