@@ -171,6 +171,29 @@ func TestClaudeEndIsAnInterruption(t *testing.T) {
 	}
 }
 
+// TestClaudePlanFollowsTheInterruption that it is dated before: a result and an interruption
+// of another session are at the beginning of the file, or the turn before is in it.
+func TestClaudePlanFollowsTheInterruption(t *testing.T) {
+	interrupt := userRow("", 5, "[Request interrupted by user for tool use]")
+	for _, rows := range [][]string{
+		{resultRow("", 5, "t0", "refused", true), interrupt, userRow("", 4, "the plan"), answerRow("m1", 6, "done", "end_turn")},
+		{userRow("", 1, "go"), interrupt, userRow("", 4, "the plan"), answerRow("m1", 6, "done", "end_turn")},
+	} {
+		tr := readLines(t, rows...)
+		if p := tr.Prompts[len(tr.Prompts)-1]; p.Text != "the plan" || !p.At.Equal(sec(5)) {
+			t.Errorf("the last prompt is %+v", p)
+		}
+		events := Agent.Events(Dialect, tr)
+		last := events[len(events)-2:]
+		if last[0].Kind != hook.KindPrompt || last[0].Prompt != "the plan" || last[1].Kind != hook.KindRunComplete {
+			t.Errorf("the last events are %+v", last)
+		}
+		if len(tr.ToolResults) > 0 {
+			t.Errorf("results %+v", tr.ToolResults)
+		}
+	}
+}
+
 // TestClaudePromptsTypedMeanwhile are put before the model within the turn.
 func TestClaudePromptsTypedMeanwhile(t *testing.T) {
 	queued := func(at int, more string) string {

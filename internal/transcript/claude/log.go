@@ -108,6 +108,8 @@ type fileLog struct {
 	// got, as the queue and as an attachment have it.
 	queue             []string
 	removed, attached string
+	// broke is when the user interrupted the turn that the next prompt follows.
+	broke time.Time
 	// begun says that there was a prompt or an answer.
 	begun bool
 	// copied says that the file began with rows of another session.
@@ -212,6 +214,7 @@ func (l *fileLog) addRow(r *row) {
 	if r.at.IsZero() {
 		r.at = l.last
 	}
+	l.last = r.at
 	if l.agent == "" {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
 		l.b.cwd = cmp.Or(r.text("cwd"), l.b.cwd)
@@ -228,7 +231,6 @@ func (l *fileLog) addRow(r *row) {
 		}
 	}
 	take(r)
-	l.last = r.at
 	if l.b.texts.Over() {
 		l.b.texts.Shrink(l.b.eachText)
 	}
@@ -423,11 +425,6 @@ func (l *fileLog) addUser(r *row) {
 	l.turn = cmp.Or(r.text("promptId"), l.turn)
 	c := r.content()
 	text, kind := r.userText(c)
-	// The order of the file counts: a plan that is accepted with a cleared context follows
-	// the interruption of the turn before, and is dated a little earlier.
-	if late := l.last.Sub(r.at); kind != textNone && late > 0 && late <= transcript.LineSlack {
-		r.at = l.last
-	}
 	l.asked, l.done = r.at, false
 	lead := l.lead(r)
 	switch kind {
@@ -435,6 +432,7 @@ func (l *fileLog) addUser(r *row) {
 		l.addResults(r, c)
 	case textPrompt, textCommand:
 		l.begun = true
+		l.follow(r)
 		l.mode = cmp.Or(r.text("permissionMode"), l.mode)
 		if l.opened == "" && l.task == "" {
 			l.opened, l.task = l.turn, text
@@ -464,7 +462,7 @@ func (l *fileLog) addUser(r *row) {
 		}
 	case textInterrupt:
 		l.interrupt()
-		l.command = 0
+		l.command, l.broke = 0, r.at
 		if lead && l.begun {
 			l.b.ends.interrupted(l.turn, text, r.at)
 		}
@@ -473,6 +471,16 @@ func (l *fileLog) addUser(r *row) {
 			l.b.ends.blocked(l.turn, text, r.at)
 		}
 	}
+}
+
+// follow has a prompt come after the interruption that it follows. The order of the file
+// counts: a plan that is accepted with a cleared context is dated a little earlier.
+func (l *fileLog) follow(r *row) {
+	if late := l.broke.Sub(r.at); late > 0 && late <= transcript.LineSlack &&
+		!slices.ContainsFunc(l.b.prompts, func(p hook.Prompt) bool { return p.At.Equal(r.at) }) { // else it stands there again
+		r.at, l.asked = l.broke, l.broke
+	}
+	l.broke = time.Time{}
 }
 
 func (l *fileLog) addResults(r *row, c transcript.Content) {
