@@ -177,6 +177,10 @@ type Event struct {
 	// Attrs are further facts, such as compaction sizes, in a stable order.
 	Attrs []Attr
 
+	// Background is what the event says about agents that work in the background; nil if
+	// nothing.
+	Background *Background `json:",omitempty"`
+
 	// HookRuns are the runs in the order in which they are configured. HookRuns,
 	// About and Answer are set for KindHookRuns only.
 	HookRuns []HookRun `json:",omitempty"`
@@ -184,6 +188,23 @@ type Event struct {
 	About uint64 `json:",omitempty"`
 	// Answer is the answer to the host after they ran.
 	Answer *HookAnswer `json:",omitempty"`
+}
+
+// Background is what an event says about agents that work in the background.
+type Background struct {
+	// Listed reports that the host listed those that are at work, which AtWork are.
+	Listed bool     `json:",omitempty"`
+	AtWork []string `json:",omitempty"`
+	// Ended are agents that have ended.
+	Ended []AgentEnd `json:",omitempty"`
+}
+
+// AgentEnd is the end of an agent that did not report it.
+type AgentEnd struct {
+	ID     string
+	Result string `json:",omitempty"`
+	// Stopped reports that it did not end by itself.
+	Stopped bool `json:",omitempty"`
 }
 
 // At is the event's time: the host's, else the stored one.
@@ -285,6 +306,9 @@ type Attr struct {
 
 // AttrPromptInjected marks a prompt that the host wrote, not the user.
 const AttrPromptInjected = "hookspan.prompt.injected"
+
+// AttrPromptQueued marks a prompt that joins the turn under way, whatever its Turn.
+const AttrPromptQueued = "hookspan.prompt.queued"
 
 // Reply is what a hook answers its host.
 type Reply struct {

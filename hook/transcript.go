@@ -138,6 +138,9 @@ type Prompt struct {
 	Turn string
 	// Injected reports that the host wrote it, not the user.
 	Injected bool
+	// Queued reports that it was typed while the agent worked, which got it within the
+	// turn.
+	Queued bool `json:",omitempty"`
 }
 
 // Agent is a subagent of a session.

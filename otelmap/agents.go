@@ -167,9 +167,13 @@ func spawns(c *call) bool {
 // agentSpan plans the span of an agent. call is the one that started it, or nil.
 func (m *mapping) agentSpan(a *agent, parent trace.SpanID, call *call) {
 	start, end := a.items[0].At(), a.items[len(a.items)-1].At()
+	ended := a.ended
+	if t := m.files.agents[a.id]; ended == nil && a.gone != never && !a.stopped && t != nil && a.endedAt(t) {
+		ended = m.cleaner().ending(a, *t)
+	}
 	switch {
-	case a.ended != nil:
-		end = a.ended.At()
+	case ended != nil:
+		end = ended.At()
 		for _, i := range m.agentCalls[a.id] {
 			if c := &m.calls[i]; c.Start.After(end) {
 				end = latest(end, c.End) // it was written late
@@ -184,10 +188,10 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID, call *call) {
 			end = call.end.Time()
 		}
 	}
-	m.plan(m.agents[a.id], parent, start, end, func() *tracepb.Span { return m.agentMessage(a, end) })
+	m.plan(m.agents[a.id], parent, start, end, func() *tracepb.Span { return m.agentMessage(a, ended, end) })
 }
 
-func (m *mapping) agentMessage(a *agent, end time.Time) *tracepb.Span {
+func (m *mapping) agentMessage(a *agent, ended *item, end time.Time) *tracepb.Span {
 	kind := cmp.Or(a.kind, "subagent")
 	at := texts(
 		KeyOperation, OpInvokeAgent,
@@ -198,9 +202,9 @@ func (m *mapping) agentMessage(a *agent, end time.Time) *tracepb.Span {
 	if t := m.files.agents[a.id]; t != nil {
 		at.texts(KeyTask, m.opts.text(t.Task, m.opts.MaxInput))
 	}
-	if a.ended != nil {
-		at.texts(KeyResult, a.ended.Result)
-		at.facts(&m.opts, a.ended)
+	if ended != nil {
+		at.texts(KeyResult, ended.Result)
+		at.facts(&m.opts, ended)
 	}
 	for _, i := range m.agentCalls[a.id] {
 		if c := &m.calls[i]; c.Model != "" {
@@ -211,11 +215,13 @@ func (m *mapping) agentMessage(a *agent, end time.Time) *tracepb.Span {
 	m.usage(&at, a.id)
 	s := newSpan(OpInvokeAgent, kind, at)
 	switch {
-	case a.ended == nil && m.open && a.gone == never:
-	case a.ended == nil:
+	case ended == nil && m.open && a.gone == never:
+	case ended == nil && a.stopped:
+		fail(s, ErrorAbandoned, "the subagent was stopped", end)
+	case ended == nil:
 		fail(s, ErrorAbandoned, "the subagent never reported an end", end)
-	case a.ended.Kind == hook.KindRunError, a.ended.Kind == hook.KindRequestError:
-		fail(s, cmp.Or(class(a.ended.ErrorType), ErrorRun), a.ended.Message, end)
+	case ended.Kind == hook.KindRunError, ended.Kind == hook.KindRequestError:
+		fail(s, cmp.Or(class(ended.ErrorType), ErrorRun), ended.Message, end)
 	}
 	return s
 }

@@ -30,6 +30,10 @@ type Builder struct {
 	// are about, ran those of the last Runs by event.
 	hooks map[uint64][]*hook.Event
 	ran   map[*item]*hook.Event
+	// background is what events say about agents in the background, agentEnds what the
+	// agent's files say about their ends.
+	background map[*item]*hook.Background
+	agentEnds  map[string]hook.Agent
 	// partial reports that reading began in the middle of the log.
 	partial bool
 	// maxStored and epoch follow the clock in the order of the log.
@@ -69,7 +73,7 @@ func NewBuilder(host, session string, o Options, c Carry) *Builder {
 	return &Builder{
 		host: host, session: session, opts: o.withDefaults(host), carry: c, maxStored: c.Stored,
 		seed: maphash.MakeSeed(), seen: make(map[identity]*item), hooks: make(map[uint64][]*hook.Event),
-		facts: make(map[facts]*facts), names: make(map[string]string),
+		facts: make(map[facts]*facts), names: make(map[string]string), background: make(map[*item]*hook.Background),
 	}
 }
 
@@ -151,7 +155,7 @@ func (b *Builder) Unknown() int { return b.unknown }
 // Runs returns the session's runs in order. Open runs that have been idle for too
 // long at now have ended.
 func (b *Builder) Runs(now time.Time) []*Run {
-	s := &segmenter{b: b, carry: b.carry, agentRuns: make(map[string]*Run), turnRuns: make(map[string]*Run)}
+	s := &segmenter{b: b, carry: b.carry, agentRuns: make(map[string]*Run), turnRuns: make(map[string]*Run), calls: make(map[string]*Run)}
 	b.files.Store(nil)
 	add := s.addTaskEvent
 	if b.turns() {
@@ -160,6 +164,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 	for _, it := range b.sorted() {
 		add(it)
 	}
+	s.endByFiles()
 	b.ran = b.matchHooks()
 	before := b.carry
 	before.Agents, before.Until, before.Recent, before.Silent = nil, nil, nil, nil

@@ -154,6 +154,9 @@ func (b *Builder) identify(e *hook.Event) (id identity, within time.Duration) {
 	case e.Key != "" && b.turns() && e.Kind == hook.KindRunComplete && e.ParentAgent == "":
 		// A turn that is woken after its end reports another.
 		return b.keyIdentity(e.Key), repeatWithin
+	case e.Key != "" && b.turns() && e.Kind == hook.KindPrompt:
+		// A command that is given again may have the turn of the first time.
+		return b.keyIdentity(e.Key), repeatWithin
 	case e.Key != "":
 		return b.keyIdentity(e.Key), e.KeyWithin
 	case b.turns() && e.Kind == hook.KindPermission:
@@ -194,6 +197,9 @@ func (b *Builder) keep(e hook.Event) *item {
 	it.epoch = b.epoch
 	if e.Kind == hook.KindPrompt {
 		b.begun = e.Offset
+	}
+	if e.Background != nil {
+		b.background[it] = e.Background
 	}
 	b.items = append(b.items, it)
 	return it

@@ -62,7 +62,7 @@ func (m *mapping) chatMessage(c *hook.LLMCall, end time.Time) *tracepb.Span {
 		finish = "" // which is no reason
 	}
 	a.texts(KeyFinish, finish, KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
-	s := newSpan(OpChat, cmp.Or(c.Model, "unknown"), a)
+	s := newSpan(OpChat, c.Model, a)
 	if c.Error != "" {
 		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), end)
 	}

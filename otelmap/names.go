@@ -129,6 +129,8 @@ const (
 	KeyStopBlocked = "hookspan.stop.blocked"
 	// KeyPromptInjected marks a prompt that the host wrote, not the user.
 	KeyPromptInjected = "hookspan.prompt.injected"
+	// KeyPromptQueued marks a prompt that was typed while the agent worked.
+	KeyPromptQueued = "hookspan.prompt.queued"
 	// KeyHookEvent and KeyHookTool are the event and the tool that one of the
 	// user's hooks ran for, by the names that the hook gets. They and the keys
 	// below are on span events.

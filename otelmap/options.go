@@ -32,6 +32,9 @@ type Options struct {
 	Clean func(text string, max int) string
 	// IdleTimeout is DefaultIdleTimeout if zero.
 	IdleTimeout time.Duration
+	// FromFiles reports that the events were made from the agent's files, which show how a
+	// run went on: no silence before an event ends it, only that after the last.
+	FromFiles bool
 	// Traceparent is the W3C context that becomes the parent of every root
 	// whose events have none.
 	Traceparent string

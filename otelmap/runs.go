@@ -75,8 +75,10 @@ type agent struct {
 	id, parent, kind string
 	items            []*item
 	ended            *item
-	// gone is when it stopped without reporting an end, never if it did not.
-	gone instant
+	// gone is when it stopped without reporting an end, never if it did not; stopped
+	// reports that it was stopped.
+	gone    instant
+	stopped bool
 }
 
 // Begun returns the time of the run's first event.

@@ -27,6 +27,8 @@ type segmenter struct {
 	working []*agent
 	// ended reports that the session has ended and has not started again.
 	ended bool
+	// calls are the runs of the calls under way that have no turn, by id.
+	calls map[string]*Run
 	// late are the offsets of the events of runs before the place where reading began.
 	late []int64
 }
@@ -59,7 +61,8 @@ func (s *segmenter) begin(it *item) *Run {
 		if before != nil {
 			before.part, r.first = r, cmp.Or(before.first, before)
 		}
-		if r.later = before != nil || it.Kind != hook.KindPrompt && s.known(it); r.later {
+		repeated := it.Kind == hook.KindPrompt && it.StoredAt().Sub(s.carry.Stored) <= repeatWithin
+		if r.later = before != nil || !repeated && s.known(it); r.later {
 			r.ID = continuedRunID(s.b.host, s.b.session, it)
 		}
 		s.turnRuns[it.Turn] = r
@@ -120,6 +123,9 @@ func (s *segmenter) closeOpen() {
 // crashed or the user left. A later event opens a new run, so that the same log
 // always gives the same runs whenever it is read.
 func (s *segmenter) closeIdle(now time.Time) {
+	if s.b.opts.FromFiles {
+		return
+	}
 	if s.open != nil && now.Sub(s.open.lastAt()) > s.b.opts.IdleTimeout {
 		s.open.silent = s.b.turns()
 		s.closeOpen()
@@ -135,7 +141,7 @@ func (s *segmenter) closeIdle(now time.Time) {
 // silent reports that a turn's run had been silent for so long when an event was stored
 // that it counts as ended, with its agents.
 func (s *segmenter) silent(r *Run, it *item) bool {
-	if r == nil || !s.b.turns() || it.StoredAt().Sub(r.EndedAt) <= s.b.opts.IdleTimeout {
+	if r == nil || !s.b.turns() || s.b.opts.FromFiles || it.StoredAt().Sub(r.EndedAt) <= s.b.opts.IdleTimeout {
 		return false
 	}
 	r.sleep(s.b.opts.IdleTimeout)
@@ -156,6 +162,7 @@ func (s *segmenter) leave(r *Run, outcome string) {
 // addAgentEvent adds an event of a subagent to the run that asked for the agent,
 // even while a later run is open.
 func (s *segmenter) addAgentEvent(it *item) {
+	s.rename(it)
 	r, asking := s.agentRuns[it.Agent], s.turnRuns[it.Turn]
 	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
 	// What has ended without a report of the agent's may have been delivered: what the
@@ -277,9 +284,9 @@ func (r *Run) attachAgent(it *item, again bool) *agent {
 	}
 	switch it.Kind {
 	case hook.KindRunStart:
-		a.ended, a.gone = nil, never
+		a.ended, a.gone, a.stopped = nil, never, false
 	case hook.KindToolStart:
-		a.gone = never // it works on
+		a.gone, a.stopped = never, false // it works on
 	}
 	r.touch(it)
 	r.newest = max(r.newest, it.at())

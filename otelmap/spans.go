@@ -276,7 +276,7 @@ func newSpan(op, object string, a attrs) *tracepb.Span {
 	if op == OpChat {
 		kind = tracepb.Span_SPAN_KIND_CLIENT
 	}
-	return &tracepb.Span{Name: otlp.ValidText(op + " " + object), Kind: kind, Attributes: a, Status: &tracepb.Status{}}
+	return &tracepb.Span{Name: otlp.ValidText(strings.TrimSuffix(op+" "+object, " ")), Kind: kind, Attributes: a, Status: &tracepb.Status{}}
 }
 
 // providers maps the hosts' spellings to the values of gen_ai.provider.name

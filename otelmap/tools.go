@@ -511,8 +511,8 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	if m.results == nil {
 		m.results = make(map[resultKey][]*hook.ToolResult)
 		for _, r := range slices.Concat(m.own.results, m.files.timeless) {
-			if r.At.IsZero() && r.Status == hook.ToolUnknown && r.Text == "" {
-				continue // which is none
+			if r.At.IsZero() && r.Text == "" && (r.Status == hook.ToolUnknown || !r.Asked.IsZero()) {
+				continue // the call has none
 			}
 			byID := resultKey{r.Agent, toolKey{id: r.ID}}
 			byInput := resultKey{r.Agent, toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}}

@@ -19,6 +19,7 @@ import (
 //   - One of the user's hooks may make the agent continue at an end. Then the
 //     turn has several ends, of which the last one counts.
 func (s *segmenter) addTurnEvent(it *item) {
+	defer s.hearOf(it)
 	if it.Kind == hook.KindSessionStart {
 		s.startSession(it)
 		return
@@ -37,7 +38,7 @@ func (s *segmenter) addTurnEvent(it *item) {
 			s.open.attach(it)
 			return
 		}
-		if s.open != nil && it.Turn == "" && s.open.refused() {
+		if s.open != nil && it.Turn == "" && (s.open.refused() || it.marked(KeyPromptQueued)) {
 			s.open.attach(it)
 			return
 		}
@@ -161,10 +162,9 @@ func (s *segmenter) runOf(it *item) *Run {
 	// Events of a turn after a run of it was closed for its silence make a
 	// separate run, so that the same log gives the same runs whenever it is read.
 	if r := s.turnRuns[it.Turn]; r != nil && !r.silent {
-		if it.StoredAt().Sub(r.EndedAt) <= s.b.opts.IdleTimeout || !r.working() {
+		if !r.working() || !s.silent(r, it) {
 			return r
 		}
-		s.silent(r, it)
 	}
 	if s.open != nil && s.open.turn == "" {
 		return s.open
@@ -175,6 +175,9 @@ func (s *segmenter) runOf(it *item) *Run {
 // work adds an event that only a working agent makes.
 func (s *segmenter) work(it *item) {
 	r := s.runOf(it)
+	if asking := s.asking(it); asking != nil && !asking.silent {
+		r = asking
+	}
 	switch {
 	case r == nil && it.Kind != hook.KindToolStart && s.delivered(it):
 		s.missed(it) // it may also be a copy of an event that was delivered
@@ -187,6 +190,20 @@ func (s *segmenter) work(it *item) {
 		r.retried()
 		r.attach(it)
 	}
+	if it.Turn == "" && it.Kind == hook.KindToolStart && it.Tool.ID != "" {
+		s.calls[it.Tool.ID] = s.open
+	}
+}
+
+// asking returns the run of a call without a turn that ends: it may have been under way
+// when the next prompt came.
+func (s *segmenter) asking(it *item) *Run {
+	if it.Turn != "" || it.Kind != hook.KindToolEnd {
+		return nil
+	}
+	r := s.calls[it.Tool.ID]
+	delete(s.calls, it.Tool.ID)
+	return r
 }
 
 // reopen makes a turn continue although an end was reported.

@@ -297,6 +297,22 @@ func TestTurns(t *testing.T) {
 			},
 			[]string{"completed: execute_tool Agent#a, invoke_agent Explore!RunAbandoned"},
 		},
+		{
+			"a command that is given again under the first one's turn has a separate run",
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(2, post, "p1", "Bash", "a"), turnStop(3, "p1"),
+				turnPrompt(6, "p1"), turnTool(7, pre, "p1", "Bash", "b"), turnTool(8, post, "p1", "Bash", "b"), turnStop(9, "p1"),
+			},
+			[]string{"completed: execute_tool Bash#a", "completed: execute_tool Bash#b"},
+		},
+		{
+			"a call without a turn that is under way when the next prompt comes ends in its run",
+			[]hook.Event{
+				turnPrompt(0, ""), turnTool(1, pre, "", "Bash", "a"), turnPrompt(2, ""), turnTool(3, post, "", "Bash", "a"),
+				turnTool(4, pre, "", "Bash", "b"), turnTool(5, post, "", "Bash", "b"), turnStop(6, ""),
+			},
+			[]string{"interrupted: execute_tool Bash#a", "completed: execute_tool Bash#b"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -306,6 +322,25 @@ func TestTurns(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSilenceEndsNoRunOfTheFiles has a call that waits two hours for a permission.
+func TestSilenceEndsNoRunOfTheFiles(t *testing.T) {
+	for fromFiles, want := range map[bool][]string{
+		true:  {"completed: execute_tool Bash#a"},
+		false: {"interrupted: execute_tool Bash#a!ToolCancelled", "completed: execute_tool Bash#a"},
+	} {
+		b := NewBuilder("claude-code", "s", Options{Agent: turnAgent, FromFiles: fromFiles}, Carry{})
+		for _, e := range logged(
+			turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
+			turnTool(7200, hook.KindToolEnd, "p1", "Bash", "a"), turnStop(7201, "p1"),
+		) {
+			b.Add(e)
+		}
+		if diff := cmp.Diff(want, outline(b, b.Runs(far), nil)); diff != "" {
+			t.Errorf("from files %v (-want +got):\n%s", fromFiles, diff)
+		}
 	}
 }
 
@@ -685,6 +720,11 @@ func TestTurnsContinueFromABoundary(t *testing.T) {
 	}
 	if links := spansOf(b, runs[0], nil)[0].Links; len(links) != 1 || hex.EncodeToString(links[0].TraceId) != carry.PrevTrace {
 		t.Errorf("links: %+v", links)
+	}
+	// The same command is given again under the turn that was delivered.
+	b = buildTurns(carry, []hook.Event{turnPrompt(8, "p1"), turnStop(12, "p1")})
+	if runs = b.Runs(epoch.Add(20 * time.Second)); len(runs) != 1 || runs[0].Repeated {
+		t.Error("the command that was given again is not a separate run")
 	}
 	// The turn continues after its end was delivered, as when one of the user's hooks
 	// took minutes to refuse the end.

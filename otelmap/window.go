@@ -81,7 +81,7 @@ func (r *Run) holds(agent string, at time.Time) bool {
 func (b *Builder) within(r *Run, prompts []hook.Prompt) (from, to instant) {
 	start, _ := r.bounds()
 	if end := r.prev.PrevEnd; !end.IsZero() && !end.After(start) {
-		from = instantOf(end) + 1
+		from = min(instantOf(end)+1, r.from.at())
 	} else {
 		from = instantOf(b.opening(r, prompts))
 	}

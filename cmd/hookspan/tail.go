@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/live"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redactor"
@@ -90,6 +92,13 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 	}, nil
 }
 
+// tailed is a task at work: its prompt, its last event, and what is known of its files.
+type tailed struct {
+	live.Event
+	last, looked time.Time
+	facts        deliver.Facts
+}
+
 // pollSessions is how often sessions are looked at that the system cannot watch.
 const pollSessions = 2 * time.Second
 
@@ -112,6 +121,7 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 	var lines view.EventLines
 	var recent []view.EventLine
 	caughtUp := false
+	atWork := make(map[spool.Key]*tailed)
 	options := a.viewOptions()
 	show := func(l view.EventLine) error {
 		if clean != nil {
@@ -127,6 +137,20 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 		}
 		_, err := a.stdout.Write(text)
 		return err
+	}
+	visit := func(e live.Event) error {
+		l, ok := lines.Of(&e.Event)
+		if !ok || !want(&l) {
+			return nil
+		}
+		if setup.Capture(e.Settings) == otelmap.CaptureNone {
+			l.Blank()
+		}
+		if !caughtUp {
+			recent = append(recent, l)
+			return nil
+		}
+		return show(l)
 	}
 	follower := &live.Follower{
 		Spool: sp, Dir: a.cfg.SpoolDir(), Poll: pollSessions, Recent: f.last > 0,
@@ -144,18 +168,42 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 			return src.Decode(r)
 		},
 		Visit: func(e live.Event) error {
-			l, ok := lines.Of(&e.Event)
-			if !ok || !want(&l) {
-				return nil
+			switch t := atWork[e.Key]; {
+			case e.ParentAgent != "" || e.Session == "":
+			case e.Kind == hook.KindPrompt:
+				atWork[e.Key] = &tailed{Event: e, last: e.At(), facts: deliver.Facts{Dialect: e.Dialect, Cwd: e.Cwd, Transcript: e.Transcript}}
+			case e.Kind.Terminal():
+				delete(atWork, e.Key)
+			case t != nil:
+				t.last = e.At()
 			}
-			if setup.Capture(e.Settings) == otelmap.CaptureNone {
-				l.Blank()
+			return visit(e)
+		},
+		// Some agents report no interruption: their files have it.
+		Look: func() (again bool, err error) {
+			for k, t := range atWork {
+				src := sources[k.Host]
+				if src.End == nil || hook.Elapsed(time.Now(), t.last, a.cfg.IdleTimeout) {
+					delete(atWork, k)
+					continue
+				}
+				again = true
+				if fi, err := os.Stat(t.facts.Transcript); err == nil && fi.ModTime().Equal(t.looked) {
+					continue
+				} else if err == nil {
+					t.looked = fi.ModTime()
+				}
+				kind, at, _ := src.End(ctx, t.Session, t.facts) // what cannot be read now may be later
+				if kind == hook.KindUnknown || at.Before(t.At()) {
+					continue
+				}
+				delete(atWork, k)
+				t.Event.Event = hook.Event{Host: t.Host, Session: t.Session, Cwd: t.Cwd, Kind: kind, Name: "interrupt", StoredAt: at}
+				if err := visit(t.Event); err != nil {
+					return false, err
+				}
 			}
-			if !caughtUp {
-				recent = append(recent, l)
-				return nil
-			}
-			return show(l)
+			return again, nil
 		},
 		CaughtUp: func() error {
 			for _, l := range recent[max(0, len(recent)-f.last):] {

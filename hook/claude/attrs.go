@@ -9,10 +9,12 @@ import (
 const (
 	AttrStopHookActive  = "hookspan.stop_hook_active"
 	attrBackgroundTasks = "hookspan.background_tasks"
-	attrEffort          = "hookspan.effort"
-	attrAgentTranscript = "hookspan.agent.transcript"
-	attrAgentStatus     = "hookspan.agent.status"
-	attrMCPServer       = "hookspan.mcp.server"
+	// attrBackgroundTaskIDs are separated by commas.
+	attrBackgroundTaskIDs = "hookspan.background_tasks.ids"
+	attrEffort            = "hookspan.effort"
+	attrAgentTranscript   = "hookspan.agent.transcript"
+	attrAgentStatus       = "hookspan.agent.status"
+	attrMCPServer         = "hookspan.mcp.server"
 )
 
 // fact is a member of a hook that becomes an attribute.

@@ -3,11 +3,9 @@ package claude
 import (
 	"cmp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -68,11 +66,13 @@ type members struct{ rawjson.Object }
 func (p members) body(ev *hook.Event) {
 	switch ev.Name {
 	case userPromptSubmit:
-		ev.Prompt = p.Text("prompt")
+		prompt := p.Text("prompt")
+		ev.Prompt = cmp.Or(Typed(prompt), prompt)
 		ev.Key = PromptKey(ev.Turn, ev.Prompt)
-		if injected(ev.Prompt) {
+		if Injected(ev.Prompt) {
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
 			ev.Message = Summary(ev.Prompt)
+			ev.Background = AgentEnds(ev.Prompt)
 		}
 	case preToolUse, postToolUse, postToolUseFailure, permissionDenied:
 		p.tool(ev)
@@ -99,7 +99,7 @@ func (p members) body(ev *hook.Event) {
 		p.turnStop(ev)
 	case stopFailure:
 		ev.ErrorType = p.Text("error")
-		ev.Message = cmp.Or(p.Text("last_assistant_message"), p.Text("error_details"))
+		ev.Message = FailureText(cmp.Or(p.Text("last_assistant_message"), p.Text("error_details")))
 	case notification, elicitation:
 		ev.Message = p.Text("message")
 	case postCompact:
@@ -108,24 +108,6 @@ func (p members) body(ev *hook.Event) {
 		ev.Model = p.Text("model")
 	}
 	ev.Attrs = p.attrs(ev.Name, ev.Attrs)
-}
-
-// injected reports whether Claude Code wrote the prompt and not the user: the
-// report of a background task that has ended opens a new turn. Other
-// prompts that it writes look like typed ones.
-func injected(prompt string) bool {
-	prompt = jstext.Trim(prompt)
-	return strings.HasPrefix(prompt, "<task-notification>") && strings.HasSuffix(prompt, "</task-notification>")
-}
-
-// Summary returns the summary in a prompt that Claude Code wrote, such as the report
-// that a background task has ended; empty if there is none.
-func Summary(prompt string) string {
-	_, rest, _ := strings.Cut(prompt, "<summary>")
-	if text, _, found := strings.Cut(rest, "</summary>"); found {
-		return jstext.Trim(text)
-	}
-	return ""
 }
 
 // turnStop reads the end of a turn. If one of the user's hooks made Claude Code
@@ -139,9 +121,7 @@ func (p members) turnStop(ev *hook.Event) {
 	if p.Is("stop_hook_active") {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: AttrStopHookActive, Value: true})
 	}
-	if tasks, _ := p.Elements("background_tasks"); len(tasks) > 0 {
-		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrBackgroundTasks, Value: int64(len(tasks))})
-	}
+	p.backgroundTasks(ev)
 	if level := p.Members("effort").Text("level"); level != "" {
 		ev.Attrs = append(ev.Attrs, hook.Attr{Key: attrEffort, Value: level})
 	}

@@ -225,6 +225,17 @@ func TestBodies(t *testing.T) {
 			},
 		},
 		{
+			"prompt of a teammate", `{"hook_event_name":"UserPromptSubmit","prompt":"<teammate-message teammate_id=\"r\" summary=\"Review done\">{}</teammate-message>"}`,
+			facts{
+				Kind: hook.KindPrompt, Prompt: `<teammate-message teammate_id="r" summary="Review done">{}</teammate-message>`, Message: "Review done",
+				Attrs: []hook.Attr{{Key: "hookspan.prompt.injected", Value: true}},
+			},
+		},
+		{
+			"prompt with the file that is open", `{"hook_event_name":"UserPromptSubmit","prompt":"<ide_opened_file>a.go</ide_opened_file>\nfix it"}`,
+			facts{Kind: hook.KindPrompt, Prompt: "fix it"},
+		},
+		{
 			"prompt about such a prompt", `{"hook_event_name":"UserPromptSubmit","prompt":"<task-notification> is what?"}`,
 			facts{Kind: hook.KindPrompt, Prompt: "<task-notification> is what?"},
 		},
@@ -238,7 +249,7 @@ func TestBodies(t *testing.T) {
 		},
 		{
 			"stop with work in the background", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":false,"background_tasks":[{"id":"1"},{"id":"2"}]}`,
-			facts{Kind: hook.KindRunComplete, Key: "Stop/p", Attrs: []hook.Attr{{Key: "hookspan.background_tasks", Value: int64(2)}}},
+			facts{Kind: hook.KindRunComplete, Key: "Stop/p", Attrs: []hook.Attr{{Key: "hookspan.background_tasks", Value: int64(2)}, {Key: "hookspan.background_tasks.ids", Value: "1,2"}}},
 		},
 		{
 			"stop once more", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":true}`,

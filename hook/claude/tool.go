@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
@@ -41,7 +42,7 @@ func (p members) tool(ev *hook.Event) {
 	case postToolUse:
 		p.response(ev, t)
 	case postToolUseFailure:
-		t.Status, t.Error = hook.ToolFailed, p.Text("error")
+		t.Status, t.Error = hook.ToolFailed, FailureText(p.Text("error"))
 		if p.Is("is_interrupt") {
 			t.Status = hook.ToolCancelled
 		}
@@ -59,6 +60,10 @@ func (p members) response(ev *hook.Event, t *hook.Tool) {
 	case toolBash, toolPowerShell:
 		if o.Is("interrupted") {
 			t.Status = hook.ToolCancelled
+		}
+	case taskStop:
+		if id := cmp.Or(o.Text("task_id"), p.Members("tool_input").Text("task_id")); id != "" {
+			ev.Background = &hook.Background{Ended: []hook.AgentEnd{{ID: id, Stopped: true}}}
 		}
 	case toolAgent, toolTask:
 		t.Agent = o.Text("agentId")

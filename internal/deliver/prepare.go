@@ -245,6 +245,8 @@ type reading struct {
 	// last is the newest event but the end of a session, which may be that of an earlier
 	// process.
 	last hook.Event
+	// silently is when the open run ended by the host's files, zero if it did not.
+	silently time.Time
 	// linked reports that the session that led to this one was looked for.
 	linked bool
 	// at is when the last record was stored.
@@ -497,6 +499,7 @@ func (d *Deliverer) Clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 // endSilently ends the open run if the host's files show that it has ended, such
 // as by an interruption, which no hook reports.
 func (p *reading) endSilently(ctx context.Context) {
+	p.endAgents(ctx)
 	runs := p.builder.Runs(p.Now())
 	if p.src.End == nil || len(runs) == 0 || runs[len(runs)-1].Ended {
 		return
@@ -505,13 +508,37 @@ func (p *reading) endSilently(ctx context.Context) {
 	if err != nil {
 		p.logf("session %q of %s: %v", p.session, p.host, err)
 	}
-	if kind == hook.KindUnknown || at.Before(p.last.At()) {
+	// The last hook may have been stored a little later.
+	last := p.last.At()
+	if kind == hook.KindUnknown || at.Before(last.Add(-settle)) || at.Before(runs[len(runs)-1].Begun()) {
 		return
 	}
+	if at.Before(last) {
+		at = last
+	}
+	p.silently = at
 	p.builder.Add(hook.Event{
 		Host: p.host, Dialect: p.facts.Dialect, Session: p.session, Kind: kind,
 		Name: "session file", Time: at, StoredAt: at, Offset: p.last.Offset,
 	})
+}
+
+// endAgents ends the agents that keep a run open, as far as the host's files show that
+// they have ended.
+func (p *reading) endAgents(ctx context.Context) {
+	now := p.Now()
+	for _, r := range p.builder.Runs(now) {
+		if r.Outcome == "" || r.Ended || p.src.Transcript == nil {
+			continue
+		}
+		facts := p.facts
+		facts.Since = r.Begun().Add(-fileLead)
+		// What cannot be read now may be known later.
+		if tr, _ := p.src.Transcript(ctx, p.session, facts); tr != nil {
+			p.builder.EndAgents(slices.DeleteFunc(slices.Clone(tr.Agents), func(a hook.Agent) bool { return now.Sub(a.End) < settle }))
+		}
+		return
+	}
 }
 
 // transcript reads the host's files. If the run has only just ended, it reads them

@@ -15,8 +15,8 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// Running returns the runs of all sessions that have not ended, a message for each, the
-// newest first. They are read from the spool, behind the position of a destination, and
+// Running returns the runs of all sessions that have not ended, or whose end only the
+// host's files show, a message for each, the newest first. They are read from the spool, behind the position of a destination, and
 // nothing is sent or written. A session that cannot be read is in the error.
 func (d *Deliverer) Running(ctx context.Context, destination string) (out []*tracepb.ResourceSpans, err error) {
 	keys, err := d.Spool.Sessions()
@@ -77,7 +77,7 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 	p.endSilently(ctx)
 	now := d.Now()
 	for _, run := range p.builder.Runs(now) {
-		if run.Ended || run.Repeated || st.Done[run.ID.String()] {
+		if run.Ended && (p.silently.IsZero() || run.EndedAt.Before(p.silently)) || run.Repeated || st.Done[run.ID.String()] {
 			continue
 		}
 		facts := p.facts
@@ -86,6 +86,10 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 		if src.Transcript != nil {
 			// What cannot be read of the files now is there when the run has ended.
 			tr, _ = src.Transcript(ctx, p.session, facts)
+		}
+		if run.Ended {
+			out = append(out, p.clean(p.builder.Spans(run, tr))) // which is not delivered yet
+			continue
 		}
 		out = append(out, p.clean(p.builder.OpenSpans(run, tr, now)))
 	}

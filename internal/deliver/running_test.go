@@ -1,12 +1,14 @@
 package deliver
 
 import (
+	"context"
 	"os"
 	"testing"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -82,6 +84,48 @@ func TestSilentRunsDoNotRun(t *testing.T) {
 	b.clock.Advance(time.Hour)
 	if out, err := d.Running(t.Context(), "store"); err != nil || len(out) > 0 {
 		t.Errorf("%d running runs, %v, want none", len(out), err)
+	}
+}
+
+// TestInterruptedRunIsShownBeforeItsDelivery has an end that only the host's files show.
+func TestInterruptedRunIsShownBeforeItsDelivery(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after time.Duration // behind the run's last event
+		want  string
+	}{
+		{"after the last event", 3 * time.Second, otelmap.OutcomeInterrupted},
+		{"just before the last event was stored", -10 * time.Millisecond, otelmap.OutcomeInterrupted},
+		{"long before", -time.Hour, otelmap.OutcomeRunning},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			kept := &memory{}
+			d := b.claudeDeliverer(nil, Destination{Name: "store", Client: kept})
+			b.append(turn("p1")[0])
+			b.clock.Advance(5 * time.Second)
+			k := b.append(turn("p1")[1])
+			last := b.clock.Now()
+			for host, src := range d.Sources {
+				src.End = func(_ context.Context, _ string, f Facts) (hook.Kind, time.Time, error) {
+					return hook.KindRunCancel, last.Add(tt.after), nil
+				}
+				d.Sources[host] = src
+			}
+			b.clock.Advance(10 * time.Second)
+			touch(t, b.path(k, "events.json-seq"), b.clock.Now())
+			out, err := d.Running(t.Context(), "store")
+			if err != nil || len(out) != 1 {
+				t.Fatalf("%d runs, %v, want 1", len(out), err)
+			}
+			if got := otlp.Text(out[0].ScopeSpans[0].Spans[0].Attributes, otelmap.KeyOutcome); got != tt.want {
+				t.Errorf("outcome %q, want %q", got, tt.want)
+			}
+			b.run(d, Pass{})
+			if delivered := len(kept.spans) > 0; delivered != (tt.want == otelmap.OutcomeInterrupted) {
+				t.Errorf("delivered is %v", delivered)
+			}
+		})
 	}
 }
 

@@ -219,7 +219,7 @@ func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store
 	}
 	tr.Session = s.ID
 	o := im.Deliverer.Map
-	o.Agent = im.Deliverer.Sources[im.Agent.Host].Agent
+	o.Agent, o.FromFiles = im.Deliverer.Sources[im.Agent.Host].Agent, true
 	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
 	if tr.OriginTurn != "" {
 		b.LinkTo(tr.Origin, tr.OriginTurn, "")

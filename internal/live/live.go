@@ -3,7 +3,7 @@
 //
 // It promises that each event that is stored while a Follower runs is visited once,
 // those of one session in the order of its log, and that nothing is done while
-// nothing happens, unless the system cannot watch all folders.
+// nothing happens, unless the system cannot watch all folders or Look asks for it.
 package live
 
 import (
@@ -49,6 +49,9 @@ type Follower struct {
 	CaughtUp func() error
 	// Visit is called for each event. An error of either ends Run.
 	Visit func(Event) error
+	// Look looks for what no event reports. It is called after CaughtUp and, as long as it
+	// asks for that, every Poll. It may be nil.
+	Look func() (again bool, err error)
 	// Poll is how often all sessions are read where the system cannot watch them.
 	Poll time.Duration
 	// Polling is called when that begins, with the reason. It may be nil.
@@ -116,6 +119,12 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 			return err
 		}
 	}
+	again := f.Look != nil
+	if again {
+		if again, err = f.Look(); err != nil {
+			return err
+		}
+	}
 	if !follow {
 		return nil
 	}
@@ -133,11 +142,16 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 			f.polling = true
 			poll = time.After(f.Poll)
 		}
+		var look <-chan time.Time
+		if again {
+			look = time.After(f.Poll)
+		}
 		changed := make(map[spool.Key]bool)
 		all := false
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-look:
 		case <-poll:
 			all = true
 		case <-faults: // events were lost
@@ -164,6 +178,11 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 		}
 		for _, k := range slices.SortedFunc(maps.Keys(changed), func(x, y spool.Key) int { return strings.Compare(x.String(), y.String()) }) {
 			if err := f.read(k); err != nil {
+				return err
+			}
+		}
+		if f.Look != nil {
+			if again, err = f.Look(); err != nil {
 				return err
 			}
 		}

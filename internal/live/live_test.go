@@ -76,6 +76,27 @@ func (w *world) follow(f *Follower, events int) (wait func() []string) {
 	}
 }
 
+// TestLookIsCalledAsLongAsItAsks while nothing happens.
+func TestLookIsCalledAsLongAsItAsks(t *testing.T) {
+	w := newWorld(t)
+	w.store(0, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	looks := 0
+	f := &Follower{
+		Spool: w.sp, Dir: w.dir, Decode: decode, Poll: time.Millisecond, Visit: func(Event) error { return nil },
+		Look: func() (bool, error) {
+			if looks++; looks == 3 {
+				return false, errEnough
+			}
+			return true, nil
+		},
+	}
+	if err := f.Run(ctx, true); !errors.Is(err, errEnough) || looks != 3 {
+		t.Errorf("%d looks, then %v", looks, err)
+	}
+}
+
 func TestEachEventIsVisitedOnceAndInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.store(0, -1) // before it follows

@@ -287,12 +287,17 @@ func (l *loaded) promptAndAnswer(ctx context.Context) (prompt, answer string, er
 	return view.Prompt(t), view.Answer(t), err
 }
 
-// runningCache keeps the tasks that run now until there are new events.
+// runningCache keeps the tasks that run now until there are new events, and not for long:
+// some ends are only in the agents' files.
 type runningCache struct {
 	mu     sync.Mutex
 	stamp  string
+	read   time.Time
 	traces []*store.Trace
 }
+
+// keepRunning is how long the tasks that run now are kept at most.
+const keepRunning = 3 * time.Second
 
 // running returns the traces of the tasks that run now and are not stored, the newest
 // first.
@@ -301,12 +306,12 @@ func (s *Server) running(ctx context.Context) []*store.Trace {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stamp := s.stamp()
-	if s.opts.Running == nil || stamp == c.stamp {
+	if s.opts.Running == nil || stamp == c.stamp && (len(c.traces) == 0 || time.Since(c.read) < keepRunning) {
 		return c.traces
 	}
 	traces, err := s.opts.Running(ctx)
 	if err == nil {
-		c.stamp = stamp
+		c.stamp, c.read = stamp, time.Now()
 	}
 	// A task that has ended meanwhile is in the store, too.
 	c.traces = slices.DeleteFunc(traces, func(t *store.Trace) bool {

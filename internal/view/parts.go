@@ -89,6 +89,8 @@ func Arguments(tool, arguments string) (out []Part) {
 		text := string(value)
 		if rawjson.IsString(value) {
 			text = rawjson.Unquote(value)
+		} else if list, is := checklist(value); is {
+			text = list
 		}
 		out = addPart(out, termtext.Line(string(name)), "", false, text)
 	})
@@ -96,6 +98,28 @@ func Arguments(tool, arguments string) (out []Part) {
 		return addPart(nil, "input", "", false, arguments)
 	}
 	return out
+}
+
+// checklist returns a list of things to do, each with its state, as one line for each.
+func checklist(value []byte) (string, bool) {
+	list, ok := rawjson.Elements(value)
+	lines := make([]string, 0, len(list))
+	for _, raw := range list {
+		o := rawjson.Members(raw)
+		text, status := cmp.Or(o.Text("content"), o.Text("step"), o.Text("title")), o.Text("status")
+		if text == "" || status == "" {
+			return "", false
+		}
+		mark := "[ ] "
+		switch status {
+		case "completed", "done":
+			mark = "[x] "
+		case "in_progress":
+			mark = "[-] "
+		}
+		lines = append(lines, mark+text)
+	}
+	return strings.Join(lines, "\n"), ok && len(lines) > 0
 }
 
 // whole closes arguments that were cut off; their members are then sorted.

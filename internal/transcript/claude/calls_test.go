@@ -166,7 +166,7 @@ func TestClaudeSubagents(t *testing.T) {
 		userRow("p1", 2, "look around", side), answerRow("m2", 3, "tool:t2", "tool_use", side), resultRow("p1", 8, "t2", "ok", false, side),
 		answerRow("m4", 9, "Found.", "end_turn", side))
 	agentFile("a2", `{"agentType":"Plan","toolUseId":"t2","description":"plan it","spawnDepth":2}`,
-		userRow("p1", 4, "plan", side), answerRow("m3", 5, "thinking", "", side))
+		userRow("p1", 4, "plan", side), answerRow("m3", 5, "thinking", "", side), userRow("p1", 6, "[Request interrupted by user]", side))
 	agentFile("a3", `{"toolUseId":"t7","description":"described","spawnDepth":2,"finished":true}`,
 		answerRow("m5", 6, "half", "max_tokens", side))
 	agentFile("a9", "", // its meta is not there

@@ -15,8 +15,12 @@ type turnEnds struct {
 	last    hook.TurnEnd
 	message string
 	waiting bool
-	// recorded reports that Claude Code recorded the end that is kept back.
-	recorded bool
+	// recorded reports that Claude Code recorded the end that is kept back, likely that
+	// only the answer's form shows it.
+	recorded, likely bool
+	// heard is the newest answer's message, empty if none came since the prompt or since a
+	// hook blocked the end.
+	heard string
 	// open reports that the current turn has not ended.
 	open bool
 	// barred reports that a hook has just blocked the end of the turn, and that
@@ -25,13 +29,23 @@ type turnEnds struct {
 }
 
 // answer adds a row of a model's answer. Each row of one answer repeats why it
-// stopped, and text grows with them.
-func (e *turnEnds) answer(turn, message, stop, text string, at time.Time) {
+// stopped, and text grows with them. Until about 2.1.56 most rows do not say why:
+// then an answer that asks for no call is the last, if said reports that the row
+// has text.
+func (e *turnEnds) answer(turn, message, stop, text string, said, calls bool, at time.Time) {
 	e.other(turn)
+	if e.waiting && e.last.Kind == hook.KindSessionEnd && e.message == message {
+		return // the rest of the answer that was interrupted
+	}
 	e.open, e.barred = true, false
 	e.resume(message)
-	if stop != "" && stop != "tool_use" && stop != "pause_turn" {
+	e.heard = message
+	switch {
+	case stop == "" && said && !calls, stop != "" && stop != "tool_use" && stop != "pause_turn":
 		e.hold(message, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunComplete, Result: text})
+		e.likely = stop == ""
+	case calls:
+		e.waiting = false
 	}
 }
 
@@ -53,11 +67,11 @@ func (e *turnEnds) other(turn string) {
 }
 
 func (e *turnEnds) hold(message string, end hook.TurnEnd) {
-	e.last, e.message, e.waiting, e.recorded = end, message, true, false
+	e.last, e.message, e.waiting, e.recorded, e.likely = end, message, true, false, false
 }
 
-// resume notes that another answer continues the turn. If Claude Code had
-// recorded the turn's end, something woke it again.
+// resume notes that another answer continues the turn, also after an interruption. If
+// Claude Code had recorded the turn's end, something woke it again.
 func (e *turnEnds) resume(message string) {
 	if !e.waiting || e.message == message {
 		return
@@ -71,7 +85,7 @@ func (e *turnEnds) resume(message string) {
 // blocked adds that a hook did not let the turn end.
 func (e *turnEnds) blocked(turn, why string, at time.Time) {
 	e.barred = !(e.waiting && e.recorded)
-	e.waiting, e.open = false, true
+	e.waiting, e.open, e.heard = false, true, ""
 	e.found = append(e.found, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunResume, Message: why})
 }
 
@@ -79,8 +93,11 @@ func (e *turnEnds) blocked(turn, why string, at time.Time) {
 // one that a hook has blocked. It does so when all hooks have answered, and the
 // blocking one may have been among the first: only then has every hook seen the
 // turn stop.
-func (e *turnEnds) stopped(at time.Time) {
-	if e.waiting {
+func (e *turnEnds) stopped(turn string, at time.Time) {
+	if !e.waiting && e.open && !e.barred && e.heard != "" {
+		e.hold(e.heard, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunComplete})
+	}
+	if e.waiting && e.last.Kind != hook.KindSessionEnd {
 		e.recorded, e.open = true, false
 	}
 	if n := len(e.found); e.barred && n > 0 && at.After(e.found[n-1].At) {
@@ -91,22 +108,30 @@ func (e *turnEnds) stopped(at time.Time) {
 
 // interrupted adds that the user interrupted the turn.
 func (e *turnEnds) interrupted(turn, text string, at time.Time) {
+	again := e.waiting && e.last.Kind == hook.KindSessionEnd
 	if e.recorded || e.last.Turn != turn {
 		e.flush()
+		again = false
 	}
-	e.waiting, e.open, e.barred = false, false, false
-	if n := len(e.found); n > 0 && turn != "" && e.found[n-1].Turn == turn && e.found[n-1].Kind == hook.KindSessionEnd {
-		return
+	e.open, e.barred = false, false
+	if !again {
+		e.hold(e.heard, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindSessionEnd, Message: text})
 	}
-	e.found = append(e.found, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindSessionEnd, Message: text})
 }
 
 // prompt adds a text that opens a turn, or is added to the current one.
 func (e *turnEnds) prompt(turn string) {
-	if e.recorded || turn == "" || e.last.Turn != turn {
+	if e.recorded || turn == "" || e.last.Turn != turn || e.last.Kind == hook.KindSessionEnd {
 		e.flush()
 	}
-	e.waiting, e.open, e.barred = false, true, false
+	e.waiting, e.open, e.barred, e.heard = false, true, false, ""
+}
+
+// finish counts the end that was kept back at the end of the file. What only looks like
+// an end counts if settled is set: nothing more is expected.
+func (e *turnEnds) finish(settled bool) {
+	e.waiting = e.waiting && (settled || e.recorded || !e.likely)
+	e.flush()
 }
 
 // flush counts the end that was kept back.

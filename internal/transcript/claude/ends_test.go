@@ -1,12 +1,14 @@
 package claude
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 func TestClaudeEndsOfTurns(t *testing.T) {
@@ -22,6 +24,7 @@ func TestClaudeEndsOfTurns(t *testing.T) {
 	interrupted := func(at int) hook.TurnEnd {
 		return hook.TurnEnd{Turn: "p1", At: sec(at), Kind: hook.KindSessionEnd, Message: "[Request interrupted by user]"}
 	}
+	duration := func(at int) string { return crow("system", at, `"subtype":"turn_duration"`) }
 	const interrupt = "[Request interrupted by user]"
 	for _, tt := range []struct {
 		name    string
@@ -62,6 +65,13 @@ func TestClaudeEndsOfTurns(t *testing.T) {
 		{"an interruption told twice", []string{userRow("p1", 0, "go"), userRow("p1", 2, interrupt), userRow("p1", 3, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
 		{"an interruption of an answer that seemed the last", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "end_turn"), userRow("p1", 2, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
 		{"an interruption after the end", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", "end_turn"), summaryRow(2), userRow("p1", 3, interrupt)}, []hook.TurnEnd{complete("p1", 1, "done"), interrupted(3)}, false},
+		{"an answer after an interruption, without a prompt", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), userRow("p1", 2, interrupt), answerRow("m2", 3, "done", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
+		{"the rest of an answer that was interrupted", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "", `"uuid":"a"`), userRow("p1", 2, interrupt), answerRow("m1", 3, "hm", "", `"uuid":"b"`)}, []hook.TurnEnd{interrupted(2)}, false},
+		{"an interruption, and the same prompt again", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "tool_use"), userRow("p1", 2, interrupt), userRow("p1", 3, "go"), answerRow("m2", 4, "done", "end_turn"), summaryRow(5)}, []hook.TurnEnd{interrupted(2), complete("p1", 4, "done")}, false},
+		{"a last answer without a reason, told by its duration", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", ""), resultRow("p1", 2, "t1", "ok", false), answerRow("m2", 3, "done", ""), duration(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
+		{"a last answer without a reason, and a prompt", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", ""), userRow("p2", 2, "more"), answerRow("m2", 3, "tool:t1", "")}, []hook.TurnEnd{complete("p1", 1, "done")}, true},
+		{"text before a call is no end", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "I look", "", `"uuid":"a"`), answerRow("m1", 1, "tool:t1", "", `"uuid":"b"`), userRow("p2", 2, "more")}, nil, true},
+		{"a stop told without an answer in text", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", ""), resultRow("p1", 2, "t1", "ok", false), duration(4)}, []hook.TurnEnd{complete("p1", 4, "")}, false},
 		{"a failure", []string{userRow("p1", 0, "go"), failure(2)}, []hook.TurnEnd{{Turn: "p1", At: sec(2), Kind: hook.KindRunError, Message: "API Error", ErrorType: "rate_limit"}}, false},
 		{"a failure that was overcome", []string{userRow("p1", 0, "go"), failure(2), answerRow("m1", 3, "done", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
 		{"a command of Claude Code's own", []string{
@@ -113,22 +123,116 @@ func TestClaudeEndIsUndecidedUntilTheHostTells(t *testing.T) {
 	}
 }
 
+// TestClaudeLastAnswerWithoutAReason counts as the end when nothing more is expected:
+// until then a call may follow.
+func TestClaudeLastAnswerWithoutAReason(t *testing.T) {
+	for _, tt := range []struct {
+		last string
+		want []hook.TurnEnd
+	}{
+		{answerRow("m1", 1, "done", ""), []hook.TurnEnd{{Turn: "p1", At: sec(1), Kind: hook.KindRunComplete, Result: "done"}}},
+		{answerRow("m1", 1, "tool:t1", ""), nil},
+		{userRow("p1", 1, "[Request interrupted by user]"), []hook.TurnEnd{{Turn: "p1", At: sec(1), Kind: hook.KindSessionEnd, Message: "[Request interrupted by user]"}}},
+	} {
+		f := newFinder(t)
+		f.Now = func() time.Time { return sec(20 * 60) }
+		tr := readLinesWith(t, f, userRow("p1", 0, "go"), tt.last)
+		if diff := cmp.Diff(tt.want, tr.Ends); diff != "" {
+			t.Errorf("ends (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestClaudeEndIsAnInterruption that no hook reports.
+func TestClaudeEndIsAnInterruption(t *testing.T) {
+	interrupt := func(at int) string { return userRow("p1", at, "[Request interrupted by user]") }
+	for _, tt := range []struct {
+		name string
+		rows []string
+		want int
+	}{
+		{"at work", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use")}, 0},
+		{"interrupted", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), interrupt(2)}, 2},
+		{"interrupted, then a command of Claude Code's", []string{userRow("p1", 0, "go"), interrupt(2), userRow("p1", 3, "<command-name>/cost</command-name>")}, 2},
+		{"continued", []string{userRow("p1", 0, "go"), interrupt(2), answerRow("m1", 3, "tool:t1", "tool_use")}, 0},
+		{"asked again", []string{userRow("p1", 0, "go"), interrupt(2), userRow("p2", 3, "more")}, 0},
+		{"completed", []string{userRow("p1", 0, "go"), interrupt(2), userRow("p2", 3, "more"), answerRow("m1", 4, "done", "end_turn")}, 0},
+		{"the end of the session before, at the file's beginning", []string{interrupt(0)}, 0},
+	} {
+		f := newFinder(t)
+		write(t, claudePath(f), strings.Join(tt.rows, "\n")+"\n")
+		kind, at, err := f.End(t.Context(), Agent, transcript.Query{Session: claudeSession})
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case tt.want == 0 && kind != hook.KindUnknown, tt.want > 0 && (kind != hook.KindRunCancel || !at.Equal(sec(tt.want))):
+			t.Errorf("%s: %s at %s", tt.name, kind, at)
+		}
+	}
+}
+
+// TestClaudePlanFollowsTheInterruption that it is dated before: a result and an interruption
+// of another session are at the beginning of the file, or the turn before is in it.
+func TestClaudePlanFollowsTheInterruption(t *testing.T) {
+	interrupt := userRow("", 5, "[Request interrupted by user for tool use]")
+	for _, rows := range [][]string{
+		{resultRow("", 5, "t0", "refused", true), interrupt, userRow("", 4, "the plan"), answerRow("m1", 6, "done", "end_turn")},
+		{userRow("", 1, "go"), interrupt, userRow("", 4, "the plan"), answerRow("m1", 6, "done", "end_turn")},
+	} {
+		tr := readLines(t, rows...)
+		if p := tr.Prompts[len(tr.Prompts)-1]; p.Text != "the plan" || !p.At.Equal(sec(5)) {
+			t.Errorf("the last prompt is %+v", p)
+		}
+		events := Agent.Events(Dialect, tr)
+		last := events[len(events)-2:]
+		if last[0].Kind != hook.KindPrompt || last[0].Prompt != "the plan" || last[1].Kind != hook.KindRunComplete {
+			t.Errorf("the last events are %+v", last)
+		}
+		if len(tr.ToolResults) > 0 {
+			t.Errorf("results %+v", tr.ToolResults)
+		}
+	}
+}
+
 // TestClaudePromptsTypedMeanwhile are put before the model within the turn.
 func TestClaudePromptsTypedMeanwhile(t *testing.T) {
 	queued := func(at int, more string) string {
 		return crow("attachment", at, `"attachment":{"type":"queued_command","prompt":"and this"`+more+`}`)
 	}
-	got := readLines(t, userRow("p1", 0, "go"), queued(2, ""), queued(3, `,"commandMode":"prompt"`), queued(4, `,"commandMode":"bash"`),
-		crow("attachment", 5, `"attachment":{"type":"other","prompt":"no"}`)).Prompts
-	want := []hook.Prompt{
-		{At: sec(0), Text: "go", Turn: "p1"}, {At: sec(2), Text: "and this", Turn: "p1"}, {At: sec(3), Text: "and this", Turn: "p1"},
+	operation := func(at int, name, more string) string {
+		return crow("queue-operation", at, `"operation":"`+name+`"`+more)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("prompts (-want +got):\n%s", diff)
+	enqueue := func(at int, text string) string { return operation(at, "enqueue", `,"content":"`+text+`"`) }
+	remove := func(at int) string { return operation(at, "remove", "") }
+	typed := func(at int, text string) hook.Prompt {
+		return hook.Prompt{At: sec(at), Text: text, Turn: "p1", Queued: true}
+	}
+	for _, tt := range []struct {
+		name string
+		rows []string
+		want []hook.Prompt
+	}{
+		{"attachments", []string{
+			queued(2, ""), queued(3, `,"commandMode":"prompt"`), queued(4, `,"commandMode":"bash"`),
+			crow("attachment", 5, `"attachment":{"type":"other","prompt":"no"}`),
+		}, []hook.Prompt{typed(2, "and this"), typed(3, "and this")}},
+		{"a queue alone", []string{enqueue(1, "one"), enqueue(2, "two"), remove(3), remove(4)}, []hook.Prompt{typed(3, "one"), typed(4, "two")}},
+		{"a queue and attachments", []string{enqueue(1, "and this"), remove(2), queued(3, ""), enqueue(4, "and this"), queued(5, ""), remove(6)}, []hook.Prompt{typed(2, "and this"), typed(5, "and this")}},
+		{"a turn of its own", []string{enqueue(1, "one"), enqueue(2, "two"), operation(3, "dequeue", ""), remove(4)}, []hook.Prompt{typed(4, "two")}},
+		{"taken back", []string{enqueue(1, "one"), operation(2, "popAll", ""), remove(3)}, nil},
+		{"news of a task", []string{enqueue(1, "<task-notification>x</task-notification>"), remove(2)}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := append([]hook.Prompt{{At: sec(0), Text: "go", Turn: "p1"}}, tt.want...)
+			if diff := cmp.Diff(want, readLines(t, append([]string{userRow("p1", 0, "go")}, tt.rows...)...).Prompts); diff != "" {
+				t.Errorf("prompts (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
 func TestClaudePrompts(t *testing.T) {
+	const command = "<command-name>/init</command-name>\n<command-message>init</command-message>\n<command-args></command-args>"
 	for _, tt := range []struct {
 		name string
 		row  string
@@ -142,7 +246,17 @@ func TestClaudePrompts(t *testing.T) {
 		{"news of an agent", userRow("p1", 0, "<task-notification>x", `"promptSource":"sdk","origin":{"kind":"task-notification"}`), []hook.Prompt{{At: sec(0), Text: "<task-notification>x", Turn: "p1", Injected: true}}},
 		{"of the system", userRow("p1", 0, "x", `"promptSource":"system"`), []hook.Prompt{{At: sec(0), Text: "x", Turn: "p1", Injected: true}}},
 		{"a user's command", userRow("p1", 0, "<command-message>hello</command-message>\n<command-name>/hello</command-name>\n<command-args>x y</command-args>"), []hook.Prompt{{At: sec(0), Text: "/hello x y", Turn: "p1"}}},
-		{"a command without arguments", userRow("p1", 0, "<command-name>/init</command-name>\n<command-message>init</command-message>\n<command-args></command-args>"), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"a command that no request follows", userRow("p1", 0, command), []hook.Prompt{}},
+		{"a command that an answer follows", userRow("p1", 0, command) + "\n" + answerRow("m1", 1, "done", "end_turn"), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"a command that a failure follows", userRow("p1", 0, command) + "\n" + crow("assistant", 1, `"isApiErrorMessage":true,"message":{"id":"e1","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}`), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"a command whose text follows", userRow("p1", 0, command) + "\n" + userRow("p1", 0, "Please analyze", `"isMeta":true`), []hook.Prompt{{At: sec(0), Text: "/init", Turn: "p1"}}},
+		{"a command that prints", userRow("p1", 0, command) + "\n" + userRow("p1", 0, "<local-command-stdout>x</local-command-stdout>") + "\n" + answerRow("m1", 1, "hm", "end_turn"), []hook.Prompt{}},
+		{"a command before a prompt", userRow("p1", 0, command) + "\n" + userRow("p2", 1, "go"), []hook.Prompt{{At: sec(1), Text: "go", Turn: "p2"}}},
+		{"news of a task, of an older version", userRow("", 0, "<task-notification>\n<summary>It ended</summary>\n</task-notification>\nRead the file."), []hook.Prompt{{At: sec(0), Text: "<task-notification>\n<summary>It ended</summary>\n</task-notification>\nRead the file.", Injected: true}}},
+		{"words of a teammate", userRow("", 0, "<teammate-message teammate_id=\"r\">\nDone.\n</teammate-message>"), []hook.Prompt{{At: sec(0), Text: "<teammate-message teammate_id=\"r\">\nDone.\n</teammate-message>", Injected: true}}},
+		{"a quoted tag", userRow("", 0, "<teammate-message> is what?"), []hook.Prompt{{At: sec(0), Text: "<teammate-message> is what?"}}},
+		{"with the file that is open", userRow("p1", 0, "<ide_opened_file>The user opened a.go</ide_opened_file>\n<ide_selection>x</ide_selection>\nfix it"), []hook.Prompt{{At: sec(0), Text: "fix it", Turn: "p1"}}},
+		{"the file that is open alone", userRow("p1", 0, "<ide_opened_file>The user opened a.go</ide_opened_file>"), nil},
 		{"what a command printed", userRow("p1", 0, "<local-command-stdout>x</local-command-stdout>"), nil},
 		{"the user's own shell", userRow("p1", 0, "<bash-input>ls</bash-input>"), nil},
 		{"what Claude Code adds", userRow("p1", 0, "x", `"isMeta":true`), nil},

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -54,25 +55,41 @@ func addPrompts(b *transcript.EventBuilder) {
 		turn, text string
 		at         time.Time
 	}
-	seen := make(map[identity]bool)
+	seen := make(map[identity]time.Time)
 	for _, p := range b.Transcript.Prompts {
 		id := identity{turn: p.Turn, text: p.Text}
 		if p.Turn == "" {
 			id.at = p.At
 		}
-		if seen[id] || p.Turn != "" && p.Injected && typed[p.Turn] {
+		before, again := seen[id]
+		if again && !ended(b.Transcript.Ends, p.Turn, before, p.At) || p.Turn != "" && p.Injected && typed[p.Turn] {
 			continue
 		}
-		seen[id] = true
+		seen[id] = p.At
 		e := hook.Event{
 			Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text,
 			Key: claude.PromptKey(p.Turn, p.Text),
 		}
+		if again {
+			e.Key = ""
+		}
 		if p.Injected {
 			e.Attrs, e.Message = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}, claude.Summary(p.Text)
+			e.Background = claude.AgentEnds(p.Text)
+		}
+		if p.Queued && p.Turn == "" {
+			e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
 		}
 		b.Add(p.At, e)
 	}
+}
+
+// ended reports that a turn ended between two times: an equal prompt is then another,
+// such as a command that is given again.
+func ended(ends []hook.TurnEnd, turn string, from, to time.Time) bool {
+	return slices.ContainsFunc(ends, func(e hook.TurnEnd) bool {
+		return e.Turn == turn && e.Kind != hook.KindRunResume && !e.At.Before(from) && !e.At.After(to)
+	})
 }
 
 // key is a hook event's key, empty if nothing identifies the event.

@@ -5,10 +5,12 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -102,6 +104,14 @@ type fileLog struct {
 	// whether it was for the model.
 	command int
 	wasOpen bool
+	// queue are the prompts that wait for the agent, removed and attached the newest that it
+	// got, as the queue and as an attachment have it.
+	queue             []string
+	removed, attached string
+	// broke is when the user interrupted the turn that the next prompt follows.
+	broke time.Time
+	// begun says that there was a prompt or an answer.
+	begun bool
 	// copied says that the file began with rows of another session.
 	copied bool
 
@@ -111,6 +121,9 @@ type fileLog struct {
 	first, active time.Time
 	task, opened  string
 	words, stop   string
+	// done reports that the newest row is an answer that does not say why it stopped, and
+	// that asks for no call.
+	done bool
 	// kind is the agent's type as its answers name it.
 	kind string
 }
@@ -120,6 +133,9 @@ type request struct {
 	id, model string
 	at        time.Time
 }
+
+// maxQueued bounds the prompts that wait.
+const maxQueued = 32
 
 // maxRequests bounds the requests that are kept. Answers follow their requests
 // closely; requests without an answer must not pile up.
@@ -182,7 +198,7 @@ func (l *fileLog) addRow(r *row) {
 		}
 		l.requests = append(l.requests, request{id: r.text("id"), model: r.in("params", "model"), at: r.at})
 		return
-	case "attachment":
+	case "attachment", "queue-operation":
 		l.addQueued(r)
 		return
 	default:
@@ -220,19 +236,48 @@ func (l *fileLog) addRow(r *row) {
 	}
 }
 
-// addQueued adds what the user typed while the agent was at work: the model gets
-// it within the turn, as an attachment.
+// addQueued adds what the user typed while the agent was at work: the model gets it within
+// the turn, as an attachment. Versions around 2.1.50 only note that it was queued, and that
+// it was taken from there; what is taken for a turn of its own has a row then.
 func (l *fileLog) addQueued(r *row) {
-	if !l.lead(r) || r.in("attachment", "type") != "queued_command" ||
-		r.text("sessionId") != l.b.session || r.at.IsZero() {
+	if !l.lead(r) || r.text("sessionId") != l.b.session || r.at.IsZero() {
 		return
 	}
-	if mode := r.in("attachment", "commandMode"); mode != "" && mode != "prompt" {
+	text := ""
+	switch r.text("operation") {
+	case "enqueue":
+		l.queue = append(l.queue[max(0, len(l.queue)-maxQueued+1):], r.text("content"))
+	case "popAll":
+		l.queue = nil
+	case "dequeue", "remove":
+		if len(l.queue) > 0 {
+			text, l.queue = l.queue[0], l.queue[1:]
+		}
+		if r.text("operation") == "dequeue" {
+			return
+		}
+		text, l.removed, l.attached = other(text, l.attached)
+	default:
+		mode := r.in("attachment", "commandMode")
+		if r.in("attachment", "type") != "queued_command" || mode != "" && mode != "prompt" {
+			return
+		}
+		text = r.in("attachment", "prompt")
+		text, l.attached, l.removed = other(text, l.removed)
+	}
+	if text == "" || claude.Injected(text) {
 		return
 	}
-	if text := r.in("attachment", "prompt"); text != "" {
-		l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.Keep(text), Turn: l.turn})
+	l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.Keep(text), Turn: l.turn, Queued: true})
+}
+
+// other returns a queued prompt, unless it is the one that was noted the other way: later
+// versions note both. Then come the newest prompts that were noted one way only.
+func other(text, noted string) (fresh, own, left string) {
+	if text != "" && text == noted {
+		return "", "", ""
 	}
+	return text, text, noted
 }
 
 // forget drops what the file has given up to a time. A fork begins with a copy
@@ -275,14 +320,19 @@ func (l *fileLog) addAnswer(r *row) {
 		id = transcript.TimeID("req-", r.at)
 	}
 	c := transcript.DecodeContent(m.Get("content"))
-	if r.is("isApiErrorMessage") {
-		l.addFailure(r, id, c.Text())
+	failed := r.is("isApiErrorMessage")
+	if model == syntheticModel && !failed {
 		return
 	}
-	if model == syntheticModel {
+	if l.command > 0 && l.lead(r) {
+		l.b.ends.prompt(l.turn) // the command was for the model
+	}
+	l.command, l.begun = 0, true
+	if failed {
+		l.addFailure(r, id, claude.FailureText(c.Text()))
 		return
 	}
-	l.refused, l.command = l.refused[:0], 0
+	l.refused = l.refused[:0]
 
 	agent := cmp.Or(l.agent, r.text("agentId"))
 	call, _ := l.response(r, id, request, agent)
@@ -302,10 +352,11 @@ func (l *fileLog) addAnswer(r *row) {
 	if call.Text != "" {
 		l.words = call.Text
 	}
-	l.stop = call.FinishReason
+	said, calls := c.Text() != "", slices.ContainsFunc(c, func(b transcript.Block) bool { return b.Type == "tool_use" })
+	l.stop, l.done = call.FinishReason, stop == "" && said && !calls
 	l.kind = cmp.Or(r.text("attributionAgent"), l.kind)
 	if l.lead(r) {
-		l.b.ends.answer(call.Turn, id, stop, call.Text, r.at)
+		l.b.ends.answer(call.Turn, id, stop, call.Text, said, calls, r.at)
 	}
 }
 
@@ -340,7 +391,7 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 		if l.tools == nil {
 			l.tools = make(map[string]toolUse)
 		}
-		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, at: r.at, line: r.line}
+		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, agent: agent, at: r.at, line: r.line}
 		if caller, wanted := l.b.callers[b.ID]; wanted && caller == nil {
 			l.b.callers[b.ID] = &agent
 		}
@@ -372,14 +423,16 @@ func (l *fileLog) addFailure(r *row, id, text string) {
 // of Claude Code's.
 func (l *fileLog) addUser(r *row) {
 	l.turn = cmp.Or(r.text("promptId"), l.turn)
-	l.asked = r.at
 	c := r.content()
 	text, kind := r.userText(c)
+	l.asked, l.done = r.at, false
 	lead := l.lead(r)
 	switch kind {
 	case textNone:
 		l.addResults(r, c)
 	case textPrompt, textCommand:
+		l.begun = true
+		l.follow(r)
 		l.mode = cmp.Or(r.text("permissionMode"), l.mode)
 		if l.opened == "" && l.task == "" {
 			l.opened, l.task = l.turn, text
@@ -387,21 +440,30 @@ func (l *fileLog) addUser(r *row) {
 		if !lead {
 			return
 		}
+		l.dropCommand()
 		l.wasOpen = l.b.ends.open
 		if kind == textPrompt {
 			l.b.ends.prompt(l.turn)
 			l.refused = l.refused[:0]
 		}
 		l.b.prompts = append(l.b.prompts, hook.Prompt{
-			At: r.at, Text: l.b.texts.Keep(text), Turn: r.text("promptId"), Injected: r.injected(),
+			At: r.at, Text: l.b.texts.Keep(text), Turn: r.text("promptId"), Injected: r.injected(text),
 		})
-		l.command = 0
 		if kind == textCommand {
 			l.command = len(l.b.prompts)
 		}
+	case textPrinted:
+		if lead {
+			l.dropCommand()
+		}
+	case textHost:
+		if lead && r.host && !strings.HasPrefix(text, "<local-command-") {
+			l.command = 0 // the command's text for the model
+		}
 	case textInterrupt:
 		l.interrupt()
-		if lead {
+		l.command, l.broke = 0, r.at
+		if lead && l.begun {
 			l.b.ends.interrupted(l.turn, text, r.at)
 		}
 	case textFeedback:
@@ -411,6 +473,16 @@ func (l *fileLog) addUser(r *row) {
 	}
 }
 
+// follow has a prompt come after the interruption that it follows. The order of the file
+// counts: a plan that is accepted with a cleared context is dated a little earlier.
+func (l *fileLog) follow(r *row) {
+	if late := l.broke.Sub(r.at); late > 0 && late <= transcript.LineSlack &&
+		!slices.ContainsFunc(l.b.prompts, func(p hook.Prompt) bool { return p.At.Equal(r.at) }) { // else it stands there again
+		r.at, l.asked = l.broke, l.broke
+	}
+	l.broke = time.Time{}
+}
+
 func (l *fileLog) addResults(r *row, c transcript.Content) {
 	agent := cmp.Or(l.agent, r.text("agentId"))
 	for _, b := range c {
@@ -418,7 +490,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			continue
 		}
 		use, known := l.tools[b.ToolUseID]
-		if !known && l.copied {
+		if !known && (l.copied || l.agent == "" && !l.begun) {
 			continue // the call was made in the other session
 		}
 		if l.b.whole != nil && !l.b.whole(b.ToolUseID, use.name) {
@@ -431,6 +503,9 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 		}
 		text := resultText(b.Content)
 		status, asked := toolStatus(r, b.IsError, text)
+		if b.IsError && l.b.whole == nil {
+			text = claude.FailureText(text)
+		}
 		l.b.results = append(l.b.results, hook.ToolResult{
 			ID:     b.ToolUseID,
 			Agent:  agent,
@@ -458,19 +533,33 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 	}
 }
 
-// addUnanswered adds the wanted calls that have no result.
+// addUnanswered adds the calls that have no result, of which another file or row may have
+// one.
 func (b *build) addUnanswered(agents []subagent, lead *fileLog) {
+	answered := make(map[string]bool, len(b.results))
+	for i := range b.results {
+		answered[b.results[i].ID] = true
+	}
 	logs := []*fileLog{lead}
 	for i := range agents {
 		logs = append(logs, agents[i].log)
 	}
 	for _, l := range logs {
 		for _, id := range slices.Sorted(maps.Keys(l.tools)) {
-			if use := l.tools[id]; b.whole(id, use.name) {
-				b.results = append(b.results, hook.ToolResult{
-					ID: id, Agent: l.agent, Turn: use.turn, Name: use.name, Input: use.input, Asked: use.at, File: l.path, Row: use.line,
-				})
+			use := l.tools[id]
+			if answered[id] || b.whole != nil && !b.whole(id, use.name) {
+				continue
 			}
+			answered[id] = true
+			r := hook.ToolResult{
+				ID: id, Agent: use.agent, Turn: use.turn, Name: use.name, Input: use.input, Status: hook.ToolUnknown, Asked: use.at,
+			}
+			if b.whole != nil {
+				r.File, r.Row = l.path, use.line
+			} else {
+				r.Input = b.texts.KeepJSON(r.Input)
+			}
+			b.results = append(b.results, r)
 		}
 	}
 }
@@ -491,13 +580,18 @@ func (l *fileLog) addSystem(r *row) {
 	}
 	switch r.text("subtype") {
 	case "stop_hook_summary", "turn_duration":
-		l.b.ends.stopped(r.at)
+		l.b.ends.stopped(l.turn, r.at)
 	case "local_command":
-		// The command was Claude Code's own and no prompt.
-		if l.command > 0 && l.command == len(l.b.prompts) {
-			l.b.prompts = l.b.prompts[:l.command-1]
-			l.b.ends.open = l.wasOpen
-		}
-		l.command = 0
+		l.dropCommand()
 	}
+}
+
+// dropCommand drops the newest prompt if it is a command that Claude Code carried out
+// itself: nothing was for the model.
+func (l *fileLog) dropCommand() {
+	if l.command > 0 && l.command == len(l.b.prompts) {
+		l.b.prompts = l.b.prompts[:l.command-1]
+		l.b.ends.open = l.wasOpen
+	}
+	l.command = 0
 }

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
@@ -37,7 +38,7 @@ const subagents = "subagents"
 // Agent reads Claude Code's files. Read uses Query.Path if it is an absolute
 // path to a regular file named after the session, and reads the files from
 // where the turn begins that was under way at Query.Since.
-var Agent = transcript.Agent{Host: claude.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Origin: origin}
+var Agent = transcript.Agent{Host: claude.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Origin: origin, End: end}
 
 // read reads a session's transcript and those of its subagents beside it.
 //
@@ -54,6 +55,25 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxText: transcript.MaxText, maxRows: maxRows,
 	}
 	return r.read(ctx, path, q)
+}
+
+// end reports that the user has interrupted the last turn: no hook reports that.
+func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kind, time.Time, error) {
+	path, err := find(ctx, f, q)
+	if err != nil {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	s, ok := transcript.Stat(q.Session, path)
+	if !ok {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
+	r := reader{files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxRows: maxRows}
+	b := newBuild(q.Session, transcript.MaxText)
+	if err := r.readFile(ctx, path, q, &fileLog{b: b, path: path}); err != nil || b.ends.open || b.ends.last.Kind != hook.KindSessionEnd {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	return hook.KindRunCancel, b.ends.last.At, nil
 }
 
 // sessions lists the sessions of Claude Code on this machine.

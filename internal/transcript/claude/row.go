@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -88,6 +89,8 @@ const (
 	textInterrupt
 	// textFeedback is why one of the user's hooks would not let the turn end.
 	textFeedback
+	// textPrinted is what a command printed that Claude Code carried out itself.
+	textPrinted
 	// textHost is anything else that Claude Code wrote for the model, such as
 	// what a command printed.
 	textHost
@@ -105,14 +108,19 @@ func (r *row) userText(c transcript.Content) (string, textKind) {
 			return "", textNone
 		}
 	}
-	text := c.Text()
+	whole := c.Text()
+	text := claude.Typed(whole)
 	switch {
-	case strings.TrimSpace(text) == "":
+	case strings.TrimSpace(whole) == "":
 		return "", textNone
+	case strings.TrimSpace(text) == "":
+		return whole, textHost
 	case strings.HasPrefix(text, interruptMark):
 		return text, textInterrupt
 	case r.is("isMeta") && strings.HasPrefix(text, feedbackMark):
 		return strings.TrimSpace(strings.TrimPrefix(text, feedbackMark)), textFeedback
+	case strings.HasPrefix(text, "<local-command-std"):
+		return text, textPrinted
 	case r.host, strings.HasPrefix(text, "<local-command-"), strings.HasPrefix(text, "<bash-"):
 		return text, textHost
 	case strings.HasPrefix(text, "<command-name>"):
@@ -148,13 +156,15 @@ func (r *row) opensTurn() bool {
 
 // injected reports that Claude Code wrote the prompt itself, such as the report
 // that a subagent in the background has ended. origin, which is newer, is who
-// wrote the text, promptSource where it was entered.
-func (r *row) injected() bool {
+// wrote the text, promptSource where it was entered; before, only the text shows it.
+func (r *row) injected(text string) bool {
 	if kind := r.in("origin", "kind"); kind != "" {
 		return kind != "human"
 	}
 	switch r.text("promptSource") {
-	case "", "typed", "sdk", "queued":
+	case "":
+		return claude.Injected(text)
+	case "typed", "sdk", "queued":
 		return false
 	}
 	return true

@@ -79,20 +79,25 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		return log
 	}
 	lead := readLog(path, "")
+	lead.dropCommand()
 	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
-	b.ends.flush()
 	last := b.lastTime
+	settled := func(last time.Time) bool { return hook.Elapsed(r.files.Now(), last, transcript.PendingAge) }
+	b.ends.finish(settled(last))
 	for i := range agents {
 		agents[i].log = readLog(agents[i].path, agents[i].id)
 	}
 
-	if q.Whole != nil {
+	if q.Full || q.Whole != nil {
 		b.addUnanswered(agents, lead)
 	}
 	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
 	t.HostVersion, t.Cwd = b.version, b.cwd
 	for i := range agents {
+		if log := agents[i].log; log.done && settled(log.active) {
+			log.stop = "end_turn"
+		}
 		if a, ok := agents[i].agent(b); ok && !agents[i].log.active.Before(q.Since) {
 			t.Agents = append(t.Agents, a)
 		}
@@ -105,7 +110,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		}
 	}
 	dropBefore(t, q.Since)
-	t.Pending = open && !hook.Elapsed(r.files.Now(), last, transcript.PendingAge)
+	t.Pending = open && !settled(last)
 	// Since that version, as far as is known, Claude Code records each stop and
 	// the answers of the hooks.
 	t.Undecided = t.Pending && undecided && !olderThan(b.version, 2, 1, 172)
@@ -258,6 +263,6 @@ func dropBefore(t *hook.Transcript, moment time.Time) {
 	}
 	t.Calls = slices.DeleteFunc(t.Calls, func(c hook.LLMCall) bool { return c.End.Before(moment) })
 	t.Prompts = slices.DeleteFunc(t.Prompts, func(p hook.Prompt) bool { return p.At.Before(moment) })
-	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool { return r.At.Before(moment) })
+	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(moment) })
 	t.Ends = slices.DeleteFunc(t.Ends, func(e hook.TurnEnd) bool { return e.At.Before(moment) })
 }

@@ -15,6 +15,7 @@ type toolUse struct {
 	name  string
 	input string
 	turn  string
+	agent string
 	at    time.Time
 	line  int
 }

@@ -1,11 +1,13 @@
 package claude
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 const refused = "The user doesn't want to proceed with this tool use. The tool use was rejected."
@@ -119,6 +121,33 @@ func TestVersionsCompare(t *testing.T) {
 	} {
 		if got := olderThan(version, 2, 1, 329); got != older {
 			t.Errorf("%q is older than 2.1.329: %v, want %v", version, got, older)
+		}
+	}
+}
+
+// TestClaudeCallsWithoutAResult are read where hooks have not reported them: the agent was
+// killed, or the call hangs.
+func TestClaudeCallsWithoutAResult(t *testing.T) {
+	f := newFinder(t)
+	write(t, claudePath(f), strings.Join([]string{
+		userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), resultRow("p1", 2, "t1", "ok", false),
+		answerRow("m2", 3, "tool:t2", "tool_use"), userRow("p2", 4, "more"), answerRow("m3", 5, "tool:t3", "tool_use"),
+	}, "\n"))
+	for _, full := range []bool{true, false} {
+		var got []string
+		tr := readClaude(t, f, transcript.Query{Session: claudeSession, Full: full})
+		for _, r := range tr.ToolResults {
+			got = append(got, r.ID+" "+r.Turn)
+			if (r.ID == "t1") == r.At.IsZero() {
+				t.Errorf("%s has the end %v", r.ID, r.At)
+			}
+		}
+		want := []string{"t1 p1", "t2 p1", "t3 p2"}
+		if !full {
+			want = want[:1]
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("full %v (-want +got):\n%s", full, diff)
 		}
 	}
 }
