@@ -14,6 +14,9 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
+	// Moves are the working directories of a session that went from one to another, by
+	// the time from which on it was there. Cwd is the last of them.
+	Moves []Move
 	// Session is the session's id, if the files have it.
 	Session string
 	// Calls are the requests made to the model, by start time.
@@ -35,6 +38,12 @@ type Transcript struct {
 	Undecided bool
 	// Sources are the files that were read.
 	Sources []string
+}
+
+// Move is the working directory of a session from a time on.
+type Move struct {
+	At  time.Time
+	Cwd string
 }
 
 // CallKind distinguishes a request from a host's sum over requests that it no longer

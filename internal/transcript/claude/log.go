@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
@@ -29,6 +30,12 @@ type build struct {
 	// keys are set before the files are read.
 	callers map[string]*string
 
+	// others has the rows that other sessions count.
+	others others
+	// shown are hashes of the conversation's rows, true for those of the lead agent; nil
+	// for a session without subagents.
+	shown map[uint64]bool
+
 	// told are hashes of the results that were read.
 	seed maphash.Seed
 	told map[uint64]bool
@@ -50,12 +57,52 @@ func newBuild(session string, maxText int) *build {
 }
 
 // repeats reports that a result was read before: a session that is resumed may begin
-// with the rows that its file has already.
-func (b *build) repeats(agent, id string, at time.Time) bool {
-	told := maphash.Comparable(b.seed, [3]any{agent, id, at.UnixNano()})
+// with the rows that its file has already, and an agent's file with the conversation.
+func (b *build) repeats(id string, at time.Time) bool {
+	told := maphash.Comparable(b.seed, [2]any{id, at.UnixNano()})
 	repeats := b.told[told]
 	b.told[told] = true
 	return repeats && id != "" && !at.IsZero()
+}
+
+// owns reports that a subagent's file beside the session's own, mine, is of the session:
+// its rows have the session's id, or that of the rows of the first file of a session
+// that has none of its name.
+func (b *build) owns(agent, mine head, all []head) bool {
+	if agent.session == b.session {
+		return true
+	}
+	if agent.session == "" || agent.session != mine.session || b.others.exists(agent.session) {
+		return false
+	}
+	first := slices.IndexFunc(all, func(h head) bool { return h.session == mine.session && !strings.HasPrefix(h.name, agentPrefix) })
+	return first >= 0 && all[first].path == mine.path
+}
+
+// shownBefore reports that a subagent's row is a copy of one of the conversation that it was
+// asked about.
+func (l *fileLog) shownBefore(r *row) bool {
+	b := l.b
+	if b.shown == nil || r.kind != "user" && r.kind != "assistant" || r.at.IsZero() {
+		return false
+	}
+	id := maphash.Comparable(b.seed, [3]any{r.kind, r.at.UnixNano(), maphash.Bytes(b.seed, rawjson.Member(r.message, "content"))})
+	lead, known := b.shown[id]
+	if known && l.agent != "" && (lead || l.copier) {
+		return true
+	}
+	b.shown[id] = lead || l.agent == "" && !r.sidechain
+	return l.copier && r.at.Before(b.others.since)
+}
+
+// moved notes the working directory of a session's file among several, which the rows
+// say that no file before it has.
+func (b *build) moved(t *hook.Transcript, l *fileLog) {
+	if !l.first.IsZero() && b.cwd != "" {
+		t.Moves = append(t.Moves, hook.Move{At: l.first, Cwd: b.cwd})
+	}
+	l.first = time.Time{}
+	b.ends.flush()
 }
 
 // eachText visits the texts that are kept.
@@ -102,6 +149,10 @@ type fileLog struct {
 	// whether it was for the model.
 	command int
 	wasOpen bool
+	// copier is set for an agent whose file begins with rows of the conversation.
+	copier bool
+	// rows are the ids of the rows of an agent's several files, nil if there is one.
+	rows map[string]bool
 	// copied says that the file began with rows of another session.
 	copied bool
 
@@ -188,11 +239,11 @@ func (l *fileLog) addRow(r *row) {
 	default:
 		return
 	}
-	if r.copied(l.b.session) {
+	if r.copied(l.b.session) && l.b.others.exists(r.copiedFrom(l.b.session)) {
 		l.forget(r.at)
 		return
 	}
-	if id := r.text("sessionId"); id != "" && id != l.b.session {
+	if l.elsewhere(r) {
 		return
 	}
 	if r.at.IsZero() {
@@ -220,11 +271,25 @@ func (l *fileLog) addRow(r *row) {
 	}
 }
 
+// elsewhere reports that the row is counted elsewhere: in another session's file, another
+// file of this one, or the conversation that an agent was asked about.
+func (l *fileLog) elsewhere(r *row) bool {
+	if l.agent == "" && l.b.others.has(r, l.b.session) || l.shownBefore(r) {
+		return true
+	}
+	id := r.text("uuid")
+	if l.rows == nil || id == "" {
+		return false
+	}
+	known := l.rows[id]
+	l.rows[id] = true
+	return known
+}
+
 // addQueued adds what the user typed while the agent was at work: the model gets
 // it within the turn, as an attachment.
 func (l *fileLog) addQueued(r *row) {
-	if !l.lead(r) || r.in("attachment", "type") != "queued_command" ||
-		r.text("sessionId") != l.b.session || r.at.IsZero() {
+	if !l.lead(r) || r.in("attachment", "type") != "queued_command" || r.at.IsZero() || l.elsewhere(r) {
 		return
 	}
 	if mode := r.in("attachment", "commandMode"); mode != "" && mode != "prompt" {
@@ -426,7 +491,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			continue
 		}
 		delete(l.tools, b.ToolUseID)
-		if l.b.repeats(agent, b.ToolUseID, r.at) {
+		if l.b.repeats(b.ToolUseID, r.at) {
 			continue
 		}
 		text := resultText(b.Content)

@@ -1,0 +1,262 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// maxFolders bounds how deep the folders of subagents nest.
+const maxFolders = 8
+
+// copiers are the beginnings of the ids of agents whose files begin with a copy of the
+// conversation that they are asked about.
+var copiers = [...]string{"acompact-", "aside_question-"}
+
+func copiesRows(agent string) bool {
+	return slices.ContainsFunc(copiers[:], func(prefix string) bool { return strings.HasPrefix(agent, prefix) })
+}
+
+// head is what the beginning of a transcript says.
+type head struct {
+	path, name string
+	// session and first are the first row's session and its id.
+	session, first string
+}
+
+// heads reads the beginnings of the transcripts in a project's folder. With a time only
+// those of subagents written since then are read.
+func heads(ctx context.Context, f *transcript.Files, project string, since time.Time) []head {
+	type key struct{ heads string }
+	return transcript.Recall(f, key{project}, func(f *transcript.Files) (all []head) {
+		entries, _ := os.ReadDir(project) // what cannot be listed has no files
+		for _, e := range entries {
+			name, ok := strings.CutSuffix(e.Name(), suffix)
+			if !ok || !since.IsZero() && !strings.HasPrefix(name, agentPrefix) {
+				continue
+			}
+			path := filepath.Join(project, e.Name())
+			if !since.IsZero() {
+				if s, ok := transcript.Stat(name, path); !ok || s.ModTime.Before(since.Add(-transcript.LineSlack)) {
+					continue
+				}
+			}
+			h := head{path: path, name: name}
+			eachRow(ctx, f, path, maxHead, func(row *row) bool {
+				h.session, h.first = cmp.Or(h.session, row.text("sessionId")), row.text("uuid")
+				return h.first == ""
+			})
+			all = append(all, h)
+		}
+		return all
+	})
+}
+
+// eachRow visits the rows in the first bytes of a file until visit returns false. What
+// cannot be read has none.
+func eachRow(ctx context.Context, f *transcript.Files, path string, bytes int64, visit func(*row) bool) {
+	file, err := f.Open(ctx, path, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = file.Close() }() // read only
+	r := reader{maxLine: transcript.MaxLine}
+	_ = r.rows(ctx, io.NewSectionReader(file, 0, min(bytes, file.Size())), visit)
+}
+
+// copies returns the files of a session's id in all projects, oldest first. A session
+// that went to another folder may have several.
+func copies(f *transcript.Files, session string) []transcript.Session {
+	type key struct{ copies struct{} }
+	name := session + suffix
+	var paths []string
+	if f.Remembers() {
+		paths = transcript.Recall(f, key{}, func(f *transcript.Files) map[string][]string {
+			all := make(map[string][]string)
+			for _, project := range projects(roots(f)) {
+				entries, _ := os.ReadDir(project) // another user's
+				for _, e := range entries {
+					all[e.Name()] = append(all[e.Name()], filepath.Join(project, e.Name()))
+				}
+			}
+			return all
+		})[name]
+	} else {
+		for _, project := range projects(roots(f)) {
+			paths = append(paths, filepath.Join(project, name))
+		}
+	}
+	var found []transcript.Session
+	for _, path := range paths {
+		if s, ok := transcript.Stat(session, path); ok {
+			found = append(found, s)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b transcript.Session) int { return a.ModTime.Compare(b.ModTime) })
+	return found
+}
+
+// rowIDs identify a row: by its own id, and by that of the message that it is a part of.
+type rowIDs struct {
+	row, message uint64
+	at           time.Time
+}
+
+// idsOf are the rows of a file, in order.
+func idsOf(ctx context.Context, f *transcript.Files, path string) []rowIDs {
+	type key struct{ rows string }
+	return transcript.Recall(f, key{path}, func(f *transcript.Files) (all []rowIDs) {
+		eachRow(ctx, f, path, 1<<62, func(row *row) bool {
+			if id := idsOfRow(row); id.row != 0 || id.message != 0 {
+				all = append(all, id)
+			}
+			return true
+		})
+		return all
+	})
+}
+
+func idsOfRow(r *row) rowIDs {
+	hash := func(raw []byte) uint64 {
+		if len(raw) == 0 {
+			return 0
+		}
+		h := fnv.New64a()
+		_, _ = h.Write(raw) // never fails
+		return h.Sum64()
+	}
+	ids := rowIDs{row: hash(r.Get("uuid")), at: r.at}
+	if r.kind == "assistant" {
+		ids.message = hash(rawjson.Member(r.message, "id"))
+	}
+	return ids
+}
+
+// idSet are the rows of some files.
+type idSet map[uint64]bool
+
+func (s idSet) add(ids []rowIDs) {
+	for _, id := range ids {
+		s[id.row], s[id.message] = true, true
+	}
+}
+
+func (s idSet) has(r *row) bool {
+	if len(s) == 0 {
+		return false
+	}
+	ids := idsOfRow(r)
+	return s[ids.row] && ids.row != 0 || s[ids.message] && ids.message != 0
+}
+
+// others decides which rows of a session's files are another session's. A request is
+// counted once on the machine, wherever its rows are: for the session that began first,
+// by what the files say.
+type others struct {
+	ctx   context.Context
+	files *transcript.Files
+	since time.Time
+	// before are the rows that the file has in common with files that began before it.
+	before idSet
+	// owners are the rows of other sessions' own files, nil for a session without one.
+	owners map[string]idSet
+	// found says which sessions have a file.
+	found map[string]bool
+}
+
+func newOthers(ctx context.Context, f *transcript.Files, since time.Time) others {
+	return others{ctx: ctx, files: f, since: since, before: make(idSet), owners: make(map[string]idSet), found: make(map[string]bool)}
+}
+
+// has reports that the row is that of another session.
+func (o *others) has(r *row, session string) bool {
+	if o.before.has(r) {
+		return true
+	}
+	id := r.text("sessionId")
+	if id == "" || id == session || o.files == nil {
+		return false
+	}
+	if !r.at.IsZero() && r.at.Before(o.since) {
+		return true // and of no interest
+	}
+	rows, known := o.owners[id]
+	if !known {
+		for _, s := range copies(o.files, id) {
+			if rows == nil {
+				rows = make(idSet)
+			}
+			rows.add(idsOf(o.ctx, o.files, s.Path))
+		}
+		o.owners[id] = rows
+	}
+	return rows.has(r)
+}
+
+// exists reports that a session has a file, or is not known.
+func (o *others) exists(session string) bool {
+	found, known := o.found[session]
+	if o.files == nil {
+		return true
+	}
+	if !known {
+		found = session == "" || transcript.CheckID("session id", session) == nil && len(copies(o.files, session)) > 0
+		o.found[session] = found
+	}
+	return found
+}
+
+// addEarlier gathers the rows of the files in a project's folder that have the same first
+// row as mine and began before it: of two files that is the one that ends where the other
+// continues, or whose own rows are older.
+func (o *others) addEarlier(all []head, mine head) {
+	ctx, f := o.ctx, o.files
+	var own []rowIDs
+	for _, h := range all {
+		if h.first == "" || h.first != mine.first || h.name == mine.name || strings.HasPrefix(h.name, agentPrefix) {
+			continue
+		}
+		if own == nil {
+			own = idsOf(ctx, f, mine.path)
+		}
+		theirs := idsOf(ctx, f, h.path)
+		order := slices.CompareFunc(theirs, own, func(a, b rowIDs) int {
+			if a.row == b.row {
+				return 0
+			}
+			return cmp.Or(a.at.Compare(b.at), cmp.Compare(h.name, mine.name))
+		})
+		if cmp.Or(order, cmp.Compare(h.name, mine.name)) < 0 {
+			o.before.add(theirs)
+		}
+	}
+}
+
+// agentFiles lists the subagents' files in a folder and those below it.
+func agentFiles(dir string, depth int) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case e.IsDir() && depth < maxFolders:
+			// What cannot be listed below is as if it were not there.
+			below, _ := agentFiles(path, depth+1)
+			paths = append(paths, below...)
+		case strings.HasPrefix(e.Name(), agentPrefix):
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
+}
