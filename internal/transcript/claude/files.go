@@ -29,7 +29,8 @@ func copiesRows(agent string) bool {
 // head is what the beginning of a transcript says.
 type head struct {
 	path, name string
-	// session and first are the first row's session and its id.
+	// session is the first row's, first the ids of the first row and the first answer:
+	// files in which they are the same have a beginning in common.
 	session, first string
 }
 
@@ -52,8 +53,12 @@ func heads(ctx context.Context, f *transcript.Files, project string, since time.
 			}
 			h := head{path: path, name: name}
 			eachRow(ctx, f, path, maxHead, func(row *row) bool {
-				h.session, h.first = cmp.Or(h.session, row.text("sessionId")), row.text("uuid")
-				return h.first == ""
+				h.session = cmp.Or(h.session, row.text("sessionId"))
+				if h.first = cmp.Or(h.first, row.text("uuid")); h.first == "" || row.kind != "assistant" {
+					return true
+				}
+				h.first += " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
+				return false
 			})
 			all = append(all, h)
 		}
@@ -105,18 +110,18 @@ func copies(f *transcript.Files, session string) []transcript.Session {
 	return found
 }
 
-// rowIDs identify a row: by its own id, and by that of the message that it is a part of.
-type rowIDs struct {
-	row, message uint64
-	at           time.Time
+// rowID identifies a row by the message that it is a part of, or by its own id.
+type rowID struct {
+	id uint64
+	at time.Time
 }
 
 // idsOf are the rows of a file, in order.
-func idsOf(ctx context.Context, f *transcript.Files, path string) []rowIDs {
+func idsOf(ctx context.Context, f *transcript.Files, path string) []rowID {
 	type key struct{ rows string }
-	return transcript.Recall(f, key{path}, func(f *transcript.Files) (all []rowIDs) {
+	return transcript.Recall(f, key{path}, func(f *transcript.Files) (all []rowID) {
 		eachRow(ctx, f, path, 1<<62, func(row *row) bool {
-			if id := idsOfRow(row); id.row != 0 || id.message != 0 {
+			if id := idOf(row); id.id != 0 {
 				all = append(all, id)
 			}
 			return true
@@ -125,28 +130,28 @@ func idsOf(ctx context.Context, f *transcript.Files, path string) []rowIDs {
 	})
 }
 
-func idsOfRow(r *row) rowIDs {
-	hash := func(raw []byte) uint64 {
-		if len(raw) == 0 {
-			return 0
-		}
-		h := fnv.New64a()
-		_, _ = h.Write(raw) // never fails
-		return h.Sum64()
-	}
-	ids := rowIDs{row: hash(r.Get("uuid")), at: r.at}
+func idOf(r *row) rowID {
+	var id []byte
 	if r.kind == "assistant" {
-		ids.message = hash(rawjson.Member(r.message, "id"))
+		id = rawjson.Member(r.message, "id")
 	}
-	return ids
+	if id == nil {
+		id = r.Get("uuid")
+	}
+	if id == nil {
+		return rowID{}
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(id) // never fails
+	return rowID{h.Sum64(), r.at}
 }
 
 // idSet are the rows of some files.
 type idSet map[uint64]bool
 
-func (s idSet) add(ids []rowIDs) {
+func (s idSet) add(ids []rowID) {
 	for _, id := range ids {
-		s[id.row], s[id.message] = true, true
+		s[id.id] = true
 	}
 }
 
@@ -154,8 +159,8 @@ func (s idSet) has(r *row) bool {
 	if len(s) == 0 {
 		return false
 	}
-	ids := idsOfRow(r)
-	return s[ids.row] && ids.row != 0 || s[ids.message] && ids.message != 0
+	id := idOf(r).id
+	return id != 0 && s[id]
 }
 
 // others decides which rows of a session's files are another session's. A request is
@@ -185,9 +190,6 @@ func (o *others) has(r *row, session string) bool {
 	id := r.text("sessionId")
 	if id == "" || id == session || o.files == nil {
 		return false
-	}
-	if !r.at.IsZero() && r.at.Before(o.since) {
-		return true // and of no interest
 	}
 	rows, known := o.owners[id]
 	if !known {
@@ -220,7 +222,7 @@ func (o *others) exists(session string) bool {
 // continues, or whose own rows are older.
 func (o *others) addEarlier(all []head, mine head) {
 	ctx, f := o.ctx, o.files
-	var own []rowIDs
+	var own []rowID
 	for _, h := range all {
 		if h.first == "" || h.first != mine.first || h.name == mine.name || strings.HasPrefix(h.name, agentPrefix) {
 			continue
@@ -229,8 +231,8 @@ func (o *others) addEarlier(all []head, mine head) {
 			own = idsOf(ctx, f, mine.path)
 		}
 		theirs := idsOf(ctx, f, h.path)
-		order := slices.CompareFunc(theirs, own, func(a, b rowIDs) int {
-			if a.row == b.row {
+		order := slices.CompareFunc(theirs, own, func(a, b rowID) int {
+			if a.id == b.id {
 				return 0
 			}
 			return cmp.Or(a.at.Compare(b.at), cmp.Compare(h.name, mine.name))

@@ -300,6 +300,7 @@ func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
 	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(t.Moves, func(a, b hook.Move) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
 }
 
