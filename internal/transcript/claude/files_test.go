@@ -190,3 +190,36 @@ func TestAMovedSessionSaysWhereItWas(t *testing.T) {
 		t.Errorf("prompts %q, want %q", got, want)
 	}
 }
+
+// Until some version of 1.0 the rows of subagents were in the session's own file, those of
+// several at work at once between each other.
+func TestSubagentsInTheSessionsFile(t *testing.T) {
+	side := func(row, uuid, parent string) string {
+		return strings.TrimSuffix(row, "}") + fmt.Sprintf(`,"isSidechain":true,"uuid":%q,"parentUuid":%s}`, uuid, parent)
+	}
+	task := func(id, prompt string) string {
+		return crow("assistant", 1, fmt.Sprintf(`"message":{"id":"m1","model":"x","content":[{"type":"tool_use","id":%q,"name":"Task","input":{"prompt":%q,"subagent_type":"coder"}}],"stop_reason":"tool_use"}`, id, prompt))
+	}
+	tr := readLines(t,
+		userRow("", 0, "go"), task("ta", "same"), task("tb", "same"), task("tc", "other"),
+		side(userRow("", 2, "same"), "a1", "null"), side(userRow("", 2, "other"), "c1", "null"), side(userRow("", 2, "same"), "b1", "null"),
+		side(answerRow("ma", 3, "tool:xa", "tool_use"), "a2", `"a1"`), side(answerRow("mb", 3, "tool:xb", "tool_use"), "b2", `"b1"`),
+		side(resultRow("", 4, "xb", "ok", false), "b3", `"b2"`), side(resultRow("", 4, "xa", "ok", false), "a3", `"a2"`),
+		side(answerRow("md", 5, "well", ""), "a4", `"a3"`),
+		resultRow("", 6, "ta", "well", false), answerRow("m2", 7, "done", "end_turn"),
+	)
+	var got []string
+	for _, a := range tr.Agents {
+		got = append(got, fmt.Sprint(a.ID, " ", a.Type, " ", a.CallID, " ", a.Task, " ", a.Result, " ", !a.End.IsZero()))
+	}
+	for _, r := range tr.ToolResults {
+		got = append(got, r.ID+"@"+r.Agent)
+	}
+	for _, c := range tr.Calls {
+		got = append(got, c.ID+"@"+c.Agent)
+	}
+	want := []string{"a1 coder ta same well true", "c1 coder tc other  false", "b1 coder tb same  false", "xb@b1", "xa@a1", "ta@", "m1@", "ma@a1", "mb@b1", "md@a1", "m2@"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -153,6 +153,13 @@ type fileLog struct {
 	copier bool
 	// rows are the ids of the rows of an agent's several files, nil if there is one.
 	rows map[string]bool
+	// chains are the subagents by the rows of the session's own file that are theirs, sides
+	// their logs in the order of their beginnings. in is the file's log for one of them.
+	chains rowTurns
+	sides  []*fileLog
+	in     *fileLog
+	// meta is what is known of such a subagent.
+	meta agentMeta
 	// copied says that the file began with rows of another session.
 	copied bool
 
@@ -211,11 +218,58 @@ func (t *rowTurns) note(uuid, turn string) {
 
 // add adds the next row. Its turn is that of the row that it follows.
 func (l *fileLog) add(r *row) {
+	if side := l.side(r); side != nil {
+		side.addRow(r)
+		return
+	}
 	if turn, ok := l.turns.of(r.text("parentUuid")); ok {
 		l.turn = turn
 	}
 	l.addRow(r)
 	l.turns.note(r.text("uuid"), l.turn)
+}
+
+// side returns the log of the subagent that a row of the session's own file is of, nil
+// for none: until some version of 1.0 subagents had no files, and the rows of each follow
+// one another from its prompt on.
+func (l *fileLog) side(r *row) *fileLog {
+	if l.agent != "" || !r.sidechain || r.text("agentId") != "" {
+		return nil
+	}
+	id, uuid := "", r.text("uuid")
+	if parent := r.text("parentUuid"); parent != "" {
+		id, _ = l.chains.of(parent)
+	} else if r.opensTurn() {
+		id = uuid
+	}
+	if id == "" {
+		return nil
+	}
+	l.chains.note(uuid, id)
+	i := slices.IndexFunc(l.sides, func(side *fileLog) bool { return side.agent == id })
+	if i < 0 {
+		i = len(l.sides)
+		l.sides = append(l.sides, &fileLog{b: l.b, in: l, agent: id, turn: l.turn, rows: l.rows, meta: l.started(r)})
+	}
+	l.sides[i].path = l.path
+	return l.sides[i]
+}
+
+// started returns what the call says that started the subagent with a prompt: the first
+// one with this prompt that has no subagent yet.
+func (l *fileLog) started(r *row) (m agentMeta) {
+	prompt := strings.TrimSpace(r.content().Text())
+	line := 0
+	for id, use := range l.tools {
+		input := rawjson.Members([]byte(use.input))
+		if strings.TrimSpace(input.Text("prompt")) != prompt || line > 0 && use.line > line ||
+			slices.ContainsFunc(l.sides, func(side *fileLog) bool { return side.meta.ToolUseID == id }) {
+			continue
+		}
+		line = use.line
+		m = agentMeta{ToolUseID: id, AgentType: input.Text("subagent_type"), Description: input.Text("description")}
+	}
+	return m
 }
 
 func (l *fileLog) addRow(r *row) {
@@ -274,7 +328,7 @@ func (l *fileLog) addRow(r *row) {
 // elsewhere reports that the row is counted elsewhere: in another session's file, another
 // file of this one, or the conversation that an agent was asked about.
 func (l *fileLog) elsewhere(r *row) bool {
-	if l.agent == "" && l.b.others.has(r, l.b.session) || l.shownBefore(r) {
+	if (l.agent == "" || l.in != nil) && l.b.others.has(r, l.b.session) || l.shownBefore(r) {
 		return true
 	}
 	id := r.text("uuid")

@@ -120,6 +120,11 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	for i := range agents {
 		agents[i].log = readLog(agents[i].id, agents[i].paths...)
 	}
+	for _, side := range lead.sides {
+		// Subagents in the background came later, with separate files.
+		side.meta.Finished = slices.ContainsFunc(b.results, func(r hook.ToolResult) bool { return r.ID == side.meta.ToolUseID })
+		agents = append(agents, subagent{id: side.agent, meta: side.meta, log: side})
+	}
 
 	if q.Whole != nil {
 		b.addUnanswered(agents, lead)
