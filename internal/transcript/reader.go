@@ -83,8 +83,8 @@ type Session struct {
 	Dialect string
 	// Path is the session's main file.
 	Path string
-	// Copies are other files of the session's id, of the same dialect.
-	Copies []string
+	// Others are other files that may have rows of the session. They must not be changed.
+	Others []string
 	// ModTime is the time of the newest write to any of the session's files
 	// that the listing looked at.
 	ModTime time.Time
@@ -128,10 +128,12 @@ func (f *Files) Sessions(ctx context.Context, a Agent) ([]Session, error) {
 	for i, s := range found {
 		k := key{s.Dialect, s.ID}
 		if newest[k] != i {
-			copies[k] = append(copies[k], s.Path)
+			copies[k] = slices.Concat(copies[k], []string{s.Path}, s.Others)
 			continue
 		}
-		s.Copies = append(s.Copies, copies[k]...)
+		if other := copies[k]; other != nil {
+			s.Others = slices.Concat(s.Others, other)
+		}
 		kept = append(kept, s)
 	}
 	return slices.Clip(kept), nil
@@ -175,7 +177,7 @@ func (a Agent) Stamp(s Session) (stamp string, newest time.Time, ok bool) {
 		return "", time.Time{}, false
 	}
 	h := sha256.New()
-	for _, path := range slices.Concat([]string{s.Path}, s.Copies, parts) {
+	for _, path := range slices.Concat([]string{s.Path}, s.Others, parts) {
 		info, err := os.Stat(path)
 		if err != nil {
 			return "", time.Time{}, false

@@ -34,18 +34,27 @@ type head struct {
 	session, first string
 }
 
-// heads reads the beginnings of the transcripts in a project's folder. With a time only
-// those of subagents written since then are read.
-func heads(ctx context.Context, f *transcript.Files, project string, since time.Time) []head {
-	type key struct{ heads string }
-	return transcript.Recall(f, key{project}, func(f *transcript.Files) (all []head) {
-		entries, _ := os.ReadDir(project) // what cannot be listed has no files
+// project is what the beginnings of the transcripts in its folder say.
+type project struct {
+	sessions map[string]head // by path
+	agents   []head
+	// families are the sessions by their beginnings, rows those by their rows' session.
+	families, rows map[string][]head
+}
+
+// readProject reads the beginnings of the transcripts in a project's folder. With a time
+// only those of subagents written since then are read.
+func readProject(ctx context.Context, f *transcript.Files, folder string, since time.Time) *project {
+	type key struct{ project string }
+	return transcript.Recall(f, key{folder}, func(f *transcript.Files) *project {
+		all := &project{sessions: make(map[string]head), families: make(map[string][]head), rows: make(map[string][]head)}
+		entries, _ := os.ReadDir(folder) // what cannot be listed has no files
 		for _, e := range entries {
 			name, ok := strings.CutSuffix(e.Name(), suffix)
 			if !ok || !since.IsZero() && !strings.HasPrefix(name, agentPrefix) {
 				continue
 			}
-			path := filepath.Join(project, e.Name())
+			path := filepath.Join(folder, e.Name())
 			if !since.IsZero() {
 				if s, ok := transcript.Stat(name, path); !ok || s.ModTime.Before(since.Add(-transcript.LineSlack)) {
 					continue
@@ -60,7 +69,15 @@ func heads(ctx context.Context, f *transcript.Files, project string, since time.
 				h.first += " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
 				return false
 			})
-			all = append(all, h)
+			if strings.HasPrefix(name, agentPrefix) {
+				all.agents = append(all.agents, h)
+				continue
+			}
+			all.sessions[path] = h
+			all.rows[h.session] = append(all.rows[h.session], h)
+			if h.first != "" {
+				all.families[h.first] = append(all.families[h.first], h)
+			}
 		}
 		return all
 	})
@@ -217,14 +234,14 @@ func (o *others) exists(session string) bool {
 	return found
 }
 
-// addEarlier gathers the rows of the files in a project's folder that have the same first
-// row as mine and began before it: of two files that is the one that ends where the other
+// addEarlier gathers the rows of the files that have the same beginning as mine and began
+// before it: of two files that is the one that ends where the other
 // continues, or whose own rows are older.
-func (o *others) addEarlier(all []head, mine head) {
+func (o *others) addEarlier(family []head, mine head) {
 	ctx, f := o.ctx, o.files
 	var own []rowID
-	for _, h := range all {
-		if h.first == "" || h.first != mine.first || h.name == mine.name || strings.HasPrefix(h.name, agentPrefix) {
+	for _, h := range family {
+		if h.name == mine.name {
 			continue
 		}
 		if own == nil {

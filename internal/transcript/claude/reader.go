@@ -68,28 +68,34 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 		if err != nil {
 			continue // another user's project, or one just removed
 		}
+		// Subagents of versions before 2.1 are beside the sessions.
+		var beside []string
+		first := len(found)
 		for _, e := range entries {
 			id, ok := strings.CutSuffix(e.Name(), suffix)
-			// Subagents of versions before 2.1 are beside the sessions.
-			if !ok || strings.HasPrefix(id, agentPrefix) {
-				continue
-			}
-			if s, ok := transcript.Stat(id, filepath.Join(project, e.Name())); ok {
+			path := filepath.Join(project, e.Name())
+			if ok && strings.HasPrefix(id, agentPrefix) {
+				beside = append(beside, path)
+			} else if s, here := transcript.Stat(id, path); ok && here {
 				s.Dialect = Dialect
 				found = append(found, s)
 			}
+		}
+		for i := range found[first:] {
+			found[first+i].Others = beside
 		}
 	}
 	return found, nil
 }
 
-// parts lists the files of a session's subagents, and those beside it that may be of them.
+// parts lists the files of a session's subagents below its folder.
 func parts(s transcript.Session) (paths []string, err error) {
-	for _, path := range append([]string{s.Path}, s.Copies...) {
+	for _, path := range append([]string{s.Path}, s.Others...) {
+		if strings.HasPrefix(filepath.Base(path), agentPrefix) {
+			continue
+		}
 		below, e := agentFiles(filepath.Join(strings.TrimSuffix(path, suffix), subagents), 0)
 		paths, err = append(paths, below...), errors.Join(err, e)
-		beside, _ := filepath.Glob(filepath.Join(filepath.Dir(path), agentPrefix+"*"+suffix))
-		paths = append(paths, beside...)
 	}
 	return paths, err
 }

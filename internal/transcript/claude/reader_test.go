@@ -480,10 +480,11 @@ func TestClaudeSessionsAreListedNewestLast(t *testing.T) {
 	for i := range got {
 		got[i].ModTime = got[i].ModTime.UTC()
 	}
+	beside := []string{filepath.Join(base, "p", "agent-a1.jsonl")}
 	if diff := cmp.Diff([]transcript.Session{
-		{ID: "s2", Dialect: Dialect, Path: filepath.Join(base, "p", "s2.jsonl"), ModTime: sec(0)},
+		{ID: "s2", Dialect: Dialect, Path: filepath.Join(base, "p", "s2.jsonl"), Others: beside, ModTime: sec(0)},
 		{ID: "s1", Dialect: Dialect, Path: filepath.Join(base, "q", "s1.jsonl"), ModTime: sec(1)},
-		{ID: "s3", Dialect: Dialect, Path: filepath.Join(base, "p", "s3.jsonl"), Copies: []string{filepath.Join(base, "q", "s3.jsonl")}, ModTime: sec(7)},
+		{ID: "s3", Dialect: Dialect, Path: filepath.Join(base, "p", "s3.jsonl"), Others: append(beside, filepath.Join(base, "q", "s3.jsonl")), ModTime: sec(7)},
 	}, got); diff != "" {
 		t.Errorf("sessions (-want +got):\n%s", diff)
 	}

@@ -70,17 +70,16 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	slices.Reverse(paths) // the path that was named is the newest
 	var beside []head
 	for _, path := range paths {
-		all := heads(ctx, r.files, filepath.Dir(path), q.Since)
-		mine := head{path: path, name: q.Session}
-		if i := slices.IndexFunc(all, func(h head) bool { return h.path == path }); i >= 0 {
-			mine = all[i]
-		}
-		for _, h := range all {
-			if strings.HasPrefix(h.name, agentPrefix) && b.owns(h, mine, all) {
-				beside = append(beside, h)
+		all := readProject(ctx, r.files, filepath.Dir(path), q.Since)
+		mine := all.sessions[path]
+		for _, agent := range all.agents {
+			if b.owns(agent, mine, all.rows[agent.session]) {
+				beside = append(beside, agent)
 			}
 		}
-		b.others.addEarlier(all, mine)
+		if mine.first != "" {
+			b.others.addEarlier(all.families[mine.first], mine)
+		}
 	}
 	agents, err := r.agents(ctx, paths, beside, q.Since)
 	errs := []error{err}
