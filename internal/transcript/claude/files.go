@@ -29,17 +29,30 @@ func copiesRows(agent string) bool {
 // head is what the beginning of a transcript says.
 type head struct {
 	path, name string
-	// session is the first row's, first the ids of the first row and the first answer:
-	// files in which they are the same have a beginning in common.
-	session, first string
+	// session is the first row's, first stands for the ids of the first row and the first
+	// answer: files in which they are the same have a beginning in common. It is zero if
+	// there is none.
+	session string
+	first   uint64
+	// next is the next file with the same first.
+	next *head
 }
 
-// project is what the beginnings of the transcripts in its folder say.
+// project is what the beginnings of the transcripts in its folder say. There may be very
+// many.
 type project struct {
-	sessions map[string]head // by path
-	agents   []head
-	// families are the sessions by their beginnings, rows those by their rows' session.
-	families, rows map[string][]head
+	sessions, agents []head
+	families         map[uint64]*head
+}
+
+// session returns the head of a session's file.
+func (p *project) session(path string) *head {
+	name := strings.TrimSuffix(filepath.Base(path), suffix)
+	i, ok := slices.BinarySearchFunc(p.sessions, name, func(h head, name string) int { return cmp.Compare(h.name, name) })
+	if !ok {
+		return &head{path: path, name: name}
+	}
+	return &p.sessions[i]
 }
 
 // readProject reads the beginnings of the transcripts in a project's folder. With a time
@@ -47,7 +60,7 @@ type project struct {
 func readProject(ctx context.Context, f *transcript.Files, folder string, since time.Time) *project {
 	type key struct{ project string }
 	return transcript.Recall(f, key{folder}, func(f *transcript.Files) *project {
-		all := &project{sessions: make(map[string]head), families: make(map[string][]head), rows: make(map[string][]head)}
+		all := &project{families: make(map[uint64]*head)}
 		entries, _ := os.ReadDir(folder) // what cannot be listed has no files
 		for _, e := range entries {
 			name, ok := strings.CutSuffix(e.Name(), suffix)
@@ -60,23 +73,29 @@ func readProject(ctx context.Context, f *transcript.Files, folder string, since 
 					continue
 				}
 			}
-			h := head{path: path, name: name}
+			h, first := head{path: path, name: name}, ""
 			eachRow(ctx, f, path, maxHead, func(row *row) bool {
 				h.session = cmp.Or(h.session, row.text("sessionId"))
-				if h.first = cmp.Or(h.first, row.text("uuid")); h.first == "" || row.kind != "assistant" {
+				if first = cmp.Or(first, row.text("uuid")); first == "" || row.kind != "assistant" {
 					return true
 				}
-				h.first += " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
+				first += " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
 				return false
 			})
+			h.first = idHash([]byte(first))
+			if h.session == name {
+				h.session = name // the same memory
+			}
 			if strings.HasPrefix(name, agentPrefix) {
 				all.agents = append(all.agents, h)
-				continue
+			} else {
+				all.sessions = append(all.sessions, h)
 			}
-			all.sessions[path] = h
-			all.rows[h.session] = append(all.rows[h.session], h)
-			if h.first != "" {
-				all.families[h.first] = append(all.families[h.first], h)
+		}
+		slices.SortFunc(all.sessions, func(a, b head) int { return cmp.Compare(a.name, b.name) })
+		for i := range all.sessions {
+			if h := &all.sessions[i]; h.first != 0 {
+				h.next, all.families[h.first] = all.families[h.first], h
 			}
 		}
 		return all
@@ -99,22 +118,36 @@ func eachRow(ctx context.Context, f *transcript.Files, path string, bytes int64,
 // that went to another folder may have several.
 func copies(f *transcript.Files, session string) []transcript.Session {
 	type key struct{ copies struct{} }
+	type places struct {
+		folders []string
+		one     map[string]int32 // the first folder that has a name
+		more    map[string][]int32
+	}
 	name := session + suffix
 	var paths []string
 	if f.Remembers() {
-		paths = transcript.Recall(f, key{}, func(f *transcript.Files) map[string][]string {
-			all := make(map[string][]string)
-			for _, project := range projects(roots(f)) {
-				entries, _ := os.ReadDir(project) // another user's
+		all := transcript.Recall(f, key{}, func(f *transcript.Files) *places {
+			all := &places{folders: projects(roots(f)), one: make(map[string]int32), more: make(map[string][]int32)}
+			for i, folder := range all.folders {
+				entries, _ := os.ReadDir(folder) // another user's
 				for _, e := range entries {
-					all[e.Name()] = append(all[e.Name()], filepath.Join(project, e.Name()))
+					if _, known := all.one[e.Name()]; known {
+						all.more[e.Name()] = append(all.more[e.Name()], int32(i)) //nolint:gosec // There are fewer.
+					} else {
+						all.one[e.Name()] = int32(i) //nolint:gosec // There are fewer.
+					}
 				}
 			}
 			return all
-		})[name]
+		})
+		if i, ok := all.one[name]; ok {
+			for _, i := range append([]int32{i}, all.more[name]...) {
+				paths = append(paths, filepath.Join(all.folders[i], name))
+			}
+		}
 	} else {
-		for _, project := range projects(roots(f)) {
-			paths = append(paths, filepath.Join(project, name))
+		for _, folder := range projects(roots(f)) {
+			paths = append(paths, filepath.Join(folder, name))
 		}
 	}
 	var found []transcript.Session
@@ -155,12 +188,17 @@ func idOf(r *row) rowID {
 	if id == nil {
 		id = r.Get("uuid")
 	}
-	if id == nil {
-		return rowID{}
+	return rowID{idHash(id), r.at}
+}
+
+// idHash is zero for no id.
+func idHash(id []byte) uint64 {
+	if len(id) == 0 {
+		return 0
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(id) // never fails
-	return rowID{h.Sum64(), r.at}
+	return h.Sum64()
 }
 
 // idSet are the rows of some files.
@@ -234,13 +272,12 @@ func (o *others) exists(session string) bool {
 	return found
 }
 
-// addEarlier gathers the rows of the files that have the same beginning as mine and began
-// before it: of two files that is the one that ends where the other
+// addEarlier gathers the rows of the files of a family that began before mine: of two files that is the one that ends where the other
 // continues, or whose own rows are older.
-func (o *others) addEarlier(family []head, mine head) {
+func (o *others) addEarlier(family, mine *head) {
 	ctx, f := o.ctx, o.files
 	var own []rowID
-	for _, h := range family {
+	for h := family; h != nil; h = h.next {
 		if h.name == mine.name {
 			continue
 		}

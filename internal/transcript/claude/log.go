@@ -66,13 +66,17 @@ func (b *build) repeats(id string, at time.Time) bool {
 }
 
 // owns reports that a subagent's file beside the session's own, mine, is of the session:
-// its rows have the session's id, or that of the rows of the first of the same files, if
-// the id's session has none of its name.
-func (b *build) owns(agent, mine head, same []head) bool {
+// its rows have the session's id, or that of the rows of the first file of a session
+// that has none of its name.
+func (b *build) owns(agent, mine *head, all *project) bool {
 	if agent.session == b.session {
 		return true
 	}
-	return agent.session != "" && agent.session == mine.session && same[0].path == mine.path && !b.others.exists(agent.session)
+	if agent.session == "" || agent.session != mine.session || b.others.exists(agent.session) {
+		return false
+	}
+	first := slices.IndexFunc(all.sessions, func(h head) bool { return h.session == mine.session })
+	return first >= 0 && all.sessions[first].path == mine.path
 }
 
 // shownBefore reports that a subagent's row is a copy of one of the conversation that it was

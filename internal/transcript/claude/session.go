@@ -71,13 +71,13 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	var beside []head
 	for _, path := range paths {
 		all := readProject(ctx, r.files, filepath.Dir(path), q.Since)
-		mine := all.sessions[path]
+		mine := all.session(path)
 		for _, agent := range all.agents {
-			if b.owns(agent, mine, all.rows[agent.session]) {
+			if b.owns(&agent, mine, all) {
 				beside = append(beside, agent)
 			}
 		}
-		if mine.first != "" {
+		if mine.first != 0 {
 			b.others.addEarlier(all.families[mine.first], mine)
 		}
 	}
