@@ -36,6 +36,9 @@ type Transcript struct {
 	// Undecided reports that the last turn has stopped and may still continue:
 	// the user's hooks decide that.
 	Undecided bool
+	// Inherited counts the requests in the files that another session counts, Damaged the
+	// lines of which something could not be read.
+	Inherited, Damaged int
 	// Sources are the files that were read.
 	Sources []string
 }

@@ -231,10 +231,12 @@ type others struct {
 	owners map[string]idSet
 	// found says which sessions have a file.
 	found map[string]bool
+	// inherited are the requests that other sessions count.
+	inherited idSet
 }
 
 func newOthers(ctx context.Context, f *transcript.Files, since time.Time) others {
-	return others{ctx: ctx, files: f, since: since, before: make(idSet), owners: make(map[string]idSet), found: make(map[string]bool)}
+	return others{ctx: ctx, files: f, since: since, before: make(idSet), owners: make(map[string]idSet), found: make(map[string]bool), inherited: make(idSet)}
 }
 
 // has reports that the row is that of another session.
@@ -257,6 +259,13 @@ func (o *others) has(r *row, session string) bool {
 		o.owners[id] = rows
 	}
 	return rows.has(r)
+}
+
+// note counts a row that is another session's.
+func (o *others) note(r *row) {
+	if r.kind == "assistant" && o.inherited != nil {
+		o.inherited.add([]rowID{idOf(r)})
+	}
 }
 
 // exists reports that a session has a file, or is not known.

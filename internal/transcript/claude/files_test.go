@@ -223,3 +223,16 @@ func TestSubagentsInTheSessionsFile(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// What a session has copied is counted, so that its import can say so.
+func TestASessionSaysWhatItInherited(t *testing.T) {
+	f := newFinder(t)
+	for name, rows := range map[string]string{"a": turnRows("a", 10) + turnRows("a", 20), "b": turnRows("b", 10) + turnRows("b", 20) + turnRows("b", 30) + `{"torn`} {
+		write(t, filepath.Join(f.Home, ".claude", "projects", "p", name+suffix), rows)
+	}
+	for name, want := range map[string][2]int{"a": {0, 0}, "b": {2, 1}} {
+		if tr := readClaude(t, f, transcript.Query{Session: name}); tr.Inherited != want[0] || tr.Damaged != want[1] {
+			t.Errorf("session %s inherited %d requests and has %d damaged lines, want %v", name, tr.Inherited, tr.Damaged, want)
+		}
+	}
+}

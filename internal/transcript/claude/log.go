@@ -40,6 +40,8 @@ type build struct {
 	seed maphash.Seed
 	told map[uint64]bool
 
+	// damaged are the lines of which something could not be read.
+	damaged      int
 	version, cwd string
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
@@ -294,6 +296,7 @@ func (l *fileLog) addRow(r *row) {
 		return
 	}
 	if r.copied(l.b.session) && l.b.others.exists(r.copiedFrom(l.b.session)) {
+		l.b.others.note(r)
 		l.forget(r.at)
 		return
 	}
@@ -328,7 +331,11 @@ func (l *fileLog) addRow(r *row) {
 // elsewhere reports that the row is counted elsewhere: in another session's file, another
 // file of this one, or the conversation that an agent was asked about.
 func (l *fileLog) elsewhere(r *row) bool {
-	if (l.agent == "" || l.in != nil) && l.b.others.has(r, l.b.session) || l.shownBefore(r) {
+	if (l.agent == "" || l.in != nil) && l.b.others.has(r, l.b.session) {
+		l.b.others.note(r)
+		return true
+	}
+	if l.shownBefore(r) {
 		return true
 	}
 	id := r.text("uuid")

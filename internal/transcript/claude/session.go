@@ -131,6 +131,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
 	t.HostVersion, t.Cwd = b.version, b.cwd
+	if q.Since.IsZero() {
+		t.Inherited, t.Damaged = len(b.others.inherited), b.damaged
+	}
 	for i := range agents {
 		if a, ok := agents[i].agent(b); ok && !agents[i].log.active.Before(q.Since) {
 			t.Agents = append(t.Agents, a)
@@ -179,6 +182,7 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 		return beyond == nil
 	})
 	torn.End()
+	log.b.damaged += torn.Left
 	return cmp.Or(err, beyond)
 }
 
