@@ -14,6 +14,9 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
+	// Moves are the working directories of a session that went from one to another, by
+	// the time from which on it was there. Cwd is the last of them.
+	Moves []Move
 	// Session is the session's id, if the files have it.
 	Session string
 	// Origin is the session that this one was forked from, and OriginTurn the last of
@@ -37,6 +40,9 @@ type Transcript struct {
 	// Undecided reports that the last turn has stopped and may still continue:
 	// the user's hooks decide that.
 	Undecided bool
+	// Inherited counts the requests in the files that another session counts, Damaged the
+	// lines of which something could not be read.
+	Inherited, Damaged int
 	// Sources are the files that were read, Unread the places in them that were not.
 	Sources []string
 	Unread  []Unread
@@ -54,6 +60,12 @@ type Unread struct {
 	// Whole reports that it concerns the whole session.
 	Whole  bool
 	Reason string
+}
+
+// Move is the working directory of a session from a time on.
+type Move struct {
+	At  time.Time
+	Cwd string
 }
 
 // CallKind distinguishes a request from a host's sum over requests that it no longer

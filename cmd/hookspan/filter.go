@@ -185,6 +185,9 @@ func projectPath(a *app, cmd *cobra.Command, name string) (path, resolved string
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 		path = a.home + rest
 	}
+	if a.goos != "windows" && store.OnDrive(path) {
+		return store.Folder(path), "", nil // another machine has it
+	}
 	if path, err = filepath.Abs(path); err != nil {
 		return "", "", fmt.Errorf("--project %q: %w", name, err)
 	}

@@ -15,10 +15,10 @@ type Raw = hook.Raw
 // Decode turns a payload into events, at present always one.
 //
 // Hooks and members it does not know are no error: an unknown hook gives an
-// event of KindUnknown. A payload that is not a JSON object, or nests deeper
-// than 10,000 levels, gives an error and an event of KindUnknown with what
-// precedes the fault. That event has no session, as Peek finds none: the payload
-// was stored without one.
+// event of KindUnknown. Control characters in strings need not be escaped. A
+// payload that is not a JSON object, or nests deeper than 10,000 levels, gives an
+// error and an event with the members that precede the fault; without a session
+// among them it is one of KindUnknown.
 func Decode(r Raw) ([]hook.Event, error) { return own.decode(r) }
 
 func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
@@ -31,13 +31,16 @@ func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
 		}
 		return []hook.Event{ev}, nil
 	}
-	o, err := rawjson.Open(payload)
+	o, err := rawjson.OpenRaw(payload)
 	p := members{o}
 	ev.Cwd = cmp.Or(p.Text("cwd"), ev.Cwd)
 	ev.PermissionMode = p.Text("permission_mode")
 	ev.Transcript = p.Text("transcript_path")
 	if err != nil {
-		return []hook.Event{ev}, &hook.DecodeError{Agent: c.Name, Event: r.Event, Size: len(r.Payload), Cause: err}
+		err = &hook.DecodeError{Agent: c.Name, Event: r.Event, Size: len(r.Payload), Cause: err}
+		if p.Text("session_id") == "" {
+			return []hook.Event{ev}, err
+		}
 	}
 	ev.Name = cmp.Or(p.Text("hook_event_name"), ev.Name)
 	ev.Dialect = c.Dialect
@@ -50,9 +53,9 @@ func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
 	ev.Kind = c.kind(p, ev.Name)
 	p.body(&ev)
 	if c.Adapt != nil {
-		return c.Adapt(p.Object, ev), nil
+		return c.Adapt(p.Object, ev), err
 	}
-	return []hook.Event{ev}, nil
+	return []hook.Event{ev}, err
 }
 
 // repeatWithin is how far apart the hooks of one event may be stored. A model that makes

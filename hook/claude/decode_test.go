@@ -366,12 +366,26 @@ func TestDecodeRejectsInvalidPayloads(t *testing.T) {
 			want := []hook.Event{{Host: "claude-code", Name: "Stop", StoredAt: storedAt, Offset: 9, Hash: hook.Hash(r.Payload), Cwd: "/w"}}
 			if strings.HasPrefix(tt.payload, known) {
 				want[0].Cwd, want[0].PermissionMode, want[0].Transcript = "/a", "plan", "/t"
+				want[0].Session, want[0].Turn, want[0].Agent, want[0].ParentAgent = "s", "p", "a", hook.ParentUnknown
+				want[0].Kind, want[0].Dialect = hook.KindRunComplete, "claude"
 			}
 			if diff := cmp.Diff(want, events); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 			checkEvents(t, r, events, err)
 		})
+	}
+}
+
+// What an agent leaves unescaped is read as if it were escaped.
+func TestDecodeReadsRawControlCharacters(t *testing.T) {
+	const payload = "{\"session_id\":\"s\",\n\t\"prompt\":\"one\n\ttwo\\n\x1b[0m\x00\"}"
+	events, err := Decode(Raw{Payload: []byte(payload), Event: "UserPromptSubmit"})
+	if err != nil || events[0].Prompt != "one\n\ttwo\n\x1b[0m\x00" {
+		t.Errorf("prompt %q, %v", events[0].Prompt, err)
+	}
+	if head := Peek([]byte(payload), "UserPromptSubmit"); head.Session != "s" || head.Kind != hook.KindPrompt {
+		t.Errorf("head %+v", head)
 	}
 }
 
@@ -468,7 +482,7 @@ func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
 	if !ev.Time.IsZero() {
 		t.Fatalf("time %v, and the host sends none", ev.Time)
 	}
-	if err != nil && ev.Kind != hook.KindUnknown {
+	if err != nil && ev.Session == "" && ev.Kind != hook.KindUnknown {
 		t.Fatalf("kind %v with error %v", ev.Kind, err)
 	}
 }

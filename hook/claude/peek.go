@@ -13,8 +13,9 @@ import (
 // A run ends with the end of a turn, of the session or of a subagent: the end of a
 // subagent in the background can complete a turn.
 //
-// Peek never fails. For a payload that is not a JSON object it returns event as the
-// name and nothing else; for an empty payload, also the kind of that event. If
+// Peek never fails. Of a payload that is not a JSON object the members before the fault
+// count; without a session among them it returns event as the name and nothing else.
+// For an empty payload it returns also the kind of that event. If
 // another agent sent the payload, the head names it.
 func Peek(payload []byte, event string) hook.Head {
 	return own.peek(payload, event, func(string) string { return "" })
@@ -31,12 +32,11 @@ func (c *Protocol) peek(payload []byte, event string, getenv func(string) string
 	payload = rawjson.Trim(payload)
 	var p members
 	if len(payload) > 0 {
-		o, err := rawjson.Open(payload)
-		if err != nil {
+		o, err := rawjson.OpenRaw(payload)
+		p = members{o}
+		if h.Session = p.Text("session_id"); err != nil && h.Session == "" {
 			return h
 		}
-		p = members{o}
-		h.Session = p.Text("session_id")
 		h.Name = cmp.Or(p.Text("hook_event_name"), event)
 		if h.Agent = cmp.Or(p.sender(), p.startedBy(getenv)); h.Agent == c.Sender {
 			h.Agent = ""

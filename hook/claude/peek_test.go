@@ -88,9 +88,9 @@ func TestPeek(t *testing.T) {
 		},
 		{name: "empty payload of a subagent", event: "SubagentStop", payload: " \n", want: hook.Head{Name: "SubagentStop", Kind: hook.KindNote}},
 		{name: "not JSON", event: "Stop", payload: "hello", want: hook.Head{Name: "Stop"}},
-		{name: "torn", event: "Stop", payload: `{"session_id":"s","hook_event_name":"Stop","last_assis`, want: hook.Head{Name: "Stop"}},
+		{name: "torn", event: "Stop", payload: `{"session_id":"s","hook_event_name":"Stop","last_assis`, want: hook.Head{Name: "Stop", Session: "s", Kind: hook.KindRunComplete, RunEnds: true}},
 		{name: "an array", event: "Stop", payload: `[{"session_id":"s"}]`, want: hook.Head{Name: "Stop"}},
-		{name: "too deep", event: "Stop", payload: `{"session_id":"s","x":` + nested(1_000_000) + `}`, want: hook.Head{Name: "Stop"}},
+		{name: "too deep", event: "Stop", payload: `{"session_id":"s","x":` + nested(1_000_000) + `}`, want: hook.Head{Name: "Stop", Session: "s", Kind: hook.KindRunComplete, RunEnds: true}},
 		{
 			name: "wrong types", event: "SubagentStop", payload: `{"session_id":{},"hook_event_name":["Stop"],"agent_id":[1]}`,
 			want: hook.Head{Name: "SubagentStop", Kind: hook.KindNote},

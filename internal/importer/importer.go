@@ -218,6 +218,7 @@ func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store
 		return f
 	}
 	tr.Session = s.ID
+	f.skipped.Inherited, f.skipped.Damaged = tr.Inherited, tr.Damaged
 	o := im.Deliverer.Map
 	o.Agent, o.FromFiles = im.Deliverer.Sources[im.Agent.Host].Agent, true
 	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})

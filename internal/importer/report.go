@@ -56,6 +56,11 @@ type Skipped struct {
 	// SwitchedOff counts sessions, not runs: recording is switched off for their
 	// project.
 	SwitchedOff int `json:"switchedOffSessions"`
+	// Inherited counts requests in the files of a session that another one counts: it was
+	// resumed or forked with a copy of them.
+	Inherited int `json:"inheritedRequests"`
+	// Damaged counts lines of which something could not be read.
+	Damaged int `json:"damagedLines"`
 }
 
 // Delivered is what went to one destination.
@@ -119,6 +124,8 @@ func (r *Report) add(f *findings) {
 	r.Skipped.Open += f.skipped.Open
 	r.Skipped.TooOld += f.skipped.TooOld
 	r.Skipped.SwitchedOff += f.skipped.SwitchedOff
+	r.Skipped.Inherited += f.skipped.Inherited
+	r.Skipped.Damaged += f.skipped.Damaged
 	if f.unreadable != nil {
 		s := f.session
 		r.Unreadable = append(r.Unreadable, Unreadable{Session: s.ID, Path: s.Path, Error: f.unreadable.Error()})

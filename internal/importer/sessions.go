@@ -11,6 +11,7 @@ import (
 
 // Sessions lists an agent's sessions on this machine, the oldest first.
 func Sessions(ctx context.Context, files *transcript.Files, a transcript.Agent) ([]Session, error) {
+	files = files.Remember()
 	found, err := files.Sessions(ctx, a)
 	out := make([]Session, len(found))
 	for i, s := range found {

@@ -68,6 +68,8 @@ func (s *Skipped) texts() (texts []string) {
 		{s.Open, "trace", "still open"},
 		{s.TooOld, "trace", "ended before --since"},
 		{s.SwitchedOff, "session", "of projects that switched recording off"},
+		{s.Inherited, "request", "copied from another session, which counts"},
+		{s.Damaged, "line", "damaged, in whole or in part"},
 	} {
 		if x.n > 0 {
 			texts = append(texts, termtext.Plural(x.n, x.what)+" "+x.why)

@@ -29,3 +29,17 @@ func EscapeControls(text []byte) []byte {
 	}
 	return out
 }
+
+// OpenRaw is [Open] of a text whose writer may have left control characters in strings
+// unescaped: they are read as if they were escapes.
+func OpenRaw(text []byte) (Object, error) {
+	o, err := Open(text)
+	if err == nil {
+		return o, nil
+	}
+	escaped := EscapeControls(text)
+	if len(escaped) == len(text) {
+		return o, err
+	}
+	return Open(escaped)
+}

@@ -72,6 +72,7 @@ func (f Filter) In(folder string) bool {
 
 // below reports whether a folder is dir or below it.
 func below(folder, dir string) bool {
+	folder, dir = folderKey(folder), folderKey(dir)
 	if len(dir) > 1 {
 		dir = strings.TrimRight(dir, `/\`)
 	}

@@ -47,7 +47,12 @@ func (f Filter) where() (string, []any) {
 			if len(dir) > 1 {
 				dir = strings.TrimRight(dir, `/\`)
 			}
-			folders = append(folders, `t.directory = ? OR t.directory >= ? AND t.directory < ? OR t.directory >= ? AND t.directory < ?`)
+			column := `t.directory`
+			if dir = Folder(dir); OnDrive(dir) {
+				column += ` COLLATE NOCASE`
+				dir = strings.TrimRight(dir, `\`)
+			}
+			folders = append(folders, column+` = ? OR `+column+` >= ? AND `+column+` < ? OR `+column+` >= ? AND `+column+` < ?`)
 			names = append(names, dir, dir+"/", dir+"0", dir+`\`, dir+"]")
 		}
 	}

@@ -182,7 +182,7 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		s.Session = cmp.Or(s.Session, otlp.Text(a, otelmap.KeyConversationID))
 		s.Title = cmp.Or(s.Title, oneLine(otlp.Text(a, otelmap.KeyTask), maxTitle))
 		s.Model = cmp.Or(s.Model, otlp.Text(a, otelmap.KeyRequestModel))
-		s.Directory = cmp.Or(s.Directory, otlp.Text(a, otelmap.KeyWorkingDirectory))
+		s.Directory = cmp.Or(s.Directory, Folder(otlp.Text(a, otelmap.KeyWorkingDirectory)))
 	}
 	if counted {
 		// Root spans count denials as failures.

@@ -59,6 +59,8 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 type grouping struct {
 	dates
 	tallies map[string]*tally
+	// folders are the first spellings of the folders that have several.
+	folders map[string]string
 }
 
 func (g *grouping) of(key string) *tally {
@@ -92,10 +94,26 @@ func (g *grouping) add(t *found) {
 			}
 		})
 	default:
-		sum := g.of(g.key(&t.Summary))
+		key := g.key(&t.Summary)
+		if g.by == ByProject && OnDrive(key) {
+			key = g.spelled(key)
+		}
+		sum := g.of(key)
 		sum.addTrace(t)
 		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
 	}
+}
+
+// spelled returns the folder as it was spelled first.
+func (g *grouping) spelled(folder string) string {
+	key := folderKey(folder)
+	if g.folders == nil {
+		g.folders = make(map[string]string)
+	}
+	if _, known := g.folders[key]; !known {
+		g.folders[key] = folder
+	}
+	return g.folders[key]
 }
 
 func (g *grouping) groups() []Group {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -66,6 +67,31 @@ type Files struct {
 	left *int64
 	// unread gathers what one reading could not read; nil to drop it.
 	unread *[]hook.Unread
+	// memory is what Recall keeps; nil for nothing.
+	memory *sync.Map
+}
+
+// Remember returns files of which Recall keeps what it was given, for reading many
+// sessions at once.
+func (f *Files) Remember() *Files {
+	d := *f
+	d.memory = new(sync.Map)
+	return &d
+}
+
+// Remembers reports that Recall keeps what it is given.
+func (f *Files) Remembers() bool { return f.memory != nil }
+
+// Recall returns what find, whose reading has no limit, found for a key before, or finds
+// it. The result must not be changed.
+func Recall[T any](f *Files, key any, find func(*Files) T) T {
+	free := *f
+	free.left = nil
+	if f.memory == nil {
+		return find(&free)
+	}
+	found, _ := f.memory.LoadOrStore(key, sync.OnceValue(func() T { return find(&free) }))
+	return found.(func() T)()
 }
 
 func (f *Files) withDefaults() *Files {

@@ -83,6 +83,8 @@ type Session struct {
 	Dialect string
 	// Path is the session's main file.
 	Path string
+	// Others are other files that may have rows of the session. They must not be changed.
+	Others []string
 	// ModTime is the time of the newest write to any of the session's files
 	// that the listing looked at.
 	ModTime time.Time
@@ -107,9 +109,9 @@ func (f *Files) Read(ctx context.Context, a Agent, q Query) (t *hook.Transcript,
 	return t, err
 }
 
-// Sessions lists an agent's sessions, the newest last. Of several that have one
-// id, only the one written last is listed, which is also the one that Read
-// reads. The error is the context's.
+// Sessions lists an agent's sessions, the newest last. Several that have one id are
+// listed once, with the path of the one that was written last. The error is the
+// context's.
 func (f *Files) Sessions(ctx context.Context, a Agent) ([]Session, error) {
 	found, err := a.Sessions(ctx, f.withDefaults())
 	if err != nil {
@@ -124,10 +126,17 @@ func (f *Files) Sessions(ctx context.Context, a Agent) ([]Session, error) {
 		newest[key{s.Dialect, s.ID}] = i
 	}
 	kept := found[:0]
+	copies := make(map[key][]string)
 	for i, s := range found {
-		if newest[key{s.Dialect, s.ID}] == i {
-			kept = append(kept, s)
+		k := key{s.Dialect, s.ID}
+		if newest[k] != i {
+			copies[k] = slices.Concat(copies[k], []string{s.Path}, s.Others)
+			continue
 		}
+		if other := copies[k]; other != nil {
+			s.Others = slices.Concat(s.Others, other)
+		}
+		kept = append(kept, s)
 	}
 	return slices.Clip(kept), nil
 }
@@ -170,7 +179,7 @@ func (a Agent) Stamp(s Session) (stamp string, newest time.Time, ok bool) {
 		return "", time.Time{}, false
 	}
 	h := sha256.New()
-	for _, path := range append([]string{s.Path}, parts...) {
+	for _, path := range slices.Concat([]string{s.Path}, s.Others, parts) {
 		info, err := os.Stat(path)
 		if err != nil {
 			return "", time.Time{}, false

@@ -55,14 +55,19 @@ func TestClaudeRowsFoldIntoCalls(t *testing.T) {
 		{"neither is an empty one", []string{usageRow("m1", "r1", `{}`)}, []string{"m1 r1 none"}},
 		{"or a word", []string{usageRow("m1", "r1", `"lots"`)}, []string{"m1 r1 none"}},
 		{"what no model wrote is no call", []string{crow("assistant", 1, `"isApiErrorMessage":false,"message":{"id":"s","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}],"usage":{"input_tokens":0}}`)}, nil},
-		{"another session's row is no call", []string{strings.Replace(usageRow("m1", "r1", in(1)), claudeSession, "another", 1)}, nil},
+		{"another session's row is a call if that session has no file", []string{strings.Replace(usageRow("m1", "r1", in(1)), claudeSession, "gone", 1)}, []string{"m1 r1 1/1/0/0"}},
+		{"a row that is in no file of its session's is a call", []string{strings.Replace(usageRow("m1", "r1", in(1)), claudeSession, "another", 1)}, []string{"m1 r1 1/1/0/0"}},
+		{"another session's row is no call", []string{strings.Replace(usageRow("m0", "r1", in(1)), claudeSession, "another", 1)}, nil},
 		{"a fork's copy is no call", []string{usageRow("m1", "r1", in(1), `"requestSessionId":"another"`), usageRow("m2", "r2", in(1), `"requestSessionId":"`+claudeSession+`"`)}, []string{"m2 r2 1/1/0/0"}},
 		{"neither is an older fork's", []string{usageRow("m1", "r1", in(1), `"forkedFrom":{"sessionId":"another"}`), usageRow("m2", "r2", in(1), `"forkedFrom":null`)}, []string{"m2 r2 1/1/0/0"}},
+		{"a fork's copy is a call if the other session is gone", []string{usageRow("m1", "r1", in(1), `"requestSessionId":"gone"`), usageRow("m2", "r2", in(1), `"forkedFrom":{"sessionId":"gone"}`)}, []string{"m1 r1 1/1/0/0", "m2 r2 1/1/0/0"}},
 		{"odd lines are passed over", []string{`{"type":"assistant","message":{"id":"torn","usage":{"input_tok`, "", "not json", "null", "[]", `{}`, `{"type":"future","v":1}`, `{"type":7}`, `{"type":"assistant","message":null}`, usageRow("m1", "r1", in(1))}, []string{"m1 r1 1/1/0/0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, c := range readLines(t, tt.rows...).Calls {
+			f := newFinder(t)
+			write(t, filepath.Join(filepath.Dir(claudePath(f)), "another.jsonl"), strings.Replace(usageRow("m0", "r0", in(1)), claudeSession, "another", 1))
+			for _, c := range readLinesWith(t, f, tt.rows...).Calls {
 				u := "none"
 				if c.Usage != nil {
 					u = fmt.Sprintf("%d/%d/%d/%d", c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite)

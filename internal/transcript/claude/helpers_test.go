@@ -17,8 +17,9 @@ import (
 func newFinder(t testing.TB) *transcript.Files {
 	t.Helper()
 	return &transcript.Files{
-		Home: t.TempDir(),
-		GOOS: "linux",
+		Home:   t.TempDir(),
+		GOOS:   "linux",
+		Getenv: func(string) string { return "" },
 		Sleep: func(context.Context, time.Duration) error {
 			t.Error("the reader waited for a file that was whole")
 			return nil

@@ -31,10 +31,18 @@ type build struct {
 	// keys are set before the files are read.
 	callers map[string]*string
 
+	// others has the rows that other sessions count.
+	others others
+	// shown are hashes of the conversation's rows, true for those of the lead agent; nil
+	// for a session without subagents.
+	shown map[uint64]bool
+
 	// told are hashes of the results that were read.
 	seed maphash.Seed
 	told map[uint64]bool
 
+	// damaged are the lines of which something could not be read.
+	damaged      int
 	version, cwd string
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
@@ -52,12 +60,52 @@ func newBuild(session string, maxText int) *build {
 }
 
 // repeats reports that a result was read before: a session that is resumed may begin
-// with the rows that its file has already.
-func (b *build) repeats(agent, id string, at time.Time) bool {
-	told := maphash.Comparable(b.seed, [3]any{agent, id, at.UnixNano()})
+// with the rows that its file has already, and an agent's file with the conversation.
+func (b *build) repeats(id string, at time.Time) bool {
+	told := maphash.Comparable(b.seed, [2]any{id, at.UnixNano()})
 	repeats := b.told[told]
 	b.told[told] = true
 	return repeats && id != "" && !at.IsZero()
+}
+
+// owns reports that a subagent's file beside the session's own, mine, is of the session:
+// its rows have the session's id, or that of the rows of the first file of a session
+// that has none of its name.
+func (b *build) owns(agent, mine *head, all *project) bool {
+	if agent.session == b.session {
+		return true
+	}
+	if agent.session == "" || agent.session != mine.session || b.others.exists(agent.session) {
+		return false
+	}
+	first := slices.IndexFunc(all.sessions, func(h head) bool { return h.session == mine.session })
+	return first >= 0 && all.sessions[first].path == mine.path
+}
+
+// shownBefore reports that a subagent's row is a copy of one of the conversation that it was
+// asked about.
+func (l *fileLog) shownBefore(r *row) bool {
+	b := l.b
+	if b.shown == nil || r.kind != "user" && r.kind != "assistant" || r.at.IsZero() {
+		return false
+	}
+	id := maphash.Comparable(b.seed, [3]any{r.kind, r.at.UnixNano(), maphash.Bytes(b.seed, rawjson.Member(r.message, "content"))})
+	lead, known := b.shown[id]
+	if known && l.agent != "" && (lead || l.copier) {
+		return true
+	}
+	b.shown[id] = lead || l.agent == "" && !r.sidechain
+	return l.copier && r.at.Before(b.others.since)
+}
+
+// moved notes the working directory of a session's file among several, which the rows
+// say that no file before it has.
+func (b *build) moved(t *hook.Transcript, l *fileLog) {
+	if !l.first.IsZero() && b.cwd != "" {
+		t.Moves = append(t.Moves, hook.Move{At: l.first, Cwd: b.cwd})
+	}
+	l.first = time.Time{}
+	b.ends.flush()
 }
 
 // eachText visits the texts that are kept.
@@ -112,6 +160,17 @@ type fileLog struct {
 	broke time.Time
 	// begun says that there was a prompt or an answer.
 	begun bool
+	// copier is set for an agent whose file begins with rows of the conversation.
+	copier bool
+	// rows are the ids of the rows of an agent's several files, nil if there is one.
+	rows map[string]bool
+	// chains are the subagents by the rows of the session's own file that are theirs, sides
+	// their logs in the order of their beginnings. in is the file's log for one of them.
+	chains rowTurns
+	sides  []*fileLog
+	in     *fileLog
+	// meta is what is known of such a subagent.
+	meta agentMeta
 	// copied says that the file began with rows of another session.
 	copied bool
 
@@ -176,11 +235,58 @@ func (t *rowTurns) note(uuid, turn string) {
 
 // add adds the next row. Its turn is that of the row that it follows.
 func (l *fileLog) add(r *row) {
+	if side := l.side(r); side != nil {
+		side.addRow(r)
+		return
+	}
 	if turn, ok := l.turns.of(r.text("parentUuid")); ok {
 		l.turn = turn
 	}
 	l.addRow(r)
 	l.turns.note(r.text("uuid"), l.turn)
+}
+
+// side returns the log of the subagent that a row of the session's own file is of, nil
+// for none: until some version of 1.0 subagents had no files, and the rows of each follow
+// one another from its prompt on.
+func (l *fileLog) side(r *row) *fileLog {
+	if l.agent != "" || !r.sidechain || r.text("agentId") != "" {
+		return nil
+	}
+	id, uuid := "", r.text("uuid")
+	if parent := r.text("parentUuid"); parent != "" {
+		id, _ = l.chains.of(parent)
+	} else if r.opensTurn() {
+		id = uuid
+	}
+	if id == "" {
+		return nil
+	}
+	l.chains.note(uuid, id)
+	i := slices.IndexFunc(l.sides, func(side *fileLog) bool { return side.agent == id })
+	if i < 0 {
+		i = len(l.sides)
+		l.sides = append(l.sides, &fileLog{b: l.b, in: l, agent: id, turn: l.turn, rows: l.rows, meta: l.started(r)})
+	}
+	l.sides[i].path = l.path
+	return l.sides[i]
+}
+
+// started returns what the call says that started the subagent with a prompt: the first
+// one with this prompt that has no subagent yet.
+func (l *fileLog) started(r *row) (m agentMeta) {
+	prompt := strings.TrimSpace(r.content().Text())
+	line := 0
+	for id, use := range l.tools {
+		input := rawjson.Members([]byte(use.input))
+		if strings.TrimSpace(input.Text("prompt")) != prompt || line > 0 && use.line > line ||
+			slices.ContainsFunc(l.sides, func(side *fileLog) bool { return side.meta.ToolUseID == id }) {
+			continue
+		}
+		line = use.line
+		m = agentMeta{ToolUseID: id, AgentType: input.Text("subagent_type"), Description: input.Text("description")}
+	}
+	return m
 }
 
 func (l *fileLog) addRow(r *row) {
@@ -204,11 +310,12 @@ func (l *fileLog) addRow(r *row) {
 	default:
 		return
 	}
-	if r.copied(l.b.session) {
+	if r.copied(l.b.session) && l.b.others.exists(r.copiedFrom(l.b.session)) {
+		l.b.others.note(r)
 		l.forget(r.at)
 		return
 	}
-	if id := r.text("sessionId"); id != "" && id != l.b.session {
+	if l.elsewhere(r) {
 		return
 	}
 	if r.at.IsZero() {
@@ -236,11 +343,30 @@ func (l *fileLog) addRow(r *row) {
 	}
 }
 
+// elsewhere reports that the row is counted elsewhere: in another session's file, another
+// file of this one, or the conversation that an agent was asked about.
+func (l *fileLog) elsewhere(r *row) bool {
+	if (l.agent == "" || l.in != nil) && l.b.others.has(r, l.b.session) {
+		l.b.others.note(r)
+		return true
+	}
+	if l.shownBefore(r) {
+		return true
+	}
+	id := r.text("uuid")
+	if l.rows == nil || id == "" {
+		return false
+	}
+	known := l.rows[id]
+	l.rows[id] = true
+	return known
+}
+
 // addQueued adds what the user typed while the agent was at work: the model gets it within
 // the turn, as an attachment. Versions around 2.1.50 only note that it was queued, and that
 // it was taken from there; what is taken for a turn of its own has a row then.
 func (l *fileLog) addQueued(r *row) {
-	if !l.lead(r) || r.text("sessionId") != l.b.session || r.at.IsZero() {
+	if !l.lead(r) || r.at.IsZero() || l.elsewhere(r) {
 		return
 	}
 	text := ""
@@ -498,7 +624,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			continue
 		}
 		delete(l.tools, b.ToolUseID)
-		if l.b.repeats(agent, b.ToolUseID, r.at) {
+		if l.b.repeats(b.ToolUseID, r.at) {
 			continue
 		}
 		text := resultText(b.Content)

@@ -40,7 +40,8 @@ const subagents = "subagents"
 // where the turn begins that was under way at Query.Since.
 var Agent = transcript.Agent{Host: claude.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Origin: origin, End: end}
 
-// read reads a session's transcript and those of its subagents beside it.
+// read reads a session's transcript, which may be several files, and those of its
+// subagents.
 //
 // The texts kept are whole up to 8 MiB in all; in larger sessions each is cut
 // to the same length, so that memory follows the number of calls and not the
@@ -87,38 +88,41 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 		if err != nil {
 			continue // another user's project, or one just removed
 		}
+		// Subagents of versions before 2.1 are beside the sessions.
+		var beside []string
+		first := len(found)
 		for _, e := range entries {
 			id, ok := strings.CutSuffix(e.Name(), suffix)
-			// Subagents of versions before 2.1 are beside the sessions.
-			if !ok || strings.HasPrefix(id, agentPrefix) {
-				continue
-			}
-			if s, ok := transcript.Stat(id, filepath.Join(project, e.Name())); ok {
+			path := filepath.Join(project, e.Name())
+			if ok && strings.HasPrefix(id, agentPrefix) {
+				beside = append(beside, path)
+			} else if s, here := transcript.Stat(id, path); ok && here {
 				s.Dialect = Dialect
 				found = append(found, s)
 			}
+		}
+		for i := range found[first:] {
+			found[first+i].Others = beside
 		}
 	}
 	return found, nil
 }
 
-// parts lists the files of a session's subagents.
-func parts(s transcript.Session) ([]string, error) {
-	dir := filepath.Join(strings.TrimSuffix(s.Path, suffix), subagents)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	paths := make([]string, len(entries))
-	for i, e := range entries {
-		paths[i] = filepath.Join(dir, e.Name())
+// parts lists the files of a session's subagents below its folder.
+func parts(s transcript.Session) (paths []string, err error) {
+	for _, path := range append([]string{s.Path}, s.Others...) {
+		if strings.HasPrefix(filepath.Base(path), agentPrefix) {
+			continue
+		}
+		below, e := agentFiles(filepath.Join(strings.TrimSuffix(path, suffix), subagents), 0)
+		paths, err = append(paths, below...), errors.Join(err, e)
 	}
 	return paths, err
 }
 
 // find returns the path of a session's transcript. The folder of a project is
 // made from the working directory in a way that changes between versions, so
-// all of them are searched; the file written last wins.
+// all of them are searched. Of several the one written last is returned.
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
 	name := q.Session + suffix
 	if filepath.IsAbs(q.Path) && filepath.Base(q.Path) == name {
@@ -126,19 +130,14 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 			return q.Path, nil
 		}
 	}
-	places := roots(f)
-	var copies []string
-	for _, project := range projects(places) {
-		copies = append(copies, filepath.Join(project, name))
-	}
-	newest, ok := transcript.Newest(q.Session, copies)
+	found := copies(f, q.Session)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case !ok:
-		return "", places.NotFound(q.Session, filepath.Join("projects", "*", name))
+	case len(found) == 0:
+		return "", roots(f).NotFound(q.Session, filepath.Join("projects", "*", name))
 	}
-	return newest.Path, nil
+	return found[len(found)-1].Path, nil
 }
 
 // roots returns the folders that may hold Claude Code's projects.

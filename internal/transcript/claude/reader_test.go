@@ -389,7 +389,8 @@ func TestClaudeTranscriptIsFound(t *testing.T) {
 		base  string
 		want  string // empty: not found
 	}{
-		{"by the hook's path", map[string]string{"elsewhere/" + name: "path", ".claude/projects/p/" + name: "searched"}, "elsewhere", name, "path"},
+		{"by the hook's path", map[string]string{"elsewhere/" + name: "path"}, "elsewhere", name, "path"},
+		{"by the hook's path, and what other projects have of it", map[string]string{"elsewhere/" + name: "path", ".claude/projects/p/" + name: "searched"}, "elsewhere", name, "searched path"},
 		{"by search where the path is gone", map[string]string{".claude/projects/p/" + name: "searched"}, "elsewhere", name, "searched"},
 		{"by search where the path is another's", map[string]string{"x/other.jsonl": "other", ".claude/projects/p/" + name: "searched"}, "x", "other.jsonl", "searched"},
 		{"by search where the path is a folder", map[string]string{"y/" + name + "/f": "other", ".claude/projects/p/" + name: "searched"}, "y", name, "searched"},
@@ -423,7 +424,11 @@ func TestClaudeTranscriptIsFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(tr.Prompts) != 1 || tr.Prompts[0].Text != tt.want {
+			var texts []string
+			for _, p := range tr.Prompts {
+				texts = append(texts, p.Text)
+			}
+			if strings.Join(texts, " ") != tt.want {
 				t.Errorf("prompts = %v, want %q", tr.Prompts, tt.want)
 			}
 		})
@@ -475,10 +480,11 @@ func TestClaudeSessionsAreListedNewestLast(t *testing.T) {
 	for i := range got {
 		got[i].ModTime = got[i].ModTime.UTC()
 	}
+	beside := []string{filepath.Join(base, "p", "agent-a1.jsonl")}
 	if diff := cmp.Diff([]transcript.Session{
-		{ID: "s2", Dialect: Dialect, Path: filepath.Join(base, "p", "s2.jsonl"), ModTime: sec(0)},
+		{ID: "s2", Dialect: Dialect, Path: filepath.Join(base, "p", "s2.jsonl"), Others: beside, ModTime: sec(0)},
 		{ID: "s1", Dialect: Dialect, Path: filepath.Join(base, "q", "s1.jsonl"), ModTime: sec(1)},
-		{ID: "s3", Dialect: Dialect, Path: filepath.Join(base, "p", "s3.jsonl"), ModTime: sec(7)},
+		{ID: "s3", Dialect: Dialect, Path: filepath.Join(base, "p", "s3.jsonl"), Others: append(beside, filepath.Join(base, "q", "s3.jsonl")), ModTime: sec(7)},
 	}, got); diff != "" {
 		t.Errorf("sessions (-want +got):\n%s", diff)
 	}

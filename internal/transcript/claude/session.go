@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,42 +49,82 @@ type agentMeta struct {
 
 // subagent is one subagent's files.
 type subagent struct {
-	id, path string
-	meta     agentMeta
-	log      *fileLog
+	id    string
+	paths []string
+	meta  agentMeta
+	log   *fileLog
 }
 
-// read reads the transcript at path and the subagents beside it.
+// read reads the transcript at path, other files of the session's id, and its subagents.
 func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*hook.Transcript, error) {
 	b := newBuild(q.Session, r.maxText)
 	b.whole, b.texts.None = q.Whole, q.Whole != nil
-	agents, err := r.agents(ctx, strings.TrimSuffix(path, suffix), q.Since)
+	b.others = newOthers(ctx, r.files, q.Since)
+	paths := []string{path}
+	for _, s := range slices.Backward(copies(r.files, q.Session)) {
+		// Another copy that is older than what is asked for has nothing of it.
+		if s.Path != path && !s.ModTime.Before(q.Since.Add(-transcript.LineSlack)) {
+			paths = append(paths, s.Path)
+		}
+	}
+	slices.Reverse(paths) // the path that was named is the newest
+	var beside []head
+	for _, path := range paths {
+		all := readProject(ctx, r.files, filepath.Dir(path), q.Since)
+		mine := all.session(path)
+		for _, agent := range all.agents {
+			if b.owns(&agent, mine, all) {
+				beside = append(beside, agent)
+			}
+		}
+		if mine.first != 0 {
+			b.others.addEarlier(all.families[mine.first], mine)
+		}
+	}
+	agents, err := r.agents(ctx, paths, beside, q.Since)
 	errs := []error{err}
 	for _, a := range agents {
 		if a.meta.ToolUseID != "" {
 			b.callers[a.meta.ToolUseID] = nil
 		}
 	}
+	if len(agents) > 0 {
+		b.shown = make(map[uint64]bool)
+	}
 	t := &hook.Transcript{Session: q.Session}
-	readLog := func(path, agent string) *fileLog {
-		log := &fileLog{b: b, agent: agent, path: path}
-		if err := r.readFile(ctx, path, q, log); err != nil {
-			errs = append(errs, err)
-			if errors.Is(err, transcript.ErrNotFound) {
-				return log
+	readLog := func(agent string, paths ...string) *fileLog {
+		log := &fileLog{b: b, agent: agent, copier: copiesRows(agent)}
+		if len(paths) > 1 {
+			log.rows = make(map[string]bool)
+		}
+		for _, path := range paths {
+			log.path = path
+			if err := r.readFile(ctx, path, q, log); err != nil {
+				errs = append(errs, err)
+				if errors.Is(err, transcript.ErrNotFound) {
+					continue
+				}
+			}
+			t.Sources = append(t.Sources, path)
+			if agent == "" && len(paths) > 1 {
+				b.moved(t, log)
 			}
 		}
-		t.Sources = append(t.Sources, path)
 		return log
 	}
-	lead := readLog(path, "")
+	lead := readLog("", paths...)
 	lead.dropCommand()
 	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
 	last := b.lastTime
 	settled := func(last time.Time) bool { return hook.Elapsed(r.files.Now(), last, transcript.PendingAge) }
 	b.ends.finish(settled(last))
 	for i := range agents {
-		agents[i].log = readLog(agents[i].path, agents[i].id)
+		agents[i].log = readLog(agents[i].id, agents[i].paths...)
+	}
+	for _, side := range lead.sides {
+		// Subagents in the background came later, with separate files.
+		side.meta.Finished = slices.ContainsFunc(b.results, func(r hook.ToolResult) bool { return r.ID == side.meta.ToolUseID })
+		agents = append(agents, subagent{id: side.agent, meta: side.meta, log: side})
 	}
 
 	if q.Full || q.Whole != nil {
@@ -94,6 +133,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
 	t.HostVersion, t.Cwd = b.version, b.cwd
+	if q.Since.IsZero() {
+		t.Inherited, t.Damaged = len(b.others.inherited), b.damaged
+	}
 	for i := range agents {
 		if log := agents[i].log; log.done && settled(log.active) {
 			log.stop = "end_turn"
@@ -120,14 +162,18 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, log *fileLog) error {
 	var head func(*transcript.File, int64) error
-	if log.agent != "" {
+	if log.agent != "" && !log.copier {
 		head = func(file *transcript.File, _ int64) error { return r.readHead(ctx, file, log) }
 	}
 	var row row
 	var beyond error
 	lines := r.lines(log.agent != "")
 	torn := transcript.Damaged{Max: r.maxLine}
-	lines.Done = func() { torn.End(); lines.Lost(&torn, nil) }
+	lost := func(line []byte) {
+		log.b.damaged += torn.Left
+		lines.Lost(&torn, line)
+	}
+	lines.Done = func() { torn.End(); lost(nil) }
 	take := func() bool {
 		if r.taken++; r.maxRows > 0 && r.taken > r.maxRows {
 			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, r.maxRows))
@@ -144,7 +190,7 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 		} else {
 			torn.Add(line, func(line []byte) bool { return row.parse(line) && row.whole() && take() })
 		}
-		lines.Lost(&torn, line)
+		lost(line)
 		return beyond == nil
 	})
 	return cmp.Or(err, beyond)
@@ -184,35 +230,54 @@ func (r *reader) rows(ctx context.Context, file transcript.Sized, visit func(*ro
 	return r.lines(false).Each(ctx, file, func(line []byte) bool { return !row.parse(line) || visit(&row) })
 }
 
-// agents lists the subagents whose files were written since a time, by id.
-func (r *reader) agents(ctx context.Context, dir string, since time.Time) ([]subagent, error) {
-	dir = filepath.Join(dir, subagents)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+// agents lists the subagents whose files were written since a time: by id, and those
+// that copy rows last. beside are files in the projects' folders.
+func (r *reader) agents(ctx context.Context, paths []string, beside []head, since time.Time) ([]subagent, error) {
+	var files []string
+	var errs []error
+	for _, path := range paths {
+		dir := filepath.Join(strings.TrimSuffix(path, suffix), subagents)
+		below, err := agentFiles(dir, 0)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("list subagents %q: %w", dir, err))
+		}
+		files = append(files, below...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list subagents %q: %w", dir, err)
+	for _, h := range beside {
+		files = append(files, h.path)
 	}
 	var agents []subagent
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), suffix)
+	for _, path := range files {
+		name, ok := strings.CutSuffix(filepath.Base(path), suffix)
 		id, named := strings.CutPrefix(name, agentPrefix)
 		if !ok || !named {
 			continue
 		}
-		s, ok := transcript.Stat(id, filepath.Join(dir, e.Name()))
+		s, ok := transcript.Stat(id, path)
 		// A file's time may be coarser than a row's.
 		if !ok || s.ModTime.Before(since.Add(-transcript.LineSlack)) {
 			continue
 		}
-		a := subagent{id: id, path: s.Path}
+		if i := slices.IndexFunc(agents, func(a subagent) bool { return a.id == id }); i >= 0 {
+			agents[i].paths = append(agents[i].paths, path)
+			continue
+		}
+		a := subagent{id: id, paths: []string{path}}
 		// Without it, or while it is being written, less is known of the agent.
 		metaPath := strings.TrimSuffix(s.Path, suffix) + ".meta.json"
 		a.meta, _ = transcript.Small[agentMeta](ctx, r.files, metaPath, false)
 		agents = append(agents, a)
 	}
-	return agents, nil
+	slices.SortFunc(agents, func(a, b subagent) int {
+		if x, y := copiesRows(a.id), copiesRows(b.id); x != y {
+			if y {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.id, b.id)
+	})
+	return agents, errors.Join(errs...)
 }
 
 // agent returns the agent that its files describe; ok is false where they hold no
@@ -253,6 +318,7 @@ func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
 	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(t.Moves, func(a, b hook.Move) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
 }
 

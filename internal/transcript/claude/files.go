@@ -1,0 +1,327 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// maxFolders bounds how deep the folders of subagents nest.
+const maxFolders = 8
+
+// copiers are the beginnings of the ids of agents whose files begin with a copy of the
+// conversation that they are asked about.
+var copiers = [...]string{"acompact-", "aside_question-"}
+
+func copiesRows(agent string) bool {
+	return slices.ContainsFunc(copiers[:], func(prefix string) bool { return strings.HasPrefix(agent, prefix) })
+}
+
+// head is what the beginning of a transcript says.
+type head struct {
+	path, name string
+	// session is the first row's, first stands for the ids of the first row and the first
+	// answer: files in which they are the same have a beginning in common. It is zero if
+	// there is none.
+	session string
+	first   uint64
+	// next is the next file with the same first.
+	next *head
+}
+
+// project is what the beginnings of the transcripts in its folder say. There may be very
+// many.
+type project struct {
+	sessions, agents []head
+	families         map[uint64]*head
+}
+
+// session returns the head of a session's file.
+func (p *project) session(path string) *head {
+	name := strings.TrimSuffix(filepath.Base(path), suffix)
+	i, ok := slices.BinarySearchFunc(p.sessions, name, func(h head, name string) int { return cmp.Compare(h.name, name) })
+	if !ok {
+		return &head{path: path, name: name}
+	}
+	return &p.sessions[i]
+}
+
+// readProject reads the beginnings of the transcripts in a project's folder. With a time
+// only those of subagents written since then are read.
+func readProject(ctx context.Context, f *transcript.Files, folder string, since time.Time) *project {
+	type key struct{ project string }
+	return transcript.Recall(f, key{folder}, func(f *transcript.Files) *project {
+		all := &project{families: make(map[uint64]*head)}
+		entries, _ := os.ReadDir(folder) // what cannot be listed has no files
+		for _, e := range entries {
+			name, ok := strings.CutSuffix(e.Name(), suffix)
+			if !ok || !since.IsZero() && !strings.HasPrefix(name, agentPrefix) {
+				continue
+			}
+			path := filepath.Join(folder, e.Name())
+			if !since.IsZero() {
+				if s, ok := transcript.Stat(name, path); !ok || s.ModTime.Before(since.Add(-transcript.LineSlack)) {
+					continue
+				}
+			}
+			h, first := head{path: path, name: name}, ""
+			eachRow(ctx, f, path, maxHead, func(row *row) bool {
+				h.session = cmp.Or(h.session, row.text("sessionId"))
+				if first = cmp.Or(first, row.text("uuid")); first == "" || row.kind != "assistant" {
+					return true
+				}
+				first += " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
+				return false
+			})
+			h.first = idHash([]byte(first))
+			if h.session == name {
+				h.session = name // the same memory
+			}
+			if strings.HasPrefix(name, agentPrefix) {
+				all.agents = append(all.agents, h)
+			} else {
+				all.sessions = append(all.sessions, h)
+			}
+		}
+		slices.SortFunc(all.sessions, func(a, b head) int { return cmp.Compare(a.name, b.name) })
+		for i := range all.sessions {
+			if h := &all.sessions[i]; h.first != 0 {
+				h.next, all.families[h.first] = all.families[h.first], h
+			}
+		}
+		return all
+	})
+}
+
+// eachRow visits the rows in the first bytes of a file until visit returns false. What
+// cannot be read has none.
+func eachRow(ctx context.Context, f *transcript.Files, path string, bytes int64, visit func(*row) bool) {
+	file, err := f.Open(ctx, path, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = file.Close() }() // read only
+	r := reader{maxLine: transcript.MaxLine}
+	_ = r.rows(ctx, io.NewSectionReader(file, 0, min(bytes, file.Size())), visit)
+}
+
+// copies returns the files of a session's id in all projects, oldest first. A session
+// that went to another folder may have several.
+func copies(f *transcript.Files, session string) []transcript.Session {
+	type key struct{ copies struct{} }
+	type places struct {
+		folders []string
+		one     map[string]int32 // the first folder that has a name
+		more    map[string][]int32
+	}
+	name := session + suffix
+	var paths []string
+	if f.Remembers() {
+		all := transcript.Recall(f, key{}, func(f *transcript.Files) *places {
+			all := &places{folders: projects(roots(f)), one: make(map[string]int32), more: make(map[string][]int32)}
+			for i, folder := range all.folders {
+				entries, _ := os.ReadDir(folder) // another user's
+				for _, e := range entries {
+					if _, known := all.one[e.Name()]; known {
+						all.more[e.Name()] = append(all.more[e.Name()], int32(i)) //nolint:gosec // There are fewer.
+					} else {
+						all.one[e.Name()] = int32(i) //nolint:gosec // There are fewer.
+					}
+				}
+			}
+			return all
+		})
+		if i, ok := all.one[name]; ok {
+			for _, i := range append([]int32{i}, all.more[name]...) {
+				paths = append(paths, filepath.Join(all.folders[i], name))
+			}
+		}
+	} else {
+		for _, folder := range projects(roots(f)) {
+			paths = append(paths, filepath.Join(folder, name))
+		}
+	}
+	var found []transcript.Session
+	for _, path := range paths {
+		if s, ok := transcript.Stat(session, path); ok {
+			found = append(found, s)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b transcript.Session) int { return a.ModTime.Compare(b.ModTime) })
+	return found
+}
+
+// rowID identifies a row by the message that it is a part of, or by its own id.
+type rowID struct {
+	id uint64
+	at time.Time
+}
+
+// idsOf are the rows of a file, in order.
+func idsOf(ctx context.Context, f *transcript.Files, path string) []rowID {
+	type key struct{ rows string }
+	return transcript.Recall(f, key{path}, func(f *transcript.Files) (all []rowID) {
+		eachRow(ctx, f, path, 1<<62, func(row *row) bool {
+			if id := idOf(row); id.id != 0 {
+				all = append(all, id)
+			}
+			return true
+		})
+		return all
+	})
+}
+
+func idOf(r *row) rowID {
+	var id []byte
+	if r.kind == "assistant" {
+		id = rawjson.Member(r.message, "id")
+	}
+	if id == nil {
+		id = r.Get("uuid")
+	}
+	return rowID{idHash(id), r.at}
+}
+
+// idHash is zero for no id.
+func idHash(id []byte) uint64 {
+	if len(id) == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(id) // never fails
+	return h.Sum64()
+}
+
+// idSet are the rows of some files.
+type idSet map[uint64]bool
+
+func (s idSet) add(ids []rowID) {
+	for _, id := range ids {
+		s[id.id] = true
+	}
+}
+
+func (s idSet) has(r *row) bool {
+	if len(s) == 0 {
+		return false
+	}
+	id := idOf(r).id
+	return id != 0 && s[id]
+}
+
+// others decides which rows of a session's files are another session's. A request is
+// counted once on the machine, wherever its rows are: for the session that began first,
+// by what the files say.
+type others struct {
+	ctx   context.Context
+	files *transcript.Files
+	since time.Time
+	// before are the rows that the file has in common with files that began before it.
+	before idSet
+	// owners are the rows of other sessions' own files, nil for a session without one.
+	owners map[string]idSet
+	// found says which sessions have a file.
+	found map[string]bool
+	// inherited are the requests that other sessions count.
+	inherited idSet
+}
+
+func newOthers(ctx context.Context, f *transcript.Files, since time.Time) others {
+	return others{ctx: ctx, files: f, since: since, before: make(idSet), owners: make(map[string]idSet), found: make(map[string]bool), inherited: make(idSet)}
+}
+
+// has reports that the row is that of another session.
+func (o *others) has(r *row, session string) bool {
+	if o.before.has(r) {
+		return true
+	}
+	id := r.text("sessionId")
+	if id == "" || id == session || o.files == nil {
+		return false
+	}
+	rows, known := o.owners[id]
+	if !known {
+		for _, s := range copies(o.files, id) {
+			if rows == nil {
+				rows = make(idSet)
+			}
+			rows.add(idsOf(o.ctx, o.files, s.Path))
+		}
+		o.owners[id] = rows
+	}
+	return rows.has(r)
+}
+
+// note counts a row that is another session's.
+func (o *others) note(r *row) {
+	if r.kind == "assistant" && o.inherited != nil {
+		o.inherited.add([]rowID{idOf(r)})
+	}
+}
+
+// exists reports that a session has a file, or is not known.
+func (o *others) exists(session string) bool {
+	found, known := o.found[session]
+	if o.files == nil {
+		return true
+	}
+	if !known {
+		found = session == "" || transcript.CheckID("session id", session) == nil && len(copies(o.files, session)) > 0
+		o.found[session] = found
+	}
+	return found
+}
+
+// addEarlier gathers the rows of the files of a family that began before mine: of two files that is the one that ends where the other
+// continues, or whose own rows are older.
+func (o *others) addEarlier(family, mine *head) {
+	ctx, f := o.ctx, o.files
+	var own []rowID
+	for h := family; h != nil; h = h.next {
+		if h.name == mine.name {
+			continue
+		}
+		if own == nil {
+			own = idsOf(ctx, f, mine.path)
+		}
+		theirs := idsOf(ctx, f, h.path)
+		order := slices.CompareFunc(theirs, own, func(a, b rowID) int {
+			if a.id == b.id {
+				return 0
+			}
+			return cmp.Or(a.at.Compare(b.at), cmp.Compare(h.name, mine.name))
+		})
+		if cmp.Or(order, cmp.Compare(h.name, mine.name)) < 0 {
+			o.before.add(theirs)
+		}
+	}
+}
+
+// agentFiles lists the subagents' files in a folder and those below it.
+func agentFiles(dir string, depth int) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case e.IsDir() && depth < maxFolders:
+			// What cannot be listed below is as if it were not there.
+			below, _ := agentFiles(path, depth+1)
+			paths = append(paths, below...)
+		case strings.HasPrefix(e.Name(), agentPrefix):
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
+}
