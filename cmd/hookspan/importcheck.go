@@ -37,11 +37,13 @@ type importCheck struct {
 	read  []string
 	seen  map[string]bool
 	sums  map[string]*verify.Brief
-	cut   map[string]bool
+	// cut are sessions of which the store has the end only, lacks those of which it need not
+	// have any trace yet.
+	cut, lacks map[string]bool
 }
 
 func newImportCheck(host string, all []importer.Session) *importCheck {
-	c := &importCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*verify.Brief), cut: make(map[string]bool)}
+	c := &importCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*verify.Brief), cut: make(map[string]bool), lacks: make(map[string]bool)}
 	for i := range all {
 		c.known[all[i].ID] = true
 	}
@@ -59,7 +61,7 @@ func (c *importCheck) observe(session string, skipped importer.Skipped, runs []*
 		case skipped.AlreadyThere+skipped.Captured == 0:
 			c.sums[session] = new(verify.Brief)
 		}
-		c.cut[session] = skipped.TooOld+skipped.Removed > 0
+		c.cut[session], c.lacks[session] = skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
 		c.read, c.seen[session] = append(c.read, session), true
 		return
 	}
@@ -87,7 +89,7 @@ func (c *importCheck) verdict(ctx context.Context, a *app, st *store.Store) (*im
 		return nil, err
 	}
 	v.Differ = slices.DeleteFunc(v.Differ, func(s verify.Session) bool {
-		if s.NoTrace {
+		if s.NoTrace && !c.lacks[s.Session] {
 			v.Untold = append(v.Untold, s)
 		}
 		return s.NoTrace

@@ -322,6 +322,9 @@ func (c *Check) part(ctx context.Context, id string, sums *Brief) (*second.Sessi
 		if err != nil {
 			return nil, err
 		}
+		if cut && sums.first.IsZero() {
+			return nil, nil
+		}
 		if cut {
 			from = sums.first.Add(-early)
 		}
@@ -450,7 +453,11 @@ func (s *Sums) differences(host string, files *second.Session) (out []Difference
 	if len(lost) > 0 {
 		add(Missing, termtext.Plural(len(lost), "request"), "", "there", file, lost)
 	}
-	for _, m := range append([]string{"", ""}, modelsOf(s, files)...) {
+	names := []string{"", ""} // the session, and its requests
+	if !s.summed {
+		names = append(names, modelsOf(s, files)...)
+	}
+	for _, m := range names {
 		u, bare := total(files, m)
 		mine, what := s.usage, "sum of the session"
 		if m == "" && same(mine, u, bare) {
