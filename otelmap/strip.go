@@ -12,7 +12,7 @@ import (
 var plainKeys = []string{
 	KeyOperation, KeyAgentName, KeyAgentID, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
 	KeyToolName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyHost, KeyHostVersion, KeyHostApp,
-	KeyHostProvider, KeyDialect, KeyOutcome, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
+	KeyHostProvider, KeyDialect, KeyOutcome, KeyEvidence, KeyEvidenceMissing, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
 }
 
 // WithoutTexts returns spans that were mapped earlier without the texts that CaptureNone

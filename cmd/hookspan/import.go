@@ -39,8 +39,11 @@ The local store keeps what was imported for HOOKSPAN_RETENTION, counted from the
 import. For a year after it has removed a run, an import leaves the run out, so
 that no destination gets it twice; --again imports it all the same.
 
-The exit code is 1 when a session could not be read or a destination did not take
-everything.`,
+At the end, all files of the agent are read a second time by other code. What was not
+read is named, and one line says whether the traces have what the files have.
+
+The exit code is 1 when a session could not be read, is in a form or a place that is
+not supported, or when a destination did not take everything.`,
 		ValidArgs: a.agents.Words(),
 		Args:      takes(1, "one agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {

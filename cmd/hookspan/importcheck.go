@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -14,6 +15,9 @@ import (
 	"github.com/hookspan/hookspan/internal/verify"
 	"github.com/hookspan/hookspan/internal/verify/second"
 )
+
+// verdictMemory is the limit of the heap for a second reading.
+const verdictMemory = 64 << 20
 
 // importVerdict is what a second reading of the agent's files says of an import.
 type importVerdict struct {
@@ -32,12 +36,14 @@ type importCheck struct {
 	known map[string]bool
 	read  []string
 	seen  map[string]bool
-	sums  map[string]*verify.Sums
-	cut   map[string]bool
+	sums  map[string]*verify.Brief
+	// cut are sessions of which the store has the end only, lacks those of which it need not
+	// have any trace yet.
+	cut, lacks map[string]bool
 }
 
 func newImportCheck(host string, all []importer.Session) *importCheck {
-	c := &importCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*verify.Sums), cut: make(map[string]bool)}
+	c := &importCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*verify.Brief), cut: make(map[string]bool), lacks: make(map[string]bool)}
 	for i := range all {
 		c.known[all[i].ID] = true
 	}
@@ -53,9 +59,9 @@ func (c *importCheck) observe(session string, skipped importer.Skipped, runs []*
 			delete(c.sums, session) // the store has more of it
 			return
 		case skipped.AlreadyThere+skipped.Captured == 0:
-			c.sums[session] = verify.NewSums()
+			c.sums[session] = new(verify.Brief)
 		}
-		c.cut[session] = skipped.TooOld+skipped.Removed > 0
+		c.cut[session], c.lacks[session] = skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
 		c.read, c.seen[session] = append(c.read, session), true
 		return
 	}
@@ -65,13 +71,15 @@ func (c *importCheck) observe(session string, skipped importer.Skipped, runs []*
 }
 
 func (c *importCheck) verdict(ctx context.Context, a *app, st *store.Store) (*importVerdict, error) {
+	// What is kept of all files at once is more than an import of a session at a time needs.
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(verdictMemory))
 	files, err := second.Read(ctx, c.host, second.EnvOf(a.home, a.getenv))
 	if err != nil {
 		return nil, err
 	}
 	v := &importVerdict{Sessions: len(c.read), Unread: files.Unread}
 	check := verify.Check{
-		Host: c.host, Files: files, Store: st, Sums: c.sums, Now: a.now(),
+		Host: c.host, Files: files, Store: st, Briefs: c.sums, Now: a.now(),
 		Cut: func(_ context.Context, session string) (bool, error) { return c.cut[session], nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
@@ -81,7 +89,7 @@ func (c *importCheck) verdict(ctx context.Context, a *app, st *store.Store) (*im
 		return nil, err
 	}
 	v.Differ = slices.DeleteFunc(v.Differ, func(s verify.Session) bool {
-		if s.NoTrace {
+		if s.NoTrace && !c.lacks[s.Session] {
 			v.Untold = append(v.Untold, s)
 		}
 		return s.NoTrace

@@ -24,6 +24,10 @@ status, every request to the model with its tokens, the order and the totals. ID
 the beginning of a trace id, as hookspan list prints it. Without an ID and a filter,
 it is the newest trace.
 
+The sessions of these traces are also held against a second reading of all files of the
+agent, whatever their names: tokens, requests, calls and prompts. With --all, sessions
+without a trace and lines that are no row are named, too.
+
 The exit code is 1 if something differs, or if no trace could be verified. A trace
 whose files are gone is named and is no difference; with --strict it makes the exit
 code 1 as well.`,

@@ -17,5 +17,8 @@
 // the same tool that ended nearest; where the files have none, the call is counted as
 // not compared.
 //
+// Check compares sums of whole sessions with package second, which shares no code with
+// the agents' readers.
+//
 // Comparing is pure. Read reads the files.
 package verify

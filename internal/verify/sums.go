@@ -28,27 +28,59 @@ type Session struct {
 	Differences []Difference `json:"differences"`
 }
 
-// Sums are what traces of a session say in sum.
-type Sums struct {
+// Brief is what traces of a session say in sum.
+type Brief struct {
 	// usage is that of the roots, listed that of the requests and of the sums of requests.
-	usage, listed       store.Usage
-	summed              bool // there are sums of requests
-	models              map[string]store.Usage
-	requests, calls     map[string][]string // ids, with their spans' trace and status
-	nCalls, failed      int
-	unanswered, unknown int
-	interrupted         int
-	prompts             []time.Time
-	first, last         time.Time
+	usage, listed store.Usage
+	summed        bool // there are sums of requests
+	models        []modelSum
+	// The numbers of calls, of those that failed, have no end and of which neither is known,
+	// of prompts, and of turns that were interrupted.
+	calls, failed, unanswered, unknown, prompts, interrupted int
+	first, last                                              time.Time
+}
+
+type modelSum struct {
+	name string
+	store.Usage
+}
+
+// Sums also have the ids of requests, with their models, and of calls, with their statuses.
+type Sums struct {
+	Brief
+	requests, ended map[string][]string
+	asked           []time.Time
 }
 
 // NewSums returns empty sums.
 func NewSums() *Sums {
-	return &Sums{models: make(map[string]store.Usage), requests: make(map[string][]string), calls: make(map[string][]string)}
+	return &Sums{requests: make(map[string][]string), ended: make(map[string][]string)}
 }
 
 // Add adds spans of the session.
 func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
+	s.Brief.Add(spans...)
+	for span := range otlp.Spans(spans) {
+		a := span.GetAttributes()
+		switch store.RoleOf(a) {
+		case store.RoleRoot:
+			for _, e := range span.GetEvents() {
+				if isPrompt(e) {
+					s.asked = append(s.asked, otlp.Time(e.GetTimeUnixNano()))
+				}
+			}
+		case store.RoleTool:
+			id := otlp.Text(a, otelmap.KeyToolCallID)
+			s.ended[id] = append(s.ended[id], statusOf(span))
+		case store.RoleChat:
+			id := otlp.Text(a, otelmap.KeyResponseID)
+			s.requests[id] = append(s.requests[id], otlp.Text(a, otelmap.KeyRequestModel))
+		}
+	}
+}
+
+// Add adds spans of the session.
+func (s *Brief) Add(spans ...*tracepb.ResourceSpans) {
 	for span := range otlp.Spans(spans) {
 		a := span.GetAttributes()
 		switch store.RoleOf(a) {
@@ -69,14 +101,13 @@ func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
 				if u := store.UsageOf(e.GetAttributes()); e.GetName() == otelmap.EventUsage && u != nil {
 					s.listed, s.summed = sum(s.listed, u), true
 				}
-				if e.GetName() == otelmap.EventPrompt && otlp.Find(e.GetAttributes(), otelmap.KeyPromptInjected) == nil {
-					s.prompts = append(s.prompts, otlp.Time(e.GetTimeUnixNano()))
+				if isPrompt(e) {
+					s.prompts++
 				}
 			}
 		case store.RoleTool:
-			s.nCalls++
-			status := statusOf(span)
-			switch status {
+			s.calls++
+			switch statusOf(span) {
 			case failed, denied:
 				s.failed++
 			case unfinished:
@@ -84,17 +115,30 @@ func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
 			case "":
 				s.unknown++
 			}
-			id := otlp.Text(a, otelmap.KeyToolCallID)
-			s.calls[id] = append(s.calls[id], status)
 		case store.RoleChat:
-			model := otlp.Text(a, otelmap.KeyRequestModel)
 			if u := store.UsageOf(a); u != nil {
-				s.models[model], s.listed = sum(s.models[model], u), sum(s.listed, u)
+				s.listed = sum(s.listed, u)
+				m := s.model(otlp.Text(a, otelmap.KeyRequestModel))
+				m.Usage = sum(m.Usage, u)
 			}
-			id := otlp.Text(a, otelmap.KeyResponseID)
-			s.requests[id] = append(s.requests[id], model)
 		}
 	}
+}
+
+// isPrompt reports the event of a prompt that a person typed.
+func isPrompt(e *tracepb.Span_Event) bool {
+	return e.GetName() == otelmap.EventPrompt && otlp.Find(e.GetAttributes(), otelmap.KeyPromptInjected) == nil
+}
+
+// model returns the sum of the requests to a model.
+func (s *Brief) model(name string) *modelSum {
+	for i := range s.models {
+		if s.models[i].name == name {
+			return &s.models[i]
+		}
+	}
+	s.models = append(s.models, modelSum{name: strings.Clone(name)})
+	return &s.models[len(s.models)-1]
 }
 
 func sum(x store.Usage, y *store.Usage) store.Usage {
@@ -106,7 +150,9 @@ type Check struct {
 	Host  string
 	Files *second.Reading
 	Store *store.Store
-	// Sums are those of sessions that need not be read from the store.
+	// Briefs are those of sessions that need not be read from the store unless they differ.
+	Briefs map[string]*Brief
+	// Sums are those that were read from the store.
 	Sums map[string]*Sums
 	// Cut reports that the store has lost the beginning of a session, so that only what is
 	// not before its first trace counts.
@@ -125,16 +171,23 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sums, err := c.sums(ctx, id)
+		brief := c.Briefs[id]
+		if brief == nil {
+			sums, err := c.sums(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			brief = &sums.Brief
+		}
+		files, err := c.part(ctx, id, brief)
 		if err != nil {
 			return nil, err
 		}
-		files, err := c.part(ctx, id, sums)
-		if err != nil {
-			return nil, err
-		}
-		if files != nil && !sums.equal(files) {
+		if files != nil && !brief.equal(files) {
 			suspects = append(suspects, id)
+			if _, err := c.sums(ctx, id); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, id := range suspects {
@@ -144,7 +197,7 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 	}
 	for _, id := range suspects {
 		sums := c.Sums[id]
-		files, err := c.part(ctx, id, sums)
+		files, err := c.part(ctx, id, &sums.Brief)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +226,7 @@ func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Sessi
 		if err := c.settle(ctx, id); err != nil {
 			return nil, err
 		}
-		if len(sums.requests)+sums.nCalls+len(sums.prompts) == 0 && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
+		if len(sums.requests)+sums.calls+sums.prompts == 0 && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
 			if d := sums.differences(c.Host, s); len(d) > 0 {
 				untold = append(untold, Session{id, true, d})
 			}
@@ -238,7 +291,7 @@ func (c *Check) settle(ctx context.Context, id string) error {
 		}
 	}
 	for key, q := range mine.Calls {
-		has := func(s *Sums) bool { return len(s.calls[key]) > 0 }
+		has := func(s *Sums) bool { return len(s.ended[key]) > 0 }
 		if has(c.Sums[id]) {
 			continue
 		}
@@ -250,7 +303,7 @@ func (c *Check) settle(ctx context.Context, id string) error {
 			delete(mine.Calls, key)
 		}
 	}
-	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
+	if copied && len(mine.Requests)+len(mine.Calls) == 0 && c.Sums[id].prompts == 0 {
 		mine.Prompts = nil // nothing but copies
 	}
 	return nil
@@ -258,7 +311,7 @@ func (c *Check) settle(ctx context.Context, id string) error {
 
 // part returns what the files say of the session, as far as the store should have it; nil
 // if they say nothing.
-func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Session, error) {
+func (c *Check) part(ctx context.Context, id string, sums *Brief) (*second.Session, error) {
 	s := c.Files.Sessions[id]
 	if s == nil {
 		return nil, nil
@@ -268,6 +321,9 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 		cut, err := c.Cut(ctx, id)
 		if err != nil {
 			return nil, err
+		}
+		if cut && sums.first.IsZero() {
+			return nil, nil
 		}
 		if cut {
 			from = sums.first.Add(-early)
@@ -308,7 +364,7 @@ func same(inTrace, inFiles store.Usage, bare int64) bool {
 }
 
 // equal reports that the sums are those of the files.
-func (s *Sums) equal(files *second.Session) bool {
+func (s *Brief) equal(files *second.Session) bool {
 	if files == nil {
 		return true
 	}
@@ -322,8 +378,8 @@ func (s *Sums) equal(files *second.Session) bool {
 			bad++
 		}
 	}
-	return same(s.usage, u, bare) && same(s.listed, u, bare) && s.unanswered <= unanswered && s.nCalls >= callsOf(files) && s.nCalls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
-		len(s.prompts) >= len(files.Prompts) && s.interrupted <= files.Broken && s.sameModels(files)
+	return same(s.usage, u, bare) && same(s.listed, u, bare) && s.unanswered <= unanswered && s.calls >= callsOf(files) && s.calls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
+		s.prompts >= len(files.Prompts) && s.interrupted <= files.Broken && s.sameModels(files)
 }
 
 func callsOf(files *second.Session) (n int) {
@@ -334,7 +390,7 @@ func callsOf(files *second.Session) (n int) {
 }
 
 // sameModels compares the sums by model where both sides name the models of all requests.
-func (s *Sums) sameModels(files *second.Session) bool {
+func (s *Brief) sameModels(files *second.Session) bool {
 	if s.summed {
 		return true
 	}
@@ -345,14 +401,14 @@ func (s *Sums) sameModels(files *second.Session) bool {
 		}
 		models[q.Model] = true
 	}
-	for model := range s.models {
-		if model == "" {
+	for _, m := range s.models {
+		if m.name == "" {
 			return true
 		}
-		models[model] = true
+		models[m.name] = true
 	}
 	for model := range models {
-		if u, bare := total(files, model); len(s.models) > 0 && !same(s.models[model], u, bare) {
+		if u, bare := total(files, model); len(s.models) > 0 && !same(s.model(model).Usage, u, bare) {
 			return false
 		}
 	}
@@ -397,13 +453,17 @@ func (s *Sums) differences(host string, files *second.Session) (out []Difference
 	if len(lost) > 0 {
 		add(Missing, termtext.Plural(len(lost), "request"), "", "there", file, lost)
 	}
-	for _, m := range append([]string{"", ""}, modelsOf(s, files)...) {
+	names := []string{"", ""} // the session, and its requests
+	if !s.summed {
+		names = append(names, modelsOf(s, files)...)
+	}
+	for _, m := range names {
 		u, bare := total(files, m)
 		mine, what := s.usage, "sum of the session"
 		if m == "" && same(mine, u, bare) {
 			mine, what = s.listed, "sum of the requests"
 		} else if m != "" {
-			mine, what = s.models[m], "sum of the requests to "+m
+			mine, what = s.model(m).Usage, "sum of the requests to "+m
 		}
 		if same(mine, u, bare) {
 			continue
@@ -419,14 +479,14 @@ func (s *Sums) differences(host string, files *second.Session) (out []Difference
 		break // the models' sums say no more
 	}
 	s.callDifferences(host, files, add)
-	if n := len(files.Prompts) - len(s.prompts); n > 0 {
+	if n := len(files.Prompts) - s.prompts; n > 0 {
 		var lines []string
 		for _, p := range files.Prompts {
-			if !slices.ContainsFunc(s.prompts, func(at time.Time) bool { return at.Sub(p.At).Abs() < 2*time.Second }) || len(files.Prompts) <= n {
+			if !slices.ContainsFunc(s.asked, func(at time.Time) bool { return at.Sub(p.At).Abs() < 2*time.Second }) || len(files.Prompts) <= n {
 				lines, file = append(lines, "line "+strconv.Itoa(p.Line)), p.File
 			}
 		}
-		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(len(s.prompts)), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
+		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
 	}
 	if s.interrupted > files.Broken {
 		add(Outcome, "turns without an answer", strconv.Itoa(s.interrupted), strconv.Itoa(files.Broken), firstOf(files.Files), nil)
@@ -439,8 +499,8 @@ func modelsOf(s *Sums, files *second.Session) []string {
 	for _, q := range files.Requests {
 		models[q.Model] = true
 	}
-	for model := range s.models {
-		models[model] = true
+	for _, m := range s.models {
+		models[m.name] = true
 	}
 	delete(models, "")
 	return slices.Sorted(maps.Keys(models))
@@ -462,9 +522,9 @@ func (s *Sums) callDifferences(host string, files *second.Session, add func(kind
 		ids[k] = append(ids[k], id)
 	}
 	for id, c := range files.Calls {
-		statuses := s.calls[id]
+		statuses := s.ended[id]
 		if len(statuses) == 0 {
-			if short := s.nCalls < callsOf(files); short || !c.Unnamed && len(s.calls[""]) == 0 {
+			if short := s.calls < callsOf(files); short || !c.Unnamed && len(s.ended[""]) == 0 {
 				note("missing", "", "there", id)
 				file = c.File
 			}
@@ -484,12 +544,12 @@ func (s *Sums) callDifferences(host string, files *second.Session, add func(kind
 			file = c.File
 		}
 	}
-	for id, statuses := range s.calls {
+	for id, statuses := range s.ended {
 		c := files.Calls[id]
 		switch {
 		case id == "":
-			if n := s.nCalls - callsOf(files) - len(files.Results); n > 0 && host != "cline" { // whose calls may have none
-				note("double", strconv.Itoa(s.nCalls), strconv.Itoa(callsOf(files)), "without an id")
+			if n := s.calls - callsOf(files) - len(files.Results); n > 0 && host != "cline" { // whose calls may have none
+				note("double", strconv.Itoa(s.calls), strconv.Itoa(callsOf(files)), "without an id")
 			}
 		case c != nil && len(statuses) > c.Times:
 			note("double", strconv.Itoa(len(statuses))+" times", "once", id)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -68,31 +69,42 @@ type claudeRow struct {
 	} `json:"attachment"`
 	Content jsontext.Value `json:"content"`
 	Message struct {
-		ID      string         `json:"id"`
-		Model   string         `json:"model"`
-		Usage   *claudeUsage   `json:"usage"`
-		Content jsontext.Value `json:"content"`
+		ID      string       `json:"id"`
+		Model   string       `json:"model"`
+		Usage   *claudeUsage `json:"usage"`
+		Content blockList    `json:"content"`
 	} `json:"message"`
 }
 
 // block is a part of a message, of Claude Code and of Cline.
 type block struct {
-	Type    string         `json:"type"`
-	ID      string         `json:"id"`
-	Name    string         `json:"name"`
-	Text    string         `json:"text"`
-	Use     string         `json:"tool_use_id"`
-	Failed  bool           `json:"is_error"`
-	Content jsontext.Value `json:"content"`
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Text   string `json:"text"`
+	Use    string `json:"tool_use_id"`
+	Failed bool   `json:"is_error"`
 }
 
-// blocks reads a content, which may be one text.
-func blocks(raw jsontext.Value) []block {
-	if len(raw) > 0 && raw[0] == '"' {
-		return []block{{Type: "text", Text: value[string](raw)}}
+// blockList is a content, which may be one text.
+type blockList []block
+
+// UnmarshalJSONFrom reads a content without a copy of what is not kept.
+func (l *blockList) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	switch in.PeekKind() {
+	case '"':
+		var text string
+		err := json.UnmarshalDecode(in, &text)
+		*l = blockList{{Type: "text", Text: text}}
+		return err
+	case '[':
+		return json.UnmarshalDecode(in, (*[]block)(l))
 	}
-	return value[[]block](raw)
+	return in.SkipValue()
 }
+
+// blocks reads a content.
+func blocks(raw jsontext.Value) []block { return value[blockList](raw) }
 
 // claudeKinds are what a row must hold of which something is kept.
 var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`)}
@@ -106,6 +118,7 @@ func openClaude(r *file) func([]byte) {
 	var queued []string           // typed, and not yet given to the model
 	given := make(map[string]int) // typed and given, which an attachment may say again
 	pending := ""                 // a command, a prompt only if the model is asked
+	var row claudeRow
 	return func(line []byte) {
 		if r.line > 1 && line[0] == '{' && line[len(line)-1] == '}' && !slices.ContainsFunc(claudeKinds, func(k []byte) bool { return bytes.Contains(line, k) }) {
 			if !jsontext.Value(line).IsValid(lenient) {
@@ -113,7 +126,7 @@ func openClaude(r *file) func([]byte) {
 			}
 			return
 		}
-		var row claudeRow
+		row = claudeRow{}
 		if !r.parse(line, &row) {
 			return
 		}
@@ -123,7 +136,7 @@ func openClaude(r *file) func([]byte) {
 		if from != "" && from != cmp.Or(row.Session, name) {
 			r.forget(cmp.Or(row.Session, name), from)
 		}
-		content := blocks(row.Message.Content)
+		content := row.Message.Content
 		switch row.Type {
 		case "assistant":
 			r.claudeAnswer(&row, content, lead)

@@ -88,6 +88,8 @@ func readOpencode(ctx context.Context, r *file) error {
 		}
 		switch {
 		case sub || when < created[session]:
+		case m.Role == "user":
+			r.begin()
 		case m.Role == "assistant":
 			r.answered = r.answered || m.Finish == "stop" || m.Finish == "length" || m.Error != nil && m.Error.Name != "MessageAbortedError"
 		}

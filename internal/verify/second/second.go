@@ -177,7 +177,7 @@ func Read(ctx context.Context, host string, env Env) (*Reading, error) {
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			buffer := make([]byte, 64<<10)
+			buffer := bufio.NewReaderSize(nil, 64<<10)
 			for i := range next {
 				files[i] = readFile(ctx, f, paths[i], buffer)
 			}
@@ -220,7 +220,7 @@ type file struct {
 	open, answered bool
 }
 
-func readFile(ctx context.Context, f form, path string, buffer []byte) *file {
+func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
 	r := &file{path: path, sessions: make(map[string]*Session)}
 	if ctx.Err() != nil {
 		return r
@@ -233,7 +233,7 @@ func readFile(ctx context.Context, f form, path string, buffer []byte) *file {
 	return r
 }
 
-func (r *file) read(ctx context.Context, f form, buffer []byte) error {
+func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 	if f.whole != nil {
 		return f.whole(ctx, r)
 	}
@@ -259,7 +259,7 @@ func (r *file) read(ctx context.Context, f form, buffer []byte) error {
 		take(text)
 		return err
 	}
-	lines := bufio.NewReaderSize(in, len(buffer))
+	lines.Reset(in)
 	var long []byte
 	for {
 		part, err := lines.ReadSlice('\n')
