@@ -70,6 +70,8 @@ type LLMCall struct {
 	// Provider and Model as the host spells them.
 	Provider string
 	Model    string
+	// ResponseModel is the model that answered, if the host's files name it.
+	ResponseModel string
 	// FinishReason is why the model stopped, as the host spells it
 	// ("end_turn", "tool_use", "max_tokens", ...).
 	FinishReason string
@@ -79,8 +81,9 @@ type LLMCall struct {
 	// "streaming_failed", ...), Message its explanation.
 	Error   string
 	Message string
-	// Text is the reply's text.
-	Text string
+	// Text is the reply's text, Reasoning what the model thought before it.
+	Text      string
+	Reasoning string
 	// ToolCallIDs are the tool calls the reply asked for.
 	ToolCallIDs []string
 }
@@ -89,8 +92,10 @@ type LLMCall struct {
 type Usage struct {
 	// Input is the host's input count. Some providers include the cache counts,
 	// see InputIncludesCache.
-	Input      int64
-	Output     int64
+	Input  int64
+	Output int64
+	// Reasoning is the part of Output that the model thought, 0 if it is not known.
+	Reasoning  int64
 	CacheRead  int64
 	CacheWrite int64
 	// InputIncludesCache reports that Input includes CacheRead and CacheWrite.

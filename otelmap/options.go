@@ -30,6 +30,8 @@ type Options struct {
 	// Clean removes secrets from a text and cuts it to max runes, whole if max
 	// is zero or less. It must be pure. If nil, texts are only cut.
 	Clean func(text string, max int) string
+	// UsageCost adds KeyUsageCost to requests.
+	UsageCost bool
 	// IdleTimeout is DefaultIdleTimeout if zero.
 	IdleTimeout time.Duration
 	// Traceparent is the W3C context that becomes the parent of every root
@@ -61,6 +63,11 @@ type Agent struct {
 	// Provider is the provider of the model if neither the events nor the agent's
 	// files name one.
 	Provider string
+	// MCPServer returns the MCP server of a tool by its name and input, "" if no server has
+	// it. If nil, the name mcp__server__tool counts.
+	MCPServer func(tool, input string) string
+	// Extensions are the tools that the model's provider runs.
+	Extensions []string
 	// Providers maps the agent's names of providers to the standard names.
 	Providers map[string]string
 }
@@ -99,6 +106,9 @@ func (o Options) withDefaults(host string) Options {
 	o.MaxInput = cmp.Or(o.MaxInput, o.Agent.MaxInput, 200)
 	o.MaxOutput = cmp.Or(o.MaxOutput, o.Agent.MaxOutput, 300)
 	o.Agent.ToolError = cmp.Or(o.Agent.ToolError, ErrorTool)
+	if o.Agent.MCPServer == nil {
+		o.Agent.MCPServer = mcpServer
+	}
 	if o.Clean == nil {
 		o.Clean = termtext.Cut
 	}

@@ -29,7 +29,10 @@ type mapping struct {
 	root  trace.SpanContext
 	// agents are the spans of the run's agents; "" is the lead.
 	agents map[string]trace.SpanID
-	calls  []hook.LLMCall
+	// agentNames are the kinds of the subagents, made the calls by the agent that made them.
+	agentNames map[string]string
+	made       map[string][]*call
+	calls      []hook.LLMCall
 	// agentCalls are the places of the calls of each subagent.
 	agentCalls map[string][]int
 	// provider and model are what the run was asked to use.
@@ -146,7 +149,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m := &mapping{
 		Builder: b, run: r, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
 		agents: make(map[string]trace.SpanID), begun: make(map[callKey]instant), open: !now.IsZero(),
-		agentCalls: make(map[string][]int), own: &share{},
+		agentCalls: make(map[string][]int), own: &share{}, agentNames: make(map[string]string), made: make(map[string][]*call),
 	}
 	m.files = b.filesOf(m.tr)
 	if s := m.files.shares[r.ID]; s != nil {
@@ -281,10 +284,12 @@ func newSpan(op, object string, a attrs) *tracepb.Span {
 // that the conventions know; others stay as they are.
 var providers = map[string]string{
 	"anthropic":         "anthropic",
+	"claude-code":       "anthropic",
 	"openai":            "openai",
 	"openai-native":     "openai",
 	"openai-compatible": "openai",
 	"openai-codex":      "openai",
+	"moonshot":          "moonshot_ai",
 	"bedrock":           "aws.bedrock",
 	"vertex":            "gcp.vertex_ai",
 	"gemini":            "gcp.gemini",

@@ -10,7 +10,7 @@ import (
 
 // plainKeys are the attributes with strings that CaptureNone keeps: names, ids and kinds.
 var plainKeys = []string{
-	KeyOperation, KeyAgentName, KeyAgentID, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
+	KeyOperation, KeyAgentName, KeyAgent, KeyModel, KeyMCPMethod, KeyMCPServer, KeyFinishReasons, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
 	KeyToolName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyHost, KeyHostVersion, KeyHostApp,
 	KeyHostProvider, KeyDialect, KeyOutcome, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
 }

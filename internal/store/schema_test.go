@@ -12,10 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 func TestMigrationsRunForwardAndOnce(t *testing.T) {
@@ -97,6 +99,7 @@ func TestVersion2IsMigrated(t *testing.T) {
 		t.Fatalf("%d traces, want 4", len(got))
 	}
 	fresh := stored(t, clineTrace().messages())
+	inNamesOfVersion2(fresh)
 	if d := cmp.Diff(fresh, traceOf(t, got, fresh.TraceID), protocmp.Transform()); d != "" {
 		t.Errorf("clineTrace (-uploaded today +migrated):\n%s", d)
 	}
@@ -122,6 +125,27 @@ func TestVersion2IsMigrated(t *testing.T) {
 	}
 	if got := pragma(t, s, "integrity_check"); got != "ok" {
 		t.Errorf("integrity check: %s", got)
+	}
+}
+
+// inNamesOfVersion2 renames the attributes that had other names then: a migration changes
+// none.
+func inNamesOfVersion2(tr *Trace) {
+	for s := range otlp.Spans(tr.ResourceSpans) {
+		for _, kv := range s.Attributes {
+			switch one := []*commonpb.KeyValue{kv}; kv.Key {
+			case otelmap.KeyInputMessages:
+				kv.Key, kv.Value = "hookspan.task", otlp.String("", otelmap.Task(one)).Value
+			case otelmap.KeyOutputMessages:
+				key := "hookspan.result"
+				if RoleOf(s.Attributes) == RoleChat {
+					key = "hookspan.text"
+				}
+				kv.Key, kv.Value = key, otlp.String("", otelmap.Answer(one)).Value
+			case otelmap.KeyAgent:
+				kv.Key = "gen_ai.agent.id"
+			}
+		}
 	}
 }
 
@@ -190,6 +214,7 @@ func TestMigratedStoreAnswersLikeANewOne(t *testing.T) {
 			t.Fatalf("version %d: %d traces, want 2", version, len(m))
 		}
 		fresh := stored(t, clineTrace().messages())
+		inNamesOfVersion2(fresh)
 		if d := cmp.Diff(fresh, traceOf(t, m, fresh.TraceID), protocmp.Transform()); d != "" {
 			t.Errorf("version %d: clineTrace (-uploaded today +migrated):\n%s", version, d)
 		}

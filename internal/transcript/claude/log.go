@@ -287,6 +287,7 @@ func (l *fileLog) addAnswer(r *row) {
 	agent := cmp.Or(l.agent, r.text("agentId"))
 	call, _ := l.response(r, id, request, agent)
 	call.Model = cmp.Or(word(model), call.Model)
+	call.ResponseModel = cmp.Or(word(model), call.ResponseModel)
 	call.FinishReason = cmp.Or(word(stop), call.FinishReason)
 	call.counts.add(m.Get("usage"), r.Get("costUSD"))
 	if !call.seen(r.Get("uuid")) {

@@ -334,6 +334,9 @@ func hookName(namespace, name string) string {
 	if namespace == "multi_agent_v1" && name == "spawn_agent" {
 		return name
 	}
+	if strings.HasPrefix(namespace, "mcp__") {
+		namespace = strings.TrimSuffix(namespace, "__") + "__"
+	}
 	return namespace + name
 }
 

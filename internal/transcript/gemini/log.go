@@ -168,7 +168,7 @@ func (l *log) addAnswer(r *row) {
 		// The row of an answer without a text and without a call has no model.
 		l.model = cmp.Or(r.Text("model"), l.model)
 		l.calls = append(l.calls, hook.LLMCall{
-			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, Text: l.texts.Keep(text),
+			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, ResponseModel: r.Text("model"), Text: l.texts.Keep(text),
 		})
 	}
 	c := &l.calls[i]
@@ -241,7 +241,7 @@ func usage(o rawjson.Object) *hook.Usage {
 		return transcript.Tokens(&n)
 	}
 	return &hook.Usage{
-		Input: count("input") + count("tool"), Output: count("output") + count("thoughts"), CacheRead: count("cached"), InputIncludesCache: true,
+		Input: count("input") + count("tool"), Output: count("output") + count("thoughts"), Reasoning: count("thoughts"), CacheRead: count("cached"), InputIncludesCache: true,
 	}
 }
 

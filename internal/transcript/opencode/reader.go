@@ -435,7 +435,7 @@ func usage(m rawjson.Object) *hook.Usage {
 		return transcript.Tokens(&n)
 	}
 	u := &hook.Usage{
-		Input: count(tokens, "input"), Output: count(tokens, "output") + count(tokens, "reasoning"),
+		Input: count(tokens, "input"), Output: count(tokens, "output") + count(tokens, "reasoning"), Reasoning: count(tokens, "reasoning"),
 		CacheRead: count(tokens.Members("cache"), "read"), CacheWrite: count(tokens.Members("cache"), "write"),
 	}
 	if u.TotalInput()+u.Output == 0 {

@@ -295,7 +295,7 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 			l.continues(turn, began)
 		}
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
-		call.Usage, call.Text = usage(o), l.texts.Keep(o.Text("response_text"))
+		call.ResponseModel, call.Usage, call.Text = call.Model, usage(o), l.texts.Keep(o.Text("response_text"))
 		if call.Usage != nil {
 			call.Usage.CostUSD = transcript.ListCost(&call, false)
 		}
@@ -339,7 +339,7 @@ func usage(o rawjson.Object) *hook.Usage {
 	if count("total_token_count") == input+output+thoughts {
 		output += thoughts
 	}
-	return &hook.Usage{Input: input, Output: output, CacheRead: count("cached_content_token_count"), InputIncludesCache: true}
+	return &hook.Usage{Input: input, Output: output, Reasoning: thoughts, CacheRead: count("cached_content_token_count"), InputIncludesCache: true}
 }
 
 // addTool adds the end of a call. What it returned is in a later row.

@@ -199,7 +199,7 @@ func (t *Trace) CompareOutcome(outcome, task, service string) (wrong []string) {
 	if isError := outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned; isError != (t.Root.Status == "Error") {
 		wrong = append(wrong, fmt.Sprintf("status of the root is %s with outcome %s", t.Root.Status, t.Outcome()))
 	}
-	if got := t.Root.Attrs.String(otelmap.KeyTask); got != task {
+	if got := t.Root.Attrs.String(otelmap.KeyInputValue); got != task {
 		wrong = append(wrong, fmt.Sprintf("task %q, want %q", got, task))
 	}
 	if got := t.Root.Resource.String(otelmap.KeyServiceName); got != service {
