@@ -193,7 +193,7 @@ A project, or the program that starts an agent, can also set the environment. He
 A wrong value is reported and its default is used instead. A destination whose address or protocol is wrong gets nothing. Nothing
 is delivered while the name of the env file or of a file with more patterns is wrong, or such a file cannot be read. A line of the
 env file that cannot be read, or an unknown name that is near a known one, counts as a wrong value of the variable that it
-names: HOOKSPAN_CAPTURE with a colon and HOOKSPAN_CAPTUR=none both count as none.
+names: HOOKSPAN_CAPTURE with a colon and the same name without its last letter both count as none.
 `
 
 const referenceTail = `

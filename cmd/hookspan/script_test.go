@@ -152,7 +152,7 @@ func setup(e *testscript.Env, source string) error {
 	e.Defer(b.kill)
 	for name, text := range map[string]string{
 		"xdg-user-dir": "#!/bin/sh\necho \"$HOME/Documents\"\n",
-		"claude":       "#!/bin/sh\necho \"${CLAUDE_VERSION:-2.1.329} (Claude Code)\"\n",
+		"claude":       "#!/bin/sh\necho \"${CLAUDE_VERSION:-2.1.332} (Claude Code)\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil { //nolint:gosec // A program.
 			return err

@@ -55,7 +55,7 @@ func TestNewest(t *testing.T) {
 			requests := 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				requests++
-				if r.URL.Path != "/hookspan/releases/latest" || r.Method != http.MethodGet || len(r.Header) > 2 {
+				if r.URL.Path != "/hookspan/releases/latest" || r.Method != http.MethodGet || len(r.Header) > 3 || r.Header.Get("Accept-Encoding") != "identity" {
 					t.Errorf("asked %s %s with %v", r.Method, r.URL, r.Header)
 				}
 				tc.answer(&hostWriter{ResponseWriter: w, host: r.Host}, r)

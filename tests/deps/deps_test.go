@@ -239,7 +239,7 @@ var mayImport = map[string][]string{
 	"internal/install/...": {"internal/install", "internal/install/settings", "internal/lookpath", "internal/regular", "internal/termtext"},
 	"internal/live":        {"hook", "spool"},
 	"internal/pipeline": {
-		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
+		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/hookproc": {
