@@ -194,16 +194,22 @@ type exchange struct {
 	// asked are the calls that the answer asked for, before the exchange before.
 	asked  []*call
 	before *exchange
+	// named says that one of the calls that the file names is reported.
+	named bool
 }
 
 // converse gives each of an agent's requests, which are by start, its prompts and calls.
 func (m *mapping) converse(agent string, list []*exchange) {
-	byID := make(map[string][]*exchange)
+	byID, known := make(map[string][]*exchange), make(map[string]bool)
+	for _, c := range m.made[agent] {
+		known[c.id()] = true
+	}
 	for i, x := range list {
 		if i > 0 {
 			x.before = list[i-1]
 		}
 		for _, id := range x.ToolCallIDs {
+			x.named = x.named || known[id]
 			byID[id] = append(byID[id], x)
 		}
 	}
@@ -224,8 +230,9 @@ func (m *mapping) converse(agent string, list []*exchange) {
 			x := newest(of, at)
 			x.asked = append(x.asked, c)
 		default:
-			// Requests of which the file names the calls asked for no other.
-			if x := newest(list, at); !x.start.After(at) && (id == "" || len(x.ToolCallIDs) == 0) {
+			// A request of which the file names the calls asked for no other, unless these
+			// are not reported: a program that the model wrote makes calls with other ids.
+			if x := newest(list, at); !x.start.After(at) && (id == "" || !x.named) {
 				x.asked = append(x.asked, c)
 			}
 		}

@@ -48,7 +48,7 @@ func (m *mapping) rootMessage() *tracepb.Span {
 	task = cmp.Or(task, m.sessionTask())
 	var asked []Message
 	for _, p := range prompts(events, task) {
-		asked = append(asked, message(p.role, p.text))
+		asked, task = append(asked, message(p.role, p.text)), cmp.Or(task, p.text)
 	}
 	result := ""
 	if m.ending != nil {
