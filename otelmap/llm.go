@@ -73,9 +73,6 @@ func (m *mapping) chatMessage(c *exchange) *tracepb.Span {
 	a.texts(KeyHostProvider, c.Provider)
 	if u := c.Usage; u != nil {
 		a.usage(u, u.TotalInput(), true, sameKey)
-		if u.CostUSD != nil && m.opts.UsageCost {
-			a = append(a, otlp.Float(KeyUsageCost, *u.CostUSD))
-		}
 	}
 	finish := class(c.Error)
 	if finish == ErrorOther {

@@ -74,8 +74,8 @@ const (
 	KeyInputValue  = "input.value"
 	KeyOutputValue = "output.value"
 	// KeyUsageCost is KeyCost under the name that Langfuse reads, on requests. It is there
-	// only if Options.UsageCost asks for it: the conventions have no name for it yet.
-	KeyUsageCost = "gen_ai.usage.cost" //nolint:gosec // Counts tokens of a model.
+	// only after WithUsageCost: the conventions have no name for it yet.
+	KeyUsageCost = "gen_ai.usage.cost"
 
 	KeyExceptionType    = string(semconv.ExceptionTypeKey)
 	KeyExceptionMessage = string(semconv.ExceptionMessageKey)

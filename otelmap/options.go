@@ -30,8 +30,6 @@ type Options struct {
 	// Clean removes secrets from a text and cuts it to max runes, whole if max
 	// is zero or less. It must be pure. If nil, texts are only cut.
 	Clean func(text string, max int) string
-	// UsageCost adds KeyUsageCost to requests.
-	UsageCost bool
 	// IdleTimeout is DefaultIdleTimeout if zero.
 	IdleTimeout time.Duration
 	// Traceparent is the W3C context that becomes the parent of every root
