@@ -438,7 +438,7 @@ func checkTraces(t *testing.T, sc *scenario, res *codexcli.Result, prompts []pay
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload, model string) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: codexcli.Version,
-		otelmap.KeyRequestModel: model, otelmap.KeyErrorType: want.class,
+		otelmap.KeyModel: model, otelmap.KeyErrorType: want.class,
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
 		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })

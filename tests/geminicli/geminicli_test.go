@@ -349,7 +349,7 @@ func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Reque
 		otelmap.KeyConversationID: p.Session,
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
-		attrs[otelmap.KeyOutputValue], attrs[otelmap.KeyRequestModel] = requests[len(requests)-1].Text, geminicli.Model
+		attrs[otelmap.KeyOutputValue], attrs[otelmap.KeyModel] = requests[len(requests)-1].Text, geminicli.Model
 	}
 	for k, v := range attrs {
 		if v != got.Root.Attrs.String(k) {

@@ -25,7 +25,9 @@ func text(key string) func(*tracepb.Span) bool {
 }
 
 func operation(names ...string) func(*tracepb.Span) bool {
-	return func(s *tracepb.Span) bool { return slices.Contains(names, otlp.Text(s.Attributes, otelmap.KeyOperation)) }
+	return func(s *tracepb.Span) bool {
+		return slices.Contains(names, otlp.Text(s.Attributes, otelmap.KeyOperation))
+	}
 }
 
 func both(rules ...func(*tracepb.Span) bool) func(*tracepb.Span) bool {

@@ -354,7 +354,7 @@ func checkTraces(t *testing.T, sc *scenario, res *opencodecli.Result) []*rig.Tra
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p prompt) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.session, otelmap.KeyPromptID: p.turn, otelmap.KeyHostVersion: opencodecli.Version,
-		otelmap.KeyRequestModel: cmp.Or(want.model, mockllm.Model),
+		otelmap.KeyModel: cmp.Or(want.model, mockllm.Model),
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
 		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })

@@ -349,7 +349,7 @@ func asTold(t *testing.T, res *qwencli.Result, requests []mockanthropic.Request,
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: qwencli.Version,
-		otelmap.KeyRequestModel: qwencli.Model,
+		otelmap.KeyModel: qwencli.Model,
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
 		attrs[otelmap.KeyOutputValue] = requests[len(requests)-1].Text
