@@ -14,6 +14,8 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
+	// System are the lead agent's instructions, which come before all prompts.
+	System string
 	// Session is the session's id, if the files have it.
 	Session string
 	// Calls are the requests made to the model, by start time.

@@ -78,7 +78,7 @@ func (m *mapping) chatMessage(c *exchange) *tracepb.Span {
 	if finish == ErrorOther {
 		finish = "" // which is no reason
 	}
-	a.texts(KeyFinish, finish, KeyInputMessages, m.input(c), KeyOutputMessages, m.output(c, reason))
+	a.texts(KeyFinish, finish, KeySystemInstructions, m.system(c), KeyInputMessages, m.input(c), KeyOutputMessages, m.output(c, reason))
 	s := newSpan(OpChat, cmp.Or(c.Model, "unknown"), a)
 	if c.Error != "" {
 		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), c.end)

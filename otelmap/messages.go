@@ -269,6 +269,14 @@ func (m *mapping) prompted(agent string) []said {
 	return nil
 }
 
+// system returns the lead's instructions, with a run's first request.
+func (m *mapping) system(x *exchange) string {
+	if m.opts.Capture != CaptureFull || x.Agent != "" || x.before != nil || m.tr.System == "" {
+		return ""
+	}
+	return rawjson.Encode([]Part{{Type: PartText, Content: otlp.ValidText(m.opts.text(m.tr.System, 0))}})
+}
+
 // input returns what was added to the conversation before the request.
 func (m *mapping) input(x *exchange) string {
 	if m.opts.Capture == CaptureNone {

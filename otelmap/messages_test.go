@@ -33,7 +33,7 @@ func talk() ([]hook.Event, *hook.Transcript) {
 		c.Kind, c.ID, c.Turn, c.Start, c.End, c.Model, c.Usage = hook.CallRequest, id, "t1", at(from), at(to), "m", &hook.Usage{Input: 1, Output: 9, Reasoning: 4}
 		return c
 	}
-	return []hook.Event{turnPrompt(0, "t1"), good, bad, end, failure, notice, stop}, &hook.Transcript{Calls: []hook.LLMCall{
+	return []hook.Event{turnPrompt(0, "t1"), good, bad, end, failure, notice, stop}, &hook.Transcript{System: "be brief", Calls: []hook.LLMCall{
 		request("r1", 0.1, 1.9, hook.LLMCall{Text: "I look", Reasoning: "hm", ToolCallIDs: []string{"c1", "c2"}, ResponseModel: "m-1"}),
 		request("r2", 5, 6, hook.LLMCall{Text: "done", FinishReason: "end_turn"}),
 		request("r3", 6.1, 6.2, hook.LLMCall{Error: "overloaded"}),
@@ -109,6 +109,9 @@ func TestCaptureDecidesAboutMessages(t *testing.T) {
 		t.Errorf("a server's name is no text: %q", good[KeyMCPServer])
 	}
 	_, first, _, _, _, _ = chatsOf(CaptureFull)
+	if want := `[{"type":"text","content":"be brief"}]`; first[KeySystemInstructions] != want {
+		t.Errorf("instructions %s, want %s", first[KeySystemInstructions], want)
+	}
 	if !strings.Contains(first[KeyOutputMessages], `{"type":"reasoning","content":"hm"}`) || !strings.Contains(first[KeyOutputMessages], strings.Repeat("a", 600)) {
 		t.Errorf("not everything is there: %s", first[KeyOutputMessages])
 	}

@@ -298,6 +298,9 @@ func (l *fileLog) addAnswer(r *row) {
 			}
 			call.Text = l.b.texts.Keep(text)
 		}
+		if thought := c.Reasoning(); thought != "" {
+			call.Reasoning = l.b.texts.Keep(hook.Lines(call.Reasoning, thought))
+		}
 		l.addUses(r, call, c, agent)
 	}
 	if call.Text != "" {

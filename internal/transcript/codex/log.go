@@ -79,8 +79,10 @@ type log struct {
 	priced bool
 
 	version, cwd, provider, model string
-	first, last                   time.Time
-	result                        string
+	// system are the instructions before all prompts.
+	system      string
+	first, last time.Time
+	result      string
 }
 
 // maxSettings is that number outside of tests.
@@ -142,7 +144,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t.Prompts = slices.DeleteFunc(lead.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(lead.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
-	t.Provider, t.Model, t.HostVersion, t.Cwd = lead.provider, lead.model, lead.version, lead.cwd
+	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = lead.provider, lead.model, lead.version, lead.cwd, lead.system
 	// The tokens of an answer are written just after it.
 	t.Pending = lead.open && len(lead.words)+len(lead.asked) > 0 && f.Now().Sub(lead.last) < transcript.PendingAge
 	return t, errors.Join(errs...)
@@ -158,6 +160,7 @@ func (l *log) add(r *row) {
 	case "session_meta":
 		if l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
+			l.system = l.texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
 		}
 	case "turn_context":
 		l.model = cmp.Or(p.Text("model"), l.model)

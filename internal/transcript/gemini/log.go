@@ -172,6 +172,14 @@ func (l *log) addAnswer(r *row) {
 		})
 	}
 	c := &l.calls[i]
+	thoughts, _ := r.Elements("thoughts")
+	for n, raw := range thoughts {
+		if n == 0 {
+			c.Reasoning = "" // the row is a later state of the answer
+		}
+		o := rawjson.Members(raw)
+		c.Reasoning = l.texts.Keep(hook.Lines(c.Reasoning, hook.Lines(o.Text("subject"), o.Text("description"))))
+	}
 	if u := usage(r.Members("tokens")); u != nil {
 		c.Usage = u
 		u.CostUSD = transcript.ListCost(c, true) // the cache is Google's: nothing is written to it

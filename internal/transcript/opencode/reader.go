@@ -343,6 +343,8 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 		switch p.Text("type") {
 		case "text":
 			text = hook.Lines(text, p.Text("text"))
+		case "reasoning":
+			c.Reasoning = l.keep(hook.Lines(c.Reasoning, p.Text("text")))
 		case "tool":
 			tool := opencode.Tool(p)
 			c.ToolCallIDs = append(c.ToolCallIDs, tool.ID)
