@@ -23,6 +23,7 @@ type Config struct {
 	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW"`
 	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW"`
 	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT"`
+	UsageCost   bool          `env:"HOOKSPAN_USAGE_COST"`
 
 	Redact     bool   `env:"HOOKSPAN_REDACT"`
 	RedactFile string `env:"HOOKSPAN_REDACT_FILE"`
@@ -85,6 +86,7 @@ var table = [...]variable{
 	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500). A wrong value counts as 1."},
 	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500). A wrong value counts as 1."},
 	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a run may stay silent before it counts as abandoned."},
+	{name: "HOOKSPAN_USAGE_COST", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Adds the cost of each request as gen_ai.usage.cost, which Langfuse reads, to what goes to otlp and file. The conventions have no name for a cost yet; hookspan.cost.usd is always there."},
 
 	{group: "Secrets in texts", name: "HOOKSPAN_REDACT", texts: true, byDefault: "true", kind: "bool", allowed: "true, false", doc: "Removes keys and tokens of well-known forms, and random-looking values beside a name such as token, from every text before it is stored or sent. false counts in the env file alone."},
 	{name: redactFile, texts: true, kind: "abspath", allowed: "an absolute path", doc: "File with more patterns to remove, one name and regular expression per line. Unset: redact.rules beside the env file, if it exists. A file that the environment names is read in addition."},

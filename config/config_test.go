@@ -76,6 +76,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_CAPTURE", func(c *Config) any { return c.Capture }, map[string]any{"none": "none", "FULL": "full", " preview ": "preview"}, []string{"x", "all", "preview,none"}, ""},
 		{"CONNECTOR_MAX_INPUT_PREVIEW", func(c *Config) any { return c.MaxInput }, map[string]any{"0": 0, "500": 500, "1000000": 1000000}, []string{"-1", "1000001", "many", "1.5", "99999999999999999999"}, ""},
 		{"CONNECTOR_MAX_OUTPUT_PREVIEW", func(c *Config) any { return c.MaxOutput }, map[string]any{"7": 7}, []string{"-7"}, ""},
+		{"HOOKSPAN_USAGE_COST", func(c *Config) any { return c.UsageCost }, map[string]any{"true": true, "false": false}, []string{"2", "never"}, ""},
 		{"HOOKSPAN_IDLE_TIMEOUT", func(c *Config) any { return c.IdleTimeout }, map[string]any{"5m": 5 * time.Minute, "1h30m": 90 * time.Minute}, []string{"30", "0", "-5m", "999ms", "9000h"}, ""},
 		{"HOOKSPAN_REDACT", func(c *Config) any { return c.Redact }, map[string]any{"true": true, "on": true}, []string{"never"}, ""},
 		{"HOOKSPAN_REDACT_FILE", func(c *Config) any { return c.RedactFile }, map[string]any{"/etc/rules": "/etc/rules"}, []string{"rules"}, ""},

@@ -17,6 +17,8 @@ type Transcript struct {
 	// Moves are the working directories of a session that went from one to another, by
 	// the time from which on it was there. Cwd is the last of them.
 	Moves []Move
+	// System are the lead agent's instructions, which come before all prompts.
+	System string
 	// Session is the session's id, if the files have it.
 	Session string
 	// Origin is the session that this one was forked from, and OriginTurn the last of
@@ -103,6 +105,8 @@ type LLMCall struct {
 	// Provider and Model as the host spells them.
 	Provider string
 	Model    string
+	// ResponseModel is the model that answered, if the host's files name it.
+	ResponseModel string
 	// FinishReason is why the model stopped, as the host spells it
 	// ("end_turn", "tool_use", "max_tokens", ...).
 	FinishReason string
@@ -112,8 +116,9 @@ type LLMCall struct {
 	// "streaming_failed", ...), Message its explanation.
 	Error   string
 	Message string
-	// Text is the reply's text.
-	Text string
+	// Text is the reply's text, Reasoning what the model thought before it.
+	Text      string
+	Reasoning string
 	// ToolCallIDs are the tool calls the reply asked for.
 	ToolCallIDs []string
 }
@@ -122,8 +127,10 @@ type LLMCall struct {
 type Usage struct {
 	// Input is the host's input count. Some providers include the cache counts,
 	// see InputIncludesCache.
-	Input      int64
-	Output     int64
+	Input  int64
+	Output int64
+	// Reasoning is the part of Output that the model thought, 0 if it is not known.
+	Reasoning  int64
 	CacheRead  int64
 	CacheWrite int64
 	// InputIncludesCache reports that Input includes CacheRead and CacheWrite.

@@ -92,7 +92,7 @@ func TestSDKExporter(t *testing.T) {
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(e))
 	tracer := provider.Tracer("test")
-	ctx, root := tracer.Start(t.Context(), "invoke_agent cline", trace.WithAttributes(attribute.String(otelmap.KeyTask, "a task")))
+	ctx, root := tracer.Start(t.Context(), "invoke_agent cline", trace.WithAttributes(attribute.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "a task"))))
 	_, tool := tracer.Start(ctx, "execute_tool read_file")
 	tool.End()
 	root.End()

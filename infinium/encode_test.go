@@ -17,7 +17,7 @@ import (
 // bigTrace has n steps of about size bytes, every tenth of them failed.
 func bigTrace(n, size int) *Trace {
 	tr := &tree{id: traceID(1)}
-	tr.root("cline", n, str(otelmap.KeyTask, strings.Repeat("task ", 3_000)))
+	tr.root("cline", n, str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, strings.Repeat("task ", 3_000))))
 	for i := range n {
 		s := tr.tool(uint64(i+2), 1, "read_file", i, i+1, fmt.Sprintf(`{"step":%d}`, i), strings.Repeat("x", size))
 		if i%10 == 0 {

@@ -99,7 +99,7 @@ func resourceText(r *Run, key string) string {
 // texts fills the title and the summaries from the root.
 func (m *mapping) texts(t *Trace) {
 	a := m.root.Attributes
-	prompt := text(a, otelmap.KeyTask)
+	prompt := clean(otelmap.Task(a))
 	for _, ev := range m.root.Events {
 		if prompt == "" && ev.GetName() == otelmap.EventPrompt && !injected(ev) {
 			prompt = text(ev.Attributes, otelmap.KeyText)
@@ -112,7 +112,7 @@ func (m *mapping) texts(t *Trace) {
 	}
 	t.Description = cmp.Or(cut(prompt, MaxDescriptionRunes), t.Name)
 	t.InputSummary = cut(prompt, m.form.InputPreview)
-	t.OutputSummary = cut(text(a, otelmap.KeyResult), m.form.OutputPreview)
+	t.OutputSummary = cut(clean(otelmap.Answer(a)), m.form.OutputPreview)
 }
 
 // bounds are the root's times in nanoseconds; without a root, those of all
@@ -218,11 +218,14 @@ func injected(ev *tracepb.Span_Event) bool {
 func (m *mapping) step(n *node) *Step {
 	a := n.Attributes
 	s := &Step{DurationMS: durationMS(n.Span), Error: m.failure(n.Span), Metadata: metadata(n.owner)}
-	in, out := text(a, otelmap.KeyToolArguments), text(a, otelmap.KeyToolResult)
+	in, out := text(a, otelmap.KeyToolArguments), clean(otelmap.Returned(n.Span))
+	if s.Error != nil && (m.form.Turns || text(a, otelmap.KeyErrorType) == otelmap.ErrorToolUnfinished) {
+		out = text(a, otelmap.KeyToolResult) // the error has the message
+	}
 	if n.op == otelmap.OpInvokeAgent {
 		s.Metadata = metadata(n)
 		s.Action, s.Description = ActionSubagent+":"+s.Metadata.AgentType, "Subagent: "+s.Metadata.AgentType
-		in, out = text(a, otelmap.KeyTask), text(a, otelmap.KeyResult)
+		in, out = clean(otelmap.Task(a)), clean(otelmap.Answer(a))
 	} else {
 		// The agent's name of the tool is kept: its users know it.
 		name := word(cmp.Or(text(a, otelmap.KeyToolName), object(n.Span)), "unknown")
@@ -251,7 +254,7 @@ func metadata(agent *node) *Metadata {
 	}
 	a := agent.Attributes
 	return &Metadata{
-		SubagentID: word(text(a, otelmap.KeyAgentID), otlp.SpanID(agent.Span)),
+		SubagentID: word(text(a, otelmap.KeyAgent), otlp.SpanID(agent.Span)),
 		AgentType:  word(cmp.Or(text(a, otelmap.KeyAgentName), object(agent.Span)), "subagent"),
 	}
 }

@@ -93,7 +93,7 @@ func TestTracesRuns(t *testing.T) {
 		remote(a.spans[0], isRemote)
 		b := &tree{id: a.id}
 		b.add(11, 0, "invoke_agent cline", 5_000, 6_000, str(otelmap.KeyOperation, "invoke_agent"),
-			str(otelmap.KeyHost, "cline"), str(otelmap.KeyTask, "second"), str(otelmap.KeyOutcome, "completed"))
+			str(otelmap.KeyHost, "cline"), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "second")), str(otelmap.KeyOutcome, "completed"))
 		remote(b.spans[0], isRemote)
 		b.tool(12, 11, "list_files", 5_100, 5_200, "{}", "")
 		a.spans = append(a.spans, b.spans...)
@@ -167,8 +167,12 @@ func TestTracesTexts(t *testing.T) {
 		tr.root(host, 10, attrs...)
 		return tr
 	}
-	task := func(s string) *commonpb.KeyValue { return str(otelmap.KeyTask, s) }
-	result := func(s string) *commonpb.KeyValue { return str(otelmap.KeyResult, s) }
+	task := func(s string) *commonpb.KeyValue {
+		return str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, s))
+	}
+	result := func(s string) *commonpb.KeyValue {
+		return str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(s, ""))
+	}
 	cutTo := func(n int) string { return strings.Repeat("ä", n-1) + "…" }
 	type texts struct{ Name, Description, Input, Output string }
 	tests := map[string]struct {

@@ -143,14 +143,14 @@ func (t turns) events() []*tracepb.Span_Event {
 // The attributes of a root by how they are joined: that of the first run that has
 // one, or of the last run that has one, or the sum. All others are the last run's.
 var (
-	ofFirst = []string{otelmap.KeyTask, otelmap.KeySessionSource}
+	ofFirst = []string{otelmap.KeyInputMessages, otelmap.KeyInputValue, otelmap.KeySessionSource}
 	ofLast  = []string{
 		otelmap.KeyOperation, otelmap.KeyAgentName, otelmap.KeyConversationID, otelmap.KeyHost,
 		otelmap.KeyHostVersion, otelmap.KeyHostApp, otelmap.KeyDialect, otelmap.KeyUser,
-		otelmap.KeyWorkingDirectory, otelmap.KeyPermissionMode, otelmap.KeyResult,
+		otelmap.KeyWorkingDirectory, otelmap.KeyPermissionMode, otelmap.KeyOutputMessages, otelmap.KeyOutputValue,
 	}
 	// A model and its provider belong together.
-	ofModel    = []string{otelmap.KeyRequestModel, otelmap.KeyResponseModel}
+	ofModel    = []string{otelmap.KeyModel, otelmap.KeyRequestModel, otelmap.KeyResponseModel}
 	ofProvider = []string{otelmap.KeyProvider, otelmap.KeyHostProvider}
 	summed     = []string{
 		otelmap.KeyHostInputTokens, otelmap.KeyCost, otelmap.KeyLLMRequests, otelmap.KeyToolCalls,
@@ -159,7 +159,7 @@ var (
 )
 
 func isSummed(key string) bool {
-	return slices.Contains(summed, key) || strings.HasPrefix(key, "gen_ai.usage.")
+	return slices.Contains(summed, key) || strings.HasPrefix(key, "gen_ai.usage.") || strings.HasPrefix(key, "hookspan.usage.")
 }
 
 func (t turns) attributes() []*commonpb.KeyValue {
@@ -232,7 +232,7 @@ func (t turns) sums() []*commonpb.KeyValue {
 		}
 		// The agent's count has precedence over the standard one, so it has to
 		// include the input that has the standard count alone.
-		if n := count(a, otelmap.KeyInputTokens); n != nil && hosts && count(a, otelmap.KeyHostInputTokens) == nil {
+		if n := tokens(a, otelmap.KeyInputTokens); n != nil && hosts && count(a, otelmap.KeyHostInputTokens) == nil {
 			addTo(sums, otlp.Int(string(otelmap.KeyHostInputTokens), *n))
 		}
 	}
@@ -241,15 +241,16 @@ func (t turns) sums() []*commonpb.KeyValue {
 
 // hasTokens reports whether a root has the sums of its run's requests.
 func hasTokens(root *tracepb.Span) bool {
-	return count(root.Attributes, otelmap.KeyInputTokens) != nil || count(root.Attributes, otelmap.KeyOutputTokens) != nil
+	return tokens(root.Attributes, otelmap.KeyInputTokens) != nil || tokens(root.Attributes, otelmap.KeyOutputTokens) != nil
 }
 
-// addTo adds an attribute's figure to the sum with its key.
+// addTo adds an attribute's figure to the sum with its key, which is an agent's.
 func addTo(sums map[string]*commonpb.KeyValue, kv *commonpb.KeyValue) {
-	added, before := []*commonpb.KeyValue{kv}, []*commonpb.KeyValue{sums[kv.Key]}
-	if n := sum(count(added, kv.Key), count(before, kv.Key)); n != nil {
-		sums[kv.Key] = otlp.Int(kv.Key, *n)
-	} else if f := sum(amount(added, kv.Key), amount(before, kv.Key)); f != nil {
-		sums[kv.Key] = otlp.Float(kv.Key, *f)
+	key := otelmap.RunKey(kv.Key)
+	added, before := []*commonpb.KeyValue{kv}, []*commonpb.KeyValue{sums[key]}
+	if n := sum(count(added, kv.Key), count(before, key)); n != nil {
+		sums[key] = otlp.Int(key, *n)
+	} else if f := sum(amount(added, kv.Key), amount(before, key)); f != nil {
+		sums[key] = otlp.Float(key, *f)
 	}
 }

@@ -28,8 +28,8 @@ import (
 // ended, one that went well and used another model.
 func sessionRuns() [][]*tracepb.Span {
 	one := turn(1, 0, 20_000,
-		str(otelmap.KeyOutcome, otelmap.OutcomeCompleted), str(otelmap.KeyTask, "Fix the login bug in auth.py"),
-		str(otelmap.KeyResult, "I've fixed the login bug"), str(otelmap.KeyRequestModel, "claude-haiku-4-5"),
+		str(otelmap.KeyOutcome, otelmap.OutcomeCompleted), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "Fix the login bug in auth.py")),
+		str(otelmap.KeyOutputMessages, otelmap.AnswerMessages("I've fixed the login bug", "")), str(otelmap.KeyRequestModel, "claude-haiku-4-5"),
 		str(otelmap.KeyProvider, "anthropic"), str(otelmap.KeyPermissionMode, "default"), str(otelmap.KeyPromptID, "p1"),
 		str(otelmap.KeyWorkingDirectory, "/home/user/project"), str(otelmap.KeySessionSource, "startup"),
 		num(otelmap.KeyInputTokens, 1_000), num(otelmap.KeyHostInputTokens, 10), num(otelmap.KeyOutputTokens, 100),
@@ -50,8 +50,8 @@ func sessionRuns() [][]*tracepb.Span {
 	two.spans[0].Events[0].TimeUnixNano = ns(75_100) // The exception.
 
 	three := turn(3, 90_000, 100_000,
-		str(otelmap.KeyOutcome, otelmap.OutcomeCompleted), str(otelmap.KeyTask, "Now add tests"),
-		str(otelmap.KeyResult, "Tests added and passing"), str(otelmap.KeyRequestModel, "claude-sonnet-4-5"),
+		str(otelmap.KeyOutcome, otelmap.OutcomeCompleted), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "Now add tests")),
+		str(otelmap.KeyOutputMessages, otelmap.AnswerMessages("Tests added and passing", "")), str(otelmap.KeyRequestModel, "claude-sonnet-4-5"),
 		str(otelmap.KeyProvider, "anthropic"), str(otelmap.KeyPromptID, "p3"),
 		num(otelmap.KeyInputTokens, 500), num(otelmap.KeyHostInputTokens, 5), num(otelmap.KeyOutputTokens, 50),
 		dec(otelmap.KeyCost, 0.2), num(otelmap.KeyLLMRequests, 1), num(otelmap.KeyToolCalls, 1), num(otelmap.KeyToolFailures, 1))
@@ -104,14 +104,14 @@ func TestSessionRoot(t *testing.T) {
 		got[kv.Key] = otlp.Format(kv.Value)
 	}
 	want := map[string]string{
-		otelmap.KeyTurns: "3", otelmap.KeyOutcome: "completed", otelmap.KeyTask: "Fix the login bug in auth.py",
-		otelmap.KeyResult: "Tests added and passing", otelmap.KeyRequestModel: "claude-sonnet-4-5", otelmap.KeyProvider: "anthropic",
+		otelmap.KeyTurns: "3", otelmap.KeyOutcome: "completed", otelmap.KeyInputMessages: otelmap.TextMessages(otelmap.RoleUser, "Fix the login bug in auth.py"),
+		otelmap.KeyOutputMessages: otelmap.AnswerMessages("Tests added and passing", ""), otelmap.KeyRequestModel: "claude-sonnet-4-5", otelmap.KeyProvider: "anthropic",
 		otelmap.KeyPermissionMode: "acceptEdits", otelmap.KeyWorkingDirectory: "/home/user/project", otelmap.KeySessionSource: "startup",
 		otelmap.KeyConversationID: "3f0c-session", otelmap.KeyHost: "claude-code", otelmap.KeyHostVersion: "2.1.329",
 		otelmap.KeyOperation: "invoke_agent", otelmap.KeyAgentName: "claude-code",
 		// The second run has no totals: the sums over its two requests replace them.
-		otelmap.KeyInputTokens: "4600", otelmap.KeyHostInputTokens: "57",
-		otelmap.KeyOutputTokens: "235", otelmap.KeyCacheReadTokens: "2470", otelmap.KeyCacheWriteTokens: "0",
+		otelmap.KeyRunInputTokens: "4600", otelmap.KeyHostInputTokens: "57",
+		otelmap.KeyRunOutputTokens: "235", otelmap.KeyRunCacheReadTokens: "2470", otelmap.KeyRunCacheWriteTokens: "0",
 		otelmap.KeyCost: "0.33", otelmap.KeyLLMRequests: "5",
 		otelmap.KeyToolCalls: "2", otelmap.KeyToolFailures: "1",
 	}
@@ -235,8 +235,8 @@ func TestSessionTraces(t *testing.T) {
 		"the name counts the turns":              {sessionRuns(), func(t Trace) string { return t.Name }, "Claude Code session (3 turns)"},
 		"a run by itself is one turn":            {sessionRuns()[:1], func(t Trace) string { return t.Name }, "Claude Code session (1 turn)"},
 		"a session of Cline has a task":          {cline, func(t Trace) string { return t.Name }, "Fix the login validation bug"},
-		"a task in a later run":                  {change(0, lacking(otelmap.KeyTask)), func(t Trace) string { return t.Description }, "Fix the login bug in auth.py"},
-		"an answer in an earlier run":            {change(2, lacking(otelmap.KeyResult)), func(t Trace) string { return t.OutputSummary }, "I've fixed the login bug"},
+		"a task in a later run":                  {change(0, lacking(otelmap.KeyInputMessages)), func(t Trace) string { return t.Description }, "Fix the login bug in auth.py"},
+		"an answer in an earlier run":            {change(2, lacking(otelmap.KeyOutputMessages)), func(t Trace) string { return t.OutputSummary }, "I've fixed the login bug"},
 		"a model in an earlier run":              {change(2, lacking(otelmap.KeyRequestModel)), func(t Trace) string { return t.LLMUsage.Model }, "claude-sonnet-4-5-20250514"},
 		"it lasts to the last end":               {overlapping, func(t Trace) string { return fmt.Sprint(t.CurrentDatetime, " ", t.Duration) }, "2026-04-18T10:00:00.000Z 200"},
 		"a turn's failure stays":                 {sessionRuns(), errorsOf, usual},
@@ -347,7 +347,7 @@ func happen(t *rapid.T, tr *tree, used map[*tree]uint64, ms int) {
 		s = tr.tool(used[tr], parent, "T", ms, ms+1, mark(ms), "")
 	case "agent":
 		used[tr]++
-		s = tr.agent(used[tr], parent, "A", ms, ms+1, str(otelmap.KeyTask, mark(ms)))
+		s = tr.agent(used[tr], parent, "A", ms, ms+1, str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, mark(ms))))
 	case "chat":
 		used[tr]++
 		s = tr.chat(used[tr], parent, "m", ms, ms+1, figures(t)...)
@@ -383,7 +383,7 @@ func end(t *rapid.T, root *tracepb.Span, ms int) {
 		root.Attributes = append(root.Attributes, num(otelmap.KeyLLMRequests, int64(rapid.IntRange(0, 9).Draw(t, "n"))))
 	}
 	for k, v := range map[string]string{
-		otelmap.KeyTask: mark(ms), otelmap.KeyResult: mark(ms), otelmap.KeyRequestModel: mark(ms), otelmap.KeyPermissionMode: mark(ms),
+		otelmap.KeyInputMessages: otelmap.TextMessages(otelmap.RoleUser, mark(ms)), otelmap.KeyOutputMessages: otelmap.AnswerMessages(mark(ms), ""), otelmap.KeyRequestModel: mark(ms), otelmap.KeyPermissionMode: mark(ms),
 	} {
 		if rapid.Bool().Draw(t, k) {
 			root.Attributes = append(root.Attributes, str(k, v))

@@ -96,7 +96,7 @@ func (t *tree) tool(id, parent uint64, name string, from, to int, in, out string
 func (t *tree) agent(id, parent uint64, kind string, from, to int, attrs ...*commonpb.KeyValue) *tracepb.Span {
 	return t.add(id, parent, "invoke_agent "+kind, from, to, append([]*commonpb.KeyValue{
 		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyAgentName, kind),
-		str(otelmap.KeyAgentID, fmt.Sprintf("agent-%d", id)),
+		str(otelmap.KeyAgent, fmt.Sprintf("agent-%d", id)),
 	}, attrs...)...)
 }
 
@@ -132,8 +132,8 @@ func clineRun() *tree {
 		str(otelmap.KeyHostProvider, "anthropic"),
 		str(otelmap.KeyRequestModel, "claude-sonnet-4"),
 		str(otelmap.KeyWorkingDirectory, "/home/user/project"),
-		str(otelmap.KeyTask, "Fix the login validation bug"),
-		str(otelmap.KeyResult, "Fixed and tests pass"),
+		str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "Fix the login validation bug")),
+		str(otelmap.KeyOutputMessages, otelmap.AnswerMessages("Fixed and tests pass", "")),
 		num(otelmap.KeyLLMRequests, 3),
 		num(otelmap.KeyInputTokens, 21_200),
 		num(otelmap.KeyHostInputTokens, 12_000),
@@ -153,7 +153,7 @@ func clineRun() *tree {
 	fail(t.tool(4, 1, "replace_in_file", 5_000, 5_012, `{"path":"src/auth.ts"}`, "The file was not found"),
 		otelmap.ErrorTool, "The file was not found")
 	t.tool(5, 1, "spawn_agent", 6_000, 9_000, `{"task":"look"}`, "looked")
-	t.agent(6, 5, "researcher", 6_000, 8_900, str(otelmap.KeyResult, "it is in auth.ts"))
+	t.agent(6, 5, "researcher", 6_000, 8_900, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages("it is in auth.ts", "")))
 	t.tool(7, 6, "read_file", 7_000, 7_020, `{"path":"src/a<b>.ts"}`, "export …")
 	fail(t.tool(8, 1, "write_to_file", 10_000, 15_200, `{"path":"x"}`, ""), otelmap.ErrorToolUnfinished, "the tool never reported an end")
 	broken := t.chat(9, 1, "claude-sonnet-4", 11_000, 12_000, str(otelmap.KeyFinish, "streaming_failed"))
@@ -172,14 +172,14 @@ func claudeRun() *tree {
 		str(otelmap.KeyRequestModel, "claude-sonnet-4-5-20250514"),
 		str(otelmap.KeyWorkingDirectory, "/home/user/project"),
 		str(otelmap.KeyPermissionMode, "acceptEdits"),
-		str(otelmap.KeyTask, "Fix the login bug in auth.py"),
+		str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "Fix the login bug in auth.py")),
 	)
 	fail(r, "rate_limit", "API Error: 429")
 	prompt(r, 0, "Fix the login bug in auth.py")
 	t.tool(2, 1, "Read", 1_000, 1_030, `{"file_path":"auth.py"}`, "def login(): ...")
 	fail(t.tool(3, 1, "Bash", 2_000, 2_500, `{"command":"pytest"}`, ""), otelmap.ErrorToolFailure, "exit status 1")
 	t.tool(4, 1, "Agent", 3_000, 3_400, `{"subagent_type":"Explore"}`, "")
-	t.agent(5, 4, "Explore", 3_100, 9_000, str(otelmap.KeyResult, "found two callers"))
+	t.agent(5, 4, "Explore", 3_100, 9_000, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages("found two callers", "")))
 	t.tool(6, 5, "Grep", 3_200, 3_300, `{"pattern":"login("}`, "2 matches")
 	t.chat(7, 1, "claude-sonnet-4-5-20250514", 100, 900, num(otelmap.KeyInputTokens, 1_500),
 		num(otelmap.KeyHostInputTokens, 20), num(otelmap.KeyOutputTokens, 40), num(otelmap.KeyCacheReadTokens, 1_480),
@@ -192,7 +192,7 @@ func claudeRun() *tree {
 // smallRun is a run in a separate trace, identified by n.
 func smallRun(n uint64) *tree {
 	t := &tree{id: traceID(n)}
-	r := t.root("cline", 1_000, str(otelmap.KeyTask, fmt.Sprintf("task %d", n)), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
+	r := t.root("cline", 1_000, str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, fmt.Sprintf("task %d", n))), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
 	prompt(r, 0, fmt.Sprintf("task %d", n))
 	t.tool(2, 1, "read_file", 100, 200, `{"path":"a"}`, "b")
 	return t

@@ -51,7 +51,7 @@ func (u *usage) name(a []*commonpb.KeyValue) {
 }
 
 func modelName(a []*commonpb.KeyValue) string {
-	return cmp.Or(text(a, otelmap.KeyRequestModel), text(a, otelmap.KeyResponseModel))
+	return cmp.Or(clean(otelmap.Model(a)), text(a, otelmap.KeyResponseModel))
 }
 
 func (u *usage) add(a []*commonpb.KeyValue, withCache bool) {
@@ -59,13 +59,18 @@ func (u *usage) add(a []*commonpb.KeyValue, withCache bool) {
 	// connector for the agent sends.
 	prompt := count(a, otelmap.KeyHostInputTokens)
 	if prompt == nil || withCache {
-		prompt = count(a, otelmap.KeyInputTokens)
+		prompt = tokens(a, otelmap.KeyInputTokens)
 	}
 	u.prompt = sum(u.prompt, prompt)
-	u.completion = sum(u.completion, count(a, otelmap.KeyOutputTokens))
-	u.read = sum(u.read, count(a, otelmap.KeyCacheReadTokens))
-	u.write = sum(u.write, count(a, otelmap.KeyCacheWriteTokens))
+	u.completion = sum(u.completion, tokens(a, otelmap.KeyOutputTokens))
+	u.read = sum(u.read, tokens(a, otelmap.KeyCacheReadTokens))
+	u.write = sum(u.write, tokens(a, otelmap.KeyCacheWriteTokens))
 	u.cost = sum(u.cost, amount(a, otelmap.KeyCost))
+}
+
+// tokens is a count of a request or of an agent.
+func tokens(a []*commonpb.KeyValue, key string) *int64 {
+	return cmp.Or(count(a, key), count(a, otelmap.RunKey(key)))
 }
 
 // sum adds what is known; nil means unknown.

@@ -20,7 +20,7 @@ func (m *mapping) subagents(lead []*call) {
 		return
 	}
 	for _, a := range agents {
-		m.agents[a.id] = m.run.ID.spanID("agent", a.id)
+		m.agents[a.id], m.agentNames[a.id] = m.run.ID.spanID("agent", a.id), cmp.Or(a.kind, unnamedAgent)
 	}
 	// The lead's calls come first, then those of each agent.
 	lists := []*agentCalls{{calls: lead}}
@@ -191,24 +191,35 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID, call *call) {
 	m.plan(m.agents[a.id], parent, start, end, func() *tracepb.Span { return m.agentMessage(a, ended, end) })
 }
 
+// unnamedAgent is the name of a subagent whose kind is not known.
+const unnamedAgent = "subagent"
+
+// agentName returns the name of the agent with the id, "" for the lead.
+func (m *mapping) agentName(id string) string {
+	if id == "" {
+		return m.host
+	}
+	return cmp.Or(m.agentNames[id], unnamedAgent)
+}
+
 func (m *mapping) agentMessage(a *agent, ended *item, end time.Time) *tracepb.Span {
-	kind := cmp.Or(a.kind, "subagent")
+	kind := m.agentName(a.id)
 	at := texts(
 		KeyOperation, OpInvokeAgent,
 		KeyAgentName, kind,
-		KeyAgentID, a.id,
+		KeyAgent, a.id,
 		KeyConversationID, m.session,
 	)
 	if t := m.files.agents[a.id]; t != nil {
-		at.texts(KeyTask, m.opts.text(t.Task, m.opts.MaxInput))
+		at.texts(KeyInputMessages, TextMessages(RoleUser, m.opts.text(t.Task, m.opts.MaxInput)))
 	}
 	if ended != nil {
-		at.texts(KeyResult, ended.Result)
+		at.texts(KeyOutputMessages, AnswerMessages(ended.Result, m.finish(a.id)))
 		at.facts(&m.opts, ended)
 	}
 	for _, i := range m.agentCalls[a.id] {
 		if c := &m.calls[i]; c.Model != "" {
-			at.texts(KeyProvider, m.standardProvider(c.Provider), KeyRequestModel, c.Model)
+			at.texts(KeyProvider, m.standardProvider(c.Provider), KeyModel, c.Model)
 			break
 		}
 	}

@@ -45,7 +45,7 @@ func TestRunWithoutPromptHasTheSessionsFirstPromptAsTask(t *testing.T) {
 				t.Fatalf("%d runs, want 2", len(runs))
 			}
 			want := whole.Spans(runs[1], tr)
-			if got := value(want.ScopeSpans[0].Spans[0], KeyTask); got != tt.want {
+			if got := value(want.ScopeSpans[0].Spans[0], KeyInputValue); got != tt.want {
 				t.Errorf("task %q, want %q", got, tt.want)
 			}
 			off, carry := whole.Boundary(func(id RunID) bool { return id == runs[0].ID }, int64(len(events)*100))
@@ -60,7 +60,7 @@ func TestRunWithoutPromptHasTheSessionsFirstPromptAsTask(t *testing.T) {
 	}
 	// A capture level that was lowered since holds for what the carry kept.
 	b := build(Options{Capture: CaptureNone}, Carry{Runs: 1, Task: "Fix it"}, logged(ev(10, hook.KindRunResume)))
-	if got := value(spansOf(b, b.Runs(far)[0], nil)[0], KeyTask); got != "" {
+	if got := value(spansOf(b, b.Runs(far)[0], nil)[0], KeyInputValue); got != "" {
 		t.Errorf("task %q in spite of %s", got, CaptureNone)
 	}
 }

@@ -41,13 +41,17 @@ func (a *attrs) flag(key string, set bool) {
 	}
 }
 
-// usage adds token counts and the cost. total is the input with cache reads and
-// writes. The host's own input count is added if hostInput is set.
-func (a *attrs) usage(u *hook.Usage, total int64, hostInput bool) {
-	a.num(KeyInputTokens, total)
-	a.num(KeyOutputTokens, u.Output)
-	a.num(KeyCacheReadTokens, u.CacheRead)
-	a.num(KeyCacheWriteTokens, u.CacheWrite)
+// usage adds token counts, each by what key makes of its key, and the cost. total is the
+// input with cache reads and writes. The host's own input count is added if hostInput is
+// set.
+func (a *attrs) usage(u *hook.Usage, total int64, hostInput bool, key func(string) string) {
+	a.num(key(KeyInputTokens), total)
+	a.num(key(KeyOutputTokens), u.Output)
+	a.num(key(KeyCacheReadTokens), u.CacheRead)
+	a.num(key(KeyCacheWriteTokens), u.CacheWrite)
+	if u.Reasoning > 0 {
+		a.num(key(KeyReasoningTokens), u.Reasoning)
+	}
 	if hostInput {
 		a.num(KeyHostInputTokens, u.Input)
 	}
@@ -93,9 +97,14 @@ func sortEvents(events []*tracepb.Span_Event) {
 
 // fail marks a span as failed: status, error.type and an exception event.
 func fail(s *tracepb.Span, kind, message string, at time.Time) {
+	failWith(s, kind, message, message, at)
+}
+
+// failWith is fail with a longer message for the exception.
+func failWith(s *tracepb.Span, kind, message, whole string, at time.Time) {
 	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: otlp.ValidText(message)}
 	s.Attributes = append(s.Attributes, otlp.String(KeyErrorType, kind))
-	s.Events = append(s.Events, spanEvent(EventException, at, texts(KeyExceptionType, kind, KeyExceptionMessage, message)))
+	s.Events = append(s.Events, spanEvent(EventException, at, texts(KeyExceptionType, kind, KeyExceptionMessage, whole)))
 }
 
 // class returns a host's kind of error, or "" for a sentence: error.type has few

@@ -464,16 +464,16 @@ func TestCaptureLevelsLimitTexts(t *testing.T) {
 		capture                    Capture
 		task, input, output, error int
 	}{
-		{CapturePreview, MaxTaskRunes, 200, 300, 300},
+		{CapturePreview, MaxTaskRunes, 200, 0, 300},
 		{CaptureNone, 0, 0, 0, 0},
-		{CaptureFull, 20000, 20008, 20000, 20000},
+		{CaptureFull, 20000, 20008, 0, 20000},
 	} {
 		t.Run(string(tt.capture), func(t *testing.T) {
 			b := build(Options{Capture: tt.capture}, Carry{}, logged(first, call, end))
 			spans := spansOf(b, b.Runs(far)[0], nil)
 			runes := func(s string) int { return len([]rune(s)) }
 			got := []int{
-				runes(value(spans[0], KeyTask)), runes(value(spans[1], KeyToolArguments)),
+				runes(value(spans[0], KeyInputValue)), runes(value(spans[1], KeyToolArguments)),
 				runes(value(spans[1], KeyToolResult)), runes(spans[1].Status.Message),
 			}
 			if diff := cmp.Diff([]int{tt.task, tt.input, tt.output, tt.error}, got); diff != "" {

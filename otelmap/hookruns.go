@@ -218,7 +218,7 @@ func (m *mapping) deniedCall(c *call, rec *hook.Event) toolOutcome {
 		out.message += ": " + rec.Answer.Reason
 	}
 	if c.post != nil {
-		out.result = c.post.Tool.Output
+		out.returned(c.post.Tool.Output)
 	}
 	return out
 }

@@ -296,7 +296,7 @@ func TestDeniedCallNamesTheHook(t *testing.T) {
 			[]hook.Event{sdk, soft, ended(hook.ToolFailed), ev(4, hook.KindRunComplete)},
 			want{
 				Error: ErrorToolDenied, Message: "denied by ./guard.sh: no", DeniedBy: "./guard.sh",
-				Input: `{"path":"run_commands"}`, Result: "no", Ms: 1000,
+				Input: `{"path":"run_commands"}`, Ms: 1000,
 			},
 		},
 		{
@@ -312,7 +312,7 @@ func TestDeniedCallNamesTheHook(t *testing.T) {
 		{
 			"a stop after the call is no denial of it",
 			[]hook.Event{sdk, ended(hook.ToolFailed), denies(ended(hook.ToolFailed), "stop.sh", "enough"), ev(4, hook.KindRunCancel)},
-			want{Error: ErrorTool, Message: "no", StoppedBy: "stop.sh", Input: `{"commands":["echo no; exit 1"]}`, Result: "no", Ms: 1000},
+			want{Error: ErrorTool, Message: "no", StoppedBy: "stop.sh", Input: `{"commands":["echo no; exit 1"]}`, Ms: 1000},
 		},
 	}
 	for _, tt := range tests {

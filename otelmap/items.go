@@ -212,6 +212,12 @@ func (b *Builder) clean(e hook.Event) *item {
 		time: instantOf(e.Time), stored: instantOf(e.StoredAt), Offset: e.Offset, last: e.Offset, Hash: e.Hash,
 	}
 	o := &b.opts
+	if e.Tool != nil {
+		has := func(a hook.Attr) bool { return a.Key == KeyMCPServer }
+		if server := o.Agent.MCPServer(e.Tool.Name, e.Tool.Input); server != "" && !slices.ContainsFunc(e.Attrs, has) {
+			e.Attrs = append(slices.Clip(e.Attrs), hook.Attr{Key: KeyMCPServer, Value: server})
+		}
+	}
 	if r := (remarks{
 		Prompt: o.text(e.Prompt, MaxTaskRunes), Result: o.text(e.Result, MaxTaskRunes),
 		Message: o.text(e.Message, o.MaxOutput), ErrorType: e.ErrorType, Attrs: e.Attrs,

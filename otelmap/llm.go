@@ -2,6 +2,7 @@ package otelmap
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,17 +15,25 @@ import (
 // chats adds one span for each request to the model.
 func (m *mapping) chats() {
 	seen := make(map[string]int)
+	exchanges := make(map[string][]*exchange)
 	for i := range m.calls {
 		if c := &m.calls[i]; c.Kind == hook.CallRequest {
 			key := c.Agent + "/" + c.ID
 			key += "/" + strconv.Itoa(seen[key])
 			seen[key]++
-			m.chat(c, key)
+			exchanges[c.Agent] = append(exchanges[c.Agent], m.chat(c, key))
 		}
+	}
+	if m.opts.Capture == CaptureNone {
+		return
+	}
+	for agent, list := range exchanges {
+		slices.SortStableFunc(list, func(x, y *exchange) int { return x.start.Compare(y.start) })
+		m.converse(agent, list)
 	}
 }
 
-func (m *mapping) chat(c *hook.LLMCall, key string) {
+func (m *mapping) chat(c *hook.LLMCall, key string) *exchange {
 	if c.Model == "" && m.turns() {
 		// A failed request names no model.
 		c.Model = m.model
@@ -34,10 +43,12 @@ func (m *mapping) chat(c *hook.LLMCall, key string) {
 		parent = m.root.SpanID()
 	}
 	start, end := m.chatTimes(c)
-	m.plan(m.run.ID.spanID("chat", key), parent, start, end, func() *tracepb.Span { return m.chatMessage(c, latest(start, end)) })
+	x := &exchange{LLMCall: c, start: start, end: latest(start, end)}
+	m.plan(m.run.ID.spanID("chat", key), parent, start, end, func() *tracepb.Span { return m.chatMessage(x) })
+	return x
 }
 
-func (m *mapping) chatMessage(c *hook.LLMCall, end time.Time) *tracepb.Span {
+func (m *mapping) chatMessage(c *exchange) *tracepb.Span {
 	id := c.ID
 	if c.Error != "" && c.RequestID == "" && m.turns() {
 		id = "" // the host made it up; there was no response
@@ -46,25 +57,31 @@ func (m *mapping) chatMessage(c *hook.LLMCall, end time.Time) *tracepb.Span {
 		KeyOperation, OpChat,
 		KeyConversationID, m.session,
 		KeyProvider, m.standardProvider(c.Provider),
+		KeyAgentName, m.agentName(c.Agent),
 		KeyRequestModel, c.Model,
+		KeyResponseModel, c.ResponseModel,
 		KeyResponseID, id,
 		KeyRequestID, c.RequestID,
 	)
-	if r := c.FinishReason; r != "" {
-		a = append(a, otlp.Strings(KeyFinishReasons, []string{cmp.Or(finishReasons[r], r)}))
+	reason := cmp.Or(finishReasons[c.FinishReason], c.FinishReason)
+	if c.Error != "" {
+		reason = finishError
+	}
+	if reason != "" {
+		a = append(a, otlp.Strings(KeyFinishReasons, []string{reason}))
 	}
 	a.texts(KeyHostProvider, c.Provider)
 	if u := c.Usage; u != nil {
-		a.usage(u, u.TotalInput(), true)
+		a.usage(u, u.TotalInput(), true, sameKey)
 	}
 	finish := class(c.Error)
 	if finish == ErrorOther {
 		finish = "" // which is no reason
 	}
-	a.texts(KeyFinish, finish, KeyText, m.opts.text(c.Text, m.opts.MaxOutput))
+	a.texts(KeyFinish, finish, KeySystemInstructions, m.system(c), KeyInputMessages, m.input(c), KeyOutputMessages, m.output(c, reason))
 	s := newSpan(OpChat, c.Model, a)
 	if c.Error != "" {
-		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), end)
+		fail(s, cmp.Or(class(c.Error), ErrorOther), m.opts.text(c.Message, m.opts.MaxOutput), c.end)
 	}
 	return s
 }
@@ -121,6 +138,11 @@ func (m *mapping) firstCall(c *hook.LLMCall) (first time.Time) {
 	return first
 }
 
+// finishError is the reason of a request that failed or was cancelled.
+const finishError = "error"
+
+func sameKey(key string) string { return key }
+
 // finishReasons maps the hosts' reasons to the values that the conventions know;
 // others stay as they are.
 var finishReasons = map[string]string{
@@ -151,6 +173,7 @@ func (m *mapping) usage(a *attrs, agent string) {
 		total += u.TotalInput()
 		sum.Input += u.Input
 		sum.Output += u.Output
+		sum.Reasoning += u.Reasoning
 		sum.CacheRead += u.CacheRead
 		sum.CacheWrite += u.CacheWrite
 		if u.CostUSD != nil {
@@ -171,7 +194,11 @@ func (m *mapping) usage(a *attrs, agent string) {
 		a.num(KeyLLMRequests, requests)
 	}
 	if sum != nil {
-		a.usage(sum, total, true)
+		key := RunKey
+		if requests == 0 && agent == "" {
+			key = sameKey // no span of a request has them
+		}
+		a.usage(sum, total, true, key)
 	}
 }
 
@@ -182,7 +209,7 @@ func (m *mapping) usageEvents() []*tracepb.Span_Event {
 	for _, c := range m.calls {
 		if source := sources[c.Kind]; source != "" && c.Usage != nil {
 			a := texts(KeyUsageSource, source)
-			a.usage(c.Usage, c.Usage.TotalInput(), false)
+			a.usage(c.Usage, c.Usage.TotalInput(), false, RunKey)
 			events = append(events, spanEvent(EventUsage, latest(c.Start, m.start), a))
 		}
 	}

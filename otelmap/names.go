@@ -1,6 +1,13 @@
 package otelmap
 
-import semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+import (
+	"cmp"
+
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+)
 
 // This file has every name that hookspan puts on a span, a span event or a
 // resource. Standard names follow the OpenTelemetry semantic conventions v1.41
@@ -23,7 +30,6 @@ const (
 const (
 	KeyOperation      = string(semconv.GenAIOperationNameKey)
 	KeyAgentName      = string(semconv.GenAIAgentNameKey)
-	KeyAgentID        = string(semconv.GenAIAgentIDKey)
 	KeyConversationID = string(semconv.GenAIConversationIDKey)
 	KeyProvider       = string(semconv.GenAIProviderNameKey)
 	KeyRequestModel   = string(semconv.GenAIRequestModelKey)
@@ -42,13 +48,34 @@ const (
 	KeyCacheReadTokens  = string(semconv.GenAIUsageCacheReadInputTokensKey)
 	KeyCacheWriteTokens = string(semconv.GenAIUsageCacheCreationInputTokensKey)
 	KeyFinishReasons    = string(semconv.GenAIResponseFinishReasonsKey)
-	KeyErrorType        = string(semconv.ErrorTypeKey)
+	// KeyReasoningTokens are among the output tokens, if the agent's files count them.
+	KeyReasoningTokens = string(semconv.GenAIUsageReasoningOutputTokensKey)
+	// KeyInputMessages and KeyOutputMessages are lists of Message, KeySystemInstructions
+	// one of Part, each as one JSON text. On agents they are the prompts and the answer, on
+	// requests what was added since the agent's request before and the reply.
+	KeyInputMessages      = string(semconv.GenAIInputMessagesKey)
+	KeyOutputMessages     = string(semconv.GenAIOutputMessagesKey)
+	KeySystemInstructions = string(semconv.GenAISystemInstructionsKey)
+	KeyErrorType          = string(semconv.ErrorTypeKey)
+	// KeyUser is the host's opaque identity of the user.
+	KeyUser             = string(semconv.UserIDKey)
+	KeyMCPMethod        = string(semconv.McpMethodNameKey)
 	KeyWorkingDirectory = string(semconv.ProcessWorkingDirectoryKey)
 	KeyServiceName      = string(semconv.ServiceNameKey)
 	KeyServiceVersion   = string(semconv.ServiceVersionKey)
 	KeyHostName         = string(semconv.HostNameKey)
 	KeyHostArch         = string(semconv.HostArchKey)
 	KeyOSType           = string(semconv.OSTypeKey)
+
+	// KeyInputValue is the run's first prompt as typed, up to MaxTaskRunes, and
+	// KeyOutputValue its final text, on roots: the names by OpenInference, which some
+	// backends list traces by. If a task begins without a prompt, the first is a preview of
+	// the session's first.
+	KeyInputValue  = "input.value"
+	KeyOutputValue = "output.value"
+	// KeyUsageCost is KeyCost under the name that Langfuse reads, on requests. It is there
+	// only after WithUsageCost: the conventions have no name for it yet.
+	KeyUsageCost = "gen_ai.usage.cost"
 
 	KeyExceptionType    = string(semconv.ExceptionTypeKey)
 	KeyExceptionMessage = string(semconv.ExceptionMessageKey)
@@ -84,11 +111,17 @@ const (
 	KeySessionSource = "hookspan.session.source"
 	// KeyTurns is the number of turns that are joined in a root.
 	KeyTurns = "hookspan.turns"
-	// KeyTask is the run's first prompt, up to MaxTaskRunes. If a task begins
-	// without one, it is a preview of the session's first.
-	KeyTask = "hookspan.task"
-	// KeyResult is the run's final text, up to MaxTaskRunes.
-	KeyResult = "hookspan.result"
+	// KeyModel, KeyAgent and the counts below are on agents what the standard keys are on
+	// requests: many backends take a span with a model for a request, and add up the tokens
+	// of all spans.
+	KeyModel = "hookspan.model"
+	// KeyAgent is the host's id of a subagent.
+	KeyAgent               = "hookspan.agent.id"
+	KeyRunInputTokens      = "hookspan.usage.input_tokens"                //nolint:gosec // Counts tokens of a model.
+	KeyRunOutputTokens     = "hookspan.usage.output_tokens"               //nolint:gosec // Counts tokens of a model.
+	KeyRunCacheReadTokens  = "hookspan.usage.cache_read.input_tokens"     //nolint:gosec // Counts tokens of a model.
+	KeyRunCacheWriteTokens = "hookspan.usage.cache_creation.input_tokens" //nolint:gosec // Counts tokens of a model.
+	KeyRunReasoningTokens  = "hookspan.usage.reasoning.output_tokens"     //nolint:gosec // Counts tokens of a model.
 	// KeyCost is US dollars, on root and chat spans.
 	KeyCost = "hookspan.cost.usd"
 	// KeyHostInputTokens is the input count as the host counts it, with or
@@ -106,8 +139,8 @@ const (
 	KeyToolOutcome = "hookspan.tool.outcome"
 	// KeyPermissionMode is the host's approval mode.
 	KeyPermissionMode = "hookspan.permission_mode"
-	// KeyUser is the host's opaque identity of the user.
-	KeyUser = "hookspan.user.id"
+	// KeyMCPServer is the server of a tool that a server has, on tool spans.
+	KeyMCPServer = "hookspan.mcp.server"
 	// KeyHostDuration is the host's measure of a tool call in milliseconds, on tool
 	// spans. It may include the time the user took to approve the call.
 	KeyHostDuration = "hookspan.tool.host_duration_ms"
@@ -119,8 +152,7 @@ const (
 	// KeyFinish is the host's reason for an aborted chat request.
 	KeyFinish = "hookspan.llm.finish"
 
-	// KeyText is the text of a prompt or notification, on span events, and of
-	// the model's reply, on chat spans.
+	// KeyText is the text of a prompt or notification, on span events.
 	KeyText = "hookspan.text"
 	// KeyEventName is the host's name of the hook that a note is about.
 	KeyEventName = "hookspan.event.name"
@@ -227,6 +259,29 @@ const (
 	// ErrorAbandoned is a run that never reported an end.
 	ErrorAbandoned = "RunAbandoned"
 )
+
+// runKeys are the keys of counts on agents by those on requests.
+var runKeys = map[string]string{
+	KeyInputTokens: KeyRunInputTokens, KeyOutputTokens: KeyRunOutputTokens, KeyCacheReadTokens: KeyRunCacheReadTokens,
+	KeyCacheWriteTokens: KeyRunCacheWriteTokens, KeyReasoningTokens: KeyRunReasoningTokens,
+}
+
+// RunKey returns the key that a count of requests has on their agent, any other unchanged.
+func RunKey(key string) string { return cmp.Or(runKeys[key], key) }
+
+// Tokens returns a count of a request or of an agent by the request's key, and whether
+// there is one.
+func Tokens(attrs []*commonpb.KeyValue, key string) (int64, bool) {
+	if n, ok := otlp.Integer(attrs, key); ok {
+		return n, true
+	}
+	return otlp.Integer(attrs, RunKey(key))
+}
+
+// Model returns the model that a request or an agent was asked to use.
+func Model(attrs []*commonpb.KeyValue) string {
+	return cmp.Or(otlp.Text(attrs, KeyRequestModel), otlp.Text(attrs, KeyModel))
+}
 
 // MaxTaskRunes bounds the task and the result on the root span. It is Infinium's
 // limit for a description.

@@ -64,6 +64,11 @@ type Agent struct {
 	// Provider is the provider of the model if neither the events nor the agent's
 	// files name one.
 	Provider string
+	// MCPServer returns the MCP server of a tool by its name and input, "" if no server has
+	// it. If nil, the name mcp__server__tool counts.
+	MCPServer func(tool, input string) string
+	// Extensions are the tools that the model's provider runs.
+	Extensions []string
 	// Providers maps the agent's names of providers to the standard names.
 	Providers map[string]string
 }
@@ -102,6 +107,9 @@ func (o Options) withDefaults(host string) Options {
 	o.MaxInput = cmp.Or(o.MaxInput, o.Agent.MaxInput, 200)
 	o.MaxOutput = cmp.Or(o.MaxOutput, o.Agent.MaxOutput, 300)
 	o.Agent.ToolError = cmp.Or(o.Agent.ToolError, ErrorTool)
+	if o.Agent.MCPServer == nil {
+		o.Agent.MCPServer = mcpServer
+	}
 	if o.Clean == nil {
 		o.Clean = termtext.Cut
 	}

@@ -22,7 +22,7 @@ func TestTightenNeverCapturesMore(t *testing.T) {
 		e := prompt(1, strings.Repeat("x", 50_000))
 		b.Add(e)
 		b.Add(ev(2, hook.KindRunComplete))
-		got := value(spansOf(b, b.Runs(far)[0], nil)[0], KeyTask)
+		got := value(spansOf(b, b.Runs(far)[0], nil)[0], KeyInputValue)
 		if (got != "") != tt.text {
 			t.Errorf("%s tightened to %s: text %t, want %t", tt.from, tt.to, got != "", tt.text)
 		}

@@ -41,25 +41,32 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		KeyHostApp, m.tr.HostApp,
 		KeyProvider, m.standardProvider(provider),
 		KeyHostProvider, provider,
-		KeyRequestModel, model,
+		KeyModel, model,
 		KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), m.tr.Cwd),
 		KeyUser, r.firstOf(func(it *item) string { return it.User }),
 		KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }),
 		KeyPromptID, r.turn,
 		KeySessionSource, cmp.Or(r.source, r.begin(&m.opts)),
-		KeyTask, cmp.Or(task, m.sessionTask()),
 	)
+	task = cmp.Or(task, m.sessionTask())
+	var asked []Message
+	for _, p := range prompts(events, task) {
+		asked, task = append(asked, message(p.role, p.text)), cmp.Or(task, p.text)
+	}
+	result := ""
 	if m.ending != nil {
-		a.texts(KeyResult, m.opts.text(m.ending.Result, MaxTaskRunes))
+		result = m.opts.text(m.ending.Result, MaxTaskRunes)
 	}
 	if r.terminal != nil {
-		result := r.terminal.Result
-		if result == "" && m.opts.Agent.Unnamed && r.terminal.Kind == hook.KindRunComplete {
+		if result = r.terminal.Result; result == "" && m.opts.Agent.Unnamed && r.terminal.Kind == hook.KindRunComplete {
 			result = m.opts.text(m.lastText(), MaxTaskRunes)
 		}
-		a.texts(KeyResult, result)
 		a.facts(&m.opts, r.terminal)
 	}
+	a.texts(
+		KeyInputMessages, encode(asked...), KeyInputValue, task,
+		KeyOutputMessages, AnswerMessages(result, m.finish("")), KeyOutputValue, result,
+	)
 	a.num(KeyToolCalls, m.toolCalls)
 	a.num(KeyToolFailures, m.toolFailures)
 	if m.toolUnknown > 0 {
@@ -109,6 +116,20 @@ func (m *mapping) outcome() (string, hook.TurnEnd) {
 		return m.run.Outcome, failure
 	}
 	return cmp.Or(m.run.Outcome, m.silence()), hook.TurnEnd{}
+}
+
+// finish returns why an agent's last answer ended, "" if that is not known or it asked for
+// calls.
+func (m *mapping) finish(agent string) string {
+	for _, c := range slices.Backward(m.calls) {
+		if c.Agent == agent && c.Kind == hook.CallRequest && c.Error == "" {
+			if reason := cmp.Or(finishReasons[c.FinishReason], c.FinishReason); reason != "tool_call" {
+				return reason
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // lastText returns the text of the lead agent's last answer.

@@ -31,7 +31,10 @@ type mapping struct {
 	root   trace.SpanContext
 	// agents are the spans of the run's agents; "" is the lead.
 	agents map[string]trace.SpanID
-	calls  []hook.LLMCall
+	// agentNames are the kinds of the subagents, made the calls by the agent that made them.
+	agentNames map[string]string
+	made       map[string][]*call
+	calls      []hook.LLMCall
 	// agentCalls are the places of the calls of each subagent.
 	agentCalls map[string][]int
 	// provider and model are what the run was asked to use.
@@ -148,7 +151,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m := &mapping{
 		Builder: b, run: r, unread: tr == nil, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
 		agents: make(map[string]trace.SpanID), begun: make(map[callKey]instant), open: !now.IsZero(),
-		agentCalls: make(map[string][]int), own: &share{},
+		agentCalls: make(map[string][]int), own: &share{}, agentNames: make(map[string]string), made: make(map[string][]*call),
 	}
 	m.files = b.filesOf(m.tr)
 	if s := m.files.shares[r.ID]; s != nil {
@@ -282,19 +285,32 @@ func newSpan(op, object string, a attrs) *tracepb.Span {
 // providers maps the hosts' spellings to the values of gen_ai.provider.name
 // that the conventions know; others stay as they are.
 var providers = map[string]string{
-	"anthropic":         "anthropic",
-	"openai":            "openai",
-	"openai-native":     "openai",
-	"openai-compatible": "openai",
-	"openai-codex":      "openai",
-	"bedrock":           "aws.bedrock",
-	"vertex":            "gcp.vertex_ai",
-	"gemini":            "gcp.gemini",
-	"deepseek":          "deepseek",
-	"groq":              "groq",
-	"mistral":           "mistral_ai",
-	"xai":               "x_ai",
-	"azure":             "azure.ai.openai",
+	"amazon-bedrock":          "aws.bedrock",
+	"anthropic":               "anthropic",
+	"azure":                   "azure.ai.openai",
+	"azure-ai":                "azure.ai.inference",
+	"azure-openai":            "azure.ai.openai",
+	"bedrock":                 "aws.bedrock",
+	"claude-code":             "anthropic",
+	"cohere":                  "cohere",
+	"deepseek":                "deepseek",
+	"gemini":                  "gcp.gemini",
+	"google":                  "gcp.gemini",
+	"google-vertex":           "gcp.vertex_ai",
+	"google-vertex-anthropic": "gcp.vertex_ai",
+	"groq":                    "groq",
+	"mistral":                 "mistral_ai",
+	"moonshot":                "moonshot_ai",
+	"moonshotai":              "moonshot_ai",
+	"openai":                  "openai",
+	"openai-codex":            "openai",
+	"openai-compatible":       "openai",
+	"openai-native":           "openai",
+	"perplexity":              "perplexity",
+	"vertex":                  "gcp.vertex_ai",
+	"vertex-ai":               "gcp.vertex_ai",
+	"watsonx":                 "ibm.watsonx.ai",
+	"xai":                     "x_ai",
 }
 
 func (m *mapping) standardProvider(p string) string {

@@ -6,11 +6,13 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // plainKeys are the attributes with strings that CaptureNone keeps: names, ids and kinds.
 var plainKeys = []string{
-	KeyOperation, KeyAgentName, KeyAgentID, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
+	KeyOperation, KeyAgentName, KeyAgent, KeyModel, KeyMCPMethod, KeyMCPServer, KeyFinishReasons, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
 	KeyToolName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyHost, KeyHostVersion, KeyHostApp,
 	KeyHostProvider, KeyDialect, KeyOutcome, KeyEvidence, KeyEvidenceMissing, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
 }
@@ -37,6 +39,19 @@ func WithoutTexts(m *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 			if s.Status != nil {
 				s.Status.Message = ""
 			}
+		}
+	}
+	return m
+}
+
+// WithUsageCost returns spans with KeyUsageCost on the requests whose cost is known. The
+// argument is not changed.
+func WithUsageCost(m *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	m = proto.CloneOf(m)
+	for s := range otlp.Spans([]*tracepb.ResourceSpans{m}) {
+		cost, ok := otlp.Find(s.Attributes, KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue)
+		if ok && otlp.Text(s.Attributes, KeyOperation) == OpChat && otlp.Find(s.Attributes, KeyUsageCost) == nil {
+			s.Attributes = append(s.Attributes, otlp.Float(KeyUsageCost, cost.DoubleValue))
 		}
 	}
 	return m

@@ -110,8 +110,8 @@ func TestTurnThatIsWokenHasAnotherEnd(t *testing.T) {
 	woken.Result = "did more"
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnStop(1, "p1"), turnStop(1.5, "p1"), woken))
 	runs := b.Runs(far)
-	if len(runs) != 1 || rootAttr(b, runs[0], KeyResult) != "did more" {
-		t.Errorf("%d runs, the first has the result %q", len(runs), rootAttr(b, runs[0], KeyResult))
+	if len(runs) != 1 || rootAttr(b, runs[0], KeyOutputValue) != "did more" {
+		t.Errorf("%d runs, the first has the result %q", len(runs), rootAttr(b, runs[0], KeyOutputValue))
 	}
 }
 

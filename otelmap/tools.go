@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -27,6 +28,8 @@ type call struct {
 	span          trace.SpanID
 	// start and end bound the execution.
 	start, end instant
+	// unreported says that only the host's files have the call.
+	unreported bool
 }
 
 // event returns the event that has the most to say about the call.
@@ -265,7 +268,7 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		if agent != "" {
 			e.ParentAgent = hook.ParentUnknown
 		}
-		out = append(out, &call{post: m.cleaner().clean(e)})
+		out = append(out, &call{post: m.cleaner().clean(e), unreported: true})
 	}
 	return out
 }
@@ -333,24 +336,31 @@ func (m *mapping) toolSpan(c *call) {
 		m.toolFailures++
 	}
 	m.noteStart(c)
+	m.made[c.agent()] = append(m.made[c.agent()], c)
 	m.plan(c.span, m.agents[c.agent()], c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
 }
 
 func (m *mapping) toolMessage(c *call) *tracepb.Span {
-	t, out := c.tool(), m.toolOutcome(c)
-	input := t.Input
-	if out.denied != nil {
-		input = c.pre.Tool.Input // the other end may have a replacement
+	t := c.tool()
+	input, _, out := m.callTexts(c)
+	server, method := c.mcpServer(), ""
+	if server != "" {
+		method = mcpCall
 	}
 	a := texts(
 		KeyOperation, OpExecuteTool,
 		KeyConversationID, m.session,
+		KeyAgentName, m.agentName(c.agent()),
 		KeyToolName, t.Name,
-		KeyToolType, "function",
+		KeyToolType, m.toolType(c),
 		KeyToolCallID, c.id(),
 		KeyToolArguments, input,
-		KeyToolResult, out.result,
+		KeyMCPMethod, method,
+		KeyMCPServer, server,
 	)
+	if out.failure == "" {
+		a.texts(KeyToolResult, out.result)
+	}
 	switch {
 	case out.running:
 		a.texts(KeyToolOutcome, ToolOutcomeRunning)
@@ -372,9 +382,51 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 	}
 	s.Events = append(s.Events, m.callHooks(c)...)
 	if out.failure != "" {
-		fail(s, out.failure, out.message, max(c.start, c.end).Time())
+		// What a failed call returned is no result.
+		failWith(s, out.failure, out.message, cmp.Or(out.result, out.message), max(c.start, c.end).Time())
 	}
 	return s
+}
+
+// mcpCall is the method of the protocol that calls a tool.
+const mcpCall = "tools/call"
+
+// mcpServer returns the MCP server of a call's tool, "" if it is no server's.
+func (c *call) mcpServer() string {
+	for _, it := range []*item{c.pre, c.post} {
+		if it == nil {
+			continue
+		}
+		for _, f := range it.Attrs {
+			if name, ok := f.Value.(string); ok && f.Key == KeyMCPServer {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// mcpServer returns the server in the name of a tool, mcp__server__tool, which most agents
+// use.
+func mcpServer(tool, _ string) string {
+	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
+		if server, _, ok := strings.Cut(rest, "__"); ok {
+			return server
+		}
+	}
+	return ""
+}
+
+// toolType says who ran a call's tool: the provider or, as its hooks ran for the call, the
+// client. It is empty if that is not known.
+func (m *mapping) toolType(c *call) string {
+	switch {
+	case slices.Contains(m.opts.Agent.Extensions, c.tool().Name):
+		return "extension"
+	case c.unreported:
+		return ""
+	}
+	return "function"
 }
 
 // toolTimes bounds the execution: by the host's exact times if it gives them,
@@ -408,6 +460,13 @@ type toolOutcome struct {
 	unknown, running         bool
 	// denied is the record of the user's hooks that denied the call, or nil.
 	denied *hook.Event
+}
+
+// returned adds what a call returned whose message is hookspan's.
+func (o *toolOutcome) returned(text string) {
+	if text != "" {
+		o.result = o.message + "\n" + text
+	}
 }
 
 // Messages for calls that the host describes to the model only.
@@ -463,8 +522,10 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 		switch {
 		case c.asked != nil && (status == hook.ToolCancelled || status == hook.ToolDenied):
 			status, out.message = hook.ToolDenied, messageDenied
+			out.returned(out.result)
 		case status == hook.ToolCancelled:
 			out.message = messageCancelled
+			out.returned(out.result)
 		}
 	}
 	if status.Failed() {

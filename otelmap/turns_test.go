@@ -421,7 +421,7 @@ func TestCompactedSessionContinuesItsTurn(t *testing.T) {
 	if got := rootAttr(b, runs[1], KeySessionSource); got != "" {
 		t.Errorf("the second run's source is %q, although nothing began before it", got)
 	}
-	if got := rootAttr(b, runs[1], KeyRequestModel); got != "m2" {
+	if got := rootAttr(b, runs[1], KeyModel); got != "m2" {
 		t.Errorf("the second run's model is %q", got)
 	}
 	notes := 0
@@ -715,7 +715,7 @@ func TestTurnsContinueFromABoundary(t *testing.T) {
 	if got := rootAttr(b, runs[0], KeySessionSource); got != "resume" {
 		t.Errorf("second run's session source is %q", got)
 	}
-	if got := rootAttr(b, runs[0], KeyRequestModel); got != "m2" {
+	if got := rootAttr(b, runs[0], KeyModel); got != "m2" {
 		t.Errorf("second run's model is %q", got)
 	}
 	if links := spansOf(b, runs[0], nil)[0].Links; len(links) != 1 || hex.EncodeToString(links[0].TraceId) != carry.PrevTrace {
@@ -792,7 +792,7 @@ func TestHostFilesAddWhatHooksOmit(t *testing.T) {
 	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnPrompt(20, "p2"), turnStop(21, "p2")))
 	runs := b.Runs(far)
 	root = spansOf(b, runs[0], tr)[0]
-	if value(root, KeyOutcome) != OutcomeCompleted || value(root, KeyResult) != "all done" {
+	if value(root, KeyOutcome) != OutcomeCompleted || value(root, KeyOutputValue) != "all done" {
 		t.Errorf("root: %v", root.Attributes)
 	}
 }
@@ -1053,7 +1053,7 @@ func TestATurnThatIsResumedAfterItsStop(t *testing.T) {
 	stop.Result = "did more"
 	b.Add(stop)
 	runs := b.Runs(epoch.Add(5 * time.Second))
-	if len(runs) != 1 || !runs[0].Ended || rootAttr(b, runs[0], KeyResult) != "did more" || rootAttr(b, runs[0], KeyTask) != "do p1" {
+	if len(runs) != 1 || !runs[0].Ended || rootAttr(b, runs[0], KeyOutputValue) != "did more" || rootAttr(b, runs[0], KeyInputValue) != "do p1" {
 		t.Errorf("runs %+v", runs)
 	}
 }

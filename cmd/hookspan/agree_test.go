@@ -41,7 +41,7 @@ func drawnTask(r *rand.Rand, n int, now time.Time) []*tracepb.ResourceSpans {
 		return s
 	}
 	add("invoke_agent", otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, pick("cline", "claude-code", "codex")),
-		otlp.String(otelmap.KeyConversationID, pick("s-a", "s-b", "s-c")), otlp.String(otelmap.KeyTask, pick("alpha beta", "beta gamma", "日本語", "Über gamma")),
+		otlp.String(otelmap.KeyConversationID, pick("s-a", "s-b", "s-c")), otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, pick("alpha beta", "beta gamma", "日本語", "Über gamma"))),
 		otlp.String(otelmap.KeyOutcome, pick(outcomes[:5]...)), otlp.String(otelmap.KeyRequestModel, pick("claude-opus-4-1", "gpt-5-codex")),
 		otlp.String(otelmap.KeyWorkingDirectory, pick("/w/a", "/w/a/b", "/w/ab", "/w/c")),
 		otlp.Int(otelmap.KeyInputTokens, int64(r.IntN(1000))), otlp.Int(otelmap.KeyOutputTokens, int64(r.IntN(1000))), otlp.Float(otelmap.KeyCost, float64(r.IntN(100))/100))

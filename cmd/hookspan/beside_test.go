@@ -69,7 +69,7 @@ func ended(a *app, n int) []*tracepb.ResourceSpans {
 		Name: "invoke_agent cline", StartTimeUnixNano: at, EndTimeUnixNano: at, TraceId: []byte{0: 0xaa, 15: byte(n)}, SpanId: []byte{1, 7: byte(n)},
 	}
 	span.Attributes = append(span.Attributes, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, "cline"),
-		otlp.String(otelmap.KeyTask, "the task"), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
+		otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "the task")), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
 	return []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{span}}}}}
 }
 

@@ -18,6 +18,18 @@ const (
 	mcpArguments = "arguments"
 )
 
+// MCPServer returns the MCP server of a tool: a parameter of the one tool for all servers
+// in the classic and the next dialect, the beginning of the name, server__tool, in the SDK's.
+func MCPServer(tool, input string) string {
+	if tool == mcpTool {
+		return rawjson.Members([]byte(input)).Text("server_name")
+	}
+	if server, _, ok := strings.Cut(strings.TrimPrefix(tool, "mcp__"), "__"); ok {
+		return server
+	}
+	return ""
+}
+
 // parameters is rawjson.Canonical for the tool parameters of the classic and the
 // next dialect, whose values are always strings: the host turns anything else
 // into JSON text. Such texts are unfolded again, so that an input reads, and

@@ -251,3 +251,14 @@ func screen(displayed []byte) string {
 	}
 	return strings.Join(texts, "\n")
 }
+
+// MCPServer returns the MCP server in the name of a tool, mcp_server_tool. The name does
+// not say where a server's name with an underscore ends.
+func MCPServer(tool, _ string) string {
+	if rest, ok := strings.CutPrefix(tool, "mcp_"); ok {
+		if server, _, ok := strings.Cut(strings.TrimLeft(rest, "_"), "_"); ok {
+			return server
+		}
+	}
+	return ""
+}

@@ -265,3 +265,11 @@ func TestClaudeCodeIsTheOther(t *testing.T) {
 		t.Errorf("agent %q", head.Agent)
 	}
 }
+
+func TestMCPServerIsInTheName(t *testing.T) {
+	for tool, want := range map[string]string{"mcp_linear_get_issue": "linear", "mcp__linear__get": "linear", "mcp_": "", "read_file": ""} {
+		if got := MCPServer(tool, ""); got != want {
+			t.Errorf("%s: %q, want %q", tool, got, want)
+		}
+	}
+}

@@ -147,7 +147,7 @@ func TestSpansOfTraceBecomeOneRequest(t *testing.T) {
 
 // changed adds an attribute to the request's first span.
 func changed(r *request) *request {
-	r.spans.At(0).Attributes().PutStr("hookspan.result", "done")
+	r.spans.At(0).Attributes().PutStr("output.value", "done")
 	return r
 }
 

@@ -81,7 +81,7 @@ func All() Table {
 			Decode: cline.Decode, Transcript: clinefiles.Agent, Installer: clinehooks.Installer{},
 			Mapping: otelmap.Agent{
 				MaxInput: 200, MaxOutput: 300,
-				Providers: map[string]string{"claude-code": "anthropic"},
+				MCPServer: cline.MCPServer,
 			},
 			Install: clinehooks.InstallCommand(), Uninstall: clinehooks.UninstallCommand(),
 		},
@@ -109,7 +109,10 @@ func All() Table {
 		{
 			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook",
 			Decode: codex.Decode, Transcript: codexfiles.Agent, Installer: codexhooks.Installer(),
-			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
+			Mapping: otelmap.Agent{
+				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
+				Extensions: []string{"web_search", "web_search_call"},
+			},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: codexhooks.InstallCommand(), Uninstall: codexhooks.UninstallCommand(),
 		},
@@ -127,6 +130,7 @@ func All() Table {
 			Decode: gemini.Decode, Transcript: geminifiles.Agent, Installer: geminihooks.Installer(),
 			Mapping: otelmap.Agent{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
+				MCPServer: gemini.MCPServer,
 			},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: geminihooks.InstallCommand(), Uninstall: geminihooks.UninstallCommand(),

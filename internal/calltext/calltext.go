@@ -54,7 +54,7 @@ func WantedOf(s *tracepb.Span) Wanted {
 		ID: otlp.Text(a, otelmap.KeyToolCallID), Name: otlp.Text(a, otelmap.KeyToolName),
 		Started: otlp.Start(s), Ended: otlp.End(s),
 		Preview: Text{
-			Arguments: otlp.Text(a, otelmap.KeyToolArguments), Result: otlp.Text(a, otelmap.KeyToolResult),
+			Arguments: otlp.Text(a, otelmap.KeyToolArguments), Result: otelmap.Returned(s),
 			Error: s.GetStatus().GetMessage(), Place: PlacePreview,
 		},
 	}

@@ -39,7 +39,7 @@ func TestSessionOfOtherSettingsIsNotSent(t *testing.T) {
 		t.Error("the local store has nothing")
 	}
 	for _, s := range local.spans {
-		if text := fmt.Sprint(s.Attributes, s.Events); strings.Contains(text, otelmap.KeyTask) || strings.Contains(text, "hookspan.text") {
+		if text := fmt.Sprint(s.Attributes, s.Events); strings.Contains(text, otelmap.KeyInputValue) || strings.Contains(text, "hookspan.text") {
 			t.Errorf("a text was captured: %s", text)
 		}
 	}
@@ -96,7 +96,7 @@ func TestRefusedRunPassesTodaysSettings(t *testing.T) {
 		t.Fatal("nothing was sent")
 	}
 	for _, s := range m.spans {
-		if text := fmt.Sprint(s.Attributes, s.Events); s.Name != "redacted" || strings.Contains(text, otelmap.KeyTask) || strings.Contains(text, "hookspan.text") {
+		if text := fmt.Sprint(s.Attributes, s.Events); s.Name != "redacted" || strings.Contains(text, otelmap.KeyInputValue) || strings.Contains(text, "hookspan.text") {
 			t.Errorf("%s went past the settings: %s", s.Name, text)
 		}
 	}

@@ -70,7 +70,7 @@ func TestFillLeavesOutTextsThatAreNotCapturedToday(t *testing.T) {
 		t.Fatalf("%+v, %v", sent, err)
 	}
 	for _, s := range m.spans {
-		for _, key := range []string{otelmap.KeyTask, otelmap.KeyResult, otelmap.KeyToolArguments, otelmap.KeyToolResult} {
+		for _, key := range []string{otelmap.KeyInputValue, otelmap.KeyOutputValue, otelmap.KeyToolArguments, otelmap.KeyToolResult} {
 			if text := otlp.Text(s.Attributes, key); text != "" {
 				t.Errorf("%s has %s = %q", s.Name, key, text)
 			}

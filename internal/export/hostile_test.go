@@ -58,7 +58,7 @@ func hostileTrace(target string) []*tracepb.ResourceSpans {
 		case 2:
 			otlp.Find(span.Attributes, otelmap.KeyToolArguments).Value = &commonpb.AnyValue_StringValue{StringValue: `{` + rawjson.Encode(s) + `:` + rawjson.Encode(s) + `}`}
 		}
-		b.span(s, otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, s), otlp.String(otelmap.KeyText, s))
+		b.span(s, otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, s), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages(s, "")))
 		b.span(s, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyAgentName, s))
 		b.span(s)
 		for _, name := range []string{otelmap.EventPrompt, otelmap.EventNotification, otelmap.EventHook, s} {
@@ -73,7 +73,7 @@ func hostileTrace(target string) []*tracepb.ResourceSpans {
 	for _, key := range []string{otelmap.KeyWorkingDirectory, otelmap.KeyConversationID, otelmap.KeyRequestModel} {
 		b.root.Attributes = append(b.root.Attributes, otlp.String(key, all))
 	}
-	b.root.Attributes = append(b.root.Attributes, otlp.String(otelmap.KeyTask, lines), otlp.String(otelmap.KeyResult, lines))
+	b.root.Attributes = append(b.root.Attributes, otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, lines)), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages(lines, "")))
 	otlp.Find(b.root.Attributes, otelmap.KeyHost).Value = &commonpb.AnyValue_StringValue{StringValue: all}
 	return b.messages()
 }

@@ -174,7 +174,7 @@ func TestClineRunsAreThoseOfHooks(t *testing.T) {
 				if otlp.Start(got).After(otlp.End(want)) || otlp.Start(want).After(otlp.End(got)) {
 					t.Errorf("run %d lasts from %s to %s, by hooks from %s to %s", i, otlp.Start(got), otlp.End(got), otlp.Start(want), otlp.End(want))
 				}
-				for _, k := range []string{otelmap.KeyTask, otelmap.KeyResult, otelmap.KeyInputTokens, otelmap.KeyCost} {
+				for _, k := range []string{otelmap.KeyInputValue, otelmap.KeyOutputValue, otelmap.KeyInputTokens, otelmap.KeyCost} {
 					if g, w := attr(got.Attributes, k), attr(want.Attributes, k); g != w && w != "" {
 						t.Errorf("run %d: %s is %q, by hooks %q", i, k, g, w)
 					}
@@ -201,7 +201,7 @@ func TestRunsOfEditorsAreNamedByWhatWasTyped(t *testing.T) {
 	var tasks []string
 	for _, r := range runs {
 		root := spansOf(b, r, tr)[0]
-		tasks = append(tasks, attr(root.Attributes, otelmap.KeyTask))
+		tasks = append(tasks, attr(root.Attributes, otelmap.KeyInputValue))
 	}
 	const first = "Fix the login validation bug"
 	want := []string{first, `Wrap the answer in <user_input mode="act"> tags`, first}

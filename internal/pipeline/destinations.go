@@ -8,12 +8,15 @@ import (
 	"slices"
 	"sync"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Destinations returns the names of the configured destinations. It adds an
@@ -68,6 +71,25 @@ func (s *Setup) Fault(ctx context.Context, name string) error {
 
 // client sets up a destination other than the local store.
 func (s *Setup) client(ctx context.Context, name string) (deliver.Client, error) {
+	client, err := s.plainClient(ctx, name)
+	if err == nil && s.Config.UsageCost && (name == config.ExporterOTLP || name == config.ExporterFile) {
+		client = costs{client}
+	}
+	return client, err
+}
+
+// costs sends spans with otelmap.KeyUsageCost.
+type costs struct{ deliver.Client }
+
+func (c costs) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpans) error {
+	with := make([]*tracepb.ResourceSpans, len(all))
+	for i := range all {
+		with[i] = otelmap.WithUsageCost(all[i])
+	}
+	return c.Client.UploadTraces(ctx, with)
+}
+
+func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, error) {
 	cfg := s.Config
 	switch name {
 	case config.ExporterOTLP:

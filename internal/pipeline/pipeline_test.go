@@ -3,14 +3,20 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -112,5 +118,34 @@ func TestTryRecordsNoAnswerWhenInterrupted(t *testing.T) {
 	p.Try(ctx, deliver.Destination{Name: "otlp", Client: broken{context.Canceled}}, nil, "")
 	if answers != 1 {
 		t.Errorf("got %d answers, want the one from before the interruption", answers)
+	}
+}
+
+// TestUsageCostGoesOutOnlyIfAsked sends a request and its run to a file.
+func TestUsageCostGoesOutOnlyIfAsked(t *testing.T) {
+	for _, asked := range []string{"true", "false"} {
+		path := filepath.Join(t.TempDir(), "traces.jsonl")
+		s := newSetup(t, "HOOKSPAN_USAGE_COST="+asked, "HOOKSPAN_FILE_PATH="+path)
+		c, err := s.client(t.Context(), config.ExporterFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := &tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{}}}
+		for _, op := range []string{otelmap.OpChat, otelmap.OpInvokeAgent} {
+			message.ScopeSpans[0].Spans = append(message.ScopeSpans[0].Spans, &tracepb.Span{
+				TraceId: make([]byte, 16), SpanId: make([]byte, 8),
+				Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, op), otlp.Float(otelmap.KeyCost, 0.5)},
+			})
+		}
+		if err := c.UploadTraces(t.Context(), []*tracepb.ResourceSpans{message}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if n := strings.Count(string(b), otelmap.KeyUsageCost); err != nil || n != map[string]int{"true": 1, "false": 0}[asked] {
+			t.Errorf("asked %s: %d costs, %v", asked, n, err)
+		}
+		if len(message.ScopeSpans[0].Spans[0].Attributes) != 2 {
+			t.Error("the message was changed")
+		}
 	}
 }

@@ -23,7 +23,7 @@ func asked(t *testing.T) (*Store, string, string) {
 	b.add(-1, "invoke_agent claude-code", 2*day, 2*day+time.Minute,
 		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, "claude-code"),
 		str(otelmap.KeyConversationID, "b7c1"), str(otelmap.KeyOutcome, otelmap.OutcomeFailed),
-		str(otelmap.KeyTask, "日本語のテスト Überprüfung"), str(otelmap.KeyRequestModel, "claude-opus-4-1-20250805"),
+		str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "日本語のテスト Überprüfung")), str(otelmap.KeyRequestModel, "claude-opus-4-1-20250805"),
 		str(otelmap.KeyWorkingDirectory, "/home/dev/shop-api/web"),
 		num(otelmap.KeyInputTokens, 100), num(otelmap.KeyOutputTokens, 10))
 	b.tool(1, "Bash", `{"command":"cd web && go test ./...\nsay \"done\""}`, 2*day+time.Second, 2*day+3*time.Second)

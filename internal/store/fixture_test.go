@@ -127,7 +127,7 @@ func (b *build) root(task, outcome string, took time.Duration, a ...*commonpb.Ke
 		str(otelmap.KeyHost, "cline"),
 		str(otelmap.KeyConversationID, "1772619300123"),
 		str(otelmap.KeyOutcome, outcome),
-		str(otelmap.KeyTask, task),
+		str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, task)),
 		str(otelmap.KeyRequestModel, "claude-sonnet-4-5"),
 		str(otelmap.KeyWorkingDirectory, "/home/dev/shop-api"),
 	}, a...)...)
@@ -156,7 +156,7 @@ func (b *build) chat(parent int, from, to time.Duration, usage ...*commonpb.KeyV
 		str(otelmap.KeyOperation, otelmap.OpChat),
 		str(otelmap.KeyRequestModel, "claude-sonnet-4-5"),
 		str(otelmap.KeyResponseID, fmt.Sprintf("msg_%02d", len(b.spans))),
-		str(otelmap.KeyText, "I will look at the tests first.\nThen the handler."),
+		str(otelmap.KeyOutputMessages, otelmap.AnswerMessages("I will look at the tests first.\nThen the handler.", "")),
 	}, usage...)...)
 	b.last().Kind = tracepb.Span_SPAN_KIND_CLIENT
 	return id
@@ -171,7 +171,7 @@ func clineTrace() *build {
 	root := b.root("Add a health endpoint to the API server.\nIt must answer within 50 ms.", otelmap.OutcomeCompleted, 134*s,
 		append(usageAttrs(81_234, 3_456, 60_000, 0.4321),
 			num(otelmap.KeyToolCalls, 9), num(otelmap.KeyToolFailures, 3),
-			str(otelmap.KeyResult, "GET /health answers now."))...)
+			str(otelmap.KeyOutputMessages, otelmap.AnswerMessages("GET /health answers now.", "")))...)
 	b.event(root, otelmap.EventPrompt, 0, str(otelmap.KeyText, "Add a health endpoint to the API server.\nIt must answer within 50 ms."))
 	b.event(root, otelmap.EventCompaction, 70*s, str("hookspan.compaction.trigger", "auto"), num("hookspan.compaction.tokens", 150000))
 	b.event(root, otelmap.EventNotification, 100*s, str(otelmap.KeyText, "Cline wants to execute a command"))
@@ -186,7 +186,7 @@ func clineTrace() *build {
 	b.fail(otelmap.ErrorTool, "Command failed with exit code 1.\n\n  1 failing\n    health: expected 200, got 404")
 	agent := b.tool(root, "use_subagents", `{"prompt_1":"Find every place that starts a server"}`, 35*s, 66*s)
 	sub := b.add(agent, "invoke_agent subagent", 35*s+100*ms, 65*s, str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
-		str(otelmap.KeyAgentName, "subagent"), str(otelmap.KeyAgentID, "agent-1"))
+		str(otelmap.KeyAgentName, "subagent"), str(otelmap.KeyAgent, "agent-1"))
 	b.chat(sub, 35*s+200*ms, 40*s, usageAttrs(8_000, 300, 0, 0.0284)...)
 	b.tool(sub, "list_files", `{"path":"."}`, 41*s, 41*s)
 	b.chat(root, 72*s, 80*s, usageAttrs(21_000, 900, 18_000, 0.0890)...)

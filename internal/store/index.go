@@ -107,7 +107,9 @@ func appendWords(to []byte, s *tracepb.Span) []byte {
 
 // textSkimmer returns a skimmer that keeps what textsOf looks at.
 func textSkimmer() *otlp.Skimmer {
-	return otlp.NewSkimmer(slices.Concat(spanTexts, eventTexts, []string{otelmap.KeyExceptionMessage}), nil)
+	return otlp.NewSkimmer(slices.Concat(toolTexts, eventTexts, []string{
+		otelmap.KeyExceptionMessage, otelmap.KeyInputMessages, otelmap.KeyOutputMessages, otelmap.KeyOperation, otelmap.KeyHost,
+	}), nil)
 }
 
 // eachDocument calls f with the ids of the spans that a condition selects, and with

@@ -52,10 +52,14 @@ func prose(r *rand.Rand, words int) string {
 // ones: words that the index has by one of them could not be removed by the other.
 func TestIndexReadsEveryText(t *testing.T) {
 	long := strings.Repeat("a long text ", 100)
-	every := slices.Concat(spanTexts, eventTexts, []string{otelmap.KeyExceptionMessage})
+	every := slices.Concat(toolTexts, eventTexts, []string{otelmap.KeyExceptionMessage, otelmap.KeyInputMessages, otelmap.KeyOutputMessages})
 	var spanAttrs, eventAttrs []*commonpb.KeyValue
 	for _, key := range every {
-		spanAttrs = append(spanAttrs, otlp.String(key, "span "+key+long), otlp.Int("count", 3))
+		text := "span " + key + long
+		if strings.HasSuffix(key, ".messages") {
+			text = otelmap.AnswerMessages(text, "stop")
+		}
+		spanAttrs = append(spanAttrs, otlp.String(key, text), otlp.Int("count", 3))
 		eventAttrs = append(eventAttrs, otlp.String(key, `{"event":"`+key+`"}`))
 	}
 	for name, span := range map[string]*tracepb.Span{
@@ -63,7 +67,7 @@ func TestIndexReadsEveryText(t *testing.T) {
 			Name: "execute_tool bash", Attributes: spanAttrs, Status: &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "exit code 1 " + long},
 			Events: []*tracepb.Span_Event{{Name: "hook", Attributes: eventAttrs}, {Name: "exception", Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyExceptionMessage, "exit code 1 "+long)}}},
 		},
-		"numbers": {Name: "n", Attributes: []*commonpb.KeyValue{otlp.Int(otelmap.KeyTask, 1), otlp.Strings(otelmap.KeyText, []string{"x"}), otlp.String(otelmap.KeyText, "second")}},
+		"numbers": {Name: "n", Attributes: []*commonpb.KeyValue{otlp.Int(otelmap.KeyInputMessages, 1), otlp.Strings(otelmap.KeyText, []string{"x"}), otlp.String(otelmap.KeyText, "second")}},
 		"empty":   {},
 	} {
 		message, err := proto.Marshal(span)

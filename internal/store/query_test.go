@@ -33,7 +33,7 @@ func series(t testing.TB, s *Store, n int) []string {
 			str(otelmap.KeyHost, []string{"cline", "claude-code"}[i%2]),
 			str(otelmap.KeyConversationID, fmt.Sprint("session ", i%4)),
 			str(otelmap.KeyOutcome, outcomes[i%3]),
-			str(otelmap.KeyTask, fmt.Sprint("task ", i)))
+			str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, fmt.Sprint("task ", i))))
 		ids = append(ids, b.traceID())
 		all = append(all, b.messages()...)
 	}

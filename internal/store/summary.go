@@ -139,8 +139,8 @@ func RoleOf(attrs []*commonpb.KeyValue) Role {
 // have neither.
 func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 	var u Usage
-	in, okIn := otlp.Integer(attrs, otelmap.KeyInputTokens)
-	out, okOut := otlp.Integer(attrs, otelmap.KeyOutputTokens)
+	in, okIn := otelmap.Tokens(attrs, otelmap.KeyInputTokens)
+	out, okOut := otelmap.Tokens(attrs, otelmap.KeyOutputTokens)
 	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok {
 		u.CostUSD = &v.DoubleValue
 	}
@@ -148,8 +148,8 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 		return nil
 	}
 	u.Input, u.Output = in, out
-	u.CacheRead, _ = otlp.Integer(attrs, otelmap.KeyCacheReadTokens)
-	u.CacheWrite, _ = otlp.Integer(attrs, otelmap.KeyCacheWriteTokens)
+	u.CacheRead, _ = otelmap.Tokens(attrs, otelmap.KeyCacheReadTokens)
+	u.CacheWrite, _ = otelmap.Tokens(attrs, otelmap.KeyCacheWriteTokens)
 	return &u
 }
 
@@ -180,8 +180,8 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		}
 		s.Host = cmp.Or(s.Host, otlp.Text(a, otelmap.KeyHost))
 		s.Session = cmp.Or(s.Session, otlp.Text(a, otelmap.KeyConversationID))
-		s.Title = cmp.Or(s.Title, oneLine(otlp.Text(a, otelmap.KeyTask), maxTitle))
-		s.Model = cmp.Or(s.Model, otlp.Text(a, otelmap.KeyRequestModel))
+		s.Title = cmp.Or(s.Title, oneLine(otelmap.Task(a), maxTitle))
+		s.Model = cmp.Or(s.Model, otelmap.Model(a))
 		s.Directory = cmp.Or(s.Directory, Folder(otlp.Text(a, otelmap.KeyWorkingDirectory)))
 	}
 	if counted {

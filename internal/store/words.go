@@ -216,10 +216,10 @@ func around(text string, at place) string {
 // unescape replaces the escapes of JSON that would join words.
 var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\/`, `/`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
 
-// spanTexts and eventTexts are the attributes of spans and of their events that a
-// search looks at.
+// toolTexts and eventTexts are the attributes of calls and of events that a search looks
+// at.
 var (
-	spanTexts  = []string{otelmap.KeyTask, otelmap.KeyText, otelmap.KeyToolArguments, otelmap.KeyToolResult, otelmap.KeyResult}
+	toolTexts  = []string{otelmap.KeyToolArguments, otelmap.KeyToolResult}
 	eventTexts = []string{otelmap.KeyText, otelmap.KeyHookCommand, otelmap.KeyHookReason}
 )
 
@@ -230,8 +230,15 @@ func textsOf(s *tracepb.Span) (out []string) {
 			out = append(out, text)
 		}
 	}
-	for _, key := range spanTexts {
-		text := otlp.Text(s.GetAttributes(), key)
+	a := s.GetAttributes()
+	// Calls, their results and prompts are texts of the spans that they belong to, and no
+	// second time of a request.
+	if RoleOf(a) != RoleChat {
+		out = append(out, otelmap.Texts(a, otelmap.KeyInputMessages)...)
+	}
+	out = append(out, otelmap.Texts(a, otelmap.KeyOutputMessages)...)
+	for _, key := range toolTexts {
+		text := otlp.Text(a, key)
 		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 			text = unescape.Replace(text) // "\nend" has the word "end"
 		}

@@ -38,7 +38,7 @@ func DecodeContent(raw []byte) Content {
 			switch string(name) {
 			case "type":
 				b.Type = rawjson.Unquote(value)
-			case "text":
+			case "text", "thinking":
 				b.Text = rawjson.Unquote(value)
 			case "id":
 				b.ID = rawjson.Unquote(value)
@@ -62,10 +62,15 @@ func DecodeContent(raw []byte) Content {
 }
 
 // Text joins the text blocks.
-func (c Content) Text() string {
+func (c Content) Text() string { return c.texts("text") }
+
+// Reasoning joins the blocks with what the model thought.
+func (c Content) Reasoning() string { return c.texts("thinking") }
+
+func (c Content) texts(kind string) string {
 	var parts []string
 	for i := range c {
-		if c[i].Type == "text" && c[i].Text != "" {
+		if c[i].Type == kind && c[i].Text != "" {
 			parts = append(parts, c[i].Text)
 		}
 	}

@@ -39,12 +39,12 @@ func someTrace() []*tracepb.ResourceSpans {
 	}
 	const s = time.Second
 	root := add("", "rootspan", "invoke_agent cline", 0, 100*s, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, "cline"),
-		otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted), otlp.String(otelmap.KeyTask, "Do it"), otlp.String(otelmap.KeyResult, "Done"), otlp.String(otelmap.KeyRequestModel, "m"))
+		otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted), otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "Do it")), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages("Done", "")), otlp.String(otelmap.KeyRequestModel, "m"))
 	root.Events = []*tracepb.Span_Event{event(otelmap.EventNotification, 40*s, otlp.String(otelmap.KeyText, "first")), event(otelmap.EventNotification, 60*s, otlp.String(otelmap.KeyText, "second NEEDLE"))}
 	asked := add("rootspan", "edits001", "execute_tool Edit", 10*s, 30*s, append(tool("Edit", `{"file_path":"/a.go","old_string":"x","new_string":"y"}`), otlp.Int(otelmap.KeyHostDuration, 2000))...)
 	asked.Events = []*tracepb.Span_Event{event(otelmap.EventPermission, 11*s)}
-	add("rootspan", "agent001", "invoke_agent sub", 31*s, 50*s, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyTask, "look"))
-	add("agent001", "chats001", "chat m", 32*s, 33*s, otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, "m"), otlp.String(otelmap.KeyText, "I look for the Needle"),
+	add("rootspan", "agent001", "invoke_agent sub", 31*s, 50*s, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "look")))
+	add("agent001", "chats001", "chat m", 32*s, 33*s, otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, "m"), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages("I look for the Needle", "")),
 		otlp.Int(otelmap.KeyInputTokens, 10), otlp.Int(otelmap.KeyOutputTokens, 2), otlp.Float(otelmap.KeyCost, 0.25))
 	failed := add("agent001", "fails001", "execute_tool bash", 34*s, 35*s, append(tool("bash", `{"command":"go test"}`), otlp.String(otelmap.KeyErrorType, otelmap.ErrorTool))...)
 	failed.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "exit code 1"}

@@ -43,7 +43,7 @@ func testStore(t *testing.T, command string) (*store.Store, string) {
 	spans := []*tracepb.Span{
 		{TraceId: id, SpanId: root, Name: "invoke_agent cline", StartTimeUnixNano: at(0), EndTimeUnixNano: at(time.Minute), Attributes: []*commonpb.KeyValue{
 			otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, "cline"), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted),
-			otlp.String(otelmap.KeyTask, "Fix <b>it</b> \u202e now"), otlp.String(otelmap.KeyConversationID, "session-1"),
+			otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "Fix <b>it</b> \u202e now")), otlp.String(otelmap.KeyConversationID, "session-1"),
 		}},
 		{TraceId: id, SpanId: tool, ParentSpanId: root, Name: "execute_tool bash", StartTimeUnixNano: at(time.Second), EndTimeUnixNano: at(3 * time.Second), Attributes: []*commonpb.KeyValue{
 			otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool), otlp.String(otelmap.KeyToolName, "bash"), otlp.String(otelmap.KeyErrorType, "ToolError"),

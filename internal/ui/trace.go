@@ -356,7 +356,7 @@ func (s *Server) lines(r *http.Request) (any, error) {
 func lineText(row *view.Row) string {
 	text := ""
 	if row.Kind == view.KindChat {
-		text = termtext.Line(termtext.Head(otlp.Text(row.Attributes(), otelmap.KeyText), 400))
+		text = termtext.Line(termtext.Head(otelmap.Answer(row.Attributes()), 400))
 	}
 	return cmp.Or(text, strings.Join(row.Details(), " · "))
 }
@@ -428,7 +428,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 	out := rowOf{
 		Row: i, ID: l.id(i), Kind: row.Kind, Status: row.Status, Label: row.Label, Details: row.Details(), Started: row.Start,
 		TookNS: row.Took().Nanoseconds(), Ended: !row.End.IsZero(), Usage: store.UsageOf(row.Attributes()),
-		Model: termtext.Line(otlp.Text(row.Attributes(), otelmap.KeyRequestModel)), Parts: partsOf(row), Fields: []view.Field{}, Number: row.Number,
+		Model: termtext.Line(otelmap.Model(row.Attributes())), Parts: partsOf(row), Fields: []view.Field{}, Number: row.Number,
 	}
 	if isProblem(row.Status) {
 		p := l.problem(i, row)

@@ -139,7 +139,7 @@ func (c *Comparison) Add(t *store.Trace) {
 			if s = byID[string(s.GetParentSpanId())]; s == nil {
 				break
 			}
-			if id := otlp.Text(s.GetAttributes(), otelmap.KeyAgentID); id != "" {
+			if id := otlp.Text(s.GetAttributes(), otelmap.KeyAgent); id != "" {
 				return id
 			}
 		}
@@ -163,7 +163,7 @@ func (c *Comparison) Add(t *store.Trace) {
 				}
 			}
 		case store.RoleAgent:
-			tr.agents[otlp.Text(a, otelmap.KeyAgentID)] = true
+			tr.agents[otlp.Text(a, otelmap.KeyAgent)] = true
 		case store.RoleTool:
 			it.id, it.name, it.status = otlp.Text(a, otelmap.KeyToolCallID), otlp.Text(a, otelmap.KeyToolName), statusOf(s)
 			tr.lacksIDs = tr.lacksIDs || it.id == ""

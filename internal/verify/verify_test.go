@@ -317,7 +317,7 @@ func TestPlantedDifferencesAreFoundAndNamed(t *testing.T) {
 		{name: "a number of calls", session: sdkSession, is: role(store.RoleRoot), change: add(otelmap.KeyToolCalls, 1), want: []Kind{Total}, what: "total of calls"},
 		{name: "a call before what it followed", session: claudeSession, is: tool("Edit"), change: shift(-24 * time.Second), want: []Kind{Order}, what: "call Edit toolu_"},
 		{name: "a request before what it followed", session: sdkSession, is: func(s *tracepb.Span) bool {
-			return role(store.RoleChat)(s) && strings.Contains(otlp.Text(s.Attributes, otelmap.KeyText), "Edit.")
+			return role(store.RoleChat)(s) && strings.Contains(otelmap.Answer(s.Attributes), "Edit.")
 		}, change: shift(-3500 * time.Millisecond), want: []Kind{Order}, what: "request"},
 		{name: "a call of another agent", session: claudeSession, is: func(s *tracepb.Span) bool {
 			return tool("Grep")(s) && strings.Contains(otlp.Text(s.Attributes, otelmap.KeyToolArguments), "Login")

@@ -36,7 +36,10 @@ func (r *Row) Texts() CallText {
 	kind, message := r.Problem()
 	t := CallText{
 		Arguments: otlp.Text(a, otelmap.KeyToolArguments),
-		Result:    cmp.Or(otlp.Text(a, otelmap.KeyToolResult), otlp.Text(a, otelmap.KeyText), otlp.Text(a, otelmap.KeyResult)),
+		Result:    cmp.Or(otlp.Text(a, otelmap.KeyText), otelmap.Answer(a)),
+	}
+	if r.Kind == KindTool {
+		t.Result = otelmap.Returned(r.span)
 	}
 	if t.Error = cmp.Or(message, kind); t.Error == t.Result {
 		t.Result = ""

@@ -34,7 +34,7 @@ func (r *Row) Details() []string {
 		}
 	case r.Kind == KindChat:
 		a := r.span.GetAttributes()
-		out = append(usage(store.UsageOf(a)), line(otlp.Text(a, otelmap.KeyText)))
+		out = append(usage(store.UsageOf(a)), line(otelmap.Answer(a)))
 	case r.Kind == KindAgent:
 		out = usage(store.UsageOf(r.span.GetAttributes()))
 	}
@@ -91,16 +91,19 @@ func (r *Row) Fields() []Field {
 			add("link", fmt.Sprintf("%x %x", l.GetTraceId(), l.GetSpanId()))
 		}
 		add("call", otlp.Text(a, otelmap.KeyToolCallID))
-		add("agent", otlp.Text(a, otelmap.KeyAgentID))
+		add("agent", otlp.Text(a, otelmap.KeyAgent))
 		add("response", otlp.Text(a, otelmap.KeyResponseID))
 		add("request", otlp.Text(a, otelmap.KeyRequestID))
-		add("task", otlp.Text(a, otelmap.KeyTask))
+		add("task", taskOfSpan(r.span))
 		add("input", otlp.Text(a, otelmap.KeyToolArguments))
-		if result := otlp.Text(a, otelmap.KeyToolResult); result != r.span.GetStatus().GetMessage() {
+		if result := otelmap.Returned(r.span); r.Kind == KindTool && result != r.span.GetStatus().GetMessage() {
 			add("result", result)
 		}
-		add("text", otlp.Text(a, otelmap.KeyText))
-		add("result", otlp.Text(a, otelmap.KeyResult))
+		if r.Kind == KindChat {
+			add("text", otelmap.Answer(a))
+		} else {
+			add("result", otelmap.Answer(a))
+		}
 	}
 	return out
 }

@@ -66,8 +66,9 @@ func NewSkimmer() *otlp.Skimmer {
 	return otlp.NewSkimmer([]string{
 		otelmap.KeyOperation, otelmap.KeyHost, otelmap.KeyOutcome, otelmap.KeyErrorType, otelmap.KeyToolName, otelmap.KeyToolOutcome,
 		otelmap.KeyRequestModel, otelmap.KeyHostDuration, otelmap.KeyHookDecision, otelmap.KeyHookDuration,
+		otelmap.KeyModel, otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
 		otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
-	}, []string{otelmap.KeyTask})
+	}, []string{otelmap.KeyInputMessages})
 }
 
 // Add adds a span, which the outline does not keep.

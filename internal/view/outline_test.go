@@ -26,7 +26,7 @@ func shapeless(r *rand.Rand, n int) *build {
 		case 1:
 			b.chat(parent, from, from+time.Second, usageAttrs(10, 1, 5, 0.25)...)
 		case 2:
-			b.add(parent, "invoke_agent sub", from, from+time.Second, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyTask, "look"))
+			b.add(parent, "invoke_agent sub", from, from+time.Second, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "look")))
 		default:
 			b.tool(parent, "bash", `{"command":"ls"}`, from, from+time.Second)
 		}

@@ -59,7 +59,7 @@ func (r *Row) Parts() (out []Part) {
 			out = addPart(out, "text", "", true, otlp.Text(a, otelmap.KeyText))
 		}
 	case KindChat:
-		out = addPart(out, "text", "", true, otlp.Text(a, otelmap.KeyText))
+		out = addPart(out, "text", "", true, otelmap.Answer(a))
 	}
 	kind, message := r.Problem()
 	if kind != "" || message != "" {
@@ -68,7 +68,7 @@ func (r *Row) Parts() (out []Part) {
 		}
 		out = addPart(out, "error", "", false, kind+message)
 	}
-	if result := otlp.Text(a, otelmap.KeyToolResult); r.Kind == KindTool && result != message {
+	if result := otelmap.Returned(r.span); r.Kind == KindTool && result != message {
 		out = addPart(out, "result", "", false, result)
 	}
 	return out
@@ -140,7 +140,7 @@ func Answer(t *store.Trace) string {
 	answer := ""
 	for s := range otlp.Spans(t.ResourceSpans) {
 		if otlp.Text(s.GetAttributes(), otelmap.KeyOutcome) != "" {
-			answer = cmp.Or(otlp.Text(s.GetAttributes(), otelmap.KeyResult), answer)
+			answer = cmp.Or(otelmap.Answer(s.GetAttributes()), answer)
 		}
 	}
 	return Text(answer)
@@ -149,7 +149,7 @@ func Answer(t *store.Trace) string {
 // Prompt returns the first prompt of a trace, safe to print.
 func Prompt(t *store.Trace) string {
 	for s := range otlp.Spans(t.ResourceSpans) {
-		if text := otlp.Text(s.GetAttributes(), otelmap.KeyTask); text != "" {
+		if text := taskOfSpan(s); text != "" {
 			return Text(text)
 		}
 	}

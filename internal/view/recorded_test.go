@@ -136,9 +136,9 @@ func TestCallsAndSessionsDoNotControlTheTerminal(t *testing.T) {
 	for name, h := range hostile {
 		t.Run(name, func(t *testing.T) {
 			b := newBuild(name)
-			root := b.root(h, "completed", 9*time.Second, str(otelmap.KeyResult, h))
+			root := b.root(h, "completed", 9*time.Second, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(h, "")))
 			b.chat(root, 1, 2)
-			b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyText, h))
+			b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(h, "")))
 			call := b.tool(root, h, `{"path":"`+h+`"}`, 1, 2)
 			b.event(call, otelmap.EventHook, 1, str(otelmap.KeyHookCommand, h), str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, h))
 			b.fail(h, h)

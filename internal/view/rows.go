@@ -157,7 +157,7 @@ func (r *Row) describeSpan(s *tracepb.Span, model string) {
 	a := s.GetAttributes()
 	r.Status, r.Start, r.End = spanStatus(s), otlp.Start(s), otlp.End(s)
 	r.Label = cmp.Or(termtext.Line(s.GetName()), "unnamed")
-	r.told = otlp.Find(a, otelmap.KeyTask) != nil || otlp.Find(a, otelmap.KeyOutcome) != nil
+	r.told = otlp.Find(a, otelmap.KeyInputMessages) != nil || otlp.Find(a, otelmap.KeyOutcome) != nil
 	switch store.RoleOf(a) {
 	case store.RoleRoot:
 		r.Kind, r.usage = KindRun, reportedUsage(a)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -92,7 +94,7 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 				p.plain(r, lead)
 			}
 		case r.Kind == KindChat:
-			text := otlp.Text(a, otelmap.KeyText)
+			text := otelmap.Answer(a)
 			if text != "" && (r.Depth > 1 || !begins(result, text)) {
 				who := "agent"
 				if r.Depth > 1 {
@@ -143,9 +145,17 @@ func (p *treePrinter) plain(r *Row, lead string) {
 // taskOf returns the first prompt of a trace.
 func taskOf(t *store.Trace) string {
 	for s := range otlp.Spans(t.ResourceSpans) {
-		if text := otlp.Text(s.GetAttributes(), otelmap.KeyTask); text != "" && store.RoleOf(s.GetAttributes()) == store.RoleRoot {
+		if text := taskOfSpan(s); text != "" && store.RoleOf(s.GetAttributes()) == store.RoleRoot {
 			return text
 		}
+	}
+	return ""
+}
+
+// taskOfSpan returns the task of an agent's span, "" for others.
+func taskOfSpan(s *tracepb.Span) string {
+	if a := s.GetAttributes(); store.RoleOf(a) == store.RoleRoot || store.RoleOf(a) == store.RoleAgent {
+		return otelmap.Task(a)
 	}
 	return ""
 }

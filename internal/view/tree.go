@@ -151,7 +151,7 @@ func (p *treePrinter) answer(t *store.Trace) {
 func resultOf(t *store.Trace) (result string) {
 	for s := range otlp.Spans(t.ResourceSpans) {
 		if otlp.Text(s.GetAttributes(), otelmap.KeyOutcome) != "" {
-			result = cmp.Or(otlp.Text(s.GetAttributes(), otelmap.KeyResult), result)
+			result = cmp.Or(otelmap.Answer(s.GetAttributes()), result)
 		}
 	}
 	return result

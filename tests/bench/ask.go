@@ -256,13 +256,13 @@ func (w *askWriter) trace(spans int) (out []*tracepb.Span) {
 		otlp.String(otelmap.KeyHost, w.pick("claude-code", "claude-code", "cline", "codex")),
 		otlp.String(otelmap.KeyConversationID, fmt.Sprintf("session-%d", w.n/3)),
 		otlp.String(otelmap.KeyOutcome, w.pick(otelmap.OutcomeCompleted, otelmap.OutcomeCompleted, otelmap.OutcomeInterrupted, otelmap.OutcomeFailed)),
-		otlp.String(otelmap.KeyTask, w.text(20)), otlp.String(otelmap.KeyRequestModel, model),
+		otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, w.text(20))), otlp.String(otelmap.KeyRequestModel, model),
 		otlp.String(otelmap.KeyWorkingDirectory, fmt.Sprintf("/home/dev/project-%d", w.r.IntN(12))),
 		otlp.Int(otelmap.KeyInputTokens, 1_000_000), otlp.Int(otelmap.KeyOutputTokens, 20_000), otlp.Float(otelmap.KeyCost, 1.25))
 	for len(out) < spans {
 		if w.r.IntN(5) < 2 {
 			add("chat "+model, ms(20_000), otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, model),
-				otlp.String(otelmap.KeyText, w.text(25)), otlp.Int(otelmap.KeyInputTokens, 20_000), otlp.Int(otelmap.KeyOutputTokens, 400),
+				otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages(w.text(25), "")), otlp.Int(otelmap.KeyInputTokens, 20_000), otlp.Int(otelmap.KeyOutputTokens, 400),
 				otlp.Int(otelmap.KeyCacheReadTokens, 18_000), otlp.Float(otelmap.KeyCost, 0.03))
 			continue
 		}

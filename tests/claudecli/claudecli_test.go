@@ -189,7 +189,7 @@ func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Reque
 	}
 	for _, r := range requests {
 		if r.Part == mockanthropic.PartMain && r.Finish == "end_turn" && want.outcome == otelmap.OutcomeCompleted {
-			attrs[otelmap.KeyResult] = r.Text
+			attrs[otelmap.KeyOutputValue] = r.Text
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(attrs)) {

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
@@ -110,6 +113,9 @@ func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropi
 		wrong = append(wrong, fmt.Sprintf("the agent told the model %q, want %q in it", result.Text, want.Text))
 	}
 	said := s.StatusMessage + "\n" + s.Attrs.String(otelmap.KeyToolResult)
+	for _, e := range s.Events {
+		said += "\n" + e.Attrs.String(otelmap.KeyExceptionMessage)
+	}
 	if !strings.Contains(said, want.Text) {
 		wrong = append(wrong, fmt.Sprintf("result and error say %q, want %q in it", said, want.Text))
 	}
@@ -193,7 +199,7 @@ func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
 		if got := s.Attrs.String(otelmap.KeyRequestID); got != r.RequestID {
 			wrong = append(wrong, fmt.Sprintf("message %s: request id %q, want %q", r.ID, got, r.RequestID))
 		}
-		if got := s.Attrs.String(otelmap.KeyText); got != r.Text && r.Text != "" {
+		if got := otelmap.Answer([]*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, s.Attrs.String(otelmap.KeyOutputMessages))}); got != r.Text && r.Text != "" {
 			wrong = append(wrong, fmt.Sprintf("message %s: text %q, want %q", r.ID, got, r.Text))
 		}
 		if got, _ := s.Attrs[otelmap.KeyFinishReasons].([]any); r.Finish != "" && !slices.Equal(got, []any{finishReasons[r.Finish]}) {

@@ -50,15 +50,15 @@ func sample() ([]mockanthropic.Request, []claudecli.WantTool, []sink.Span) {
 	}
 	chat := func(id, request, text, finish string, input int64) sink.Attrs {
 		return sink.Attrs{
-			otelmap.KeyResponseID: id, otelmap.KeyRequestID: request, otelmap.KeyText: text,
+			otelmap.KeyResponseID: id, otelmap.KeyRequestID: request, otelmap.KeyOutputMessages: otelmap.AnswerMessages(text, ""),
 			otelmap.KeyFinishReasons: []any{finish}, otelmap.KeyInputTokens: input, otelmap.KeyOutputTokens: int64(3),
 			otelmap.KeyCacheReadTokens: int64(2), otelmap.KeyCacheWriteTokens: int64(1),
 		}
 	}
 	spans := []sink.Span{
 		span("root", "", otelmap.OpInvokeAgent, sink.Attrs{
-			otelmap.KeyInputTokens: int64(69), otelmap.KeyOutputTokens: int64(9),
-			otelmap.KeyCacheReadTokens: int64(6), otelmap.KeyCacheWriteTokens: int64(3),
+			otelmap.KeyRunInputTokens: int64(69), otelmap.KeyRunOutputTokens: int64(9),
+			otelmap.KeyRunCacheReadTokens: int64(6), otelmap.KeyRunCacheWriteTokens: int64(3),
 		}),
 		span("c1", "root", otelmap.OpChat, chat("m1", "r1", "Delegate.", "tool_call", 13)),
 		span("t1", "root", otelmap.OpExecuteTool, tool("t1", "Agent", `{"prompt":"look"}`, "looked")),
@@ -128,12 +128,12 @@ func TestCompareModelFindsWhatDiffers(t *testing.T) {
 		"a message nobody sent":          {edit("c4", func(s *sink.Span) { s.Attrs[otelmap.KeyResponseID] = "m9" }), `message "m9"`},
 		"other tokens":                   {attr("c1", otelmap.KeyCacheReadTokens, int64(7)), "tokens"},
 		"another request id":             {attr("c1", otelmap.KeyRequestID, "r9"), `request id "r9"`},
-		"another text":                   {attr("c1", otelmap.KeyText, ""), `text ""`},
+		"another text":                   {attr("c1", otelmap.KeyOutputMessages, ""), `text ""`},
 		"another finish reason":          {attr("c1", otelmap.KeyFinishReasons, []any{"tool_use"}), "finish reasons [tool_use]"},
 		"a subagent's message at root":   {edit("c2", func(s *sink.Span) { s.ParentID = "root" }), "under a subagent: false"},
 		"a lead's message at a subagent": {edit("c4", func(s *sink.Span) { s.ParentID = "a1" }), "under a subagent: true"},
 		"a message after its call":       {edit("c1", func(s *sink.Span) { s.Start = s.Start.Add(time.Hour) }), "after its call t1"},
-		"another sum":                    {attr("root", otelmap.KeyOutputTokens, int64(8)), "sums on the root"},
+		"another sum":                    {attr("root", otelmap.KeyRunOutputTokens, int64(8)), "sums on the root"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

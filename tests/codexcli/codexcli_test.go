@@ -438,11 +438,11 @@ func checkTraces(t *testing.T, sc *scenario, res *codexcli.Result, prompts []pay
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload, model string) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: codexcli.Version,
-		otelmap.KeyRequestModel: model, otelmap.KeyErrorType: want.class,
+		otelmap.KeyModel: model, otelmap.KeyErrorType: want.class,
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
 		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })
-		attrs[otelmap.KeyResult] = lead[len(lead)-1].Text
+		attrs[otelmap.KeyOutputValue] = lead[len(lead)-1].Text
 	}
 	for k, v := range attrs {
 		if v != got.Root.Attrs.String(k) {
@@ -477,7 +477,7 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 	}
 	want := make([]rig.Listed, len(sc.traces))
 	for i, tr := range sc.traces {
-		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyTask), Tools: len(tr.tools)}
+		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyInputValue), Tools: len(tr.tools)}
 		for _, tool := range tr.tools {
 			want[i].CountError(tool.Error)
 		}

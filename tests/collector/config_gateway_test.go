@@ -65,8 +65,8 @@ func TestUsageIsCountedOnce(t *testing.T) {
 			add(`hookspan_cache_creation_tokens_total{}`, number(span, "gen_ai.usage.cache_creation.input_tokens"))
 			add(`hookspan_cost_usd_total{}`, number(span, "hookspan.cost.usd"))
 		case text(span, "hookspan.outcome") != "":
-			add(`hookspan_run_tokens_total{input}`, number(span, "gen_ai.usage.input_tokens"))
-			add(`hookspan_run_tokens_total{output}`, number(span, "gen_ai.usage.output_tokens"))
+			add(`hookspan_run_tokens_total{input}`, number(span, "hookspan.usage.input_tokens")+number(span, "gen_ai.usage.input_tokens"))
+			add(`hookspan_run_tokens_total{output}`, number(span, "hookspan.usage.output_tokens")+number(span, "gen_ai.usage.output_tokens"))
 			add(`hookspan_run_cost_usd_total{}`, number(span, "hookspan.cost.usd"))
 		}
 		if text(span, "gen_ai.operation.name") == "execute_tool" {

@@ -56,7 +56,7 @@ func boardTallied(spans []otlptest.Span) boardTally {
 			t.add("runs", "", 1)
 			t.add("outcomes", a["hookspan.outcome"].GetStringValue(), 1)
 			t.add("runs by agent", agent, 1)
-			t.add("run tokens", "", in+out)
+			t.add("run tokens", "", in+out+float64(a["hookspan.usage.input_tokens"].GetIntValue()+a["hookspan.usage.output_tokens"].GetIntValue()))
 			t.add("run cost", "", a["hookspan.cost.usd"].GetDoubleValue())
 			if a["hookspan.cost.usd"] != nil {
 				t.add("run cost by agent", agent, a["hookspan.cost.usd"].GetDoubleValue())

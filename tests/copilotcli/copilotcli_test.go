@@ -351,7 +351,7 @@ func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Reque
 		otelmap.KeyConversationID: p.Session, otelmap.KeyHostVersion: copilotcli.Version,
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
-		attrs[otelmap.KeyResult], attrs[otelmap.KeyRequestModel] = requests[len(requests)-1].Text, copilotcli.Model
+		attrs[otelmap.KeyOutputValue], attrs[otelmap.KeyModel] = requests[len(requests)-1].Text, copilotcli.Model
 	}
 	for k, v := range attrs {
 		if v != got.Root.Attrs.String(k) {
@@ -378,7 +378,7 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 	}
 	want := make([]rig.Listed, len(sc.traces))
 	for i, tr := range sc.traces {
-		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyTask), Tools: len(tr.tools)}
+		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyInputValue), Tools: len(tr.tools)}
 		for _, tool := range tr.tools {
 			want[i].CountError(tool.Error)
 		}

@@ -375,11 +375,11 @@ func TestTotalsAreTheHosts(t *testing.T) {
 					switch kv.Key {
 					case otelmap.KeyHostInputTokens:
 						got.Input += kv.Value.GetIntValue()
-					case otelmap.KeyOutputTokens:
+					case otelmap.KeyRunOutputTokens:
 						got.Output += kv.Value.GetIntValue()
-					case otelmap.KeyCacheReadTokens:
+					case otelmap.KeyRunCacheReadTokens:
 						got.CacheRead += kv.Value.GetIntValue()
-					case otelmap.KeyCacheWriteTokens:
+					case otelmap.KeyRunCacheWriteTokens:
 						got.CacheWrite += kv.Value.GetIntValue()
 					case otelmap.KeyLLMRequests:
 						got.Requests += kv.Value.GetIntValue()

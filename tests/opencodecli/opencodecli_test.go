@@ -354,11 +354,11 @@ func checkTraces(t *testing.T, sc *scenario, res *opencodecli.Result) []*rig.Tra
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p prompt) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.session, otelmap.KeyPromptID: p.turn, otelmap.KeyHostVersion: opencodecli.Version,
-		otelmap.KeyRequestModel: cmp.Or(want.model, mockllm.Model),
+		otelmap.KeyModel: cmp.Or(want.model, mockllm.Model),
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
 		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })
-		attrs[otelmap.KeyResult] = lead[len(lead)-1].Text
+		attrs[otelmap.KeyOutputValue] = lead[len(lead)-1].Text
 	}
 	for k, v := range attrs {
 		if v != got.Root.Attrs.String(k) {
@@ -391,7 +391,7 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 	}
 	want := make([]rig.Listed, len(sc.traces))
 	for i, tr := range sc.traces {
-		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyTask), Tools: len(tr.tools)}
+		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyInputValue), Tools: len(tr.tools)}
 		for _, tool := range tr.tools {
 			want[i].CountError(tool.Error)
 		}

@@ -349,10 +349,10 @@ func asTold(t *testing.T, res *qwencli.Result, requests []mockanthropic.Request,
 func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload) (wrong []string) {
 	attrs := map[string]string{
 		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: qwencli.Version,
-		otelmap.KeyRequestModel: qwencli.Model,
+		otelmap.KeyModel: qwencli.Model,
 	}
 	if want.outcome == otelmap.OutcomeCompleted {
-		attrs[otelmap.KeyResult] = requests[len(requests)-1].Text
+		attrs[otelmap.KeyOutputValue] = requests[len(requests)-1].Text
 	}
 	for k, v := range attrs {
 		if v != got.Root.Attrs.String(k) {
@@ -379,7 +379,7 @@ func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.S
 	}
 	want := make([]rig.Listed, len(sc.traces))
 	for i, tr := range sc.traces {
-		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyTask), Tools: len(tr.tools)}
+		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyInputValue), Tools: len(tr.tools)}
 		for _, tool := range tr.tools {
 			want[i].CountError(tool.Error)
 		}

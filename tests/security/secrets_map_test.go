@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
@@ -206,6 +207,16 @@ func noTranscript(string) *hook.Transcript { return nil }
 // receiver the same attributes, Infinium its own schema.
 func sent(t testing.TB, spans []*tracepb.ResourceSpans) string {
 	t.Helper()
+	for s := range otlp.Spans(spans) {
+		for _, kv := range s.Attributes {
+			switch kv.Key {
+			case otelmap.KeyInputMessages, otelmap.KeyOutputMessages, otelmap.KeySystemInstructions:
+				if !json.Valid([]byte(kv.Value.GetStringValue())) {
+					t.Errorf("%s is no JSON: %.2000s", kv.Key, kv.Value.GetStringValue())
+				}
+			}
+		}
+	}
 	doc, err := otlpjson.Encode(spans)
 	if err != nil {
 		t.Fatal(err)

@@ -78,8 +78,10 @@ function increments(span, gateway, longer, larger) {
     add('hookspan_cost_usd_total', model, (a['hookspan.cost.usd'] ?? 0) * larger);
   }
   if (a['hookspan.outcome']) {
-    add('hookspan_run_tokens_total', { ...model, 'gen_ai.token.type': 'input' }, tokens('gen_ai.usage.input_tokens'));
-    add('hookspan_run_tokens_total', { ...model, 'gen_ai.token.type': 'output' }, tokens('gen_ai.usage.output_tokens'));
+    const model = pick(a, ['hookspan.model']);
+    for (const type of ['input', 'output']) {
+      add('hookspan_run_tokens_total', { ...model, 'gen_ai.token.type': type }, tokens(`hookspan.usage.${type}_tokens`) || tokens(`gen_ai.usage.${type}_tokens`));
+    }
     add('hookspan_run_cost_usd_total', model, (a['hookspan.cost.usd'] ?? 0) * larger);
   }
   return out;

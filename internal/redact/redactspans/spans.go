@@ -3,12 +3,15 @@
 package redactspans
 
 import (
+	"slices"
 	"unicode/utf8"
 
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redact"
 )
 
@@ -68,8 +71,55 @@ func (w *texts) span(s *tracepb.Span) {
 // attributes keeps the keys: they are names out of the project's own table.
 func (w *texts) attributes(attrs []*commonpb.KeyValue) {
 	for _, kv := range attrs {
+		if v, ok := kv.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok && slices.Contains(messages, kv.GetKey()) {
+			w.json(&v.StringValue)
+			continue
+		}
 		w.value(kv.GetValue())
 	}
+}
+
+// messages are the attributes with JSON that must stay JSON.
+var messages = []string{
+	string(semconv.GenAIInputMessagesKey), string(semconv.GenAIOutputMessagesKey), string(semconv.GenAISystemInstructionsKey),
+}
+
+// json is text for JSON: each text in it, and then what the texts are together, such as a
+// name and its value, unless that would leave no JSON.
+func (w *texts) json(s *string) {
+	whole := *s
+	if value, ok := rawjson.Parse([]byte(whole)); ok {
+		inner := texts{r: w.r, write: true}
+		if value = inner.inside(value); inner.found {
+			whole = rawjson.Encode(value)
+		}
+	}
+	if out := w.r.Tail(whole); rawjson.Check([]byte(out)) == nil {
+		whole = out
+	}
+	if whole != *s {
+		if w.found = true; w.write {
+			*s = whole
+		}
+	}
+}
+
+// inside cleans the texts in a value.
+func (w *texts) inside(v any) any {
+	switch v := v.(type) {
+	case string:
+		w.text(&v)
+		return v
+	case []any:
+		for i := range v {
+			v[i] = w.inside(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = w.inside(v[name])
+		}
+	}
+	return v
 }
 
 func (w *texts) value(v *commonpb.AnyValue) {

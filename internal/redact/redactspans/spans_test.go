@@ -76,3 +76,41 @@ func TestCleanKeepsWhatIsNotText(t *testing.T) {
 		t.Error("no spans became some")
 	}
 }
+
+// TestMessagesStayJSON has rules that reach beyond a text: the end of the JSON, and the
+// names of its members.
+func TestMessagesStayJSON(t *testing.T) {
+	key := "gh" + "p_" + strings.Repeat("aB3d", 9)
+	for name, tc := range map[string]struct{ rule, in, want string }{
+		"a secret behind a line end": {
+			"", `[{"role":"user","parts":[{"type":"text","content":"a\n` + key + `"}]}]`,
+			`[{"parts":[{"content":"a\n[REDACTED:github-token]","type":"text"}],"role":"user"}]`,
+		},
+		"a beginning that was cut": {
+			"", `[{"role":"user","parts":[{"type":"text","content":"gh` + `p_aB3daB3daB3d…"}]}]`,
+			`[{"parts":[{"content":"[REDACTED:github-token]…","type":"text"}],"role":"user"}]`,
+		},
+		"a rule that takes all to the end": {
+			`token.*`, `[{"role":"user","parts":[{"type":"text","content":"my token is x"}]}]`,
+			`[{"parts":[{"content":"my [REDACTED:mine]","type":"text"}],"role":"user"}]`,
+		},
+		"a rule that takes the names": {
+			`"role":"`, `[{"role":"user","parts":[]}]`, `[{"role":"user","parts":[]}]`,
+		},
+	} {
+		rules, err := redact.ParseRules(strings.NewReader("mine " + tc.rule))
+		if tc.rule == "" {
+			rules, err = nil, nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{Attributes: []*commonpb.KeyValue{{
+			Key: "gen_ai.input.messages", Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: tc.in}},
+		}}}}}}}
+		got := Clean(redact.New(rules), in).ScopeSpans[0].Spans[0].Attributes[0].Value.GetStringValue()
+		if got != tc.want {
+			t.Errorf("%s:\n%s, want\n%s", name, got, tc.want)
+		}
+	}
+}

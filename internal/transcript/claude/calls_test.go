@@ -125,12 +125,12 @@ func TestClaudeCallIsPutTogether(t *testing.T) {
 	)
 	if diff := cmp.Diff([]hook.LLMCall{
 		{
-			ID: "msg_bdrk_1", RequestID: "req_msg_bdrk_1", Turn: "p1", Start: sec(2), End: sec(7), Provider: "bedrock", Model: "claude-opus-5-5",
+			ID: "msg_bdrk_1", RequestID: "req_msg_bdrk_1", Turn: "p1", Start: sec(2), End: sec(7), Provider: "bedrock", Model: "claude-opus-5-5", ResponseModel: "claude-opus-5-5",
 			FinishReason: "tool_use", Text: "first\nsecond", ToolCallIDs: []string{"t1", "t2"},
 		},
 		{
 			// Without its request, what it answers is the nearest to know.
-			ID: "msg_vrtx_2", RequestID: "req_msg_vrtx_2", Turn: "p1", Start: sec(9), End: sec(12), Provider: "vertex", Model: "claude-opus-5-5",
+			ID: "msg_vrtx_2", RequestID: "req_msg_vrtx_2", Turn: "p1", Start: sec(9), End: sec(12), Provider: "vertex", Model: "claude-opus-5-5", ResponseModel: "claude-opus-5-5",
 			FinishReason: "end_turn", Text: "last",
 		},
 	}, withoutUsage(tr.Calls)); diff != "" {

@@ -463,6 +463,7 @@ func (l *fileLog) addAnswer(r *row) {
 	agent := cmp.Or(l.agent, r.text("agentId"))
 	call, _ := l.response(r, id, request, agent)
 	call.Model = cmp.Or(word(model), call.Model)
+	call.ResponseModel = cmp.Or(word(model), call.ResponseModel)
 	call.FinishReason = cmp.Or(word(stop), call.FinishReason)
 	call.counts.add(m.Get("usage"), r.Get("costUSD"))
 	if !call.seen(c) {
@@ -472,6 +473,9 @@ func (l *fileLog) addAnswer(r *row) {
 				text = call.Text + "\n" + text
 			}
 			call.Text = l.b.texts.Keep(text)
+		}
+		if thought := c.Reasoning(); thought != "" {
+			call.Reasoning = l.b.texts.Keep(hook.Lines(call.Reasoning, thought))
 		}
 		l.addUses(r, call, c, agent)
 	}

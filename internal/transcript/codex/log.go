@@ -126,8 +126,10 @@ type log struct {
 	priced bool
 
 	version, cwd, provider, model string
-	first, last                   time.Time
-	result                        string
+	// system are the instructions before all prompts.
+	system      string
+	first, last time.Time
+	result      string
 }
 
 // maxSettings is that number outside of tests.
@@ -203,7 +205,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	if h := &lead.history; h.inherited {
 		t.Origin, t.OriginTurn = h.from[0].id, h.turn
 	}
-	t.Provider, t.Model, t.HostVersion, t.Cwd = lead.provider, lead.model, lead.version, lead.cwd
+	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = lead.provider, lead.model, lead.version, lead.cwd, lead.system
 	// The tokens of an answer are written just after it.
 	t.Pending = lead.open && len(lead.words)+len(lead.asked) > 0 && f.Now().Sub(lead.last) < transcript.PendingAge
 	return t, errors.Join(errs...)
@@ -247,6 +249,7 @@ func (l *log) add(r *row) {
 	case "session_meta":
 		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
+			l.system = l.texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
 		}
 	case "turn_context":
 		l.model = cmp.Or(p.Text("model"), l.model)
@@ -546,6 +549,9 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 func hookName(namespace, name string) string {
 	if namespace == "multi_agent_v1" && name == "spawn_agent" {
 		return name
+	}
+	if strings.HasPrefix(namespace, "mcp__") {
+		namespace = strings.TrimSuffix(namespace, "__") + "__"
 	}
 	return namespace + name
 }

@@ -51,7 +51,7 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 		Kind: hook.CallRequest, ID: id, Turn: l.turn, Agent: l.agent, Start: start, End: at,
 		Provider: l.provider, Model: l.model, Text: l.texts.Keep(strings.Join(l.words, "\n")), ToolCallIDs: l.asked,
 		Usage: &hook.Usage{
-			Input: count("input_tokens"), Output: count("output_tokens"), CacheRead: count("cached_input_tokens"),
+			Input: count("input_tokens"), Output: count("output_tokens"), Reasoning: count("reasoning_output_tokens"), CacheRead: count("cached_input_tokens"),
 			CacheWrite: count("cache_write_input_tokens"), InputIncludesCache: true,
 		},
 	}

@@ -272,7 +272,7 @@ func (l *log) addUsage(r *row) {
 	took, _ := rawjson.Millis(u.Get("duration"))
 	c := hook.LLMCall{
 		Kind: hook.CallRequest, ID: u.Text("apiCallId"), Agent: r.agent, Start: r.at.Add(-took), End: r.at,
-		Provider: u.Text("providerType"), Model: u.Text("model"), FinishReason: u.Text("finishReason"), Usage: usage(u),
+		Provider: u.Text("providerType"), Model: u.Text("model"), ResponseModel: u.Text("model"), FinishReason: u.Text("finishReason"), Usage: usage(u),
 	}
 	if c.ID == "" {
 		c.ID = transcript.TimeID("req-", c.Start)
@@ -359,7 +359,7 @@ func usage(u rawjson.Object) *hook.Usage {
 		return transcript.Tokens(&n)
 	}
 	return &hook.Usage{
-		Input: count("inputTokens"), Output: count("outputTokens"), CacheRead: count("cacheReadTokens"), CacheWrite: count("cacheWriteTokens"),
+		Input: count("inputTokens"), Output: count("outputTokens"), Reasoning: count("reasoningTokens"), CacheRead: count("cacheReadTokens"), CacheWrite: count("cacheWriteTokens"),
 		InputIncludesCache: true,
 	}
 }

@@ -170,10 +170,18 @@ func (l *log) addAnswer(r *row) {
 		// The row of an answer without a text and without a call has no model.
 		l.model = cmp.Or(r.Text("model"), l.model)
 		l.calls = append(l.calls, hook.LLMCall{
-			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, Text: l.texts.Keep(text),
+			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, ResponseModel: r.Text("model"), Text: l.texts.Keep(text),
 		})
 	}
 	c := &l.calls[i]
+	thoughts, _ := r.Elements("thoughts")
+	for n, raw := range thoughts {
+		if n == 0 {
+			c.Reasoning = "" // the row is a later state of the answer
+		}
+		o := rawjson.Members(raw)
+		c.Reasoning = l.texts.Keep(hook.Lines(c.Reasoning, hook.Lines(o.Text("subject"), o.Text("description"))))
+	}
 	if u := usage(r.Members("tokens")); u != nil {
 		c.Usage = u
 		u.CostUSD = transcript.ListCost(c, true) // the cache is Google's: nothing is written to it
@@ -247,7 +255,7 @@ func usage(o rawjson.Object) *hook.Usage {
 		return transcript.Tokens(&n)
 	}
 	return &hook.Usage{
-		Input: count("input") + count("tool"), Output: count("output") + count("thoughts"), CacheRead: count("cached"), InputIncludesCache: true,
+		Input: count("input") + count("tool"), Output: count("output") + count("thoughts"), Reasoning: count("thoughts"), CacheRead: count("cached"), InputIncludesCache: true,
 	}
 }
 

@@ -421,6 +421,8 @@ func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time
 		switch p.Text("type") {
 		case "text":
 			text = hook.Lines(text, p.Text("text"))
+		case "reasoning":
+			c.Reasoning = l.keep(hook.Lines(c.Reasoning, p.Text("text")))
 		case "tool":
 			tool := opencode.Tool(p)
 			c.ToolCallIDs = append(c.ToolCallIDs, tool.ID)
@@ -514,7 +516,7 @@ func usage(m rawjson.Object) *hook.Usage {
 		return transcript.Tokens(&n)
 	}
 	u := &hook.Usage{
-		Input: count(tokens, "input"), Output: count(tokens, "output") + count(tokens, "reasoning"),
+		Input: count(tokens, "input"), Output: count(tokens, "output") + count(tokens, "reasoning"), Reasoning: count(tokens, "reasoning"),
 		CacheRead: count(tokens.Members("cache"), "read"), CacheWrite: count(tokens.Members("cache"), "write"),
 	}
 	if u.TotalInput()+u.Output == 0 {

@@ -352,7 +352,7 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 			l.continues(turn, began)
 		}
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
-		call.Usage, call.Text = usage(o), l.texts.Keep(o.Text("response_text"))
+		call.ResponseModel, call.Usage, call.Text = call.Model, usage(o), l.texts.Keep(o.Text("response_text"))
 		if call.Usage != nil {
 			call.Usage.CostUSD = transcript.ListCost(&call, false)
 		}
@@ -403,7 +403,7 @@ func usageOf(o rawjson.Object, names *[5]string) *hook.Usage {
 	if counts[3] == input+output+thoughts {
 		output += thoughts
 	}
-	return &hook.Usage{Input: input, Output: output, CacheRead: counts[4], InputIncludesCache: true}
+	return &hook.Usage{Input: input, Output: output, Reasoning: thoughts, CacheRead: counts[4], InputIncludesCache: true}
 }
 
 // ask adds a call that an answer asks for.

@@ -149,7 +149,7 @@ func TestCompareTokens(t *testing.T) {
 		return s
 	}
 	root := func(in, out int64) sink.Span {
-		return sink.Span{TraceID: "t", SpanID: "r", Attrs: sink.Attrs{"gen_ai.usage.input_tokens": in, "gen_ai.usage.output_tokens": out}}
+		return sink.Span{TraceID: "t", SpanID: "r", Attrs: sink.Attrs{"hookspan.usage.input_tokens": in, "hookspan.usage.output_tokens": out}}
 	}
 	want := []rig.Tokens{{Input: 10, Output: 1}, {Input: 20, Output: 2}}
 	tests := map[string]struct {

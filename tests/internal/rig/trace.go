@@ -134,10 +134,14 @@ type Tokens struct {
 
 // TokensOf reads the counts of a span; ok is false where it has none.
 func TokensOf(s *sink.Span) (tk Tokens, ok bool) {
-	in, okIn := s.Attrs.Int(otelmap.KeyInputTokens)
-	out, okOut := s.Attrs.Int(otelmap.KeyOutputTokens)
-	read, _ := s.Attrs.Int(otelmap.KeyCacheReadTokens)
-	write, _ := s.Attrs.Int(otelmap.KeyCacheWriteTokens)
+	key := func(key string) string { return key }
+	if s.Attrs.String(otelmap.KeyOperation) != otelmap.OpChat {
+		key = otelmap.RunKey
+	}
+	in, okIn := s.Attrs.Int(key(otelmap.KeyInputTokens))
+	out, okOut := s.Attrs.Int(key(otelmap.KeyOutputTokens))
+	read, _ := s.Attrs.Int(key(otelmap.KeyCacheReadTokens))
+	write, _ := s.Attrs.Int(key(otelmap.KeyCacheWriteTokens))
 	return Tokens{Input: in, Output: out, CacheRead: read, CacheWrite: write}, okIn || okOut
 }
 
@@ -199,7 +203,7 @@ func (t *Trace) CompareOutcome(outcome, task, service string) (wrong []string) {
 	if isError := outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned; isError != (t.Root.Status == "Error") {
 		wrong = append(wrong, fmt.Sprintf("status of the root is %s with outcome %s", t.Root.Status, t.Outcome()))
 	}
-	if got := t.Root.Attrs.String(otelmap.KeyTask); got != task {
+	if got := t.Root.Attrs.String(otelmap.KeyInputValue); got != task {
 		wrong = append(wrong, fmt.Sprintf("task %q, want %q", got, task))
 	}
 	if got := t.Root.Resource.String(otelmap.KeyServiceName); got != service {

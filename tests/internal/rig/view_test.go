@@ -64,7 +64,7 @@ func TestChecksOfOwnViewFindWhatDiffers(t *testing.T) {
 func TestCompareOutcomeFindsWhatDiffers(t *testing.T) {
 	t.Parallel()
 	root := sink.Span{
-		TraceID: "t", SpanID: "r", Status: "Error", Attrs: sink.Attrs{"hookspan.outcome": "failed", "hookspan.task": "a"},
+		TraceID: "t", SpanID: "r", Status: "Error", Attrs: sink.Attrs{"hookspan.outcome": "failed", "input.value": "a"},
 		Resource: sink.Attrs{"service.name": "x"}, Links: []sink.Link{{TraceID: "o", SpanID: "p"}},
 	}
 	traces, _ := rig.Traces([]sink.Span{root})

@@ -85,7 +85,7 @@ func (t *Task) Spans(now time.Time) []*tracepb.ResourceSpans {
 	}
 	root.Attributes = []*commonpb.KeyValue{
 		otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, t.Host), otlp.String(otelmap.KeyOutcome, t.Outcome),
-		otlp.String(otelmap.KeyTask, t.Prompt), otlp.String(otelmap.KeyResult, t.Answer), otlp.String(otelmap.KeyConversationID, t.Session),
+		otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, t.Prompt)), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages(t.Answer, "")), otlp.String(otelmap.KeyConversationID, t.Session),
 		otlp.String(otelmap.KeyRequestModel, t.Model), otlp.String(otelmap.KeyWorkingDirectory, t.Project),
 		otlp.Int(otelmap.KeyInputTokens, t.input), otlp.Int(otelmap.KeyOutputTokens, t.output), otlp.Int(otelmap.KeyCacheReadTokens, t.read),
 		otlp.Float(otelmap.KeyCost, t.cost), otlp.Int(otelmap.KeyToolCalls, t.calls), otlp.Int(otelmap.KeyToolFailures, t.failures),
@@ -119,7 +119,7 @@ func (t *Task) run(root, parent *tracepb.Span, steps []Step) {
 		case s.Agent != "":
 			p := t.span(parent, "invoke_agent "+s.Agent, start)
 			t.run(root, p, s.Steps)
-			p.Attributes = []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyTask, s.Say), otlp.String(otelmap.KeyResult, s.Result)}
+			p.Attributes = []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, s.Say)), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages(s.Result, ""))}
 			p.EndTimeUnixNano = uint64(t.at.UnixNano())
 		case s.Tool != "":
 			t.call(root, parent, s)
@@ -179,7 +179,7 @@ func (t *Task) chat(parent *tracepb.Span, s Step) {
 	cost := float64(s.Context-read)*5e-6 + float64(read)*0.5e-6 + float64(out)*25e-6
 	t.input, t.output, t.read, t.cost = t.input+s.Context, t.output+out, t.read+read, t.cost+cost
 	p.Attributes = []*commonpb.KeyValue{
-		otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, t.Model), otlp.String(otelmap.KeyText, s.Say),
+		otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, t.Model), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages(s.Say, "")),
 		otlp.Int(otelmap.KeyInputTokens, s.Context), otlp.Int(otelmap.KeyOutputTokens, out), otlp.Int(otelmap.KeyCacheReadTokens, read), otlp.Float(otelmap.KeyCost, cost),
 	}
 }

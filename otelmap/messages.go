@@ -1,0 +1,340 @@
+package otelmap
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// Message is an element of KeyInputMessages and KeyOutputMessages. The attribute is one
+// text, as backends drop structured values.
+type Message struct {
+	// Role is one of the Role values.
+	Role  string `json:"role"`
+	Parts []Part `json:"parts"`
+	// FinishReason is set, maybe to "", on every output message: a backend drops a list
+	// that lacks one.
+	FinishReason *string `json:"finish_reason,omitempty"`
+}
+
+// Part is a part of a message.
+type Part struct {
+	// Type is one of the Part values.
+	Type string `json:"type"`
+	// Content is that of a text and of reasoning.
+	Content string `json:"content,omitempty"`
+	// ID is that of a call, absent if the agent gives none.
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Arguments are an object or, if they were cut to what is no JSON, a text.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Response  string          `json:"response,omitempty"`
+}
+
+// The roles of messages. RoleSystem is that of a prompt that the agent program wrote.
+const (
+	RoleUser      = "user"
+	RoleSystem    = "system"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+)
+
+// The types of parts.
+const (
+	PartText      = "text"
+	PartReasoning = "reasoning"
+	PartCall      = "tool_call"
+	PartResponse  = "tool_call_response"
+)
+
+// Messages returns the messages in an attribute's value, those before a fault if it has one.
+func Messages(value string) (out []Message) {
+	if json.Unmarshal([]byte(value), &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// Texts returns the texts in an attribute's messages, without calls and their results.
+func Texts(attrs []*commonpb.KeyValue, key string) (out []string) {
+	value := otlp.Text(attrs, key)
+	if value == "" {
+		return nil
+	}
+	for _, m := range Messages(value) {
+		for _, p := range m.Parts {
+			if p.Type == PartText && p.Content != "" {
+				out = append(out, p.Content)
+			}
+		}
+	}
+	return out
+}
+
+// Task returns the first prompt of an agent's span.
+func Task(attrs []*commonpb.KeyValue) string {
+	if task := otlp.Text(attrs, KeyInputValue); task != "" {
+		return task
+	}
+	for _, text := range Texts(attrs, KeyInputMessages) {
+		return text
+	}
+	return ""
+}
+
+// Answer returns the text that a request or an agent answered.
+func Answer(attrs []*commonpb.KeyValue) string {
+	return cmp.Or(otlp.Text(attrs, KeyOutputValue), strings.Join(Texts(attrs, KeyOutputMessages), "\n"))
+}
+
+// Returned returns what a call returned, of a failed one its exception's message.
+func Returned(s *tracepb.Span) string {
+	result := otlp.Text(s.GetAttributes(), KeyToolResult)
+	if result != "" || s.GetStatus().GetCode() != tracepb.Status_STATUS_CODE_ERROR {
+		return result
+	}
+	for _, e := range s.GetEvents() {
+		if e.GetName() == EventException {
+			result = otlp.Text(e.GetAttributes(), KeyExceptionMessage)
+		}
+	}
+	return result
+}
+
+// TextMessages returns the value of an attribute with one message, "" without a text.
+func TextMessages(role, text string) string {
+	if text == "" {
+		return ""
+	}
+	return encode(message(role, text))
+}
+
+// AnswerMessages is TextMessages for an output message.
+func AnswerMessages(text, finish string) string {
+	if text == "" {
+		return ""
+	}
+	m := message(RoleAssistant, text)
+	m.FinishReason = &finish
+	return encode(m)
+}
+
+func message(role, text string) Message {
+	return Message{Role: role, Parts: []Part{{Type: PartText, Content: otlp.ValidText(text)}}}
+}
+
+func encode(messages ...Message) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	return rawjson.Encode(messages)
+}
+
+// arguments returns the preview of a call's arguments for its part.
+func argumentsPart(preview string) json.RawMessage {
+	switch {
+	case preview == "":
+		return nil
+	case rawjson.Check([]byte(preview)) == nil:
+		return json.RawMessage(preview)
+	}
+	return json.RawMessage(rawjson.Encode(otlp.ValidText(preview)))
+}
+
+// said is a prompt with when it was given.
+type said struct {
+	at         time.Time
+	role, text string
+}
+
+// prompts returns the prompts among a root's events. The first one is the whole task.
+func prompts(events []*tracepb.Span_Event, task string) (out []said) {
+	for _, e := range events {
+		text := otlp.Text(e.GetAttributes(), KeyText)
+		if e.GetName() != EventPrompt || text == "" {
+			continue
+		}
+		p := said{otlp.Time(e.GetTimeUnixNano()), RoleUser, text}
+		if otlp.Find(e.GetAttributes(), KeyPromptInjected).GetBoolValue() {
+			p.role = RoleSystem
+		}
+		out = append(out, p)
+	}
+	if task == "" {
+		return out
+	}
+	first := said{role: RoleUser, text: task}
+	begins := func(p said) bool {
+		preview, _, _ := strings.Cut(p.text, "…")
+		return strings.HasPrefix(strings.TrimSpace(task), strings.TrimSpace(preview))
+	}
+	if i := slices.IndexFunc(out, begins); i >= 0 {
+		first.at, first.role = out[i].at, out[i].role
+		out = slices.Delete(out, i, i+1)
+	}
+	return slices.Insert(out, 0, first)
+}
+
+// exchange is a request to the model with what its agent's request before left to answer.
+type exchange struct {
+	*hook.LLMCall
+	start, end time.Time
+	// prompts are those that were added since the request before.
+	prompts []said
+	// asked are the calls that the answer asked for, before the exchange before.
+	asked  []*call
+	before *exchange
+	// named says that one of the calls that the file names is reported.
+	named bool
+}
+
+// converse gives each of an agent's requests, which are by start, its prompts and calls.
+func (m *mapping) converse(agent string, list []*exchange) {
+	byID, known := make(map[string][]*exchange), make(map[string]bool)
+	for _, c := range m.made[agent] {
+		known[c.id()] = true
+	}
+	for i, x := range list {
+		if i > 0 {
+			x.before = list[i-1]
+		}
+		for _, id := range x.ToolCallIDs {
+			x.named = x.named || known[id]
+			byID[id] = append(byID[id], x)
+		}
+	}
+	// newest returns the newest one that had begun.
+	newest := func(of []*exchange, at time.Time) *exchange {
+		n, _ := slices.BinarySearchFunc(of, at, func(x *exchange, at time.Time) int {
+			if x.start.After(at) {
+				return 1
+			}
+			return -1
+		})
+		return of[max(0, n-1)]
+	}
+	for _, c := range m.made[agent] {
+		id, at := c.id(), c.start.Time()
+		switch of := byID[id]; {
+		case id != "" && of != nil:
+			x := newest(of, at)
+			x.asked = append(x.asked, c)
+		default:
+			// A request of which the file names the calls asked for no other, unless these
+			// are not reported: a program that the model wrote makes calls with other ids.
+			if x := newest(list, at); !x.start.After(at) && (id == "" || !x.named) {
+				x.asked = append(x.asked, c)
+			}
+		}
+	}
+	for _, x := range list {
+		slices.SortStableFunc(x.asked, func(c, d *call) int {
+			return cmp.Or(
+				cmp.Compare(slices.Index(x.ToolCallIDs, c.id()), slices.Index(x.ToolCallIDs, d.id())),
+				cmp.Compare(c.start, d.start), bytes.Compare(c.span[:], d.span[:]),
+			)
+		})
+	}
+	for i, p := range m.prompted(agent) {
+		// The first one opened the run, whatever the clocks say.
+		at, _ := slices.BinarySearchFunc(list, p.at, func(x *exchange, at time.Time) int { return x.start.Compare(at) })
+		if i == 0 {
+			at = 0
+		}
+		if at < len(list) {
+			p.text = m.opts.preview(p.text, m.opts.MaxInput)
+			list[at].prompts = append(list[at].prompts, p)
+		}
+	}
+}
+
+// prompted returns what an agent was asked to do.
+func (m *mapping) prompted(agent string) []said {
+	if agent == "" {
+		return prompts(m.rootEvents())
+	}
+	if t := m.files.agents[agent]; t != nil && t.Task != "" {
+		return []said{{role: RoleUser, text: m.opts.text(t.Task, m.opts.MaxInput)}}
+	}
+	return nil
+}
+
+// system returns the lead's instructions, with a run's first request.
+func (m *mapping) system(x *exchange) string {
+	if m.opts.Capture != CaptureFull || x.Agent != "" || x.before != nil || m.tr.System == "" {
+		return ""
+	}
+	return rawjson.Encode([]Part{{Type: PartText, Content: otlp.ValidText(m.opts.text(m.tr.System, 0))}})
+}
+
+// input returns what was added to the conversation before the request.
+func (m *mapping) input(x *exchange) string {
+	if m.opts.Capture == CaptureNone {
+		return ""
+	}
+	var out []Message
+	if x.before != nil {
+		for _, c := range x.before.asked {
+			// Of two results in one message a backend shows the last one.
+			if _, response, _ := m.callTexts(c); response != "" {
+				out = append(out, Message{Role: RoleTool, Parts: []Part{{Type: PartResponse, ID: c.id(), Response: otlp.ValidText(response)}}})
+			}
+		}
+	}
+	for _, p := range x.prompts {
+		if p.text != "" {
+			out = append(out, message(p.role, p.text))
+		}
+	}
+	return encode(out...)
+}
+
+// output returns what the model answered.
+func (m *mapping) output(x *exchange, finish string) string {
+	if m.opts.Capture == CaptureNone {
+		return ""
+	}
+	answer := Message{Role: RoleAssistant}
+	if text := m.opts.text(x.Reasoning, m.opts.MaxOutput); text != "" && m.opts.Capture == CaptureFull {
+		answer.Parts = append(answer.Parts, Part{Type: PartReasoning, Content: otlp.ValidText(text)})
+	}
+	if text := m.opts.text(x.Text, m.opts.MaxOutput); text != "" {
+		answer.Parts = append(answer.Parts, message("", text).Parts...)
+	}
+	for _, c := range x.asked {
+		arguments, _, _ := m.callTexts(c)
+		answer.Parts = append(answer.Parts, Part{Type: PartCall, ID: c.id(), Name: otlp.ValidText(c.tool().Name), Arguments: argumentsPart(arguments)})
+	}
+	if len(answer.Parts) == 0 {
+		return ""
+	}
+	if len(x.asked) > 0 {
+		finish = cmp.Or(finish, "tool_call")
+	}
+	answer.FinishReason = &finish
+	return encode(answer)
+}
+
+// callTexts returns the previews of a call: its arguments and what it returned, or how it
+// failed.
+func (m *mapping) callTexts(c *call) (arguments, response string, out toolOutcome) {
+	out = m.toolOutcome(c)
+	arguments = c.tool().Input
+	if out.denied != nil {
+		arguments = c.pre.Tool.Input // the other end may have a replacement
+	}
+	if response = out.result; response == "" && out.failure != ErrorToolUnfinished {
+		response = out.message
+	}
+	return arguments, response, out
+}
