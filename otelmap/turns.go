@@ -65,11 +65,12 @@ func (s *segmenter) addTurnEvent(it *item) {
 // another process may work on it, else it is closed.
 func (s *segmenter) beginTurn(it *item, closeOpen func()) *Run {
 	before := s.open
-	if before != nil && before.turn != "" && it.Turn != "" && s.several() {
-		s.beside = append(s.beside, before)
-	} else {
+	switch {
+	case it.Turn == "" || !s.several() || before != nil && before.turn == "":
 		closeOpen()
 		before = nil
+	case before != nil:
+		s.beside = append(s.beside, before)
 	}
 	r := s.begin(it)
 	r.beside = before

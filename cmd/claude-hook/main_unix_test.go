@@ -51,7 +51,7 @@ func TestClaudeHookSaysNothing(t *testing.T) {
 		"no argument":          {stopEvent, nil, nil, stored{Session: "s1", Event: "Stop"}},
 		"an unknown event":     {`{"session_id":"s1","hook_event_name":"PreDream"}`, []string{"PreDream"}, nil, stored{Session: "s1", Event: "PreDream"}},
 		"nothing":              {"", []string{"SessionEnd"}, nil, stored{Event: "SessionEnd", Raw: true}},
-		"a torn payload":       {stopEvent[:60], []string{"Stop"}, nil, stored{Event: "Stop", Raw: true}},
+		"a torn payload":       {stopEvent[:60], []string{"Stop"}, nil, stored{Session: "s1", Event: "Stop", Raw: true}},
 		"garbage":              {strings.Repeat("\xff\x00", 1000), []string{"PreToolUse"}, nil, stored{Event: "PreToolUse", Raw: true}},
 		"5 MB":                 {large, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(large)), Call: "t1"}},
 		"5 MB of short texts":  {many, []string{"PostToolUse"}, nil, stored{Session: "s1", Event: "PostToolUse", Cut: int64(len(many)), Call: "t2"}},
@@ -137,7 +137,7 @@ func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 	}{
 		"an event":                    {"qwen", stop, "{}\n", []stored{{Host: qwen.Host, Session: "s1", Event: "Stop"}}},
 		"nothing":                     {"qwen", "", "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
-		"a torn payload":              {"qwen", stop[:40], "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
+		"a torn payload":              {"qwen", stop[:40], "{}\n", []stored{{Host: qwen.Host, Session: "s1", Event: "Stop", Raw: true}}},
 		"Claude Code's, to Qwen Code": {"qwen", stopEvent, "", nil},
 		"Codex's":                     {"codex", codexStop, "", []stored{{Host: codex.Host, Session: "s1", Event: "Stop"}}},
 		"nothing from Codex":          {"codex", "", "", []stored{{Host: codex.Host, Event: "Stop", Raw: true}}},

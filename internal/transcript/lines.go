@@ -79,7 +79,14 @@ func (l *Lines) Lost(d *Damaged, line []byte) {
 		return
 	}
 	d.Left = 0
-	l.torn("no JSON object")
+	// A whole row shows that what came before it was none.
+	if row := l.Row; rawjson.Members(line) != nil {
+		l.Row--
+		l.torn("no JSON object")
+		l.Row = row
+	} else {
+		l.torn("no JSON object")
+	}
 	if l.waiting > 0 && line != nil {
 		l.timed(line)
 	}

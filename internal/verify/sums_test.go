@@ -136,7 +136,7 @@ func TestSecondReadingNamesEachLoss(t *testing.T) {
 		}},
 		{"tokens of a session", []Kind{Output, Input}, func(s *tracepb.Span) (bool, bool) {
 			for _, a := range s.GetAttributes() {
-				if store.RoleOf(s.GetAttributes()) == store.RoleRoot && a.GetKey() == otelmap.KeyOutputTokens {
+				if store.RoleOf(s.GetAttributes()) == store.RoleRoot && (a.GetKey() == otelmap.KeyRunOutputTokens || a.GetKey() == otelmap.KeyOutputTokens) {
 					a.Value = otlp.Int("", 1).GetValue()
 					return true, false
 				}

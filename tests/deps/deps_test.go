@@ -179,7 +179,7 @@ var mayImport = map[string][]string{
 	"spool":                         {},
 	"config":                        {},
 	"internal/redact":               {},
-	"internal/redact/redactspans":   {"internal/redact"},
+	"internal/redact/redactspans":   {"internal/rawjson", "internal/redact"},
 	"internal/redactor":             {"config", "internal/redact", "internal/regular"},
 	"internal/atomicfile":           {},
 	"internal/filelock":             {},
