@@ -159,6 +159,26 @@ func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 	}
 }
 
+// TestClaudeHookWithoutAHomeWritesNowhere starts it in a folder that must stay empty, for
+// its own agent and for others.
+func TestClaudeHookWithoutAHomeWritesNowhere(t *testing.T) {
+	program := built(t)
+	for _, home := range []string{"HOME=relative", "HOME=."} {
+		for _, args := range [][]string{{"PreToolUse"}, {"codex", "PreToolUse"}, {"gemini", "BeforeTool"}, {"qwen", "PreToolUse"}, {"copilot", "preToolUse"}} {
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), program, args...)
+			cmd.Dir, cmd.Env = dir, []string{home, "PATH=/usr/bin:/bin"}
+			cmd.Stdin = strings.NewReader(stopEvent)
+			if err := cmd.Run(); err != nil {
+				t.Errorf("%s %v: %v", home, args, err)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("%s %v: wrote %v, %v", home, args, left, err)
+			}
+		}
+	}
+}
+
 // TestClaudeHookKeepsTheProjectsWill switches recording off in the project,
 // which is not where the model has moved to.
 func TestClaudeHookKeepsTheProjectsWill(t *testing.T) {

@@ -50,7 +50,8 @@ func (p *Process) leaveAlone(head hook.Head, cfg *config.Config, log logfile.Log
 		// The agent may have stopped listening, which is no error.
 		_, _ = p.Stdout.Write(p.Host.Silence(head.Agent))
 	}
-	if p.off(cfg) {
+	// Without a state folder the path would be one of the working folder.
+	if p.off(cfg) || cfg.StateDir == "" {
 		return
 	}
 	path := filepath.Join(cfg.StateDir, otherAgents, p.Host.program()+"."+head.Agent)
