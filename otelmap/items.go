@@ -214,7 +214,11 @@ func (b *Builder) clean(e hook.Event) *item {
 	o := &b.opts
 	if e.Tool != nil {
 		has := func(a hook.Attr) bool { return a.Key == KeyMCPServer }
-		if server := o.Agent.MCPServer(e.Tool.Name, e.Tool.Input); server != "" && !slices.ContainsFunc(e.Attrs, has) {
+		input := e.Tool.Input
+		if o.Capture == CaptureNone {
+			input = "" // a server's name in it is a text
+		}
+		if server := o.Agent.MCPServer(e.Tool.Name, input); server != "" && !slices.ContainsFunc(e.Attrs, has) {
 			e.Attrs = append(slices.Clip(e.Attrs), hook.Attr{Key: KeyMCPServer, Value: server})
 		}
 	}

@@ -488,7 +488,8 @@ func (s *Sums) differences(host string, files *second.Session) (out []Difference
 		}
 		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
 	}
-	if s.interrupted > files.Broken {
+	// The Gemini CLI writes nothing of a turn that is cut off before its first answer.
+	if s.interrupted > files.Broken && host != "gemini-cli" {
 		add(Outcome, "turns without an answer", strconv.Itoa(s.interrupted), strconv.Itoa(files.Broken), firstOf(files.Files), nil)
 	}
 	return out
@@ -548,7 +549,7 @@ func (s *Sums) callDifferences(host string, files *second.Session, add func(kind
 		c := files.Calls[id]
 		switch {
 		case id == "":
-			if n := s.calls - callsOf(files) - len(files.Results); n > 0 && host != "cline" { // whose calls may have none
+			if n := s.calls - callsOf(files) - len(files.Results); n > 0 && host == "qwen-code" { // hooks know calls of the others that their files lack
 				note("double", strconv.Itoa(s.calls), strconv.Itoa(callsOf(files)), "without an id")
 			}
 		case c != nil && len(statuses) > c.Times:

@@ -91,7 +91,7 @@ func npm(t *testing.T, base string, made releases) {
 				"npm install --silent --no-audit --no-fund --omit=optional --prefix /tmp/bare hookspan; /tmp/bare/node_modules/.bin/hookspan list": {1, "package @hookspan/linux-"},
 				// A signal for Node reaches hookspan, which ends as after Ctrl-C, and Node with its exit code.
 				"npm install --silent --no-audit --no-fund --prefix /tmp/whole hookspan; mkfifo /tmp/tail; " +
-					"/tmp/whole/node_modules/.bin/hookspan ui --no-open --port 0 >/tmp/tail & read -r line </tmp/tail; echo $line; kill -TERM $!; wait $!": {0, "http://127.0.0.1:"},
+					"/tmp/whole/node_modules/.bin/hookspan ui --no-open --port 0 >/tmp/tail & read -r line </tmp/tail; echo $line; kill -TERM $!; wait $!": {0, ".localhost:"},
 			} {
 				if out, code := r.exit(command); code != want.code || !strings.Contains(out, want.text) {
 					t.Errorf("$ %s\n%s\nexit code %d, want %d and %q", command, out, code, want.code, want.text)

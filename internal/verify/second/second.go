@@ -142,6 +142,8 @@ var forms = map[string]form{
 const (
 	maxLine  = 64 << 20
 	maxWhole = 512 << 20
+	// maxLines is the size of the largest file of rows, in bytes.
+	maxLines = 1 << 30
 )
 
 // Read reads all files of an agent. Files that cannot be read are among what was not.
@@ -246,6 +248,9 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // read only
+	if info.Size() > maxLines {
+		return fmt.Errorf("found %d bytes, want at most %d", info.Size(), int64(maxLines))
+	}
 	take := f.open(r)
 	if strings.HasSuffix(r.path, ".json") {
 		if info.Size() > maxWhole {
