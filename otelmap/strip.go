@@ -11,8 +11,9 @@ import (
 )
 
 // plainKeys are the attributes with strings that CaptureNone keeps: names, ids and kinds.
+// The server of an MCP call may be from its input.
 var plainKeys = []string{
-	KeyOperation, KeyAgentName, KeyAgent, KeyModel, KeyMCPMethod, KeyMCPServer, KeyFinishReasons, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
+	KeyOperation, KeyAgentName, KeyAgent, KeyModel, KeyFinishReasons, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
 	KeyToolName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyHost, KeyHostVersion, KeyHostApp,
 	KeyHostProvider, KeyDialect, KeyOutcome, KeyEvidence, KeyEvidenceMissing, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
 }
