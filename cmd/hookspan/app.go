@@ -89,7 +89,7 @@ type output struct {
 
 func (o *output) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
-	if err != nil && !errors.Is(err, syscall.EPIPE) { // Nobody reads on.
+	if err != nil && !errors.Is(err, syscall.EPIPE) { // The reader has closed the pipe.
 		o.mu.Lock()
 		o.err = cmp.Or(o.err, err)
 		o.mu.Unlock()

@@ -145,7 +145,7 @@ func forwardEvent(ctx context.Context, a *app, f clineHookFlags, agent bridge.Pr
 		return events, nil
 	}}
 	began := a.now()
-	forwarder.Forward(ctx, a.stdin, a.stdout.Writer, event) // An agent is told no error.
+	forwarder.Forward(ctx, a.stdin, a.stdout.Writer, event) // Errors are not reported to the agent.
 	if a.cfg.HooksDebug {
 		a.log.Line(fmt.Sprintf("%s-hook %s: posted to ports %v, else kept in %s, after %v", agent, event, ports, file.Dir, a.now().Sub(began).Round(time.Microsecond)))
 	}
