@@ -25,13 +25,13 @@ func pathTokens(t *text, i int) []span {
 	s := t.s
 	p := i + 1
 	for range 2 {
-		if p = endOf(s, p, len(s), `\`); !byteIn(s, p, "/") {
+		if p = endOf(s, p, len(s), oneOf(`\`)); !byteIn(s, p, "/") {
 			return nil
 		}
 		p++
 	}
 	host := p
-	hostEnd := endOf(s, p, 300, wordBytes+".-:@")
+	hostEnd := endOf(s, p, 300, wordBytes.or(".-:@"))
 	if p = hostEnd; !byteIn(s, p, "/\\?") {
 		return nil
 	}
@@ -56,12 +56,12 @@ func pathTokens(t *text, i int) []span {
 		case len(part) >= 8 && !wordy(part) && t.isCutAt(p) && (telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign)):
 			out = append(out, span{lo: lo, hi: p})
 		case len(part) < 15:
-			if part != "" && !only(part, digits) && part != "v2" && part != "v3" && part != "ws" {
+			if part != "" && !only(part, digitBytes) && part != "v2" && part != "v3" && part != "ws" {
 				before, telling = part, false
 			}
 			continue
 		case strings.HasPrefix(part, "bot") && strings.Contains(part, ":"):
-			if at := strings.IndexByte(part, ':'); at >= 8 && at+20 < len(part) && only(part[3:at], digits) {
+			if at := strings.IndexByte(part, ':'); at >= 8 && at+20 < len(part) && only(part[3:at], digitBytes) {
 				out = append(out, span{lo: lo + at + 1, hi: p})
 			}
 		case !addressToken(part):
@@ -88,7 +88,7 @@ func tellingPart(host, before string, sign byte) bool {
 
 // addressBytes can be in a part of an address.
 var addressBytes = func() (bytes [256]bool) {
-	for _, c := range []byte(wordBytes + "-.~%+:@!,") {
+	for _, c := range []byte(alphanumeric + "_-.~%+:@!,") {
 		bytes[c] = true
 	}
 	return bytes
@@ -110,9 +110,9 @@ func addressToken(v string) bool {
 // user:password@/name. The sign before the host is at i.
 func dsn(t *text, i int) []span {
 	s := t.s
-	lo := startOf(s, i, 100, wordBytes+".-+!#$%^&*?~=/@:")
+	lo := startOf(s, i, 100, wordBytes.or(".-+!#$%^&*?~=/@:"))
 	colon := strings.IndexByte(s[lo:i], ':')
-	if colon <= 0 || !only(s[lo:lo+colon], wordBytes+".-") {
+	if colon <= 0 || !only(s[lo:lo+colon], wordBytes.or(".-")) {
 		return nil
 	}
 	lo += colon + 1
@@ -125,12 +125,12 @@ func dsn(t *text, i int) []span {
 // oracle reads the password of user/password@host:1521, of which the port's sign is at i.
 func oracle(t *text, i int) []span {
 	s := t.s
-	host := startOf(s, i, 100, wordBytes+".-")
+	host := startOf(s, i, 100, wordBytes.or(".-"))
 	if host < 2 || s[host-1] != '@' {
 		return nil
 	}
 	hi := host - 1
-	lo := startOf(s, hi, 100, wordBytes+".-+!#$%^&*?~=")
+	lo := startOf(s, hi, 100, wordBytes.or(".-+!#$%^&*?~="))
 	user := startOf(s, lo-min(lo, 1), 60, wordBytes)
 	if lo == 0 || s[lo-1] != '/' || user == lo-1 || !literalValue(s[lo:hi]) {
 		return nil

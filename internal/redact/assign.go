@@ -96,7 +96,7 @@ func (t *text) sign(a *assignment, i int) bool {
 	if strings.HasPrefix(s[p:], "<blob>") {
 		p += len("<blob>")
 	}
-	p = typeOf(s, endOf(s, p, 2, "*"))
+	p = typeOf(s, endOf(s, p, 2, oneOf("*")))
 	q := detail(s, blanks(s, p), a)
 	if byteIn(s, q, ",") && strings.HasPrefix(s[blanks(s, q+1):], "default=") {
 		q = blanks(s, q+1) + len("default")
@@ -190,8 +190,8 @@ func signAt(s string) int {
 		return 0
 	}
 	// > and => as JSON escapes them.
-	i := endOf(s, 0, 1, "=")
-	if j := endOf(s, i, len(s), `\`); j > i && fold(s[j:], "u003e") {
+	i := endOf(s, 0, 1, oneOf("="))
+	if j := endOf(s, i, len(s), oneOf(`\`)); j > i && fold(s[j:], "u003e") {
 		return j + 5
 	}
 	for _, sign := range signs {
@@ -205,7 +205,7 @@ func signAt(s string) int {
 // closingQuotes skips the quotes at i, each escaped any number of times.
 func closingQuotes(s string, i int) int {
 	for range 3 {
-		j := endOf(s, i, len(s), `\`)
+		j := endOf(s, i, len(s), oneOf(`\`))
 		if !byteIn(s, j, "\"'`") {
 			break
 		}
@@ -225,8 +225,8 @@ func typeOf(s string, i int) int {
 	default:
 		return i
 	}
-	if j = endOf(s, j, 48, alphanumeric+"_&'<>[]?|. *:"); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' && wordy(s[i:j]) {
-		if k := blanks(s, j+1); closingQuotes(s, k) > k || byteIn(s, k, alphanumeric) && strings.IndexByte(s[i:j], ' ') >= 0 {
+	if j = endOf(s, j, 48, wordBytes.or("&'<>[]?|. *:")); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' && wordy(s[i:j]) {
+		if k := blanks(s, j+1); closingQuotes(s, k) > k || k < len(s) && isAlnum(s[k]) && strings.IndexByte(s[i:j], ' ') >= 0 {
 			return j
 		}
 	}
@@ -308,7 +308,7 @@ func bareByte(s string, i int) bool {
 		return true
 	case c == '&':
 		// It joins the parameters of an address.
-		j := endOf(s, i+1, 23, wordBytes+"-")
+		j := endOf(s, i+1, 23, wordBytes.or("-"))
 		return j == i+1 || j == len(s) || s[j] != '='
 	case c == '^':
 		return !strings.HasPrefix(s[i:], "^M") && !strings.HasPrefix(s[i:], "^[")
@@ -319,7 +319,7 @@ func bareByte(s string, i int) bool {
 // escapedSign is the length of a sign within a value that JSON escapes: \/ and
 // \u0026, escaped any number of times.
 func escapedSign(s string, i int) int {
-	j := endOf(s, i, len(s), `\`)
+	j := endOf(s, i, len(s), oneOf(`\`))
 	if byteIn(s, j, "/") {
 		return j + 1 - i
 	}
@@ -339,19 +339,19 @@ func isFlag(s string, i int) bool {
 
 // nameStart is the part before i of the name around i.
 func nameStart(s string, i int) string {
-	j := startOf(s, i, 64, wordBytes+"-")
+	j := startOf(s, i, 64, wordBytes.or("-"))
 	// The first letter may be that of an escape, or the end of a colour.
 	if j > 0 && j < i && s[j-1] == '\\' && strings.IndexByte("nrt", s[j]) >= 0 {
 		return s[j+1 : i]
 	}
 	if j > 0 && s[j-1] == '[' {
-		k := endOf(s[:i], j, i, digits)
+		k := endOf(s[:i], j, i, digitBytes)
 		if k < i && (s[k] == 'm' || s[k] == 'K') {
 			return s[k+1 : i]
 		}
 	}
 	if j > 0 && s[j-1] == ';' {
-		if k := j + strings.IndexByte(s[j:i]+"m", 'm'); k < i && only(s[j:k], digits) && k > j {
+		if k := j + strings.IndexByte(s[j:i]+"m", 'm'); k < i && only(s[j:k], digitBytes) && k > j {
 			return s[k+1 : i]
 		}
 	}

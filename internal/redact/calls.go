@@ -46,7 +46,7 @@ func credentialCall(t *text, i int) []span {
 			p = end
 			if strings.HasPrefix(s[p:], ".") { // "x".toCharArray()
 				p = find(s, p, min(len(s), p+40), ",)\n")
-				p = endOf(s, p, 2, ")")
+				p = endOf(s, p, 2, oneOf(")"))
 			}
 		default:
 			// Another value; one with blanks in it is a text.
@@ -59,7 +59,7 @@ func credentialCall(t *text, i int) []span {
 				texts++
 				break
 			}
-			if p = endOf(s, p, 60, wordBytes+".$[]->&*"); byteIn(s, p, "(") && byteIn(s, p+1, ")") {
+			if p = endOf(s, p, 60, wordBytes.or(".$[]->&*")); byteIn(s, p, "(") && byteIn(s, p+1, ")") {
 				p += 2
 			}
 			others++

@@ -344,7 +344,7 @@ func (t *text) words(i int) []argument {
 	s := t.s
 	var out []argument
 	for end := min(len(s), i+longestCommand); ; {
-		if i = endOf(s[:end], i, end, " \t"); i >= end {
+		if i = endOf(s[:end], i, end, oneOf(" \t")); i >= end {
 			break
 		}
 		// A backslash joins two lines.

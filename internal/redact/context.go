@@ -38,7 +38,7 @@ func contextRules() []*rule {
 		{name: "encoded-password", probes: []string{"==[\"'\n<,&\\]"}, read: paddedCredentials},
 		{name: "call-password", probes: []string{"(?i)cred", "(?i)auth", "(?i)ogin", "nnec", "[pP][dD][oO](", "sqli", "ogon", "igni", "egin", "eliz"}, read: credentialCall},
 		{name: "smtp-password", probes: []string{"AUTH", "UGFz"}, pattern: `(?:AUTH (?:PLAIN|LOGIN|XOAUTH2) |UGFzc3dvcmQ6\s+(?:C: |> )?)([A-Za-z0-9+/=]{8,})`, lead: 5, ok: mixed},
-		{name: "imap-password", probes: []string{"LOGI", "logi"}, pattern: `(?:LOGIN \\*"?[^\s"\\]{1,100}|login [^\s"\\]{1,60}@[^\s"\\]{1,60})\\*"? \\*"?([^\s"\\\x1b]{6,})`, left: true, lead: 6, ok: literal},
+		{name: "imap-password", plausible: imapLogin, probes: []string{"LOGI", "logi"}, pattern: `(?:LOGIN \\*"?[^\s"\\]{1,100}|login [^\s"\\]{1,60}@[^\s"\\]{1,60})\\*"? \\*"?([^\s"\\\x1b]{6,})`, left: true, lead: 6, ok: literal},
 		{name: "oauth-parameter", probes: []string{"_ver", "_ass", "ce_c", "\"ass"}, pattern: `(?:_verifier|_assertion|ce_code|"assertion)\\*"?\s{0,3}[=:]\s{0,3}\\*"?([A-Za-z0-9._~+/=%-]{32,})`, lead: 9, ok: unwordy},
 		{name: "totp-secret", plausible: func(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") }, probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
 		{name: "login-pair", plausible: pairBehind, probes: []string{"ecod", "dent", "user", "(?i)cred", "-u ", "-a ", "-[AU] ", "(?i)rpwd"}, pattern: `(?:ecoded|dent|user|(?i:cred(?:ential)?s?)|(?i:rpwd)|-[uaAU])\\*["']?(?:\s{0,3}[:=,]|\s)\s{0,3}\\*["'\x60]?[\w.@-]{1,40}[:%]([^\s"'\\\x1b:/\x60]{8,})`, ok: chosen},
@@ -106,10 +106,16 @@ func sessionToken(m match) bool {
 	return m.head && len(v) >= 8 && upperLower(v) && hasDigit(v) || !m.head && unwordy(m)
 }
 
+// imapLogin reports whether one blank and, behind a word in lower case, an address
+// is behind the word.
+func imapLogin(s string) bool {
+	return byteIn(s, 5, " ") && (s[0] == 'L' || strings.IndexByte(s[6:min(len(s), 68)], '@') > 0)
+}
+
 // pairBehind reports whether a name with a sign and another word is behind a word.
 func pairBehind(s string) bool {
-	i := endOf(s, endOf(s, 0, 12, letters+"-"), 8, " \t\\\"'`:=,")
-	j := endOf(s, i, 41, wordBytes+".@-")
+	i := endOf(s, endOf(s, 0, 12, letterBytes.or("-")), 8, oneOf(" \t\\\"'`:=,"))
+	j := endOf(s, i, 41, wordBytes.or(".@-"))
 	return j > i && byteIn(s, j, ":%") && j+5 < len(s) && s[j+1] > ' '
 }
 

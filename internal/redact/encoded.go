@@ -9,7 +9,7 @@ import (
 // as HTTP's basic authentication and SMTP join them.
 func encodedCredentials(v string) bool {
 	v = strings.TrimRight(v, "=")
-	if len(v) < 12 || len(v) > 400 || !only(v, base64Bytes+"_-") {
+	if len(v) < 12 || len(v) > 400 || !only(v, base64Bytes.or("_-")) {
 		return false
 	}
 	plain, err := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(v))
@@ -21,13 +21,13 @@ func encodedCredentials(v string) bool {
 		_, rest, _ := strings.Cut(string(plain), "\x00")
 		user, password, found = strings.Cut(rest, "\x00")
 	}
-	return found && user != "" && only(user, wordBytes+".@+-") && len(password) >= 6 && !strings.ContainsFunc(password, func(r rune) bool { return r <= ' ' || r > '~' }) && literalValue(password)
+	return found && user != "" && only(user, wordBytes.or(".@+-")) && len(password) >= 6 && !strings.ContainsFunc(password, func(r rune) bool { return r <= ' ' || r > '~' }) && literalValue(password)
 }
 
 // paddedCredentials reads such a text before the signs of its end, at i.
 func paddedCredentials(t *text, i int) []span {
-	lo := startOf(t.s, i, 400, base64Bytes[:64])
-	hi := endOf(t.s, i, 2, "=")
+	lo := startOf(t.s, i, 400, alnumBytes.or("+/"))
+	hi := endOf(t.s, i, 2, oneOf("="))
 	if !encodedCredentials(t.s[lo:hi]) {
 		return nil
 	}

@@ -120,13 +120,13 @@ func (t *text) datum(lo, hi int) []span {
 // port is at i.
 func pgpass(t *text, i int) []span {
 	s := t.s
-	start := startOf(s, i, 100, wordBytes+".-*")
+	start := startOf(s, i, 100, wordBytes.or(".-*"))
 	if start == i || s[start] == '-' && start+1 == i {
 		return nil
 	}
 	p := i + 2
 	if s[i+1] != '*' {
-		if p = endOf(s, i+1, len(s), digits); p-i < 5 || p-i > 6 {
+		if p = endOf(s, i+1, len(s), digitBytes); p-i < 5 || p-i > 6 {
 			return nil
 		}
 	}
@@ -136,7 +136,7 @@ func pgpass(t *text, i int) []span {
 			return nil
 		}
 		field := p + 1
-		p = endOf(s, field, 64, wordBytes+"-*.")
+		p = endOf(s, field, 64, wordBytes.or("-*."))
 		if p == field {
 			return nil
 		}
@@ -172,7 +172,7 @@ func (t *text) column(a *assignment, i int) []span {
 	head, _ := cell(line, sep, nth)
 	head = strings.TrimLeft(head, " \t\"'\\-+>#*")
 	tail := head[max(0, strings.Index(head, a.telling)):]
-	tail = strings.ToLower(strings.TrimSpace(tail[:endOf(tail, 0, len(tail), wordBytes+"- ")]))
+	tail = strings.ToLower(strings.TrimSpace(tail[:endOf(tail, 0, len(tail), wordBytes.or("- "))]))
 	if tail != strings.ToLower(a.telling) && !strings.HasSuffix(tail, " key") {
 		return nil
 	}
@@ -185,10 +185,10 @@ func (t *text) column(a *assignment, i int) []span {
 		}
 		end = lineEnd(s, next, 600)
 		row := s[next:end]
-		if only(row, " \t\"'+,") {
+		if only(row, oneOf(" \t\"'+,")) {
 			continue // the rest of a literal
 		}
-		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], "-+|: \t$\r\"',^M\\") || strings.Contains(row, "───") {
+		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], oneOf("-+|: \t$\r\"',^M\\")) || strings.Contains(row, "───") {
 			ruled = true
 			continue
 		}
@@ -215,15 +215,15 @@ const longestHeader = 400
 // what a frame puts at a line's end, or before it is a separator, which no blank
 // follows if it is a comma.
 func besideSeparator(s string, lo, hi int) bool {
-	right := s[endOf(s, hi, longestHeader, " \""):min(len(s), hi+longestHeader)]
+	right := s[endOf(s, hi, longestHeader, oneOf(" \"")):min(len(s), hi+longestHeader)]
 	if byteIn(right, 0, ",") && len(right) > 1 && isAlnum(right[1]) {
 		return true
 	}
-	if end := right[endOf(right, 0, len(right), " $M\"'n,+"):]; end == "" || strings.IndexByte("|│\t\\^\x1b\r\n", end[0]) >= 0 {
+	if end := right[endOf(right, 0, len(right), oneOf(" $M\"'n,+")):]; end == "" || strings.IndexByte("|│\t\\^\x1b\r\n", end[0]) >= 0 {
 		return true
 	}
 	before := s[max(0, lo-longestHeader):lo]
-	left := before[:startOf(before, len(before), len(before), " \"")]
+	left := before[:startOf(before, len(before), len(before), oneOf(" \""))]
 	return strings.HasSuffix(left, "|") || strings.HasSuffix(left, "│") ||
 		strings.HasSuffix(left, ",") && !strings.HasPrefix(before[len(left):], " ")
 }
@@ -247,7 +247,7 @@ func separator(line string, lo, hi int) string {
 			if (first || strings.HasSuffix(left, sep)) && namesAlone(line, lo, hi) {
 				return sep
 			}
-		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && frameEnd(right) && !only(left, " \t-+>#*/0123456789:|")) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^")):
+		case (strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && frameEnd(right) && !only(left, digitBytes.or(" \t-+>#*/:|"))) && frameEnd(strings.TrimLeft(right, alphanumeric+"_- \t\\^")):
 			return sep
 		}
 	}

@@ -49,8 +49,8 @@ func authHeader(t *text, i int) []span {
 	if p == 0 || p >= len(s) {
 		return nil
 	}
-	word := endOf(s, p, 24, wordBytes+"-")
-	q := endOf(s, word, len(s), " \t")
+	word := endOf(s, p, 24, wordBytes.or("-"))
+	q := endOf(s, word, len(s), oneOf(" \t"))
 	scheme := strings.ToLower(s[p:word])
 	fields := slices.Contains(fieldSchemes, scheme)
 	known := fields || slices.Contains(plainSchemes, scheme)
@@ -113,7 +113,7 @@ func cookieHeader(t *text, i int) []span {
 	}
 	before := nameStart(s, i)
 	set := strings.HasSuffix(strings.ToLower(before), "set-")
-	if !set && !only(before, "-") && !boundaryBefore(s, i) {
+	if !set && !only(before, oneOf("-")) && !boundaryBefore(s, i) {
 		return nil
 	}
 	p := headerValue(s, i+len("cookie"))
@@ -131,7 +131,7 @@ func (t *text) cookies(i int, set bool) []span {
 	s := t.s
 	var out []span
 	for n := 0; n < 60 && i < len(s); n++ {
-		eq := endOf(s, i, 100, wordBytes+".-%!#")
+		eq := endOf(s, i, 100, wordBytes.or(".-%!#"))
 		if eq == i || !byteIn(s, eq, "=") {
 			break
 		}
@@ -174,7 +174,7 @@ func urlUser(t *text, i int) []span {
 	}
 	p := i + 1
 	for range 2 {
-		p = endOf(s, p, len(s), `\`)
+		p = endOf(s, p, len(s), oneOf(`\`))
 		if !byteIn(s, p, "/") {
 			return nil
 		}
@@ -222,7 +222,7 @@ func urlUser(t *text, i int) []span {
 
 // port distinguishes a port, with a path behind it, from a password.
 func port(v string) bool {
-	n := endOf(v, 0, len(v), digits)
+	n := endOf(v, 0, len(v), digitBytes)
 	return n > 0 && n <= 5 && (n == len(v) || byteIn(v, n, "/?#\\,"))
 }
 
@@ -235,7 +235,7 @@ func inPassword(s string, i int) bool {
 	case '<', '>', ',', ' ':
 		return false
 	case '\\':
-		j := endOf(s, i, len(s), `\`)
+		j := endOf(s, i, len(s), oneOf(`\`))
 		if byteIn(s, j, `"'`) {
 			return j+1 < len(s) && isAlnum(s[j+1]) && isAlnum(s[i-1])
 		}
@@ -250,7 +250,7 @@ func hostAt(s string, i int) bool {
 	if byteIn(s, i, "[(/") {
 		return true // [::1], tcp(db), //db
 	}
-	j := endOf(s, i, 254, wordBytes+".-")
+	j := endOf(s, i, 254, wordBytes.or(".-"))
 	return j == len(s) || j > i && s[j] != '@'
 }
 

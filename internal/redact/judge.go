@@ -35,7 +35,7 @@ func (t *text) isSecret(a *assignment) bool {
 	case a.quoted && a.near && !a.quotedName && a.lo > 0 && s[a.lo-1] == s[a.from-1] && v[0] == '+':
 		return false // "PWD="+dir: the quote closes a text.
 	}
-	env := a.sign == "=" && a.near && strings.ToUpper(a.name) == a.name && !only(a.name, "-_0123456789")
+	env := a.sign == "=" && a.near && strings.ToUpper(a.name) == a.name && !only(a.name, digitBytes.or("_-"))
 	if a.head && t.isBeginning(a, v, env, flag) {
 		return true
 	}
@@ -126,7 +126,7 @@ var passwordReasons = []reason{
 	}},
 	{"a type or a word of a sentence", func(c *candidate) bool { return !c.ends && !strings.Contains(c.v, "!") && c.sign == ":" }, func(c *candidate) bool { return !wordy(c.v) && len(c.v) >= 8 }},
 	{"a setting, alone in its line or in a list of settings", (*candidate).setting, always},
-	{"letters and digits, as names of variables have them", func(c *candidate) bool { return only(c.v, alphanumeric+"_-.") }, func(c *candidate) bool {
+	{"letters and digits, as names of variables have them", func(c *candidate) bool { return only(c.v, wordBytes.or("-.")) }, func(c *candidate) bool {
 		trailing := len(c.v) - len(strings.TrimRight(c.v, digits))
 		return len(c.v) >= 6 && !(trailing == c.digits && c.digits <= 3) && !strings.Contains(c.v, "_v") || random(c.v)
 	}},
@@ -151,7 +151,7 @@ func (t *text) besideSettings(lo int) bool {
 	if lo < 2 {
 		return false
 	}
-	word := s[startOf(s, lo-1, 60, wordBytes+"=./:-@%") : lo-1]
+	word := s[startOf(s, lo-1, 60, wordBytes.or("=./:-@%")) : lo-1]
 	switch s[lo-1] {
 	case ',', ';', '&':
 		return strings.Contains(word, "=")
@@ -269,7 +269,7 @@ func (t *text) blankMeansValue(a *assignment, flag bool) bool {
 // endsStatement reports whether nothing but a sign that ends a statement, a list or a
 // sentence is at i.
 func endsStatement(s string, i int) bool {
-	i = endOf(s, blanks(s, i), 3, ";,)}].")
+	i = endOf(s, blanks(s, i), 3, oneOf(";,)}]."))
 	return i == len(s) || lineBreak(s, i) > 0 || s[i] == ' ' || s[i] == '"'
 }
 

@@ -73,7 +73,7 @@ var labelSigns = []string{
 var labelBytes = sync.OnceValue(func() *[256]labelByte {
 	var bytes [256]labelByte
 	for c := range bytes {
-		bytes[c].inWords = c == ' ' || c >= utf8.RuneSelf || strings.IndexByte(wordBytes+"'`*()[]@.-/\"", byte(c)) >= 0
+		bytes[c].inWords = c == ' ' || c >= utf8.RuneSelf || wordBytes.or("'`*()[]@.-/\"").has(byte(c))
 	}
 	for _, sign := range labelSigns {
 		at := &bytes[sign[0]]
@@ -103,7 +103,7 @@ func (t *text) label(a *assignment, i int) []span {
 	for p := i; p < len(s) && p < i+100 && words < 10; p++ {
 		at := &bytes[s[p]]
 		for _, sign := range at.signs {
-			if strings.HasPrefix(s[p:], sign) {
+			if p+1 < len(s) && s[p+1] == sign[1] && strings.HasPrefix(s[p:], sign) {
 				for word := range strings.FieldsSeq(s[i:p]) {
 					if slices.Contains(harmlessEnds, strings.ToLower(word)) {
 						return nil
@@ -130,7 +130,7 @@ func (t *text) labelled(a *assignment, p, i int, apart bool) []span {
 	switch {
 	case lo == hi || lo >= len(s):
 		// In the next line, or the one behind an empty one.
-		if n := endOf(s, lo, 3, " *_"); n < len(s) && lineBreak(s, n) > 0 {
+		if n := endOf(s, lo, 3, oneOf(" *_")); n < len(s) && lineBreak(s, n) > 0 {
 			return t.lineOf(a.kind, n)
 		}
 		return nil
@@ -172,6 +172,9 @@ func (t *text) fallback(a *assignment) []span {
 		return nil
 	}
 	line := s[a.to:lineEnd(s, a.to, 60)]
+	if !strings.ContainsAny(line, "\"'`") {
+		return nil
+	}
 	for _, sign := range [...]string{"|| ", "?? ", "?: ", " or ", ", ", " : "} {
 		at := strings.LastIndex(line, sign)
 		if at < 0 {
@@ -195,15 +198,15 @@ func (t *text) lineOf(k kind, i int) []span {
 			return nil
 		}
 		i = lineEnd(s, next, keyLine)
-		lo := next + endOf(s[next:i], 0, 80, " \t>|-\"'")
-		if n := endOf(s[:i], lo, 3, digits); n > lo && byteIn(s, n, ")") {
+		lo := next + endOf(s[next:i], 0, 80, oneOf(" \t>|-\"'"))
+		if n := endOf(s[:i], lo, 3, digitBytes); n > lo && byteIn(s, n, ")") {
 			lo = closingQuotes(s, blanks(s, n+1))
 		}
 		hi := wordEnd(s, lo, i, "\"'")
 		if lo == i {
 			continue
 		}
-		if v := s[lo:hi]; only(s[hi:i], " \t\"") && len(v) >= 8 && k.likely(v) && !(isHexText(v) && len(v) == 40) {
+		if v := s[lo:hi]; only(s[hi:i], oneOf(" \t\"")) && len(v) >= 8 && k.likely(v) && !(isHexText(v) && len(v) == 40) {
 			return []span{{lo: lo, hi: hi}}
 		}
 		return nil
@@ -222,7 +225,7 @@ func (t *text) call(a *assignment, i int) []span {
 		return nil
 	}
 	p := closingQuotes(s, i)
-	if p = endOf(s, p, 3, ")]'\""); byteIn(s, p, ".") {
+	if p = endOf(s, p, 3, oneOf(")]'\"")); byteIn(s, p, ".") {
 		q := endOf(s, p+1, 20, wordBytes)
 		if !slices.Contains(typing, s[p+1:q]) {
 			return nil
@@ -243,7 +246,7 @@ func (t *text) call(a *assignment, i int) []span {
 			if a.kind.likely(text) && !getter(named) && !(a.kind == passwordKind && wordy(text) && !strings.ContainsAny(text, "!@#$%^&*?") && !hasDigit(text)) {
 				return []span{{lo: v.from, hi: v.to}}
 			}
-		} else if q = endOf(s, p+1, 60, wordBytes+".$ "); q == p+1 {
+		} else if q = endOf(s, p+1, 60, wordBytes.or(".$ ")); q == p+1 {
 			return nil
 		}
 		if q = blanks(s, q); !byteIn(s, q, ",") {
@@ -279,7 +282,7 @@ func (t *text) wrapped(i int) int {
 		return j
 	}
 	for range 2 {
-		k := endOf(s, j, 48, alphanumeric+"_.:[]<>-")
+		k := endOf(s, j, 48, wordBytes.or(".:[]<>-"))
 		if k == j {
 			return i
 		}

@@ -90,7 +90,7 @@ func (a *assignment) tells(word int) bool {
 	rest := a.telling[word:]
 	low := strings.ToLower(a.telling[:word])
 	weak := a.kind == keyKind || low == "pass" || low == "psk" || low[0] == '_' || low[0] == '-'
-	if weak && !only(rest, "0123456789_-") && low+strings.ToLower(rest) != "key-data" {
+	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") {
 		return false
 	}
 	if harmlessName(a.telling) {
@@ -149,7 +149,7 @@ var harmlessByLast = sync.OnceValue(func() *[256][]string {
 })
 
 func harmlessName(name string) bool {
-	name = strings.ToLower(name[:startOf(name, len(name), len(name), "_-")])
+	name = strings.ToLower(name[:startOf(name, len(name), len(name), oneOf("_-"))])
 	return name != "" && endsInOne(name, harmlessByLast()[name[len(name)-1]]...)
 }
 
@@ -170,7 +170,7 @@ var placeholderParts = [...]string{
 // placeholder reports whether a value only replaces a secret.
 func placeholder(v string) bool {
 	low := strings.ToLower(strings.Trim(v, ".,;:"))
-	if slices.Contains(placeholders, low) || strings.HasPrefix(low, "your") || only(low, "x*.-_#") {
+	if slices.Contains(placeholders, low) || strings.HasPrefix(low, "your") || only(low, oneOf("x*.-_#")) {
 		return true
 	}
 	for _, part := range &placeholderParts {
@@ -179,7 +179,7 @@ func placeholder(v string) bool {
 		}
 	}
 	for _, head := range [...]string{"op://", "env:", "file:", "vault:", "ref+", "ssm:", "$"} {
-		if rest, ok := strings.CutPrefix(low, head); ok && (head != "$" || only(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")) && rest != "" {
+		if rest, ok := strings.CutPrefix(low, head); ok && (head != "$" || only(v[1:], upperBytes.or("_0123456789"))) && rest != "" {
 			return true
 		}
 	}

@@ -16,7 +16,7 @@ var (
 // that the name is one.
 func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	s := t.s
-	open := startOf(s, a.lo, 64, wordBytes+".-/")
+	open := startOf(s, a.lo, 64, wordBytes.or(".-/"))
 	p := beforeBlanks(s, beforeQuotes(s, open))
 	if p == 0 || s[p-1] != ':' && s[p-1] != '=' {
 		return nil, false
@@ -113,24 +113,24 @@ func beforeQuotes(s string, i int) int {
 	return i
 }
 
-func beforeBlanks(s string, i int) int { return startOf(s, i, i, " \t") }
+func beforeBlanks(s string, i int) int { return startOf(s, i, i, oneOf(" \t")) }
 
 // nextValue is where a value begins that is in the line behind its name, as
 // YAML has it, or 0. i is behind the sign.
 func (t *text) nextValue(a *assignment, i int) int {
 	s := t.s
 	if byteIn(s, i, "|>") {
-		i = blanks(s, endOf(s, i+1, len(s), digits+"+-"))
+		i = blanks(s, endOf(s, i+1, len(s), digitBytes.or("+-")))
 	}
 	// What a frame puts at a line's end.
 	for n := 0; n < 2 && byteIn(s, i, "$^\"'"); n++ {
-		i = endOf(s, i+1, 1, "M")
+		i = endOf(s, i+1, 1, oneOf("M"))
 	}
 	if i >= len(s) || lineBreak(s, i) == 0 || a.quotedName {
 		return 0
 	}
 	start := lineStart(s, a.lo, 400)
-	col := endOf(s, a.lo, len(a.name), "-")
+	col := endOf(s, a.lo, len(a.name), oneOf("-"))
 	if s[i] == '\\' {
 		// The first line of a text within a text.
 		start = max(start, start+strings.LastIndexByte(s[start:a.lo], '"')+1)

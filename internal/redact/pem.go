@@ -152,7 +152,7 @@ func (t *text) cutPiece(from, to int) (lo, hi int) {
 	if mark := t.nextMark(from, to); mark >= 0 {
 		hi = mark
 	}
-	hi = startOf(t.s, hi, hi-from, " .")
+	hi = startOf(t.s, hi, hi-from, oneOf(" ."))
 	return startOf(t.s, hi, hi-from, base64Bytes), hi
 }
 
@@ -170,7 +170,7 @@ func base64In(line string) (lo, hi int) {
 
 // base64At is the first run of base64 from i on. An escaped slash is one.
 func base64At(line string, i int) (lo, hi int) {
-	lo = find(line, i, len(line), base64Bytes)
+	lo = find(line, i, len(line), alphanumeric+"+/=")
 	hi = endOf(line, lo, len(line), base64Bytes)
 	for hi > lo && strings.HasPrefix(line[hi:], `\/`) {
 		hi = endOf(line, hi+1, len(line), base64Bytes)
@@ -185,7 +185,7 @@ func blankBefore(s string) bool { return !strings.ContainsAny(s, letters) }
 // looksBase64 distinguishes base64 from long names and paths.
 func looksBase64(v string) bool { return hasDigit(v) && upperLower(v) && !wordy(v) }
 
-func isHexText(v string) bool { return only(v, "0123456789abcdef") }
+func isHexText(v string) bool { return only(v, digitBytes.or("abcdef")) }
 
 // endOfArmour is where the last line of a key ends that has "-END " at i.
 func endOfArmour(s string, i int) int {

@@ -50,7 +50,7 @@ func (t *text) secretWords(words []argument) []span {
 	var out []span
 	for _, w := range words {
 		v := t.s[w.lo:w.hi]
-		if user, password, found := strings.Cut(v, ":"); found && only(user, wordBytes+".-") && user != "" {
+		if user, password, found := strings.Cut(v, ":"); found && only(user, wordBytes.or(".-")) && user != "" {
 			w.lo, v = w.hi-len(password), password
 		}
 		if len(v) >= 4 && v[0] != '%' && literalValue(v) && !looksLikeCode(v, true) {
@@ -74,7 +74,7 @@ var lookers = []string{"git", "ls", "grep", "rg", "find", "wc", "which", "cd", "
 func printedSecret(t *text, i int) []span {
 	s := t.s
 	end := lineEnd(s, i, 300)
-	name := s[i+2 : endOf(s, i+2, 40, wordBytes+"-.")]
+	name := s[i+2 : endOf(s, i+2, 40, wordBytes.or("-."))]
 	if end >= len(s) || !containsOne(strings.ToLower(s[i:end]), printers...) || slices.Contains(lookers, name) {
 		return nil
 	}

@@ -144,6 +144,9 @@ func (r *Redactor) redact(s string, cut bool) (out string, settled bool) {
 type span struct {
 	lo, hi int
 	rule   string
+	// group is that of the rule among its stage's; of spans that begin at one place
+	// the lowest group's comes first.
+	group int
 }
 
 // replace puts markers in place of what find returns for the stretches between the

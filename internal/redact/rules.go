@@ -88,7 +88,7 @@ func afterBotID(m match) bool { return m.digitsBefore() >= 6 }
 // name in a table or a list.
 func awsNeighbours(t *text, i int) []span {
 	s := t.s
-	j := endOf(s, i, 21, alphanumeric)
+	j := endOf(s, i, 21, alnumBytes)
 	if j-i != 20 {
 		return nil
 	}

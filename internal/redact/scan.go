@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"math/bits"
 	"regexp"
 	"regexp/syntax"
@@ -59,7 +60,7 @@ type match struct {
 func (m match) value() string { return m.text[m.lo:m.hi] }
 
 // digitsBefore is the number of digits right before the match.
-func (m match) digitsBefore() int { return m.at - startOf(m.text, m.at, m.at, digits) }
+func (m match) digitsBefore() int { return m.at - startOf(m.text, m.at, m.at, digitBytes) }
 
 // headMin is how much of a secret's random part may stay at a cut.
 const headMin = 5
@@ -119,6 +120,9 @@ func (f *filter) add(bytes uint32) {
 	bit := hashOf(bytes)
 	f[bit>>6] |= 1 << (bit & 63)
 }
+
+// maxGroups is how many bits place.groups has.
+const maxGroups = 16
 
 type group struct {
 	tables [4][256]uint64
@@ -254,24 +258,29 @@ func (s *scanner) places(out []place, text string) []place {
 // scan finds the secrets at the places of a text that is at an offset. If groups of
 // probes find overlapping ones, their union is removed under the name of the first.
 func scan(groups []*group, t *text, places []place, offset int) []span {
+	var free [maxGroups]int // where each group's last find ends
 	var found []span
 	s := t.s
+	first, every := bits.TrailingZeros16(groups[0].bit), uint16(0)
 	for _, g := range groups {
-		free := 0 // where the group's last find ends
-		for _, place := range places {
-			if place.groups&g.bit == 0 {
-				continue
-			}
-			i := place.at - offset
+		every |= g.bit
+	}
+	for _, place := range places {
+		for left := place.groups & every; left != 0; left &= left - 1 {
+			n := bits.TrailingZeros16(left) - first
+			g, i := groups[n], place.at-offset
 			hits := g.tables[0][s[i]] & g.tables[1][s[i+1]] & g.tables[2][s[i+2]] & g.tables[3][s[i+3]]
-			if hits == 0 || i < free {
+			if hits == 0 || i < free[n] {
 				continue
 			}
 			for ; hits != 0; hits &= hits - 1 {
-				if spans := g.rules[bits.TrailingZeros64(hits)].at(t, i, free); len(spans) > 0 {
+				if spans := g.rules[bits.TrailingZeros64(hits)].at(t, i, free[n]); len(spans) > 0 {
+					for k := range spans {
+						spans[k].group = n
+					}
 					found = append(found, spans...)
 					// Behind the first of many spans, others may be between them.
-					free = max(free, spans[0].hi)
+					free[n] = max(free[n], spans[0].hi)
 					break
 				}
 			}
@@ -320,7 +329,7 @@ func (r *rule) match(t *text, i int) (span, bool) {
 		if open {
 			hi = follow(seg, hi)
 		}
-		return span{lo, hi, r.name}, true
+		return span{lo: lo, hi: hi, rule: r.name}, true
 	}
 	// The search for a beginning is the most expensive part: one must reach the text's
 	// end or a cut mark.
@@ -336,13 +345,13 @@ func (r *rule) match(t *text, i int) (span, bool) {
 		r.ok != nil && !r.ok(match{text: seg, at: i, lo: lo, hi: hi, head: true}) {
 		return span{}, false
 	}
-	return span{lo, hi, r.name}, true
+	return span{lo: lo, hi: hi, rule: r.name}, true
 }
 
 // fewLower reports a few lower case letters, which are a word far more often than
 // the beginning of a key.
 func fewLower(v string) bool {
-	return len(v) < 8 && only(v, lowerCase)
+	return len(v) < 8 && only(v, lowerBytes)
 }
 
 // find matches an anchored expression at i. It looks at the text up to end, which
@@ -394,7 +403,7 @@ func cutAt(seg string, i int, last bool) bool {
 	for i > 0 && i < len(seg) && seg[i] == '.' && seg[i-1] == '.' {
 		i--
 	}
-	rest := seg[endOf(seg, i, len(seg), " \r\n\t"):]
+	rest := seg[endOf(seg, i, len(seg), oneOf(" \r\n\t")):]
 	return markAt(rest) > 0 || rest == "" && last
 }
 
@@ -431,9 +440,7 @@ func nextMark(seg string, i int) (lo, hi int) {
 // markBytes has, for the first byte of a cut mark, those that may be the second.
 var markBytes = [256]string{'.': ".", '[': ".tToOcC", '(': "tT", '<': "tT", '\\': "uU", 0xE2: "\x80"} // "…" is E2 80 A6.
 
-func isWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
-}
+func isWord(c byte) bool { return classOf[c] != 0 }
 
 func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
@@ -482,7 +489,7 @@ func boundaryOfLine(s string, i int) bool {
 
 // merge orders the spans by their place; overlapping ones become one.
 func merge(spans []span) []span {
-	slices.SortStableFunc(spans, func(a, b span) int { return a.lo - b.lo })
+	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Or(a.lo-b.lo, a.group-b.group) })
 	out := spans[:0]
 	for _, sp := range spans {
 		if n := len(out); n > 0 && sp.lo < out[n-1].hi {

@@ -73,7 +73,7 @@ func odd(m match) bool {
 // maxmind distinguishes a licence key, which its end gives away, from other names.
 func maxmind(m match) bool {
 	i := m.at - 36
-	return !m.head && i >= 0 && m.text[i+6] == '_' && only(m.text[i:i+6]+m.text[i+7:m.at], alphanumeric) && random(m.text[i+7:m.at])
+	return !m.head && i >= 0 && m.text[i+6] == '_' && only(m.text[i:i+6]+m.text[i+7:m.at], alnumBytes) && random(m.text[i+7:m.at])
 }
 
 // facebook distinguishes an app's token, which the app's number begins, from other

@@ -53,46 +53,87 @@ func (t *text) nextMark(from, to int) int {
 	return t.marks[n]
 }
 
-// Sets of bytes, for endOf and startOf.
+// digits and letters are those of ASCII.
 const (
 	digits       = "0123456789"
-	lowerCase    = "abcdefghijklmnopqrstuvwxyz"
-	letters      = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + lowerCase
+	letters      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	alphanumeric = letters + digits
-	wordBytes    = alphanumeric + "_"
-	base64Bytes  = alphanumeric + "+/="
 )
 
-// in reports whether a set has a byte. A set with letters of both cases begins with
-// those of alphanumeric.
-func in(set string, c byte) bool {
-	if more, found := strings.CutPrefix(set, alphanumeric[:1]); found && len(more) >= len(alphanumeric)-1 {
-		return isAlnum(c) || strings.IndexByte(set[len(alphanumeric):], c) >= 0
+// set is a set of bytes: those of some classes, and a few others.
+type set struct {
+	classes class
+	others  string
+}
+
+// class is a set of classes of bytes.
+type class uint8
+
+const (
+	isDigit class = 1 << iota
+	isLower
+	isUpper
+	isUnderscore
+)
+
+// The sets of which most others are made.
+var (
+	digitBytes  = set{classes: isDigit}
+	lowerBytes  = set{classes: isLower}
+	upperBytes  = set{classes: isUpper}
+	letterBytes = set{classes: isLower | isUpper}
+	alnumBytes  = set{classes: isLower | isUpper | isDigit}
+	wordBytes   = set{classes: isLower | isUpper | isDigit | isUnderscore}
+	base64Bytes = alnumBytes.or("+/=")
+)
+
+// classOf has the class of each byte, or 0.
+var classOf = func() (of [256]class) {
+	for c, bytes := range map[class]string{isDigit: digits, isUpper: letters[:26], isLower: letters[26:], isUnderscore: "_"} {
+		for _, b := range []byte(bytes) {
+			of[b] = c
+		}
 	}
-	return strings.IndexByte(set, c) >= 0
+	return of
+}()
+
+// oneOf is the set of the bytes given.
+func oneOf(bytes string) set { return set{others: bytes} }
+
+// or adds bytes to a set without others.
+func (a set) or(bytes string) set { return set{a.classes, bytes} }
+
+func (a set) has(c byte) bool {
+	if classOf[c]&a.classes != 0 {
+		return true
+	}
+	for i := range len(a.others) {
+		if a.others[i] == c {
+			return true
+		}
+	}
+	return false
 }
 
 // endOf returns where the bytes of a set end that begin at i, at most most bytes.
-func endOf(s string, i, most int, set string) int {
-	for end := min(len(s), i+most); i < end && in(set, s[i]); i++ {
+func endOf(s string, i, most int, a set) int {
+	for end := min(len(s), i+most); i < end && a.has(s[i]); i++ {
 	}
 	return i
 }
 
 // startOf returns where the bytes of a set begin that end at i, at most most bytes.
-func startOf(s string, i, most int, set string) int {
-	for least := max(0, i-most); i > least && in(set, s[i-1]); i-- {
+func startOf(s string, i, most int, a set) int {
+	for least := max(0, i-most); i > least && a.has(s[i-1]); i-- {
 	}
 	return i
 }
 
 // only reports whether s has no other bytes than those of a set.
-func only(s, set string) bool { return endOf(s, 0, len(s), set) == len(s) }
+func only(s string, a set) bool { return endOf(s, 0, len(s), a) == len(s) }
 
-// byteIn reports whether a byte of a set is at i.
-func byteIn(s string, i int, set string) bool {
-	return i < len(s) && in(set, s[i])
-}
+// byteIn reports whether one of a few bytes is at i.
+func byteIn(s string, i int, bytes string) bool { return i < len(s) && oneOf(bytes).has(s[i]) }
 
 // find returns where the first byte of a set is from i on, at most end.
 func find(s string, i, end int, set string) int {
@@ -122,7 +163,9 @@ func endsInOne(s string, parts ...string) bool {
 }
 
 // ellipsis reports whether a text begins with the most common cut marks.
-func ellipsis(s string) bool { return strings.HasPrefix(s, "…") || strings.HasPrefix(s, "...") }
+func ellipsis(s string) bool {
+	return s != "" && (s[0] == '.' && strings.HasPrefix(s, "...") || s[0] == "…"[0] && strings.HasPrefix(s, "…"))
+}
 
 // lineBreak is the length of the line break at i: a real one, or one that is
 // escaped any number of times.
@@ -136,7 +179,7 @@ func lineBreak(s string, i int) int {
 		}
 		return 1
 	case '\\':
-		j := endOf(s, i, len(s), `\`)
+		j := endOf(s, i, len(s), oneOf(`\`))
 		if j < len(s) && (s[j] == 'n' || s[j] == 'r') {
 			j++
 			// \r\n, escaped: the backslashes of both.
@@ -193,8 +236,8 @@ func below(s string, start, col, next int) int {
 		a, b := s[i], s[j]
 		switch {
 		case isAlnum(a) && isAlnum(b):
-			i = endOf(s[:col], i, col, alphanumeric)
-			j = endOf(s, j, len(s), alphanumeric)
+			i = endOf(s[:col], i, col, alnumBytes)
+			j = endOf(s, j, len(s), alnumBytes)
 			continue
 		case a == b || isPrefixSign(a) && isPrefixSign(b):
 		case a == ' ' && isAlnum(b): // A number has grown, or the indentation ends.
@@ -212,12 +255,12 @@ func below(s string, start, col, next int) int {
 	if i < col {
 		return -1
 	}
-	return endOf(s, j, len(s), " \t")
+	return endOf(s, j, len(s), oneOf(" \t"))
 }
 
 func isPrefixSign(c byte) bool { return strings.IndexByte(" -:+*\t", c) >= 0 }
 
-func isAlnum(c byte) bool { return isWord(c) && c != '_' }
+func isAlnum(c byte) bool { return alnumBytes.has(c) }
 
 // blanks is where the blanks and colours at i end.
 func blanks(s string, i int) int {
@@ -246,7 +289,7 @@ func colour(s string, i int) int {
 	case '\x1b':
 		head = 1
 	case '\\':
-		j := endOf(s, i, len(s), `\`)
+		j := endOf(s, i, len(s), oneOf(`\`))
 		for _, name := range [...]string{"u001b", "u001B", "x1b", "033", "e"} {
 			if strings.HasPrefix(s[j:], name) {
 				head = j + len(name) - i
@@ -261,7 +304,7 @@ func colour(s string, i int) int {
 	if head == 0 || i+head >= len(s) || s[i+head] != '[' {
 		return 0
 	}
-	j := endOf(s, i+head+1, 15, digits+";?")
+	j := endOf(s, i+head+1, 15, digitBytes.or(";?"))
 	if j < len(s) && ('A' <= s[j] && s[j] <= 'Z' || 'a' <= s[j] && s[j] <= 'z') {
 		return j + 1 - i
 	}

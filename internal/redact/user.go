@@ -76,7 +76,7 @@ func (r *rule) scanAll(seg string, cut, last bool) []span {
 	matches := r.re().FindAllStringSubmatchIndex(seg, -1)
 	for _, loc := range matches {
 		if lo, hi := secretIn(loc); hi > lo {
-			whole = append(whole, span{lo, hi, r.name})
+			whole = append(whole, span{lo: lo, hi: hi, rule: r.name})
 		}
 	}
 	if !cut || r.head() == nil {
@@ -126,5 +126,5 @@ func (r *rule) appendHead(out []span, text string, offset int) []span {
 	if hi <= lo || loc[1]-loc[0] < r.lead+headMin || r.lead < 3 && (hi-lo < 12 || !mixed(whole)) {
 		return out
 	}
-	return append(out, span{offset + lo, offset + hi, r.name})
+	return append(out, span{lo: offset + lo, hi: offset + hi, rule: r.name})
 }

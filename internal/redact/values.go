@@ -65,7 +65,7 @@ func looksLikeCode(v string, quoted bool) bool {
 				return false
 			}
 		}
-		return only(v, alphanumeric+"_.,;=")
+		return only(v, wordBytes.or(".,;="))
 	}
 	return false
 }
