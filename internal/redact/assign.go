@@ -274,6 +274,10 @@ func (t *text) valueAt(i int) value {
 	j, most := v.from, min(len(s), v.from+longestValue)
 	for j < most {
 		c := s[j]
+		if isWord(c) {
+			j++
+			continue
+		}
 		if c <= ' ' || c == quote && v.quoted || c == '[' && strings.HasPrefix(s[j:], "[trunc") {
 			break
 		}

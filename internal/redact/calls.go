@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // credentialCall reads the credentials that a call gets by their places: a login, a
 // connection, what is named after credentials. Its name has what is at i.
@@ -14,8 +17,7 @@ func credentialCall(t *text, i int) []span {
 		return nil
 	}
 	name := strings.ToLower(strings.TrimRight(s[i-len(nameStart(s, i)):p], " "))
-	known := endsInOne(name, "credentials", "credential", "login", "authentication", "basicauth", "basic_auth", "auth", "authenticate", "signin", "sign_in", "logon", "authorize", "jwt", "tokenauth")
-	open := endsInOne(name, "connect", "getconnection", "pdo", "mysqli", "connection", "begin", "createuser", "adduser", "dial", "open", "client", "real_connect", "mysqli_connect", "session", "transport", "sequelize")
+	known, open := knownCalls().end(name), openCalls().end(name)
 	if byteIn(s, p, "=") {
 		p = blanks(s, p+1)
 	}
@@ -70,6 +72,16 @@ func credentialCall(t *text, i int) []span {
 	}
 	return out
 }
+
+// knownCalls end the names of calls that get a credential, openCalls of those that may.
+var (
+	knownCalls = sync.OnceValue(func() *endings {
+		return endingsOf("credentials", "credential", "login", "authentication", "basicauth", "basic_auth", "auth", "authenticate", "signin", "sign_in", "logon", "authorize", "jwt", "tokenauth")
+	})
+	openCalls = sync.OnceValue(func() *endings {
+		return endingsOf("connect", "getconnection", "pdo", "mysqli", "connection", "begin", "createuser", "adduser", "dial", "open", "client", "real_connect", "mysqli_connect", "session", "transport", "sequelize")
+	})
+)
 
 func lineBreakAt(s string, i int) int {
 	if i >= len(s) {

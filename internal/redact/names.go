@@ -93,7 +93,7 @@ func (a *assignment) tells(word int) bool {
 	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") {
 		return false
 	}
-	if harmlessName(a.telling) {
+	if rest != "" && harmlessName(a.telling) {
 		return false
 	}
 	if !weak && low != "token" {
@@ -139,18 +139,27 @@ var harmlessEnds = []string{
 	"timeout", "_set", "issuer", "audience", "placeholder", "title", "strength", "score", "schema", "scheme", "reader", "_at", "date", "time", "keyring", "keyid", "key_id", "key-id", "keyname", "rate", "rules",
 }
 
-// harmlessByLast has the harmless ends under their last byte.
-var harmlessByLast = sync.OnceValue(func() *[256][]string {
-	var ends [256][]string
-	for _, end := range harmlessEnds {
-		ends[end[len(end)-1]] = append(ends[end[len(end)-1]], end)
+// endings are texts under their last byte.
+type endings [256][]string
+
+func endingsOf(texts ...string) *endings {
+	var of endings
+	for _, text := range texts {
+		last := text[len(text)-1]
+		of[last] = append(of[last], text)
 	}
-	return &ends
-})
+	return &of
+}
+
+// end reports whether s ends in one of them.
+func (e *endings) end(s string) bool {
+	return s != "" && endsInOne(s, e[s[len(s)-1]]...)
+}
+
+var harmless = sync.OnceValue(func() *endings { return endingsOf(harmlessEnds...) })
 
 func harmlessName(name string) bool {
-	name = strings.ToLower(name[:startOf(name, len(name), len(name), oneOf("_-"))])
-	return name != "" && endsInOne(name, harmlessByLast()[name[len(name)-1]]...)
+	return harmless().end(strings.ToLower(name[:startOf(name, len(name), len(name), oneOf("_-"))]))
 }
 
 // placeholders replace a secret as whole values.
