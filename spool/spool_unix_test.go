@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func playUnix(role string, s *Spool) error {
@@ -202,7 +203,7 @@ func readSession(s *Spool, k Key) (*Record, error) {
 func giveAway(t *testing.T, path string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("needs root: only root can give a file to another user")
+		skip.Missing(t, "needs root: only root can give a file to another user")
 	}
 	must(t, os.Lchown(path, 65534, 65534))
 }

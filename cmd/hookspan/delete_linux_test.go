@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/store"
 )
 
@@ -70,7 +71,7 @@ func terminalPair(t *testing.T) (outer, inner *os.File) {
 	t.Helper()
 	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
+		skip.Missing(t, "no pseudo-terminals here: %v", err)
 	}
 	t.Cleanup(func() { _ = outer.Close() })
 	n, err := unix.IoctlGetInt(int(outer.Fd()), unix.TIOCGPTN)

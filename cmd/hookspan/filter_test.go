@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -62,7 +63,7 @@ func TestProjectThroughALink(t *testing.T) {
 	}
 	target, link := filepath.Join(base, "target"), filepath.Join(base, "link")
 	if err := errors.Join(os.MkdirAll(filepath.Join(target, "below"), 0o700), os.Symlink(target, link)); err != nil {
-		t.Skipf("no symbolic links here: %v", err)
+		skip.Missing(t, "no symbolic links here: %v", err)
 	}
 	s, err := store.Open(t.Context(), a.cfg.StorePath())
 	if err != nil {

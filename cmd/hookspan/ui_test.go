@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/ui"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
@@ -136,7 +137,7 @@ func TestUIWithoutNames(t *testing.T) {
 // TestHooksListHasWhatThePageSwitchedOff switches a hook off as the page does.
 func TestHooksListHasWhatThePageSwitchedOff(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the home folder of the test is one of Linux")
+		skip.Missing(t, "the home folder of the test is one of Linux")
 	}
 	h := hookstest.New(t)
 	s, err := store.Open(t.Context(), filepath.Join(h.Dir, "traces.db"))

@@ -23,6 +23,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // parse reads one of the files with hooks, in which nothing may be wrong.
@@ -123,7 +124,7 @@ func TestScriptsSayHowToInstallThem(t *testing.T) {
 
 func TestScriptsCanBeStarted(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("files have no such mode there")
+		skip.Missing(t, "files have no such mode there")
 	}
 	for _, name := range append(scripts(t), "jsonget") {
 		info, err := os.Stat(name)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestBlockCommands(t *testing.T) {
@@ -246,7 +247,7 @@ func TestLintEdited(t *testing.T) {
 func TestAddContext(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("git is not installed")
+		skip.Missing(t, "git is not installed")
 	}
 	w := newWorld(t)
 	if s := w.run(t, nil, event(t, "SessionStart", map[string]any{"source": "startup"}), "add-context.sh"); s.exit != 0 || !strings.HasPrefix(s.stdout, "Today is ") || strings.Contains(s.stdout, "git") {

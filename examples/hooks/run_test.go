@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("the examples are scripts for a POSIX shell")
+		skip.Missing(t, "the examples are scripts for a POSIX shell")
 	}
 	// Paths in answers are those that links lead to.
 	top, err := filepath.EvalSymlinks(t.TempDir())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // machine makes a home folder and a hook program with a path that needs quotes. No
@@ -17,7 +18,7 @@ import (
 func machine(t *testing.T, goos string) (install.System, install.Options) {
 	t.Helper()
 	if runtime.GOOS == "windows" && goos != runtime.GOOS {
-		t.Skip("files have no POSIX modes on Windows, which these hooks need")
+		skip.Missing(t, "files have no POSIX modes on Windows, which these hooks need")
 	}
 	t.Setenv("PATH", "")
 	home := filepath.ToSlash(t.TempDir())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestReplacementOfAFileWithOtherNames(t *testing.T) {
@@ -34,7 +35,7 @@ func TestReplacementOfAFileWithOtherNames(t *testing.T) {
 
 func TestRootKeepsTheOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("needs root, who alone may give files away")
+		skip.Missing(t, "needs root, who alone may give files away")
 	}
 	const user = 12345
 	home := t.TempDir()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/hookspan/hookspan/internal/skip"
 	"io"
 	"net"
 	"net/http"
@@ -239,7 +240,7 @@ func TestBridgeFinishesRequestsAtEnd(t *testing.T) {
 func TestAnswersOverIPv6(t *testing.T) {
 	_, listeners := serve(t, New(Options{}))
 	if len(listeners) < 2 {
-		t.Skip("no IPv6 here")
+		skip.Missing(t, "no IPv6 here")
 	}
 	addr := listeners[1].Addr().String()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp6", addr)

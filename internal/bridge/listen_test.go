@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/hookspan/hookspan/internal/skip"
 	"io"
 	"net"
 	"net/http"
@@ -68,7 +69,7 @@ func TestListenReportsTakenPort(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address(host, 0))
 			if err != nil {
-				t.Skipf("cannot listen on %s here: %v", host, err)
+				skip.Missing(t, "cannot listen on %s here: %v", host, err)
 			}
 			defer l.Close() //nolint:errcheck // A test.
 			port := l.Addr().(*net.TCPAddr).Port

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
@@ -159,7 +160,7 @@ func TestAnswersAreReadUpToALimit(t *testing.T) {
 
 func TestRequestAboveClientLimitIsSplit(t *testing.T) {
 	if testing.Short() {
-		t.Skip("moves 70 MB")
+		skip.Elsewhere(t, "moves 70 MB")
 	}
 	s := otlptest.New(t)
 	s.SetMaxBytes(60 << 20)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"golang.org/x/net/html"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestBrowserShowsHostileTextsOnly(t *testing.T) {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("no chromium on this machine: tests/setup.sh installs Debian's")
+		skip.Missing(t, "no chromium on this machine: tests/setup.sh installs Debian's")
 	}
 	var asked atomic.Int32
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

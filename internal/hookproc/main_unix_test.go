@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +34,7 @@ func TestHome(t *testing.T) {
 	}
 	passwd, err := os.ReadFile("/etc/passwd")
 	if err != nil {
-		t.Skip(err)
+		skip.Missing(t, "%v", err)
 	}
 	t.Setenv("HOME", "")
 	want := passwdHome(string(passwd), os.Getuid())

@@ -3,6 +3,7 @@ package jstext
 import (
 	"encoding/json"
 	"errors"
+	"github.com/hookspan/hookspan/internal/skip"
 	"os/exec"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 func TestAgreesWithJavaScript(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if errors.Is(err, exec.ErrNotFound) {
-		t.Skip("node is not installed, so there is no JavaScript to compare with")
+		skip.Missing(t, "node is not installed, so there is no JavaScript to compare with")
 	}
 	numbers := []string{
 		"", " ", "5", "05", "5abc", " 7", "\ufeff7", "\u00857", "7 ", "-3", "+3", "--3", "+-3", "0x10", "1e3", "1_000", "2.9", ".5", "x", "٣", "9007199254740991",

@@ -76,10 +76,10 @@ func TestEndlessAnswersEndAtTheTimeLimit(t *testing.T) {
 		for how, c := range map[string]*Client{
 			"by default": New(Options{}), "of the caller": New(Options{Base: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}),
 		} {
+			if how == "of the caller" && kind == TooLong && !strings.Contains(name, "body") {
+				continue // The caller's transport has its own limit, 10 MB by default.
+			}
 			t.Run(name+", a transport "+how, func(t *testing.T) {
-				if how == "of the caller" && kind == TooLong && !strings.Contains(name, "body") {
-					t.Skip("the caller's transport has its own limit, 10 MB by default")
-				}
 				t.Parallel()
 				s := server(t, faultserver.Answer{Fault: faultserver.Fault{Endless: &endless}})
 				ctx, cancel := context.Background(), context.CancelFunc(func() {})

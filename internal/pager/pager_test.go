@@ -3,6 +3,7 @@ package pager
 import (
 	"errors"
 	"fmt"
+	"github.com/hookspan/hookspan/internal/skip"
 	"io"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ func shown(t *testing.T, command, text string) (string, error) {
 
 func TestShow(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the pagers of this test are programs of Unix")
+		skip.Missing(t, "the pagers of this test are programs of Unix")
 	}
 	for command, want := range map[string]string{
 		"":                        "text",
@@ -73,7 +74,7 @@ func TestShow(t *testing.T) {
 
 func TestLeavingThePagerEarlyIsNoError(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the pager of this test is a program of Unix")
+		skip.Missing(t, "the pager of this test is a program of Unix")
 	}
 	if _, err := shown(t, "true", ""); err != nil {
 		t.Errorf("got %v", err)

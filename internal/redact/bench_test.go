@@ -2,6 +2,7 @@ package redact
 
 import (
 	"fmt"
+	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,7 @@ func ordinary(b *testing.B) string {
 	b.Helper()
 	root, err := exec.CommandContext(b.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {
-		b.Skipf("no go command to ask for the source: %v", err)
+		skip.Missing(b, "no go command to ask for the source: %v", err)
 	}
 	names, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(root)), "src", "net", "http", "*.go"))
 	if err != nil || len(names) == 0 {

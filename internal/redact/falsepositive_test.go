@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"github.com/hookspan/hookspan/internal/skip"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,7 +15,7 @@ import (
 func TestOrdinarySourceIsLeftAlone(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {
-		t.Skipf("no go command to ask for the source: %v", err)
+		skip.Missing(t, "no go command to ask for the source: %v", err)
 	}
 	const least, allowed = 5 << 20, 10
 	r := New(nil)

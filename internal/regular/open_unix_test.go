@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"golang.org/x/sys/unix"
 )
 
@@ -115,7 +116,7 @@ func TestPrivateRefusesFilesOfOthers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.owner >= 0 && os.Getuid() != 0 {
-				t.Skip("only root can give a file to another user")
+				skip.Missing(t, "only root can give a file to another user")
 			}
 			dir := filepath.Join(t.TempDir(), "folder")
 			path := filepath.Join(dir, "file")

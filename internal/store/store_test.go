@@ -14,11 +14,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestOnlyTheOwnerCanReadTheFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no permission bits")
+		skip.Missing(t, "Windows has no permission bits")
 	}
 	folder := filepath.Join(t.TempDir(), "state", "hookspan")
 	path := filepath.Join(folder, "traces.db")
@@ -37,7 +38,7 @@ func TestOnlyTheOwnerCanReadTheFile(t *testing.T) {
 
 func TestWidePermissionsAreRestricted(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no permission bits")
+		skip.Missing(t, "Windows has no permission bits")
 	}
 	path := filepath.Join(t.TempDir(), "traces.db")
 	if err := os.WriteFile(path, nil, 0o666); err != nil {

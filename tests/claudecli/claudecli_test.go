@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
@@ -72,7 +73,7 @@ type payload struct {
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("drives the real Claude Code program; left out by -short")
+		skip.Elsewhere(t, "drives the real Claude Code program; left out by -short")
 	}
 	bin := t.TempDir()
 	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/built"
@@ -19,7 +20,7 @@ import (
 func TestRemovedHookspanBlocksNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("drives the real Claude Code program; left out by -short")
+		skip.Elsewhere(t, "drives the real Claude Code program; left out by -short")
 	}
 	for name, known := range map[string]bool{"with a shell": false, "without a shell": true} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
@@ -18,7 +19,7 @@ import (
 func TestShellCommandOfASkill(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("drives the real Claude Code program; left out by -short")
+		skip.Elsewhere(t, "drives the real Claude Code program; left out by -short")
 	}
 	bin := t.TempDir()
 	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/clinecli"
 	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 func newHarness(t *testing.T) *clinecli.Harness {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("drives the real Cline programs; left out by -short")
+		skip.Elsewhere(t, "drives the real Cline programs; left out by -short")
 	}
 	cache, err := rig.DefaultCache()
 	if err != nil {

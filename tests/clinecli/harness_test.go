@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/clinecli"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -21,7 +22,7 @@ func sh(script string) rig.Step {
 func TestPreToolUseStopsClassic(t *testing.T) {
 	t.Parallel()
 	if !proof.Soak() {
-		t.Skip("says something of Cline alone, and nothing of hookspan: left to -soak")
+		skip.Elsewhere(t, "says something of Cline alone, and nothing of hookspan: left to -soak")
 	}
 	h := newHarness(t)
 	script := []mockllm.Turn{

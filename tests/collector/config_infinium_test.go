@@ -14,6 +14,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 )
 
@@ -42,7 +43,7 @@ func again(r *collectorpb.ExportTraceServiceRequest, n, size int) *collectorpb.E
 func TestInfiniumThatIsAwayTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("the memory of another process is known on Linux alone")
+		skip.Missing(t, "the memory of another process is known on Linux alone")
 	}
 	to := newBackend(t)
 	s := startShipped(t, shippedConfig{[]string{"gateway.yaml", "infinium.yaml"}, map[string]string{

@@ -2,6 +2,7 @@ package collector_test
 
 import (
 	"encoding/json"
+	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +36,7 @@ var boardHistories = map[string]struct {
 func TestDashboardCountsWhatWasAdded(t *testing.T) {
 	promtool := filepath.Join(filepath.Dir(prometheusProgram(t)), "promtool")
 	if _, err := os.Stat(promtool); err != nil {
-		t.Skipf("there is a prometheus, but no promtool beside it: %v", err)
+		skip.Missing(t, "there is a prometheus, but no promtool beside it: %v", err)
 	}
 	d, _ := readDashboard(t)
 	_, q := d.find(t, "Runs", "")

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 	"github.com/hookspan/hookspan/tests/internal/rig"
@@ -59,7 +60,7 @@ func prometheusProgram(t *testing.T) string {
 	}
 	path := filepath.Join(cache, "prometheus", "usr", "bin", "prometheus")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		t.Skip("no prometheus on this machine: tests/setup.sh brings it where apt-get has it")
+		skip.Missing(t, "no prometheus on this machine: tests/setup.sh brings it where apt-get has it")
 	}
 	return path
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -120,7 +121,7 @@ func boardCompiler(t *testing.T) (compiler, modules string) {
 	}
 	dir, err := rig.Program{Name: "grafana-schema", Manifest: os.DirFS(grafanaFile(t, "schema"))}.Install(t.Context(), cache)
 	if errors.Is(err, rig.ErrNoProgram) {
-		t.Skip(err)
+		skip.Missing(t, "%v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

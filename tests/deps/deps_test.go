@@ -625,20 +625,3 @@ func TestNothingLooksForUpgradesUnasked(t *testing.T) {
 		t.Errorf("%q import internal/upgrade, want %q", users, want)
 	}
 }
-
-// TestFoundations: hookspan builds on these libraries whatever else changes.
-func TestFoundations(t *testing.T) {
-	for _, library := range []string{
-		"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
-		"github.com/caarlos0/env/v11",
-	} {
-		if !slices.ContainsFunc(sources(t), func(f sourceFile) bool {
-			return !strings.HasPrefix(f.folder, "tests/") && slices.ContainsFunc(f.syntax.Imports, func(spec *ast.ImportSpec) bool {
-				used, _ := strconv.Unquote(spec.Path.Value)
-				return used == library || strings.HasPrefix(used, library+"/")
-			})
-		}) {
-			t.Errorf("no package imports %s", library)
-		}
-	}
-}

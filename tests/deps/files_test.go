@@ -28,6 +28,7 @@ var mayOpen = map[string]string{
 	"internal/hookproc/main_windows.go":           "the null device",
 	"internal/hookproc/otheragent.go":             "makes a file that must not exist yet",
 	"internal/clinehooks/hookrun/system_linux.go": "/proc",
+	"internal/skip/skip.go":                       "the files that the person running the tests names",
 	"internal/ui/web/main.go":                     "reads the sources of the page",
 	"internal/tools/sbom/main.go":                 "reads what the build has made",
 	"spool/platform_unix.go":                      "a folder, which a flag says",

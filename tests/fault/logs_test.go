@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
@@ -110,7 +111,7 @@ var recordedSessions = []recordedSession{
 // records about its environment is made the same on every machine.
 func TestWriteLogs(t *testing.T) {
 	if !*update {
-		t.Skip("writes testdata; asked for with -update")
+		skip.Elsewhere(t, "writes testdata; asked for with -update")
 	}
 	if err := os.RemoveAll(logsDir); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/clinecli"
 	"github.com/hookspan/hookspan/tests/hookscli"
 	"github.com/hookspan/hookspan/tests/internal/built"
@@ -150,7 +151,7 @@ func complain(t *testing.T, d *hookscli.Done, wrong []string) {
 // programs, and wants the same to come of them.
 func TestSameVerdicts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("drives the real agents; left out by -short")
+		skip.Elsewhere(t, "drives the real agents; left out by -short")
 	}
 	t.Parallel()
 	cache, err := rig.DefaultCache()

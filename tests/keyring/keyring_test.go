@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
@@ -31,7 +32,7 @@ say gone;    INFINIUM_AGENT_ID=agent-1 "$HOOKSPAN" config
 func TestSecretLivesInTheKeyring(t *testing.T) {
 	for _, need := range []string{"dbus-run-session", "gnome-keyring-daemon"} {
 		if _, err := exec.LookPath(need); err != nil {
-			t.Skipf("no %s on this machine: install the packages dbus and gnome-keyring", need)
+			skip.Missing(t, "no %s on this machine: install the packages dbus and gnome-keyring", need)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 const (
@@ -57,7 +58,7 @@ func npm(t *testing.T, base string, made releases) {
 	t.Parallel()
 	program, err := exec.CommandContext(t.Context(), "node", "-p", "process.execPath").Output()
 	if err != nil {
-		t.Skipf("no node on this machine: %v", err)
+		skip.Missing(t, "no node on this machine: %v", err)
 	}
 	node := strings.TrimSpace(string(program))
 	address := registry(t)
@@ -120,7 +121,7 @@ func deb(t *testing.T, base string, made releases) {
 func rpm(t *testing.T, base string, made releases) {
 	t.Parallel()
 	if _, err := exec.LookPath("rpm"); err != nil {
-		t.Skip("no rpm on this machine: its package is not installed")
+		skip.Missing(t, "no rpm on this machine: its package is not installed")
 	}
 	r := start(t, base, made.show())
 	outside := func(r *root, args ...string) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -25,11 +26,11 @@ const home = "/home/dev"
 func base(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can make a root folder to install packages in")
+		skip.Missing(t, "only root can make a root folder to install packages in")
 	}
 	for _, program := range []string{"debootstrap", "unshare", "nsenter", "make"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("no %s on this machine: packages are not installed", program)
+			skip.Missing(t, "no %s on this machine: packages are not installed", program)
 		}
 	}
 	cache, err := rig.DefaultCache()
@@ -53,7 +54,7 @@ func base(t *testing.T) string {
 	}
 	cmd := exec.CommandContext(t.Context(), "debootstrap", "--variant=minbase", "--include=curl", "bookworm", work, "http://deb.debian.org/debian")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("debootstrap, which needs Debian's archive: %v\n%s", err, lastLines(out))
+		skip.Missing(t, "debootstrap, which needs Debian's archive: %v\n%s", err, lastLines(out))
 	}
 	if err := os.Rename(work, dir); err != nil {
 		if _, statErr := os.Stat(dir); statErr != nil {
@@ -109,7 +110,7 @@ func start(t *testing.T, base string, show map[string]string, environ ...string)
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Skipf("no overlay of a root folder can be mounted here: %v", err)
+		skip.Missing(t, "no overlay of a root folder can be mounted here: %v", err)
 	}
 	r.pid = strings.TrimSpace(line)
 	return r

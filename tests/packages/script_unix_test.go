@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
+	"github.com/hookspan/hookspan/internal/skip"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -24,7 +25,7 @@ import (
 // with the widest umask.
 func TestInstallScriptInHostileFolders(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("needs curl, which is not in PATH")
+		skip.Missing(t, "needs curl, which is not in PATH")
 	}
 	programs := []string{"hook-runner", "cline-hook", "claude-hook", "hookspan"}
 	var archive bytes.Buffer

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 var twice = flag.Bool("twice", false, "build the packages of the last commit twice, once with a cold cache, and compare them")
@@ -17,7 +18,7 @@ var twice = flag.Bool("twice", false, "build the packages of the last commit twi
 // folder, cache, time zone and file modes they are built with.
 func TestReleaseBuiltTwice(t *testing.T) {
 	if !*twice {
-		t.Skip("takes minutes: asked for with -twice, as make reproducible does")
+		skip.Elsewhere(t, "takes minutes: asked for with -twice, as make reproducible does")
 	}
 	sums := func(environ ...string) string {
 		checkout := filepath.Join(t.TempDir(), "checkout")

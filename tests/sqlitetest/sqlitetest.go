@@ -3,6 +3,7 @@ package sqlitetest
 
 import (
 	"bufio"
+	"github.com/hookspan/hookspan/internal/skip"
 	"io"
 	"os/exec"
 	"strings"
@@ -27,7 +28,7 @@ func Reader(t testing.TB, path string) func(query string) string {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("python3, whose sqlite3 module is the other SQLite program, is not installed")
+		skip.Missing(t, "python3, whose sqlite3 module is the other SQLite program, is not installed")
 	}
 	cmd := exec.CommandContext(t.Context(), python, "-c", program, path) //nolint:gosec // A constant program.
 	in, inErr := cmd.StdinPipe()

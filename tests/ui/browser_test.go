@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/chromedp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/ui"
 	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
@@ -195,7 +196,7 @@ func open(t *testing.T) *browser {
 	t.Helper()
 	chromium.start.Do(func() { chromium.err = startChromium() })
 	if errors.Is(chromium.err, exec.ErrNotFound) {
-		t.Skip("no chromium on this machine: tests/setup.sh installs Debian's")
+		skip.Missing(t, "no chromium on this machine: tests/setup.sh installs Debian's")
 	}
 	if chromium.err != nil {
 		t.Fatal(chromium.err)
@@ -340,7 +341,7 @@ func axe(t *testing.T) string {
 	t.Helper()
 	script, err := os.ReadFile("../../internal/ui/web/node_modules/axe-core/axe.min.js")
 	if err != nil {
-		t.Skip("axe-core is not installed: run npm ci in internal/ui/web")
+		skip.Missing(t, "axe-core is not installed: run npm ci in internal/ui/web")
 	}
 	return string(script)
 }

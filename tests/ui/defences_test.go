@@ -67,7 +67,7 @@ var defences = []defence{
 // defenceless runs rows again over a page without one of its defences.
 func defenceless(t *testing.T, r *proof.Result) {
 	if !proof.Soak() {
-		r.Skip("the page is built anew for each defence: left to the long run")
+		r.Elsewhere("the page is built anew for each defence: left to the long run")
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
@@ -81,7 +82,7 @@ func left(t *testing.T) (n int) {
 // TestWithoutNetwork is the inner half of the row.
 func TestWithoutNetwork(t *testing.T) {
 	if os.Getenv(insideVar) == "" {
-		t.Skip("a row of TestAttacks runs it in a network namespace")
+		skip.Elsewhere(t, "a row of TestAttacks runs it in a network namespace")
 	}
 	m := newMachine(t)
 	before := left(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
@@ -20,7 +21,7 @@ var pictures = flag.String("pictures", "", "folder to write the pictures of the 
 // TestPictures writes the pictures of the documentation.
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
-		t.Skip("make screenshots writes the pictures")
+		skip.Elsewhere(t, "make screenshots writes the pictures")
 	}
 	e := newEditing()
 	// The verdicts of hooks are of invented tasks, all other pictures of recorded sessions.

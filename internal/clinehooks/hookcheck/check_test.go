@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // check returns the findings about one hook; a mistake is marked by "!".
@@ -161,7 +162,7 @@ func TestCheckReportsBashInPOSIXLines(t *testing.T) {
 
 func TestCheckReportsMissingPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths are those of other systems")
+		skip.Elsewhere(t, "the paths are those of other systems")
 	}
 	home, project := t.TempDir(), t.TempDir()
 	for path, mode := range map[string]os.FileMode{

@@ -1,6 +1,7 @@
 package hookfile
 
 import (
+	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -43,7 +44,7 @@ func TestWriteRefusesAChangedFile(t *testing.T) {
 
 func TestWriteKeepsTheMode(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("modes are those of other systems")
+		skip.Elsewhere(t, "modes are those of other systems")
 	}
 	dir := t.TempDir()
 	for _, tt := range []struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestMatcher(t *testing.T) {
@@ -118,7 +119,7 @@ func TestMatcherHasTimeLimit(t *testing.T) {
 func TestMatcherAgreesWithJavaScript(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if errors.Is(err, exec.ErrNotFound) {
-		t.Skip("node is not installed, so there is no JavaScript to compare with")
+		skip.Missing(t, "node is not installed, so there is no JavaScript to compare with")
 	}
 	subjects := []string{
 		"Bash", "BashOutput", "bash", "NotebookEdit", "Edit", "Write", "mcp__a__b", "mcp__memory__create_entities",
@@ -186,7 +187,7 @@ func FuzzMatcher(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, matcher, subject string) {
 		if len(matcher) > 200 || len(subject) > 200 {
-			t.Skip("longer ones only take longer")
+			return // Longer ones only take longer.
 		}
 		m, err := Compile("PreToolUse", matcher)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 const megabyte = 1 << 20
@@ -148,7 +149,7 @@ func TestStoppedHookLeavesNoProcess(t *testing.T) {
 	for name, tc := range stubborn {
 		t.Run(name, func(t *testing.T) {
 			if tc.linux && runtime.GOOS != "linux" {
-				t.Skip("only Linux finds orphans")
+				skip.Missing(t, "only Linux finds orphans")
 			}
 			w := newWorld(t)
 			ready := w.fifo(t, "ready")
@@ -285,7 +286,7 @@ func TestProcessesLeftByEndedHook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.linux && runtime.GOOS != "linux" {
-				t.Skip("only Linux finds the processes that hold a pipe")
+				skip.Missing(t, "only Linux finds the processes that hold a pipe")
 			}
 			w := newWorld(t)
 			run := w.one(t.Context(), t, shell(tc.line), strings.Repeat("x", megabyte))
@@ -368,7 +369,7 @@ func TestHooksEndWithRunner(t *testing.T) {
 		return world{}, nil, 0
 	}
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux finds orphans")
+		skip.Missing(t, "only Linux finds orphans")
 	}
 	t.Run("politely", func(t *testing.T) {
 		w, cmd, _ := start(t, line)

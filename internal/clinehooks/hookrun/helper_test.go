@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // runVariable makes this test's program one that runs the hook in it.
@@ -75,7 +76,7 @@ func newWorld(t testing.TB) world {
 func needsUnix(t testing.TB) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("these hooks are shell scripts for /bin/sh")
+		skip.Missing(t, "these hooks are shell scripts for /bin/sh")
 	}
 }
 

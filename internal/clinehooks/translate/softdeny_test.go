@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func denied(reason string) []claude.Verdict {
@@ -58,7 +59,7 @@ func TestSoftDenialOfCommandOnlyPrintsReason(t *testing.T) {
 			}
 		}
 		if ran == 0 {
-			t.Skip("there is no POSIX shell here")
+			skip.Missing(t, "there is no POSIX shell here")
 		}
 		// Characters that fish and csh interpret must not be between the quotes.
 		quoted := strings.TrimSuffix(strings.TrimPrefix(in.Commands[0], softBefore), softAfter)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // machine is a home folder in a temporary place, with a Claude Code of a version.
@@ -26,7 +27,7 @@ type machine struct {
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("files have no POSIX modes on Windows, which these hooks need")
+		skip.Missing(t, "files have no POSIX modes on Windows, which these hooks need")
 	}
 	m := &machine{t: t, version: "2.1.332 (Claude Code)", variables: map[string]string{}}
 	home := t.TempDir()

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,7 +11,7 @@ import (
 
 func TestAskVersion(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the program asked is a shell script")
+		skip.Missing(t, "the program asked is a shell script")
 	}
 	tests := map[string]struct{ script, want, err string }{
 		"answers":    {"#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.329 (Claude Code)'\n", "2.1.329 (Claude Code)", ""},

@@ -2,6 +2,7 @@ package cline
 
 import (
 	"context"
+	"github.com/hookspan/hookspan/internal/skip"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 func TestDocumentsDir(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the fake program is a shell script")
+		skip.Missing(t, "the fake program is a shell script")
 	}
 	tests := map[string]struct {
 		script  string
@@ -42,7 +43,7 @@ func TestDocumentsDir(t *testing.T) {
 
 func TestDocumentsDirEnds(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the fake program is a shell script")
+		skip.Missing(t, "the fake program is a shell script")
 	}
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "xdg-user-dir"), "#!/bin/sh\nread never\n", 0o755)

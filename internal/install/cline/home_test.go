@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // home is a user's home folder in a temporary place.
@@ -29,7 +30,7 @@ type home struct {
 func newHome(t *testing.T, goos, documents string) *home {
 	t.Helper()
 	if runtime.GOOS == "windows" && goos != "windows" {
-		t.Skip("files have no POSIX modes on Windows, which these hooks need")
+		skip.Missing(t, "files have no POSIX modes on Windows, which these hooks need")
 	}
 	h := &home{t: t, dir: filepath.Join(t.TempDir(), "home"), env: map[string]string{}}
 	h.sys = install.System{

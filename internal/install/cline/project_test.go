@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // linkTo makes a link, and the folders on the way to it.
@@ -17,7 +18,7 @@ func linkTo(t *testing.T, target, path string) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(target, path); err != nil {
-		t.Skipf("symbolic links cannot be made here: %v", err)
+		skip.Missing(t, "symbolic links cannot be made here: %v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestShimText(t *testing.T) {
@@ -151,7 +152,7 @@ func FuzzParseShim(f *testing.F) {
 func shells(t *testing.T) map[string][]string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("hook files for POSIX shells are not run on Windows")
+		skip.Missing(t, "hook files for POSIX shells are not run on Windows")
 	}
 	found := map[string][]string{}
 	for name, argv := range map[string][]string{
@@ -303,7 +304,7 @@ func BenchmarkShim(b *testing.B) {
 	root := b.TempDir()
 	binary, err := exec.LookPath("true")
 	if err != nil {
-		b.Skip("no true program here")
+		skip.Missing(b, "no true program here")
 	}
 	file := filepath.Join(root, "TaskStart")
 	if err := os.WriteFile(file, render("linux", shim{Event: "TaskStart", Binary: binary}), 0o755); err != nil { //nolint:gosec // it is run

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -24,7 +25,7 @@ func feed(t *testing.T, program, events string) (lines []byte) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skipf("no node on this machine to run the plugin: %v", err)
+		skip.Missing(t, "no node on this machine to run the plugin: %v", err)
 	}
 	dir := t.TempDir()
 	got := filepath.Join(dir, "got")
@@ -147,7 +148,7 @@ func feedWithout(t *testing.T, events string) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skipf("no node on this machine to run the plugin: %v", err)
+		skip.Missing(t, "no node on this machine to run the plugin: %v", err)
 	}
 	plugin := filepath.Join(t.TempDir(), "hookspan.mjs")
 	write(t, plugin, string(render("/nowhere/claude-hook")), 0o644)

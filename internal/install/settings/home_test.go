@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // home is a user's home folder in a temporary place.
@@ -52,7 +53,7 @@ func testAgent() *Agent {
 func newHome(t *testing.T, version string) *home {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("files have no POSIX modes on Windows, which these hooks need")
+		skip.Missing(t, "files have no POSIX modes on Windows, which these hooks need")
 	}
 	h := &home{t: t, dir: filepath.Join(t.TempDir(), "home"), env: map[string]string{}}
 	h.sys = install.System{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestHandlerForm(t *testing.T) {
@@ -91,7 +92,7 @@ func TestHandlerOnWindows(t *testing.T) {
 // that cannot be started and one that fails: it succeeds, reads all and says nothing.
 func TestHandlerSucceedsWithoutItsProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("needs sh")
+		skip.Missing(t, "needs sh")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"cannot": "\x7fELF", "fails": "#!/bin/sh\necho no >&2\nexit 2\n"} {

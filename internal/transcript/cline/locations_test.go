@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -103,10 +104,10 @@ func TestASettingsFolderMayBeALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(f.Home, "dotfiles"), filepath.Join(f.Home, ".config", "Code")); err != nil {
-		t.Skipf("this system makes no symbolic links: %v", err)
+		skip.Missing(t, "this system makes no symbolic links: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(f.Home, ".config", "Code")); err != nil {
-		t.Skipf("symbolic links are not followed here: %v", err) // Wine
+		skip.Missing(t, "symbolic links are not followed here: %v", err) // Wine
 	}
 	if _, err := query(t.Context(), f, DialectClassic, cli2Task); err != nil {
 		t.Error(err)

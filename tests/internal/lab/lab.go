@@ -25,6 +25,7 @@ import (
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -92,7 +93,7 @@ type World struct {
 func New(t testing.TB, settings ...string) *World {
 	t.Helper()
 	if !CanAwait {
-		t.Skip("the deliveries that hooks start in the background can be waited for on Linux alone")
+		skip.Missing(t, "the deliveries that hooks start in the background can be waited for on Linux alone")
 	}
 	home := t.TempDir()
 	w := &World{T: t, Home: home, Work: filepath.Join(home, "work"), OTLP: otlptest.New(t), Infinium: infiniumtest.New(t)}

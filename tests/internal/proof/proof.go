@@ -3,6 +3,7 @@ package proof
 import (
 	"flag"
 	"fmt"
+	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -82,10 +83,21 @@ func (r *Result) Note(format string, args ...any) {
 // Skip ends the row because this machine cannot make its trials.
 func (r *Result) Skip(format string, args ...any) {
 	r.t.Helper()
+	r.skip("cannot run here: "+format, args)
+	skip.Missing(r.t, format, args...)
+}
+
+// Elsewhere ends the row because another command makes its trials.
+func (r *Result) Elsewhere(format string, args ...any) {
+	r.t.Helper()
+	r.skip(format, args)
+	skip.Elsewhere(r.t, format, args...)
+}
+
+func (r *Result) skip(format string, args []any) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.skipped = fmt.Sprintf(format, args...)
-	r.mu.Unlock()
-	r.t.Skip("cannot run here: " + r.skipped)
 }
 
 // Run makes every row a subtest, in the table's order, and publishes the table

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/hookspan/hookspan/internal/skip"
 	"testing"
 	"time"
 )
@@ -34,7 +35,7 @@ func Check(t testing.TB, program string, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrNoNamespace), errors.Is(err, ErrNoProgram):
-		t.Skipf("cannot drive %s here: %v", program, err)
+		skip.Missing(t, "cannot drive %s here: %v", program, err)
 	default:
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package rig
 import (
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
@@ -11,7 +12,7 @@ import (
 func Prepare(t *testing.T, agent string) (cache, bin string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skipf("drives the real %s; left out by -short", agent)
+		skip.Elsewhere(t, "drives the real %s; left out by -short", agent)
 	}
 	cache, err := DefaultCache()
 	if err != nil {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"strings"
 	"syscall"
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 
 func TestRun(t *testing.T) {
 	if err := Available(); err != nil {
-		t.Skip(err)
+		skip.Missing(t, "%v", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
