@@ -85,14 +85,14 @@ func TestOnlyTheUsersOwnKeyHasACost(t *testing.T) {
 		{"an unknown model", `"model":"llama-4",` + tokens + `,"isByok":true,"providerType":"local_model"`, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newLog("s", 1<<16)
+			l := newLog(1 << 16)
 			var r row
-			if !r.parse([]byte(`{"type":"session.usage_record","timestamp":"2026-11-22T14:35:52.794Z","data":{"usage":{` + tt.usage + `,"apiCallId":"id"}}}`)) {
+			if !r.Parse([]byte(`{"type":"session.usage_record","timestamp":"2026-11-22T14:35:52.794Z","data":{"usage":{` + tt.usage + `,"apiCallId":"id"}}}`)) {
 				t.Fatal("the row is none")
 			}
 			l.add(&r)
 			got := -1.0
-			if c := l.calls[0].Usage.CostUSD; c != nil {
+			if c := l.Calls[0].Usage.CostUSD; c != nil {
 				got = *c
 			}
 			if math.Abs(got-tt.want) > 1e-12 {

@@ -121,9 +121,9 @@ func TestOutputAndCost(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLog("s", 1<<16)
 			var r row
-			r.parse([]byte(`{"type":"system","subtype":"ui_telemetry","timestamp":"2026-11-22T14:43:58.388Z","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response",` + tt.event + `}}}`))
+			r.Parse([]byte(`{"type":"system","subtype":"ui_telemetry","timestamp":"2026-11-22T14:43:58.388Z","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response",` + tt.event + `}}}`))
 			l.add(&r)
-			u := l.calls[0].Usage
+			u := l.Calls[0].Usage
 			got := -1.0
 			if u.CostUSD != nil {
 				got = *u.CostUSD
@@ -411,12 +411,12 @@ func FuzzRows(f *testing.F) {
 		l := newLog("fuzzed", 1<<16)
 		var r row
 		for line := range bytes.Lines(text) {
-			if r.parse(bytes.TrimSpace(line)) {
+			if r.Parse(bytes.TrimSpace(line)) {
 				l.add(&r)
 			}
 		}
 		l.flush()
-		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.prompts, Calls: l.calls, ToolResults: l.results, Ends: l.ends}
+		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.Prompts, Calls: l.Calls, ToolResults: l.Results, Ends: l.Ends}
 		for _, e := range Agent.Events("qwen", tr) {
 			if e.StoredAt.IsZero() || e.Kind == hook.KindUnknown {
 				t.Fatalf("event %+v", e)
