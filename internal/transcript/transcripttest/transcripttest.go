@@ -18,6 +18,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -59,7 +60,7 @@ func Golden(t *testing.T, a transcript.Agent, f *transcript.Files, file string) 
 		}
 		return
 	}
-	want, err := os.ReadFile(file) //nolint:gosec // The test's own file.
+	want, err := regular.Read(file, regular.Options{})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
