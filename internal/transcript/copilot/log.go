@@ -301,7 +301,7 @@ func (l *log) addMetrics(r *row) {
 	l.Calls = append(l.Calls, slices.DeleteFunc(sums, func(sum hook.LLMCall) bool {
 		return sum.Usage.TotalInput()+sum.Usage.Output == 0
 	})...)
-	l.opened = len(l.Calls)
+	l.opened, l.worked = len(l.Calls), time.Time{}
 }
 
 // usage is what a request took. The input includes what came from the cache.
@@ -329,7 +329,7 @@ func (l *log) addAnswer(r *row) {
 	for _, raw := range calls {
 		call := rawjson.Members(raw)
 		id := call.Text("toolCallId")
-		if ok {
+		if ok && id != "" {
 			l.Calls[i].ToolCallIDs = append(l.Calls[i].ToolCallIDs, id)
 		}
 		if _, started := l.asked[agentKey{r.agent, id}]; !started && id != "" {

@@ -62,13 +62,14 @@ func (l *log) nameTelemetry(key callKey, name, input string) {
 
 // told finds the call that a telemetry row is about, nil if no answer has asked for it.
 // Before version 0.13 the row has no id: the first call with the tool and the input
-// counts, else the first with the tool, since the user may have changed the input.
+// counts, else the first of the turn with the tool, since the user may have changed the
+// input.
 func (l *log) told(r *hook.ToolResult) *ask {
 	key := callKey{r.Agent, r.Name}
 	list := l.untold[key]
 	i := slices.IndexFunc(list, func(a *ask) bool { return r.ID == a.ID || r.ID == "" && r.Input == a.Input })
-	if i < 0 && r.ID == "" && len(list) > 0 {
-		i = 0
+	if i < 0 && r.ID == "" {
+		i = slices.IndexFunc(list, func(a *ask) bool { return a.Turn == r.Turn })
 	}
 	if i < 0 {
 		return nil
