@@ -96,7 +96,9 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 		call.Input = command(text)
 	case arguments != "":
 		// Arguments that no tool understands are what the model wrote.
-		call.Input = cmp.Or(rawjson.Canonical([]byte(arguments)), rawjson.Encode(arguments))
+		if call.Input = rawjson.Encode(arguments); rawjson.Check([]byte(arguments)) == nil {
+			call.Input = rawjson.Canonical([]byte(arguments))
+		}
 	default:
 		call.Input = command(p.Text("input"))
 	}

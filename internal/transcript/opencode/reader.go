@@ -372,8 +372,8 @@ func turnAt(ctx context.Context, db *database, session, at string) (turn string)
 // parts whether they are the person's.
 const upTo = `SELECT m.id, (SELECT json_group_array(json_object('type', p.data ->> 'type',
 	'synthetic', p.data -> 'synthetic', 'ignored', p.data -> 'ignored', 'auto', p.data -> 'auto'))
-	FROM part p WHERE p.message_id = m.id AND length(p.data) <= ?3)
-FROM message m WHERE m.session_id = ?1 AND m.data ->> 'role' = 'user'
+	FROM part p WHERE p.message_id = m.id AND length(p.data) <= ?3 AND json_valid(p.data))
+FROM message m WHERE m.session_id = ?1 AND iif(json_valid(m.data), m.data ->> 'role', NULL) = 'user'
 AND (m.time_created, m.id) <= (SELECT time_created, id FROM message WHERE id = ?2)
 ORDER BY m.time_created DESC, m.id DESC`
 
