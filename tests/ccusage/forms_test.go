@@ -8,6 +8,9 @@ import (
 	"testing"
 )
 
+// made are sessions made for the tests of the reader.
+const made = "../../internal/transcript/claude/testdata/made"
+
 // testFormsThatBothReadAlike has what Claude Code's files of several versions have beside
 // the plain rows: agents of workflows in folders below the session's; histories that a
 // resumed session, a fork, or a file with the rows of three sessions copies; rows that
@@ -15,7 +18,7 @@ import (
 // advisor with its own model; compactions; rows of no model; one id in two projects.
 func (p *programs) testFormsThatBothReadAlike(t *testing.T) {
 	home := t.TempDir()
-	if err := os.CopyFS(home, os.DirFS("testdata/alike")); err != nil {
+	if err := os.CopyFS(filepath.Join(home, ".claude"), os.DirFS(filepath.Join(made, "alike"))); err != nil {
 		t.Fatal(err)
 	}
 	theirs := p.theirSums(t, home)
@@ -55,7 +58,7 @@ func (p *programs) testFormsThatDiffer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
-			if err := os.CopyFS(home, os.DirFS(filepath.Join("testdata/apart", name))); err != nil {
+			if err := os.CopyFS(filepath.Join(home, ".claude"), os.DirFS(filepath.Join(made, name))); err != nil {
 				t.Fatal(err)
 			}
 			compare(t, tt.theirs, p.theirSums(t, home))

@@ -7,17 +7,12 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript/transcripttest"
 )
 
-// TestGoldenTranscripts reads every recorded session.
+// TestGoldenTranscripts reads every recorded session, and made ones of what none of them
+// has.
 func TestGoldenTranscripts(t *testing.T) {
-	recordings, err := filepath.Glob("../testdata/claude/*/projects")
-	if err != nil || len(recordings) == 0 {
-		t.Fatalf("no recordings: %v", err)
-	}
-	for _, dir := range recordings {
-		name := filepath.Base(filepath.Dir(dir))
-		t.Run(name, func(t *testing.T) {
-			f := transcripttest.Home(t, filepath.Dir(dir), ".claude")
-			transcripttest.Golden(t, Agent, f, filepath.Join("testdata", "golden", name+".txt"))
-		})
-	}
+	transcripttest.Each(t, func(t *testing.T, recording string) {
+		if filepath.Base(recording) != "edge" { // single rows
+			transcripttest.Golden(t, Agent, transcripttest.Home(t, recording, ".claude"), recording)
+		}
+	}, "../testdata/claude", "testdata/made")
 }

@@ -1,23 +1,15 @@
 package qwen
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/transcript/transcripttest"
 )
 
-// TestGoldenTranscripts reads every recorded session.
+// TestGoldenTranscripts reads every recorded session, and made ones of what none of them
+// has.
 func TestGoldenTranscripts(t *testing.T) {
-	recordings, err := os.ReadDir("../testdata/qwen")
-	if err != nil || len(recordings) == 0 {
-		t.Fatalf("no recordings: %v", err)
-	}
-	for _, r := range recordings {
-		t.Run(r.Name(), func(t *testing.T) {
-			f := transcripttest.Home(t, filepath.Join("../testdata/qwen", r.Name()), ".qwen")
-			transcripttest.Golden(t, Agent, f, filepath.Join("testdata", "golden", r.Name()+".txt"))
-		})
-	}
+	transcripttest.Each(t, func(t *testing.T, recording string) {
+		transcripttest.Golden(t, Agent, transcripttest.Home(t, recording, ".qwen"), recording)
+	}, "../testdata/qwen", "testdata/made")
 }

@@ -38,11 +38,26 @@ func Home(t testing.TB, recording, dir string) *transcript.Files {
 	return &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return Now }}
 }
 
-// Golden compares what a reader says of all sessions in a home folder with a golden file:
-// the list, each session's transcript as it is imported and as whole texts, its events,
-// origin and end. It also reads each session from each of its prompts on.
-func Golden(t *testing.T, a transcript.Agent, f *transcript.Files, file string) {
+// Each calls test for every folder in some folders.
+func Each(t *testing.T, test func(t *testing.T, recording string), folders ...string) {
 	t.Helper()
+	for _, folder := range folders {
+		recordings, err := os.ReadDir(folder)
+		if err != nil || len(recordings) == 0 {
+			t.Fatalf("no recordings in %s: %v", folder, err)
+		}
+		for _, r := range recordings {
+			t.Run(r.Name(), func(t *testing.T) { test(t, filepath.Join(folder, r.Name())) })
+		}
+	}
+}
+
+// Golden compares what a reader says of all sessions in a home folder with the golden file
+// of a recording: the list, each session's transcript as it is imported and as whole texts, its events,
+// origin and end. It also reads each session from each of its prompts on.
+func Golden(t *testing.T, a transcript.Agent, f *transcript.Files, recording string) {
+	t.Helper()
+	file := filepath.Join("testdata", "golden", filepath.Base(recording)+".txt")
 	var out strings.Builder
 	p := printer{out: &out, home: f.Home}
 	list, err := f.Sessions(t.Context(), a)
