@@ -24,6 +24,7 @@ func TestPricesByModelName(t *testing.T) {
 		"claude-3-5-haiku-latest":                      0.8,
 		"claude-fable-5":                               10,
 		"claude-fable-5-1":                             10,
+		"claude-fable-5-2":                             8,
 		"claude-mythos-5":                              10,
 		"claude-mythos-5-1":                            10,
 		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": 3,
@@ -47,7 +48,7 @@ func TestPricesByModelName(t *testing.T) {
 		"gemini-3.1-flash-lite-preview": 0.25,
 
 		// Not in a list: no price rather than a wrong one.
-		"claude-opus-6": 0, "claude-opus-5-6": 0, "claude-sonnet-4-7": 0, "claude-3-5-sonnet-20241022": 0, "claude-fable-5-2": 0,
+		"claude-opus-6": 0, "claude-opus-5-6": 0, "claude-sonnet-4-7": 0, "claude-3-5-sonnet-20241022": 0, "claude-fable-5-3": 0, "claude-mythos-5-2": 0,
 		"claude-3-opus-20240229": 0, "claude-2": 0, "claude-instant": 0, "opus": 0, "": 0,
 		"claude-": 0, "claude-opus": 0, "claude-opus-5-5-5": 0, "myclaude-opus-5": 0, "claude-opus-thinking-5": 0,
 		"<synthetic>": 0,

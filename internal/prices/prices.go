@@ -7,6 +7,13 @@
 // names.go knows, and is never taken for a similar one. The sums are what a request costs
 // by the list. What the user pays can differ: by a subscription, a discount, another
 // provider or region.
+//
+// The fast mode multiplies the prices of all tokens, those of the cache included, and not
+// that of a search (https://platform.claude.com/docs/en/build-with-claude/fast-mode). Less
+// sure is how long inputs of Opus 4.6 and 4.7 were priced in it: the first description, of
+// February 2026, has twice the price of input and 1.5 times that of output above 200,000
+// tokens, a later one has one price for all; the list follows the later one. Claude Mythos
+// 5.2 has a fast mode, but no price of it was found, and so it has none here.
 package prices
 
 import "time"

@@ -41,6 +41,13 @@ func TestCost(t *testing.T) {
 		{"uncounted writes at another price", "gpt-6-astra", november, Tokens{Input: 100_000, UncountedWrites: true}, -1},
 		{"uncounted writes of Anthropic's", "claude-sonnet-5", november, Tokens{Input: 100_000, UncountedWrites: true}, -1},
 
+		{"in the fast mode, each kind of token", "claude-opus-5-5", november, Tokens{Input: 1000, Read: 1000, Write: 1000, Write1h: 1000, Output: 1000, Fast: true}, 2 * (0.004 + 0.0002 + 0.005 + 0.008 + 0.02)},
+		{"in the fast mode, searches at the usual price", "claude-fable-5-2", november, Tokens{Output: 1000, Searches: 3, Fast: true}, 0.08 + 0.03},
+		{"in the fast mode of early 2026", "claude-opus-4-6", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Tokens{Input: 1000, Output: 1000, Fast: true}, 0.03 + 0.15},
+		{"in the fast mode of summer 2026", "claude-opus-4-8", november, Tokens{Output: 1000, Fast: true}, 0.05},
+		{"a model without a fast mode", "claude-sonnet-5-5", november, Tokens{Output: 1000, Fast: true}, -1},
+		{"searches of a vendor without their price", "gpt-5.5", november, Tokens{Searches: 1}, -1},
+
 		{"before a price falls", "gpt-5.6-terra", time.Date(2026, 7, 29, 23, 59, 59, 0, time.UTC), Tokens{Input: 100_000}, 0.25},
 		{"when a price falls", "gpt-5.6-terra", time.Date(2026, 7, 30, 0, 0, 0, 0, time.UTC), Tokens{Input: 100_000}, 0.2},
 		{"by the day in UTC", "gpt-5.6-terra", time.Date(2026, 7, 30, 1, 0, 0, 0, time.FixedZone("", 2*3600)), Tokens{Input: 100_000}, 0.25},

@@ -7,7 +7,9 @@
 // A new agent needs a package below this one with an Agent value: Read, which
 // finds a session by its id and reads it, and Sessions, which lists the ids. It
 // opens files with Files.Open, Files.Stream or Small, checks every path element
-// that comes from a file with CheckID, and skips rows it does not know.
+// that comes from a file with CheckID, and skips rows it does not know. If the files
+// have a row on each line, Log reads them, bounds what is kept, and notes what is
+// damaged; the package has a Row and adds one row after the other.
 //
 // The package promises:
 //   - Reading twice gives the same calls under the same ids; a later read adds

@@ -151,3 +151,39 @@ func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
 	}
 	return at
 }
+
+// AddAgents adds the start and the end of every subagent under the names of their hooks.
+// more adds to an event what the agent's hooks have besides; it may be nil.
+func (b *EventBuilder) AddAgents(start, stop string, more func(a *hook.Agent, e *hook.Event)) {
+	for i := range b.Transcript.Agents {
+		a := &b.Transcript.Agents[i]
+		began, ended := hook.Event{Kind: hook.KindRunStart, Name: start, Prompt: a.Task}, a.Ending(stop)
+		if more != nil {
+			more(a, &began)
+			more(a, &ended)
+		}
+		b.AddFor(a.ID, a.Start, began)
+		b.AddFor(a.ID, a.End, ended)
+	}
+}
+
+// AddEnds adds the ends of turns under the names of their hooks; those of a kind without a
+// name are left out. A turn that the user interrupted is cancelled. key returns an end's
+// key; it may be nil.
+func (b *EventBuilder) AddEnds(names map[hook.Kind]string, key func(*hook.TurnEnd) string) {
+	for i := range b.Transcript.Ends {
+		end := &b.Transcript.Ends[i]
+		name, ok := names[end.Kind]
+		if !ok {
+			continue
+		}
+		e := hook.Event{Kind: end.Kind, Name: name, Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
+		if end.Kind == hook.KindSessionEnd {
+			e.Kind = hook.KindRunCancel
+		}
+		if key != nil {
+			e.Key = key(end)
+		}
+		b.Add(end.At, e)
+	}
+}

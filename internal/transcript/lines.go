@@ -64,16 +64,8 @@ type Lines struct {
 // maxTorn bounds the places of a reading that are kept.
 const maxTorn = 1000
 
-// Torn notes that the line that is visited is no row, unless it is an object of another kind.
-// One that is still being written is none that was lost.
-func (l *Lines) Torn(line []byte) {
-	if rawjson.Members(line) == nil {
-		l.torn("no JSON object")
-	}
-}
-
 // Lost notes the lines of which d has left something out since the last call; line is the
-// one that is visited.
+// one that is visited. One that is still being written is none that was lost.
 func (l *Lines) Lost(d *Damaged, line []byte) {
 	if d.Left == 0 {
 		return

@@ -43,6 +43,34 @@ type usage struct {
 }
 
 func TestSumsEqualThoseOfCcusage(t *testing.T) {
+	p := install(t)
+	t.Run("recorded", p.testRecordings)
+	t.Run("alike", p.testFormsThatBothReadAlike)
+	t.Run("apart", p.testFormsThatDiffer)
+}
+
+// programs are the paths of the programs.
+type programs struct{ ccusage, hookspan string }
+
+func (p *programs) testRecordings(t *testing.T) {
+	home := t.TempDir()
+	made := makeSessions(t, filepath.Join(home, ".claude", "projects"))
+	days := make([]string, variants)
+	for v := range days {
+		days[v] = fmt.Sprintf("2026-10-%02d", 1+v)
+	}
+	theirs := p.theirSums(t, home)
+	ours := p.ourSums(t, home, days)
+	if len(theirs) < variants*2 {
+		t.Fatalf("ccusage found %d sums, want more: the sessions are wrong", len(theirs))
+	}
+	compare(t, theirs, ours)
+	t.Logf("%d sessions, %d sums by day and model", made, len(theirs))
+}
+
+// install installs ccusage and builds hookspan.
+func install(t *testing.T) *programs {
+	t.Helper()
 	cache, err := rig.DefaultCache()
 	if err != nil {
 		t.Fatal(err)
@@ -58,16 +86,20 @@ func TestSumsEqualThoseOfCcusage(t *testing.T) {
 	if err := os.Chmod(program, 0o755); err != nil { //nolint:gosec // The package has it without a mode.
 		t.Fatal(err)
 	}
-
-	home := t.TempDir()
-	made := makeSessions(t, filepath.Join(home, ".claude", "projects"))
-	environ := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "HOOKSPAN_RETENTION=0"}
-	theirs := theirSums(t, environ, program)
-	ours := ourSums(t, environ)
-
-	if len(theirs) < variants*2 {
-		t.Fatalf("ccusage found %d sums, want more: the sessions are wrong", len(theirs))
+	bin := t.TempDir()
+	if err := built.Put(t.Context(), bin, "cmd/hookspan"); err != nil {
+		t.Fatal(err)
 	}
+	return &programs{program, built.Program(bin, "hookspan")}
+}
+
+func environ(home string) []string {
+	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "HOOKSPAN_RETENTION=0"}
+}
+
+// compare compares the sums by day and model.
+func compare(t *testing.T, theirs, ours map[string]usage) {
+	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(theirs)) {
 		want, got := theirs[key], ours[key]
 		if math.Abs(want.Cost-got.Cost) > 1e-9 {
@@ -82,7 +114,6 @@ func TestSumsEqualThoseOfCcusage(t *testing.T) {
 			t.Errorf("%s: %+v, ccusage has nothing", key, ours[key])
 		}
 	}
-	t.Logf("%d sessions, %d sums by day and model", made, len(theirs))
 }
 
 var (
@@ -193,7 +224,7 @@ func command(t *testing.T, environ []string, args ...string) []byte {
 	return out
 }
 
-func theirSums(t *testing.T, environ []string, program string) map[string]usage {
+func (p *programs) theirSums(t *testing.T, home string) map[string]usage {
 	t.Helper()
 	var report struct {
 		Daily []struct {
@@ -207,7 +238,7 @@ func theirSums(t *testing.T, environ []string, program string) map[string]usage 
 			}
 		}
 	}
-	text := command(t, environ, program, "claude", "daily", "--json", "--offline", "--mode", "calculate", "--breakdown")
+	text := command(t, environ(home), p.ccusage, "claude", "daily", "--json", "--offline", "--mode", "calculate", "--breakdown")
 	if err := json.Unmarshal(text, &report); err != nil {
 		t.Fatalf("ccusage: %v\n%.2000s", err, text)
 	}
@@ -225,18 +256,12 @@ func theirSums(t *testing.T, environ []string, program string) map[string]usage 
 	return out
 }
 
-// ourSums imports the sessions and asks for each day's models.
-func ourSums(t *testing.T, environ []string) map[string]usage {
+// ourSums imports the sessions and asks for the models of each day.
+func (p *programs) ourSums(t *testing.T, home string, days []string) map[string]usage {
 	t.Helper()
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan"); err != nil {
-		t.Fatal(err)
-	}
-	hookspan := built.Program(bin, "hookspan")
-	command(t, environ, hookspan, "import", "claude")
+	command(t, environ(home), p.hookspan, "import", "claude")
 	out := make(map[string]usage)
-	for v := range variants {
-		day := fmt.Sprintf("2026-10-%02d", 1+v)
+	for _, day := range days {
 		var report struct {
 			Groups []struct {
 				Key   string
@@ -247,14 +272,11 @@ func ourSums(t *testing.T, environ []string) map[string]usage {
 				UnpricedModels []string
 			}
 		}
-		text := command(t, environ, hookspan, "stats", "--by", "model", "--since", day, "--until", day, "--json")
+		text := command(t, environ(home), p.hookspan, "stats", "--by", "model", "--since", day, "--until", day, "--json")
 		if err := json.Unmarshal(text, &report); err != nil {
 			t.Fatalf("hookspan stats: %v\n%.2000s", err, text)
 		}
 		for _, g := range report.Groups {
-			if len(g.UnpricedModels) > 0 {
-				t.Errorf("%s: no price for %v", day, g.UnpricedModels)
-			}
 			if u := g.Usage; u != nil {
 				out[day+" "+g.Key] = usage{u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.OutputTokens, u.CostUSD}
 			}

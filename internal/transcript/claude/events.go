@@ -14,18 +14,7 @@ import (
 func addEvents(b *transcript.EventBuilder, _ string) {
 	addPrompts(b)
 	b.AddTools(nil)
-	for i := range b.Transcript.Agents {
-		a := &b.Transcript.Agents[i]
-		if a.ID == "" {
-			continue
-		}
-		b.AddFor(a.ID, a.Start, hook.Event{
-			Kind: hook.KindRunStart, Name: "SubagentStart", Turn: a.Turn, Prompt: a.Task, Key: key("SubagentStart", a.ID),
-		})
-		b.AddFor(a.ID, a.End, hook.Event{
-			Kind: hook.KindRunComplete, Name: "SubagentStop", Turn: a.Turn, Result: a.Result, Key: key("SubagentStop", a.ID),
-		})
-	}
+	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Agent, e *hook.Event) { e.Turn, e.Key = a.Turn, key(e.Name, a.ID) })
 	for _, end := range b.Transcript.Ends {
 		e := hook.Event{Kind: end.Kind, Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
 		switch end.Kind {

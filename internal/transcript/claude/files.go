@@ -74,7 +74,7 @@ func readProject(ctx context.Context, f *transcript.Files, folder string, since 
 				}
 			}
 			h, first := head{path: path, name: name}, ""
-			eachRow(ctx, f, path, maxHead, func(row *row) bool {
+			eachRow(ctx, f, path, transcript.MaxHead, func(row *row) bool {
 				h.session = cmp.Or(h.session, row.text("sessionId"))
 				if first = cmp.Or(first, row.text("uuid")); first == "" || row.kind != "assistant" {
 					return true

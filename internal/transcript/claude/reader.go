@@ -53,7 +53,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		return nil, err
 	}
 	r := reader{
-		files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxText: transcript.MaxText, maxRows: maxRows,
+		files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxText: transcript.MaxText, maxRows: transcript.MaxRows,
 	}
 	return r.read(ctx, path, q)
 }
@@ -69,7 +69,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 		return hook.KindUnknown, time.Time{}, nil
 	}
 	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
-	r := reader{files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxRows: maxRows}
+	r := reader{files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxRows: transcript.MaxRows}
 	b := newBuild(q.Session, transcript.MaxText)
 	if err := r.readFile(ctx, path, q, &fileLog{b: b, path: path}); err != nil || b.ends.open || b.ends.last.Kind != hook.KindSessionEnd {
 		return hook.KindUnknown, time.Time{}, err

@@ -18,13 +18,6 @@ import (
 // Dialect is the form of Claude Code's files and hooks.
 const Dialect = "claude"
 
-// maxHead bounds how far a subagent's first row is looked for.
-const maxHead = 1 << 20
-
-// maxRows bounds the rows of transcripts that are taken in, since memory
-// follows them.
-const maxRows = 1_000_000
-
 // reader reads the files of a session.
 type reader struct {
 	files   *transcript.Files
@@ -151,7 +144,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 			break
 		}
 	}
-	dropBefore(t, q.Since)
+	transcript.DropBefore(t, q.Since)
 	t.Pending = open && !settled(last)
 	// Since that version, as far as is known, Claude Code records each stop and
 	// the answers of the hooks.
@@ -214,7 +207,7 @@ func (r *reader) lines(agent bool) *transcript.Lines {
 // readHead reads a subagent's beginning: when it was started, and what for.
 func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) error {
 	head := &fileLog{b: newBuild(log.b.session, log.b.texts.Max), agent: log.agent}
-	err := r.rows(ctx, io.NewSectionReader(file, 0, maxHead), func(row *row) bool {
+	err := r.rows(ctx, io.NewSectionReader(file, 0, transcript.MaxHead), func(row *row) bool {
 		if row.kind == "user" {
 			head.add(row)
 		}
@@ -320,15 +313,4 @@ func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Moves, func(a, b hook.Move) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
-}
-
-// dropBefore leaves out what ended before a time.
-func dropBefore(t *hook.Transcript, moment time.Time) {
-	if moment.IsZero() {
-		return
-	}
-	t.Calls = slices.DeleteFunc(t.Calls, func(c hook.LLMCall) bool { return c.End.Before(moment) })
-	t.Prompts = slices.DeleteFunc(t.Prompts, func(p hook.Prompt) bool { return p.At.Before(moment) })
-	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(moment) })
-	t.Ends = slices.DeleteFunc(t.Ends, func(e hook.TurnEnd) bool { return e.At.Before(moment) })
 }

@@ -104,7 +104,7 @@ func TestClaudeSinceGivesWhatTheWholeGives(t *testing.T) {
 			return tr
 		}
 		want := read(time.Time{})
-		dropBefore(want, since)
+		transcript.DropBefore(want, since)
 		want.Inherited, want.Damaged = 0, 0 // of the whole files alone
 		got := read(since)
 		if len(want.Calls) == 0 { // the last model may stand far back

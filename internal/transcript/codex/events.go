@@ -50,23 +50,16 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		})
 	}
 	b.AddTools(nil)
-	for i := range b.Transcript.Agents {
-		a := &b.Transcript.Agents[i]
-		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "SubagentStart", Prompt: a.Task})
-		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "SubagentStop", Result: a.Result})
+	b.AddAgents("SubagentStart", "SubagentStop", nil)
+	names := map[hook.Kind]string{
+		hook.KindRunComplete: "Stop",
+		hook.KindRunError:    "failure", // Codex has no hook for it
+		hook.KindSessionEnd:  "Interrupt",
 	}
-	for _, end := range b.Transcript.Ends {
-		e := hook.Event{Kind: end.Kind, Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
-		switch end.Kind {
-		case hook.KindRunComplete:
-			e.Name, e.Key = "Stop", "Stop/"+end.Turn
-		case hook.KindRunError:
-			e.Name = "failure" // Codex has no hook for it
-		case hook.KindSessionEnd:
-			e.Kind, e.Name = hook.KindRunCancel, "Interrupt"
-		default:
-			continue // the turn continued
+	b.AddEnds(names, func(end *hook.TurnEnd) string {
+		if end.Kind == hook.KindRunComplete {
+			return "Stop/" + end.Turn
 		}
-		b.Add(end.At, e)
-	}
+		return ""
+	})
 }

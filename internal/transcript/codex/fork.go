@@ -128,15 +128,15 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 
 // headOf reads the first rows of a file, and its copies if they are asked for.
 func headOf(ctx context.Context, f *transcript.Files, path string, copies bool) (h history, err error) {
-	limit := int64(maxHead)
+	limit := int64(transcript.MaxHead)
 	if copies {
 		limit = 0
 	}
 	var r row
 	damaged := transcript.Damaged{Max: transcript.MaxLine}
-	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
+	lines := transcript.LinesOf(&r)
 	err = eachRow(ctx, f, path, lines, limit, func(line []byte) bool {
-		return r.take(line, &damaged, func() bool {
+		return damaged.Take(line, &r, func() bool {
 			meta := r.kind == "session_meta"
 			if meta {
 				h.add(r.payload, r.at)
@@ -191,7 +191,7 @@ func elsewhere(ctx context.Context, f *transcript.Files, path string, self *thre
 
 // contains reports that a file has a turn.
 func contains(ctx context.Context, f *transcript.Files, path, turn string) (found bool) {
-	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
+	lines := transcript.LinesOf(new(row))
 	_ = eachRow(ctx, f, path, lines, 0, func(line []byte) bool {
 		found = bytes.Contains(line, []byte(turn))
 		return !found

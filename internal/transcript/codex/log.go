@@ -3,7 +3,6 @@ package codex
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,7 +23,8 @@ type row struct {
 	flat bool
 }
 
-func (r *row) parse(line []byte) bool {
+// Parse implements transcript.Row.
+func (r *row) Parse(line []byte) bool {
 	o := rawjson.Members(line)
 	if o == nil {
 		return false
@@ -36,45 +36,43 @@ func (r *row) parse(line []byte) bool {
 	return r.payload != nil
 }
 
-// take calls add for each row of a line, of which a damaged one may have several, until it
-// returns false.
-func (r *row) take(line []byte, damaged *transcript.Damaged, add func() bool) (more bool) {
-	if r.parse(line) {
-		damaged.End()
-		return add()
-	}
-	more = true
-	damaged.Add(line, func(text []byte) bool {
-		found := r.parse(text)
-		more = more && (!found || add())
-		return found
-	})
-	return more
-}
+// Time implements transcript.Row.
+func (r *row) Time() time.Time { return r.at }
 
-// log gathers what the files of one session say.
-type log struct {
-	session string
-	// agent is the subagent whose file is read, empty for the session's.
-	agent string
-	texts transcript.Texts
-	rows  *int
-	// file and line are the place of the row that is added, in a reading of whole texts.
-	file string
-	line int
+// Opens implements transcript.Row.
+func (r *row) Opens() bool { return r.kind == "event_msg" && r.payload.Text("type") == "task_started" }
 
-	calls   []hook.LLMCall
-	results []hook.ToolResult
-	prompts []hook.Prompt
-	ends    []hook.TurnEnd
+// session gathers what the files of one session say.
+type session struct {
+	*transcript.Log
 	// spawned are the subagents in the order of their starts.
 	spawned []spawn
+	// turns are those of the session, ids count the ids that were made of times.
+	turns map[string]bool
+	ids   map[string]int
+	// made are the calls without a result, by id; done has the place of each result. left
+	// are the calls without a result in files that were read.
+	made map[string]hook.ToolResult
+	done map[callKey]int
+	left []hook.ToolResult
+
+	// settingsWithin is how many bytes of rows before the part that is read are searched
+	// for the newest settings: each turn's delivery does so.
+	settingsWithin int
+	// costs reports that the costs are of interest.
+	costs bool
+}
+
+// log adds the rows of one file.
+type log struct {
+	*session
+	// agent is the subagent whose file is read, empty for the session's.
+	agent string
 
 	// clock is the time of the newest row: rows without a time get the next millisecond.
 	clock time.Time
-	// history is what the file has of other threads, turns are those of the session.
+	// history is what the file has of other threads.
 	history history
-	turns   map[string]bool
 
 	// turn is the current turn of the run, open reports that it has not ended, and
 	// aborted that the user has interrupted it.
@@ -88,8 +86,6 @@ type log struct {
 	// in it, and prompted that it has a prompt.
 	turnBegan           time.Time
 	compacted, prompted bool
-	// ids count the ids that were made of times.
-	ids map[string]int
 	// input is when the model was last given something: the next request begins then.
 	input time.Time
 	// words and asked are the text and the calls of the answer whose tokens are still
@@ -109,27 +105,16 @@ type log struct {
 	early      int
 	heard      []string
 	late, came bool
-	// left are the calls without a result in files that were read.
-	left []hook.ToolResult
-	// made are the calls without a result, by id; done has the place of each result.
-	made map[string]hook.ToolResult
-	done map[callKey]int
-
-	// settingsWithin is how many bytes of rows before the part that is read are searched
-	// for the newest settings: each turn's delivery does so.
-	settingsWithin int
-	// costs reports that the costs are of interest. tier is the service tier that the
-	// newest settings ask for, and priced reports that the current turn has had no
-	// other than the standard one.
-	costs  bool
+	// tier is the service tier that the newest settings ask for, and priced reports that
+	// the current turn has had no other than the standard one.
 	tier   string
 	priced bool
 
 	version, cwd, provider, model string
 	// system are the instructions before all prompts.
-	system      string
-	first, last time.Time
-	result      string
+	system string
+	last   time.Time
+	result string
 }
 
 // maxSettings is that number outside of tests.
@@ -143,47 +128,36 @@ type spawn struct {
 	at                               time.Time
 }
 
-func newLog(session string, maxText int) *log {
-	return &log{
-		session: session, priced: true, settingsWithin: maxSettings, texts: transcript.Texts{Max: maxText}, rows: new(int), early: -1,
+// newLog returns the log of a session's own file.
+func newLog(maxText int) *log {
+	s := &session{
+		Log: transcript.NewLog(maxText), settingsWithin: maxSettings,
 		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
 	}
+	return &log{session: s, priced: true, early: -1}
+}
+
+// subagent returns the log of a subagent's files.
+func (l *log) subagent(s *spawn) *log {
+	return &log{session: l.session, agent: s.thread, turn: s.turn, cwd: l.cwd, provider: l.provider, model: l.model, priced: true, early: -1}
 }
 
 // readAll reads the session's file at path and those of its subagents.
 func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path string, maxText int) (*hook.Transcript, error) {
-	t := &hook.Transcript{Session: q.Session}
-	var errs []error
-	l := newLog(q.Session, maxText)
+	l := newLog(maxText)
 	l.costs = q.Whole == nil
-	read := func(l *log, path string) {
-		err := l.readFile(ctx, f, path, q)
-		errs = append(errs, err)
-		if !errors.Is(err, transcript.ErrNotFound) {
-			t.Sources = append(t.Sources, path)
-		}
-	}
-	read(l, path)
-	l.await(-1)
-	l.left = append(l.left, unanswered(l.made)...)
+	_ = l.readFile(ctx, f, path, q) // the log has the error
+	l.close()
 	if f.Now().Sub(l.last) >= transcript.PendingAge {
 		l.finish()
 	}
-	lead := *l
 	for i := 0; i < len(l.spawned) && i < maxAgents; i++ {
 		s := l.spawned[i]
-		files := agentFiles(path, s.thread)
-		sub := *l
-		sub.agent, sub.turn, sub.open, sub.aborted, sub.first, sub.last = s.thread, s.turn, false, false, s.at, time.Time{}
-		sub.words, sub.asked, sub.recorded, sub.total, sub.result = nil, nil, false, "", ""
-		sub.tier, sub.priced = "", true
-		sub.numbered, sub.final, sub.early, sub.late, sub.came = false, nil, -1, false, false
-		for _, file := range files {
-			read(&sub, file)
+		sub := l.subagent(&s)
+		for _, file := range agentFiles(path, s.thread) {
+			_ = sub.readFile(ctx, f, file, q) // the log has the error
 		}
-		sub.await(-1)
-		l.left = append(l.left, unanswered(sub.made)...)
-		l.calls, l.results, l.texts, l.spawned = sub.calls, sub.results, sub.texts, sub.spawned
+		sub.close()
 		a := hook.Agent{
 			ID: s.thread, CallID: s.call, ParentAgent: s.caller, Turn: s.turn, Task: s.task, Result: sub.result, Start: s.at,
 		}
@@ -191,24 +165,26 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 			a.End = sub.last
 		}
 		if !a.End.Before(q.Since) || a.End.IsZero() {
-			t.Agents = append(t.Agents, a)
+			l.Agents = append(l.Agents, a)
 		}
 	}
 	if q.Full || q.Whole != nil {
 		l.leave()
 	}
-	t.Calls = slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return c.End.Before(q.Since) })
-	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return !r.At.IsZero() && r.At.Before(q.Since) })
-	t.Prompts = slices.DeleteFunc(lead.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
-	t.Ends = slices.DeleteFunc(lead.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
-	if h := &lead.history; h.inherited {
+	t, err := l.Transcript(q)
+	if h := &l.history; h.inherited {
 		t.Origin, t.OriginTurn = h.from[0].id, h.turn
 	}
-	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = lead.provider, lead.model, lead.version, lead.cwd, lead.system
+	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
 	// The tokens of an answer are written just after it.
-	t.Pending = lead.open && len(lead.words)+len(lead.asked) > 0 && f.Now().Sub(lead.last) < transcript.PendingAge
-	return t, errors.Join(errs...)
+	t.Pending = l.open && len(l.words)+len(l.asked) > 0 && f.Now().Sub(l.last) < transcript.PendingAge
+	return t, err
+}
+
+// close notes that no row follows.
+func (l *log) close() {
+	l.await(-1)
+	l.left = append(l.left, unanswered(l.made)...)
 }
 
 // unanswered are calls that have no result yet, in their order, which it forgets.
@@ -224,7 +200,7 @@ func unanswered(made map[string]hook.ToolResult) []hook.ToolResult {
 func (l *log) leave() {
 	for _, call := range l.left {
 		call.Status = hook.ToolUnknown
-		l.results = append(l.results, call)
+		l.Results = append(l.Results, call)
 	}
 }
 
@@ -249,7 +225,7 @@ func (l *log) add(r *row) {
 	case "session_meta":
 		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
-			l.system = l.texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
+			l.system = l.Texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
 		}
 	case "turn_context":
 		l.model = cmp.Or(p.Text("model"), l.model)
@@ -268,9 +244,7 @@ func (l *log) add(r *row) {
 	case "event_msg":
 		l.addEvent(p, r.at)
 	}
-	if l.texts.Over() {
-		l.texts.Shrink(l.eachText)
-	}
+	l.Shrink()
 }
 
 // setting reports that a copied row is about the model of the rows that follow. A count
@@ -287,22 +261,6 @@ func (l *log) setting(r *row) bool {
 		}
 	}
 	return r.payload.Text("type") == settings
-}
-
-func (l *log) eachText(text, input func(*string)) {
-	for i := range l.calls {
-		text(&l.calls[i].Text)
-	}
-	for i := range l.results {
-		text(&l.results[i].Text)
-		input(&l.results[i].Input)
-	}
-	for i := range l.prompts {
-		text(&l.prompts[i].Text)
-	}
-	for i := range l.ends {
-		text(&l.ends[i].Result)
-	}
 }
 
 func (l *log) addEvent(p rawjson.Object, at time.Time) {
@@ -335,7 +293,7 @@ func (l *log) addEvent(p rawjson.Object, at time.Time) {
 			l.await(-1)
 			l.addCall("", info.Members("last_token_usage"), at)
 			if !l.late {
-				l.await(len(l.calls) - 1)
+				l.await(len(l.Calls) - 1)
 			}
 		}
 	case "collab_agent_spawn_end":
@@ -357,7 +315,7 @@ func instant(p rawjson.Object, name string, otherwise time.Time) time.Time {
 
 func (l *log) end(e hook.TurnEnd) {
 	if l.agent == "" {
-		l.ends = append(l.ends, e)
+		l.Ends = append(l.Ends, e)
 	}
 }
 
@@ -367,7 +325,7 @@ func (l *log) given(at time.Time) { l.input, l.came = at, false }
 // finish ends a turn without a record of its end with the last answer.
 func (l *log) finish() {
 	if l.final != nil {
-		l.final.Result = l.texts.Keep(l.final.Result)
+		l.final.Result = l.Texts.Keep(l.final.Result)
 		l.end(*l.final)
 	}
 	l.final = nil
@@ -387,7 +345,7 @@ func (l *log) timeID(prefix string, at time.Time) string {
 // those of the one before have come.
 func (l *log) await(i int) {
 	if len(l.heard) > 0 {
-		l.calls[l.early].Text = l.texts.Keep(strings.Join(l.heard, "\n"))
+		l.Calls[l.early].Text = l.Texts.Keep(strings.Join(l.heard, "\n"))
 	}
 	l.early, l.heard = i, nil
 }
@@ -400,8 +358,8 @@ func (l *log) addPrompt(text string, at time.Time) {
 		l.await(-1)
 		l.turn, l.aborted, l.priced = l.timeID("turn-", at), false, standard(l.tier)
 	}
-	if n := len(l.prompts); l.agent == "" && text != "" && (n == 0 || l.prompts[n-1].Text != text || l.prompts[n-1].Turn != l.turn) {
-		l.prompts = append(l.prompts, hook.Prompt{At: at, Text: l.texts.Keep(text), Turn: l.turn})
+	if n := len(l.Prompts); l.agent == "" && text != "" && (n == 0 || l.Prompts[n-1].Text != text || l.Prompts[n-1].Turn != l.turn) {
+		l.Prompts = append(l.Prompts, hook.Prompt{At: at, Text: l.Texts.Keep(text), Turn: l.turn})
 	}
 }
 
@@ -409,19 +367,19 @@ func (l *log) addPrompt(text string, at time.Time) {
 func (l *log) complete(p rawjson.Object, at time.Time) {
 	l.open = false
 	if l.compacted && !l.prompted && l.agent == "" && p.Text("last_agent_message") == "" {
-		l.prompts = append(l.prompts, hook.Prompt{At: l.turnBegan, Text: "/compact", Turn: l.turn})
+		l.Prompts = append(l.Prompts, hook.Prompt{At: l.turnBegan, Text: "/compact", Turn: l.turn})
 	}
 	l.result = cmp.Or(p.Text("last_agent_message"), l.result)
 	failure := p.Members("error")
 	if failure == nil {
-		l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunComplete, Result: l.texts.Keep(p.Text("last_agent_message"))})
+		l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunComplete, Result: l.Texts.Keep(p.Text("last_agent_message"))})
 		return
 	}
 	message := failure.Text("message")
 	// Of a refused request it is the provider's answer.
 	message = cmp.Or(rawjson.Members([]byte(message)).Members("error").Text("message"), message)
 	class := errorClass(failure)
-	l.calls = append(l.calls, hook.LLMCall{
+	l.Calls = append(l.Calls, hook.LLMCall{
 		Kind: hook.CallRequest, ID: l.timeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
 		Provider: l.provider, Model: l.model, Error: cmp.Or(class, unclassed), Message: message,
 	})
@@ -434,7 +392,7 @@ func (l *log) answered(words, id string, at time.Time) {
 	l.came = true
 	switch {
 	case l.early >= 0 && id != "":
-		l.calls[l.early].ToolCallIDs = append(l.calls[l.early].ToolCallIDs, id)
+		l.Calls[l.early].ToolCallIDs = append(l.Calls[l.early].ToolCallIDs, id)
 		return
 	case l.early >= 0:
 		l.heard = append(l.heard, words)
@@ -449,261 +407,4 @@ func (l *log) answered(words, id string, at time.Time) {
 		return
 	}
 	l.words = append(l.words, words)
-}
-
-// addItem adds what went to the model or came from it.
-func (l *log) addItem(p rawjson.Object, at time.Time) {
-	switch p.Text("type") {
-	case "message":
-		if p.Text("role") != "assistant" {
-			l.given(at)
-			return
-		}
-		parts, _ := p.Elements("content")
-		for _, raw := range parts {
-			if text := rawjson.Members(raw).Text("text"); text != "" {
-				l.answered(text, "", at)
-				l.result = text
-			}
-		}
-		if !l.numbered {
-			l.final = &hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunComplete, Result: l.result}
-		}
-	case "reasoning":
-		l.came = true
-	case "function_call", "custom_tool_call", "local_shell_call":
-		l.addMade(p, at)
-	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
-		l.given(at)
-		if id := p.Text("call_id"); l.made[id].Name == "spawn_agent" { // older versions name the subagent nowhere else
-			l.addSpawn(rawjson.Members([]byte(outputText(p.Get("output")))).Text("agent_id"), id, at)
-		}
-		l.addOutput(p.Text("call_id"), outputText(p.Get("output")), at)
-	case "web_search_call":
-		l.addSearch(p, at)
-	case "agent_message":
-		l.given(at)
-	}
-}
-
-// addSearch adds a search that the provider made for the model while it answered.
-func (l *log) addSearch(p rawjson.Object, at time.Time) {
-	id := cmp.Or(p.Text("id"), l.timeID("search-", at))
-	l.answered("", id, at)
-	r := hook.ToolResult{
-		ID: id, Agent: l.agent, Turn: l.turn, Name: "web_search", Input: l.texts.KeepJSON(rawjson.Canonical(p.Get("action"))), Asked: at, At: at,
-	}
-	if status := p.Text("status"); status == "failed" {
-		r.Status = hook.ToolFailed
-	} else if status == "in_progress" {
-		r.Status = hook.ToolUnknown
-	}
-	l.addResult(r)
-}
-
-// codeMode is the tool that runs a script of the model's, poll the one that asks for the
-// output of a command that was left running.
-const (
-	codeMode = "exec"
-	poll     = "write_stdin"
-	// bash is what the hooks call each tool that runs a command.
-	bash = "Bash"
-)
-
-func (l *log) addMade(p rawjson.Object, at time.Time) {
-	id, name := p.Text("call_id"), p.Text("name")
-	if id == "" {
-		return
-	}
-	l.answered("", id, at)
-	l.final = nil
-	delete(l.done, callKey{l.agent, id}) // a model may number its calls anew in each reply
-	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Asked: at}
-	arguments := p.Text("arguments")
-	call.Name = hookName(p.Text("namespace"), name)
-	var line []byte
-	switch given := rawjson.Members([]byte(arguments)); name {
-	case "exec_command":
-		call.Name, line = bash, given.Get("cmd")
-	case "shell", "shell_command", "container.exec":
-		call.Name, line = bash, given.Get("command")
-	case "": // a local_shell_call
-		call.Name, line = bash, p.Members("action").Get("command")
-	}
-	text, isCommand := commandLine(line)
-	switch {
-	case isCommand:
-		call.Input = command(text)
-	case arguments != "":
-		// Arguments that no tool understands are what the model wrote.
-		call.Input = cmp.Or(rawjson.Canonical([]byte(arguments)), rawjson.Encode(arguments))
-	default:
-		call.Input = command(p.Text("input"))
-	}
-	call.Input, call.File, call.Row = l.texts.KeepJSON(call.Input), l.file, l.line
-	l.made[id] = call
-}
-
-// hookName returns the name that the hooks give to a tool of a namespace, which they put
-// before the tool's own name, except of the first form of spawn_agent.
-func hookName(namespace, name string) string {
-	if namespace == "multi_agent_v1" && name == "spawn_agent" {
-		return name
-	}
-	if strings.HasPrefix(namespace, "mcp__") {
-		namespace = strings.TrimSuffix(namespace, "__") + "__"
-	}
-	return namespace + name
-}
-
-// commandLine is a command as a person types it: a text, or the words of one, of which a
-// shell's last is the command itself.
-func commandLine(raw []byte) (line string, ok bool) {
-	if rawjson.IsString(raw) {
-		return rawjson.Unquote(raw), true
-	}
-	words, ok := rawjson.Elements(raw)
-	if !ok || len(words) == 0 {
-		return "", false
-	}
-	parts := make([]string, len(words))
-	for i, word := range words {
-		parts[i] = rawjson.Text(word)
-	}
-	shell := strings.TrimSuffix(strings.ToLower(parts[0][strings.LastIndexAny(parts[0], `/\\`)+1:]), ".exe")
-	if n := len(parts); n > 2 && slices.Contains(shells[:], shell) {
-		switch option := strings.ToLower(parts[n-2]); option {
-		case "-c", "-lc", "-command", "/c":
-			return parts[n-1], true
-		}
-	}
-	for i, part := range parts {
-		if part == "" || strings.ContainsAny(part, " \t\n\"'\\\\$&|;<>()*?`") {
-			parts[i] = "'" + strings.ReplaceAll(part, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(parts, " "), true
-}
-
-var shells = [...]string{"bash", "sh", "zsh", "dash", "fish", "ksh", "pwsh", "powershell", "cmd"}
-
-func command(text string) string { return rawjson.Encode(map[string]any{"command": text}) }
-
-// addOutput adds what the model was told of a call.
-func (l *log) addOutput(id, text string, at time.Time) {
-	call, known := l.made[id]
-	text, status, took, isJSON := jsonOutput(text)
-	whole := text
-	if _, output, found := strings.Cut(text, "\nOutput:\n"); found && call.Name == bash {
-		text = output // what precedes it is about the process
-	}
-	delete(l.made, id)
-	if i, ok := l.done[callKey{l.agent, id}]; ok {
-		if r := &l.results[i]; r.Text == "" {
-			r.Text, r.Row = l.texts.Keep(text), l.line
-		}
-		return
-	}
-	if !known || call.Name == codeMode && !strings.HasPrefix(whole, "Script failed") {
-		return // its nested calls count
-	}
-	if call.Status, call.At = status, at; !isJSON {
-		call.Status = statusOf(whole)
-	}
-	if began := at.Add(-took); took > 0 && began.After(call.Asked) {
-		call.Asked = began
-	}
-	if head, _, _ := strings.Cut(whole, "\nOutput:"); call.Name == poll && strings.Contains(head, "Process exited with code ") {
-		call.Status = hook.ToolOK // how the command ended is said where it was started
-	}
-	call.Text = l.texts.Keep(strings.TrimSpace(text))
-	l.addResult(call)
-}
-
-func (l *log) addResult(r hook.ToolResult) {
-	l.done[callKey{r.Agent, r.ID}] = len(l.results)
-	r.File, r.Row = l.file, l.line
-	l.results = append(l.results, r)
-}
-
-// outputText reads an output: a text, or parts with texts. Before 0.99 the parts that a
-// server returned are a text.
-func outputText(raw []byte) string {
-	if rawjson.IsString(raw) {
-		text := rawjson.Unquote(raw)
-		if !strings.HasPrefix(text, `[{"`) || !strings.Contains(text, `"type":"text"`) {
-			return text
-		}
-		if parts := outputText([]byte(text)); parts != "" {
-			return parts
-		}
-		return text
-	}
-	var texts []string
-	parts, _ := rawjson.Elements(raw)
-	for _, part := range parts {
-		texts = append(texts, rawjson.Members(part).Text("text"))
-	}
-	return hook.Lines(texts...)
-}
-
-// addDone adds an item that was completed: a prompt, a call or a subagent's start.
-func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
-	id := item.Text("id")
-	r := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Asked: started, At: ended, Name: l.made[id].Name, Input: l.made[id].Input}
-	switch item.Text("type") {
-	case "UserMessage":
-		parts, _ := item.Elements("content")
-		var texts []string
-		for _, raw := range parts {
-			texts = append(texts, rawjson.Members(raw).Text("text"))
-		}
-		l.addPrompt(hook.Lines(texts...), ended)
-		return
-	case "HookPrompt":
-		// One of the user's hooks refused the end of the turn.
-		l.end(hook.TurnEnd{Turn: l.turn, At: ended, Kind: hook.KindRunResume})
-		return
-	case "SubAgentActivity":
-		if item.Text("kind") != "started" {
-			return
-		}
-		l.addSpawn(item.Text("agent_thread_id"), id, started)
-	case "CollabAgentToolCall":
-		if threads, _ := item.Elements("receiver_thread_ids"); item.Text("tool") == "spawn_agent" && len(threads) == 1 {
-			l.addSpawn(rawjson.Text(threads[0]), id, started)
-		}
-	case "CommandExecution":
-		if line, ok := commandLine(item.Get("command")); ok && r.Name == "" {
-			r.Name, r.Input = bash, l.texts.KeepJSON(command(line))
-		}
-		r.Text = item.Text("aggregated_output")
-	case "FileChange":
-		r.Name = cmp.Or(r.Name, "apply_patch")
-		if changes := item.Get("changes"); r.Input == "" && changes != nil {
-			r.Input = l.texts.KeepJSON(command(patch(changes, l.cwd)))
-		}
-		r.Text = hook.Lines(item.Text("stdout"), item.Text("stderr"))
-	case "McpToolCall":
-		r.Name = "mcp__" + item.Text("server") + "__" + item.Text("tool")
-		r.Input = l.texts.KeepJSON(rawjson.Canonical(item.Get("arguments")))
-		r.Text = outputText(item.Members("result").Get("content"))
-	default:
-		return
-	}
-	r.Status = l.itemStatus(item)
-	r.Text = l.texts.Keep(r.Text)
-	if i, ok := l.done[callKey{r.Agent, id}]; ok {
-		l.results[i].Status, l.results[i].Asked, l.results[i].At = r.Status, r.Asked, r.At
-		return
-	}
-	l.addResult(r)
-}
-
-func (l *log) addSpawn(thread, call string, at time.Time) {
-	if transcript.CheckID("thread", thread) != nil || slices.ContainsFunc(l.spawned, func(s spawn) bool { return s.thread == thread }) {
-		return
-	}
-	task := rawjson.Members([]byte(l.made[call].Input)).Text("message")
-	l.spawned = append(l.spawned, spawn{thread: thread, call: call, caller: l.agent, turn: l.turn, task: task, at: at})
 }

@@ -24,8 +24,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,16 +76,15 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 	if err != nil {
 		return hook.KindUnknown, time.Time{}, err
 	}
-	s, ok := transcript.Stat(q.Session, path)
+	q, ok := q.LastTurn(path)
 	if !ok {
 		return hook.KindUnknown, time.Time{}, nil
 	}
-	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
-	l := newLog(q.Session, transcript.MaxText)
-	if err := l.readFile(ctx, f, path, q); err != nil || l.open || len(l.ends) == 0 {
+	l := newLog(transcript.MaxText)
+	if err := l.readFile(ctx, f, path, q); err != nil || l.open || len(l.Ends) == 0 {
 		return hook.KindUnknown, time.Time{}, err
 	}
-	last := l.ends[len(l.ends)-1]
+	last := l.Ends[len(l.Ends)-1]
 	if last.Kind == hook.KindRunComplete {
 		return hook.KindUnknown, time.Time{}, nil
 	}
@@ -135,24 +132,19 @@ func idOf(name string) (id string, ok bool) {
 }
 
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
-	if id, ok := idOf(filepath.Base(q.Path)); ok && id == q.Session && filepath.IsAbs(q.Path) {
-		if _, ok := transcript.Stat(q.Session, q.Path); ok {
-			return q.Path, nil
-		}
-	}
 	places := roots(f)
-	var copies []string
-	for _, dir := range days(places) {
-		copies = append(copies, named(dir, q.Session)...)
+	own := func(path string) bool {
+		id, ok := idOf(filepath.Base(path))
+		return ok && id == q.Session
 	}
-	newest, ok := transcript.Newest(q.Session, copies)
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case !ok:
-		return "", places.NotFound(q.Session, filepath.Join("sessions", "*", "*", "*", prefix+"*-"+q.Session+suffix)+" or other rollout file")
+	copies := func() (paths []string) {
+		for _, dir := range days(places) {
+			paths = append(paths, named(dir, q.Session)...)
+		}
+		return paths
 	}
-	return newest.Path, nil
+	want := filepath.Join("sessions", "*", "*", "*", prefix+"*-"+q.Session+suffix) + " or other rollout file"
+	return transcript.Find(ctx, q, own, copies, places, want)
 }
 
 // named lists the files of a thread in a folder.
@@ -211,83 +203,51 @@ func days(roots transcript.Folders) (dirs []string) {
 	return dirs
 }
 
-const (
-	// maxHead bounds how far a file's first rows are looked for.
-	maxHead = 1 << 20
-	// maxRows bounds the rows that are taken in, since memory follows them.
-	maxRows = 1_000_000
-	// maxAgents bounds the subagents of one session.
-	maxAgents = 1000
-)
+// maxAgents bounds the subagents of one session.
+const maxAgents = 1000
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
 	l.history = history{elsewhere: elsewhere(ctx, f, path, &l.history.self)}
-	var row row
-	lines := &transcript.Lines{
-		Block: transcript.LineBlock, Max: transcript.MaxLine,
-		Time: func(line []byte) time.Time {
-			if !row.parse(line) {
-				return time.Time{}
-			}
-			return row.at
-		},
-		Opens: func() bool { return row.kind == "event_msg" && row.payload.Text("type") == "task_started" },
-	}
-	head := func(file *transcript.File, start int64) error {
-		// The first row has the version and the folder, those after it may say that copies follow.
-		err := lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
-			return row.take(line, &transcript.Damaged{Max: transcript.MaxLine}, func() bool {
-				meta := row.kind == "session_meta"
-				if meta {
-					l.add(&row)
-				}
-				return meta
-			})
-		})
-		if err != nil || !l.costs {
-			return err
+	var r row
+	return l.ReadLines(path, q, &r, func() { l.add(&r) }, func(lines *transcript.Lines, visit func(line []byte) bool) error {
+		if !plain(path) {
+			return eachRow(ctx, f, path, lines, 0, visit)
 		}
-		// The settings of a turn are recorded where they were changed.
-		passed := 0
-		err = lines.Before(ctx, file, start, func(line []byte) bool {
-			if passed += len(line); passed > l.settingsWithin {
-				l.setTier(unknownTier)
-				return false
-			}
-			if !bytes.Contains(line, []byte(settings)) || !row.parse(line) || row.kind != "event_msg" || row.payload.Text("type") != settings {
-				return true
-			}
-			l.add(&row)
-			return false
-		})
-		if errors.Is(err, transcript.ErrBeyond) {
-			l.setTier(unknownTier)
-			return nil
+		return lines.File(ctx, f, path, q, func(file *transcript.File, start int64) error { return l.head(ctx, file, start) }, visit)
+	})
+}
+
+// head reads what the rows before start say of those from there on.
+func (l *log) head(ctx context.Context, file *transcript.File, start int64) error {
+	var r row
+	// The first row has the version and the folder, those after it may say that copies follow.
+	err := transcript.First(ctx, file.Head(), &r, func() bool {
+		meta := r.kind == "session_meta"
+		if meta {
+			l.add(&r)
 		}
+		return meta
+	})
+	if err != nil || !l.costs {
 		return err
 	}
-	var beyond error
-	damaged := transcript.Damaged{Max: transcript.MaxLine}
-	add := func() bool {
-		if *l.rows++; *l.rows > maxRows {
-			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
+	// The settings of a turn are recorded where they were changed.
+	passed := 0
+	err = transcript.LinesOf(&r).Before(ctx, file, start, func(line []byte) bool {
+		if passed += len(line); passed > l.settingsWithin {
+			l.setTier(unknownTier)
 			return false
 		}
-		if q.Whole != nil {
-			l.file, l.line = path, lines.Row
+		if !bytes.Contains(line, []byte(settings)) || !r.Parse(line) || r.kind != "event_msg" || r.payload.Text("type") != settings {
+			return true
 		}
-		l.add(&row)
-		return true
+		l.add(&r)
+		return false
+	})
+	if errors.Is(err, transcript.ErrBeyond) {
+		l.setTier(unknownTier)
+		return nil
 	}
-	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
-	visit := func(line []byte) bool {
-		more := row.take(line, &damaged, add)
-		lines.Lost(&damaged, line)
-		return more
-	}
-	if !plain(path) {
-		return errors.Join(eachRow(ctx, f, path, lines, 0, visit), beyond)
-	}
-	return errors.Join(lines.File(ctx, f, path, q, head, visit), beyond)
+	return err
 }

@@ -202,14 +202,14 @@ func FuzzRows(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l := newLog("fuzzed", 1<<16)
+		l := newLog(1 << 16)
 		var r row
 		for line := range bytes.Lines(text) {
-			if r.parse(bytes.TrimSpace(line)) {
+			if r.Parse(bytes.TrimSpace(line)) {
 				l.add(&r)
 			}
 		}
-		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.prompts, Calls: l.calls, ToolResults: l.results, Ends: l.ends}
+		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.Prompts, Calls: l.Calls, ToolResults: l.Results, Ends: l.Ends}
 		for _, e := range Agent.Events("codex", tr) {
 			if e.StoredAt.IsZero() || e.Kind == hook.KindUnknown {
 				t.Fatalf("event %+v", e)

@@ -27,13 +27,7 @@ func (l *log) setTier(tier string) {
 // addCall adds a request with its tokens, of which those of the input include what was
 // read from the cache and written to it.
 func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
-	count := func(name string) int64 {
-		n, ok := rawjson.Float(usage.Get(name))
-		if !ok {
-			return 0
-		}
-		return transcript.Tokens(&n)
-	}
+	count := func(name string) int64 { return transcript.Count(usage, name) }
 	start := l.input
 	if len(l.words)+len(l.asked) > 0 { // none of an answer that is still to come
 		start = l.began
@@ -49,7 +43,7 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 	}
 	c := hook.LLMCall{
 		Kind: hook.CallRequest, ID: id, Turn: l.turn, Agent: l.agent, Start: start, End: at,
-		Provider: l.provider, Model: l.model, Text: l.texts.Keep(strings.Join(l.words, "\n")), ToolCallIDs: l.asked,
+		Provider: l.provider, Model: l.model, Text: l.Texts.Keep(strings.Join(l.words, "\n")), ToolCallIDs: l.asked,
 		Usage: &hook.Usage{
 			Input: count("input_tokens"), Output: count("output_tokens"), Reasoning: count("reasoning_output_tokens"), CacheRead: count("cached_input_tokens"),
 			CacheWrite: count("cache_write_input_tokens"), InputIncludesCache: true,
@@ -58,6 +52,6 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 	if l.costs && l.priced {
 		c.Usage.CostUSD = transcript.ListCost(&c, usage.Get("cache_write_input_tokens") != nil)
 	}
-	l.calls = append(l.calls, c)
+	l.Calls = append(l.Calls, c)
 	l.words, l.asked, l.came = nil, nil, false
 }

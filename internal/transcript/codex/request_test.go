@@ -150,7 +150,7 @@ func TestSettingsAreSearchedOnlySoFar(t *testing.T) {
 	}
 	f.MaxBytes = 64 << 20
 	for within, tier := range map[int]string{500_000: unknownTier, 2_000_000: ""} {
-		l := newLog(tierSession, transcript.MaxText)
+		l := newLog(transcript.MaxText)
 		l.costs, l.settingsWithin = true, within
 		if err := l.readFile(t.Context(), f, list[0].Path, transcript.Query{Session: tierSession, Since: last}); err != nil || l.tier != tier {
 			t.Errorf("within %d bytes: tier %q, %v; want %q", within, l.tier, err, tier)

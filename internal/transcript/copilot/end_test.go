@@ -66,7 +66,7 @@ func BenchmarkSubagents(b *testing.B) {
 				`"type":"assistant.message",` + id + `,"data":{"content":"seen"}`, `"type":"subagent.completed",` + id + `,"data":{}`,
 			} {
 				var r row
-				r.parse([]byte(fmt.Sprintf(`{"timestamp":%q,%s}`, time.UnixMilli(int64(4*i+j)).UTC().Format(time.RFC3339Nano), text)))
+				r.Parse([]byte(fmt.Sprintf(`{"timestamp":%q,%s}`, time.UnixMilli(int64(4*i+j)).UTC().Format(time.RFC3339Nano), text)))
 				out = append(out, r)
 			}
 		}
@@ -76,7 +76,7 @@ func BenchmarkSubagents(b *testing.B) {
 		all := rows(n)
 		begun := time.Now()
 		for range b.N {
-			l := newLog("s", transcript.MaxText)
+			l := newLog(transcript.MaxText)
 			for i := range all {
 				l.add(&all[i])
 			}

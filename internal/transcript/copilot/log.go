@@ -38,42 +38,22 @@ type row struct {
 	data        rawjson.Object
 }
 
-// parse reads a line and reports whether it is a row.
-func (r *row) parse(line []byte) bool {
+// Parse implements transcript.Row.
+func (r *row) Parse(line []byte) bool {
 	o := rawjson.Members(line)
 	*r = row{o.Text("type"), o.Text("agentId"), transcript.ISOTime(o.Text("timestamp")), o.Members("data")}
 	return r.kind != "" && r.data != nil
 }
 
-// take calls add for each row of a line, of which a damaged one may have several, until it
-// returns false.
-func (r *row) take(line []byte, damaged *transcript.Damaged, add func() bool) (more bool) {
-	if r.parse(line) {
-		damaged.End()
-		return add()
-	}
-	more = true
-	damaged.Add(line, func(text []byte) bool {
-		found := r.parse(text)
-		more = more && (!found || add())
-		return found
-	})
-	return more
-}
+// Time implements transcript.Row.
+func (r *row) Time() time.Time { return r.at }
+
+// Opens implements transcript.Row.
+func (r *row) Opens() bool { return r.kind == userMessage && r.agent == "" }
 
 // log gathers what the file of a session says.
 type log struct {
-	session string
-	texts   transcript.Texts
-	// file and line are the place of the row that is added, in a reading of whole texts.
-	file string
-	line int
-
-	calls   []hook.LLMCall
-	results []hook.ToolResult
-	prompts []hook.Prompt
-	agents  []hook.Agent
-	ends    []hook.TurnEnd
+	*transcript.Log
 	// end is how the current turn seems to have ended, nil while it is open. prompted
 	// reports that the session has had a turn.
 	end      *hook.TurnEnd
@@ -111,32 +91,23 @@ type ask struct {
 	at          time.Time
 }
 
-func newLog(session string, maxText int) *log {
+func newLog(maxText int) *log {
 	return &log{
-		session: session, texts: transcript.Texts{Max: maxText},
-		requests: make(map[agentKey]int), asked: make(map[agentKey]ask), started: make(map[string]int),
+		Log: transcript.NewLog(maxText), requests: make(map[agentKey]int), asked: make(map[agentKey]ask), started: make(map[string]int),
 		input: make(map[string]time.Time),
 	}
 }
 
 // transcript is what the rows come to.
-func (l *log) transcript(f *transcript.Files, q transcript.Query, path string) *hook.Transcript {
+func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
 	late := !l.caughtUp && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
 	if q.Full || q.Whole != nil {
 		l.leave(hook.ToolUnknown, time.Time{})
 	}
-	t := &hook.Transcript{
-		Session: l.session, HostVersion: l.version, Cwd: l.cwd, Model: l.model, Sources: []string{path},
-		Pending: late, Undecided: late,
-		Calls:       slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return c.End.Before(q.Since) }),
-		ToolResults: slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return !r.At.IsZero() && r.At.Before(q.Since) }),
-		Prompts:     slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) }),
-		Ends:        slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) }),
-		Agents:      l.agents,
-	}
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
-	return t
+	t, err := l.Transcript(q)
+	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided = l.version, l.cwd, l.model, late, late
+	return t, err
 }
 
 // add adds the next row.
@@ -150,7 +121,7 @@ func (l *log) add(r *row) {
 		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
 		l.model = cmp.Or(d.Text("selectedModel"), l.model)
-		l.opened, l.recorded = len(l.calls), false
+		l.opened, l.recorded = len(l.Calls), false
 	case modelChange:
 		l.model = cmp.Or(d.Text("newModel"), l.model)
 	case userMessage:
@@ -166,9 +137,9 @@ func (l *log) add(r *row) {
 		l.addResult(r)
 	case agentStarted:
 		if _, again := l.started[r.agent]; !again {
-			l.started[r.agent] = len(l.agents)
+			l.started[r.agent] = len(l.Agents)
 		}
-		l.agents = append(l.agents, hook.Agent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
+		l.Agents = append(l.Agents, hook.Agent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
 	case agentCompleted, agentFailed:
 		if a := l.subagent(r.agent); a != nil {
 			a.End, a.Failure = r.at, d.Text("error")
@@ -190,23 +161,7 @@ func (l *log) add(r *row) {
 		l.caughtUp, l.refused = true, false
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	}
-	if l.texts.Over() {
-		l.texts.Shrink(func(text, input func(*string)) {
-			for i := range l.calls {
-				text(&l.calls[i].Text)
-			}
-			for i := range l.results {
-				text(&l.results[i].Text)
-				input(&l.results[i].Input)
-			}
-			for i := range l.prompts {
-				text(&l.prompts[i].Text)
-			}
-			for i := range l.ends {
-				text(&l.ends[i].Result)
-			}
-		})
-	}
+	l.Shrink()
 }
 
 // addHook adds a row about the hooks at the end of a turn or of the session.
@@ -223,7 +178,7 @@ func (l *log) addHook(r *row) {
 		}
 	case name == "agentStop" && d.Members("output").Text("decision") == "block":
 		l.end, l.refused, l.caughtUp = nil, true, false
-		l.ends = append(l.ends, hook.TurnEnd{At: l.stopped, Kind: hook.KindRunResume})
+		l.Ends = append(l.Ends, hook.TurnEnd{At: l.stopped, Kind: hook.KindRunResume})
 	case name == "agentStop":
 		l.caughtUp = true
 	}
@@ -232,13 +187,13 @@ func (l *log) addHook(r *row) {
 // subagent is one that has been started, or nil.
 func (l *log) subagent(id string) *hook.Agent {
 	if i, ok := l.started[id]; ok {
-		return &l.agents[i]
+		return &l.Agents[i]
 	}
 	return nil
 }
 
 func (l *log) addPrompt(r *row) {
-	text := l.texts.Keep(r.data.Text("content"))
+	text := l.Texts.Keep(r.data.Text("content"))
 	l.input[r.agent] = r.at
 	if r.agent != "" {
 		if a := l.subagent(r.agent); a != nil && a.Task == "" {
@@ -249,14 +204,14 @@ func (l *log) addPrompt(r *row) {
 	l.flush()
 	l.caughtUp = false
 	l.prompted = true
-	l.prompts = append(l.prompts, hook.Prompt{At: r.at, Text: text, Injected: l.refused})
+	l.Prompts = append(l.Prompts, hook.Prompt{At: r.at, Text: text, Injected: l.refused})
 	l.refused = false
 }
 
 // flush counts the end of the current turn.
 func (l *log) flush() {
 	if l.end != nil {
-		l.ends = append(l.ends, *l.end)
+		l.Ends = append(l.Ends, *l.end)
 	}
 	l.end = nil
 }
@@ -281,17 +236,17 @@ func (l *log) addUsage(r *row) {
 		c.Usage.CostUSD = transcript.ListCost(&c, true)
 	}
 	l.recorded = true
-	if i, ok := l.requests[agentKey{r.agent, c.ID}]; ok && l.calls[i].Usage == nil { // the answer came first
-		c.Text, c.ToolCallIDs = l.calls[i].Text, l.calls[i].ToolCallIDs
-		l.calls[i] = c
+	if i, ok := l.requests[agentKey{r.agent, c.ID}]; ok && l.Calls[i].Usage == nil { // the answer came first
+		c.Text, c.ToolCallIDs = l.Calls[i].Text, l.Calls[i].ToolCallIDs
+		l.Calls[i] = c
 		return
 	}
 	l.addRequest(c)
 }
 
 func (l *log) addRequest(c hook.LLMCall) {
-	l.requests[agentKey{c.Agent, c.ID}] = len(l.calls)
-	l.calls = append(l.calls, c)
+	l.requests[agentKey{c.Agent, c.ID}] = len(l.Calls)
+	l.Calls = append(l.Calls, c)
 }
 
 // addUnrecorded adds the request of an answer that has no record: before 1.0.102 there is
@@ -315,9 +270,9 @@ func (l *log) addUnrecorded(r *row) {
 // addMetrics adds what the requests since the session was opened took, where they have no
 // records: a sum for each model, less what the answers have told.
 func (l *log) addMetrics(r *row) {
-	calls := l.calls[l.opened:]
+	calls := l.Calls[l.opened:]
 	recorded := l.recorded
-	l.opened, l.recorded = len(l.calls), false
+	l.opened, l.recorded = len(l.Calls), false
 	if recorded {
 		return
 	}
@@ -343,21 +298,15 @@ func (l *log) addMetrics(r *row) {
 		of := max(0, slices.IndexFunc(sums, func(sum hook.LLMCall) bool { return sum.Model == c.Model }))
 		sums[of].Usage.Output = max(0, sums[of].Usage.Output-c.Usage.Output)
 	}
-	l.calls = append(l.calls, slices.DeleteFunc(sums, func(sum hook.LLMCall) bool {
+	l.Calls = append(l.Calls, slices.DeleteFunc(sums, func(sum hook.LLMCall) bool {
 		return sum.Usage.TotalInput()+sum.Usage.Output == 0
 	})...)
-	l.opened = len(l.calls)
+	l.opened, l.worked = len(l.Calls), time.Time{}
 }
 
 // usage is what a request took. The input includes what came from the cache.
 func usage(u rawjson.Object) *hook.Usage {
-	count := func(name string) int64 {
-		n, ok := rawjson.Float(u.Get(name))
-		if !ok {
-			return 0
-		}
-		return transcript.Tokens(&n)
-	}
+	count := func(name string) int64 { return transcript.Count(u, name) }
 	return &hook.Usage{
 		Input: count("inputTokens"), Output: count("outputTokens"), Reasoning: count("reasoningTokens"), CacheRead: count("cacheReadTokens"), CacheWrite: count("cacheWriteTokens"),
 		InputIncludesCache: true,
@@ -371,17 +320,17 @@ func (l *log) addAnswer(r *row) {
 	l.worked = r.at
 	i, ok := l.requests[agentKey{r.agent, d.Text("apiCallId")}]
 	if !ok && !l.recorded {
-		i, ok = len(l.calls), true
+		i, ok = len(l.Calls), true
 		l.addUnrecorded(r)
 	}
 	if ok {
-		l.calls[i].Text = l.texts.Keep(text)
+		l.Calls[i].Text = l.Texts.Keep(text)
 	}
 	for _, raw := range calls {
 		call := rawjson.Members(raw)
 		id := call.Text("toolCallId")
-		if ok {
-			l.calls[i].ToolCallIDs = append(l.calls[i].ToolCallIDs, id)
+		if ok && id != "" {
+			l.Calls[i].ToolCallIDs = append(l.Calls[i].ToolCallIDs, id)
 		}
 		if _, started := l.asked[agentKey{r.agent, id}]; !started && id != "" {
 			l.ask(&row{agent: r.agent, at: r.at, data: call}, "name")
@@ -389,12 +338,12 @@ func (l *log) addAnswer(r *row) {
 	}
 	if r.agent != "" {
 		if a := l.subagent(r.agent); a != nil && text != "" {
-			a.Result = l.texts.Keep(text)
+			a.Result = l.Texts.Keep(text)
 		}
 		return
 	}
 	if l.end = nil; len(calls) == 0 {
-		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.texts.Keep(text)}
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.Texts.Keep(text)}
 	}
 }
 
@@ -405,7 +354,7 @@ func (l *log) addResult(r *row) {
 	made := l.asked[key]
 	delete(l.asked, key)
 	res := hook.ToolResult{
-		ID: key.id, Agent: r.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Asked: made.at, At: r.at, File: l.file, Row: l.line,
+		ID: key.id, Agent: r.agent, Name: made.name, Input: l.Texts.KeepJSON(made.input), Asked: made.at, At: r.at, File: l.File, Row: l.Line,
 	}
 	failure := d.Members("error")
 	text, code := copilot.Output(d.Members("result").Text("content"))
@@ -418,8 +367,8 @@ func (l *log) addResult(r *row) {
 	case !said:
 		res.Status = hook.ToolUnknown
 	}
-	res.Text = l.texts.Keep(cmp.Or(text, failure.Text("message")))
-	l.results = append(l.results, res)
+	res.Text = l.Texts.Keep(cmp.Or(text, failure.Text("message")))
+	l.Results = append(l.Results, res)
 }
 
 // cancel ends the calls that were running when the user interrupted the turn.
@@ -427,15 +376,15 @@ func (l *log) cancel(at time.Time) { l.leave(hook.ToolCancelled, at) }
 
 // leave adds the calls without a result.
 func (l *log) leave(status hook.ToolStatus, at time.Time) {
-	from := len(l.results)
+	from := len(l.Results)
 	for key, made := range l.asked {
-		l.results = append(l.results, hook.ToolResult{
-			ID: key.id, Agent: key.agent, Name: made.name, Input: l.texts.KeepJSON(made.input), Status: status, Asked: made.at, At: at,
-			File: l.file, Row: l.line,
+		l.Results = append(l.Results, hook.ToolResult{
+			ID: key.id, Agent: key.agent, Name: made.name, Input: l.Texts.KeepJSON(made.input), Status: status, Asked: made.at, At: at,
+			File: l.File, Row: l.Line,
 		})
 	}
 	clear(l.asked)
-	slices.SortFunc(l.results[from:], func(a, b hook.ToolResult) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(l.Results[from:], func(a, b hook.ToolResult) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
 }
 
 // addEvents adds the events of Copilot's hooks.
@@ -446,21 +395,6 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		}
 	}
 	b.AddTools(nil)
-	for i := range b.Transcript.Agents {
-		a := &b.Transcript.Agents[i]
-		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "subagentStart", Prompt: a.Task})
-		b.AddFor(a.ID, a.End, a.Ending("subagentStop"))
-	}
-	for _, end := range b.Transcript.Ends {
-		e := hook.Event{Kind: end.Kind, Name: "agentStop", Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
-		switch end.Kind {
-		case hook.KindRunError:
-			e.Name = "errorOccurred"
-		case hook.KindSessionEnd:
-			e.Kind, e.Name = hook.KindRunCancel, "abort"
-		case hook.KindRunResume:
-			continue
-		}
-		b.Add(end.At, e)
-	}
+	b.AddAgents("subagentStart", "subagentStop", nil)
+	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "agentStop", hook.KindRunError: "errorOccurred", hook.KindSessionEnd: "abort"}, nil)
 }

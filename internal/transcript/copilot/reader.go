@@ -16,9 +16,6 @@ package copilot
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -42,34 +39,33 @@ var Agent = transcript.Agent{
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
-	path, err := find(f, q)
+	path, err := find(ctx, f, q)
 	if errors.Is(err, transcript.ErrNotFound) && live(q) {
 		return &hook.Transcript{Session: q.Session, Pending: true, Undecided: true}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	l := newLog(q.Session, q.TextLimit())
-	err = l.readFile(ctx, f, path, q)
-	return l.transcript(f, q, path), err
+	l := newLog(q.TextLimit())
+	_ = l.readFile(ctx, f, path, q) // the log has the error
+	return l.transcript(f, q)
 }
 
 // end reports that the last turn has failed or was interrupted, as no hook says for
 // sure: the hook of a failed request runs before Copilot decides whether to send it again.
 func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kind, time.Time, error) {
-	path, err := find(f, q)
+	path, err := find(ctx, f, q)
 	if errors.Is(err, transcript.ErrNotFound) {
 		return hook.KindUnknown, time.Time{}, nil
 	}
 	if err != nil {
 		return hook.KindUnknown, time.Time{}, err
 	}
-	s, ok := transcript.Stat(q.Session, path)
+	q, ok := q.LastTurn(path)
 	if !ok {
 		return hook.KindUnknown, time.Time{}, nil
 	}
-	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
-	l := newLog(q.Session, transcript.MaxText)
+	l := newLog(transcript.MaxText)
 	if err := l.readFile(ctx, f, path, q); err != nil || l.end == nil || l.end.Kind == hook.KindRunComplete {
 		return hook.KindUnknown, time.Time{}, err
 	}
@@ -80,45 +76,29 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 func live(q transcript.Query) bool { return q.Path != "" }
 
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
-	var found []transcript.Session
+	var dirs []string
 	for _, root := range roots(f) {
-		entries, err := os.ReadDir(filepath.Join(root, folder))
-		if err != nil {
-			continue // no sessions
-		}
-		for _, e := range entries {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			if s, ok := transcript.Stat(e.Name(), filepath.Join(root, folder, e.Name(), fileName)); ok {
-				s.Dialect = copilot.Dialect
-				found = append(found, s)
-			}
-		}
+		dirs = append(dirs, filepath.Join(root, folder))
 	}
-	return found, nil
+	return transcript.List(ctx, copilot.Dialect, dirs, func(name string) (id, path string) { return name, filepath.Join(name, fileName) })
 }
 
 // parts has no files: subagents are in the session's.
 func parts(transcript.Session) ([]string, error) { return nil, nil }
 
 // find returns the path of a session's file.
-func find(f *transcript.Files, q transcript.Query) (string, error) {
-	if filepath.IsAbs(q.Path) && filepath.Base(q.Path) == fileName && filepath.Base(filepath.Dir(q.Path)) == q.Session {
-		if _, ok := transcript.Stat(q.Session, q.Path); ok {
-			return q.Path, nil
-		}
-	}
+func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
 	places := roots(f)
-	var copies []string
-	for _, root := range places {
-		copies = append(copies, filepath.Join(root, folder, q.Session, fileName))
+	own := func(path string) bool {
+		return filepath.Base(path) == fileName && filepath.Base(filepath.Dir(path)) == q.Session
 	}
-	newest, ok := transcript.Newest(q.Session, copies)
-	if !ok {
-		return "", places.NotFound(q.Session, filepath.Join(folder, q.Session, fileName))
+	copies := func() (paths []string) {
+		for _, root := range places {
+			paths = append(paths, filepath.Join(root, folder, q.Session, fileName))
+		}
+		return paths
 	}
-	return newest.Path, nil
+	return transcript.Find(ctx, q, own, copies, places, filepath.Join(folder, q.Session, fileName))
 }
 
 // roots returns the folders that may be Copilot's.
@@ -129,54 +109,15 @@ func roots(f *transcript.Files) transcript.Folders {
 	return r
 }
 
-// maxRows bounds the rows that are taken in, since memory follows them; maxHead bounds
-// how far a file's first row is looked for.
-const (
-	maxRows = 1_000_000
-	maxHead = 1 << 20
-)
-
 // readFile gives the rows of the file to the log, as far as the query asks for them.
 func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
 	var r row
-	lines := &transcript.Lines{
-		Block: transcript.LineBlock, Max: transcript.MaxLine,
-		Time: func(line []byte) time.Time {
-			if !r.parse(line) {
-				return time.Time{}
-			}
-			return r.at
-		},
-		Opens: func() bool { return r.kind == userMessage && r.agent == "" },
-	}
 	// The first row has the version and the folder.
 	head := func(file *transcript.File, _ int64) error {
-		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
-			return r.take(line, &transcript.Damaged{Max: transcript.MaxLine}, func() bool {
-				l.add(&r)
-				return false
-			})
+		return transcript.First(ctx, file.Head(), &r, func() bool {
+			l.add(&r)
+			return false
 		})
 	}
-	rows := 0
-	var beyond error
-	damaged := transcript.Damaged{Max: transcript.MaxLine}
-	add := func() bool {
-		if rows++; rows > maxRows {
-			beyond = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
-			return false
-		}
-		if q.Whole != nil {
-			l.file, l.line = path, lines.Row
-		}
-		l.add(&r)
-		return true
-	}
-	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
-	err := lines.File(ctx, f, path, q, head, func(line []byte) bool {
-		more := r.take(line, &damaged, add)
-		lines.Lost(&damaged, line)
-		return more
-	})
-	return errors.Join(err, beyond)
+	return l.Read(ctx, f, path, q, &r, head, func() { l.add(&r) })
 }

@@ -15,26 +15,16 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// log gathers what the files of one session say.
+// log adds the rows of one file of a session.
 type log struct {
+	*transcript.Log
+	// requests and tools are the places of the requests and of the results, by their ids.
+	requests, tools map[string]int
 	// agent is the subagent whose file is read, empty for the session's.
 	agent string
-	texts transcript.Texts
-	rows  *int
-	// file and line are the place of the row that is added, in a reading of whole texts.
-	file string
-	line int
-
-	calls   []hook.LLMCall
-	results []hook.ToolResult
-	prompts []hook.Prompt
-	agents  []hook.Agent
-	ends    []hook.TurnEnd
 	// end is how the current turn seems to have ended, nil while it is open.
 	end  *hook.TurnEnd
 	open bool
-	// places are those of the requests and of the results, by their ids.
-	requests, tools map[string]int
 
 	// model is that of the newest request of the file that names one.
 	model string
@@ -44,21 +34,13 @@ type log struct {
 	task, words string
 }
 
-func newLog(maxText int) *log {
-	return &log{
-		texts: transcript.Texts{Max: maxText}, rows: new(int), requests: make(map[string]int), tools: make(map[string]int),
-	}
-}
-
 // Read reads the session's file at path and those of its subagents.
 func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
-	t := &hook.Transcript{Session: q.Session, Cwd: projectDir(ctx, f, path), Sources: []string{path}}
-	l := newLog(q.TextLimit())
-	errs := []error{l.readFile(ctx, f, path, q)}
-	t.Pending = l.open && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
+	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int)}
+	_ = l.readFile(ctx, f, path, q) // the log has the error
+	pending := l.open && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
-	paths, err := agentFiles(agentsDir(path, q.Session))
-	errs = append(errs, err)
+	paths, listed := agentFiles(agentsDir(path, q.Session))
 	for _, path := range paths {
 		id := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		// A file's time may be coarser than a row's.
@@ -66,41 +48,29 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 		if !ok || s.ModTime.Before(q.Since.Add(-transcript.LineSlack)) {
 			continue
 		}
-		sub := *l
-		sub.agent, sub.last, sub.model, sub.task, sub.words = id, time.Time{}, "", "", ""
-		errs = append(errs, sub.readFile(ctx, f, path, q))
-		l.calls, l.results, l.agents, l.texts = sub.calls, sub.results, sub.agents, sub.texts
-		l.addAgent(ctx, f, &sub, path)
-		t.Sources = append(t.Sources, path)
+		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: id}
+		_ = sub.readFile(ctx, f, path, q) // the log has the error
+		sub.addAgent(ctx, f, path)
 	}
-	t.Calls = slices.DeleteFunc(l.calls, func(c hook.LLMCall) bool { return c.End.Before(q.Since) })
-	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(q.Since) })
-	t.Prompts = slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
-	t.Ends = slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
-	t.Agents = slices.DeleteFunc(l.agents, func(a hook.Agent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
-	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
-	for _, c := range slices.Backward(t.Calls) {
-		if c.Model != "" && c.Agent == "" {
-			t.Model = c.Model
-			break
-		}
-	}
-	return t, errors.Join(errs...)
+	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Agent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
+	t, err := l.Transcript(q)
+	transcript.SetModel(t)
+	t.Cwd, t.Pending = projectDir(ctx, f, path), pending
+	return t, errors.Join(err, listed)
 }
 
 // addAgent adds what the file of a subagent says of it.
-func (l *log) addAgent(ctx context.Context, f *transcript.Files, sub *log, path string) {
-	i := slices.IndexFunc(l.agents, func(a hook.Agent) bool { return a.ID == sub.agent })
+func (l *log) addAgent(ctx context.Context, f *transcript.Files, path string) {
+	i := slices.IndexFunc(l.Agents, func(a hook.Agent) bool { return a.ID == l.agent })
 	if i < 0 {
-		i = len(l.agents)
-		l.agents = append(l.agents, hook.Agent{ID: sub.agent, Task: sub.task, Result: sub.words})
+		i = len(l.Agents)
+		l.Agents = append(l.Agents, hook.Agent{ID: l.agent, Task: l.task, Result: l.words})
 	}
-	a := &l.agents[i]
+	a := &l.Agents[i]
 	h, _ := headOf(ctx, f, path)
 	a.Start = h.started
 	if a.Start.IsZero() {
-		a.Start = sub.last
+		a.Start = l.last
 	}
 }
 
@@ -117,23 +87,7 @@ func (l *log) add(r *row) {
 	if r.at.After(l.last) {
 		l.last = r.at
 	}
-	if l.texts.Over() {
-		l.texts.Shrink(func(text, input func(*string)) {
-			for i := range l.calls {
-				text(&l.calls[i].Text)
-			}
-			for i := range l.results {
-				text(&l.results[i].Text)
-				input(&l.results[i].Input)
-			}
-			for i := range l.prompts {
-				text(&l.prompts[i].Text)
-			}
-			for i := range l.ends {
-				text(&l.ends[i].Result)
-			}
-		})
-	}
+	l.Shrink()
 }
 
 func (l *log) addPrompt(r *row) {
@@ -144,13 +98,13 @@ func (l *log) addPrompt(r *row) {
 	}
 	l.flush()
 	l.open = true
-	l.prompts = append(l.prompts, hook.Prompt{At: r.at, Text: l.texts.Keep(text)})
+	l.Prompts = append(l.Prompts, hook.Prompt{At: r.at, Text: l.Texts.Keep(text)})
 }
 
 // flush counts the end of the current turn.
 func (l *log) flush() {
 	if l.end != nil {
-		l.ends = append(l.ends, *l.end)
+		l.Ends = append(l.Ends, *l.end)
 	}
 	l.end, l.open = nil, false
 }
@@ -161,7 +115,7 @@ func (l *log) addAnswer(r *row) {
 	l.words = cmp.Or(text, l.words)
 	i, again := l.requests[r.id]
 	if !again {
-		i = len(l.calls)
+		i = len(l.Calls)
 		l.requests[r.id] = i
 		began := l.last
 		if began.IsZero() || began.After(r.at) {
@@ -169,18 +123,18 @@ func (l *log) addAnswer(r *row) {
 		}
 		// The row of an answer without a text and without a call has no model.
 		l.model = cmp.Or(r.Text("model"), l.model)
-		l.calls = append(l.calls, hook.LLMCall{
-			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, ResponseModel: r.Text("model"), Text: l.texts.Keep(text),
+		l.Calls = append(l.Calls, hook.LLMCall{
+			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, ResponseModel: r.Text("model"), Text: l.Texts.Keep(text),
 		})
 	}
-	c := &l.calls[i]
+	c := &l.Calls[i]
 	thoughts, _ := r.Elements("thoughts")
 	for n, raw := range thoughts {
 		if n == 0 {
 			c.Reasoning = "" // the row is a later state of the answer
 		}
 		o := rawjson.Members(raw)
-		c.Reasoning = l.texts.Keep(hook.Lines(c.Reasoning, hook.Lines(o.Text("subject"), o.Text("description"))))
+		c.Reasoning = l.Texts.Keep(hook.Lines(c.Reasoning, hook.Lines(o.Text("subject"), o.Text("description"))))
 	}
 	if u := usage(r.Members("tokens")); u != nil {
 		c.Usage = u
@@ -196,7 +150,7 @@ func (l *log) addAnswer(r *row) {
 		l.end = nil
 	case !again && (text != "" || r.Text("model") == ""):
 		// An answer that was interrupted before its tools had ended looks like this, too.
-		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.texts.Keep(text)}
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.Texts.Keep(text)}
 	}
 }
 
@@ -205,26 +159,26 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	id, name := o.Text("id"), o.Text("name")
 	told, displayed := reply(o), o.Get("resultDisplay")
 	r := hook.ToolResult{
-		ID: id, Agent: l.agent, Name: name, Input: l.texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
-		Text: l.texts.Keep(gemini.Output(name, told, displayed)), Status: gemini.Status(name, o.Text("status"), told, displayed),
-		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")), File: l.file, Row: l.line,
+		ID: id, Agent: l.agent, Name: name, Input: l.Texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
+		Text: l.Texts.Keep(gemini.Output(name, told, displayed)), Status: gemini.Status(name, o.Text("status"), told, displayed),
+		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")), File: l.File, Row: l.Line,
 	}
 	switch o.Text("status") {
 	case "validating", "scheduled", "awaiting_approval", "executing":
 		r.At = time.Time{} // it has not ended
 	}
 	if i, again := l.tools[l.agent+"/"+id]; again {
-		l.results[i] = r
+		l.Results[i] = r
 		return
 	}
-	l.tools[l.agent+"/"+id] = len(l.results)
-	l.results = append(l.results, r)
+	l.tools[l.agent+"/"+id] = len(l.Results)
+	l.Results = append(l.Results, r)
 	asked.ToolCallIDs = append(asked.ToolCallIDs, id)
 	if agent := o.Text("agentId"); agent != "" {
 		args := o.Members("args")
-		l.agents = append(l.agents, hook.Agent{
+		l.Agents = append(l.Agents, hook.Agent{
 			ID: agent, Type: args.Text("agent_name"), CallID: id, ParentAgent: l.agent,
-			Task: l.texts.Keep(args.Text("prompt")), Result: r.Text, End: r.At,
+			Task: l.Texts.Keep(args.Text("prompt")), Result: r.Text, End: r.At,
 		})
 	}
 }
@@ -247,13 +201,7 @@ func usage(o rawjson.Object) *hook.Usage {
 	if o == nil {
 		return nil
 	}
-	count := func(name string) int64 {
-		n, ok := rawjson.Float(o.Get(name))
-		if !ok {
-			return 0
-		}
-		return transcript.Tokens(&n)
-	}
+	count := func(name string) int64 { return transcript.Count(o, name) }
 	return &hook.Usage{
 		Input: count("input") + count("tool"), Output: count("output") + count("thoughts"), Reasoning: count("thoughts"), CacheRead: count("cached"), InputIncludesCache: true,
 	}
@@ -266,16 +214,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "BeforeAgent", Prompt: p.Text})
 	}
 	b.AddTools(nil)
-	for i := range b.Transcript.Agents {
-		a := &b.Transcript.Agents[i]
-		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "BeforeAgent", Prompt: a.Task})
-		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "AfterAgent", Result: a.Result})
-	}
-	for _, end := range b.Transcript.Ends {
-		e := hook.Event{Kind: end.Kind, Name: "AfterAgent", Result: end.Result, Message: end.Message}
-		if end.Kind == hook.KindSessionEnd {
-			e.Kind, e.Name = hook.KindRunCancel, "session file" // there is no hook for it
-		}
-		b.Add(end.At, e)
-	}
+	b.AddAgents("BeforeAgent", "AfterAgent", nil)
+	// There is no hook for an interruption.
+	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "AfterAgent", hook.KindSessionEnd: "session file"}, nil)
 }

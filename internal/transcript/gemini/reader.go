@@ -13,6 +13,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,7 +25,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/gemini"
@@ -131,25 +131,14 @@ func Find(ctx context.Context, f *transcript.Files, places transcript.Folders, q
 		h, ok := headOf(ctx, f, path)
 		return ok && h.session == q.Session
 	}
-	if filepath.IsAbs(q.Path) && belongs(q.Path) {
-		return q.Path, nil
+	copies := func() (paths []string) {
+		return slices.DeleteFunc(files(places, q.Session), func(path string) bool { return !belongs(path) })
 	}
-	var copies []string
-	for _, path := range files(places, q.Session) {
-		if belongs(path) {
-			copies = append(copies, path)
-		} else if path == q.Path && nameID(path) == q.Session {
-			return "", transcript.ReadError(path, fmt.Errorf("%w: found no id of a session, want a session of the Gemini CLI or of Qwen Code", transcript.ErrForm))
-		}
+	path, err := transcript.Find(ctx, q, belongs, copies, places, filepath.Join("tmp", "*", chats, "*"+suffix+" with it"))
+	if errors.Is(err, transcript.ErrNotFound) && nameID(q.Path) == q.Session && slices.Contains(files(places, q.Session), q.Path) {
+		return "", transcript.ReadError(q.Path, fmt.Errorf("%w: found no id of a session, want a session of the Gemini CLI or of Qwen Code", transcript.ErrForm))
 	}
-	newest, ok := transcript.Newest(q.Session, copies)
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case !ok:
-		return "", places.NotFound(q.Session, filepath.Join("tmp", "*", chats, "*"+suffix+" with it"))
-	}
-	return newest.Path, nil
+	return path, err
 }
 
 // roots returns the folders that may be the Gemini CLI's.
@@ -213,7 +202,6 @@ func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok b
 		return h, false
 	}
 	defer func() { _ = file.Close() }() // read only
-	begin := io.NewSectionReader(file, 0, min(file.Size(), maxHead))
 	if filepath.Ext(path) == document {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
@@ -222,112 +210,53 @@ func headOf(ctx context.Context, f *transcript.Files, path string) (h head, ok b
 				stop() // the rest is mostly rows
 			}
 		}
-		_ = transcript.StreamList(ctx, begin, member, func(rawjson.Object) {}) // it ends early
+		_ = transcript.StreamList(ctx, file.Head(), member, func(rawjson.Object) {}) // it ends early
 		return h, h.session != ""
 	}
-	lines := &transcript.Lines{Block: transcript.LineBlock, Max: transcript.MaxLine}
-	damaged := transcript.Damaged{Max: lines.Max}
-	_ = lines.Each(ctx, begin, func(line []byte) bool {
-		if h, ok = parseHead(line); !ok {
-			damaged.Add(line, func(line []byte) bool {
-				if !ok {
-					h, ok = parseHead(line)
-				}
-				return ok
-			})
-		}
-		return !ok
-	})
-	return h, ok
+	_ = transcript.First(ctx, file.Head(), &h, func() bool { return false }) // what cannot be read says nothing
+	return h, h.session != ""
 }
 
-const (
-	// maxPath bounds the file with a project's path, in bytes.
-	maxPath = 1 << 15
-	// maxHead bounds how far what a file says of its session is looked for.
-	maxHead = 1 << 20
-	// maxRows bounds the rows that are taken in, since memory follows them.
-	maxRows = 1_000_000
-)
+// maxPath bounds the file with a project's path, in bytes.
+const maxPath = 1 << 15
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
 	if filepath.Ext(path) == document {
-		return l.readDocument(ctx, f, path, q)
+		return l.Note(path, l.readDocument(ctx, f, path, q))
 	}
 	var r row
-	lines := &transcript.Lines{
-		Block: transcript.LineBlock, Max: transcript.MaxLine,
-		Time: func(line []byte) time.Time {
-			if !r.parse(line) {
-				return time.Time{}
-			}
-			return r.at
-		},
-		Opens: func() bool { return r.prompt() },
-	}
-	var err error
-	take := func(line []byte) bool {
-		if !r.parse(line) {
-			return false
-		}
-		if *l.rows++; *l.rows > maxRows {
-			err = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
-			return true
-		}
-		if q.Whole != nil {
-			l.file, l.line = path, lines.Row
-		}
-		l.add(&r)
-		return true
-	}
-	damaged := transcript.Damaged{Max: lines.Max}
-	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
-	read := lines.File(ctx, f, path, q, nil, func(line []byte) bool {
-		if take(line) || r.Object != nil {
-			damaged.End()
-		} else {
-			damaged.Add(line, take)
-		}
-		lines.Lost(&damaged, line)
-		return err == nil
-	})
-	return errors.Join(read, err)
+	return l.Read(ctx, f, path, q, &r, nil, func() { l.add(&r) })
 }
 
 // readDocument gives the rows of a file in the older form to the log, all of them: such
 // a file is written anew with each row.
 func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
-	before, rows := *l, *l.rows
+	before, gathered, rows := *l, *l.Log, l.Counted()
 	err := f.Stream(ctx, path, func(file io.Reader) error {
-		*l, *l.rows = before, rows
+		*l, *l.Log = before, gathered
 		l.requests, l.tools = maps.Clone(before.requests), maps.Clone(before.tools)
 		list, n := false, 0
+		var beyond error
 		member := func(name string, _ []byte) { list = list || name == "messages" }
 		err := transcript.StreamList(ctx, file, member, func(o rawjson.Object) {
 			r := row{Object: o}
-			if n++; !r.known() {
+			if n++; !r.known() || beyond != nil {
 				return
 			}
-			if *l.rows++; *l.rows > maxRows {
-				return
+			if beyond = l.Count(q, path, n); beyond == nil {
+				l.add(&r)
 			}
-			if q.Whole != nil {
-				l.file, l.line = path, n
-			}
-			l.add(&r)
 		})
-		switch {
-		case err != nil:
+		if err = cmp.Or(err, beyond); err != nil {
 			return err
-		case *l.rows > maxRows:
-			return fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows)
-		case !list || n > 0 && *l.rows == rows:
+		}
+		if !list || n > 0 && l.Counted() == rows {
 			return fmt.Errorf("%w: found no messages that have an id and a type", transcript.ErrForm)
 		}
 		return nil
 	})
-	if *l.rows > rows {
+	if l.Counted() > rows {
 		err = f.Rest(path, err)
 	}
 	return err

@@ -25,12 +25,18 @@ type head struct {
 	project string
 }
 
-// parseHead reads a first row. A file that was resumed has more of them.
-func parseHead(line []byte) (h head, ok bool) {
+// Parse implements transcript.Row for the first row. A file that was resumed has more of them.
+func (h *head) Parse(line []byte) bool {
 	o := rawjson.Members(line)
-	h = head{o.Text("sessionId"), o.Text("kind"), transcript.ISOTime(o.Text("startTime")), o.Text("projectHash")}
-	return h, h.session != ""
+	*h = head{o.Text("sessionId"), o.Text("kind"), transcript.ISOTime(o.Text("startTime")), o.Text("projectHash")}
+	return h.session != ""
 }
+
+// Time implements transcript.Row.
+func (h *head) Time() time.Time { return h.started }
+
+// Opens implements transcript.Row.
+func (h *head) Opens() bool { return false }
 
 // member adds a member of a file in the older form.
 func (h *head) member(name string, value []byte) {
@@ -54,12 +60,17 @@ type row struct {
 	at       time.Time
 }
 
-// parse reads a line and reports whether it is a row. Changes of the session, which
-// repeat rows, are none.
-func (r *row) parse(line []byte) bool {
+// Parse implements transcript.Row. Changes of the session, which repeat rows, are none.
+func (r *row) Parse(line []byte) bool {
 	*r = row{Object: rawjson.Members(line)}
 	return r.known()
 }
+
+// Time implements transcript.Row.
+func (r *row) Time() time.Time { return r.at }
+
+// Opens implements transcript.Row.
+func (r *row) Opens() bool { return r.prompt() }
 
 // known sets the members that most rows are asked for and reports whether it is a row.
 func (r *row) known() bool {

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -126,28 +125,31 @@ func readSession(ctx context.Context, f *transcript.Files, db *database, q trans
 
 func newLog(path string, q transcript.Query) *log {
 	l := &log{
-		path: path, query: q, texts: transcript.Texts{Max: transcript.MaxText},
+		Log: transcript.NewLog(transcript.MaxText), path: path, query: q,
 		t: &hook.Transcript{Session: q.Session, Sources: []string{path}}, spawned: make(map[string]spawn),
 	}
 	if q.Whole != nil {
-		l.texts.Max = int(transcript.DefaultMaxBytes)
+		l.Texts.Max = int(transcript.DefaultMaxBytes)
 	}
 	return l
 }
 
 // done returns what was gathered.
 func (l *log) done(f *transcript.Files) *hook.Transcript {
-	slices.SortStableFunc(l.t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
-	l.t.Pending = l.pending && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
-	return l.t
+	t := l.t
+	t.Calls, t.ToolResults, t.Prompts, t.Agents, t.Ends = l.Calls, l.Results, l.Prompts, l.Agents, l.Ends
+	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
+	t.Pending = l.pending && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
+	return t
 }
 
 // log gathers what the database says of one session.
 type log struct {
+	*transcript.Log
 	path  string
 	query transcript.Query
-	texts transcript.Texts
-	t     *hook.Transcript
+	// t is what the session's own row says.
+	t *hook.Transcript
 	// spawned are the calls that started subagents, by the subagent's session.
 	spawned map[string]spawn
 	// turns are the turns of the user's messages, turnAt finds that of a message
@@ -245,7 +247,7 @@ func (l *log) addAll(list []*message, s *session, lead bool, inherited map[strin
 		}
 	}
 	if !lead {
-		l.t.Agents = append(l.t.Agents, *agent)
+		l.Agents = append(l.Agents, *agent)
 	}
 }
 
@@ -295,7 +297,7 @@ func (l *log) add(m *message, agent *hook.Agent) {
 		case agent.ID != "":
 			agent.Task = cmp.Or(agent.Task, text)
 		case !injected || l.turns[m.id] == m.id:
-			l.t.Prompts = append(l.t.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: m.id, Injected: injected})
+			l.Prompts = append(l.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: m.id, Injected: injected})
 		}
 	case "assistant":
 		l.answer(m, agent, at("created"), at("completed"))
@@ -370,185 +372,13 @@ func turnAt(ctx context.Context, db *database, session, at string) (turn string)
 // parts whether they are the person's.
 const upTo = `SELECT m.id, (SELECT json_group_array(json_object('type', p.data ->> 'type',
 	'synthetic', p.data -> 'synthetic', 'ignored', p.data -> 'ignored', 'auto', p.data -> 'auto'))
-	FROM part p WHERE p.message_id = m.id AND length(p.data) <= ?3)
-FROM message m WHERE m.session_id = ?1 AND m.data ->> 'role' = 'user'
+	FROM part p WHERE p.message_id = m.id AND length(p.data) <= ?3 AND json_valid(p.data))
+FROM message m WHERE m.session_id = ?1 AND iif(json_valid(m.data), m.data ->> 'role', NULL) = 'user'
 AND (m.time_created, m.id) <= (SELECT time_created, id FROM message WHERE id = ?2)
 ORDER BY m.time_created DESC, m.id DESC`
 
 func (l *log) keep(text string) string {
-	text = l.texts.Keep(text)
-	if l.texts.Over() {
-		l.texts.Shrink(func(text, input func(*string)) {
-			for i := range l.t.Prompts {
-				text(&l.t.Prompts[i].Text)
-			}
-			for i := range l.t.Calls {
-				text(&l.t.Calls[i].Text)
-			}
-			for i := range l.t.ToolResults {
-				text(&l.t.ToolResults[i].Text)
-				input(&l.t.ToolResults[i].Input)
-			}
-		})
-	}
+	text = l.Texts.Keep(text)
+	l.Shrink()
 	return text
-}
-
-// answer adds a message of the model: a request, and its tool calls.
-func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time) {
-	turn := m.data.Text("parentID")
-	if agent.ID == "" {
-		if l.turns[turn] == "" {
-			l.turns[turn] = l.turnAt(turn)
-		}
-		turn = l.turns[turn]
-	}
-	if agent.ID != "" {
-		turn = agent.Turn
-	}
-	c := hook.LLMCall{
-		ID: m.id, Turn: turn, Agent: agent.ID, Start: created, Provider: m.data.Text("providerID"), Model: m.data.Text("modelID"),
-		FinishReason: finish(m.data.Text("finish")), Usage: usage(m.data),
-	}
-	kind, class, reason := opencode.End(m.data.Members("error"))
-	c.Error, c.Message = class, reason
-	var text string
-	var last time.Time
-	asked := false
-	for _, p := range m.parts {
-		asked = asked || p.Text("type") == "step-start"
-		said := rawjson.Instant(p.Members("time").Get("end"))
-		switch p.Text("type") {
-		case "text":
-			text = hook.Lines(text, p.Text("text"))
-		case "reasoning":
-			c.Reasoning = l.keep(hook.Lines(c.Reasoning, p.Text("text")))
-		case "tool":
-			tool := opencode.Tool(p)
-			c.ToolCallIDs = append(c.ToolCallIDs, tool.ID)
-			said = tool.Started
-			tool.Started = cmp.Or(tool.Started, created) // one that has not begun to run
-			l.tool(m, tool, p, agent, turn)
-		}
-		if said.After(last) {
-			last = said
-		}
-	}
-	// A message is completed when its calls have ended, a request when they are known.
-	if c.End = completed; !last.IsZero() && (completed.IsZero() || last.Before(completed)) && len(c.ToolCallIDs) > 0 {
-		c.End = last
-	}
-	if c.End.Before(c.Start) && !c.End.IsZero() {
-		c.End = c.Start
-	}
-	c.Text = l.keep(text)
-	if agent.ID == "" {
-		l.turn, l.pending = turn, completed.IsZero() // what was cut off before it stays so
-	} else if completed.IsZero() && turn == l.turn {
-		l.pending = true
-	}
-	if own := !asked && len(c.ToolCallIDs) > 0 && c.Usage == nil && c.FinishReason == ""; own {
-		return // the user's own command, for which no model was asked
-	}
-	l.t.Calls = append(l.t.Calls, c)
-	if agent.ID == "" {
-		l.t.Provider, l.t.Model = c.Provider, c.Model
-	}
-	if completed.IsZero() || kind == hook.KindRunComplete && m.data.Text("finish") == "tool-calls" {
-		return
-	}
-	if agent.ID != "" {
-		agent.Result, agent.End = c.Text, completed
-		return
-	}
-	end := hook.TurnEnd{Turn: turn, At: completed, Kind: kind, Message: reason, ErrorType: class}
-	if kind == hook.KindRunComplete {
-		end.Result = c.Text
-	}
-	if n := len(l.t.Ends); n > 0 && l.t.Ends[n-1].Turn == turn {
-		l.t.Ends[n-1] = end
-		return
-	}
-	l.t.Ends = append(l.t.Ends, end)
-}
-
-// finish gives opencode's reason why the model stopped the spelling of other agents.
-func finish(reason string) string {
-	if reason == "tool-calls" {
-		return "tool_use"
-	}
-	return strings.ReplaceAll(reason, "-", "_")
-}
-
-// tool adds a tool call.
-func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook.Agent, turn string) {
-	if tool.Agent != "" {
-		l.spawned[tool.Agent] = spawn{
-			call: tool.ID, caller: agent.ID, turn: turn, task: part.Members("state").Members("input").Text("prompt"),
-		}
-	}
-	q := l.query
-	whole := q.Whole != nil && q.Whole(tool.ID, tool.Name)
-	if !whole && !q.Full {
-		return
-	}
-	r := hook.ToolResult{
-		ID: tool.ID, Agent: agent.ID, Turn: turn, Name: tool.Name, Input: l.texts.KeepJSON(tool.Input),
-		Text: l.keep(cmp.Or(tool.Output, tool.Error)), Status: tool.Status, Asked: tool.Started, At: tool.Ended,
-	}
-	if r.At.IsZero() {
-		r.Status = hook.ToolUnknown
-	}
-	if whole {
-		r.File, r.Row = l.path, m.row
-	}
-	l.t.ToolResults = append(l.t.ToolResults, r)
-}
-
-// usage reads the tokens and the cost of a message; nil if it has none.
-func usage(m rawjson.Object) *hook.Usage {
-	tokens := m.Members("tokens")
-	count := func(o rawjson.Object, name string) int64 {
-		n, ok := rawjson.Float(o.Get(name))
-		if !ok {
-			return 0
-		}
-		return transcript.Tokens(&n)
-	}
-	u := &hook.Usage{
-		Input: count(tokens, "input"), Output: count(tokens, "output") + count(tokens, "reasoning"), Reasoning: count(tokens, "reasoning"),
-		CacheRead: count(tokens.Members("cache"), "read"), CacheWrite: count(tokens.Members("cache"), "write"),
-	}
-	if u.TotalInput()+u.Output == 0 {
-		return nil
-	}
-	if cost, ok := rawjson.Float(m.Get("cost")); ok && cost > 0 {
-		u.CostUSD = &cost
-	}
-	return u
-}
-
-// addEvents adds the events that the plugin would have handed on.
-func addEvents(b *transcript.EventBuilder, _ string) {
-	for _, p := range b.Transcript.Prompts {
-		e := hook.Event{
-			Kind: hook.KindPrompt, Name: "message.part.updated", Turn: p.Turn, Prompt: p.Text, Key: opencode.Key("prompt", p.Turn),
-		}
-		if p.Injected {
-			e.Attrs = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}
-		}
-		b.Add(p.At, e)
-	}
-	b.AddTools(nil)
-	for i := range b.Transcript.Agents {
-		a := &b.Transcript.Agents[i]
-		b.AddFor(a.ID, a.Start, hook.Event{Kind: hook.KindRunStart, Name: "message.part.updated", Prompt: a.Task})
-		b.AddFor(a.ID, a.End, hook.Event{Kind: hook.KindRunComplete, Name: "session.idle", Result: a.Result})
-	}
-	for _, end := range b.Transcript.Ends {
-		b.Add(end.At, hook.Event{
-			Kind: end.Kind, Name: "session.idle", Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType,
-			Key: opencode.Key("end", end.Turn),
-		})
-	}
 }

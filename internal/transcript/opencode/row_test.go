@@ -3,6 +3,7 @@ package opencode
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,13 +20,13 @@ func FuzzMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data, part string) {
 		gather := func() *hook.Transcript {
 			l := &log{
-				query: transcript.Query{Full: true}, texts: transcript.Texts{Max: 1 << 10}, spawned: make(map[string]spawn),
+				Log: transcript.NewLog(1 << 10), query: transcript.Query{Full: true}, spawned: make(map[string]spawn),
 				turns: make(map[string]string), turnAt: func(id string) string { return id }, t: &hook.Transcript{Session: "s"},
 			}
 			for _, agent := range []*hook.Agent{{}, {ID: "a"}} {
 				l.add(&message{id: "m", row: 1, data: rawjson.Members([]byte(data)), parts: []rawjson.Object{rawjson.Members([]byte(part))}}, agent)
 			}
-			return l.t
+			return l.done(&transcript.Files{Now: func() time.Time { return time.Unix(1795425994, 0) }})
 		}
 		tr := gather()
 		for _, c := range tr.Calls {

@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,11 +66,10 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 	if err != nil {
 		return hook.KindUnknown, time.Time{}, err
 	}
-	s, ok := transcript.Stat(q.Session, path)
+	q, ok := q.LastTurn(path)
 	if !ok || older(path) {
 		return hook.KindUnknown, time.Time{}, nil
 	}
-	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
 	log := newLog(q.Session, transcript.MaxText)
 	err = log.readFile(ctx, f, path, q)
 	last := log.end
@@ -88,28 +86,18 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 const retryAge = 5 * time.Minute
 
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
-	var found []transcript.Session
-	for _, project := range projects(roots(f)) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	places := roots(f)
+	found, err := transcript.List(ctx, qwen.Dialect, folders(places), func(name string) (id, path string) {
+		id, ok := strings.CutSuffix(name, suffix)
+		if !ok {
+			return "", ""
 		}
-		dir := filepath.Join(project, chats)
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue // no sessions, or another user's project
-		}
-		for _, e := range entries {
-			id, ok := strings.CutSuffix(e.Name(), suffix)
-			if !ok {
-				continue
-			}
-			if s, ok := transcript.Stat(id, filepath.Join(dir, e.Name())); ok {
-				s.Dialect = qwen.Dialect
-				found = append(found, s)
-			}
-		}
+		return id, name
+	})
+	if err != nil {
+		return nil, err
 	}
-	old, err := gemini.Sessions(ctx, f, roots(f), qwen.Dialect)
+	old, err := gemini.Sessions(ctx, f, places, qwen.Dialect)
 	return append(found, slices.DeleteFunc(old, func(s transcript.Session) bool { return !older(s.Path) })...), err
 }
 
@@ -134,29 +122,21 @@ func parts(s transcript.Session) ([]string, error) {
 // find returns the path of a session's file. The folder of a project is made from the
 // working directory, so all of them are searched; the file written last wins.
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
-	name := q.Session + suffix
-	if filepath.IsAbs(q.Path) && filepath.Base(q.Path) == name {
-		if _, ok := transcript.Stat(q.Session, q.Path); ok {
-			return q.Path, nil
+	name, places := q.Session+suffix, roots(f)
+	own := func(path string) bool { return filepath.Base(path) == name }
+	copies := func() (paths []string) {
+		for _, dir := range folders(places) {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+		return paths
+	}
+	path, err := transcript.Find(ctx, q, own, copies, places, filepath.Join("projects", "*", chats, name))
+	if errors.Is(err, transcript.ErrNotFound) {
+		if path, other := gemini.Find(ctx, f, places, q); !errors.Is(other, transcript.ErrNotFound) {
+			return path, other
 		}
 	}
-	places := roots(f)
-	var copies []string
-	for _, project := range projects(places) {
-		copies = append(copies, filepath.Join(project, chats, name))
-	}
-	newest, ok := transcript.Newest(q.Session, copies)
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case !ok:
-		path, err := gemini.Find(ctx, f, places, q)
-		if errors.Is(err, transcript.ErrNotFound) {
-			err = places.NotFound(q.Session, filepath.Join("projects", "*", chats, name))
-		}
-		return path, err
-	}
-	return newest.Path, nil
+	return path, err
 }
 
 // roots returns the folders that may hold Qwen Code's projects.
@@ -168,11 +148,14 @@ func roots(f *transcript.Files) transcript.Folders {
 	return r
 }
 
-func projects(roots transcript.Folders) []string {
-	var dirs []string
+// folders lists the folders with sessions of each project.
+func folders(roots transcript.Folders) (dirs []string) {
 	for _, root := range roots {
-		dirs = append(dirs, transcript.Subfolders(filepath.Join(root, "projects"))...)
-		dirs = append(dirs, transcript.Subfolders(filepath.Join(root, "tmp"))...) // an older place
+		for _, place := range [...]string{"projects", "tmp"} { // of which the latter is older
+			for _, project := range transcript.Subfolders(filepath.Join(root, place)) {
+				dirs = append(dirs, filepath.Join(project, chats))
+			}
+		}
 	}
 	return dirs
 }
@@ -227,62 +210,18 @@ func agentFiles(ctx context.Context, f *transcript.Files, dir string, since time
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
-	var row row
-	lines := &transcript.Lines{
-		Block: transcript.LineBlock, Max: transcript.MaxLine,
-		Time: func(line []byte) time.Time {
-			if !row.parse(line) {
-				return time.Time{}
-			}
-			return row.at
-		},
-		Opens: func() bool { return row.kind == kindUser },
-	}
+	var r row
 	// A subagent's first row says what it was started for.
 	head := func(file *transcript.File, _ int64) error {
-		return lines.Each(ctx, io.NewSectionReader(file, 0, maxHead), func(line []byte) bool {
-			if row.parse(line) && row.kind == kindUser {
-				l.add(&row)
-				return false
+		return transcript.First(ctx, file.Head(), &r, func() bool {
+			if r.kind == kindUser {
+				l.add(&r)
 			}
-			return true
+			return r.kind != kindUser
 		})
 	}
 	if l.agent == "" {
 		head = nil
 	}
-	var err error
-	take := func(line []byte) bool {
-		if !row.parse(line) || row.kind == "" {
-			return false
-		}
-		if *l.rows++; *l.rows > maxRows {
-			err = transcript.ReadError(path, fmt.Errorf("%w: rows beyond the first %d", transcript.ErrBeyond, maxRows))
-			return true
-		}
-		if q.Whole != nil {
-			l.file, l.line = path, lines.Row
-		}
-		l.add(&row)
-		return true
-	}
-	damaged := transcript.Damaged{Max: lines.Max}
-	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
-	read := lines.File(ctx, f, path, q, head, func(line []byte) bool {
-		if take(line) || row.Object != nil {
-			damaged.End()
-		} else {
-			damaged.Add(line, take)
-		}
-		lines.Lost(&damaged, line)
-		return err == nil
-	})
-	return errors.Join(read, err)
+	return l.Read(ctx, f, path, q, &r, head, func() { l.add(&r) })
 }
-
-const (
-	// maxHead bounds how far a subagent's first row is looked for.
-	maxHead = 1 << 20
-	// maxRows bounds the rows that are taken in, since memory follows them.
-	maxRows = 1_000_000
-)

@@ -25,15 +25,18 @@ type row struct {
 	at   time.Time
 }
 
-// parse reads a line and reports whether it is a row.
-func (r *row) parse(line []byte) bool {
+// Parse implements transcript.Row.
+func (r *row) Parse(line []byte) bool {
 	*r = row{Object: rawjson.Members(line)}
-	if r.Object == nil {
-		return false
-	}
 	r.kind, r.at = r.Text("type"), transcript.ISOTime(r.Text("timestamp"))
-	return true
+	return r.kind != ""
 }
+
+// Time implements transcript.Row.
+func (r *row) Time() time.Time { return r.at }
+
+// Opens implements transcript.Row.
+func (r *row) Opens() bool { return r.kind == kindUser }
 
 // part is a part of a row's message.
 type part struct {

@@ -1,0 +1,102 @@
+package claude
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+func (l *fileLog) addResults(r *row, c transcript.Content) {
+	agent := cmp.Or(l.agent, r.text("agentId"))
+	for _, b := range c {
+		if b.Type != "tool_result" || b.ToolUseID == "" {
+			continue
+		}
+		use, known := l.tools[b.ToolUseID]
+		if !known && (l.copied || l.agent == "" && !l.begun) {
+			continue // the call was made in the other session
+		}
+		if l.b.whole != nil && !l.b.whole(b.ToolUseID, use.name) {
+			delete(l.tools, b.ToolUseID)
+			continue
+		}
+		delete(l.tools, b.ToolUseID)
+		if l.b.repeats(b.ToolUseID, r.at) {
+			continue
+		}
+		text := resultText(b.Content)
+		status, asked := toolStatus(r, b.IsError, text)
+		if b.IsError && l.b.whole == nil {
+			text = claude.FailureText(text)
+		}
+		l.b.results = append(l.b.results, hook.ToolResult{
+			ID:     b.ToolUseID,
+			Agent:  agent,
+			Turn:   cmp.Or(use.turn, l.turn),
+			Name:   use.name,
+			Input:  l.b.texts.KeepJSON(use.input),
+			Text:   l.b.texts.Keep(text),
+			Status: status,
+			Asked:  use.at,
+			At:     r.at,
+		})
+		if l.b.whole != nil {
+			last := &l.b.results[len(l.b.results)-1]
+			last.Input, last.Text, last.File, last.Row = use.input, text, l.path, r.line
+		}
+		if status == hook.ToolFailed || status == hook.ToolDenied && !asked && wasRunning(r.text("version"), l.mode) {
+			l.refused = append(l.refused, len(l.b.results)-1)
+		}
+		if id := r.in("toolUseResult", "agentId"); id != "" {
+			l.b.spawns[id] = spawn{b.ToolUseID, agent}
+		}
+	}
+	if l.lead(r) && len(c) > 0 {
+		l.b.ends.open = true
+	}
+}
+
+// addUnanswered adds the calls that have no result, of which another file or row may have
+// one.
+func (b *build) addUnanswered(agents []subagent, lead *fileLog) {
+	answered := make(map[string]bool, len(b.results))
+	for i := range b.results {
+		answered[b.results[i].ID] = true
+	}
+	logs := []*fileLog{lead}
+	for i := range agents {
+		logs = append(logs, agents[i].log)
+	}
+	for _, l := range logs {
+		for _, id := range slices.Sorted(maps.Keys(l.tools)) {
+			use := l.tools[id]
+			if answered[id] || b.whole != nil && !b.whole(id, use.name) {
+				continue
+			}
+			answered[id] = true
+			r := hook.ToolResult{
+				ID: id, Agent: use.agent, Turn: use.turn, Name: use.name, Input: use.input, Status: hook.ToolUnknown, Asked: use.at,
+			}
+			if b.whole != nil {
+				r.File, r.Row = l.path, use.line
+			} else {
+				r.Input = b.texts.KeepJSON(r.Input)
+			}
+			b.results = append(b.results, r)
+		}
+	}
+}
+
+// interrupt marks the calls whose results are the user's interruption.
+func (l *fileLog) interrupt() {
+	for _, i := range l.refused {
+		if res := &l.b.results[i]; res.Turn == l.turn {
+			res.Status = hook.ToolCancelled
+		}
+	}
+	l.refused = l.refused[:0]
+}

@@ -1,0 +1,15 @@
+package codex
+
+import (
+	"testing"
+
+	"github.com/hookspan/hookspan/internal/transcript/transcripttest"
+)
+
+// TestGoldenTranscripts reads every recorded session, and made ones of what none of them
+// has.
+func TestGoldenTranscripts(t *testing.T) {
+	transcripttest.Each(t, func(t *testing.T, recording string) {
+		transcripttest.Golden(t, Agent, transcripttest.Home(t, recording, ".codex"), recording)
+	}, "../testdata/codex", "testdata/made")
+}

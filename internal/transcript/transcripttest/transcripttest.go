@@ -1,0 +1,238 @@
+// Package transcripttest holds what an agent's reader makes of files against golden files.
+package transcripttest
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/transcript"
+)
+
+// update is defined here once for the tests of all readers.
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Now is the clock of a Home: later than all recordings.
+var Now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
+// Home is a home folder whose folder dir has a recording's files.
+func Home(t testing.TB, recording, dir string) *transcript.Files {
+	t.Helper()
+	home := t.TempDir()
+	if err := os.CopyFS(filepath.Join(home, dir), os.DirFS(recording)); err != nil {
+		t.Fatal(err)
+	}
+	return &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return Now }}
+}
+
+// Each calls test for every folder in some folders.
+func Each(t *testing.T, test func(t *testing.T, recording string), folders ...string) {
+	t.Helper()
+	for _, folder := range folders {
+		recordings, err := os.ReadDir(folder)
+		if err != nil || len(recordings) == 0 {
+			t.Fatalf("no recordings in %s: %v", folder, err)
+		}
+		for _, r := range recordings {
+			t.Run(r.Name(), func(t *testing.T) { test(t, filepath.Join(folder, r.Name())) })
+		}
+	}
+}
+
+// Golden compares what a reader says of all sessions in a home folder with the golden file
+// of a recording: the list, each session's transcript as it is imported and as whole texts, its events,
+// origin and end. It also reads each session from each of its prompts on.
+func Golden(t *testing.T, a transcript.Agent, f *transcript.Files, recording string) {
+	t.Helper()
+	file := filepath.Join("testdata", "golden", filepath.Base(recording)+".txt")
+	var out strings.Builder
+	p := printer{out: &out, home: f.Home}
+	list, err := f.Sessions(t.Context(), a)
+	p.err("sessions", err)
+	for _, s := range list {
+		all := p.session(t, a, f, s)
+		if all != nil {
+			since(t, a, f, s, all)
+		}
+	}
+	got := out.String()
+	if *update {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(got), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := regular.Read(file, regular.Options{})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// since reads a session from each of its prompts on: all that ends later is there, as in
+// the whole.
+func since(t *testing.T, a transcript.Agent, f *transcript.Files, s transcript.Session, all *hook.Transcript) {
+	t.Helper()
+	for _, prompt := range all.Prompts {
+		late, err := f.Read(t.Context(), a, transcript.Query{Session: s.ID, Dialect: s.Dialect, Cwd: s.Cwd, Full: true, Since: prompt.At})
+		if late == nil {
+			t.Errorf("session %s since %v: %v", s.ID, prompt.At, err)
+			continue
+		}
+		later(t, "calls", all.Calls, late.Calls, func(c hook.LLMCall) bool { return !c.End.Before(prompt.At) })
+		later(t, "results", all.ToolResults, late.ToolResults, func(r hook.ToolResult) bool { return !cmp.Or(r.At, r.Asked).Before(prompt.At) })
+		later(t, "prompts", all.Prompts, late.Prompts, func(p hook.Prompt) bool { return !p.At.Before(prompt.At) })
+		later(t, "ends", all.Ends, late.Ends, func(e hook.TurnEnd) bool { return !e.At.Before(prompt.At) })
+	}
+}
+
+// later compares what is late enough of a whole reading with what a later one has.
+func later[T any](t *testing.T, what string, all, late []T, wanted func(T) bool) {
+	t.Helper()
+	keep := func(list []T) (kept []T) {
+		for _, v := range list {
+			if wanted(v) {
+				kept = append(kept, v)
+			}
+		}
+		return kept
+	}
+	if diff := gocmp.Diff(keep(all), keep(late)); diff != "" {
+		t.Errorf("%s of a later reading (-whole +late):\n%s", what, diff)
+	}
+}
+
+// printer writes values that are not zero, a line each.
+type printer struct {
+	out  *strings.Builder
+	home string
+}
+
+func (p *printer) line(name string, v any) {
+	if text := p.text(reflect.ValueOf(v)); text != "" {
+		_, _ = fmt.Fprintf(p.out, "%s %s\n", name, text) // never fails
+	}
+}
+
+func (p *printer) err(name string, err error) {
+	if err != nil {
+		p.line(name+": error", err.Error())
+	}
+}
+
+func (p *printer) session(t *testing.T, a transcript.Agent, f *transcript.Files, s transcript.Session) *hook.Transcript {
+	t.Helper()
+	listed := s
+	listed.ModTime = time.Time{}
+	p.line("session", listed)
+	if a.Parts != nil {
+		parts, err := a.Parts(s)
+		p.line("parts", parts)
+		p.err("parts", err)
+	}
+	q := transcript.Query{Session: s.ID, Dialect: s.Dialect, Cwd: s.Cwd}
+	session, turn, err := f.Origin(t.Context(), a, q)
+	p.line("origin", []string{session, turn})
+	p.err("origin", err)
+	kind, at, err := f.End(t.Context(), a, q)
+	if kind != hook.KindUnknown {
+		p.line("ended", fmt.Sprint(kind, " ", at.Format(time.RFC3339Nano)))
+	}
+	p.err("ended", err)
+	q.Full = true
+	all, err := f.Read(t.Context(), a, q)
+	p.err("read", err)
+	if all != nil {
+		p.transcript(all)
+		for _, e := range a.Events(s.Dialect, all) {
+			e.Host, e.Dialect, e.Session, e.HostVersion = "", "", "", ""
+			p.line("event", e)
+		}
+	}
+	q.Full, q.Whole = false, func(string, string) bool { return true }
+	whole, err := f.Read(t.Context(), a, q)
+	p.err("whole", err)
+	if whole != nil {
+		for _, r := range whole.ToolResults {
+			p.line("whole result", hook.ToolResult{ID: r.ID, Agent: r.Agent, Input: r.Input, Text: r.Text, File: r.File, Row: r.Row})
+		}
+	}
+	return all
+}
+
+func (p *printer) transcript(tr *hook.Transcript) {
+	rest := *tr
+	rest.Calls, rest.Prompts, rest.ToolResults, rest.Agents, rest.Ends, rest.Unread = nil, nil, nil, nil, nil, nil
+	p.line("transcript", rest)
+	each(p, "unread", tr.Unread)
+	each(p, "prompt", tr.Prompts)
+	each(p, "call", tr.Calls)
+	each(p, "result", tr.ToolResults)
+	each(p, "agent", tr.Agents)
+	each(p, "end", tr.Ends)
+}
+
+func each[T any](p *printer, name string, list []T) {
+	for _, v := range list {
+		p.line(name, v)
+	}
+}
+
+// maxText is the length of the longest text that is printed whole, in bytes.
+const maxText = 400
+
+// text is a value as it is printed, empty for one that is zero.
+func (p *printer) text(v reflect.Value) string {
+	if !v.IsValid() || v.IsZero() {
+		return ""
+	}
+	switch is := v.Interface().(type) {
+	case time.Time:
+		return is.UTC().Format("2006-01-02T15:04:05.999999999")
+	case time.Duration, hook.Kind:
+		return fmt.Sprint(is)
+	case string:
+		is = strings.ReplaceAll(is, p.home, "~")
+		if len(is) > maxText {
+			return fmt.Sprintf("%q... %d bytes %x", is[:maxText/4], len(is), sha256.Sum256([]byte(is)))
+		}
+		return fmt.Sprintf("%q", is)
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.Elem().Kind() == reflect.Float64 {
+			return fmt.Sprint(v.Elem().Float())
+		}
+		return cmp.Or(p.text(v.Elem()), "zero")
+	case reflect.Slice:
+		var parts []string
+		for i := range v.Len() {
+			parts = append(parts, cmp.Or(p.text(v.Index(i)), "zero"))
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	case reflect.Struct:
+		var parts []string
+		for i := range v.NumField() {
+			if text := p.text(v.Field(i)); text != "" {
+				parts = append(parts, v.Type().Field(i).Name+": "+text)
+			}
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return fmt.Sprint(v.Interface())
+}
