@@ -53,6 +53,8 @@ type Config struct {
 	Export      OTLP   `envPrefix:"OTEL_EXPORTER_OTLP_"`
 	ServiceName string `env:"OTEL_SERVICE_NAME"`
 	Resource    string `env:"OTEL_RESOURCE_ATTRIBUTES"`
+	// Stability is a comma list of opt-ins, see LatestNames.
+	Stability   string `env:"OTEL_SEMCONV_STABILITY_OPT_IN"`
 	SDKDisabled bool   `env:"OTEL_SDK_DISABLED"`
 
 	// StateDir holds the spool, the local store and the log; ConfigDir holds
@@ -130,6 +132,7 @@ var table = [...]variable{
 	{name: otlpPrefix + "TRACES_CLIENT_KEY", general: otlpPrefix + "CLIENT_KEY", kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces."},
 	{name: "OTEL_SERVICE_NAME", kind: "text", allowed: "any text", doc: "The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."},
 	{name: "OTEL_RESOURCE_ATTRIBUTES", kind: "resource", allowed: "key=value pairs with commas between them, values percent-encoded", doc: "Attributes of the spans' resource."},
+	{name: stabilityOptIn, kind: "text", allowed: "a comma list; gen_ai_latest_experimental has a meaning here", doc: "With gen_ai_latest_experimental, otlp and file get the names of the latest GenAI conventions (see Names in a trace). It counts for a destination whose address is in the same place, the env file or the environment. The local store keeps the default names."},
 	{name: "OTEL_SDK_DISABLED", byDefault: "false", kind: "otelbool", allowed: "true, false", doc: "Switches recording off, as HOOKSPAN_DISABLED does."},
 }
 

@@ -114,6 +114,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY", func(c *Config) any { return c.OTLP().ClientKey }, map[string]any{"/k.pem": "/k.pem"}, []string{"a\x01b"}, ""},
 		{"OTEL_SERVICE_NAME", func(c *Config) any { return c.Service() }, map[string]any{"my agent": "my agent"}, nil, ""},
 		{"OTEL_RESOURCE_ATTRIBUTES", func(c *Config) any { return c.ResourceAttributes() }, map[string]any{"a=1,b=x%2Cy, a=2": []Pair{{"a", "2"}, {"b", "x,y"}}}, []string{"a", "a=%g", "=x"}, ""},
+		{"OTEL_SEMCONV_STABILITY_OPT_IN", func(c *Config) any { return c.Stability }, map[string]any{"http,gen_ai_latest_experimental": "http,gen_ai_latest_experimental"}, nil, ""},
 		{"OTEL_SDK_DISABLED", func(c *Config) any { return c.Off() }, map[string]any{"TRUE": true, "false": false}, []string{"1", "yes"}, ""},
 		{"HOOKSPAN_CONFIG_FILE", func(c *Config) any { return c.ConfigFile }, nil, []string{"relative.env"}, ""},
 	}

@@ -107,6 +107,25 @@ func (c *Config) tracesURL(variable, raw string) string {
 	return u.String()
 }
 
+// LatestNames reports whether the otlp or the file destination gets the names of the latest
+// GenAI conventions. The side that gives the address decides: in an environment the variable
+// may be meant for the project's program.
+func (c *Config) LatestNames(exporter string) bool {
+	address, of := c.FilePath, func(s side) string { return c.value("HOOKSPAN_FILE_PATH").by[s] }
+	if exporter == ExporterOTLP {
+		_, address = c.otlpURL()
+		of = c.sideURL
+	}
+	for s, opted := range c.value(stabilityOptIn).by {
+		for name := range strings.SplitSeq(opted, ",") {
+			if strings.TrimSpace(name) == "gen_ai_latest_experimental" && address != "" && of(side(s)) == address {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Destinations lists where traces go, in a fixed order: store, otlp, infinium,
 // file. It reads the fields as they are now, so that a secret from the keyring
 // counts once it is set. A destination is left out if it lacks its address, if the

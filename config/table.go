@@ -5,6 +5,8 @@ const (
 	configFile = "HOOKSPAN_CONFIG_FILE"
 	redactFile = "HOOKSPAN_REDACT_FILE"
 	otlpPrefix = "OTEL_EXPORTER_OTLP_"
+
+	stabilityOptIn = "OTEL_SEMCONV_STABILITY_OPT_IN"
 )
 
 // variable is one row of the table of all variables.

@@ -72,21 +72,30 @@ func (s *Setup) Fault(ctx context.Context, name string) error {
 // client sets up a destination other than the local store.
 func (s *Setup) client(ctx context.Context, name string) (deliver.Client, error) {
 	client, err := s.plainClient(ctx, name)
-	if err == nil && s.Config.UsageCost && (name == config.ExporterOTLP || name == config.ExporterFile) {
-		client = costs{client}
+	if err != nil || name != config.ExporterOTLP && name != config.ExporterFile {
+		return client, err
 	}
-	return client, err
+	if s.Config.UsageCost {
+		client = changed{client, otelmap.WithUsageCost}
+	}
+	if s.Config.LatestNames(name) {
+		client = changed{client, otelmap.WithLatestNames}
+	}
+	return client, nil
 }
 
-// costs sends spans with otelmap.KeyUsageCost.
-type costs struct{ deliver.Client }
+// changed sends what change makes of spans. The store holds them by their default names.
+type changed struct {
+	deliver.Client
+	change func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
+}
 
-func (c costs) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpans) error {
-	with := make([]*tracepb.ResourceSpans, len(all))
+func (c changed) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpans) error {
+	sent := make([]*tracepb.ResourceSpans, len(all))
 	for i := range all {
-		with[i] = otelmap.WithUsageCost(all[i])
+		sent[i] = c.change(all[i])
 	}
-	return c.Client.UploadTraces(ctx, with)
+	return c.Client.UploadTraces(ctx, sent)
 }
 
 func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, error) {

@@ -149,3 +149,28 @@ func TestUsageCostGoesOutOnlyIfAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestLatestNamesGoToTheFileAndNeverBothNames sends a request with each choice of names.
+func TestLatestNamesGoToTheFileAndNeverBothNames(t *testing.T) {
+	for value, want := range map[string][2]int{"": {1, 0}, "gen_ai_latest_experimental": {0, 1}} {
+		path := filepath.Join(t.TempDir(), "traces.jsonl")
+		s := newSetup(t, "OTEL_SEMCONV_STABILITY_OPT_IN="+value, "HOOKSPAN_FILE_PATH="+path, "HOOKSPAN_USAGE_COST=true")
+		c, err := s.client(t.Context(), config.ExporterFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := &tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{
+			TraceId: make([]byte, 16), SpanId: make([]byte, 8), Attributes: []*commonpb.KeyValue{
+				otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.Int(otelmap.KeyCacheWriteTokens, 7), otlp.Float(otelmap.KeyCost, 0.5),
+			},
+		}}}}}
+		if err := c.UploadTraces(t.Context(), []*tracepb.ResourceSpans{message}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		got := [2]int{strings.Count(string(b), otelmap.KeyCacheWriteTokens), strings.Count(string(b), otelmap.KeyLatestCacheWrite)}
+		if err != nil || got != want || !strings.Contains(string(b), otelmap.KeyUsageCost) {
+			t.Errorf("%q: default and latest name %v, want %v, and the cost: %v\n%s", value, got, want, err, b)
+		}
+	}
+}
