@@ -128,13 +128,7 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 
 // forms returns the agents' forms at Infinium.
 func (s *Setup) forms() infinium.Forms {
-	forms := connectors.Forms()
-	for _, a := range s.Agents {
-		if a.Infinium != (infinium.Form{}) {
-			forms[a.Host] = a.Infinium
-		}
-	}
-	return forms.WithPreviews(s.Config.MaxInput, s.Config.MaxOutput)
+	return connectors.Forms().WithPreviews(s.Config.MaxInput, s.Config.MaxOutput)
 }
 
 // LastAnswer returns the last answer of a destination at its address. If it was
