@@ -330,10 +330,12 @@ func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
 	if err != nil {
 		return err
 	}
-	st.Sessions++
-	st.SpoolBytes += size
-	if at, err := s.ModTime(); err == nil && at.After(st.LastEvent) {
-		st.LastEvent = at
+	if logged, err := s.HasLog(); err != nil || logged { // Otherwise it is the link of an ended session.
+		st.Sessions++
+		st.SpoolBytes += size
+		if at, err := s.ModTime(); err == nil && at.After(st.LastEvent) {
+			st.LastEvent = at
+		}
 	}
 	for i := range st.Destinations {
 		d := &st.Destinations[i]
