@@ -31,6 +31,23 @@ type OTLP struct {
 	AllowInsecure bool
 }
 
+// Limits are the standard's limits of spans; a negative number is no limit.
+type Limits struct {
+	// Attributes and Length are of all attributes, unless a limit below is set.
+	Attributes int `env:"ATTRIBUTE_COUNT_LIMIT"`
+	Length     int `env:"ATTRIBUTE_VALUE_LENGTH_LIMIT"`
+
+	SpanAttributes  int `env:"SPAN_ATTRIBUTE_COUNT_LIMIT"`
+	SpanLength      int `env:"SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"`
+	Events          int `env:"SPAN_EVENT_COUNT_LIMIT"`
+	Links           int `env:"SPAN_LINK_COUNT_LIMIT"`
+	EventAttributes int `env:"EVENT_ATTRIBUTE_COUNT_LIMIT"`
+	LinkAttributes  int `env:"LINK_ATTRIBUTE_COUNT_LIMIT"`
+}
+
+// Set reports that there is a limit.
+func (l Limits) Set() bool { return l != Limits{} && l != Limits{-1, -1, -1, -1, -1, -1, -1, -1} }
+
 // Headers are HTTP headers by name. They print as stars.
 type Headers map[string]string
 
@@ -170,9 +187,19 @@ func (c *Config) Meant() string {
 	return strings.Join(out, ",")
 }
 
-// wanted reports whether HOOKSPAN_EXPORTERS permits a destination.
+// wanted reports whether HOOKSPAN_EXPORTERS, or for otlp the standard's variable, permits a
+// destination.
 func (c *Config) wanted(exporter string) bool {
-	return len(c.Exporters) == 0 || slices.Contains(c.Exporters, exporter)
+	if len(c.Exporters) == 0 {
+		return exporter != ExporterOTLP || !strings.EqualFold(c.TracesExporter, "none")
+	}
+	return slices.Contains(c.Exporters, exporter)
+}
+
+// OTLPOff reports that the otlp destination is off although it has an address, because
+// OTEL_TRACES_EXPORTER is none.
+func (c *Config) OTLPOff() bool {
+	return !c.wanted(ExporterOTLP) && len(c.Exporters) == 0 && c.OTLP().Endpoint != ""
 }
 
 // Pair is a decoded key and value.

@@ -225,6 +225,11 @@ func TestTableDescribesTheFields(t *testing.T) {
 		if name := f.Tag.Get("env"); name != "" {
 			want = append(want, name)
 		}
+		if f.Name == "Limits" {
+			for _, limit := range reflect.VisibleFields(f.Type) {
+				want = append(want, f.Tag.Get("envPrefix")+limit.Tag.Get("env"))
+			}
+		}
 		if f.Name != "Export" {
 			continue
 		}

@@ -75,6 +75,9 @@ func (s *Setup) client(ctx context.Context, name string) (deliver.Client, error)
 	if err != nil || name != config.ExporterOTLP && name != config.ExporterFile {
 		return client, err
 	}
+	if l := s.Config.Limits; name == config.ExporterOTLP && l.Set() {
+		client = changed{client, func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return otelmap.WithLimits(m, limits(l)) }}
+	}
 	if s.Config.UsageCost {
 		client = changed{client, otelmap.WithUsageCost}
 	}
@@ -82,6 +85,21 @@ func (s *Setup) client(ctx context.Context, name string) (deliver.Client, error)
 		client = changed{client, otelmap.WithLatestNames}
 	}
 	return client, nil
+}
+
+// limits resolves what a limit of all attributes means for those without their own.
+func limits(l config.Limits) otelmap.Limits {
+	or := func(own, general int) int {
+		if own >= 0 {
+			return own
+		}
+		return general
+	}
+	return otelmap.Limits{
+		Attributes: or(l.SpanAttributes, l.Attributes), EventAttributes: or(l.EventAttributes, l.Attributes),
+		LinkAttributes: or(l.LinkAttributes, l.Attributes), Events: l.Events, Links: l.Links,
+		Length: or(l.SpanLength, l.Length), OtherLength: l.Length,
+	}
 }
 
 // changed sends what change makes of spans. The store holds them by their default names.

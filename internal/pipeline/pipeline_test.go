@@ -174,3 +174,28 @@ func TestLatestNamesGoToTheFileAndNeverBothNames(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsBoundOTLPAlone asks for spans of one attribute, with the limits in each place.
+func TestLimitsBoundOTLPAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	for _, own := range []bool{true, false} {
+		s := newSetup(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318", "HOOKSPAN_FILE_PATH="+path, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=0")
+		if own {
+			s.Config.Limits = config.Limits{Attributes: -1, Length: -1, SpanAttributes: 1, SpanLength: -1, Events: -1, Links: -1, EventAttributes: -1, LinkAttributes: -1}
+		}
+		for _, name := range []string{config.ExporterOTLP, config.ExporterFile} {
+			c, err := s.client(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, bounded := c.(changed)
+			if bounded != (own && name == config.ExporterOTLP) {
+				t.Errorf("limits in the env file %v: %s is bounded: %v", own, name, bounded)
+			}
+		}
+	}
+	l := limits(config.Limits{Attributes: 5, Length: 9, SpanAttributes: 1, SpanLength: -1, Events: 2, Links: 3, EventAttributes: -1, LinkAttributes: 4})
+	if want := (otelmap.Limits{Attributes: 1, EventAttributes: 5, LinkAttributes: 4, Events: 2, Links: 3, Length: 9, OtherLength: 9}); l != want {
+		t.Errorf("got %+v, want %+v", l, want)
+	}
+}
