@@ -3,9 +3,11 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,5 +199,19 @@ func TestLimitsBoundOTLPAlone(t *testing.T) {
 	l := limits(config.Limits{Attributes: 5, Length: 9, SpanAttributes: 1, SpanLength: -1, Events: 2, Links: 3, EventAttributes: -1, LinkAttributes: 4})
 	if want := (otelmap.Limits{Attributes: 1, EventAttributes: 5, LinkAttributes: 4, Events: 2, Links: 3, Length: 9, OtherLength: 9}); l != want {
 		t.Errorf("got %+v, want %+v", l, want)
+	}
+}
+
+func TestResourceIsTheMachinesAndTheUsers(t *testing.T) {
+	s := newSetup(t, "OTEL_RESOURCE_ATTRIBUTES=host.name=build-7,team.id=a,empty=,team.id=core%2Cinfra")
+	got := map[string]string{}
+	var keys []string
+	for _, kv := range s.resource() {
+		got[kv.Key] = kv.GetValue().GetStringValue()
+		keys = append(keys, kv.Key)
+	}
+	want := map[string]string{"host.name": "build-7", "host.arch": runtime.GOARCH, "os.type": runtime.GOOS, "team.id": "core,infra", "empty": ""}
+	if !maps.Equal(got, want) || len(keys) != len(want) || !slices.IsSorted(keys) {
+		t.Errorf("got %v in the order %v, want %v", got, keys, want)
 	}
 }
