@@ -53,6 +53,12 @@ type Config struct {
 	Export      OTLP   `envPrefix:"OTEL_EXPORTER_OTLP_"`
 	ServiceName string `env:"OTEL_SERVICE_NAME"`
 	Resource    string `env:"OTEL_RESOURCE_ATTRIBUTES"`
+	// TracesExporter is "none" if the otlp destination is to be off.
+	TracesExporter string `env:"OTEL_TRACES_EXPORTER"`
+	// Limits bound what the otlp destination gets.
+	Limits Limits `envPrefix:"OTEL_"`
+	// Stability is a comma list of opt-ins, see LatestNames.
+	Stability   string `env:"OTEL_SEMCONV_STABILITY_OPT_IN"`
 	SDKDisabled bool   `env:"OTEL_SDK_DISABLED"`
 
 	// StateDir holds the spool, the local store and the log; ConfigDir holds
@@ -68,6 +74,8 @@ type Config struct {
 	refused map[string]*Problem
 	// ownFile is the env file in the configuration folder.
 	ownFile string
+	// ineffective are the standard variables without effect.
+	ineffective map[string]bool
 	// unread and noRules are for Protected: the problem with the env file, and
 	// with the name of the file with the rules.
 	unread, noRules *Problem
@@ -130,6 +138,16 @@ var table = [...]variable{
 	{name: otlpPrefix + "TRACES_CLIENT_KEY", general: otlpPrefix + "CLIENT_KEY", kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces."},
 	{name: "OTEL_SERVICE_NAME", kind: "text", allowed: "any text", doc: "The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."},
 	{name: "OTEL_RESOURCE_ATTRIBUTES", kind: "resource", allowed: "key=value pairs with commas between them, values percent-encoded", doc: "Attributes of the spans' resource."},
+	{name: tracesExporter, kind: "text", allowed: "none, or any other name, which has no effect", doc: "none switches the otlp destination off, unless HOOKSPAN_EXPORTERS names it."},
+	{name: "OTEL_ATTRIBUTE_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "Most attributes of a span, an event and a link that otlp gets. This and the next limits count in the env file alone: in an environment they are meant for the program that is worked on. The local store, Infinium and the file have everything."},
+	{name: "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "Longest text of an attribute that otlp gets, in characters. Texts that are JSON stay JSON: the texts in them are cut, or else the attribute is left out."},
+	{name: "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for spans."},
+	{name: "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "As OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, which it replaces for spans."},
+	{name: "OTEL_SPAN_EVENT_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "Most events of a span that otlp gets: the newest."},
+	{name: "OTEL_SPAN_LINK_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "Most links of a span that otlp gets."},
+	{name: "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for events."},
+	{name: "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for links."},
+	{name: stabilityOptIn, kind: "text", allowed: "a comma list; gen_ai_latest_experimental has a meaning here", doc: "With gen_ai_latest_experimental, otlp and file get the names of the latest GenAI conventions (see Names in a trace). It counts for a destination whose address is in the same place, the env file or the environment. The local store keeps the default names."},
 	{name: "OTEL_SDK_DISABLED", byDefault: "false", kind: "otelbool", allowed: "true, false", doc: "Switches recording off, as HOOKSPAN_DISABLED does."},
 }
 
@@ -152,7 +170,7 @@ type Input struct {
 func Load(in Input) (*Config, error) {
 	goos := cmp.Or(in.GOOS, runtime.GOOS)
 	vars := environment(in.Environ, goos)
-	c := &Config{goos: goos, read: in.ReadFile, values: make(map[string]*value, len(table)), refused: make(map[string]*Problem)}
+	c := &Config{goos: goos, read: in.ReadFile, values: make(map[string]*value, len(table)), refused: make(map[string]*Problem), ineffective: make(map[string]bool)}
 	var errs []error
 	found := cmp.Or(in.Home, vars["HOME"])
 	if goos == "windows" {
@@ -176,6 +194,13 @@ func Load(in Input) (*Config, error) {
 		values[i].variable, c.values[table[i].name] = &table[i], &values[i]
 	}
 	unknown := c.unknown(sources)
+	for _, s := range sources {
+		for _, name := range withoutEffect {
+			if s.vars[name] != "" {
+				c.ineffective[name] = true
+			}
+		}
+	}
 
 	checked := make(map[string]string, len(table))
 	for i := range values {
@@ -236,7 +261,11 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		raw := s.vars[v.name]
 		// HOOKSPAN_CONFIG_FILE counts in the environment alone. What the user's
 		// own file says about texts and guards counts even if another file is named.
-		if raw == "" && !s.unclear[v.name] || i > 0 && v.name == configFile || i > 1 && !v.texts && !v.guards {
+		if raw == "" && !s.unclear[v.name] || i > 0 && v.name == configFile || i > 1 && !v.texts && !v.guards && !v.own {
+			continue
+		}
+		if v.own && s.from == ofEnvironment {
+			c.ineffective[v.name] = true
 			continue
 		}
 		in := candidate{source: s, raw: raw}

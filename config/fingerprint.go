@@ -40,6 +40,9 @@ func (c *Config) Fingerprint() string {
 			add(name + "=" + given)
 		}
 	}
+	if off := c.value(tracesExporter).by; strings.EqualFold(off[ofEnvironment], "none") && !strings.EqualFold(off[ofUser], "none") {
+		add("otlp=none")
+	}
 	if v, address := c.otlpURL(); v.source != "" && v.from == ofEnvironment && address != c.sideURL(ofUser) {
 		add("otlp=" + withoutUser(address))
 	} else if wrong := cmp.Or(c.value(otlpPrefix+"TRACES_ENDPOINT").unusable, c.value(otlpPrefix+"ENDPOINT").unusable); wrong != "" {

@@ -20,6 +20,8 @@ func TestFingerprintIsWhereARunGoes(t *testing.T) {
 			"HOOKSPAN_CHAIN=/x", "HOOKSPAN_HOOK_RUN=17", "HOOKSPAN_TRACEPARENT=" + parent, "HOOKSPAN_CAPTURE=none", "HOOKSPAN_REDACT_FILE=/r",
 			"HOOKSPAN_SPOOL_SYNC=always", "HOOKSPAN_IDLE_TIMEOUT=1h", "OTEL_EXPORTER_OTLP_TIMEOUT=1", "OTEL_METRICS_EXPORTER=none", "HOOKSPAN_SOMETHING=1",
 		}, "none"},
+		{"an exporter for the project's program", []string{"OTEL_TRACES_EXPORTER=console", "OTEL_SPAN_EVENT_COUNT_LIMIT=1"}, "none"},
+		{"no export", with("OTEL_TRACES_EXPORTER=none"), "other"},
 		{"credentials alone", []string{"OTEL_EXPORTER_OTLP_HEADERS=Authorization=x,x-api-key=y", "INFINIUM_AGENT_SECRET=s"}, "none"},
 		{"what the env file has, too", []string{"OTEL_RESOURCE_ATTRIBUTES=a=b"}, "none"},
 		{"the default address", []string{"INFINIUM_BASE_URL="}, "none"},

@@ -31,6 +31,23 @@ type OTLP struct {
 	AllowInsecure bool
 }
 
+// Limits are the standard's limits of spans; a negative number is no limit.
+type Limits struct {
+	// Attributes and Length are of all attributes, unless a limit below is set.
+	Attributes int `env:"ATTRIBUTE_COUNT_LIMIT"`
+	Length     int `env:"ATTRIBUTE_VALUE_LENGTH_LIMIT"`
+
+	SpanAttributes  int `env:"SPAN_ATTRIBUTE_COUNT_LIMIT"`
+	SpanLength      int `env:"SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"`
+	Events          int `env:"SPAN_EVENT_COUNT_LIMIT"`
+	Links           int `env:"SPAN_LINK_COUNT_LIMIT"`
+	EventAttributes int `env:"EVENT_ATTRIBUTE_COUNT_LIMIT"`
+	LinkAttributes  int `env:"LINK_ATTRIBUTE_COUNT_LIMIT"`
+}
+
+// Set reports that there is a limit.
+func (l Limits) Set() bool { return l != Limits{} && l != Limits{-1, -1, -1, -1, -1, -1, -1, -1} }
+
 // Headers are HTTP headers by name. They print as stars.
 type Headers map[string]string
 
@@ -107,6 +124,25 @@ func (c *Config) tracesURL(variable, raw string) string {
 	return u.String()
 }
 
+// LatestNames reports whether the otlp or the file destination gets the names of the latest
+// GenAI conventions. The side that gives the address decides: in an environment the variable
+// may be meant for the project's program.
+func (c *Config) LatestNames(exporter string) bool {
+	address, of := c.FilePath, func(s side) string { return c.value("HOOKSPAN_FILE_PATH").by[s] }
+	if exporter == ExporterOTLP {
+		_, address = c.otlpURL()
+		of = c.sideURL
+	}
+	for s, opted := range c.value(stabilityOptIn).by {
+		for name := range strings.SplitSeq(opted, ",") {
+			if strings.TrimSpace(name) == "gen_ai_latest_experimental" && address != "" && of(side(s)) == address {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Destinations lists where traces go, in a fixed order: store, otlp, infinium,
 // file. It reads the fields as they are now, so that a secret from the keyring
 // counts once it is set. A destination is left out if it lacks its address, if the
@@ -151,9 +187,19 @@ func (c *Config) Meant() string {
 	return strings.Join(out, ",")
 }
 
-// wanted reports whether HOOKSPAN_EXPORTERS permits a destination.
+// wanted reports whether HOOKSPAN_EXPORTERS, or for otlp the standard's variable, permits a
+// destination.
 func (c *Config) wanted(exporter string) bool {
-	return len(c.Exporters) == 0 || slices.Contains(c.Exporters, exporter)
+	if len(c.Exporters) == 0 {
+		return exporter != ExporterOTLP || !strings.EqualFold(c.TracesExporter, "none")
+	}
+	return slices.Contains(c.Exporters, exporter)
+}
+
+// OTLPOff reports that the otlp destination is off although it has an address, because
+// OTEL_TRACES_EXPORTER is none.
+func (c *Config) OTLPOff() bool {
+	return !c.wanted(ExporterOTLP) && len(c.Exporters) == 0 && c.OTLP().Endpoint != ""
 }
 
 // Pair is a decoded key and value.

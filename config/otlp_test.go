@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,64 @@ func TestMeantNamesDestinationsWithAWrongSettingToo(t *testing.T) {
 		c, _ := Load(Input{Environ: environ, Home: "/home/dev", GOOS: "linux"})
 		if got := c.Meant(); got != want {
 			t.Errorf("%q: %q, want %q", environ, got, want)
+		}
+	}
+}
+
+func TestLimitsCountInTheEnvFileAlone(t *testing.T) {
+	own := lines("OTEL_ATTRIBUTE_COUNT_LIMIT=40", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT=2048", "OTEL_SPAN_EVENT_COUNT_LIMIT=many", "OTEL_BSP_MAX_QUEUE_SIZE=1")
+	c, err := Load(world(own, lines("OTEL_SPAN_LINK_COUNT_LIMIT=4"), "OTEL_ATTRIBUTE_COUNT_LIMIT=3", "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT=few",
+		"OTEL_TRACES_SAMPLER=always_off", "OTEL_PROPAGATORS=", "HOOKSPAN_CONFIG_FILE="+namedPath))
+	if want := (Limits{40, -1, -1, 2048, -1, -1, -1, -1}); c.Limits != want || !c.Limits.Set() {
+		t.Errorf("got %+v, want %+v", c.Limits, want)
+	}
+	if p := Problems(err); len(p) != 1 || p[0].Variable != "OTEL_SPAN_EVENT_COUNT_LIMIT" {
+		t.Errorf("problems: %v", err)
+	}
+	want := []string{"OTEL_ATTRIBUTE_COUNT_LIMIT", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT", "OTEL_TRACES_SAMPLER"}
+	if got := c.Ineffective(); !slices.Equal(got, want) {
+		t.Errorf("without effect: %q, want %q", got, want)
+	}
+	c, _ = Load(world(own, ""))
+	if got := c.Ineffective(); !slices.Equal(got, []string{"OTEL_BSP_MAX_QUEUE_SIZE"}) {
+		t.Errorf("without effect in the env file: %q", got)
+	}
+	if c, err = Load(world("", "")); err != nil || c.Limits.Set() || (&Config{}).Limits.Set() {
+		t.Errorf("limits without a setting: %+v, %v", c.Limits, err)
+	}
+}
+
+func TestTracesExporterNoneSwitchesOTLPOff(t *testing.T) {
+	const endpoint, none = "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318", "OTEL_TRACES_EXPORTER=none"
+	tests := []struct {
+		name      string
+		own, envs []string
+		want      string
+		off       bool
+	}{
+		{"both in the file", []string{endpoint, none}, nil, "store", true},
+		{"both in the environment", nil, []string{endpoint, "OTEL_TRACES_EXPORTER= None "}, "store", true},
+		{"one in each", []string{endpoint}, []string{none}, "store", true},
+		{"HOOKSPAN_EXPORTERS is explicit", []string{endpoint, none, "HOOKSPAN_EXPORTERS=store,otlp"}, nil, "store,otlp", false},
+		{"another exporter", []string{endpoint, "OTEL_TRACES_EXPORTER=console"}, nil, "store,otlp", false},
+		{"without an address", []string{none}, nil, "store", false},
+	}
+	for _, tt := range tests {
+		c, err := Load(world(lines(tt.own...), "", tt.envs...))
+		if got := strings.Join(c.Destinations(), ","); got != tt.want || c.OTLPOff() != tt.off || err != nil {
+			t.Errorf("%s: %s, off %v, %v; want %s, %v", tt.name, got, c.OTLPOff(), err, tt.want, tt.off)
+		}
+		if tt.off && c.Meant() != "" {
+			t.Errorf("%s: events are kept for %s", tt.name, c.Meant())
+		}
+	}
+}
+
+func TestGRPCIsExplainedInAnyCase(t *testing.T) {
+	for _, value := range []string{"grpc", "GRPC", " gRPC "} {
+		_, err := Load(input("", "OTEL_EXPORTER_OTLP_PROTOCOL="+value))
+		if err == nil || !strings.Contains(err.Error(), "grpc is not supported") {
+			t.Errorf("%q: %v", value, err)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (v *variable) found(raw string) string {
 
 // allowedFor describes valid values, with a hint for a frequent mistake.
 func (v *variable) allowedFor(raw string) string {
-	if v.kind == "protocol" && raw == "grpc" {
+	if v.kind == "protocol" && strings.EqualFold(strings.TrimSpace(raw), "grpc") {
 		return v.allowed + " (grpc is not supported; name an endpoint that speaks OTLP over HTTP, usually on port 4318)"
 	}
 	return v.allowed

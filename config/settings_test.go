@@ -5,11 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/caarlos0/env/v11"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -217,24 +217,18 @@ A project can switch recording off for itself with a file ` + "`.hookspan.env`" 
 value and a line with that name that cannot be read count as true. Nothing else in that file has any effect.
 `
 
-// TestTableDescribesTheFields compares the variables that the tags name with the
+// TestTableDescribesTheFields compares the variables that the library reads with the
 // rows. A field of OTLP has two rows, of which the one for traces is second.
 func TestTableDescribesTheFields(t *testing.T) {
+	fields, err := env.GetFieldParams(&Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var want, got []string
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
-		if name := f.Tag.Get("env"); name != "" {
-			want = append(want, name)
-		}
-		if f.Name != "Export" {
-			continue
-		}
-		if prefix := f.Tag.Get("envPrefix"); prefix != otlpPrefix {
-			t.Errorf("prefix of Export is %q, want %q", prefix, otlpPrefix)
-		}
-		for _, f := range reflect.VisibleFields(f.Type) {
-			if name := f.Tag.Get("env"); name != "" {
-				want = append(want, otlpPrefix+name, otlpPrefix+"TRACES_"+name)
-			}
+	for _, f := range fields {
+		want = append(want, f.Key)
+		if key, ok := strings.CutPrefix(f.Key, otlpPrefix); ok {
+			want = append(want, otlpPrefix+"TRACES_"+key)
 		}
 	}
 	for _, v := range table {

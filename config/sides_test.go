@@ -333,3 +333,38 @@ func TestEnvironmentOnlyTightensGuards(t *testing.T) {
 		}
 	}
 }
+
+func TestLatestNamesCountOnlyBesideTheAddress(t *testing.T) {
+	const (
+		opt      = "OTEL_SEMCONV_STABILITY_OPT_IN=http/dup, gen_ai_latest_experimental"
+		endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=https://mine.example"
+		traces   = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://mine.example/v1/traces"
+		other    = "OTEL_EXPORTER_OTLP_ENDPOINT=https://other.example"
+		file     = "HOOKSPAN_FILE_PATH=/t.jsonl"
+	)
+	tests := []struct {
+		name       string
+		own, envs  []string
+		otlp, file bool
+	}{
+		{"all in the file", []string{endpoint, file, opt}, nil, true, true},
+		{"all in the environment", nil, []string{endpoint, file, opt}, true, true},
+		{"the environment opts in for a project's program", []string{endpoint, file}, []string{opt}, false, false},
+		{"the file opts in, the environment has the address", []string{opt}, []string{endpoint, file}, false, false},
+		{"both have the same address", []string{endpoint, opt}, []string{traces}, true, false},
+		{"both have an address", []string{endpoint, opt}, []string{other}, false, false},
+		{"one of each", []string{endpoint, opt}, []string{file}, true, false},
+		{"the environment opts in for something else", []string{endpoint, file, opt}, []string{"OTEL_SEMCONV_STABILITY_OPT_IN=http"}, true, true},
+		{"the default address", []string{"HOOKSPAN_EXPORTERS=otlp", opt}, nil, true, false},
+		{"another opt-in", []string{endpoint, file, "OTEL_SEMCONV_STABILITY_OPT_IN=http,gen_ai"}, nil, false, false},
+	}
+	for _, tt := range tests {
+		c, err := Load(world(lines(tt.own...), "", tt.envs...))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if otlp, file := c.LatestNames(ExporterOTLP), c.LatestNames(ExporterFile); otlp != tt.otlp || file != tt.file {
+			t.Errorf("%s: otlp %v, file %v; want %v, %v", tt.name, otlp, file, tt.otlp, tt.file)
+		}
+	}
+}

@@ -1,10 +1,18 @@
 package config
 
+import (
+	"maps"
+	"slices"
+)
+
 // The variables that the code treats specially.
 const (
 	configFile = "HOOKSPAN_CONFIG_FILE"
 	redactFile = "HOOKSPAN_REDACT_FILE"
 	otlpPrefix = "OTEL_EXPORTER_OTLP_"
+
+	stabilityOptIn = "OTEL_SEMCONV_STABILITY_OPT_IN"
+	tracesExporter = "OTEL_TRACES_EXPORTER"
 )
 
 // variable is one row of the table of all variables.
@@ -24,9 +32,22 @@ type variable struct {
 	// lowest and highest are the bounds of a number.
 	lowest, highest string
 	// secret keeps the value out of all output. texts and guards mark the variables about
-	// texts and about the user's hooks that the environment may only tighten.
-	secret, texts, guards bool
+	// texts and about the user's hooks that the environment may only tighten, own those that
+	// count in the user's env file alone.
+	secret, texts, guards, own bool
 }
+
+// withoutEffect are standard variables that have no meaning here: every run is sent, from
+// the event log and not from a queue in memory, and no context is received or passed on by
+// them.
+var withoutEffect = [...]string{
+	"OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG", "OTEL_PROPAGATORS", "OTEL_BSP_SCHEDULE_DELAY",
+	"OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+}
+
+// Ineffective lists the standard variables that are set and have no effect, sorted: those
+// without a meaning here, and limits of the environment.
+func (c *Config) Ineffective() []string { return slices.Sorted(maps.Keys(c.ineffective)) }
 
 // value is what the environment and the files give a variable.
 type value struct {

@@ -19,8 +19,8 @@ type Form struct {
 	// the name counts the turns, actions name their tools, tools have the Summary
 	// members, the model is without its provider, and prompt tokens include the
 	// cache. Otherwise it is the form for agents that work in tasks: the name is
-	// the beginning of the prompt, tools have the Preview members, and prompt
-	// tokens are counted as the agent counts them.
+	// the beginning of the prompt, tools have the Preview members, prompts the reply to
+	// them, and prompt tokens are counted as the agent counts them.
 	Turns bool
 	// ErrorType is the type of a tool's failure that has none. If empty,
 	// "ToolError".
@@ -35,8 +35,8 @@ type Form struct {
 }
 
 // Forms are the forms by agent, as the attribute hookspan.host or service.name
-// names it. The entry "" is for all other agents. Package connectors has the
-// documented ones.
+// names it. The entry "" is for all other agents. Package connectors has those of
+// the supported agents.
 type Forms map[string]Form
 
 // WithPreviews returns a copy with the lengths of all previews replaced. Zero

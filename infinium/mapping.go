@@ -191,13 +191,15 @@ func (m *mapping) steps() (steps []Step, errs []ErrorDetail) {
 // of a joined session.
 func (m *mapping) rootEntries(root *node) []entry {
 	var out []entry
-	for _, ev := range root.Events {
+	for i, ev := range root.Events {
 		switch ev.GetName() {
 		case otelmap.EventPrompt:
 			preview := cut(text(ev.Attributes, otelmap.KeyText), m.form.InputPreview)
 			s := &Step{Action: ActionPrompt, Description: cmp.Or(preview, "User prompt"), InputPreview: preview}
 			if injected(ev) {
 				s.Action = ActionInjected
+			} else if !m.form.Turns {
+				s.OutputPreview = cut(m.reply(root, ev.TimeUnixNano, root.Events[i+1:]), m.form.OutputPreview)
 			}
 			out = append(out, entry{at: ev.TimeUnixNano, step: s})
 		case otelmap.EventTurnFailed:
@@ -207,6 +209,27 @@ func (m *mapping) rootEntries(root *node) []entry {
 		}
 	}
 	return out
+}
+
+// reply is what the lead agent said last before the user's next prompt, after the last one
+// the run's answer. later are the root's events after the prompt.
+func (m *mapping) reply(root *node, from uint64, later []*tracepb.Span_Event) (said string) {
+	until, end := uint64(math.MaxUint64), uint64(0)
+	if i := slices.IndexFunc(later, func(ev *tracepb.Span_Event) bool { return ev.GetName() == otelmap.EventPrompt && !injected(ev) }); i >= 0 {
+		until = later[i].GetTimeUnixNano()
+	} else if answer := clean(otelmap.Answer(root.Attributes)); answer != "" {
+		return answer
+	}
+	for _, n := range m.nodes {
+		lead := n.op == otelmap.OpChat && n.owner == nil && n.top == root
+		if !lead || n.StartTimeUnixNano < from || n.EndTimeUnixNano > until || n.EndTimeUnixNano < end {
+			continue
+		}
+		if text := clean(otelmap.Answer(n.Attributes)); text != "" {
+			said, end = text, n.EndTimeUnixNano
+		}
+	}
+	return said
 }
 
 // injected reports a prompt that the agent program wrote.

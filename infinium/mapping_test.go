@@ -370,3 +370,41 @@ func TestMappingIsPure(t *testing.T) {
 		}
 	}
 }
+
+func TestPromptStepHasTheReplyToIt(t *testing.T) {
+	said := func(text string) *commonpb.KeyValue {
+		return str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(text, "stop"))
+	}
+	tr := &tree{id: traceID(1)}
+	r := tr.root("cline", 100, said("the end"))
+	prompt(r, 0, "one")
+	tr.chat(2, 1, "m", 5, 10, said("first"))
+	tr.chat(3, 1, "m", 15, 20, said("second"))
+	tr.agent(4, 1, "helper", 20, 30)
+	tr.chat(5, 4, "m", 21, 29, said("of a subagent"))
+	prompt(r, 35, "a reminder", otlp.Bool(otelmap.KeyPromptInjected, true))
+	tr.chat(6, 1, "m", 36, 39)
+	prompt(r, 40, "two")
+	prompt(r, 60, "three")
+	tr.chat(7, 1, "m", 61, 70, said("third"))
+	want := map[string]string{"one": "second", "a reminder": "", "two": "", "three": "the end"}
+	for range 2 {
+		got := map[string]string{}
+		for _, s := range Traces(tr.messages(), testForms)[0].Steps {
+			if s.Action == ActionPrompt || s.Action == ActionInjected {
+				got[s.InputPreview] = s.OutputPreview
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		// Without the run's answer its last text is the reply.
+		r.Attributes = slices.DeleteFunc(r.Attributes, func(kv *commonpb.KeyValue) bool { return kv.GetKey() == otelmap.KeyOutputMessages })
+		want["three"] = "third"
+	}
+	tr = &tree{id: traceID(2)}
+	prompt(tr.root("claude-code", 100, said("the end")), 0, "one")
+	if s := Traces(tr.messages(), testForms)[0].Steps[0]; s.OutputPreview != "" || s.OutputSummary != "" {
+		t.Errorf("Claude Code's form has no reply: %+v", s)
+	}
+}

@@ -14,6 +14,9 @@ import (
 
 // chats adds one span for each request to the model.
 func (m *mapping) chats() {
+	if i := slices.IndexFunc(m.run.items, func(it *item) bool { return it.Kind == hook.KindCompact }); i >= 0 {
+		m.compacted = m.run.items[i].At()
+	}
 	seen := make(map[string]int)
 	exchanges := make(map[string][]*exchange)
 	for i := range m.calls {
@@ -31,6 +34,18 @@ func (m *mapping) chats() {
 		slices.SortStableFunc(list, func(x, y *exchange) int { return x.start.Compare(y.start) })
 		m.converse(agent, list)
 	}
+}
+
+// effort returns the effort that the run's end reports.
+func (m *mapping) effort() string {
+	if t := m.run.terminal; t != nil {
+		for _, f := range t.Attrs {
+			if text, ok := f.Value.(string); ok && f.Key == KeyEffort {
+				return m.opts.text(text, m.opts.MaxOutput)
+			}
+		}
+	}
+	return ""
 }
 
 func (m *mapping) chat(c *hook.LLMCall, key string) *exchange {
@@ -73,6 +88,10 @@ func (m *mapping) chatMessage(c *exchange) *tracepb.Span {
 	a.texts(KeyHostProvider, c.Provider)
 	if u := c.Usage; u != nil {
 		a.usage(u, u.TotalInput(), true, sameKey)
+	}
+	if c.Agent == "" {
+		a.texts(KeyEffort, m.effort())
+		a.flag(KeyCompacted, !m.compacted.IsZero() && c.start.After(m.compacted))
 	}
 	finish := class(c.Error)
 	if finish == ErrorOther {

@@ -10,8 +10,9 @@ import (
 )
 
 // This file has every name that hookspan puts on a span, a span event or a
-// resource. Standard names follow the OpenTelemetry semantic conventions v1.41
-// (GenAI); hookspan's names begin with "hookspan.".
+// resource, except what WithLatestNames adds. Standard names follow the OpenTelemetry
+// semantic conventions v1.41 (GenAI); hookspan's names begin with "hookspan.". The folder
+// registry describes them.
 
 // SchemaURL is the version of the semantic conventions the spans follow.
 const SchemaURL = semconv.SchemaURL
@@ -137,6 +138,10 @@ const (
 	// KeyToolOutcome is ToolOutcomeUnknown on the span of a tool call whose outcome
 	// is not reported, and absent on all others: error.type marks failed calls.
 	KeyToolOutcome = "hookspan.tool.outcome"
+	// KeyEffort is the model's effort setting, on the root and on the lead agent's requests,
+	// KeyCompacted marks the requests after a compaction of the run.
+	KeyEffort    = "hookspan.effort"
+	KeyCompacted = "hookspan.compacted"
 	// KeyPermissionMode is the host's approval mode.
 	KeyPermissionMode = "hookspan.permission_mode"
 	// KeyMCPServer is the server of a tool that a server has, on tool spans.

@@ -44,8 +44,8 @@ type mapping struct {
 	// toolCalls counts the run's tool calls, of which toolFailures failed and
 	// toolUnknown are of unknown outcome.
 	toolCalls, toolFailures, toolUnknown int64
-	// start and end bound the run.
-	start, end time.Time
+	// start and end bound the run. compacted is when it was first compacted, if it was.
+	start, end, compacted time.Time
 	// open reports that the run has not ended.
 	open bool
 	// ending is the end of the run in the host's files, nil if the hooks reported

@@ -165,13 +165,23 @@ func (s *Session) Quarantine(damage []Damage) (err error) {
 //
 // A record appended meanwhile goes into a new log, never into the removed one.
 func (s *Session) Remove(expectSize int64) (ok bool, err error) {
+	return s.remove(expectSize, true)
+}
+
+// RemoveLog is Remove for the log alone: the state files stay, of which no position applies
+// to a later log.
+func (s *Session) RemoveLog(expectSize int64) (ok bool, err error) {
+	return s.remove(expectSize, false)
+}
+
+func (s *Session) remove(expectSize int64, state bool) (ok bool, err error) {
 	defer s.wrap(&err, "remove")
 	if s.removed.Load() {
 		return false, fs.ErrNotExist
 	}
 	log, _, err := openFile(s.dir, logName, appendMode, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		if expectSize != 0 {
+		if expectSize != 0 || !state {
 			return false, nil
 		}
 		if err := s.removeState(); err != nil {
@@ -210,6 +220,9 @@ func (s *Session) Remove(expectSize int64) (ok bool, err error) {
 			err = nil // A process has it open in a way that does not allow it.
 		}
 		return false, err
+	}
+	if !state {
+		return true, s.dir.Remove(aside)
 	}
 	if err := errors.Join(s.removeState(), s.dir.Remove(aside)); err != nil {
 		return false, err

@@ -16,8 +16,6 @@ import (
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
-	"github.com/hookspan/hookspan/infinium"
-	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/install"
 	claudehooks "github.com/hookspan/hookspan/internal/install/claude"
 	clinehooks "github.com/hookspan/hookspan/internal/install/cline"
@@ -53,9 +51,6 @@ type Agent struct {
 	Transcript transcript.Agent
 	// Mapping is what the mapping of events to spans must know of the agent.
 	Mapping otelmap.Agent
-	// Infinium is the form of the agent's runs there. If zero, it is the form
-	// for agents without one.
-	Infinium infinium.Form
 	// Installer installs the agent's hooks. Settings reports that they are entries
 	// in settings files; otherwise they are files in folders.
 	Installer install.Installer
@@ -92,7 +87,6 @@ func All() Table {
 				Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500,
 				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
 			},
-			Infinium: connectors.Forms()[claude.Host],
 			Settings: true, StripsOTel: true, Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 			Install: claudehooks.InstallCommand(), Uninstall: claudehooks.UninstallCommand(),
 		},

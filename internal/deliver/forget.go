@@ -245,12 +245,12 @@ func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string
 // all of it, and reports whether it did.
 func (d *Deliverer) removeEnded(s *spool.Session) (bool, error) {
 	st, err := d.inspect(s.Key(), d.Now())
-	if err != nil || !st.delivered || st.parked || d.surelyOpen(s, 0, st.size) {
+	if err != nil || !st.delivered || st.parked || d.surelyOpen(s, 0, st.size, true) {
 		return false, err
 	}
-	c, err := d.count(s.Key())
+	c, err := d.count(s.Key(), nil)
 	if err != nil || c.newer > 0 || c.lacks != "" {
 		return false, err
 	}
-	return d.remove(st)
+	return d.remove(st, false)
 }

@@ -18,6 +18,11 @@ import (
 // its earlier runs.
 const keepDelivered = 24 * time.Hour
 
+// keepEnded is how long the log of a session stays after its last event if that is the
+// session's end. Then the link alone stays, for a day. Until then a hook that ran beside the
+// end may store its event, and a session that begins in its place reads the log.
+const keepEnded = 10 * time.Minute
+
 // keepParked is how long a session stays because of runs that a destination
 // refused: its delivery file is the only note of them, and a wrong key is not
 // always fixed within a day.
@@ -44,7 +49,7 @@ type stored struct {
 }
 
 // Housekeep removes the logs of sessions that every destination has and that have
-// been silent for a day, or for a month if a destination refused some of it. Also
+// ended, or been silent for a day, or for a month if a destination refused some of it. Also
 // destinations that only another process is set up for must have them, and those that
 // their records were meant for. If the logs
 // together are too large, it removes the oldest finished sessions, delivered ones
@@ -70,13 +75,18 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 			errs = append(errs, err)
 			continue
 		}
-		if st.delivered && !st.parked && hook.Elapsed(now, st.last, keepDelivered) {
+		old := hook.Elapsed(now, st.last, keepDelivered)
+		if st.delivered && !st.parked && (old || d.ended(st, now)) {
 			// A newer hookspan's events were skipped here, and perhaps not delivered
-			// by it.
-			c, err := d.count(k)
+			// by it. What cannot be read stays for a day, for people to see.
+			decode := d.Sources[k.Host].Decode
+			if old {
+				decode = nil
+			}
+			c, err := d.count(k, decode)
 			gone := false
-			if err == nil && c.newer == 0 && c.lacks == "" {
-				gone, err = d.remove(st)
+			if err == nil && c.newer == 0 && c.lacks == "" && c.unread == 0 {
+				gone, err = d.remove(st, !old)
 			}
 			if err != nil || gone {
 				errs = append(errs, err)
@@ -90,6 +100,19 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 		errs = append(errs, d.evict(kept, total-l.MaxBytes, now))
 	}
 	return errors.Join(errs...)
+}
+
+// ended reports that a session's last event is its end, and that it was a while ago. Runs of
+// a host whose runs are tasks have no ids by which their events are known again later.
+func (d *Deliverer) ended(st stored, now time.Time) (ended bool) {
+	if src := d.Sources[st.key.Host]; st.size == 0 || !src.Agent.Turns || !hook.Elapsed(now, st.last, keepEnded) {
+		return false
+	}
+	_ = d.visit(st.key, func(s *spool.Session) error {
+		ended = !d.surelyOpen(s, 0, st.size, false)
+		return nil
+	})
+	return ended
 }
 
 func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
@@ -188,10 +211,10 @@ func tornEnd(s *spool.Session, offset int64) ([]spool.Damage, error) {
 	return nil, nil
 }
 
-// remove removes a session and reports false if it is in use. It takes every
-// destination's lock first: a delivery would write its position beside a later
+// remove removes a session, or all but its link, and reports false if it is in use. It
+// takes every destination's lock first: a delivery would write its position beside a later
 // log, which would then look delivered.
-func (d *Deliverer) remove(st stored) (gone bool, err error) {
+func (d *Deliverer) remove(st stored, link bool) (gone bool, err error) {
 	s, err := d.Spool.Session(st.key)
 	if err != nil {
 		return false, err
@@ -209,7 +232,27 @@ func (d *Deliverer) remove(st stored) (gone bool, err error) {
 			return false, err
 		}
 	}
-	return s.Remove(st.size)
+	if !link {
+		return s.Remove(st.size)
+	}
+	if gone, err = s.RemoveLog(st.size); !gone || err != nil {
+		return gone, err
+	}
+	// If this ends in between, a later log is read from its start without the link.
+	for _, name := range d.names() {
+		if _, none := s.ReadFile(stateFile(name)); none != nil {
+			continue
+		}
+		position, err := ReadState(s, name)
+		if err != nil {
+			return true, err
+		}
+		position.begin()
+		if err := position.write(s, name); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
 }
 
 // evict removes sessions until excess bytes are gone.
@@ -219,7 +262,7 @@ func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
 	counts := make(map[spool.Key]counted, len(all))
 	var errs []error
 	all = slices.DeleteFunc(all, func(st stored) bool {
-		c, err := d.count(st.key)
+		c, err := d.count(st.key, nil)
 		errs = append(errs, err)
 		counts[st.key] = c
 		return err != nil
@@ -241,7 +284,7 @@ func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
 		if excess <= 0 {
 			break
 		}
-		gone, err := d.remove(st)
+		gone, err := d.remove(st, false)
 		if err != nil || !gone {
 			errs = append(errs, err)
 			continue
@@ -267,13 +310,15 @@ type counted struct {
 	// n is the number of records, newer that of further ones of a version that this
 	// hookspan does not know.
 	n, newer int
+	// unread is the number of those that decode cannot read, if there is one.
+	unread int
 	// lacks is a destination that a record was meant for and that never got anything of
 	// the session: none of the processes that delivered it was set up for it.
 	lacks string
 }
 
-// count reads a session's log.
-func (d *Deliverer) count(k spool.Key) (c counted, err error) {
+// count reads a session's log. decode may be nil.
+func (d *Deliverer) count(k spool.Key, decode func(*spool.Record) ([]hook.Event, error)) (c counted, err error) {
 	s, err := d.Spool.Session(k)
 	if err != nil {
 		return c, err
@@ -287,6 +332,11 @@ func (d *Deliverer) count(k spool.Key) (c counted, err error) {
 	to := ""
 	for r.Next() {
 		c.n++
+		if decode != nil {
+			if _, err := decode(r.Record()); err != nil {
+				c.unread++
+			}
+		}
 		if r.Record().To == to {
 			continue
 		}

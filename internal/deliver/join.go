@@ -17,8 +17,8 @@ const lastRecords = 256 << 10
 
 // surelyOpen reports that a session has certainly not ended, from the end of its
 // log alone: for a destination that gets whole sessions the log need not be read
-// at the end of each turn.
-func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
+// at the end of each turn. A long silence counts as an end if idle is set.
+func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64, idle bool) bool {
 	src, ok := d.Sources[s.Key().Host]
 	if !ok {
 		return false
@@ -35,7 +35,7 @@ func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
 			ended = ended && e.ParentAgent != ""
 		}
 	}
-	return !ended && !hook.Elapsed(d.Now(), last, d.idle())
+	return !ended && !(idle && hook.Elapsed(d.Now(), last, d.idle()))
 }
 
 // events yields the events of a session from an offset, with their records. It ends

@@ -27,7 +27,7 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	base := Place{p.st.Offset, p.st.Carry}
 	switch {
 	case slices.ContainsFunc(p.builder.Late(), late):
-		if base = (Place{}); p.st.Before != nil {
+		if base = p.st.start(); p.st.Before != nil {
 			base = *p.st.Before
 		}
 	case !p.lateDone:
@@ -43,7 +43,7 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 		if base.Offset == 0 || !slices.ContainsFunc(now.builder.Late(), late) {
 			break
 		}
-		base = Place{}
+		base = p.st.start()
 	}
 	then, err := p.reread(s, base, mark)
 	if err != nil || then.builder == nil {

@@ -25,7 +25,7 @@ func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
 	if len(again) == 0 {
 		return nil
 	}
-	scratch := &State{Version: stateVersion}
+	scratch := &State{Version: stateVersion, Start: st.Start, Carry: st.start().Carry}
 	found := make(map[string][]prepared)
 	for more := true; more; {
 		out, err := d.prepareOnly(ctx, s, scratch, d.dst.Join != nil, func(root string) bool { return again[root] != "" })

@@ -32,6 +32,9 @@ type State struct {
 	Check string `json:"check,omitempty"`
 	// Carry is what the mapping must know about the log before Offset.
 	Carry otelmap.Carry `json:"carry"`
+	// Start is Carry at the log's start, if it is not the session's: an earlier log was
+	// removed when the session had ended.
+	Start *otelmap.Carry `json:"start,omitempty"`
 	// Done are the ids of the runs behind Offset that the destination has answered
 	// for.
 	Done map[string]bool `json:"done,omitempty"`
@@ -195,7 +198,22 @@ func (st *State) follows(s *spool.Session, size int64) (bool, error) {
 // restart moves the position to the log's start and keeps what was counted and
 // refused.
 func (st *State) restart() {
-	st.Offset, st.Carry, st.Done, st.Read, st.Before, st.Sent = 0, otelmap.Carry{}, nil, 0, nil, nil
+	st.Offset, st.Carry, st.Done, st.Read, st.Before, st.Sent = 0, st.start().Carry, nil, 0, nil, nil
+}
+
+// start is the place where the log begins.
+func (st *State) start() Place {
+	if st.Start != nil {
+		return Place{0, *st.Start}
+	}
+	return Place{}
+}
+
+// begin makes the position that of the start of a later log.
+func (st *State) begin() {
+	carry := st.Carry
+	st.Start, st.Parked = &carry, nil
+	st.restart()
 }
 
 // failed notes a failed try.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -329,4 +330,105 @@ func TestSessionIsLinkedToItsOrigin(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEndedSessionLeavesItsLinkForADay removes the events of an ended session before it is
+// resumed, and looks at what a destination gets that must get nothing twice.
+func TestEndedSessionLeavesItsLinkForADay(t *testing.T) {
+	b := newBench(t)
+	var got memory
+	whole := &joined{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: &got}, Destination{Name: "infinium", Client: whole, Join: whole.join})
+	roots := func() map[string]*tracepb.Span {
+		out := map[string]*tracepb.Span{}
+		for _, s := range got.spans {
+			if id := otlp.Text(s.Attributes, "hookspan.prompt.id"); id != "" {
+				out[id] = s
+			}
+		}
+		return out
+	}
+	keep := func(after time.Duration) {
+		t.Helper()
+		b.clock.Advance(after)
+		b.run(d, Pass{})
+		if err := d.Housekeep(t.Context(), Limits{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := b.append(slices.Concat(turn("p1"), turn("p2"))...)
+	b.at(k, b.clock.Now())
+	keep(2 * keepEnded)
+	if !b.there(k) {
+		t.Fatal("the log of a session that goes on is gone")
+	}
+	b.append(said("SessionEnd", "p2", `"reason":"other"`))
+	b.at(k, b.clock.Now())
+	keep(keepEnded / 2)
+	if !b.there(k) {
+		t.Fatal("the log is gone at once: a slow hook may still store an event")
+	}
+	keep(keepEnded)
+	if b.there(k) {
+		t.Fatal("the log of an ended session that was delivered is there")
+	}
+	// One of its hooks was much slower than it could be; then the session is resumed.
+	b.append(said("PostToolUse", "p2", `"tool_name":"Bash","tool_input":{},"tool_use_id":"t-p2","tool_response":"ok"`))
+	b.append(said("SessionStart", "", `"source":"resume"`))
+	b.append(turn("p3")...)
+	b.at(k, b.clock.Now())
+	keep(time.Minute)
+	r := roots()
+	if n := got.doubles(); n > 0 || len(r) != 3 {
+		t.Errorf("%d spans twice, %d roots", n, len(r))
+	}
+	if links := r["p3"].GetLinks(); len(links) != 1 || !bytes.Equal(links[0].GetSpanId(), r["p2"].GetSpanId()) {
+		t.Errorf("the resumed session is not linked: %v", links)
+	}
+	// A hook of p3 is slow, so that the run is mapped once more from the log's start.
+	b.append(said("PostToolUse", "p3", `"tool_name":"Read","tool_input":{},"tool_use_id":"late","tool_response":"ok"`))
+	keep(time.Minute)
+	if n := got.doubles(); n > 0 {
+		t.Errorf("%d spans twice after a late event", n)
+	}
+	b.append(said("SessionEnd", "p3", `"reason":"other"`))
+	b.at(k, b.clock.Now())
+	keep(2 * keepEnded)
+	if d := cmp.Diff([][]string{{"p1", "p2"}, {"p3"}}, whole.taken); d != "" {
+		t.Errorf("sessions as one (-want +got):\n%s", d)
+	}
+	if _, err := b.session(k).ReadFile("delivery-otlp.json"); err != nil || b.there(k) {
+		t.Errorf("of the ended session: log %v, link %v", b.there(k), err)
+	}
+	if err := os.Chtimes(b.path(k, "."), b.clock.Now(), b.clock.Now().Add(-2*keepDelivered)); err != nil {
+		t.Fatal(err)
+	}
+	keep(0)
+	if _, err := os.Lstat(b.path(k, ".")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after a day: %v", err)
+	}
+}
+
+func TestSessionEndSendsOnlyWhatNoTraceHad(t *testing.T) {
+	b := newBench(t)
+	var got memory
+	d := b.claudeDeliverer(nil, Destination{Name: "infinium", Client: &got})
+	deliver := func(traces int, recs ...spool.Record) {
+		t.Helper()
+		b.append(recs...)
+		b.clock.Advance(time.Minute)
+		b.run(d, Pass{})
+		seen := map[string]bool{}
+		for _, s := range got.spans {
+			seen[otlp.TraceID(s)] = true
+		}
+		if n := got.doubles(); len(seen) != traces || n > 0 {
+			t.Errorf("%d traces, want %d; %d spans twice", len(seen), traces, n)
+		}
+	}
+	deliver(1, turn("p1")...)
+	deliver(2, turn("p2")...)
+	deliver(2, turn("p3")[:2]...)
+	deliver(3, said("SessionEnd", "p3", `"reason":"other"`))
+	deliver(3, said("SessionEnd", "p3", `"reason":"other"`))
 }

@@ -82,6 +82,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	e.ownHooks()
 	e.delivery()
 	e.stripped()
+	e.standard()
 	e.spool()
 	e.log()
 	return e.found

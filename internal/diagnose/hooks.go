@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/install"
@@ -140,5 +141,23 @@ func (e *exam) stripped() {
 			}
 			e.add(level, "the OTLP endpoint in the env of "+h.Endpoint+" does not reach hookspan: "+strips, hint)
 		}
+	}
+}
+
+// standard names the standard's variables that have no effect on hookspan, or one on an
+// agent that a person may not expect.
+func (e *exam) standard() {
+	if names := e.Config.Ineffective(); len(names) > 0 {
+		e.add(Note, strings.Join(names, ", ")+": no effect on hookspan, which sends every run from its log of events",
+			"where they are meant for another program, there is nothing to do; limits for otlp belong in "+e.EnvFile+", and sampling in a Collector")
+	}
+	if e.Config.OTLPOff() {
+		e.add(Note, "otlp is off: OTEL_TRACES_EXPORTER is none", "unset it, or name otlp in HOOKSPAN_EXPORTERS")
+	}
+	cline := slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Word == "cline" })
+	set := e.Config.Source("OTEL_TRACES_EXPORTER") == config.Environment && !strings.EqualFold(e.Config.TracesExporter, "none")
+	if cline && set {
+		e.add(Note, "OTEL_TRACES_EXPORTER is set here: a Cline that is started with it also sends traces of its own, which go to Cline's collector",
+			"unset it for Cline; hookspan does not need it")
 	}
 }

@@ -147,6 +147,9 @@ type agentHooks struct {
 	*install.Report
 }
 
+// switchedOff is Destination.Off of an otlp destination that the user does not want.
+const switchedOff = "OTEL_TRACES_EXPORTER is none"
+
 // Status.Recording when events are stored, and during a pause.
 const recordingOn, recordingPaused = "on", "paused"
 
@@ -213,6 +216,9 @@ func (m *Machine) Status(ctx context.Context) (*Status, error) {
 		if p := m.Config.Refused(name); p != nil {
 			st.Destinations = append(st.Destinations, Destination{Name: name, Off: p.Variable + ": " + p.Reason})
 		}
+	}
+	if m.Config.OTLPOff() {
+		st.Destinations = append(st.Destinations, Destination{Name: config.ExporterOTLP, Off: switchedOff})
 	}
 	err := m.sessions(func(sp *spool.Spool, k spool.Key) error { return st.addSession(sp, k) })
 	return st, err
@@ -330,10 +336,12 @@ func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
 	if err != nil {
 		return err
 	}
-	st.Sessions++
-	st.SpoolBytes += size
-	if at, err := s.ModTime(); err == nil && at.After(st.LastEvent) {
-		st.LastEvent = at
+	if logged, err := s.HasLog(); err != nil || logged { // Otherwise it is the link of an ended session.
+		st.Sessions++
+		st.SpoolBytes += size
+		if at, err := s.ModTime(); err == nil && at.After(st.LastEvent) {
+			st.LastEvent = at
+		}
 	}
 	for i := range st.Destinations {
 		d := &st.Destinations[i]

@@ -131,7 +131,7 @@ func (st *Status) Text(l Look) string {
 	}
 	for i := range st.Destinations {
 		d := &st.Destinations[i]
-		bad := d.Off != "" || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 ||
+		bad := d.Off != "" && d.Off != switchedOff || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 ||
 			d.Name == config.ExporterStore && d.Stored == nil
 		for n, line := range st.destinationLines(d) {
 			name, level := "", Level("")

@@ -72,21 +72,48 @@ func (s *Setup) Fault(ctx context.Context, name string) error {
 // client sets up a destination other than the local store.
 func (s *Setup) client(ctx context.Context, name string) (deliver.Client, error) {
 	client, err := s.plainClient(ctx, name)
-	if err == nil && s.Config.UsageCost && (name == config.ExporterOTLP || name == config.ExporterFile) {
-		client = costs{client}
+	if err != nil || name != config.ExporterOTLP && name != config.ExporterFile {
+		return client, err
 	}
-	return client, err
+	if l := s.Config.Limits; name == config.ExporterOTLP && l.Set() {
+		client = changed{client, func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return otelmap.WithLimits(m, limits(l)) }}
+	}
+	if s.Config.UsageCost {
+		client = changed{client, otelmap.WithUsageCost}
+	}
+	if s.Config.LatestNames(name) {
+		client = changed{client, otelmap.WithLatestNames}
+	}
+	return client, nil
 }
 
-// costs sends spans with otelmap.KeyUsageCost.
-type costs struct{ deliver.Client }
-
-func (c costs) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpans) error {
-	with := make([]*tracepb.ResourceSpans, len(all))
-	for i := range all {
-		with[i] = otelmap.WithUsageCost(all[i])
+// limits resolves what a limit of all attributes means for those without their own.
+func limits(l config.Limits) otelmap.Limits {
+	or := func(own, general int) int {
+		if own >= 0 {
+			return own
+		}
+		return general
 	}
-	return c.Client.UploadTraces(ctx, with)
+	return otelmap.Limits{
+		Attributes: or(l.SpanAttributes, l.Attributes), EventAttributes: or(l.EventAttributes, l.Attributes),
+		LinkAttributes: or(l.LinkAttributes, l.Attributes), Events: l.Events, Links: l.Links,
+		Length: or(l.SpanLength, l.Length), OtherLength: l.Length,
+	}
+}
+
+// changed sends what change makes of spans. The store holds them by their default names.
+type changed struct {
+	deliver.Client
+	change func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
+}
+
+func (c changed) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpans) error {
+	sent := make([]*tracepb.ResourceSpans, len(all))
+	for i := range all {
+		sent[i] = c.change(all[i])
+	}
+	return c.Client.UploadTraces(ctx, sent)
 }
 
 func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, error) {
@@ -119,13 +146,7 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 
 // forms returns the agents' forms at Infinium.
 func (s *Setup) forms() infinium.Forms {
-	forms := connectors.Forms()
-	for _, a := range s.Agents {
-		if a.Infinium != (infinium.Form{}) {
-			forms[a.Host] = a.Infinium
-		}
-	}
-	return forms.WithPreviews(s.Config.MaxInput, s.Config.MaxOutput)
+	return connectors.Forms().WithPreviews(s.Config.MaxInput, s.Config.MaxOutput)
 }
 
 // LastAnswer returns the last answer of a destination at its address. If it was

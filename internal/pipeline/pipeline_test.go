@@ -3,9 +3,11 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +149,69 @@ func TestUsageCostGoesOutOnlyIfAsked(t *testing.T) {
 		if len(message.ScopeSpans[0].Spans[0].Attributes) != 2 {
 			t.Error("the message was changed")
 		}
+	}
+}
+
+// TestLatestNamesGoToTheFileAndNeverBothNames sends a request with each choice of names.
+func TestLatestNamesGoToTheFileAndNeverBothNames(t *testing.T) {
+	for value, want := range map[string][2]int{"": {1, 0}, "gen_ai_latest_experimental": {0, 1}} {
+		path := filepath.Join(t.TempDir(), "traces.jsonl")
+		s := newSetup(t, "OTEL_SEMCONV_STABILITY_OPT_IN="+value, "HOOKSPAN_FILE_PATH="+path, "HOOKSPAN_USAGE_COST=true")
+		c, err := s.client(t.Context(), config.ExporterFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := &tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{
+			TraceId: make([]byte, 16), SpanId: make([]byte, 8), Attributes: []*commonpb.KeyValue{
+				otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.Int(otelmap.KeyCacheWriteTokens, 7), otlp.Float(otelmap.KeyCost, 0.5),
+			},
+		}}}}}
+		if err := c.UploadTraces(t.Context(), []*tracepb.ResourceSpans{message}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		got := [2]int{strings.Count(string(b), otelmap.KeyCacheWriteTokens), strings.Count(string(b), otelmap.KeyLatestCacheWrite)}
+		if err != nil || got != want || !strings.Contains(string(b), otelmap.KeyUsageCost) {
+			t.Errorf("%q: default and latest name %v, want %v, and the cost: %v\n%s", value, got, want, err, b)
+		}
+	}
+}
+
+// TestLimitsBoundOTLPAlone asks for spans of one attribute, with the limits in each place.
+func TestLimitsBoundOTLPAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	for _, own := range []bool{true, false} {
+		s := newSetup(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318", "HOOKSPAN_FILE_PATH="+path, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=0")
+		if own {
+			s.Config.Limits = config.Limits{Attributes: -1, Length: -1, SpanAttributes: 1, SpanLength: -1, Events: -1, Links: -1, EventAttributes: -1, LinkAttributes: -1}
+		}
+		for _, name := range []string{config.ExporterOTLP, config.ExporterFile} {
+			c, err := s.client(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, bounded := c.(changed)
+			if bounded != (own && name == config.ExporterOTLP) {
+				t.Errorf("limits in the env file %v: %s is bounded: %v", own, name, bounded)
+			}
+		}
+	}
+	l := limits(config.Limits{Attributes: 5, Length: 9, SpanAttributes: 1, SpanLength: -1, Events: 2, Links: 3, EventAttributes: -1, LinkAttributes: 4})
+	if want := (otelmap.Limits{Attributes: 1, EventAttributes: 5, LinkAttributes: 4, Events: 2, Links: 3, Length: 9, OtherLength: 9}); l != want {
+		t.Errorf("got %+v, want %+v", l, want)
+	}
+}
+
+func TestResourceIsTheMachinesAndTheUsers(t *testing.T) {
+	s := newSetup(t, "OTEL_RESOURCE_ATTRIBUTES=host.name=build-7,team.id=a,empty=,team.id=core%2Cinfra")
+	got := map[string]string{}
+	var keys []string
+	for _, kv := range s.resource() {
+		got[kv.Key] = kv.GetValue().GetStringValue()
+		keys = append(keys, kv.Key)
+	}
+	want := map[string]string{"host.name": "build-7", "host.arch": runtime.GOARCH, "os.type": runtime.GOOS, "team.id": "core,infra", "empty": ""}
+	if !maps.Equal(got, want) || len(keys) != len(want) || !slices.IsSorted(keys) {
+		t.Errorf("got %v in the order %v, want %v", got, keys, want)
 	}
 }

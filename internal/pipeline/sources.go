@@ -7,6 +7,10 @@ import (
 	"runtime"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
@@ -66,13 +70,25 @@ func (s *Setup) mapping(clean *redact.Redactor) otelmap.Options {
 	if clean != nil {
 		o.Clean = clean.Preview
 	}
-	if name, err := os.Hostname(); err == nil {
-		o.Resource = append(o.Resource, otlp.String(otelmap.KeyHostName, name))
-	}
-	o.Resource = append(o.Resource,
-		otlp.String(otelmap.KeyHostArch, runtime.GOARCH), otlp.String(otelmap.KeyOSType, s.GOOS))
-	for _, kv := range s.Config.ResourceAttributes() {
-		o.Resource = append(o.Resource, otlp.String(kv.Key, kv.Value))
-	}
+	o.Resource = s.resource()
 	return o
+}
+
+// resource returns what is known of the machine, merged by the SDK's rules with what the
+// user says of it. It has no process.*: that would be the process that delivers.
+func (s *Setup) resource() (out []*commonpb.KeyValue) {
+	machine := []attribute.KeyValue{attribute.String(otelmap.KeyHostArch, runtime.GOARCH), attribute.String(otelmap.KeyOSType, s.GOOS)}
+	if name, err := os.Hostname(); err == nil {
+		machine = append(machine, attribute.String(otelmap.KeyHostName, name))
+	}
+	var user []attribute.KeyValue
+	for _, kv := range s.Config.ResourceAttributes() {
+		user = append(user, attribute.String(kv.Key, kv.Value))
+	}
+	of := func(a []attribute.KeyValue) *resource.Resource { return resource.NewWithAttributes(otelmap.SchemaURL, a...) }
+	merged, _ := resource.Merge(of(machine), of(user)) // of one schema, so that they never conflict
+	for _, kv := range merged.Attributes() {
+		out = append(out, otlp.String(string(kv.Key), kv.Value.AsString()))
+	}
+	return out
 }

@@ -1,12 +1,9 @@
 package docs_test
 
 import (
-	"encoding/json"
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -123,86 +120,6 @@ func conventions(t *testing.T) map[string]string {
 		}
 	}
 	return keys
-}
-
-// TestSpansPageNamesEveryRecordedAttribute looks on the page for each attribute
-// and event of the spans that the recorded sessions give.
-func TestSpansPageNamesEveryRecordedAttribute(t *testing.T) {
-	text := page(t, "docs/spans.md")
-	seen := make(map[string]bool)
-	files, err := filepath.Glob(filepath.Join(root, "tests", "golden", "testdata", "*.otlp.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded sessions: %v", err)
-	}
-	for _, name := range files {
-		if err := names(name, seen); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-	}
-	if len(seen) < 30 {
-		t.Fatalf("found only %d names in %d recorded sessions", len(seen), len(files))
-	}
-	for _, name := range slices.Sorted(maps.Keys(seen)) {
-		if mentions(text, name) {
-			continue
-		}
-		// Families are written as their prefix and their members.
-		i := strings.LastIndexByte(name, '.')
-		if !mentions(text, name[:i+1]) || !mentions(text, name[i+1:]) {
-			t.Errorf("docs/spans.md does not mention `%s`", name)
-		}
-	}
-}
-
-// otlp is as much of an OTLP JSON document as bears names.
-type otlp struct {
-	ResourceSpans []struct {
-		Resource   struct{ Attributes []keyed }
-		ScopeSpans []struct {
-			Spans []struct {
-				Attributes []keyed
-				Events     []struct {
-					Name       string
-					Attributes []keyed
-				}
-			}
-		}
-	}
-}
-
-type keyed struct{ Key string }
-
-func names(path string, into map[string]bool) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	add := func(kvs []keyed) {
-		for _, kv := range kvs {
-			into[kv.Key] = true
-		}
-	}
-	for dec := json.NewDecoder(f); ; {
-		var doc otlp
-		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		for _, r := range doc.ResourceSpans {
-			add(r.Resource.Attributes)
-			for _, s := range r.ScopeSpans {
-				for _, sp := range s.Spans {
-					add(sp.Attributes)
-					for _, e := range sp.Events {
-						into[e.Name] = true
-						add(e.Attributes)
-					}
-				}
-			}
-		}
-	}
 }
 
 // TestEveryGoldenFileIsExplained holds the list of golden files against the

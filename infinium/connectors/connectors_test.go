@@ -1,0 +1,91 @@
+package connectors_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/infinium"
+	"github.com/hookspan/hookspan/infinium/connectors"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// sessions are recorded sessions of the agents, by the names in traces.
+var sessions = map[string]string{
+	"cline": "classic-session", "claude-code": "claude-tools-resume", "codex": "codex-direct", "copilot-cli": "copilot-tools-resume",
+	"gemini-cli": "gemini-tools-resume", "opencode": "opencode-tools-resume", "qwen-code": "qwen-tools-resume",
+}
+
+func TestEachAgentHasItsForm(t *testing.T) {
+	forms := connectors.Forms()
+	for _, a := range agents.All() {
+		form := forms[a.Host]
+		if form.Framework == "" || form.VersionTag == "" || form.Turns != a.Mapping.Turns {
+			t.Errorf("%s: the form is %+v", a.Name, form)
+		}
+		for host, other := range forms {
+			if host != a.Host && (other.Framework == form.Framework || other.VersionTag == form.VersionTag) {
+				t.Errorf("%s has the form of %q", a.Name, host)
+			}
+		}
+		if sessions[a.Host] == "" {
+			t.Errorf("%s has no recorded session in this test", a.Name)
+		}
+	}
+	if form := forms[""]; form != (infinium.Form{}) {
+		t.Errorf("agents without a form have that of one: %+v", form)
+	}
+}
+
+func TestRecordedSessionsByTheirForms(t *testing.T) {
+	for host, name := range sessions {
+		got, err := json.MarshalIndent(infinium.Traces(recorded(t, name), connectors.Forms()), "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, '\n')
+		golden := filepath.Join("testdata", host+".golden.json")
+		if *update {
+			if err := os.WriteFile(golden, got, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), string(got)); d != "" {
+			t.Errorf("%s: -want +got\n%s", host, d)
+		}
+	}
+}
+
+// recorded reads a recorded session, one document for each run.
+func recorded(t *testing.T, name string) (out []*tracepb.ResourceSpans) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "tests", "golden", "testdata", name+".otlp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(b)); dec.More(); {
+		var doc json.RawMessage
+		if err := dec.Decode(&doc); err != nil {
+			t.Fatal(err)
+		}
+		m, err := otlpjson.Decode(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, m...)
+	}
+	return out
+}

@@ -1,0 +1,314 @@
+package docs_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+var update = flag.Bool("update", false, "write the lists of names in docs/spans.md")
+
+// group is a group of the registry in otelmap/registry, in the form of the semantic
+// conventions.
+type group struct {
+	ID, Type, Name, Brief string
+	Attributes            []*attribute
+}
+
+type attribute struct {
+	// ID is that of a definition, Ref the name of one elsewhere.
+	ID, Ref, Type, Brief string
+	Requirement          any `yaml:"requirement_level"`
+	// Annotations has since and until, the versions of the conventions.
+	Annotations struct{ Since, Until string }
+}
+
+func (a *attribute) name() string { return cmp.Or(a.ID, a.Ref) }
+
+// registry reads the groups and the definitions.
+func registry(t *testing.T) (groups []group, defined map[string]*attribute) {
+	t.Helper()
+	defined = make(map[string]*attribute)
+	for _, name := range []string{"attributes.yaml", "spans.yaml", "events.yaml"} {
+		b, err := os.ReadFile(filepath.Join(root, "otelmap", "registry", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ Groups []group }
+		if err := yaml.Unmarshal(b, &file); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		groups = append(groups, file.Groups...)
+	}
+	for _, g := range groups {
+		for _, a := range g.Attributes {
+			if a.ID != "" {
+				defined[a.ID] = a
+			}
+		}
+	}
+	return groups, defined
+}
+
+// TestSpansPageListsTheRegistry holds the lists on the page against the registry.
+func TestSpansPageListsTheRegistry(t *testing.T) {
+	groups, defined := registry(t)
+	types := standardTypes(t)
+	text := page(t, "docs/spans.md")
+	want := text
+	for _, g := range groups {
+		if g.Type == "attribute_group" && g.ID != "hookspan.resource" {
+			continue
+		}
+		from, to := "<!-- "+g.ID+" -->\n", "<!-- end -->"
+		start := strings.Index(want, from)
+		if start < 0 {
+			t.Fatalf("docs/spans.md has no place for %s", g.ID)
+		}
+		start += len(from)
+		end := start + strings.Index(want[start:], to)
+		want = want[:start] + list(g, defined, types) + want[end:]
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join(root, "docs", "spans.md"), []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want != text {
+		t.Error("docs/spans.md is not what otelmap/registry says; run go test ./tests/docs -run Registry -update")
+	}
+}
+
+// list is a group's attributes as lines of the page.
+func list(g group, defined map[string]*attribute, types map[string]string) string {
+	var b strings.Builder
+	if g.Type == "event" {
+		fmt.Fprintf(&b, "`%s`: %s\n\n", g.Name, g.Brief)
+	}
+	for _, a := range g.Attributes {
+		brief, kind := a.Brief, types[a.Ref]
+		if d := defined[a.Ref]; d != nil {
+			brief, kind = cmp.Or(brief, d.Brief), d.Type
+		}
+		if first := brief[:1]; !strings.HasPrefix(brief, "US ") && !strings.HasPrefix(brief, "MCP") {
+			brief = strings.ToLower(first) + brief[1:]
+		}
+		fmt.Fprintf(&b, "- `%s`", a.Ref)
+		if kind = strings.Replace(kind, "boolean", "bool", 1); kind != "string" {
+			fmt.Fprintf(&b, " (%s)", kind)
+		}
+		fmt.Fprintf(&b, ": %s", brief)
+		switch {
+		case a.Annotations.Since != "":
+			b.WriteString("; only with the [latest names](#latest-names)")
+		case a.Annotations.Until != "":
+			b.WriteString("; not with the [latest names](#latest-names)")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// standardTypes are the types of the standard's attributes that are no strings.
+func standardTypes(t *testing.T) map[string]string {
+	t.Helper()
+	types := map[string]string{
+		"gen_ai.response.finish_reasons": "string[]", otelmap.KeyExitCode: "int",
+	}
+	for _, name := range conventions(t) {
+		switch {
+		case types[name] != "":
+		case strings.HasPrefix(name, "gen_ai.usage."):
+			types[name] = "int"
+		default:
+			types[name] = "string"
+		}
+	}
+	return types
+}
+
+// TestRegistryHasEveryNameThatIsSent holds the recorded sessions, with either set of names,
+// against the registry and the conventions of the version that each claims.
+func TestRegistryHasEveryNameThatIsSent(t *testing.T) {
+	c := newChecker(t)
+	for _, m := range recorded(t) {
+		c.check(m, false)
+		c.check(otelmap.WithLatestNames(otelmap.WithUsageCost(m)), true)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.faults)) {
+		t.Errorf("%s (%d times)", name, c.faults[name])
+	}
+	if c.spans < 900 {
+		t.Errorf("only %d spans were checked", c.spans)
+	}
+}
+
+// TestRegistryDefinesOrRefersToEveryConstant holds the registry against the keys in the
+// source.
+func TestRegistryDefinesOrRefersToEveryConstant(t *testing.T) {
+	groups, _ := registry(t)
+	named := make(map[string]bool)
+	for _, g := range groups {
+		named[g.Name] = true
+		for _, a := range g.Attributes {
+			named[a.Ref] = true
+		}
+	}
+	for _, file := range []string{"otelmap/names.go", "otelmap/latest.go"} {
+		for constant, value := range constants(parseFile(t, file), conventions(t)) {
+			if (strings.HasPrefix(constant, "Key") || strings.HasPrefix(constant, "Event")) && !named[value] {
+				t.Errorf("%s: no span or event of the registry has %q", constant, value)
+			}
+		}
+	}
+}
+
+func recorded(t *testing.T) (out []*tracepb.ResourceSpans) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "tests", "golden", "testdata", "*.otlp.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded sessions: %v", err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for dec := json.NewDecoder(bytes.NewReader(b)); dec.More(); {
+			var doc json.RawMessage
+			if err := dec.Decode(&doc); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			m, err := otlpjson.Decode(doc)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			out = append(out, m...)
+		}
+	}
+	return out
+}
+
+// checker collects what spans have that they should not have, or lack.
+type checker struct {
+	groups           map[string]group
+	defined          map[string]*attribute
+	types            map[string]string
+	standard, latest map[string]bool
+	faults           map[string]int
+	spans            int
+}
+
+func newChecker(t *testing.T) *checker {
+	t.Helper()
+	c := &checker{groups: map[string]group{}, types: standardTypes(t), standard: map[string]bool{}, latest: map[string]bool{}, faults: map[string]int{}}
+	groups, defined := registry(t)
+	c.defined = defined
+	for _, g := range groups {
+		c.groups[cmp.Or(g.Name, g.ID)] = g
+	}
+	for _, name := range conventions(t) {
+		c.standard[name] = true
+		if !strings.HasPrefix(name, "gen_ai.") {
+			c.latest[name] = true
+		}
+	}
+	b, err := os.ReadFile(filepath.Join("testdata", "genai-latest.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		if name := strings.TrimSpace(string(line)); !strings.HasPrefix(name, "#") {
+			c.latest[name] = true
+		}
+	}
+	return c
+}
+
+func (c *checker) check(m *tracepb.ResourceSpans, latest bool) {
+	c.attributes("hookspan.resource", m.GetResource().GetAttributes(), latest)
+	for s := range otlp.Spans([]*tracepb.ResourceSpans{m}) {
+		c.spans++
+		kind := map[string]string{otelmap.OpChat: "request", otelmap.OpExecuteTool: "tool", otelmap.OpInvokeAgent: "subagent"}[otlp.Text(s.Attributes, otelmap.KeyOperation)]
+		if kind == "subagent" && otlp.Text(s.Attributes, otelmap.KeyOutcome) != "" {
+			kind = "run"
+		}
+		c.attributes("span.hookspan."+kind, s.Attributes, latest)
+		for _, e := range s.Events {
+			c.attributes(e.GetName(), e.GetAttributes(), latest)
+		}
+	}
+}
+
+// attributes checks what a span, an event or a resource has.
+func (c *checker) attributes(where string, have []*commonpb.KeyValue, latest bool) {
+	g, ok := c.groups[where]
+	if !ok {
+		c.faults["the registry has no "+where]++
+	}
+	by := make(map[string]*attribute)
+	for _, a := range g.Attributes {
+		by[a.Ref] = a
+		if a.Requirement == "required" && otlp.Find(have, a.Ref) == nil {
+			c.faults[where+" lacks "+a.Ref]++
+		}
+	}
+	version, sent := "default", c.standard
+	if latest {
+		version, sent = "latest", c.latest
+	}
+	for _, kv := range have {
+		name := kv.GetKey()
+		fault := func(what string) { c.faults[fmt.Sprintf("%s: %s %s by the %s names", where, name, what, version)]++ }
+		a, d := by[name], c.defined[name]
+		switch {
+		case a == nil:
+			fault("is not listed")
+			continue
+		case latest && a.Annotations.Until != "", !latest && a.Annotations.Since != "":
+			fault("is sent")
+		case !sent[name] && (d == nil || strings.HasPrefix(name, "gen_ai.") && name != otelmap.KeyUsageCost):
+			fault("is not in the conventions")
+		}
+		kind := c.types[name]
+		if d != nil {
+			kind = d.Type
+		}
+		if got := typeOf(kv.GetValue()); got != kind {
+			fault("is a " + got + ", not a " + kind)
+		}
+	}
+}
+
+func typeOf(v *commonpb.AnyValue) string {
+	switch v.GetValue().(type) {
+	case *commonpb.AnyValue_StringValue:
+		return "string"
+	case *commonpb.AnyValue_IntValue:
+		return "int"
+	case *commonpb.AnyValue_DoubleValue:
+		return "double"
+	case *commonpb.AnyValue_BoolValue:
+		return "boolean"
+	case *commonpb.AnyValue_ArrayValue:
+		return "string[]"
+	}
+	return "something else"
+}
