@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 func listCmd(a *app) *cobra.Command {
@@ -100,7 +101,7 @@ func notesOf(ctx context.Context, s *store.Store, f store.Filter, page store.Pag
 			if r.Reason != "" {
 				text = r.Reason + " (" + r.Command + ")"
 			}
-			notes[r.Trace] = append(notes[r.Trace], view.Note{Status: store.StatusDenied, Where: cmp.Or(r.Tool, r.Event), Text: text})
+			notes[r.Trace] = append(notes[r.Trace], view.Note{Status: otelmap.EndDenied, Where: cmp.Or(r.Tool, r.Event), Text: text})
 		}
 	}
 	return notes, nil

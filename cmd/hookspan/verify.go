@@ -65,7 +65,7 @@ code 1 as well.`,
 			}
 			v := &verify.Verifier{
 				Store: p.Store, Transcripts: make(map[string]transcript.Agent),
-				Files: (&transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}).Remember(),
+				Files: a.setup().Files().Remember(),
 			}
 			for _, agent := range a.agents {
 				v.Transcripts[agent.Host] = agent.Transcript

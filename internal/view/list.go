@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // shortID is how many digits of a trace id a list shows.
@@ -21,7 +22,7 @@ const minTitle = 24
 
 // Note is a line below a trace in a list: why the trace was selected.
 type Note struct {
-	Status store.Status
+	Status otelmap.End
 	// Where is the tool, or another name of the span.
 	Where string
 	Text  string
@@ -42,12 +43,6 @@ func (st *style) cutAround(text, word string, n int) string {
 	return st.cut(text, n)
 }
 
-// noteStatus are the statuses of the store.
-var noteStatus = map[store.Status]Status{
-	store.StatusOK: StatusOK, store.StatusFailed: StatusFailed, store.StatusDenied: StatusDenied,
-	store.StatusUnfinished: StatusUnfinished, store.StatusUnknown: StatusUnknown,
-}
-
 // maxNotes is how many notes a trace in a list has at most.
 const maxNotes = 3
 
@@ -60,7 +55,7 @@ func (st *style) notes(notes []Note) (out []string) {
 		}
 		where = "  " + where + "  "
 		text := st.cutAround(termtext.Line(n.Text), n.Word, st.room()-termtext.Width(where)-gap)
-		out = append(out, strings.TrimRight("  "+st.mark(noteStatus[n.Status])+where[1:]+st.paint(sgrDim, text), " "))
+		out = append(out, strings.TrimRight("  "+st.mark(n.Status)+where[1:]+st.paint(sgrDim, text), " "))
 	}
 	if more := len(notes) - len(out); more > 0 {
 		out = append(out, st.paint(sgrDim, fmt.Sprintf("    and %d more", more)))
@@ -98,7 +93,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 	add(&column{name: "TOOK", right: true, order: 5}, func(s *store.Summary) (string, string) { return duration(s.Duration()), "" })
 	add(&column{name: "TOOLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
 		n := fmt.Sprint(s.Tools)
-		if not := toolCounts(s, t.symbol(StatusFailed), t.symbol(StatusDenied), t.symbol(StatusUnknown)); not != nil {
+		if not := toolCounts(s, t.symbol(otelmap.EndFailed), t.symbol(otelmap.EndDenied), t.symbol(otelmap.EndUnknown)); not != nil {
 			n += " (" + strings.Join(not, " ") + ")"
 		}
 		return n, ""
@@ -205,8 +200,8 @@ func lastPart(path string) string {
 
 // outcomeSymbol returns a trace's outcome as a symbol and its colour.
 func (st *style) outcomeSymbol(s *store.Summary) (symbol, sgr string) {
-	status := outcomeStatus(s.Outcome)
-	return st.symbol(status), marks[status].sgr
+	end := otelmap.OutcomeEnd(s.Outcome)
+	return st.symbol(end), colors[end]
 }
 
 // age returns how long ago t was, up to a week, else the date.
