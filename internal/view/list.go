@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -28,6 +29,29 @@ type Note struct {
 	Text  string
 	// Word, if it is in Text, stays visible where the text is cut.
 	Word string
+}
+
+// roleNames name the spans that are no tool calls.
+var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "request", store.RoleAgent: "subagent"}
+
+// Notes are, by trace, where a text that was searched for is, and which hooks denied what,
+// the oldest first. hits are those of the text, denied the runs of the hooks.
+func Notes(hits []store.Hit, text string, denied []store.HookRun) map[string][]Note {
+	notes := make(map[string][]Note)
+	word, _, _ := strings.Cut(strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+	word = strings.Trim(word, `"`)
+	for _, h := range hits {
+		where := cmp.Or(h.Tool, roleNames[h.Role], h.Name)
+		notes[h.Trace] = append(notes[h.Trace], Note{Status: h.Status, Where: where, Text: h.Snippet, Word: word})
+	}
+	for _, r := range slices.Backward(denied) {
+		text := r.Command
+		if r.Reason != "" {
+			text = r.Reason + " (" + r.Command + ")"
+		}
+		notes[r.Trace] = append(notes[r.Trace], Note{Status: otelmap.EndDenied, Where: cmp.Or(r.Tool, r.Event), Text: text})
+	}
+	return notes
 }
 
 // cutAround cuts a safe text to n columns. If it is too wide, it begins not far before
