@@ -242,7 +242,7 @@ func (m *mapping) step(n *node) *Step {
 	a := n.Attributes
 	s := &Step{DurationMS: durationMS(n.Span), Error: m.failure(n.Span), Metadata: metadata(n.owner)}
 	in, out := text(a, otelmap.KeyToolArguments), clean(otelmap.Returned(n.Span))
-	if s.Error != nil && (m.form.Turns || text(a, otelmap.KeyErrorType) == otelmap.ErrorToolUnfinished) {
+	if s.Error != nil && (m.form.Turns || otelmap.EndOf(n.Span) == otelmap.EndUnfinished) {
 		out = text(a, otelmap.KeyToolResult) // the error has the message
 	}
 	if n.op == otelmap.OpInvokeAgent {
@@ -256,7 +256,7 @@ func (m *mapping) step(n *node) *Step {
 		if m.form.Turns {
 			s.Action += ":" + name
 		}
-		if text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown {
+		if otelmap.EndOf(n.Span) == otelmap.EndUnknown {
 			// A step without an error reads as a success, and has no other member.
 			s.Description += " (outcome unknown)"
 		}
@@ -294,7 +294,7 @@ func durationMS(s *tracepb.Span) *int64 {
 		return ms
 	}
 	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
-	if text(s.Attributes, otelmap.KeyErrorType) == otelmap.ErrorToolUnfinished || end < start || start == 0 {
+	if otelmap.EndOf(s) == otelmap.EndUnfinished || end < start || start == 0 {
 		return nil
 	}
 	ms := int64((end - start) / 1e6) //nolint:gosec // 64 bits of nanoseconds

@@ -96,7 +96,7 @@ import.
 		if *before == "" {
 			return wrongUsage(cmd, "prune: --before: found nothing, want a time ago such as 30d, or a day such as 2026-01-31")
 		}
-		until, _, err := period(*before, a.now())
+		until, _, err := view.Period(*before, a.now())
 		switch {
 		case err != nil:
 			return wrongUsage(cmd, "--before %w", err)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/view"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -124,19 +124,16 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
 		return f, wrongUsage(ff.cmd, "--outcome %q: want one of %s", f.Outcome, strings.Join(outcomes, ", "))
 	}
-	for _, a := range ff.app.agents {
-		if ff.agent == a.Word || ff.agent == a.Host {
-			f.Host = a.Host
+	if ff.agent != "" {
+		if f.Host, err = hostOf(ff.app, ff.cmd, ff.agent); err != nil {
+			return f, err
 		}
-	}
-	if ff.agent != "" && f.Host == "" {
-		return f, wrongUsage(ff.cmd, "--agent %q: want one of %s", ff.agent, strings.Join(ff.app.agents.Words(), ", "))
 	}
 	if f.Since, err = sinceWhen(ff.cmd, ff.since, now); err != nil {
 		return f, err
 	}
 	if ff.until != "" {
-		if _, f.Until, err = period(ff.until, now); err != nil {
+		if _, f.Until, err = view.Period(ff.until, now); err != nil {
 			return f, wrongUsage(ff.cmd, "--until %w", err)
 		}
 		if f.Until.IsZero() {
@@ -149,30 +146,36 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 	return f, nil
 }
 
+// hostOf is the host of the agent that --agent names.
+func hostOf(a *app, cmd *cobra.Command, name string) (string, error) {
+	agent, ok := a.agents.Named(name)
+	if !ok {
+		return "", wrongUsage(cmd, "--agent %q: want one of %s", name, strings.Join(a.agents.Words(), ", "))
+	}
+	return agent.Host, nil
+}
+
 // folder is the folder that --project names: a path, or the last part of the path of
 // a project in the store.
 func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (path, resolved string, err error) {
-	path = ff.project
-	if path != "." && path != ".." && path != "~" && !strings.ContainsAny(path, `/\`) {
-		groups, err := s.Group(ctx, store.Filter{}, store.ByProject, nil)
-		if err != nil {
-			return "", "", err
-		}
-		var found []string
-		for _, g := range groups {
-			if at := strings.LastIndexAny(g.Key, `/\`); g.Key[at+1:] == path {
-				found = append(found, g.Key)
-			}
-		}
-		switch len(found) {
-		case 0:
-			return "", "", hinted{fmt.Errorf("--project %q: no trace has such a folder", path), "hookspan stats --by project lists the folders"}
-		case 1:
-			return found[0], "", nil
-		}
-		return "", "", wrongUsage(ff.cmd, "--project %q: several folders end so: want one of %s", path, strings.Join(found, ", "))
+	if view.IsPath(ff.project) {
+		return projectPath(ff.app, ff.cmd, ff.project)
 	}
-	return projectPath(ff.app, ff.cmd, path)
+	groups, err := s.Group(ctx, store.Filter{}, store.ByProject, nil)
+	if err != nil {
+		return "", "", err
+	}
+	folders := make([]string, len(groups))
+	for i, g := range groups {
+		folders[i] = g.Key
+	}
+	switch path, err = view.ProjectOf(folders, ff.project); {
+	case err != nil:
+		return "", "", wrongUsage(ff.cmd, "--project %q: %w", ff.project, err)
+	case path == "":
+		return "", "", hinted{fmt.Errorf("--project %q: no trace has such a folder", ff.project), "hookspan stats --by project lists the folders"}
+	}
+	return path, "", nil
 }
 
 // projectPath returns the whole path of a project's folder, which need not exist, as it
@@ -240,7 +243,7 @@ func sinceWhen(cmd *cobra.Command, word string, now time.Time) (time.Time, error
 	if word == "" {
 		return time.Time{}, nil
 	}
-	from, _, err := period(word, now)
+	from, _, err := view.Period(word, now)
 	switch {
 	case err != nil:
 		return from, wrongUsage(cmd, "--since %w", err)
@@ -256,46 +259,4 @@ func possible(cmd *cobra.Command, flag, word string, t time.Time) error {
 		return wrongUsage(cmd, "%s %q: it is in the year %d: want one from %d to %d", flag, word, t.Year(), otlp.First.Year(), otlp.Last.Year())
 	}
 	return nil
-}
-
-// period returns the beginning and the end of what a word names. They are equal if it
-// names an instant.
-func period(word string, now time.Time) (from, to time.Time, err error) {
-	day := func(t time.Time) (time.Time, time.Time, error) {
-		y, m, d := t.Date()
-		return time.Date(y, m, d, 0, 0, 0, 0, now.Location()), time.Date(y, m, d+1, 0, 0, 0, 0, now.Location()), nil
-	}
-	switch word {
-	case "now":
-		return now, now, nil
-	case "today":
-		return day(now)
-	case "yesterday":
-		return day(now.AddDate(0, 0, -1))
-	}
-	if t, err := time.ParseInLocation(time.DateOnly, word, now.Location()); err == nil {
-		return day(t)
-	}
-	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(form, word, now.Location()); err == nil {
-			return t, t, nil
-		}
-	}
-	var at time.Time
-	if n, err := strconv.ParseUint(strings.TrimRight(word, "dw"), 10, 16); err == nil && n > 0 {
-		switch word[len(strconv.FormatUint(n, 10)):] {
-		case "d":
-			at = now.AddDate(0, 0, -int(n)) //nolint:gosec // It has 16 bits.
-		case "w":
-			at = now.AddDate(0, 0, -7*int(n)) //nolint:gosec // It has 16 bits.
-		}
-	}
-	if d, err := time.ParseDuration(word); err == nil && d > 0 {
-		at = now.Add(-d)
-	}
-	if at.IsZero() {
-		return at, at, fmt.Errorf("%q: want a time ago such as 12h, 30d or 2w, today, yesterday, a day such as 2026-01-31, "+
-			"or a day with a time such as 2026-01-31T15:04", word)
-	}
-	return at, at, nil
 }

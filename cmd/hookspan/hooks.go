@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
 
 func hooksCmd(a *app) *cobra.Command {
@@ -51,8 +51,8 @@ func projectDir(cmd *cobra.Command, here bool) (string, error) {
 	return dir, nil
 }
 
-// matcherText is a matcher as people read it.
-func matcherText(m string) string { return cmp.Or(m, "*") }
+// hooksText writes about hooks on standard output.
+func (a *app) hooksText() hooks.Text { return hooks.Text{W: a.stdout, Clean: a.clean} }
 
 // hintUnknown says that a tool is not known. No tool, an empty name, is known.
 func hintUnknown(a *app, tool string) {

@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
 
 // maxHookTimeout is the longest time limit that hooks add writes, in seconds.
@@ -166,7 +167,7 @@ it. The others stay: hookspan uninstall cline removes them.`,
 			return err
 		}
 		return removeFrom(cmd.Context(), a, file, f, func(h hookfile.Handler) bool {
-			return h.Event == *event && (!limited || matcherText(h.Matcher) == matcherText(*matcher)) &&
+			return h.Event == *event && (!limited || hooks.MatcherText(h.Matcher) == hooks.MatcherText(*matcher)) &&
 				(len(args) == 0 || h.Text() == args[0])
 		})
 	}

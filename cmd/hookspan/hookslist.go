@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
-	"strings"
-	"text/tabwriter"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
 
 func hooksListCmd(a *app) *cobra.Command {
@@ -54,40 +50,10 @@ func printHooks(a *app, l clinehooks.Listing, tool string) {
 	if !a.cfg.Hooks {
 		a.printf("none of these runs: HOOKSPAN_HOOKS is false\n")
 	}
-	for _, f := range l.Files {
-		a.printf("%s (%s)\n", termtext.Value(f.Path), scopeText(f))
-		if f.Error != "" {
-			a.printf("  cannot be read, so none of its hooks runs: %s\n", termtext.Value(f.Error))
-			continue
-		}
-		var table bytes.Buffer
-		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-		for _, h := range f.Hooks {
-			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)),
-				termtext.Value(a.clean(h.Handler.Text())), termtext.Value(strings.Join(h.Handler.Traits(), ", ")))
-			if h.Why != "" {
-				_, _ = fmt.Fprintf(w, "\t%s\n", termtext.Value(h.Why))
-			}
-		}
-		_ = w.Flush()
-		for line := range strings.Lines(table.String()) {
-			a.printf("%s\n", strings.TrimRight(line, " \n"))
-		}
-		if len(f.Hooks) == 0 {
-			if tool != "" {
-				a.printf("  none that a call of %s starts\n", termtext.Value(tool))
-			} else {
-				a.printf("  no hook that can run\n")
-			}
-		}
-	}
+	text := a.hooksText()
+	text.Files(l.Files, tool)
 	printSwitchedOff(a, l)
-	if len(l.Problems) > 0 {
-		a.printf("\nwhat will not work\n")
-	}
-	for _, p := range l.Problems {
-		a.printf("  %s\n", termtext.Value(p.String()))
-	}
+	text.Problems(l.Problems)
 	for _, f := range l.Files {
 		if !f.Trusted && f.Error == "" {
 			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(f.Path)))
@@ -106,31 +72,11 @@ func printSwitchedOff(a *app, l clinehooks.Listing) {
 			return
 		}
 		for _, h := range off {
-			a.printf("%s  %s  %s  %s\n", head, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)), termtext.Value(h.Text))
+			a.printf("%s  %s  %s  %s\n", head, termtext.Value(h.Event), termtext.Value(hooks.MatcherText(h.Matcher)), termtext.Value(h.Text))
 			head = ""
 		}
 	}
 	if head == "" {
 		a.hint("hookspan ui --edit switches them on again")
 	}
-}
-
-// scopeText says for whom a file counts.
-func scopeText(f clinehooks.ListedFile) string {
-	out := "yours, in every project"
-	if f.Scope == "project" {
-		out = "this project's, trusted"
-		if f.Error != "" {
-			out = "this project's"
-		} else if !f.Trusted {
-			out = "this project's, not trusted: its hooks do not run"
-		}
-	}
-	switch {
-	case f.Disabled && f.Scope == "user":
-		out += "; disableAllHooks: no hook runs, nor any project's"
-	case f.Disabled:
-		out += "; disableAllHooks: none of these runs"
-	}
-	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
 
 func hooksTestCmd(a *app) *cobra.Command {
@@ -142,9 +143,11 @@ func tryHooks(ctx context.Context, a *app, raw hook.Raw, dryRun, debug bool) err
 	if err != nil {
 		return hinted{fmt.Errorf("the payload cannot be read: %w", err), "want the JSON object that Cline gives its hooks"}
 	}
-	p := trialPrinter{app: a, dryRun: dryRun, debug: debug}
-	p.event(raw, t.Call)
-	p.choice(t)
+	p := hooks.TrialText{Text: a.hooksText(), DryRun: dryRun, Debug: debug, Off: !a.cfg.Hooks}
+	p.Event(raw, t.Call)
+	if p.Choice(t); len(t.Sources) == 0 {
+		a.hint("hookspan hooks add makes one")
+	}
 	if dryRun {
 		a.printf("\nno hook was started (--dry-run)\n")
 		return nil
@@ -152,10 +155,10 @@ func tryHooks(ctx context.Context, a *app, raw hook.Raw, dryRun, debug bool) err
 	if h.Trace = nil; debug {
 		a.printf("\nsteps\n")
 		// The runner makes one call at a time.
-		h.Trace = func(format string, args ...any) { p.printf("  %s\n", termtext.Value(fmt.Sprintf(format, args...))) }
+		h.Trace = func(format string, args ...any) { p.Printf("  %s\n", termtext.Value(fmt.Sprintf(format, args...))) }
 	}
 	out, err := h.Try(ctx, raw)
-	p.runs(&out)
-	p.answer(&out)
+	p.Runs(&out)
+	p.Answer(&out)
 	return err
 }

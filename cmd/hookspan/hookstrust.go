@@ -3,15 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
 
 func hooksTrustCmd(a *app) *cobra.Command {
@@ -108,7 +105,7 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 	}
 	a.printf("%s\n", a.whole(path))
 	setup := hookSetup(a)
-	showHooks(a, f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
+	a.hooksText().File(f.File, setup.Check(f.File, hookfile.ProjectOf(path), setup.Sources("")))
 	if hookSetup(a).Trust.Trusted(path, f.Data) {
 		a.printf("trusted already\n")
 		return nil
@@ -119,7 +116,7 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 	if err := hookSetup(a).Trust.Add(path, f.Data); err != nil {
 		return err
 	}
-	a.printf("trusted: %s when you work in %s\n", runsText(f.File), termtext.Value(hookfile.ProjectOf(path)))
+	a.printf("trusted: %s when you work in %s\n", hooks.RunsText(f.File), termtext.Value(hookfile.ProjectOf(path)))
 	if !a.cfg.Hooks {
 		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
 	}
@@ -145,17 +142,6 @@ func consent(a *app, path string, yes bool) error {
 	return err
 }
 
-func runsText(f *hookfile.File) string {
-	switch n := len(f.Handlers); {
-	case n == 0 && len(f.Env) > 0:
-		return "your hooks get its variables"
-	case n == 1:
-		return "this hook runs"
-	default:
-		return fmt.Sprintf("these %d hooks run", n)
-	}
-}
-
 type trustedFile struct {
 	Path string `json:"path"`
 	// Standing is "trusted", "changed" or "missing".
@@ -175,70 +161,6 @@ func listTrusted(a *app, asJSON bool) error {
 			a.printf("%-8s %s\n", f.Standing, termtext.Value(f.Path))
 		}
 	})
-}
-
-// showHooks prints everything that a file with hooks starts and sets, so that the
-// user can decide whether to trust it.
-func showHooks(a *app, f *hookfile.File, problems []hookfile.Problem) {
-	if f.Disabled {
-		a.printf("  disableAllHooks is set: none of these runs as long as it is\n")
-	}
-	if len(f.Env) > 0 {
-		a.printf("  variables that all hooks get, your own too\n")
-	}
-	for _, v := range f.Env {
-		showText(a, "    ", v.Name+"="+v.Value)
-	}
-	for _, h := range f.Handlers {
-		showHook(a, h)
-	}
-	for _, p := range problems {
-		a.printf("  note: line %d: %s\n", p.Line, termtext.Value(p.Text))
-	}
-}
-
-// showHook prints all members of one hook.
-func showHook(a *app, h hookfile.Handler) {
-	a.printf("  line %d: %s, matcher %s, type %s\n", h.Line, a.whole(h.Event), a.whole(matcherText(h.Matcher)), a.whole(h.Type))
-	member := func(name, text string) {
-		if text != "" {
-			showText(a, "    "+name+strings.Repeat(" ", max(1, 10-len(name))), text)
-		}
-	}
-	switch {
-	case h.Type == hookfile.TypeHTTP:
-		member("url", h.URL)
-		for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
-			member("header", name+": "+h.Headers[name])
-		}
-		member("sends", strings.Join(h.AllowedEnvVars, ", "))
-	case h.Args != nil:
-		member("program", h.Text())
-	default:
-		member("command", h.Command)
-		member("shell", h.Shell)
-	}
-	member("if", h.If)
-	if h.Timeout > 0 {
-		member("timeout", clinehooks.Duration(h.Timeout))
-	}
-	if h.Async || h.AsyncRewake {
-		member("async", "is not waited for and decides nothing")
-	}
-	if h.Once {
-		member("once", "once per session")
-	}
-	if h.BlockOnFailure {
-		member("onFailure", "block")
-	}
-}
-
-// showText prints a text after a head, its further lines indented below the first.
-func showText(a *app, head, text string) {
-	for line := range strings.Lines(hookfile.Whole(text, a.clean)) {
-		a.printf("%s%s\n", head, strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "⟨U+0009⟩"))
-		head = strings.Repeat(" ", len(head))
-	}
 }
 
 // whole is one line of a text over which the user decides.

@@ -101,7 +101,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlag
 	case known != nil:
 		im.Known = known
 	}
-	files := &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
+	files := a.setup().Files()
 	all, err := importer.Sessions(ctx, files, agent)
 	if err != nil {
 		return err

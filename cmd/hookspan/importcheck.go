@@ -106,7 +106,7 @@ func (v *importVerdict) text() string {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "%-9s %s\n", name, text) }
 	for i, u := range v.Unread {
-		if i == maxUnread {
+		if i == verify.MaxUnread {
 			line("not read", fmt.Sprintf("and %d more places (--json has them)", len(v.Unread)-i))
 			break
 		}

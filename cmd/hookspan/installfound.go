@@ -10,7 +10,6 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // installFoundCmd makes the command that installs the hooks of the agents on this
@@ -99,7 +98,7 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 
 // findAgents returns the agents on this machine and those that have hooks already.
 func findAgents(a *app, cmd *cobra.Command) ([]foundAgent, error) {
-	files := &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}
+	files := a.setup().Files()
 	var found []foundAgent
 	for _, agent := range a.agents {
 		report, err := machineOf(a).HookStatus(cmd.Context(), agent)

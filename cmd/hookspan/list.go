@@ -1,13 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -57,10 +53,14 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	case ff.asJSON:
 		return a.printJSON(sums)
 	case len(sums) > 0:
-		notes, err := notesOf(ctx, p.Store, f, page)
-		if err != nil {
-			return err
+		var denied []store.HookRun
+		if f.Denied && len(page.Traces) > 0 {
+			f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
+			if denied, err = p.Store.HookRuns(ctx, f); err != nil {
+				return err
+			}
 		}
+		notes := view.Notes(page.Hits, f.Text, denied)
 		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
 	case ff.any():
 		a.printf("no traces match\n")
@@ -69,41 +69,6 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		a.hint(noTraces)
 	}
 	return nil
-}
-
-// roleNames name the spans that are no tool calls.
-var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "request", store.RoleAgent: "subagent"}
-
-// notesOf returns where the filter's text is in the traces, and which hooks denied what,
-// if the filter asks for it.
-func notesOf(ctx context.Context, s *store.Store, f store.Filter, page store.Page) (map[string][]view.Note, error) {
-	if len(page.Traces) == 0 {
-		return nil, nil
-	}
-	notes := make(map[string][]view.Note)
-	if f.Text != "" {
-		word, _, _ := strings.Cut(strings.TrimLeftFunc(f.Text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
-		word = strings.Trim(word, `"`)
-		for _, h := range page.Hits {
-			where := cmp.Or(h.Tool, roleNames[h.Role], h.Name)
-			notes[h.Trace] = append(notes[h.Trace], view.Note{Status: h.Status, Where: where, Text: h.Snippet, Word: word})
-		}
-	}
-	if f.Denied {
-		f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
-		runs, err := s.HookRuns(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range slices.Backward(runs) {
-			text := r.Command
-			if r.Reason != "" {
-				text = r.Reason + " (" + r.Command + ")"
-			}
-			notes[r.Trace] = append(notes[r.Trace], view.Note{Status: store.StatusDenied, Where: cmp.Or(r.Tool, r.Event), Text: text})
-		}
-	}
-	return notes, nil
 }
 
 // viewOptions are for what is drawn on standard output.
@@ -116,11 +81,5 @@ const noTraces = "run hookspan install, then work as usual; hookspan doctor says
 
 // withStore calls f with the local store, which is up to date.
 func (a *app) withStore(ctx context.Context, f func(context.Context, *store.Store) error) error {
-	a.configProblems()
-	p, err := a.setup().OpenStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = p.Close() }()
-	return f(ctx, p.Store)
+	return withPipeline(ctx, a, func(ctx context.Context, p *pipeline.Pipeline) error { return f(ctx, p.Store) })
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +18,8 @@ import (
 	"github.com/hookspan/hookspan/internal/redactor"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // showFlags are the flags of hookspan show.
@@ -78,7 +77,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			return wrongUsage(cmd, "--span and --failed: want one of them")
 		case f.full && !f.failed && !changed("span"):
 			return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
-		case changed("span") && !isCallName(f.span):
+		case changed("span") && !view.NamesRow(f.span):
 			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
 		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
@@ -99,13 +98,6 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		})
 	}
 	return cmd
-}
-
-// isCallName reports whether a word can be the number of a call or the beginning of a
-// span's id.
-func isCallName(s string) bool {
-	n, err := strconv.Atoi(strings.TrimPrefix(s, "#"))
-	return err == nil && n > 0 || len(s) >= 4 && len(s) <= 16 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
 
 func showOptions(a *app, f showFlags) view.Options {
@@ -130,33 +122,36 @@ type shownCall struct {
 	Span    string      `json:"spanId"`
 	Number  int         `json:"number,omitempty"`
 	Name    string      `json:"name"`
-	Status  view.Status `json:"status"`
+	Status  otelmap.End `json:"status"`
 	Started time.Time   `json:"started,omitzero"`
 	Ended   time.Time   `json:"ended,omitzero"`
-	calltext.Text
+	view.CallText
 }
 
 // showCalls shows one row of a trace, or the calls that failed.
 func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace, f showFlags) error {
 	rows := view.Rows(t)
-	var places []int
-	if f.failed {
-		places = view.Failed(rows)
-	} else {
-		place, err := findRow(rows, f.span)
+	places := view.Failed(rows)
+	if !f.failed {
+		place, err := view.FindRow(rows, f.span)
 		if err != nil {
 			return hinted{fmt.Errorf("trace %s: %w", t.TraceID[:8], err), "hookspan show " + t.TraceID[:8] + " prints the numbers, with -v also the ids"}
 		}
 		places = []int{place}
 	}
-	texts, err := textsOf(ctx, a, p, t, rows, places, f.full)
-	if err != nil {
-		return err
+	chosen, texts := make([]*view.Row, len(places)), make([]view.CallText, len(places))
+	for i, at := range places {
+		chosen[i], texts[i] = &rows[at], rows[at].Texts()
+	}
+	if f.full {
+		var err error
+		if texts, err = a.finder(p).Rows(ctx, t, chosen...); err != nil {
+			return err
+		}
 	}
 	if f.asJSON {
 		out := make([]shownCall, len(places))
-		for i, at := range places {
-			r := &rows[at]
+		for i, r := range chosen {
 			out[i] = shownCall{t.TraceID, r.SpanID(), r.Number, r.Label, r.Status, r.Start, r.End, texts[i]}
 		}
 		return a.printJSON(out)
@@ -165,18 +160,14 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 		a.printf("no call failed in trace %s\n", t.TraceID[:8])
 		return nil
 	}
-	err = paged(a, f, func(w io.Writer) error {
+	err := paged(a, f, func(w io.Writer) error {
 		for i, at := range places {
 			if i > 0 {
 				if _, err := io.WriteString(w, "\n"); err != nil {
 					return err
 				}
 			}
-			text := view.CallText{Arguments: texts[i].Arguments, Result: texts[i].Result, Error: texts[i].Error, Source: texts[i].Source}
-			if bad := rows[at].Status; text.Error == "" && (bad == view.StatusFailed || bad == view.StatusDenied) {
-				text.Result, text.Error = "", text.Result
-			}
-			if err := view.Call(w, t, &rows[at], view.HooksOf(rows, at), text, showOptions(a, f)); err != nil {
+			if err := view.Call(w, t, chosen[i], view.HooksOf(rows, at), texts[i], showOptions(a, f)); err != nil {
 				return err
 			}
 		}
@@ -188,70 +179,13 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 	return err
 }
 
-// textsOf returns the texts of rows: whole ones, or the previews.
-func textsOf(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace, rows []view.Row, places []int, full bool) ([]calltext.Text, error) {
-	texts := make([]calltext.Text, len(places))
-	var wanted []calltext.Wanted
-	var at []int
-	for i, place := range places {
-		r := &rows[place]
-		v := r.Texts()
-		texts[i] = calltext.Text{Arguments: v.Arguments, Result: v.Result, Error: v.Error, Place: calltext.PlacePreview}
-		if r.Kind == view.KindTool {
-			wanted, at = append(wanted, calltext.WantedOf(r.Span())), append(at, i)
-		} else if full {
-			texts[i].Source = "only the preview is left: this is no tool call"
-		}
-	}
-	if !full || len(wanted) == 0 {
-		return texts, nil
-	}
+// finder finds the whole texts of calls.
+func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
 	clean := redactor.Always(a.cfg)
-	finder := &calltext.Finder{
-		Files: &transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep},
-		Spool: p.Spool, Home: a.home,
+	return &calltext.Finder{
+		Files: a.setup().Files(), Spool: p.Spool, Home: a.home, Agent: a.agents.Reader,
 		Clean: func(s string) string { return clean.Preview(s, 0) },
 	}
-	for _, agent := range a.agents {
-		if agent.Host == t.Host {
-			finder.Transcript, finder.Decode = agent.Transcript, agent.Decode
-		}
-	}
-	found, err := finder.Find(ctx, t, wanted)
-	for i := range found {
-		texts[at[i]] = found[i]
-	}
-	return texts, err
-}
-
-// findRow returns the place of the row that a number or the beginning of a span's id
-// names.
-func findRow(rows []view.Row, name string) (int, error) {
-	var found []int
-	if len(name) >= 4 && name[0] != '#' {
-		for i := range rows {
-			if id := rows[i].SpanID(); strings.HasPrefix(id, strings.ToLower(name)) {
-				found = append(found, i)
-			}
-		}
-	}
-	n, notNumber := strconv.Atoi(strings.TrimPrefix(name, "#"))
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) == 0 && notNumber != nil:
-		return 0, fmt.Errorf("no span begins with %q", name)
-	case len(found) == 0:
-		calls := 0
-		for i := range rows {
-			if rows[i].Number == n {
-				return i, nil
-			}
-			calls = max(calls, rows[i].Number)
-		}
-		return 0, fmt.Errorf("--span %s: it has %s", name, termtext.Plural(calls, "call"))
-	}
-	return 0, fmt.Errorf("%d spans begin with %q: give more digits", len(found), name)
 }
 
 // showSession shows a whole session: the newest, that of a trace, or the one whose id
@@ -267,12 +201,11 @@ func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command
 	if err != nil {
 		return err
 	}
-	filter := store.Filter{Session: session, Limit: -1}
+	filter := store.Filter{Session: session, Whole: true, Limit: -1}
 	sums, err := s.List(ctx, filter)
 	if err != nil {
 		return err
 	}
-	sums = slices.DeleteFunc(sums, func(t store.Summary) bool { return t.Session != session })
 	total, err := s.Totals(ctx, filter)
 	if err != nil {
 		return err
@@ -302,23 +235,11 @@ func findSession(ctx context.Context, a *app, s *store.Store, word string) (stri
 	if err != nil {
 		return "", err
 	}
-	var ids []string
-	for i := range sums {
-		if id := sums[i].Session; id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	switch {
-	case len(ids) == 1 || word == "" && len(ids) > 0 || slices.Contains(ids, word):
-		if slices.Contains(ids, word) {
-			return word, nil
-		}
-		return ids[0], nil
-	case len(ids) > 1:
-		slices.Sort(ids)
-		return "", hinted{
-			fmt.Errorf("%d sessions begin with %q: %s", len(ids), word, strings.Join(ids[:min(len(ids), 5)], ", ")), "give more of the id",
-		}
+	switch id, err := view.SessionOf(sums, word); {
+	case err != nil:
+		return "", hinted{err, "give more of the id"}
+	case id != "":
+		return id, nil
 	}
 	t, err := s.Trace(ctx, word)
 	switch {

@@ -3,17 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/store"
-	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
 )
 
@@ -96,11 +92,11 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 	if by == store.ByCommand {
 		groups = slices.DeleteFunc(groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
 	}
-	largestFirst(by, groups)
+	view.LargestFirst(by, groups)
 	shown := groups
 	if limit := cmp.Or(max(filter.Limit, 0), len(groups)); limit < len(groups) {
 		shown = groups[:limit]
-		if isTime(by) {
+		if view.IsTime(by) {
 			shown = groups[len(groups)-limit:] // the newest
 		}
 		defer a.hint(fmt.Sprintf("%d of %d; --all lists every one", limit, len(groups)))
@@ -109,13 +105,13 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 	case f.asJSON:
 		return a.printJSON(statsJSON{By: by, Totals: all, Groups: append([]store.Group{}, shown...)})
 	case f.asCSV:
-		return writeCSV(a, by, shown)
+		return view.CSV(a.stdout, by, shown)
 	case len(shown) == 0:
 		a.printf("no traces have a %s\n", by)
 		return nil
 	}
 	if by == store.ByHook || by == store.ByCommand {
-		all = sumOf(groups) // those of all traces are of all calls
+		all = view.SumOf(groups) // those of all traces are of all calls
 	}
 	return view.Groups(a.stdout, by, shown, all, a.viewOptions())
 }
@@ -131,10 +127,10 @@ func (f *statsFlags) overview(grouped map[store.By][]store.Group, all store.Tota
 	v := view.Overview{All: all}
 	for _, by := range overviewKeys {
 		groups := grouped[by]
-		largestFirst(by, groups)
+		view.LargestFirst(by, groups)
 		sections[by] = append([]store.Group{}, groups...)
 		from, to := 0, min(len(groups), sectionLength)
-		if isTime(by) {
+		if view.IsTime(by) {
 			from, to = len(groups)-to, len(groups)
 		}
 		v.Sections = append(v.Sections, view.Section{By: by, Groups: groups[from:to], Of: len(groups)})
@@ -143,76 +139,4 @@ func (f *statsFlags) overview(grouped map[store.By][]store.Group, all store.Tota
 		return f.app.printJSON(statsJSON{Totals: all, Sections: sections})
 	}
 	return view.Stats(f.app.stdout, v, f.app.viewOptions())
-}
-
-func isTime(by store.By) bool { return by == store.ByDay || by == store.ByWeek || by == store.ByMonth }
-
-// largestFirst sorts groups by cost, tokens, calls and runs, unless their keys are
-// times.
-func largestFirst(by store.By, groups []store.Group) {
-	if isTime(by) {
-		return
-	}
-	weight := func(g store.Group) (cost, tokens float64) {
-		if g.Usage == nil {
-			return 0, 0
-		}
-		if g.Usage.CostUSD != nil {
-			cost = *g.Usage.CostUSD
-		}
-		return cost, float64(g.Usage.Input + g.Usage.Output)
-	}
-	slices.SortStableFunc(groups, func(x, y store.Group) int {
-		xc, xt := weight(x)
-		yc, yt := weight(y)
-		return cmp.Or(cmp.Compare(yc, xc), cmp.Compare(yt, xt), cmp.Compare(y.Calls, x.Calls), cmp.Compare(y.Runs, x.Runs))
-	})
-}
-
-// sumOf adds the calls of groups.
-func sumOf(groups []store.Group) (all store.Totals) {
-	for _, g := range groups {
-		all.Calls += g.Calls
-		all.Failures += g.Failures
-		all.Denials += g.Denials
-	}
-	return all
-}
-
-// writeCSV writes groups as RFC 4180 has it, with a line of names.
-func writeCSV(a *app, by store.By, groups []store.Group) error {
-	w := csv.NewWriter(a.stdout)
-	_ = w.Write([]string{
-		string(by), "runs", "calls", "failures", "denials", "p50_ms", "p95_ms",
-		"input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "unpriced_models",
-	})
-	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-	for _, g := range groups {
-		line := []string{
-			cell(g.Key), strconv.Itoa(g.Runs), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), ms(g.P50), ms(g.P95),
-			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")),
-		}
-		if u := g.Usage; u != nil {
-			counts := line[7:11]
-			for i, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output} {
-				counts[i] = strconv.FormatInt(n, 10)
-			}
-			if u.CostUSD != nil {
-				line[11] = strconv.FormatFloat(*u.CostUSD, 'f', -1, 64)
-			}
-		}
-		_ = w.Write(line)
-	}
-	w.Flush()
-	return w.Error()
-}
-
-// cell keeps a spreadsheet from reading a text as a formula, and a terminal from
-// obeying it.
-func cell(text string) string {
-	text = termtext.Line(text)
-	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -66,13 +66,9 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 	host, name := "", ""
 	var in store.Filter
 	if f.agent != "" {
-		for _, agent := range a.agents {
-			if f.agent == agent.Word || f.agent == agent.Host {
-				host = agent.Host
-			}
-		}
-		if host == "" {
-			return nil, wrongUsage(cmd, "--agent %q: want one of %s", f.agent, strings.Join(a.agents.Words(), ", "))
+		var err error
+		if host, err = hostOf(a, cmd, f.agent); err != nil {
+			return nil, err
 		}
 	}
 	if cmd.Flags().Changed("project") {
@@ -80,7 +76,7 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 		if in.Directory, in.Resolved, err = projectPath(a, cmd, f.project); err != nil {
 			return nil, err
 		}
-		if f.project != "." && f.project != ".." && f.project != "~" && !strings.ContainsAny(f.project, `/\`) {
+		if !view.IsPath(f.project) {
 			in, name = store.Filter{}, f.project
 		}
 	}
@@ -88,7 +84,7 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 		return (host == "" || l.Agent == host) && (strings.HasPrefix(l.Session, f.session) || strings.HasSuffix(l.Session, f.session)) &&
 			(name == "" || slices.Contains(strings.FieldsFunc(l.Directory, func(r rune) bool { return r == '/' || r == '\\' }), name)) &&
 			in.In(l.Directory) &&
-			(!f.failed || l.Status != "" && l.Status != "ok" && l.Status != "running" && l.Status != "unknown")
+			(!f.failed || l.End().Bad())
 	}, nil
 }
 

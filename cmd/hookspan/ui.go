@@ -27,7 +27,6 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
-	"github.com/hookspan/hookspan/internal/view"
 )
 
 // uiPort is the port of the page if none is named.
@@ -174,16 +173,10 @@ func runUI(ctx context.Context, a *app, s startedUI, open bool) error {
 		Watch:      []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
 		StoreFiles: []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal"},
 		Running:    p.Running,
-		Whole: func(ctx context.Context, t *store.Trace, r *view.Row) (view.CallText, error) {
-			found, err := textsOf(ctx, a, p, t, []view.Row{*r}, []int{0}, true)
-			if err != nil {
-				return view.CallText{}, err
-			}
-			return view.CallText{Arguments: found[0].Arguments, Result: found[0].Result, Error: found[0].Error, Source: found[0].Source}, nil
-		},
-		Status:   func(ctx context.Context) (any, error) { return machine.Status(ctx) },
-		Findings: func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
-		Hooks:    configured, Edit: editor, Agents: agentNames(),
+		Whole:      a.finder(p).Rows,
+		Status:     func(ctx context.Context) (any, error) { return machine.Status(ctx) },
+		Findings:   func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
+		Hooks:      configured, Edit: editor, Agents: agentNames(),
 	})
 	a.printf("%s\n", s.Address)
 	openPage(ctx, a, s, open)

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
-	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/verify"
 )
@@ -65,7 +63,7 @@ code 1 as well.`,
 			}
 			v := &verify.Verifier{
 				Store: p.Store, Transcripts: make(map[string]transcript.Agent),
-				Files: (&transcript.Files{Home: a.home, Getenv: a.getenv, GOOS: a.goos, Now: a.now, Sleep: a.sleep}).Remember(),
+				Files: a.setup().Files().Remember(),
 			}
 			for _, agent := range a.agents {
 				v.Transcripts[agent.Host] = agent.Transcript
@@ -77,85 +75,8 @@ code 1 as well.`,
 			}
 			rep.Clean(a.clean)
 			good := rep.Different == 0 && len(rep.Sessions) == 0 && rep.Verified > 0 && (rep.Unverified == 0 || !*strict)
-			return a.result(ff.asJSON, rep, good, func() { a.printf("%s", verifiedText(rep, a.terminal())) })
+			return a.result(ff.asJSON, rep, good, func() { a.printf("%s", rep.Text(a.terminal())) })
 		})
 	}
 	return cmd
-}
-
-// maxUnread bounds the places that were not read which are printed.
-const maxUnread = 10
-
-// verifiedText shows a report to people, width columns wide if that is not zero.
-func verifiedText(rep *verify.Report, width int) string {
-	var b strings.Builder
-	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	below := func(text string) { printf("    %s\n", termtext.Fold(termtext.Value(text), 4, width)) }
-	for i := range rep.Traces {
-		t := &rep.Traces[i]
-		counts := ""
-		mark := "✓"
-		switch {
-		case t.Unverified != "":
-			mark = "?"
-		case len(t.Differences) > 0:
-			mark = "✗"
-		default:
-			counts = "  " + verifiedCounts(t.Calls, t.Requests, t.NotCompared)
-		}
-		head := mark + " " + t.Trace[:min(8, len(t.Trace))] + "  "
-		title := termtext.Value(t.Title)
-		if width > 0 {
-			title = termtext.CutWidth(title, max(10, width-termtext.Width(head+counts)), "…")
-		}
-		printf("%s\n", head+title+counts)
-		if t.Unverified != "" {
-			below("cannot verify: " + t.Unverified)
-			continue
-		}
-		for _, d := range t.Differences {
-			below(d.String())
-		}
-	}
-	for i := range rep.Sessions {
-		s := &rep.Sessions[i]
-		printf("✗ session %s: a second reading of all its files\n", termtext.Value(s.Session))
-		for _, d := range s.Differences {
-			below(d.String())
-		}
-	}
-	for i := range rep.Untold {
-		u := &rep.Untold[i]
-		printf("? session %s: no trace\n", termtext.Value(u.Session))
-		below(u.Differences[0].String())
-	}
-	for i, u := range rep.Unread {
-		if i == maxUnread {
-			printf("? and %d more places that were not read (--json has them)\n", len(rep.Unread)-i)
-			break
-		}
-		printf("? not read: %s\n", termtext.Value(u.String()))
-	}
-	line := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
-	if rep.Verified > 0 {
-		line += ": " + verifiedCounts(rep.Calls, rep.Requests, rep.NotCompared) + "; "
-		switch {
-		case rep.Different > 0:
-			line += termtext.Plural(rep.Different, "trace") + " with differences"
-		case len(rep.Sessions) > 0:
-			line += termtext.Plural(len(rep.Sessions), "session") + " with differences"
-		default:
-			line += "no difference"
-		}
-	}
-	printf("\n%s\n", termtext.Fold(line, 0, width))
-	return b.String()
-}
-
-func verifiedCounts(calls, requests, notCompared int) string {
-	text := termtext.Plural(calls, "call") + ", " + termtext.Plural(requests, "request")
-	if notCompared > 0 {
-		text += ", " + termtext.Plural(notCompared, "call") + " not compared"
-	}
-	return text
 }

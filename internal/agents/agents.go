@@ -33,6 +33,7 @@ import (
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // Agent is what hookspan knows of one agent.
@@ -67,6 +68,11 @@ type Agent struct {
 
 // Table lists agents, each with its own Host and Word.
 type Table []Agent
+
+// Events reads what was recorded of one call of the hook program.
+func (a Agent) Events(r *spool.Record) ([]hook.Event, error) {
+	return a.Decode(hook.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd, TraceParent: r.TraceParent})
+}
 
 // All returns the supported agents.
 func All() Table {
@@ -149,14 +155,24 @@ func (t Table) Words() []string {
 	return words
 }
 
-// Named returns the agent with a name on the command line. ok is false if there
-// is none.
-func (t Table) Named(word string) (a Agent, ok bool) {
-	i := slices.IndexFunc(t, func(a Agent) bool { return a.Word == word })
+// Named returns the agent with a name on the command line or, as traces have it, a host.
+// ok is false if there is none.
+func (t Table) Named(name string) (a Agent, ok bool) {
+	i := slices.IndexFunc(t, func(a Agent) bool { return a.Word == name || a.Host == name })
 	if i < 0 {
 		return Agent{}, false
 	}
 	return t[i], true
+}
+
+// Reader returns what reads the files and the records of an agent, nothing for one that is
+// not supported.
+func (t Table) Reader(host string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error)) {
+	a, ok := t.Named(host)
+	if !ok {
+		return a.Transcript, nil
+	}
+	return a.Transcript, a.Events
 }
 
 // Mapping returns what the mapping of events to spans must know of an agent. It

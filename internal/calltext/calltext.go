@@ -11,40 +11,19 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/view"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
 // MaxText is the size in bytes from which a text is cut.
 const MaxText = 16 << 20
 
-// Place is where a text was found.
-type Place string
-
-// The places, the best first.
-const (
-	PlaceFiles   Place = "files"
-	PlaceSpool   Place = "spool"
-	PlacePreview Place = "preview"
-)
-
-// Text is what a tool call was given and what it returned. Empty members are not
-// known.
-type Text struct {
-	Arguments string `json:"arguments,omitempty"`
-	Result    string `json:"result,omitempty"`
-	// Error is the message of a call that failed, if it differs from the result.
-	Error string `json:"error,omitempty"`
-	Place Place  `json:"place"`
-	// Source describes the place to people.
-	Source string `json:"source"`
-}
-
 // Wanted is a call whose texts are looked for.
 type Wanted struct {
 	ID, Name       string
 	Started, Ended time.Time
 	// Preview has the span's texts.
-	Preview Text
+	Preview view.CallText
 }
 
 // WantedOf describes the call of a tool span.
@@ -53,9 +32,9 @@ func WantedOf(s *tracepb.Span) Wanted {
 	w := Wanted{
 		ID: otlp.Text(a, otelmap.KeyToolCallID), Name: otlp.Text(a, otelmap.KeyToolName),
 		Started: otlp.Start(s), Ended: otlp.End(s),
-		Preview: Text{
+		Preview: view.CallText{
 			Arguments: otlp.Text(a, otelmap.KeyToolArguments), Result: otelmap.Returned(s),
-			Error: s.GetStatus().GetMessage(), Place: PlacePreview,
+			Error: s.GetStatus().GetMessage(), Place: view.PlacePreview,
 		},
 	}
 	if w.Preview.Error == w.Preview.Result {
@@ -67,7 +46,7 @@ func WantedOf(s *tracepb.Span) Wanted {
 // Record is a call as a source has it.
 type Record struct {
 	ID, Name string
-	Text     Text
+	Text     view.CallText
 	At       time.Time
 }
 
@@ -136,14 +115,14 @@ func FromTool(events []hook.Event) []Record {
 		}
 		if e.Kind == hook.KindToolStart {
 			open[key] = append(open[key], len(out))
-			out = append(out, Record{ID: t.ID, Name: t.Name, At: at, Text: Text{Arguments: t.Input}})
+			out = append(out, Record{ID: t.ID, Name: t.Name, At: at, Text: view.CallText{Arguments: t.Input}})
 			continue
 		}
 		n := len(out)
 		if waiting := open[key]; len(waiting) > 0 {
 			n, open[key] = waiting[0], waiting[1:]
 		} else {
-			out = append(out, Record{ID: t.ID, Name: t.Name, Text: Text{Arguments: t.Input}})
+			out = append(out, Record{ID: t.ID, Name: t.Name, Text: view.CallText{Arguments: t.Input}})
 		}
 		r := &out[n]
 		r.At, r.Text.Result, r.Text.Error = at, t.Output, t.Error
@@ -166,26 +145,23 @@ func FromResults(results []hook.ToolResult, source func(*hook.ToolResult) string
 		}
 		out = append(out, Record{
 			ID: r.ID, Name: r.Name, At: at,
-			Text: Text{Arguments: r.Input, Result: r.Text, Place: PlaceFiles, Source: source(r)},
+			Text: view.CallText{Arguments: r.Input, Result: r.Text, Place: view.PlaceFiles, Source: source(r)},
 		})
 	}
 	return out
 }
 
 // clean redacts and bounds the texts.
-func (t Text) clean(clean func(string) string) Text {
+func clean(t view.CallText, remove func(string) string) view.CallText {
 	for _, s := range []*string{&t.Arguments, &t.Result, &t.Error} {
 		whole := *s
-		*s = clean(termtext.HeadBytes(whole, MaxText))
+		*s = remove(termtext.HeadBytes(whole, MaxText))
 		if len(whole) > MaxText {
 			*s += "\n… " + termtext.Plural(len(whole)-MaxText, "byte") + " more"
 		}
 	}
 	return t
 }
-
-// Whole reports whether the text of the source is all there is: previews are cut.
-func (t Text) Whole() bool { return t.Place != PlacePreview }
 
 // wants reports which calls are looked for.
 func wants(all []Wanted) func(id, name string) bool {

@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/transcript/claude"
 	"github.com/hookspan/hookspan/internal/transcript/cline"
+	"github.com/hookspan/hookspan/internal/view"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -28,7 +29,7 @@ func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Sec
 
 func TestChoose(t *testing.T) {
 	rec := func(id, name, result string, seconds int) Record {
-		return Record{ID: id, Name: name, Text: Text{Result: result}, At: at(seconds)}
+		return Record{ID: id, Name: name, Text: view.CallText{Result: result}, At: at(seconds)}
 	}
 	records := []Record{
 		rec("call_1", "read", "first", 1), rec("call_1", "read", "second", 50),
@@ -44,9 +45,9 @@ func TestChoose(t *testing.T) {
 		{"of several with one id, the nearest", Wanted{ID: "call_1", Ended: at(49)}, "second"},
 		{"an unknown id", Wanted{ID: "call_7", Name: "read", Ended: at(1)}, ""},
 		{"without an id, the nearest", Wanted{Name: "run", Ended: at(12)}, "exit 0"},
-		{"without an id, one that fits the preview", Wanted{Name: "run", Ended: at(12), Preview: Text{Result: "exit 1…"}}, "exit 1"},
-		{"a preview in which a secret was removed", Wanted{Name: "run", Ended: at(39), Preview: Text{Result: "exit [REDACTED:key] more"}}, "exit 1 again"},
-		{"no record fits the preview", Wanted{Name: "run", Ended: at(12), Preview: Text{Result: "exit 2"}}, ""},
+		{"without an id, one that fits the preview", Wanted{Name: "run", Ended: at(12), Preview: view.CallText{Result: "exit 1…"}}, "exit 1"},
+		{"a preview in which a secret was removed", Wanted{Name: "run", Ended: at(39), Preview: view.CallText{Result: "exit [REDACTED:key] more"}}, "exit 1 again"},
+		{"no record fits the preview", Wanted{Name: "run", Ended: at(12), Preview: view.CallText{Result: "exit 2"}}, ""},
 		{"another tool", Wanted{Name: "write", Ended: at(12)}, ""},
 		{"an hour away", Wanted{Name: "run", Ended: at(3600)}, ""},
 	} {
@@ -80,7 +81,8 @@ func finder(t *testing.T, a transcript.Agent, folders map[string]string) *Finder
 		}
 	}
 	return &Finder{
-		Files: &transcript.Files{Home: home}, Transcript: a, Home: home,
+		Files: &transcript.Files{Home: home}, Home: home,
+		Agent: func(string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error)) { return a, nil },
 		Clean: func(s string) string { return redact.New(nil).Preview(s, 0) },
 	}
 }
@@ -151,7 +153,7 @@ func TestTextsOfRecordedSessions(t *testing.T) {
 // bashCall is the id of the session's first failed command.
 func bashCall(t *testing.T, f *Finder, session string) string {
 	t.Helper()
-	tr, err := f.Files.Read(t.Context(), f.Transcript, transcript.Query{Session: session, Full: true})
+	tr, err := f.Files.Read(t.Context(), claude.Agent, transcript.Query{Session: session, Full: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,11 +175,13 @@ func TestTextsFromTheSpool(t *testing.T) {
 	}
 	defer func() { _ = sp.Close() }()
 	f.Spool = sp
-	f.Decode = func(raw hook.Raw) ([]hook.Event, error) {
-		var e hook.Event
-		err := json.Unmarshal(raw.Payload, &e)
-		e.StoredAt = raw.StoredAt
-		return []hook.Event{e}, err
+	f.Agent = func(string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error)) {
+		return claude.Agent, func(r *spool.Record) ([]hook.Event, error) {
+			var e hook.Event
+			err := json.Unmarshal(r.Payload, &e)
+			e.StoredAt = r.At
+			return []hook.Event{e}, err
+		}
 	}
 	const key = "sk-ant-api03-Zx8Qw3Er5Ty7Ui9Op1As2Df4Gh6Jk8Lz0Xc2Vb4Nm6Qw8Er0Ty2Ui4Op6As8Df0Gh2Jk4Lz6-Xc8Vb0NmAA"
 	for i, e := range []hook.Event{
@@ -193,20 +197,20 @@ func TestTextsFromTheSpool(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := f.Find(t.Context(), trace("claude-code", "s", "claude"), []Wanted{{ID: "c2"}, {ID: "c1", Preview: Text{Result: "the w…"}}})
+	got, err := f.Find(t.Context(), trace("claude-code", "s", "claude"), []Wanted{{ID: "c2"}, {ID: "c1", Preview: view.CallText{Result: "the w…"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got[0].Arguments != `{"command":"make test"}` || got[0].Result != "" || got[0].Source != "from the spool" {
 		t.Errorf("got %+v", got[0])
 	}
-	if !strings.HasPrefix(got[1].Result, "the whole output, [REDACTED:") || got[1].Place != PlaceSpool {
+	if !strings.HasPrefix(got[1].Result, "the whole output, [REDACTED:") || got[1].Place != view.PlaceSpool {
 		t.Errorf("got %+v", got[1])
 	}
 }
 
 func TestTextsAreBounded(t *testing.T) {
-	got := Text{Result: strings.Repeat("é", MaxText)}.clean(func(s string) string { return s })
+	got := clean(view.CallText{Result: strings.Repeat("é", MaxText)}, func(s string) string { return s })
 	if !strings.HasSuffix(got.Result, "é\n… 16777216 bytes more") || len(got.Result) > MaxText+100 {
 		t.Errorf("%d bytes, end %q", len(got.Result), got.Result[len(got.Result)-40:])
 	}

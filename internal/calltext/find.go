@@ -11,6 +11,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/view"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -19,27 +20,52 @@ import (
 type Finder struct {
 	Files *transcript.Files
 	Spool *spool.Spool
-	// Transcript reads the agent's files, Decode its payloads in the spool.
-	Transcript transcript.Agent
-	Decode     func(hook.Raw) ([]hook.Event, error)
+	// Agent returns what reads the files of an agent and its records in the spool, both empty
+	// for one that is not known.
+	Agent func(host string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error))
 	// Clean removes secrets.
 	Clean func(string) string
 	// Home is shortened to ~ in the names of sources.
 	Home string
 }
 
+// Rows returns the whole texts of rows of one trace, of those that are no calls the
+// previews. The error is the context's.
+func (f *Finder) Rows(ctx context.Context, t *store.Trace, rows ...*view.Row) ([]view.CallText, error) {
+	texts := make([]view.CallText, len(rows))
+	var wanted []Wanted
+	var at []int
+	for i, r := range rows {
+		if r.Kind == view.KindTool {
+			wanted, at = append(wanted, WantedOf(r.Span())), append(at, i)
+			continue
+		}
+		texts[i] = r.Texts()
+		texts[i].Source = "only the preview is left: this is no tool call"
+	}
+	if len(wanted) == 0 {
+		return texts, nil
+	}
+	found, err := f.Find(ctx, t, wanted)
+	for i := range found {
+		texts[at[i]] = found[i]
+	}
+	return texts, err
+}
+
 // Find returns the texts of calls of one trace, in their order: from the agent's
 // files, else from the spool, else the previews. The error is the context's.
-func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]Text, error) {
-	inFiles, why := f.files(ctx, t, calls)
+func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]view.CallText, error) {
+	read, decode := f.Agent(t.Host)
+	inFiles, why := f.files(ctx, read, t, calls)
 	var inSpool []Record
-	read := false
-	out := make([]Text, len(calls))
+	spooled := false
+	out := make([]view.CallText, len(calls))
 	for i, w := range calls {
 		r := Choose(inFiles, w)
 		if r == nil || r.Text.Result == "" && w.Preview.Result != "" {
-			if !read {
-				inSpool, read = f.spooled(t, wants(calls)), true
+			if !spooled {
+				inSpool, spooled = f.spooled(decode, t, wants(calls)), true
 			}
 			if s := Choose(inSpool, w); s != nil && (r == nil || s.Text.Result != "") {
 				r = s
@@ -51,7 +77,7 @@ func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]Te
 			out[i] = w.Preview
 			out[i].Source = "only the preview is left: " + why
 		}
-		out[i] = out[i].clean(f.Clean)
+		out[i] = clean(out[i], f.Clean)
 	}
 	return out, ctx.Err()
 }
@@ -70,13 +96,13 @@ func QueryOf(t *store.Trace) transcript.Query {
 
 // files reads the calls from the agent's files. If they do not have one, why says
 // so.
-func (f *Finder) files(ctx context.Context, t *store.Trace, calls []Wanted) (_ []Record, why string) {
-	if f.Transcript.Read == nil {
+func (f *Finder) files(ctx context.Context, a transcript.Agent, t *store.Trace, calls []Wanted) (_ []Record, why string) {
+	if a.Read == nil {
 		return nil, "hookspan does not read the files of this agent"
 	}
 	q := QueryOf(t)
 	q.Whole = wants(calls)
-	tr, err := f.Files.Read(ctx, f.Transcript, q)
+	tr, err := f.Files.Read(ctx, a, q)
 	switch {
 	case errors.Is(err, transcript.ErrNotFound):
 		return nil, "the agent's files are gone"
@@ -112,8 +138,8 @@ func (f *Finder) short(path string) string {
 
 // spooled reads the wanted calls from the session's payloads. What cannot be read is left
 // out.
-func (f *Finder) spooled(t *store.Trace, wanted func(id, name string) bool) []Record {
-	if f.Spool == nil || f.Decode == nil {
+func (f *Finder) spooled(decode func(*spool.Record) ([]hook.Event, error), t *store.Trace, wanted func(id, name string) bool) []Record {
+	if f.Spool == nil || decode == nil {
 		return nil
 	}
 	s, err := f.Spool.Session(spool.SessionKey(t.Host, t.Session))
@@ -128,10 +154,7 @@ func (f *Finder) spooled(t *store.Trace, wanted func(id, name string) bool) []Re
 	defer func() { _ = r.Close() }()
 	var events []hook.Event
 	for r.Next() {
-		rec := r.Record()
-		some, err := f.Decode(hook.Raw{
-			Payload: rec.Payload, Event: rec.Event, StoredAt: rec.At, Offset: rec.Offset, Cwd: rec.Cwd, TraceParent: rec.TraceParent,
-		})
+		some, err := decode(r.Record())
 		if err != nil {
 			continue
 		}
@@ -143,7 +166,7 @@ func (f *Finder) spooled(t *store.Trace, wanted func(id, name string) bool) []Re
 	}
 	records := FromTool(events)
 	for i := range records {
-		records[i].Text.Place, records[i].Text.Source = PlaceSpool, "from the spool"
+		records[i].Text.Place, records[i].Text.Source = view.PlaceSpool, "from the spool"
 	}
 	return records
 }

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"html/template"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/store"
@@ -53,21 +52,16 @@ type indexRow struct {
 	Number  int
 	Title   string
 	Outcome string
-	Symbol  string
-	Status  view.Status
+	Status  otelmap.End
 	Started string
 	Words   []string
 }
 
 // pageTrace is one trace of a page.
 type pageTrace struct {
-	Number         int
-	Alone          bool
-	Title          string
-	Status         view.Status
-	Symbol         string
-	Head           []string
-	Fields         []view.Field
+	Number int
+	Alone  bool
+	view.Header
 	Prompt, Answer string
 	Rows           []*pageRow
 }
@@ -75,8 +69,7 @@ type pageTrace struct {
 // pageRow is a row with those below it.
 type pageRow struct {
 	Kind         view.Kind
-	Status       view.Status
-	Symbol       string
+	Status       otelmap.End
 	Label        string
 	Detail       string
 	Offset, Took string
@@ -89,7 +82,7 @@ type pageRow struct {
 
 // Open reports whether a row shows what is below it from the start. Failures do:
 // readers look for them.
-func (r *pageRow) Open() bool { return len(r.Below) > 0 || r.Status == view.StatusFailed }
+func (r *pageRow) Open() bool { return len(r.Below) > 0 || r.Status == otelmap.EndFailed }
 
 // Span is the length of the bar.
 func (r *pageRow) Span() int { return r.To - r.From }
@@ -108,15 +101,15 @@ func openHTML(b *bufio.Writer, all []store.Summary, o Options) (*page, error) {
 	}
 	p := &page{b: b, t: t, zone: o.Location, alone: len(all) == 1}
 	if p.alone {
-		head.Title = titleOf(&all[0])
+		head.Title = headOf(&all[0], p.zone).Title
 	} else {
 		head.Total = totalOf(all)[1:]
 		for i := range all {
 			s := &all[i]
-			status := view.OutcomeStatus(s.Outcome)
+			h := headOf(s, p.zone)
 			row := indexRow{
-				Number: i + 1, Title: titleOf(s), Outcome: s.Outcome, Symbol: status.Symbol(), Status: status,
-				Words: append([]string{view.Duration(s.Duration())}, view.Counts(s)...),
+				Number: i + 1, Title: h.Title, Outcome: s.Outcome, Status: h.End,
+				Words: append([]string{view.Duration(s.Duration())}, h.Counts...),
 			}
 			if !s.Started.IsZero() {
 				row.Started = s.Started.In(p.zone).Format("2006-01-02 15:04")
@@ -131,18 +124,11 @@ func (p *page) end() error { return p.t.ExecuteTemplate(p.b, "foot", nil) }
 
 func (p *page) add(t *store.Trace) error {
 	p.count++
-	status := view.OutcomeStatus(t.Outcome)
 	out := pageTrace{
-		Number: p.count, Alone: p.alone, Title: titleOf(&t.Summary), Status: status, Symbol: status.Symbol(),
-		Head: headOf(&t.Summary, p.zone), Prompt: view.Prompt(t), Answer: view.Answer(t), Rows: pageRows(t),
+		Number: p.count, Alone: p.alone, Header: headOf(&t.Summary, p.zone), Prompt: view.Prompt(t), Answer: view.Answer(t), Rows: pageRows(t),
 	}
 	if out.Prompt == out.Title {
 		out.Prompt = "" // the title shows it
-	}
-	for _, f := range []view.Field{{Name: "session", Text: t.Session}, {Name: "folder", Text: t.Directory}, {Name: "trace", Text: t.TraceID}} {
-		if f.Text = termtext.Line(f.Text); f.Text != "" {
-			out.Fields = append(out.Fields, f)
-		}
 	}
 	return p.t.ExecuteTemplate(p.b, "trace", out)
 }
@@ -167,8 +153,8 @@ func pageRows(t *store.Trace) []*pageRow {
 
 func pageRowOf(r *view.Row, t *store.Trace) *pageRow {
 	row := &pageRow{
-		Kind: r.Kind, Status: r.Status, Symbol: r.Status.Symbol(), Label: strings.TrimPrefix(r.Label, otelmap.OpInvokeAgent+" "),
-		Detail: termtext.Cut(strings.Join(r.Details(), " · "), 400), Offset: offset(r, t.Started), Parts: r.Parts(),
+		Kind: r.Kind, Status: r.Status, Label: r.Agent(),
+		Detail: termtext.Cut(r.Detail(), 400), Offset: offset(r, t.Started), Parts: r.Parts(),
 	}
 	if r.Detached {
 		row.Label += " (parent missing)"

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -55,87 +56,54 @@ func (m *markdown) block(kind, format string, args ...any) {
 func (m *markdown) end() error { return nil }
 
 func (m *markdown) add(t *store.Trace) error {
+	head := headOf(&t.Summary, m.zone)
 	if m.level != "#" {
 		m.block("", "---\n")
 	}
-	m.block("", "%s %s\n", m.level, escape(titleOf(&t.Summary)))
-	m.block("", "%s\n", facts(headOf(&t.Summary, m.zone)))
-	for _, f := range []view.Field{{Name: "session", Text: t.Session}, {Name: "folder", Text: t.Directory}, {Name: "trace", Text: t.TraceID}} {
-		if f.Text != "" {
-			m.block("item", "- %s: %s\n", f.Name, code(termtext.Line(f.Text)))
-		}
+	m.block("", "%s %s\n", m.level, escape(head.Title))
+	m.block("", "%s\n", facts(slices.Concat(head.Facts, head.Counts)))
+	for _, f := range head.Fields {
+		m.block("item", "- %s: %s\n", f.Name, code(f.Text))
 	}
-	rows := view.Rows(t)
-	last, prompted := "", false
-	for i := range rows {
-		prompted = prompted || isPrompt(&rows[i]) && len(rows[i].Parts()) > 0
-	}
-	if prompt := view.Prompt(t); prompt != "" && !prompted {
-		m.heading("Prompt")
-		m.quote(prompt)
-	}
-	var agents []string // the subagents above a row, by depth
-	for i := range rows {
-		r := &rows[i]
-		agents = append(agents, make([]string, max(0, r.Depth+1-len(agents)))...)[:r.Depth+1]
-		if agents[r.Depth] = ""; r.Kind == view.KindAgent {
-			agents[r.Depth] = r.Label
-		}
-		parts := r.Parts()
-		if (r.Kind == view.KindRun || r.Kind == view.KindNoRoot || isPrompt(r) || r.Kind == view.KindChat) && len(parts) == 0 {
+	for step := range view.StoryOf(t, view.Rows(t)).Steps(0) {
+		if step.Row != nil {
+			m.step(&step, t.Started)
 			continue
 		}
-		if r.Kind == view.KindChat && len(parts) > 0 {
-			last = parts[0].Text
-		}
-		m.row(r, within(agents[:r.Depth]), parts, t.Started)
-	}
-	if answer := view.Answer(t); answer != "" && answer != last {
-		m.heading("Answer")
-		m.quote(answer)
+		m.heading(map[view.Who]string{view.WhoUser: "Prompt", view.WhoAgent: "Answer"}[step.Who])
+		m.quote(step.Text())
 	}
 	return nil
 }
 
-func isPrompt(r *view.Row) bool { return r.Kind == view.KindEvent && r.Label == "prompt" }
-
-// within names the innermost subagent that a row belongs to.
-func within(agents []string) string {
-	for i := len(agents) - 1; i >= 0; i-- {
-		if agents[i] != "" {
-			return strings.TrimPrefix(agents[i], otelmap.OpInvokeAgent+" ")
-		}
-	}
-	return ""
-}
-
-// row writes what happened in a row.
-func (m *markdown) row(r *view.Row, agent string, parts []view.Part, start time.Time) {
-	words := []string{escape(r.Label)}
-	switch {
-	case isPrompt(r):
-		words[0] = "Prompt"
-	case r.Kind == view.KindChat:
-		words[0] = "Agent"
-	case r.Kind == view.KindRun:
-		words[0] = "Run"
-	case r.Kind == view.KindAgent:
-		words[0] = "Subagent " + code(within([]string{r.Label}))
-	case r.Kind == view.KindTool:
-		detail := strings.Join(r.Details(), " · ")
+// step writes what was said or done in a row.
+func (m *markdown) step(s *view.Step, start time.Time) {
+	r, parts := s.Row, s.Parts
+	title := escape(r.Label)
+	switch s.Who {
+	case view.WhoUser:
+		title = "Prompt"
+	case view.WhoAgent:
+		title = "Agent"
+	case view.WhoFailure:
+		title = "Run"
+	case view.WhoSubagent:
+		title = "Subagent " + code(r.Agent())
+	case view.WhoTool:
+		detail := r.Detail()
 		if len(detail) <= maxHeading {
 			parts = withoutText(parts, detail)
 		}
-		words[0] = r.Status.Symbol() + " " + code(r.Label) + " " + code(termtext.CutWidth(detail, maxHeading, "…"))
+		title = r.Status.Mark() + " " + code(r.Label) + " " + code(termtext.CutWidth(detail, maxHeading, "…"))
 	}
-	if agent != "" {
-		words[0] += " (in " + escape(agent) + ")"
+	if s.Within != "" {
+		title += " (in " + escape(s.Within) + ")"
 	}
-	switch r.Status {
-	case view.StatusDenied, view.StatusFailed, view.StatusUnfinished:
-		words = append(words, string(r.Status))
+	words := []string{title}
+	if r.Status.Bad() {
+		words = append(words, r.Status.String())
 	}
-	if r.Kind == view.KindChat || r.Kind == view.KindAgent {
+	if s.Who == view.WhoAgent || s.Who == view.WhoSubagent {
 		words = append(words, view.Counts(&store.Summary{Usage: store.UsageOf(r.Attributes())})...)
 	}
 	words = append(words, offset(r, start))
@@ -143,8 +111,8 @@ func (m *markdown) row(r *view.Row, agent string, parts []view.Part, start time.
 		words = append(words, view.Duration(r.Took()))
 	}
 	m.heading(strings.TrimSpace(strings.Join(words, " · ")))
-	if r.Kind == view.KindEvent && !isPrompt(r) && otlp.Text(r.Attributes(), otelmap.KeyText) == "" {
-		if d := strings.Join(r.Details(), " · "); d != "" {
+	if r.Kind == view.KindEvent && s.Who != view.WhoUser && otlp.Text(r.Attributes(), otelmap.KeyText) == "" {
+		if d := r.Detail(); d != "" {
 			m.quote(d)
 		}
 	}
@@ -165,7 +133,7 @@ func (m *markdown) part(p view.Part) {
 	switch {
 	case p.Prose:
 		m.quote(p.Text)
-	case p.Short():
+	case p.Short:
 		m.block("item", "- %s: %s\n", escape(p.Name), code(p.Text))
 	default:
 		f := fence(p.Text, 3)

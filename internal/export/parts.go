@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -10,22 +9,9 @@ import (
 	"github.com/hookspan/hookspan/internal/view"
 )
 
-// titleOf names a trace on one line.
-func titleOf(s *store.Summary) string { return cmp.Or(termtext.Line(s.Title), "untitled") }
-
-// headOf describes a trace: how it ended, when, by which model, and its totals.
-func headOf(s *store.Summary, zone *time.Location) []string {
-	var started, runs string
-	if !s.Started.IsZero() {
-		started = s.Started.In(zone).Format("2006-01-02 15:04:05 MST")
-	}
-	if s.Runs > 1 {
-		runs = termtext.Plural(s.Runs, "run")
-	}
-	return slices.DeleteFunc(append([]string{
-		cmp.Or(termtext.Line(s.Outcome), "no root span"), view.Duration(s.Duration()), started,
-		termtext.Line(s.Model), termtext.Line(s.Host), runs,
-	}, view.Counts(s)...), func(s string) bool { return s == "" })
+// headOf describes a trace with its time and zone: a reader may be elsewhere.
+func headOf(s *store.Summary, zone *time.Location) view.Header {
+	return view.HeaderOf(s, zone, "2006-01-02 15:04:05 MST")
 }
 
 // totalOf adds summaries up.

@@ -236,9 +236,14 @@ func (s *Setup) Capture(settings string) otelmap.Capture {
 	return capture
 }
 
+// Files finds the agents' files.
+func (s *Setup) Files() *transcript.Files {
+	return &transcript.Files{Home: s.Home, Getenv: s.Getenv, GOOS: s.GOOS, Now: s.Now, Sleep: s.Sleep}
+}
+
 // Sources returns the readers of the agents' events and files, by host.
 func (s *Setup) Sources() map[string]deliver.Source {
-	files := &transcript.Files{Home: s.Home, Getenv: s.Getenv, GOOS: s.GOOS}
+	files := s.Files()
 	sources := map[string]deliver.Source{}
 	for _, a := range s.Agents {
 		sources[a.Host] = source(files, a)

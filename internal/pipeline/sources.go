@@ -18,7 +18,6 @@ import (
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/spool"
 )
 
 // source reads one agent's events and files. Missing files are no error.
@@ -33,13 +32,8 @@ func source(files *transcript.Files, a agents.Agent) deliver.Source {
 		return err
 	}
 	src := deliver.Source{
-		Agent: a.Mapping,
-		Decode: func(r *spool.Record) ([]hook.Event, error) {
-			return a.Decode(hook.Raw{
-				Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset,
-				Cwd: r.Cwd, TraceParent: r.TraceParent,
-			})
-		},
+		Agent:  a.Mapping,
+		Decode: a.Events,
 		Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
 			t, err := files.Read(ctx, a.Transcript, query(session, f))
 			return t, found(err)

@@ -87,10 +87,10 @@ type Hit struct {
 	Span  string `json:"spanId"`
 	Name  string `json:"name"`
 	// Tool is empty if the span is no tool call.
-	Tool    string    `json:"tool,omitempty"`
-	Role    Role      `json:"-"`
-	Status  Status    `json:"-"`
-	Started time.Time `json:"started,omitzero"`
+	Tool    string      `json:"tool,omitempty"`
+	Role    Role        `json:"-"`
+	Status  otelmap.End `json:"-"`
+	Started time.Time   `json:"started,omitzero"`
 	// Snippet is the part of the text where the first word is, on one line.
 	Snippet string `json:"snippet"`
 }
@@ -121,22 +121,14 @@ type HookRun struct {
 
 // Failed reports whether the hook could not start, failed or reached its time limit.
 func (h *HookRun) Failed() bool {
-	return h.Status == "error" || h.Status == "timeout" || h.Status == "not_started"
+	return otelmap.HookEnd(h.Status, "") == otelmap.EndFailed
 }
 
 // Denied reports whether the hook denied or blocked what it ran for.
-func (h *HookRun) Denied() bool { return h.Decision == "deny" || h.Decision == "block" }
+func (h *HookRun) Denied() bool { return h.end() == otelmap.EndDenied }
 
-// outcome is how the hook run counts.
-func (h *HookRun) outcome() Status {
-	switch {
-	case h.Denied():
-		return StatusDenied
-	case h.Failed():
-		return StatusFailed
-	}
-	return StatusOK
-}
+// end is how the hook run counts.
+func (h *HookRun) end() otelmap.End { return otelmap.HookEnd(h.Status, h.Decision) }
 
 // hookRunOf reads the event of a hook run.
 func hookRunOf(e *tracepb.Span_Event) HookRun {

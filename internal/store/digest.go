@@ -76,7 +76,7 @@ func (d *digest) place(list *[]callsDigest, name, command string) (int, bool) {
 	return i, ok
 }
 
-const digestVersion = 2
+const digestVersion = 3
 
 // modelDigest is the sum over the requests to a model.
 type modelDigest struct {
@@ -109,14 +109,14 @@ type callsDigest struct {
 	calls         []call
 }
 
-// call is a duration in nanoseconds and, in the lowest three bits, a Status.
+// call is a duration in nanoseconds and, in the lowest three bits, its end.
 type call int64
 
-func callOf(took time.Duration, status Status) call { return call(took)<<3 | call(status) }
+func callOf(took time.Duration, end otelmap.End) call { return call(took)<<3 | call(end) }
 
 func (c call) took() time.Duration { return time.Duration(c >> 3) }
 
-func (c call) status() Status { return Status(c & 7) }
+func (c call) end() otelmap.End { return otelmap.End(c & 7) }
 
 // maxTook is the longest duration of a call that is counted.
 const maxTook = math.MaxInt64 >> 4
@@ -131,10 +131,10 @@ func (c *counts) add(calls []call) {
 	c.n += len(calls)
 	for _, one := range calls {
 		c.took += one.took()
-		switch one.status() {
-		case StatusFailed, StatusUnfinished:
+		switch end := one.end(); {
+		case end.Failed():
 			c.failed++
-		case StatusDenied:
+		case end == otelmap.EndDenied:
 			c.denied++
 		}
 	}
@@ -179,7 +179,7 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 		}
 		tool := otlp.Text(a, otelmap.KeyToolName)
 		command := CommandOf(tool, otlp.Text(a, otelmap.KeyToolArguments))
-		one := callOf(time.Duration(took), StatusOf(s))
+		one := callOf(time.Duration(took), otelmap.EndOf(s))
 		d.counted.add([]call{one})
 		d.addCall(&d.tools, tool, command, one)
 	case RoleChat:
@@ -192,7 +192,7 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 	for _, e := range s.GetEvents() {
 		if e.GetName() == otelmap.EventHook {
 			h := hookRunOf(e)
-			d.addCall(&d.hooks, h.Command, "", callOf(h.Took, h.outcome()))
+			d.addCall(&d.hooks, h.Command, "", callOf(h.Took, h.end()))
 		}
 	}
 }

@@ -5,48 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/otelmap"
 )
-
-// Status is how a span ended. The numbers are stored.
-type Status int
-
-// The statuses.
-const (
-	StatusOK Status = iota
-	StatusFailed
-	// StatusDenied is a call that the user or a rule denied or cancelled.
-	StatusDenied
-	// StatusUnfinished is a span whose end was never reported.
-	StatusUnfinished
-	// StatusUnknown is a tool call that ended with an unknown outcome.
-	StatusUnknown
-)
-
-// StatusOf returns how a span ended.
-func StatusOf(s *tracepb.Span) Status {
-	a := s.GetAttributes()
-	switch otlp.Text(a, otelmap.KeyErrorType) {
-	case otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled:
-		return StatusDenied
-	case otelmap.ErrorToolUnfinished, otelmap.ErrorAbandoned:
-		return StatusUnfinished
-	}
-	switch {
-	case s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR:
-		return StatusFailed
-	case s.GetEndTimeUnixNano() == 0:
-		return StatusUnfinished
-	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown:
-		return StatusUnknown
-	}
-	return StatusOK
-}
 
 // shellTools are words in the names of tools that run a shell's command.
 var shellTools = []string{"bash", "shell", "command", "terminal", "exec", "cmd"}

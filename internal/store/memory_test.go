@@ -40,15 +40,15 @@ func (f Filter) selectsTrace(t *Trace, want []phrase) bool {
 	model, tool, text := f.Model == "" || sameModel(t.Model, f.Model), f.Tool == "", want == nil
 	failed, denied := !f.Failed, !f.Denied
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		a, status := sp.GetAttributes(), StatusOf(sp)
+		a, status := sp.GetAttributes(), otelmap.EndOf(sp)
 		switch RoleOf(a) {
 		case RoleRoot:
 			outcome := otlp.Text(a, otelmap.KeyOutcome)
 			failed = failed || outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned
 		case RoleTool:
 			tool = tool || strings.EqualFold(otlp.Text(a, otelmap.KeyToolName), f.Tool)
-			failed = failed || status == StatusFailed || status == StatusUnfinished
-			denied = denied || status == StatusDenied
+			failed = failed || status == otelmap.EndFailed || status == otelmap.EndUnfinished
+			denied = denied || status == otelmap.EndDenied
 		case RoleChat:
 			model = model || sameModel(otlp.Text(a, otelmap.KeyRequestModel), f.Model)
 		}
@@ -144,7 +144,7 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 	var requests *Usage
 	calls := make(map[string]*part)
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		a, status := sp.GetAttributes(), StatusOf(sp)
+		a, status := sp.GetAttributes(), otelmap.EndOf(sp)
 		took := max(0, otlp.End(sp).Sub(otlp.Start(sp)))
 		if otlp.Start(sp).IsZero() {
 			took = 0
@@ -158,9 +158,9 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 			}
 			one.Calls, one.Took, one.took = 1, took, []time.Duration{took}
 			switch status {
-			case StatusFailed, StatusUnfinished:
+			case otelmap.EndFailed, otelmap.EndUnfinished:
 				one.Failures = 1
-			case StatusDenied:
+			case otelmap.EndDenied:
 				one.Denials = 1
 			}
 			whole.Calls, whole.Failures, whole.Denials = whole.Calls+1, whole.Failures+one.Failures, whole.Denials+one.Denials
@@ -180,10 +180,10 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 		if by == ByHook {
 			for _, h := range hookRuns(t, sp) {
 				one := part{key: h.Command, took: []time.Duration{h.Took}, Totals: Totals{Calls: 1, Took: h.Took}}
-				switch h.outcome() {
-				case StatusFailed:
+				switch h.end() {
+				case otelmap.EndFailed:
 					one.Failures = 1
-				case StatusDenied:
+				case otelmap.EndDenied:
 					one.Denials = 1
 				}
 				tallyCall(calls, t, one)
@@ -306,7 +306,7 @@ func (m memory) search(f Filter) (out []Hit) {
 				a := sp.GetAttributes()
 				hits = append(hits, Hit{
 					Trace: t.TraceID, Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
-					Role: RoleOf(a), Status: StatusOf(sp), Started: otlp.Start(sp), Snippet: found,
+					Role: RoleOf(a), Status: otelmap.EndOf(sp), Started: otlp.Start(sp), Snippet: found,
 				})
 			}
 		}

@@ -39,7 +39,7 @@ func hitsIn(ctx context.Context, q querier, spans []int64, want []phrase) (out [
 			a := sp.GetAttributes()
 			out = append(out, Hit{
 				Trace: otlp.TraceID(sp), Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
-				Role: RoleOf(a), Status: StatusOf(sp), Started: fromColumn(column(sp.GetStartTimeUnixNano())), Snippet: text,
+				Role: RoleOf(a), Status: otelmap.EndOf(sp), Started: fromColumn(column(sp.GetStartTimeUnixNano())), Snippet: text,
 			})
 		}
 		return nil

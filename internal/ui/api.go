@@ -13,13 +13,13 @@ import (
 
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/store"
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // listed is a trace in a list.
 type listed struct {
 	Summary store.Summary `json:"summary"`
-	Status  view.Status   `json:"status"`
+	Status  otelmap.End   `json:"status"`
 	// Reason is why something failed.
 	Reason string `json:"reason,omitempty"`
 	exactNames
@@ -56,8 +56,8 @@ const (
 func (s *Server) listed(ctx context.Context, traces []store.Summary) []listed {
 	out := make([]listed, len(traces))
 	for i, t := range traces {
-		out[i] = listed{Summary: t, Status: view.OutcomeStatus(t.Outcome), exactNames: namesOf(&t)}
-		if (out[i].Status == view.StatusFailed || t.ToolFailures > 0) && t.Spans <= maxReasonSpans {
+		out[i] = listed{Summary: t, Status: otelmap.OutcomeEnd(t.Outcome), exactNames: namesOf(&t)}
+		if (out[i].Status == otelmap.EndFailed || t.ToolFailures > 0) && t.Spans <= maxReasonSpans {
 			out[i].Reason = s.reason(ctx, t)
 		}
 	}
@@ -276,7 +276,7 @@ func (s *Server) search(r *http.Request) (any, error) {
 				titles[h.Trace] = t[0].Title
 			}
 		}
-		out = append(out, found{h, titles[h.Trace], h.Status == store.StatusFailed})
+		out = append(out, found{h, titles[h.Trace], h.Status == otelmap.EndFailed})
 	}
 	return out, nil
 }

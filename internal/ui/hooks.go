@@ -148,8 +148,8 @@ func (s *Server) recorded(ctx context.Context, trace, span string) (*askedCall, 
 	}
 	text := rows[i].Texts()
 	if s.opts.Whole != nil {
-		if whole, err := s.opts.Whole(ctx, t, &rows[i]); err == nil && whole.Arguments != "" {
-			text = whole
+		if whole, err := s.opts.Whole(ctx, t, &rows[i]); err == nil && whole[0].Arguments != "" {
+			text = whole[0]
 		}
 	}
 	var object map[string]json.RawMessage

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // loaded is a trace with its rows, which have no texts: those are read when they are
@@ -274,17 +276,28 @@ func (l *loaded) trace(ctx context.Context, rows ...int) (*store.Trace, error) {
 	return &store.Trace{Summary: l.Summary, ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{scope}}}}, err
 }
 
-// promptAndAnswer returns what the run was asked and what it answered.
-func (l *loaded) promptAndAnswer(ctx context.Context) (prompt, answer string, err error) {
-	const most = 200 // Subagents have prompts, too.
-	var told []int
+// runs are the rows of the runs.
+func (l *loaded) runs() (rows []int) {
 	for i := range l.Len() {
-		if row := l.Row(i); row.Told() && (len(told) < most || row.Kind == view.KindRun) {
-			told = append(told, i)
+		if l.Kind(i) == view.KindRun {
+			rows = append(rows, i)
 		}
 	}
-	t, err := l.trace(ctx, told...)
-	return view.Prompt(t), view.Answer(t), err
+	return rows
+}
+
+// story is what was said and done. An error of reading it is in err.
+func (l *loaded) story(ctx context.Context, err *error) view.Story {
+	rows := func(from int, choose func(*view.Row) bool) iter.Seq2[int, *view.Row] {
+		return func(yield func(int, *view.Row) bool) { *err = cmp.Or(*err, l.eachFull(ctx, from, choose, yield)) }
+	}
+	t, terr := l.trace(ctx, l.runs()...)
+	*err = terr
+	return view.Story{
+		Prompt: view.Prompt(t), Answer: view.Answer(t),
+		Asks: rows(0, func(r *view.Row) bool { return r.Event == otelmap.EventPrompt }),
+		Rows: func(from int) iter.Seq2[int, *view.Row] { return rows(from, func(*view.Row) bool { return true }) },
+	}
 }
 
 // runningCache keeps the tasks that run now until there are new events, and not for long:

@@ -37,9 +37,8 @@ type Options struct {
 	Watch, StoreFiles []string
 	// Running returns the traces of the tasks that run now. It may be nil.
 	Running func(context.Context) ([]*store.Trace, error)
-	// Whole returns the whole texts of a call of a trace and their source. It may be
-	// nil.
-	Whole func(context.Context, *store.Trace, *view.Row) (view.CallText, error)
+	// Whole returns the whole texts of calls of a trace and their source. It may be nil.
+	Whole func(context.Context, *store.Trace, ...*view.Row) ([]view.CallText, error)
 	// Status and Findings return what the view of the status shows, as JSON.
 	Status   func(context.Context) (any, error)
 	Findings func(context.Context) (any, error)

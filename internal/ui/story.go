@@ -9,20 +9,21 @@ import (
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // said is a step of a conversation.
 type said struct {
 	Row int    `json:"row"`
 	ID  string `json:"id"`
-	// Who is "user", "agent", "tool", "subagent", "hook" or "note".
-	Who    string      `json:"who"`
-	Status view.Status `json:"status,omitempty"`
+	// Who is never view.WhoRequests, view.WhoFailure or view.WhoOther.
+	Who    view.Who    `json:"who"`
+	Status otelmap.End `json:"status,omitempty"`
 	Label  string      `json:"label,omitempty"`
 	Detail string      `json:"detail,omitempty"`
 	Depth  int         `json:"depth"`
 	TookNS int64       `json:"tookNs,omitempty"`
-	Parts  []partOf    `json:"parts"`
+	Parts  []view.Part `json:"parts"`
 }
 
 // maxSaid is how many steps of a conversation one answer has.
@@ -42,78 +43,25 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 		// Next is the row to continue from, 0 at the end.
 		Next int `json:"next"`
 	}{Steps: []said{}}
-	ctx := r.Context()
-	prompt, answer, err := l.promptAndAnswer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if from == 0 && prompt != "" {
-		prompted := false
-		isPrompt := func(row *view.Row) bool { return row.Kind == view.KindEvent && row.Label == "prompt" }
-		err := l.eachFull(ctx, 0, isPrompt, func(_ int, row *view.Row) bool {
-			prompted = len(row.Parts()) > 0
-			return !prompted
-		})
-		if err != nil {
-			return nil, err
+	for step := range l.story(r.Context(), &err).Steps(from) {
+		if step.Row != nil && len(out.Steps) >= maxSaid {
+			out.Next = step.At
+			break
 		}
-		if !prompted {
-			out.Steps = append(out.Steps, said{ID: l.id(0), Who: "user", Parts: []partOf{{Name: "text", Prose: true, Text: prompt}}})
+		if one, ok := l.said(&step); ok {
+			out.Steps = append(out.Steps, one)
 		}
-	}
-	last := ""
-	all := func(*view.Row) bool { return true }
-	err = l.eachFull(ctx, from, all, func(i int, row *view.Row) bool {
-		if len(out.Steps) >= maxSaid {
-			out.Next = i
-			return false
-		}
-		step, ok := l.said(i, row)
-		if !ok {
-			return true
-		}
-		if step.Who == "agent" {
-			last = step.Parts[0].Text
-		}
-		out.Steps = append(out.Steps, step)
-		return true
-	})
-	if err == nil && out.Next == 0 && answer != "" && answer != last {
-		out.Steps = append(out.Steps, said{ID: l.id(0), Who: "agent", Parts: []partOf{{Name: "text", Prose: true, Text: answer}}})
 	}
 	return out, err
 }
 
-// said returns what a row with its texts adds to the conversation.
-func (l *loaded) said(i int, row *view.Row) (said, bool) {
-	step := said{
-		Row: i, ID: l.id(i), Status: row.Status, Label: row.Label, Detail: l.relative(strings.Join(row.Details(), " · ")), Depth: row.Depth,
-		TookNS: row.Took().Nanoseconds(), Parts: partsOf(row),
+// said returns a step as the page shows it.
+func (l *loaded) said(s *view.Step) (said, bool) {
+	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: append([]view.Part{}, s.Parts...)}
+	if r := s.Row; r != nil {
+		out.Status, out.Label, out.Detail, out.Depth, out.TookNS = r.Status, r.Label, l.relative(r.Detail()), r.Depth, r.Took().Nanoseconds()
 	}
-	switch row.Kind {
-	case view.KindTool:
-		step.Who = "tool"
-	case view.KindAgent:
-		step.Who = "subagent"
-	case view.KindChat:
-		step.Who = "agent"
-		return step, len(step.Parts) > 0
-	case view.KindEvent:
-		switch row.Label {
-		case "prompt":
-			step.Who = "user"
-			return step, len(step.Parts) > 0
-		case "hook":
-			step.Who = "hook"
-		case "usage":
-			return step, false
-		default:
-			step.Who = "note"
-		}
-	default:
-		return step, false
-	}
-	return step, true
+	return out, !slices.Contains([]view.Who{view.WhoRequests, view.WhoFailure, view.WhoOther}, s.Who)
 }
 
 // change is what one call did to a file.
@@ -122,7 +70,7 @@ type change struct {
 	ID     string      `json:"id"`
 	Path   string      `json:"path"`
 	Tool   string      `json:"tool"`
-	Status view.Status `json:"status"`
+	Status otelmap.End `json:"status"`
 	Plus   int         `json:"plus"`
 	Minus  int         `json:"minus"`
 	// Lines begin with "+", "-", "@" or a space.
@@ -173,9 +121,8 @@ func (l *loaded) eachChange(ctx context.Context, from int, f func(i int, some []
 	chosen := func(row *view.Row) bool { return row.Kind == view.KindTool && edits[row.Place()] }
 	return l.eachFull(ctx, from, chosen, func(i int, row *view.Row) bool {
 		var some []change
-		arguments := row.Texts().Arguments
-		for _, e := range view.Edits(row.Label, arguments) {
-			c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: strings.HasSuffix(arguments, "…")}
+		for _, e := range row.Arguments().Edits() {
+			c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: strings.HasSuffix(row.Arguments().Text, "…")}
 			for _, line := range e.Lines {
 				c.Lines = append(c.Lines, termtext.Value(line))
 				switch {
@@ -212,7 +159,7 @@ type step struct {
 	ID     string      `json:"id"`
 	Label  string      `json:"label"`
 	Detail string      `json:"detail,omitempty"`
-	Status view.Status `json:"status"`
+	Status otelmap.End `json:"status"`
 	TookNS int64       `json:"tookNs"`
 }
 
@@ -242,7 +189,7 @@ func (s *Server) compare(r *http.Request) (any, error) {
 		seen := make(map[string]bool)
 		err = l.eachChange(r.Context(), 0, func(_ int, some []change) bool {
 			for _, c := range some {
-				if c.Status == view.StatusOK && c.Path != "" && !seen[c.Path] {
+				if c.Status == otelmap.EndOK && c.Path != "" && !seen[c.Path] {
 					seen[c.Path], side.Files = true, append(side.Files, c.Path)
 				}
 			}
@@ -275,16 +222,16 @@ func (l *loaded) tools(ctx context.Context) (sums []toolSum, calls []step, err e
 		}
 		sums[at].Calls++
 		sums[at].TookNS += row.Took().Nanoseconds()
-		switch row.Status {
-		case view.StatusFailed, view.StatusUnfinished:
+		switch {
+		case row.Status.Failed():
 			sums[at].Failures++
-		case view.StatusDenied:
+		case row.Status.Bad():
 			sums[at].Denials++
 		}
 	}
 	isCall := func(row *view.Row) bool { return row.Kind == view.KindTool }
 	err = l.eachFull(ctx, 0, isCall, func(i int, row *view.Row) bool {
-		calls = append(calls, step{l.id(i), row.Label, l.relative(strings.Join(row.Details(), " · ")), row.Status, row.Took().Nanoseconds()})
+		calls = append(calls, step{l.id(i), row.Label, l.relative(row.Detail()), row.Status, row.Took().Nanoseconds()})
 		return len(calls) < maxAligned
 	})
 	return sums, calls, err
@@ -388,7 +335,7 @@ func (s *Server) turnsOf(r *http.Request, f store.Filter) (any, error) {
 		for i := range l.Len() {
 			row := l.Row(i)
 			rest += costs[i]
-			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Compact: row.Kind == view.KindEvent && row.Label == "compaction"}
+			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Compact: row.Event == otelmap.EventCompaction}
 			// A subagent has a separate context.
 			if u := row.Usage(); u != nil && row.Kind == view.KindChat && row.Depth <= 1 {
 				p.Tokens, p.CostUSD, rest = u.Input, rest, 0

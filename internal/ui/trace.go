@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ type problem struct {
 	Detail  string      `json:"detail,omitempty"`
 	Kind    string      `json:"kind,omitempty"`
 	Message string      `json:"message,omitempty"`
-	Status  view.Status `json:"status"`
+	Status  otelmap.End `json:"status"`
 }
 
 // maxProblems is how many problems an answer has.
@@ -44,11 +43,11 @@ func (l *loaded) problems(ctx context.Context) ([]problem, error) {
 	rows := []int{}
 	for i := range l.Len() {
 		r := l.Row(i)
-		if !isProblem(r.Status) || r.Kind == view.KindRun || r.Kind == view.KindNoRoot {
+		if !r.Status.Bad() || r.Kind == view.KindRun || r.Kind == view.KindNoRoot {
 			continue
 		}
 		if l.nth[i] > 0 {
-			if above := l.Row(l.Above(i)); isProblem(above.Status) {
+			if above := l.Row(l.Above(i)); above.Status.Bad() {
 				continue
 			}
 		}
@@ -75,19 +74,15 @@ func (l *loaded) problem(i int, r *view.Row) problem {
 		message = otlp.Text(r.Attributes(), otelmap.KeyHookReason)
 	}
 	return problem{
-		Row: i, ID: l.id(i), Label: r.Label, Detail: termtext.Cut(l.relative(strings.Join(r.Details(), " · ")), 200),
+		Row: i, ID: l.id(i), Label: r.Label, Detail: termtext.Cut(l.relative(r.Detail()), 200),
 		Kind: termtext.Line(kind), Message: termtext.Cut(termtext.Line(message), 400), Status: r.Status,
 	}
-}
-
-func isProblem(s view.Status) bool {
-	return s == view.StatusFailed || s == view.StatusDenied || s == view.StatusUnfinished
 }
 
 // header is what the page shows above a trace.
 type header struct {
 	Summary store.Summary `json:"summary"`
-	Status  view.Status   `json:"status"`
+	Status  otelmap.End   `json:"status"`
 	Rows    int           `json:"rows"`
 	// Version changes whenever any other part of the trace may have changed.
 	Version  int64     `json:"version"`
@@ -143,11 +138,12 @@ func (s *Server) turns(ctx context.Context, session, host string) ([]store.Summa
 }
 
 func (l *loaded) header(ctx context.Context) (header, error) {
-	h := header{Summary: l.Summary, Status: view.OutcomeStatus(l.Outcome), Rows: l.Len(), Version: l.version, exactNames: namesOf(&l.Summary)}
-	var err error
-	if h.Prompt, h.Answer, err = l.promptAndAnswer(ctx); err != nil {
+	h := header{Summary: l.Summary, Status: otelmap.OutcomeEnd(l.Outcome), Rows: l.Len(), Version: l.version, exactNames: namesOf(&l.Summary)}
+	t, err := l.trace(ctx, l.runs()...)
+	if err != nil {
 		return h, err
 	}
+	h.Prompt, h.Answer = view.Prompt(t), view.Answer(t)
 	if h.Problems, err = l.problems(ctx); err != nil {
 		return h, err
 	}
@@ -162,14 +158,14 @@ func (l *loaded) reason(ctx context.Context) (reason string, err error) {
 	if l.why != nil {
 		return *l.why, nil
 	}
-	bad := func(r *view.Row) bool { return r.Kind == view.KindRun && isProblem(r.Status) }
+	bad := func(r *view.Row) bool { return r.Kind == view.KindRun && r.Status.Bad() }
 	err = l.eachFull(ctx, 0, bad, func(_ int, r *view.Row) bool {
 		_, message := r.Problem()
 		reason = termtext.Cut(termtext.Line(message), 400)
 		return reason == ""
 	})
 	if err == nil && reason == "" {
-		failed := func(r *view.Row) bool { return r.Status == view.StatusFailed && r.Kind != view.KindRun }
+		failed := func(r *view.Row) bool { return r.Status == otelmap.EndFailed && r.Kind != view.KindRun }
 		err = l.eachFull(ctx, 0, failed, func(i int, r *view.Row) bool {
 			p := l.problem(i, r)
 			reason = cmp.Or(p.Message, p.Kind, p.Label)
@@ -189,7 +185,7 @@ type columns struct {
 	Version int64         `json:"version"`
 	Labels  []string      `json:"labels"`
 	Kinds   []view.Kind   `json:"kinds"`
-	States  []view.Status `json:"statuses"`
+	States  []otelmap.End `json:"statuses"`
 	Unit    int64         `json:"unit"`
 	// ID has the 8 bytes of each span's id; an event has those of its span.
 	ID     []byte `json:"id"`
@@ -216,7 +212,7 @@ func (s *Server) rows(r *http.Request) (any, error) {
 	n := l.Len()
 	c := &columns{
 		Version: l.version, Labels: []string{}, Kinds: []view.Kind{view.KindRun, view.KindAgent, view.KindTool, view.KindChat, view.KindSpan, view.KindEvent, view.KindNoRoot},
-		States: []view.Status{view.StatusNone, view.StatusOK, view.StatusFailed, view.StatusDenied, view.StatusUnfinished, view.StatusUnknown, view.StatusRunning},
+		States: otelmap.Ends[:],
 		ID:     make([]byte, 0, 8*n), Depth: make([]byte, 0, 2*n), Label: make([]byte, 0, 4*n), Kind: make([]byte, 0, n), Status: make([]byte, 0, n), At: make([]byte, 0, 4*n), Took: make([]byte, 0, 4*n),
 		Cost: l.costs(), Waits: make(map[int][2]int64),
 	}
@@ -230,12 +226,9 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		}
 	}
 	c.Unit = 1 + max(0, last.Sub(l.Started).Microseconds())/(unknownEnd-1)
-	labels, kinds, states := make(map[string]int), make(map[view.Kind]int), make(map[view.Status]int)
+	labels, kinds := make(map[string]int), make(map[view.Kind]int)
 	for i, k := range c.Kinds {
 		kinds[k] = i
-	}
-	for i, k := range c.States {
-		states[k] = i
 	}
 	at := func(t time.Time) int64 {
 		if t.IsZero() {
@@ -262,12 +255,12 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		above := l.Row(of)
 		_, _ = hex.Decode(id[:], []byte(above.SpanID()))
 		c.ID = append(c.ID, id[:]...)
-		c.Depth = binary.LittleEndian.AppendUint16(c.Depth, uint16(min(row.Depth, math.MaxUint16)))          //nolint:gosec // It fits.
-		c.Label = binary.LittleEndian.AppendUint32(c.Label, uint32(label))                                   //nolint:gosec // A trace has fewer rows.
-		c.Kind, c.Status = append(c.Kind, byte(kinds[row.Kind])), append(c.Status, byte(states[row.Status])) //nolint:gosec // Both have few values.
-		c.At = binary.LittleEndian.AppendUint32(c.At, uint32(at(row.Start)))                                 //nolint:gosec // by Unit
+		c.Depth = binary.LittleEndian.AppendUint16(c.Depth, uint16(min(row.Depth, math.MaxUint16)))  //nolint:gosec // It fits.
+		c.Label = binary.LittleEndian.AppendUint32(c.Label, uint32(label))                           //nolint:gosec // A trace has fewer rows.
+		c.Kind, c.Status = append(c.Kind, byte(kinds[row.Kind])), append(c.Status, byte(row.Status)) //nolint:gosec // Both have few values.
+		c.At = binary.LittleEndian.AppendUint32(c.At, uint32(at(row.Start)))                         //nolint:gosec // by Unit
 		c.Took = binary.LittleEndian.AppendUint32(c.Took, uint32(took))
-		if l.nth[i] > 0 && row.Label == "permission_request" {
+		if row.Event == otelmap.EventPermission {
 			if call := l.Row(l.Above(i)); call.Kind == view.KindTool {
 				from, to := waited(&call, &row)
 				c.Waits[l.Above(i)] = [2]int64{at(from), at(to)}
@@ -342,23 +335,13 @@ func (s *Server) lines(r *http.Request) (any, error) {
 	full, err := l.full(r.Context(), rows...)
 	out := make([]lineOf, len(rows))
 	for n, row := range full {
-		out[n] = lineOf{ID: l.id(rows[n]), Text: termtext.Cut(l.relative(lineText(row)), 200)}
-		if isProblem(row.Status) {
+		out[n] = lineOf{ID: l.id(rows[n]), Text: termtext.Cut(l.relative(row.Said()), 200)}
+		if row.Status.Bad() {
 			p := l.problem(rows[n], row)
 			out[n].Note = termtext.Cut(cmp.Or(p.Message, p.Kind), 200)
 		}
 	}
 	return out, err
-}
-
-// lineText is what a request to the model said; of other rows and of silent requests,
-// what the terminal shows.
-func lineText(row *view.Row) string {
-	text := ""
-	if row.Kind == view.KindChat {
-		text = termtext.Line(termtext.Head(otelmap.Answer(row.Attributes()), 400))
-	}
-	return cmp.Or(text, strings.Join(row.Details(), " · "))
 }
 
 // relative shortens paths in the task's folder.
@@ -369,42 +352,13 @@ func (l *loaded) relative(text string) string {
 	return strings.ReplaceAll(text, strings.TrimRight(l.Directory, "/")+"/", "")
 }
 
-// partOf is a text of a row.
-type partOf struct {
-	Name  string `json:"name"`
-	Lang  string `json:"lang,omitempty"`
-	Prose bool   `json:"prose,omitempty"`
-	Short bool   `json:"short,omitempty"`
-	Text  string `json:"text"`
-}
-
-func partsOf(row *view.Row) []partOf {
-	out := []partOf{}
-	for _, p := range row.Parts() {
-		out = append(out, partOf{p.Name, p.Lang, p.Prose, p.Short(), p.Text})
-	}
-	return out
-}
-
 // rowOf is all that is known of a row.
 type rowOf struct {
-	Row     int          `json:"row"`
-	ID      string       `json:"id"`
-	Kind    view.Kind    `json:"kind"`
-	Status  view.Status  `json:"status"`
-	Label   string       `json:"label"`
-	Details []string     `json:"details"`
-	Started time.Time    `json:"started,omitzero"`
-	TookNS  int64        `json:"tookNs"`
-	Ended   bool         `json:"ended"`
-	Problem *problem     `json:"problem,omitempty"`
-	Usage   *store.Usage `json:"usage,omitempty"`
-	Model   string       `json:"model,omitempty"`
-	Parts   []partOf     `json:"parts"`
-	Fields  []view.Field `json:"fields"`
-	// Number counts the calls from 1. Source is where the texts are from, if they are
-	// whole.
-	Number int    `json:"number,omitempty"`
+	Row int    `json:"row"`
+	ID  string `json:"id"`
+	view.Card
+	Problem *problem `json:"problem,omitempty"`
+	// Source is where the texts are from, if they are whole.
 	Source string `json:"source,omitempty"`
 }
 
@@ -425,45 +379,21 @@ func (s *Server) row(r *http.Request) (any, error) {
 		return nil, err
 	}
 	row := full[0]
-	out := rowOf{
-		Row: i, ID: l.id(i), Kind: row.Kind, Status: row.Status, Label: row.Label, Details: row.Details(), Started: row.Start,
-		TookNS: row.Took().Nanoseconds(), Ended: !row.End.IsZero(), Usage: store.UsageOf(row.Attributes()),
-		Model: termtext.Line(otelmap.Model(row.Attributes())), Parts: partsOf(row), Fields: []view.Field{}, Number: row.Number,
-	}
-	if isProblem(row.Status) {
+	out := rowOf{Row: i, ID: l.id(i), Card: row.Card()}
+	if row.Status.Bad() {
 		p := l.problem(i, row)
 		out.Problem = &p
 	}
 	if row.Kind == view.KindTool && r.URL.Query().Has("whole") && s.opts.Whole != nil {
-		runs := []int{i}
-		for at := range l.Len() {
-			if l.Kind(at) == view.KindRun {
-				runs = append(runs, at)
-			}
-		}
-		t, err := l.trace(r.Context(), runs...)
+		t, err := l.trace(r.Context(), l.runs()...)
 		if err != nil {
 			return nil, err
 		}
-		text, err := s.opts.Whole(r.Context(), t, row)
+		texts, err := s.opts.Whole(r.Context(), t, row)
 		if err != nil {
 			return nil, err
 		}
-		out.Source, out.Parts = text.Source, []partOf{}
-		for _, p := range slices.Concat(view.Arguments(row.Label, text.Arguments), view.TextPart("error", text.Error), view.TextPart("result", text.Result)) {
-			out.Parts = append(out.Parts, partOf{p.Name, p.Lang, p.Prose, p.Short(), p.Text})
-		}
-	}
-	for _, f := range row.Fields() {
-		switch f.Name {
-		case "span", "parent", "link", "call", "agent", "response", "request":
-			out.Fields = append(out.Fields, view.Field{Name: f.Name, Text: termtext.Line(f.Text)})
-		case "task", "result":
-			if row.Kind == view.KindRun || row.Kind == view.KindAgent {
-				name := map[string]string{"task": "prompt", "result": "answer"}[f.Name]
-				out.Parts = append(out.Parts, partOf{Name: name, Prose: true, Text: view.Text(f.Text)})
-			}
-		}
+		out.Source, out.Parts = texts[0].Source, append([]view.Part{}, row.Whole(texts[0])...)
 	}
 	return out, nil
 }

@@ -192,14 +192,14 @@ func (tr *trace) addRoot(s *tracepb.Span) {
 }
 
 func statusOf(s *tracepb.Span) string {
-	switch store.StatusOf(s) {
-	case store.StatusOK:
+	switch otelmap.EndOf(s) {
+	case otelmap.EndOK:
 		return ok
-	case store.StatusFailed:
+	case otelmap.EndFailed:
 		return failed
-	case store.StatusDenied:
+	case otelmap.EndDenied:
 		return denied
-	case store.StatusUnfinished:
+	case otelmap.EndUnfinished:
 		return unfinished
 	}
 	return ""

@@ -5,24 +5,45 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
+// Place is where a text was found.
+type Place string
+
+// The places, the best first.
+const (
+	PlaceFiles   Place = "files"
+	PlaceSpool   Place = "spool"
+	PlacePreview Place = "preview"
+)
+
 // CallText is what a tool call was given and what it returned. Empty members are not
-// shown.
+// known.
 type CallText struct {
-	Arguments, Result, Error string
-	// Source is where the texts are from.
-	Source string
+	Arguments string `json:"arguments,omitempty"`
+	Result    string `json:"result,omitempty"`
+	// Error is the message of a call that failed, if it differs from the result.
+	Error string `json:"error,omitempty"`
+	Place Place  `json:"place"`
+	// Source describes the place to people.
+	Source string `json:"source"`
+}
+
+// of returns the text as that of a row: what a call returned that failed or was denied is
+// its error.
+func (t CallText) of(r *Row) CallText {
+	if t.Error == "" && (r.Status == otelmap.EndFailed || r.Status == otelmap.EndDenied) {
+		t.Result, t.Error = "", t.Result
+	}
+	return t
 }
 
 // SpanID returns the id of the row's span as 16 hexadecimal digits, "" for other rows.
@@ -35,8 +56,8 @@ func (r *Row) Texts() CallText {
 	a := r.span.GetAttributes()
 	kind, message := r.Problem()
 	t := CallText{
-		Arguments: otlp.Text(a, otelmap.KeyToolArguments),
-		Result:    cmp.Or(otlp.Text(a, otelmap.KeyText), otelmap.Answer(a)),
+		Arguments: otlp.Text(a, otelmap.KeyToolArguments), Place: PlacePreview,
+		Result: cmp.Or(otlp.Text(a, otelmap.KeyText), otelmap.Answer(a)),
 	}
 	if r.Kind == KindTool {
 		t.Result = otelmap.Returned(r.span)
@@ -52,18 +73,17 @@ func (r *Row) Texts() CallText {
 func Call(w io.Writer, t *store.Trace, r *Row, hooks []Row, text CallText, o Options) error {
 	p := newTreePrinter(w, t, o)
 	p.bars = 0
+	text = text.of(r)
+	given := NewArguments(r.Label, text.Arguments)
 	number := ""
 	if r.Number > 0 {
 		number = fmt.Sprintf("#%d", r.Number)
 	}
 	detail := ""
 	if r.Kind == KindTool {
-		detail = preview(text.Arguments)
+		detail = given.Line()
 	} else if d := r.Details(); len(d) > 0 {
 		detail = p.join(d...)
-	}
-	if edits := Edits(r.Label, text.Arguments); len(edits) > 0 {
-		detail = paths(edits)
 	}
 	head := p.paint(sgrBold, p.cut(r.Label, p.Width-4))
 	if number != "" {
@@ -99,7 +119,7 @@ func Call(w io.Writer, t *store.Trace, r *Row, hooks []Row, text CallText, o Opt
 			lead = "    "
 		}
 	}
-	p.arguments(r, text.Arguments)
+	p.arguments(given)
 	p.text("result", "", text.Result)
 	p.text("error", sgrRed, text.Error)
 	return p.w.Flush()
@@ -121,51 +141,47 @@ func (p *treePrinter) text(name, sgr, text string) {
 
 // arguments writes the arguments of a call: a change as a diff, the members of an
 // object each by its name.
-func (p *treePrinter) arguments(r *Row, arguments string) {
-	if arguments == "" {
+func (p *treePrinter) arguments(a *Arguments) {
+	if edits := a.Edits(); len(edits) > 0 {
+		p.changes(edits)
 		return
 	}
-	if edits := Edits(r.Label, arguments); len(edits) > 0 {
-		for _, e := range edits {
-			p.line("")
-			p.line(p.paint(sgrDim, "change ") + p.cut(termtext.Line(e.Path), p.Width-8))
-			for _, l := range e.Lines {
-				for i, part := range p.wrap(l, p.Width-2) {
-					if i > 0 {
-						part = l[:1] + part
-						part = p.cut(part, p.Width-2)
-					}
-					p.below("  ", p.paint(signColor(l), part))
-				}
-			}
-		}
+	if a.members == nil {
+		p.text("arguments", "", a.Text)
 		return
 	}
-	var fields []Field
-	name := 0
-	whole := rawjson.Check([]byte(arguments)) == nil && rawjson.EachMember([]byte(arguments), func(key, value []byte) {
-		f := Field{termtext.Line(string(key)), string(value)}
-		if rawjson.IsString(value) {
-			f.Text = rawjson.Unquote(value)
-		}
-		fields, name = append(fields, f), max(name, termtext.Width(f.Name))
-	})
-	if !whole {
-		p.text("arguments", "", arguments)
+	parts, name := a.Parts(), 0
+	if len(parts) == 0 {
 		return
 	}
-	if len(fields) == 0 {
-		return
+	for _, part := range parts {
+		name = max(name, termtext.Width(part.Name))
 	}
 	p.line("")
 	p.line(p.paint(sgrDim, "arguments"))
 	name = min(name, 20)
-	for _, f := range fields {
-		lead := padRight(p.cut(f.Name, name), name)
-		for _, l := range termtext.Lines(f.Text) {
-			for _, part := range p.wrap(l, p.Width-name-4) {
-				p.line(strings.TrimRight("  "+p.paint(sgrDim, lead)+"  "+part, " "))
+	for _, part := range parts {
+		lead := padRight(p.cut(part.Name, name), name)
+		for l := range strings.SplitSeq(part.Text, "\n") {
+			for _, text := range p.wrap(l, p.Width-name-4) {
+				p.line(strings.TrimRight("  "+p.paint(sgrDim, lead)+"  "+text, " "))
 				lead = strings.Repeat(" ", name)
+			}
+		}
+	}
+}
+
+// changes writes whole edits.
+func (p *treePrinter) changes(edits []Edit) {
+	for _, e := range edits {
+		p.line("")
+		p.line(p.paint(sgrDim, "change ") + p.cut(termtext.Line(e.Path), p.Width-8))
+		for _, l := range e.Lines {
+			for i, part := range p.wrap(l, p.Width-2) {
+				if i > 0 {
+					part = p.cut(l[:1]+part, p.Width-2)
+				}
+				p.below("  ", p.paint(signColor(l), part))
 			}
 		}
 	}
@@ -188,7 +204,7 @@ func HooksOf(rows []Row, i int) (out []Row) {
 		if r.Depth <= rows[i].Depth {
 			break
 		}
-		if r.Depth == rows[i].Depth+1 && r.event != nil && r.event.GetName() == otelmap.EventHook {
+		if r.Depth == rows[i].Depth+1 && r.Event == otelmap.EventHook {
 			out = append(out, r)
 		}
 	}
@@ -198,8 +214,7 @@ func HooksOf(rows []Row, i int) (out []Row) {
 // Failed returns the places of the tool calls that failed, were denied or never ended.
 func Failed(rows []Row) (out []int) {
 	for i := range rows {
-		bad := []Status{StatusFailed, StatusDenied, StatusUnfinished}
-		if rows[i].Kind == KindTool && slices.Contains(bad, rows[i].Status) {
+		if rows[i].Kind == KindTool && rows[i].Status.Bad() {
 			out = append(out, i)
 		}
 	}

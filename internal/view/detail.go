@@ -25,13 +25,7 @@ func (r *Row) Details() []string {
 	case r.event != nil:
 		out = r.eventDetails()
 	case r.Kind == KindTool:
-		a := r.span.GetAttributes()
-		arguments := otlp.Text(a, otelmap.KeyToolArguments)
-		if edits := Edits(otlp.Text(a, otelmap.KeyToolName), arguments); len(edits) > 0 {
-			out = []string{paths(edits)}
-		} else {
-			out = []string{preview(arguments)}
-		}
+		out = []string{r.Arguments().Line()}
 	case r.Kind == KindChat:
 		a := r.span.GetAttributes()
 		out = append(usage(store.UsageOf(a)), line(otelmap.Answer(a)))
@@ -39,6 +33,18 @@ func (r *Row) Details() []string {
 		out = usage(store.UsageOf(r.span.GetAttributes()))
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// Detail joins the details on one line.
+func (r *Row) Detail() string { return strings.Join(r.Details(), " · ") }
+
+// Said is what a request to the model said, on one line, and of other rows the details.
+func (r *Row) Said() string {
+	text := ""
+	if r.Kind == KindChat {
+		text = termtext.Line(termtext.Head(otelmap.Answer(r.Attributes()), 400))
+	}
+	return cmp.Or(text, r.Detail())
 }
 
 // Problem returns the type and the message of the span's error, unchanged. A type that
@@ -61,49 +67,62 @@ func (r *Row) Problem() (kind, message string) {
 // Field is a named text, unchanged.
 type Field struct{ Name, Text string }
 
-// Fields returns the identifiers and the complete texts of a row.
-func (r *Row) Fields() []Field {
-	var out []Field
-	add := func(name, text string) {
-		if text != "" {
-			out = append(out, Field{name, text})
-		}
+// fields are named texts that are not empty.
+type fields []Field
+
+func (f *fields) add(name, text string) {
+	if text != "" {
+		*f = append(*f, Field{name, text})
 	}
+}
+
+// Fields returns the identifiers and the complete texts of a row.
+func (r *Row) Fields() []Field { return append(r.ids(), r.texts()...) }
+
+// ids are the names by which others know the row's span.
+func (r *Row) ids() (out fields) {
+	if r.span == nil {
+		return nil
+	}
+	a := r.span.GetAttributes()
+	out.add("span", otlp.SpanID(r.span))
+	if r.Detached || r.Depth == 0 {
+		out.add("parent", otlp.ParentID(r.span))
+	}
+	for _, l := range r.span.GetLinks() {
+		out.add("link", fmt.Sprintf("%x %x", l.GetTraceId(), l.GetSpanId()))
+	}
+	out.add("call", otlp.Text(a, otelmap.KeyToolCallID))
+	out.add("agent", otlp.Text(a, otelmap.KeyAgent))
+	out.add("response", otlp.Text(a, otelmap.KeyResponseID))
+	out.add("request", otlp.Text(a, otelmap.KeyRequestID))
+	return out
+}
+
+// texts are those of which the details may show the beginning only.
+func (r *Row) texts() (out fields) {
+	a := r.Attributes()
 	switch {
-	case r.event != nil && r.event.GetName() == otelmap.EventHook:
-		a := r.event.GetAttributes()
-		add("matcher", otlp.Text(a, otelmap.KeyHookMatcher))
-		add("command", otlp.Text(a, otelmap.KeyHookCommand))
-		add("source", otlp.Text(a, otelmap.KeyHookSource))
-		add("reason", otlp.Text(a, otelmap.KeyHookReason))
+	case r.Event == otelmap.EventHook:
+		out.add("matcher", otlp.Text(a, otelmap.KeyHookMatcher))
+		out.add("command", otlp.Text(a, otelmap.KeyHookCommand))
+		out.add("source", otlp.Text(a, otelmap.KeyHookSource))
+		out.add("reason", otlp.Text(a, otelmap.KeyHookReason))
 	case r.event != nil:
 		// The details hold a short text completely.
-		if text := otlp.Text(r.event.GetAttributes(), otelmap.KeyText); len(text) > 40 || strings.Contains(text, "\n") {
-			add("text", text)
+		if text := otlp.Text(a, otelmap.KeyText); len(text) > 40 || strings.Contains(text, "\n") {
+			out.add("text", text)
 		}
-	case r.span != nil:
-		a := r.span.GetAttributes()
-		add("span", otlp.SpanID(r.span))
-		if r.Detached || r.Depth == 0 {
-			add("parent", otlp.ParentID(r.span))
+	case r.Kind == KindTool:
+		out.add("input", r.Arguments().Text)
+		if result := otelmap.Returned(r.span); result != r.span.GetStatus().GetMessage() {
+			out.add("result", result)
 		}
-		for _, l := range r.span.GetLinks() {
-			add("link", fmt.Sprintf("%x %x", l.GetTraceId(), l.GetSpanId()))
-		}
-		add("call", otlp.Text(a, otelmap.KeyToolCallID))
-		add("agent", otlp.Text(a, otelmap.KeyAgent))
-		add("response", otlp.Text(a, otelmap.KeyResponseID))
-		add("request", otlp.Text(a, otelmap.KeyRequestID))
-		add("task", taskOfSpan(r.span))
-		add("input", otlp.Text(a, otelmap.KeyToolArguments))
-		if result := otelmap.Returned(r.span); r.Kind == KindTool && result != r.span.GetStatus().GetMessage() {
-			add("result", result)
-		}
-		if r.Kind == KindChat {
-			add("text", otelmap.Answer(a))
-		} else {
-			add("result", otelmap.Answer(a))
-		}
+	case r.Kind == KindChat:
+		out.add("text", otelmap.Answer(a))
+	case r.Kind == KindRun, r.Kind == KindAgent:
+		out.add("task", otelmap.Task(a))
+		out.add("result", otelmap.Answer(a))
 	}
 	return out
 }

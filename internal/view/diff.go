@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -25,43 +26,48 @@ const maxDiff = 1 << 20
 // writers are the tools that replace a whole file with a content.
 var writers = []string{"Write", "write_to_file", "create_file", "write_file", "write", "create"}
 
-// Edits returns the changes that a call asks for, none for a call that edits no file.
-// The arguments may be JSON that was cut off.
-func Edits(tool, arguments string) (out []Edit) {
-	// Most calls edit nothing, and decoding takes time.
-	if !slices.ContainsFunc(editMarks, func(mark string) bool { return strings.Contains(arguments, mark) }) {
-		return nil
+// Edits returns the changes that the call asks for, none for a call that edits no file.
+func (a *Arguments) Edits() []Edit {
+	if !a.looked {
+		a.edits, a.looked = a.findEdits(), true
 	}
-	v, _ := repair(arguments)
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil
-	}
-	path := textOf(m, "file_path", "filePath", "path", "absolutePath", "notebook_path")
+	return a.edits
+}
+
+func (a *Arguments) findEdits() (out []Edit) {
+	m := a.members
+	path, _ := textOf(m, "file_path", "filePath", "path", "absolutePath", "notebook_path")
 	add := func(before, after string) {
 		if lines := diffLines(before, after); len(lines) > 0 {
 			out = append(out, Edit{path, lines})
 		}
 	}
-	edits, several := m["edits"].([]any)
-	change := textOf(m, "diff")
+	replaced := func(m rawjson.Object) (before, after string, old, anew bool) {
+		before, old = textOf(m, oldNames...)
+		after, anew = textOf(m, newNames...)
+		return before, after, old, anew
+	}
+	edits, several := m.Elements("edits")
+	change, _ := textOf(m, "diff")
+	before, after, old, anew := replaced(m)
 	switch {
 	case several:
 		for _, e := range edits {
-			if e, ok := e.(map[string]any); ok {
-				add(textOf(e, oldNames...), textOf(e, newNames...))
-			}
+			before, after, _, _ := replaced(rawjson.Members(e))
+			add(before, after)
 		}
-	case hasText(m, oldNames...) || hasText(m, newNames...) && path != "":
-		add(textOf(m, oldNames...), textOf(m, newNames...))
+	case old || anew && path != "":
+		add(before, after)
 	case searchMark(change) != "":
 		for _, block := range searchBlocks(change) {
 			add(block[0], block[1])
 		}
-	case slices.Contains(writers, tool):
-		add("", textOf(m, "content", "file_text"))
+	case slices.Contains(writers, a.tool):
+		content, _ := textOf(m, "content", "file_text")
+		add("", content)
 	default:
-		return patchEdits(textOf(m, "command", "patchText", "input", "patch"))
+		patch, _ := textOf(m, "command", "patchText", "input", "patch")
+		return patchEdits(patch)
 	}
 	return out
 }
@@ -77,8 +83,7 @@ func paths(edits []Edit) string {
 	return strings.Join(names, ", ")
 }
 
-// MayEdit reports whether Edits may find something in a call whose span is encoded in a
-// message.
+// MayEdit reports whether the call whose span is encoded in a message may edit a file.
 func MayEdit(message []byte) bool {
 	return slices.ContainsFunc(editMarks, func(mark string) bool { return bytes.Contains(message, []byte(mark)) })
 }
@@ -91,17 +96,14 @@ var (
 	newNames = []string{"new_string", "new_text", "newString", "new_str"}
 )
 
-func hasText(m map[string]any, names ...string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { _, ok := m[n].(string); return ok })
-}
-
-func textOf(m map[string]any, names ...string) string {
+// textOf returns the first of the members that is a string.
+func textOf(m rawjson.Object, names ...string) (string, bool) {
 	for _, n := range names {
-		if s, ok := m[n].(string); ok {
-			return s
+		if v := m.Lookup(n); rawjson.IsString(v) {
+			return rawjson.Unquote(v), true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // searchMark returns the mark that begins a block of Cline's replace_in_file, in the

@@ -45,7 +45,7 @@ func TestEdits(t *testing.T) {
 		{"no JSON", "Edit", `old`, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, Edits(c.tool, c.arguments)); d != "" {
+			if d := cmp.Diff(c.want, NewArguments(c.tool, c.arguments).Edits()); d != "" {
 				t.Error(d)
 			}
 		})

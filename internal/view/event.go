@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Widths of the columns of an event.
@@ -24,7 +25,7 @@ const (
 // project nor session.
 func Event(e *EventLine, o Options) string {
 	st := newStyle(o)
-	status := eventStatuses[e.Status]
+	status := e.End()
 	agent, name := agentWidth, termtext.Line(e.Agent)
 	if st.room() < 100 {
 		agent = shortAgentWidth
@@ -86,16 +87,11 @@ func sessionEnd(id string) string {
 	return termtext.CutWidth(string(r[max(0, len(r)-4):]), 4, "")
 }
 
-var eventStatuses = map[string]Status{
-	"running": StatusRunning, "ok": StatusOK, "failed": StatusFailed, "denied": StatusDenied, "cancelled": StatusDenied,
-	"unknown": StatusUnknown, hook.HookError: StatusFailed, hook.HookTimeout: StatusFailed, hook.HookNotStarted: StatusFailed,
-}
-
-func sgrOf(e *EventLine, s Status) string {
+func sgrOf(e *EventLine, s otelmap.End) string {
 	switch {
-	case s == StatusFailed:
+	case s == otelmap.EndFailed:
 		return sgrRed
-	case s == StatusDenied:
+	case s == otelmap.EndDenied:
 		return sgrYellow
 	case e.Tool == "":
 		return sgrBold

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // EventLine is an event for people and, as JSON, for programs. Its JSON is stable: members
@@ -42,6 +43,23 @@ type EventLine struct {
 	Calls    int `json:"toolCalls,omitempty"`
 	Failures int `json:"toolFailures,omitempty"`
 	Denials  int `json:"toolDenials,omitempty"`
+}
+
+// End returns how what the line is about ended. Hooks that were not waited for have none.
+func (l *EventLine) End() otelmap.End {
+	switch l.Status {
+	case "ok":
+		return otelmap.EndOK
+	case "running":
+		return otelmap.EndRunning
+	case "unknown":
+		return otelmap.EndUnknown
+	case "denied", "cancelled":
+		return otelmap.EndDenied
+	case "failed", hook.HookError, hook.HookTimeout, hook.HookNotStarted:
+		return otelmap.EndFailed
+	}
+	return otelmap.EndNone
 }
 
 // EventLines turns events into lines. The zero value is ready to use.
@@ -83,10 +101,10 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		out.Text = cmp.Or(e.Tool.Error, e.Tool.Output)
 		out.Took = max(0, e.Tool.Duration)
 		t.calls++
-		switch status := e.Tool.Status; {
-		case status == hook.ToolDenied, status == hook.ToolCancelled:
+		switch out.End() {
+		case otelmap.EndDenied:
 			t.denials++
-		case status.Failed():
+		case otelmap.EndFailed:
 			t.failures++
 		}
 	case hook.KindHookRuns:

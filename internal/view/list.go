@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // shortID is how many digits of a trace id a list shows.
@@ -21,12 +23,35 @@ const minTitle = 24
 
 // Note is a line below a trace in a list: why the trace was selected.
 type Note struct {
-	Status store.Status
+	Status otelmap.End
 	// Where is the tool, or another name of the span.
 	Where string
 	Text  string
 	// Word, if it is in Text, stays visible where the text is cut.
 	Word string
+}
+
+// roleNames name the spans that are no tool calls.
+var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "request", store.RoleAgent: "subagent"}
+
+// Notes are, by trace, where a text that was searched for is, and which hooks denied what,
+// the oldest first. hits are those of the text, denied the runs of the hooks.
+func Notes(hits []store.Hit, text string, denied []store.HookRun) map[string][]Note {
+	notes := make(map[string][]Note)
+	word, _, _ := strings.Cut(strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+	word = strings.Trim(word, `"`)
+	for _, h := range hits {
+		where := cmp.Or(h.Tool, roleNames[h.Role], h.Name)
+		notes[h.Trace] = append(notes[h.Trace], Note{Status: h.Status, Where: where, Text: h.Snippet, Word: word})
+	}
+	for _, r := range slices.Backward(denied) {
+		text := r.Command
+		if r.Reason != "" {
+			text = r.Reason + " (" + r.Command + ")"
+		}
+		notes[r.Trace] = append(notes[r.Trace], Note{Status: otelmap.EndDenied, Where: cmp.Or(r.Tool, r.Event), Text: text})
+	}
+	return notes
 }
 
 // cutAround cuts a safe text to n columns. If it is too wide, it begins not far before
@@ -42,12 +67,6 @@ func (st *style) cutAround(text, word string, n int) string {
 	return st.cut(text, n)
 }
 
-// noteStatus are the statuses of the store.
-var noteStatus = map[store.Status]Status{
-	store.StatusOK: StatusOK, store.StatusFailed: StatusFailed, store.StatusDenied: StatusDenied,
-	store.StatusUnfinished: StatusUnfinished, store.StatusUnknown: StatusUnknown,
-}
-
 // maxNotes is how many notes a trace in a list has at most.
 const maxNotes = 3
 
@@ -60,7 +79,7 @@ func (st *style) notes(notes []Note) (out []string) {
 		}
 		where = "  " + where + "  "
 		text := st.cutAround(termtext.Line(n.Text), n.Word, st.room()-termtext.Width(where)-gap)
-		out = append(out, strings.TrimRight("  "+st.mark(noteStatus[n.Status])+where[1:]+st.paint(sgrDim, text), " "))
+		out = append(out, strings.TrimRight("  "+st.mark(n.Status)+where[1:]+st.paint(sgrDim, text), " "))
 	}
 	if more := len(notes) - len(out); more > 0 {
 		out = append(out, st.paint(sgrDim, fmt.Sprintf("    and %d more", more)))
@@ -98,7 +117,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 	add(&column{name: "TOOK", right: true, order: 5}, func(s *store.Summary) (string, string) { return duration(s.Duration()), "" })
 	add(&column{name: "TOOLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
 		n := fmt.Sprint(s.Tools)
-		if not := toolCounts(s, t.symbol(StatusFailed), t.symbol(StatusDenied), t.symbol(StatusUnknown)); not != nil {
+		if not := toolCounts(s, t.symbol(otelmap.EndFailed), t.symbol(otelmap.EndDenied), t.symbol(otelmap.EndUnknown)); not != nil {
 			n += " (" + strings.Join(not, " ") + ")"
 		}
 		return n, ""
@@ -205,8 +224,8 @@ func lastPart(path string) string {
 
 // outcomeSymbol returns a trace's outcome as a symbol and its colour.
 func (st *style) outcomeSymbol(s *store.Summary) (symbol, sgr string) {
-	status := outcomeStatus(s.Outcome)
-	return st.symbol(status), marks[status].sgr
+	end := otelmap.OutcomeEnd(s.Outcome)
+	return st.symbol(end), colors[end]
 }
 
 // age returns how long ago t was, up to a week, else the date.

@@ -55,13 +55,13 @@ func sampleNotes() map[string][]Note {
 	list := sampleList()
 	return map[string][]Note{
 		list[0].TraceID: {
-			{Status: store.StatusFailed, Where: "Bash", Text: "…ok shop-api/server 0.2s, then the linter complained for a while, and at last: dial tcp: connection refused", Word: "Connection"},
-			{Status: store.StatusOK, Where: "mcp__a_server_with_a_long_name__and_a_tool", Text: "connection pool\x1b[2J of 20"},
+			{Status: otelmap.EndFailed, Where: "Bash", Text: "…ok shop-api/server 0.2s, then the linter complained for a while, and at last: dial tcp: connection refused", Word: "Connection"},
+			{Status: otelmap.EndOK, Where: "mcp__a_server_with_a_long_name__and_a_tool", Text: "connection pool\x1b[2J of 20"},
 		},
 		list[1].TraceID: {
-			{Status: store.StatusDenied, Where: "Bash", Text: "日本語のタスクを消さないでください (~/guard.sh)"},
-			{Status: store.StatusUnfinished, Where: "Bash"},
-			{Status: store.StatusUnknown, Where: "Read", Text: "?"},
+			{Status: otelmap.EndDenied, Where: "Bash", Text: "日本語のタスクを消さないでください (~/guard.sh)"},
+			{Status: otelmap.EndUnfinished, Where: "Bash"},
+			{Status: otelmap.EndUnknown, Where: "Read", Text: "?"},
 			{Where: "Write", Text: "4"},
 			{Where: "Write", Text: "5"},
 		},

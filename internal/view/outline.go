@@ -40,18 +40,21 @@ type node struct {
 	place         int32
 	ran           int32 // milliseconds
 	depth, number int32
-	kind, status  uint8
+	kind          uint8
+	status        otelmap.End
+	event         uint8 // the place in rowEvents
 	detached      bool
-	told          bool
 }
 
 // none is no node, no id and no time.
 const none = -1
 
-var (
-	rowKinds    = []Kind{KindRun, KindAgent, KindTool, KindChat, KindSpan, KindEvent, KindNoRoot}
-	rowStatuses = []Status{StatusNone, StatusOK, StatusFailed, StatusDenied, StatusUnfinished, StatusUnknown, StatusRunning}
-)
+var rowKinds = []Kind{KindRun, KindAgent, KindTool, KindChat, KindSpan, KindEvent, KindNoRoot}
+
+// rowEvents are the events that readers tell apart, after the name of all others.
+var rowEvents = []string{
+	"", otelmap.EventHook, otelmap.EventPrompt, otelmap.EventPermission, otelmap.EventCompaction, otelmap.EventUsage,
+}
 
 // NewOutline returns an outline without spans of the trace with the summary.
 func NewOutline(sum *store.Summary) *Outline {
@@ -68,7 +71,7 @@ func NewSkimmer() *otlp.Skimmer {
 		otelmap.KeyRequestModel, otelmap.KeyHostDuration, otelmap.KeyHookDecision, otelmap.KeyHookDuration,
 		otelmap.KeyModel, otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
 		otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
-	}, []string{otelmap.KeyInputMessages})
+	}, nil)
 }
 
 // Add adds a span, which the outline does not keep.
@@ -107,8 +110,8 @@ func (o *Outline) pack(r *Row) node {
 		ran = int32(min(r.ran.Milliseconds(), math.MaxInt32)) //nolint:gosec // bounded
 	}
 	return node{
-		start: otlp.UnixNano(r.Start), end: otlp.UnixNano(r.End), usage: r.usage, label: label, ran: ran, told: r.told,
-		kind: uint8(slices.Index(rowKinds, r.Kind)), status: uint8(slices.Index(rowStatuses, r.Status)), //nolint:gosec // few
+		start: otlp.UnixNano(r.Start), end: otlp.UnixNano(r.End), usage: r.usage, label: label, ran: ran,
+		kind: uint8(slices.Index(rowKinds, r.Kind)), event: uint8(max(0, slices.Index(rowEvents, r.Event))), status: r.Status, //nolint:gosec // few
 	}
 }
 
@@ -136,8 +139,8 @@ func (o *Outline) Kind(i int) Kind { return rowKinds[o.nodes[o.order[i]].kind] }
 func (o *Outline) Row(i int) Row {
 	n := &o.nodes[o.order[i]]
 	r := Row{
-		Depth: int(n.depth), Kind: rowKinds[n.kind], Status: rowStatuses[n.status], Label: o.labels[n.label], Start: otlp.Time(n.start), End: otlp.Time(n.end),
-		Number: int(n.number), Detached: n.detached, usage: n.usage, ran: none, told: n.told, place: n.place,
+		Depth: int(n.depth), Kind: rowKinds[n.kind], Status: n.status, Event: rowEvents[n.event], Label: o.labels[n.label], Start: otlp.Time(n.start), End: otlp.Time(n.end),
+		Number: int(n.number), Detached: n.detached, usage: n.usage, ran: none, place: n.place,
 	}
 	if n.ran >= 0 {
 		r.ran = time.Duration(n.ran) * time.Millisecond
@@ -193,7 +196,7 @@ func (o *Outline) Arrange() {
 	if o.labels = append(o.labels, "(no root span)"); int(tops[0]) == len(o.nodes) {
 		o.nodes = append(o.nodes, node{
 			id: none, parent: none, place: none, ran: none, label: int32(len(o.labels) - 1), //nolint:gosec // as above
-			kind: uint8(slices.Index(rowKinds, KindNoRoot)), status: uint8(slices.Index(rowStatuses, StatusUnfinished)), //nolint:gosec // few
+			kind: uint8(slices.Index(rowKinds, KindNoRoot)), status: otelmap.EndUnfinished, //nolint:gosec // few
 		})
 	}
 	// The events of a span are before the spans that begin with them.

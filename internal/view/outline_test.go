@@ -81,8 +81,8 @@ func TestOutlineHasTheRowsOfTheTrace(t *testing.T) {
 				row = bare.With(b.spans[p])
 			}
 			describe := func(r *Row) string {
-				return fmt.Sprintf("%d %s %q %q %v %v #%d %v %s %v %v %v %v %v", r.Depth, r.Kind, r.Status, r.Label, r.Start, r.End, r.Number, r.Detached,
-					r.SpanID(), usage(r.Usage()), r.ran, r.Told(), r.Details(), r.Parts())
+				return fmt.Sprintf("%d %s %q %q %v %v #%d %v %s %v %v %q %v %v", r.Depth, r.Kind, r.Status, r.Label, r.Start, r.End, r.Number, r.Detached,
+					r.SpanID(), usage(r.Usage()), r.ran, r.Event, r.Details(), r.Parts())
 			}
 			if d := cmp.Diff(describe(&want[i]), describe(row)); d != "" {
 				t.Errorf("row %d (-want +got):\n%s", i, d)

@@ -2,10 +2,13 @@ package view
 
 import (
 	"cmp"
+	"iter"
 	"strings"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -14,19 +17,14 @@ import (
 // Part is a text of a row. Its lines are safe for a terminal.
 type Part struct {
 	// Name is what the text is, such as "result".
-	Name string
+	Name string `json:"name"`
 	// Lang is the language of a fence, such as "diff". Prose is a text that people
-	// or the model wrote, which wraps.
-	Lang  string
-	Prose bool
+	// or the model wrote, which wraps. Short is an argument that fits beside its name.
+	Lang  string `json:"lang,omitempty"`
+	Prose bool   `json:"prose,omitempty"`
+	Short bool   `json:"short,omitempty"`
 	// Text has no line end at its end.
-	Text string
-}
-
-// Short reports an argument that fits beside its name.
-func (p Part) Short() bool {
-	return !p.Prose && p.Lang == "" && p.Name != "result" && p.Name != "error" &&
-		len(p.Text) <= 160 && !strings.Contains(p.Text, "\n")
+	Text string `json:"text"`
 }
 
 // Text makes a text of several lines safe to print.
@@ -37,123 +35,110 @@ func addPart(to []Part, name, lang string, prose bool, text string) []Part {
 	if text = Text(text); text == "" {
 		return to
 	}
-	return append(to, Part{name, lang, prose, text})
+	short := !prose && lang == "" && name != "result" && name != "error" && len(text) <= 160 && !strings.Contains(text, "\n")
+	return append(to, Part{name, lang, prose, short, text})
 }
-
-// TextPart returns a text as a part, none for an empty one.
-func TextPart(name, text string) []Part { return addPart(nil, name, "", false, text) }
 
 // Parts returns the texts of a row: what was said, the arguments and the result of
 // a tool call, and the error.
 func (r *Row) Parts() (out []Part) {
-	a := r.Attributes()
+	kind, message := r.Problem()
+	if kind != "" && message != "" {
+		kind += ": "
+	}
 	switch r.Kind {
 	case KindTool:
-		out = Arguments(r.Label, otlp.Text(a, otelmap.KeyToolArguments))
+		result := otelmap.Returned(r.span)
+		if result == message {
+			result = ""
+		}
+		return callParts(r.Arguments(), kind+message, result)
 	case KindEvent:
-		for _, f := range r.Fields() {
+		for _, f := range r.texts() {
 			out = addPart(out, f.Name, "", f.Name == "text", f.Text)
 		}
-		// Fields leaves out what Details holds completely.
+		// These leave out what the details hold completely.
 		if len(out) == 0 {
-			out = addPart(out, "text", "", true, otlp.Text(a, otelmap.KeyText))
+			out = addPart(out, "text", "", true, otlp.Text(r.Attributes(), otelmap.KeyText))
 		}
 	case KindChat:
-		out = addPart(out, "text", "", true, otelmap.Answer(a))
+		out = addPart(out, "text", "", true, otelmap.Answer(r.Attributes()))
 	}
-	kind, message := r.Problem()
-	if kind != "" || message != "" {
-		if kind != "" && message != "" {
-			kind += ": "
-		}
-		out = addPart(out, "error", "", false, kind+message)
-	}
-	if result := otelmap.Returned(r.span); r.Kind == KindTool && result != message {
-		out = addPart(out, "result", "", false, result)
-	}
-	return out
+	return addPart(out, "error", "", false, kind+message)
 }
 
-// Arguments returns the arguments of a tool call: an edit as a diff, the members of
-// another object separately.
-func Arguments(tool, arguments string) (out []Part) {
-	if edits := Edits(tool, arguments); len(edits) > 0 {
-		for _, e := range edits {
-			out = addPart(out, "file", "", false, e.Path)
-			out = addPart(out, "change", "diff", false, strings.Join(e.Lines, "\n"))
-		}
-		return out
-	}
-	arguments = whole(arguments)
-	ok := rawjson.Check([]byte(arguments)) == nil && rawjson.EachMember([]byte(arguments), func(name, value []byte) {
-		text := string(value)
-		if rawjson.IsString(value) {
-			text = rawjson.Unquote(value)
-		} else if list, is := checklist(value); is {
-			text = list
-		}
-		out = addPart(out, termtext.Line(string(name)), "", false, text)
-	})
-	if !ok {
-		return addPart(nil, "input", "", false, arguments)
-	}
-	return out
+// Whole returns the parts of a call whose whole texts were found.
+func (r *Row) Whole(t CallText) []Part {
+	t = t.of(r)
+	return callParts(NewArguments(r.Label, t.Arguments), t.Error, t.Result)
 }
 
-// checklist returns a list of things to do, each with its state, as one line for each.
-func checklist(value []byte) (string, bool) {
-	list, ok := rawjson.Elements(value)
-	lines := make([]string, 0, len(list))
-	for _, raw := range list {
-		o := rawjson.Members(raw)
-		text, status := cmp.Or(o.Text("content"), o.Text("step"), o.Text("title")), o.Text("status")
-		if text == "" || status == "" {
-			return "", false
-		}
-		mark := "[ ] "
-		switch status {
-		case "completed", "done":
-			mark = "[x] "
-		case "in_progress":
-			mark = "[-] "
-		}
-		lines = append(lines, mark+text)
-	}
-	return strings.Join(lines, "\n"), ok && len(lines) > 0
+func callParts(a *Arguments, failure, result string) []Part {
+	return addPart(addPart(a.Parts(), "error", "", false, failure), "result", "", false, result)
 }
 
-// whole closes arguments that were cut off; their members are then sorted.
-func whole(arguments string) string {
-	if rawjson.Check([]byte(arguments)) == nil {
-		return arguments
+// Card is all that is known of a row.
+type Card struct {
+	Kind    Kind          `json:"kind"`
+	Status  otelmap.End   `json:"status"`
+	Label   string        `json:"label"`
+	Details []string      `json:"details"`
+	Started time.Time     `json:"started,omitzero"`
+	Took    time.Duration `json:"tookNs"`
+	Ended   bool          `json:"ended"`
+	Usage   *store.Usage  `json:"usage,omitempty"`
+	Model   string        `json:"model,omitempty"`
+	Parts   []Part        `json:"parts"`
+	Fields  []Field       `json:"fields"`
+	// Number counts the calls from 1.
+	Number int `json:"number,omitempty"`
+}
+
+// Card describes a row that has its texts.
+func (r *Row) Card() Card {
+	a := r.Attributes()
+	c := Card{
+		Kind: r.Kind, Status: r.Status, Label: r.Label, Details: r.Details(), Started: r.Start, Took: r.Took(), Ended: !r.End.IsZero(),
+		Usage: store.UsageOf(a), Model: termtext.Line(otelmap.Model(a)), Parts: append([]Part{}, r.Parts()...), Fields: []Field{}, Number: r.Number,
 	}
-	if v, ok := repair(arguments); ok {
-		if b, err := rawjson.Marshal(v); err == nil {
-			return string(b)
-		}
+	for _, f := range r.ids() {
+		c.Fields = append(c.Fields, Field{f.Name, termtext.Line(f.Text)})
 	}
-	return arguments
+	if r.Kind == KindRun || r.Kind == KindAgent {
+		c.Parts = addPart(c.Parts, "prompt", "", true, otelmap.Task(a))
+		c.Parts = addPart(c.Parts, "answer", "", true, otelmap.Answer(a))
+	}
+	return c
 }
 
 // Answer returns the agent's last message of a trace, safe to print.
 func Answer(t *store.Trace) string {
 	answer := ""
-	for s := range otlp.Spans(t.ResourceSpans) {
-		if otlp.Text(s.GetAttributes(), otelmap.KeyOutcome) != "" {
-			answer = cmp.Or(otelmap.Answer(s.GetAttributes()), answer)
-		}
+	for s := range runs(t) {
+		answer = cmp.Or(otelmap.Answer(s.GetAttributes()), answer)
 	}
 	return Text(answer)
 }
 
-// Prompt returns the first prompt of a trace, safe to print.
+// Prompt returns the first prompt of a trace, safe to print. A subagent's is none.
 func Prompt(t *store.Trace) string {
-	for s := range otlp.Spans(t.ResourceSpans) {
-		if text := taskOfSpan(s); text != "" {
-			return Text(text)
+	for s := range runs(t) {
+		if text := Text(otelmap.Task(s.GetAttributes())); text != "" {
+			return text
 		}
 	}
 	return ""
+}
+
+// runs are the spans of the runs.
+func runs(t *store.Trace) iter.Seq[*tracepb.Span] {
+	return func(yield func(*tracepb.Span) bool) {
+		for s := range otlp.Spans(t.ResourceSpans) {
+			if store.RoleOf(s.GetAttributes()) == store.RoleRoot && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // DiffLine is a line of a diff. Class is "plus", "minus" or empty.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +14,7 @@ func TestArgumentsWithThingsToDo(t *testing.T) {
 		`{"todos":[]}`:                   `[]`,
 		`{"todos":[1]}`:                  `[1]`,
 	} {
-		if diff := cmp.Diff([]Part{{Name: "todos", Text: want}}, Arguments("TodoWrite", arguments)); diff != "" {
+		if diff := cmp.Diff([]Part{{Name: "todos", Short: !strings.Contains(want, "\n"), Text: want}}, NewArguments("TodoWrite", arguments).Parts()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", arguments, diff)
 		}
 	}

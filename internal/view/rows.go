@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,28 +30,15 @@ const (
 	KindNoRoot Kind = "no root"
 )
 
-// Status is how a span ended.
-type Status string
-
-// The statuses. An event has StatusNone, unless a hook denied something.
-const (
-	StatusNone       Status = ""
-	StatusOK         Status = "ok"
-	StatusFailed     Status = "failed"
-	StatusDenied     Status = "denied"
-	StatusUnfinished Status = "unfinished"
-	// StatusUnknown is a tool call that ended with an unknown outcome.
-	StatusUnknown Status = "unknown"
-	// StatusRunning is a run, or a call, that has not ended.
-	StatusRunning Status = "running"
-)
-
 // Row is a span or a span event at its place in the trace.
 type Row struct {
 	// Depth is the number of rows above it, up to the run.
-	Depth  int
-	Kind   Kind
-	Status Status
+	Depth int
+	Kind  Kind
+	// Status of an event is EndNone, unless a hook denied something.
+	Status otelmap.End
+	// Event is otelmap's name of an event that readers tell apart, "" for others.
+	Event string
 	// Label names the span or event, on one line that is safe for a terminal.
 	Label string
 	// Start and End are zero if unknown. Most events have no End.
@@ -65,14 +51,15 @@ type Row struct {
 
 	// usage is that of a request to the model, of an event that reports requests without
 	// spans, and of a run or subagent with all below. ran is the time that the agent says a
-	// call ran, negative if it does not. told reports a span with a prompt or an answer.
+	// call ran, negative if it does not.
 	usage *store.Usage
 	ran   time.Duration
-	told  bool
 
 	id    string // the span's, as bytes
 	span  *tracepb.Span
 	event *tracepb.Span_Event
+	// arguments are those of a call, once they were read.
+	arguments *Arguments
 	// place is where the span is among those of the trace, as they were added; number
 	// is the event's in it.
 	place, number int32
@@ -95,9 +82,13 @@ func (r *Row) Usage() *store.Usage { return r.usage }
 // Ran returns the time that the agent says a call ran, and whether it does.
 func (r *Row) Ran() (time.Duration, bool) { return max(0, r.ran), r.ran >= 0 }
 
-// Told reports whether the span has a prompt or an answer, as Prompt and Answer find
-// them.
-func (r *Row) Told() bool { return r.told }
+// Arguments returns what a call was given.
+func (r *Row) Arguments() *Arguments {
+	if r.arguments == nil {
+		r.arguments = NewArguments(r.Label, otlp.Text(r.Attributes(), otelmap.KeyToolArguments))
+	}
+	return r.arguments
+}
 
 // Place returns where the row's span, or that of its event, is among those that
 // were added to the outline.
@@ -140,10 +131,10 @@ func (r *Row) describeEvent(e *tracepb.Span_Event) {
 	a := e.GetAttributes()
 	r.Start = otlp.Time(e.GetTimeUnixNano())
 	r.Kind, r.Label = KindEvent, termtext.Line(strings.TrimPrefix(e.GetName(), "hookspan."))
-	if e.GetName() == otelmap.EventHook && slices.Contains([]string{"deny", "block"}, otlp.Text(a, otelmap.KeyHookDecision)) {
-		r.Status = StatusDenied
+	if r.Event = e.GetName(); r.Event == otelmap.EventHook && otelmap.HookEnd("", otlp.Text(a, otelmap.KeyHookDecision)) == otelmap.EndDenied {
+		r.Status = otelmap.EndDenied
 	}
-	if e.GetName() == otelmap.EventUsage {
+	if r.Event == otelmap.EventUsage {
 		r.usage = reportedUsage(a)
 	}
 	if ms, ok := otlp.Integer(a, otelmap.KeyHookDuration); ok {
@@ -155,9 +146,8 @@ func (r *Row) describeEvent(e *tracepb.Span_Event) {
 // repeat.
 func (r *Row) describeSpan(s *tracepb.Span, model string) {
 	a := s.GetAttributes()
-	r.Status, r.Start, r.End = spanStatus(s), otlp.Start(s), otlp.End(s)
+	r.Status, r.Start, r.End = otelmap.EndOf(s), otlp.Start(s), otlp.End(s)
 	r.Label = cmp.Or(termtext.Line(s.GetName()), "unnamed")
-	r.told = otlp.Find(a, otelmap.KeyInputMessages) != nil || otlp.Find(a, otelmap.KeyOutcome) != nil
 	switch store.RoleOf(a) {
 	case store.RoleRoot:
 		r.Kind, r.usage = KindRun, reportedUsage(a)
@@ -185,42 +175,4 @@ func reportedUsage(a []*commonpb.KeyValue) *store.Usage {
 		u.CostUSD = new(*u.CostUSD)
 	}
 	return u
-}
-
-func spanStatus(s *tracepb.Span) Status {
-	a := s.GetAttributes()
-	if outcome := otlp.Text(a, otelmap.KeyOutcome); outcome != "" {
-		return outcomeStatus(outcome)
-	}
-	switch otlp.Text(a, otelmap.KeyErrorType) {
-	case otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled:
-		return StatusDenied
-	case otelmap.ErrorToolUnfinished, otelmap.ErrorAbandoned:
-		return StatusUnfinished
-	}
-	switch {
-	case s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR:
-		return StatusFailed
-	case s.GetEndTimeUnixNano() == 0:
-		return StatusUnfinished
-	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeUnknown:
-		return StatusUnknown
-	case otlp.Text(a, otelmap.KeyToolOutcome) == otelmap.ToolOutcomeRunning:
-		return StatusRunning
-	}
-	return StatusOK
-}
-
-func outcomeStatus(outcome string) Status {
-	switch outcome {
-	case otelmap.OutcomeCompleted:
-		return StatusOK
-	case otelmap.OutcomeFailed:
-		return StatusFailed
-	case otelmap.OutcomeCancelled, otelmap.OutcomeInterrupted:
-		return StatusDenied
-	case otelmap.OutcomeRunning:
-		return StatusRunning
-	}
-	return StatusUnfinished
 }

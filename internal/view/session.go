@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -71,46 +69,38 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 		cost = dollars(*t.Usage.CostUSD)
 	}
 	facts := p.join(cmp.Or(termtext.Line(t.Outcome), "unfinished"), duration(t.Duration()), cost, termtext.Line(termtext.HeadBytes(t.TraceID, 8)))
-	p.line(p.paint(sgrBold, head) + "  " + p.mark(outcomeStatus(t.Outcome)) + " " + p.paint(sgrDim, p.cut(facts, p.Width-len(head)-4)))
+	p.line(p.paint(sgrBold, head) + "  " + p.mark(otelmap.OutcomeEnd(t.Outcome)) + " " + p.paint(sgrDim, p.cut(facts, p.Width-len(head)-4)))
 	p.start = t.Started
 
-	rows := Rows(t)
-	task, result := taskOf(t), resultOf(t)
-	if task != "" {
-		p.said("you", task)
-	}
 	var run *Row
 	told := "" // the newest problem of a request, which is often why the run failed
-	for i := range rows {
-		r := &rows[i]
+	for step := range StoryOf(t, Rows(t)).Steps(0) {
+		r := step.Row
+		if r == nil {
+			p.said(speaker(&step), step.Text())
+			continue
+		}
 		lead := strings.Repeat("  ", min(max(r.Depth-1, 0), 4))
-		switch a := r.Attributes(); {
-		case r.Kind == KindEvent && r.event.GetName() == otelmap.EventPrompt:
-			if text := otlp.Text(a, otelmap.KeyText); !begins(task, text) {
-				p.said("you", text)
-			}
-		case r.Kind == KindEvent && r.event.GetName() == otelmap.EventHook:
-			if r.Status == StatusDenied || otlp.Text(a, otelmap.KeyHookReason) != "" {
+		switch step.Who {
+		case WhoUser:
+			p.said(speaker(&step), step.Text())
+		case WhoHook:
+			if r.Status == otelmap.EndDenied || otlp.Text(r.Attributes(), otelmap.KeyHookReason) != "" {
 				p.plain(r, lead)
 			}
-		case r.Kind == KindChat:
-			text := otelmap.Answer(a)
-			if text != "" && (r.Depth > 1 || !begins(result, text)) {
-				who := "agent"
-				if r.Depth > 1 {
-					who = "  sub"
-				}
-				p.said(who, text)
+		case WhoAgent:
+			if text := step.Text(); text != "" {
+				p.said(speaker(&step), text)
 			}
 			p.problem(r, "        ")
 			_, told = r.Problem()
-		case r.Kind == KindTool:
+		case WhoTool:
 			p.plain(r, lead)
 			p.problem(r, lead+"          ")
 			p.edits(r, lead+"          ", shortDiff)
-		case r.Kind == KindAgent && r.Depth > 0:
+		case WhoSubagent:
 			p.plain(r, lead)
-		case r.Kind == KindRun:
+		case WhoFailure:
 			run = r
 		}
 	}
@@ -119,9 +109,17 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 			p.problem(run, "        ")
 		}
 	}
-	if result != "" {
-		p.said("agent", result)
+}
+
+// speaker is the word for who said a step.
+func speaker(s *Step) string {
+	switch {
+	case s.Who == WhoUser:
+		return "you"
+	case s.Row != nil && s.Row.Depth > 1:
+		return "  sub"
 	}
+	return "agent"
 }
 
 // plain writes a row of a conversation on one line: the symbol, what it did and how
@@ -140,28 +138,4 @@ func (p *treePrinter) plain(r *Row, lead string) {
 	text = p.cut(text, room)
 	gap := strings.Repeat(" ", max(1, room+1-termtext.Width(text)))
 	p.line(strings.TrimRight(lead+p.mark(r.Status)+" "+text+p.paint(sgrDim, gap+padLeft(took, durationWidth)), " "))
-}
-
-// taskOf returns the first prompt of a trace.
-func taskOf(t *store.Trace) string {
-	for s := range otlp.Spans(t.ResourceSpans) {
-		if text := taskOfSpan(s); text != "" && store.RoleOf(s.GetAttributes()) == store.RoleRoot {
-			return text
-		}
-	}
-	return ""
-}
-
-// taskOfSpan returns the task of an agent's span, "" for others.
-func taskOfSpan(s *tracepb.Span) string {
-	if a := s.GetAttributes(); store.RoleOf(a) == store.RoleRoot || store.RoleOf(a) == store.RoleAgent {
-		return otelmap.Task(a)
-	}
-	return ""
-}
-
-// begins reports whether a text begins as its preview does.
-func begins(text, preview string) bool {
-	preview, _, _ = strings.Cut(preview, "…")
-	return text != "" && strings.HasPrefix(strings.TrimSpace(text), strings.TrimSpace(preview))
 }

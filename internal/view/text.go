@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Options control how text is drawn for a terminal. The zero value draws plain
@@ -57,23 +58,18 @@ const (
 	sgrCyan   = "\x1b[36m"
 )
 
-// marks are the symbol and the colour of each status.
-var marks = map[Status]struct{ symbol, ascii, sgr string }{
-	StatusOK:         {"✓", "+", sgrGreen},
-	StatusFailed:     {"✗", "x", sgrRed},
-	StatusDenied:     {"⊘", "-", sgrYellow},
-	StatusUnfinished: {"…", "?", sgrYellow},
-	StatusUnknown:    {"?", "~", sgrDim},
-	StatusRunning:    {"▶", ">", sgrCyan},
-	StatusNone:       {"·", "*", sgrDim},
+// colors are those of each end.
+var colors = [...]string{
+	otelmap.EndNone: sgrDim, otelmap.EndOK: sgrGreen, otelmap.EndFailed: sgrRed, otelmap.EndDenied: sgrYellow,
+	otelmap.EndUnfinished: sgrYellow, otelmap.EndUnknown: sgrDim, otelmap.EndRunning: sgrCyan,
 }
 
-// symbol returns the symbol of a status, without its colour.
-func (st *style) symbol(s Status) string {
+// symbol returns the mark of an end, without its colour.
+func (st *style) symbol(e otelmap.End) string {
 	if st.ASCII {
-		return marks[s].ascii
+		return e.ASCII()
 	}
-	return marks[s].symbol
+	return e.Mark()
 }
 
 // paint colours a safe text.
@@ -84,7 +80,7 @@ func (st *style) paint(sgr, s string) string {
 	return sgr + s + sgrReset
 }
 
-func (st *style) mark(s Status) string { return st.paint(marks[s].sgr, st.symbol(s)) }
+func (st *style) mark(e otelmap.End) string { return st.paint(colors[e], st.symbol(e)) }
 
 func (st *style) cut(s string, n int) string { return termtext.CutWidth(s, n, st.ellipsis) }
 

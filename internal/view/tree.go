@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -106,55 +105,24 @@ func (p *treePrinter) line(s string) {
 
 // header describes the trace.
 func (p *treePrinter) header(t *store.Trace) {
-	p.line(p.paint(sgrBold, p.cut(cmp.Or(termtext.Line(t.Title), "untitled"), p.Width)))
-
-	var started, runs string
-	if !t.Started.IsZero() {
-		started = t.Started.In(p.Location).Format(time.DateTime)
+	h := HeaderOf(&t.Summary, p.Location, time.DateTime)
+	p.line(p.paint(sgrBold, p.cut(h.Title, p.Width)))
+	p.line(p.mark(h.End) + " " + p.cut(p.join(h.Facts...), p.Width-2))
+	if len(h.Counts) > 0 {
+		p.line(p.paint(sgrDim, p.cut(p.join(h.Counts...), p.Width)))
 	}
-	if t.Runs > 1 {
-		runs = termtext.Plural(t.Runs, "run")
-	}
-	first := p.join(cmp.Or(termtext.Line(t.Outcome), "no root span"), duration(t.Duration()), started,
-		termtext.Line(t.Model), termtext.Line(t.Host), runs)
-	p.line(p.mark(outcomeStatus(t.Outcome)) + " " + p.cut(first, p.Width-2))
-
-	counts := Counts(&t.Summary)
-	if len(counts) > 0 {
-		p.line(p.paint(sgrDim, p.cut(p.join(counts...), p.Width)))
-	}
-	for _, f := range []Field{{"session", t.Session}, {"folder", t.Directory}, {"trace", t.TraceID}, {"missing", evidence(&t.Summary)}} {
-		if f.Text != "" {
-			p.line(p.paint(sgrDim, p.cut(padRight(f.Name, 8)+termtext.Line(f.Text), p.Width)))
-		}
+	for _, f := range h.Fields {
+		p.line(p.paint(sgrDim, p.cut(padRight(f.Name, 8)+f.Text, p.Width)))
 	}
 	p.line("")
 }
 
-// evidence describes what is missing from a trace, "" if nothing is.
-func evidence(s *store.Summary) string {
-	if s.Evidence == "" || s.Evidence == otelmap.EvidenceComplete {
-		return ""
-	}
-	return s.Evidence + ": " + s.Missing
-}
-
 // answer writes the agent's last message, which most readers look for.
 func (p *treePrinter) answer(t *store.Trace) {
-	if result := resultOf(t); result != "" {
+	if answer := Answer(t); answer != "" {
 		p.line("")
-		p.said("answer", result)
+		p.said("answer", answer)
 	}
-}
-
-// resultOf returns the agent's last message of a trace.
-func resultOf(t *store.Trace) (result string) {
-	for s := range otlp.Spans(t.ResourceSpans) {
-		if otlp.Text(s.GetAttributes(), otelmap.KeyOutcome) != "" {
-			result = cmp.Or(otelmap.Answer(s.GetAttributes()), result)
-		}
-	}
-	return result
 }
 
 // said writes what somebody wrote, wrapped, beside the word for the writer.
@@ -185,7 +153,7 @@ func (p *treePrinter) collapse(rows []Row) []*entry {
 	type likeness struct {
 		parent int
 		label  string
-		status Status
+		status otelmap.End
 	}
 	keys := make([]likeness, len(rows))
 	siblings, total := make(map[int]int), make(map[likeness]int)
@@ -385,7 +353,7 @@ func (p *treePrinter) problem(r *Row, lead string) {
 	}
 	lines[0] = kind + lines[0]
 	sgr := sgrRed
-	if r.Status == StatusDenied || r.Status == StatusUnfinished {
+	if r.Status == otelmap.EndDenied || r.Status == otelmap.EndUnfinished {
 		sgr = sgrYellow
 	}
 	for _, l := range lines {
@@ -421,9 +389,7 @@ func (p *treePrinter) edits(r *Row, lead string, most int) {
 	if r.Kind != KindTool {
 		return
 	}
-	a := r.span.GetAttributes()
-	all := Edits(otlp.Text(a, otelmap.KeyToolName), otlp.Text(a, otelmap.KeyToolArguments))
-	for _, e := range all {
+	for _, e := range r.Arguments().Edits() {
 		p.diff(e, lead, most)
 	}
 }

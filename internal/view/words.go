@@ -18,9 +18,6 @@ func (r *Row) Attributes() []*commonpb.KeyValue {
 	return r.span.GetAttributes()
 }
 
-// Symbol returns the character that stands for the status.
-func (s Status) Symbol() string { return marks[s].symbol }
-
 // Duration formats d in at most six columns up to a hundred days.
 func Duration(d time.Duration) string { return duration(d) }
 
@@ -43,6 +40,3 @@ func Counts(s *store.Summary) []string {
 	}
 	return out
 }
-
-// OutcomeStatus returns the status of a run that ended so.
-func OutcomeStatus(outcome string) Status { return outcomeStatus(outcome) }

@@ -224,7 +224,7 @@ var mayImport = map[string][]string{
 	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/regular", "internal/transcript"},
 	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript", "internal/transcript/gemini"},
 	"internal/agents": {
-		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "infinium", "infinium/connectors",
+		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "spool", "infinium", "infinium/connectors",
 		"internal/install", "internal/install/claude", "internal/install/cline", "internal/install/codex", "internal/install/copilot", "internal/install/gemini",
 		"internal/install/opencode", "internal/install/qwen", "internal/lookpath", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
 	},

@@ -1,4 +1,4 @@
-package main
+package hooks
 
 import (
 	"strings"
@@ -9,16 +9,16 @@ import (
 
 // What hooks print must not control the terminal.
 func TestTextIsCutAndSafe(t *testing.T) {
-	a, stdout, _ := newTestApp(t)
-	p := trialPrinter{app: a}
-	p.text("  out  ", "a\x1b[2J\r\n"+strings.Repeat("é", shownRunes+1)+"\n{\"a\": 1,\t\"b\": 2}\n\n")
+	var stdout strings.Builder
+	p := TrialText{Text: Text{&stdout, func(s string) string { return s }}}
+	p.part("  out  ", "a\x1b[2J\r\n"+strings.Repeat("é", shownRunes+1)+"\n{\"a\": 1,\t\"b\": 2}\n\n")
 	want := "  out  a�[2J�\n       " + strings.Repeat("é", shownRunes) + "... (201 characters)\n       {\"a\":1,\"b\":2}\n"
 	if diff := cmp.Diff(want, stdout.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	stdout.Reset()
-	p.debug = true
-	p.text("", strings.Repeat("x\n", shownLines+1))
+	p.Debug = true
+	p.part("", strings.Repeat("x\n", shownLines+1))
 	if got := strings.Count(stdout.String(), "x\n"); got != shownLines+1 {
 		t.Errorf("%d lines with --debug, want all", got)
 	}

@@ -1,0 +1,111 @@
+package otelmap
+
+import (
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// End is how a run, a call or a request ended, or that it has not. As text it is a word.
+// The store keeps the numbers.
+type End uint8
+
+// The ends.
+const (
+	// EndNone is that of what has no end, such as a prompt.
+	EndNone End = iota
+	EndOK
+	EndFailed
+	// EndDenied is what the user or a rule denied, cancelled or interrupted.
+	EndDenied
+	// EndUnfinished is what never reported an end.
+	EndUnfinished
+	// EndUnknown is a call that ended with an unknown outcome.
+	EndUnknown
+	// EndRunning is a run, or a call, that has not ended. It is never stored.
+	EndRunning
+)
+
+// Ends are all ends, by their numbers.
+var Ends = [...]End{EndNone, EndOK, EndFailed, EndDenied, EndUnfinished, EndUnknown, EndRunning}
+
+// ends are the words and the marks.
+var ends = [...]struct{ word, mark, ascii string }{
+	EndNone: {"", "·", "*"}, EndOK: {"ok", "✓", "+"}, EndFailed: {"failed", "✗", "x"}, EndDenied: {"denied", "⊘", "-"},
+	EndUnfinished: {"unfinished", "…", "?"}, EndUnknown: {"unknown", "?", "~"}, EndRunning: {"running", "▶", ">"},
+}
+
+// String returns the word, "" for EndNone.
+func (e End) String() string { return ends[e].word }
+
+// MarshalText implements encoding.TextMarshaler.
+func (e End) MarshalText() ([]byte, error) { return []byte(ends[e].word), nil }
+
+// Mark returns the character that stands for the end, ASCII the one where only ASCII is
+// drawn.
+func (e End) Mark() string { return ends[e].mark }
+
+// ASCII returns Mark's counterpart in ASCII.
+func (e End) ASCII() string { return ends[e].ascii }
+
+// Bad reports what failed, was denied or never ended.
+func (e End) Bad() bool { return e.Failed() || e == EndDenied }
+
+// Failed reports what counts as a failure: what failed or never ended.
+func (e End) Failed() bool { return e == EndFailed || e == EndUnfinished }
+
+// EndOf returns how a span ended.
+func EndOf(s *tracepb.Span) End {
+	a := s.GetAttributes()
+	if outcome := otlp.Text(a, KeyOutcome); outcome != "" {
+		return OutcomeEnd(outcome)
+	}
+	switch otlp.Text(a, KeyErrorType) {
+	case ErrorToolDenied, ErrorToolCancelled:
+		return EndDenied
+	case ErrorToolUnfinished, ErrorAbandoned:
+		return EndUnfinished
+	}
+	outcome := otlp.Text(a, KeyToolOutcome)
+	switch {
+	case s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR:
+		return EndFailed
+	case s.GetEndTimeUnixNano() == 0:
+		return EndUnfinished
+	case outcome == ToolOutcomeUnknown:
+		return EndUnknown
+	case outcome == ToolOutcomeRunning:
+		return EndRunning
+	}
+	return EndOK
+}
+
+// OutcomeEnd returns how a run with an outcome ended. Without an outcome it never did.
+func OutcomeEnd(outcome string) End {
+	switch outcome {
+	case OutcomeCompleted:
+		return EndOK
+	case OutcomeFailed:
+		return EndFailed
+	case OutcomeCancelled, OutcomeInterrupted:
+		return EndDenied
+	case OutcomeRunning:
+		return EndRunning
+	}
+	return EndUnfinished
+}
+
+// HookEnd returns how one of the user's hooks with a status and a decision ended: denied
+// if it denied or blocked what it ran for.
+func HookEnd(status, decision string) End {
+	switch decision {
+	case "deny", "block":
+		return EndDenied
+	}
+	switch status {
+	case hook.HookError, hook.HookTimeout, hook.HookNotStarted:
+		return EndFailed
+	}
+	return EndOK
+}
