@@ -145,13 +145,13 @@ func newRecorder(a *app) (*bridge.Recorder, error) {
 	}
 	// Each event has its project.
 	environ := slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, "CLAUDE_PROJECT_DIR=") })
-	hosts := map[string]hookproc.Host{
+	hosts := map[string]hookproc.Agent{
 		cline.Host:  {Name: cline.Host, Peek: cline.Peek},
 		claude.Host: {Name: claude.Host, Program: "claude-hook", Peek: claude.Peek},
 	}
 	return bridge.NewRecorder(sp, func(host string, e *bridge.Event) (bool, error) {
 		p := hookproc.Process{
-			Host: hosts[host], Event: e.Name, Stdin: bytes.NewReader(e.Body), Stdout: io.Discard, Environ: environ,
+			Agent: hosts[host], Event: e.Name, Stdin: bytes.NewReader(e.Body), Stdout: io.Discard, Environ: environ,
 			Home: a.home, GOOS: a.goos, Dir: e.Cwd, Now: a.now,
 			Spawn: func(args ...string) error { return hookproc.DetachReaped(self, args, environ, dir) },
 		}

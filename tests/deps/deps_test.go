@@ -115,6 +115,17 @@ func dependencies(t *testing.T, program, goos string) []string {
 	return strings.Fields(string(out))
 }
 
+// TestRecordingLinksNothingThatAsks: only Cline's answers depend on the user's hooks.
+func TestRecordingLinksNothingThatAsks(t *testing.T) {
+	for _, root := range []string{"/cmd/claude-hook", "/internal/hookproc"} {
+		for _, dep := range dependencies(t, module+root, "linux") {
+			if dep == module+"/internal/hookproc/answer" || strings.HasPrefix(dep, module+"/internal/clinehooks") {
+				t.Errorf("%s links %s, which asks people's hooks", root, dep)
+			}
+		}
+	}
+}
+
 // TestHookRunnerStartsFast: it runs command hooks while the agent waits.
 func TestHookRunnerStartsFast(t *testing.T) {
 	for _, dep := range dependencies(t, module+"/cmd/hook-runner", "linux") {
@@ -243,9 +254,8 @@ var mayImport = map[string][]string{
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
-	"internal/hookproc": {
-		"config", "hook", "spool", "internal/filelock", "internal/logfile", "internal/rawjson", "internal/regular",
-	},
+	"internal/hookproc":        {"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular"},
+	"internal/hookproc/answer": {"hook", "internal/hookproc", "internal/rawjson", "internal/regular"},
 }
 
 // wiring packages put others together for commands.
@@ -604,7 +614,7 @@ func TestBareRequests(t *testing.T) {
 // libraries: it ends the process.
 func TestHookprocIsReachedFromCmdOnly(t *testing.T) {
 	for _, f := range sources(t) {
-		if slices.Contains(f.ours(), "internal/hookproc") && !strings.HasPrefix(f.folder, "cmd/") {
+		if slices.Contains(f.ours(), "internal/hookproc") && !strings.HasPrefix(f.folder, "cmd/") && f.folder != "internal/hookproc/answer" {
 			t.Errorf("%s/%s imports internal/hookproc, which only commands may", f.folder, f.name)
 		}
 	}
