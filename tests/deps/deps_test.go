@@ -181,7 +181,8 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":                          {},
-	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/jstext", "internal/rawjson"},
+	"internal/clinehooks/translate": {"hook", "hook/cline", "internal/clinehooks/verdict", "internal/jstext", "internal/rawjson"},
+	"internal/clinehooks/verdict":   {"internal/jstext", "internal/rawjson"},
 	"hook/...":                      {"hook", "internal/jstext", "internal/rawjson"},
 	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
 	"hook/copilot":                  {"hook", "internal/rawjson"},
@@ -218,7 +219,7 @@ var mayImport = map[string][]string{
 	"internal/ui":            {"otelmap", "internal/loopback", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
-		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/install",
+		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/clinehooks/verdict", "internal/install",
 		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/filelock", "internal/rawjson", "internal/regular", "internal/store",
 	},
 	"otelmap":                      {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
@@ -291,6 +292,7 @@ var pure = map[string][]string{
 	"infinium":                      infiniumEdge,
 	"internal/clinehooks/hookmatch": nil,
 	"internal/clinehooks/translate": nil,
+	"internal/clinehooks/verdict":   nil,
 	"internal/clinehooks/sample":    nil,
 }
 
