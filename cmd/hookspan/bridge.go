@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -81,9 +82,9 @@ func runBridge(ctx context.Context, a *app, port int, record, quiet bool, dir st
 		}
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(bridge.MemoryLimit))
-	listeners, err := bridge.Listen(ctx, port)
+	listeners, err := loopback.Listen(ctx, port)
 	switch {
-	case errors.Is(err, bridge.ErrTaken):
+	case errors.Is(err, loopback.ErrTaken):
 		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", whoListens(a, port))}
 	case err != nil:
 		return err
