@@ -288,8 +288,8 @@ func (p *reading) tighten(rec *spool.Record) error {
 	if n := len(p.terms); p.Judge == nil || n > 0 && p.terms[n-1].settings == rec.Settings {
 		return nil
 	}
-	t := p.Judge(rec.Settings)
-	p.terms = append(p.terms, termsFrom{rec.Offset, rec.Settings, t.Here})
+	t, here := p.Judge(rec.Settings)
+	p.terms = append(p.terms, termsFrom{rec.Offset, rec.Settings, here})
 	p.builder.Tighten(t.Capture)
 	var clean func(string, int) string
 	if t.Rules != "" && !slices.Contains(p.rules, t.Rules) {
