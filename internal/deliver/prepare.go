@@ -535,7 +535,7 @@ func (p *reading) endAgents(ctx context.Context) {
 		facts.Since = r.Begun().Add(-fileLead)
 		// What cannot be read now may be known later.
 		if tr, _ := p.src.Transcript(ctx, p.session, facts); tr != nil {
-			p.builder.EndAgents(slices.DeleteFunc(slices.Clone(tr.Agents), func(a hook.Agent) bool { return now.Sub(a.End) < settle }))
+			p.builder.EndAgents(slices.DeleteFunc(slices.Clone(tr.Agents), func(a hook.Subagent) bool { return now.Sub(a.End) < settle }))
 		}
 		return
 	}

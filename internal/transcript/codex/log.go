@@ -184,7 +184,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		sub.await(-1)
 		l.left = append(l.left, unanswered(sub.made)...)
 		l.calls, l.results, l.texts, l.spawned = sub.calls, sub.results, sub.texts, sub.spawned
-		a := hook.Agent{
+		a := hook.Subagent{
 			ID: s.thread, CallID: s.call, ParentAgent: s.caller, Turn: s.turn, Task: s.task, Result: sub.result, Start: s.at,
 		}
 		if !sub.open {

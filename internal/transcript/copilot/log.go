@@ -72,7 +72,7 @@ type log struct {
 	calls   []hook.LLMCall
 	results []hook.ToolResult
 	prompts []hook.Prompt
-	agents  []hook.Agent
+	agents  []hook.Subagent
 	ends    []hook.TurnEnd
 	// end is how the current turn seems to have ended, nil while it is open. prompted
 	// reports that the session has had a turn.
@@ -168,7 +168,7 @@ func (l *log) add(r *row) {
 		if _, again := l.started[r.agent]; !again {
 			l.started[r.agent] = len(l.agents)
 		}
-		l.agents = append(l.agents, hook.Agent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
+		l.agents = append(l.agents, hook.Subagent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
 	case agentCompleted, agentFailed:
 		if a := l.subagent(r.agent); a != nil {
 			a.End, a.Failure = r.at, d.Text("error")
@@ -230,7 +230,7 @@ func (l *log) addHook(r *row) {
 }
 
 // subagent is one that has been started, or nil.
-func (l *log) subagent(id string) *hook.Agent {
+func (l *log) subagent(id string) *hook.Subagent {
 	if i, ok := l.started[id]; ok {
 		return &l.agents[i]
 	}

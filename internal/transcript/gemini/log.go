@@ -28,7 +28,7 @@ type log struct {
 	calls   []hook.LLMCall
 	results []hook.ToolResult
 	prompts []hook.Prompt
-	agents  []hook.Agent
+	agents  []hook.Subagent
 	ends    []hook.TurnEnd
 	// end is how the current turn seems to have ended, nil while it is open.
 	end  *hook.TurnEnd
@@ -77,9 +77,9 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	t.ToolResults = slices.DeleteFunc(l.results, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(q.Since) })
 	t.Prompts = slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
-	t.Agents = slices.DeleteFunc(l.agents, func(a hook.Agent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
+	t.Agents = slices.DeleteFunc(l.agents, func(a hook.Subagent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
-	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Agents, func(a, b hook.Subagent) int { return a.Start.Compare(b.Start) })
 	for _, c := range slices.Backward(t.Calls) {
 		if c.Model != "" && c.Agent == "" {
 			t.Model = c.Model
@@ -91,10 +91,10 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 
 // addAgent adds what the file of a subagent says of it.
 func (l *log) addAgent(ctx context.Context, f *transcript.Files, sub *log, path string) {
-	i := slices.IndexFunc(l.agents, func(a hook.Agent) bool { return a.ID == sub.agent })
+	i := slices.IndexFunc(l.agents, func(a hook.Subagent) bool { return a.ID == sub.agent })
 	if i < 0 {
 		i = len(l.agents)
-		l.agents = append(l.agents, hook.Agent{ID: sub.agent, Task: sub.task, Result: sub.words})
+		l.agents = append(l.agents, hook.Subagent{ID: sub.agent, Task: sub.task, Result: sub.words})
 	}
 	a := &l.agents[i]
 	h, _ := headOf(ctx, f, path)
@@ -222,7 +222,7 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	asked.ToolCallIDs = append(asked.ToolCallIDs, id)
 	if agent := o.Text("agentId"); agent != "" {
 		args := o.Members("args")
-		l.agents = append(l.agents, hook.Agent{
+		l.agents = append(l.agents, hook.Subagent{
 			ID: agent, Type: args.Text("agent_name"), CallID: id, ParentAgent: l.agent,
 			Task: l.texts.Keep(args.Text("prompt")), Result: r.Text, End: r.At,
 		})

@@ -231,10 +231,10 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 // addAll adds the messages of the session or of a subagent, but for those that it has
 // copied from another session.
 func (l *log) addAll(list []*message, s *session, lead bool, inherited map[string]bool) {
-	agent := &hook.Agent{}
+	agent := &hook.Subagent{}
 	if !lead {
 		from := l.spawned[s.id]
-		*agent = hook.Agent{
+		*agent = hook.Subagent{
 			ID: s.id, Type: s.kind, CallID: from.call, ParentAgent: from.caller, Turn: from.turn, Task: from.task, Start: s.created,
 		}
 	}
@@ -282,7 +282,7 @@ func (l *log) copies(ctx context.Context, db *database, s *session) (map[string]
 func (m *message) created() time.Time { return rawjson.Instant(m.data.Members("time").Get("created")) }
 
 // add adds a message of the lead agent, whose agent has no id, or of a subagent.
-func (l *log) add(m *message, agent *hook.Agent) {
+func (l *log) add(m *message, agent *hook.Subagent) {
 	at := func(name string) time.Time { return rawjson.Instant(m.data.Members("time").Get(name)) }
 	switch m.data.Text("role") {
 	case "user":
@@ -395,7 +395,7 @@ func (l *log) keep(text string) string {
 }
 
 // answer adds a message of the model: a request, and its tool calls.
-func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time) {
+func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.Time) {
 	turn := m.data.Text("parentID")
 	if agent.ID == "" {
 		if l.turns[turn] == "" {
@@ -481,7 +481,7 @@ func finish(reason string) string {
 }
 
 // tool adds a tool call.
-func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook.Agent, turn string) {
+func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook.Subagent, turn string) {
 	if tool.Agent != "" {
 		l.spawned[tool.Agent] = spawn{
 			call: tool.ID, caller: agent.ID, turn: turn, task: part.Members("state").Members("input").Text("prompt"),

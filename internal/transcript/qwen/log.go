@@ -118,7 +118,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t.Prompts = slices.DeleteFunc(l.prompts, func(p hook.Prompt) bool { return p.At.Before(q.Since) })
 	t.Ends = slices.DeleteFunc(l.ends, func(e hook.TurnEnd) bool { return e.At.Before(q.Since) })
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
-	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Agents, func(a, b hook.Subagent) int { return a.Start.Compare(b.Start) })
 	for _, c := range slices.Backward(t.Calls) {
 		if c.Model != "" && c.Agent == "" {
 			t.Provider, t.Model = c.Provider, c.Model
@@ -131,8 +131,8 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 }
 
 // subagent describes the subagent whose file was read.
-func (l *log) subagent(m agentMeta) hook.Agent {
-	a := hook.Agent{
+func (l *log) subagent(m agentMeta) hook.Subagent {
+	a := hook.Subagent{
 		ID: m.AgentID, Type: m.AgentType, CallID: m.ToolUseID, ParentAgent: m.ParentAgent, Turn: l.turns[m.AgentID],
 		Task: cmp.Or(l.task, m.Description), Result: l.words, Start: transcript.ISOTime(m.Created),
 	}
