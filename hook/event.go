@@ -105,7 +105,7 @@ const ParentUnknown = "?"
 // A zero value means that the host did not report it. Texts are complete, exactly as
 // the host sent them: they are cut and redacted later.
 type Event struct {
-	// Host is the agent: "cline" or "claude-code".
+	// Host is the agent's name in the spool, such as "cline" or "claude-code".
 	Host string
 	// Dialect names the wire form the event came in ("classic", "next", "sdk").
 	Dialect string

@@ -33,7 +33,7 @@ type Transcript struct {
 	// if a hook payload hides the text.
 	ToolResults []ToolResult
 	// Agents are the subagents in the files, by start time.
-	Agents []Agent
+	Agents []Subagent
 	// Ends are the ends of turns, by time.
 	Ends []TurnEnd
 	// Pending reports that the newest request has no usage yet, or that the files
@@ -162,8 +162,8 @@ type Prompt struct {
 	Queued bool `json:",omitempty"`
 }
 
-// Agent is a subagent of a session.
-type Agent struct {
+// Subagent is a subagent of a session.
+type Subagent struct {
 	ID   string
 	Type string
 	// CallID is the tool call that started it, ParentAgent the agent that made
@@ -183,7 +183,7 @@ type Agent struct {
 }
 
 // Ending is the event of the agent's end, by the name of the hook that reports it.
-func (a *Agent) Ending(name string) Event {
+func (a *Subagent) Ending(name string) Event {
 	if a.Failure != "" {
 		return Event{Kind: KindRunError, Name: name, Message: a.Failure}
 	}

@@ -28,7 +28,7 @@ func (s *segmenter) hearOf(it *item) {
 			a.stopped = true
 			continue
 		}
-		a.ended = s.b.ending(a, hook.Agent{Result: end.Result, End: it.At()})
+		a.ended = s.b.ending(a, hook.Subagent{Result: end.Result, End: it.At()})
 	}
 	// What another process has at work is not in the list, nor is it known whose an agent
 	// is that no hook has reported.
@@ -67,7 +67,7 @@ func (s *segmenter) rename(it *item) {
 }
 
 // ending is the end of an agent that no hook has reported.
-func (b *Builder) ending(a *agent, end hook.Agent) *item {
+func (b *Builder) ending(a *agent, end hook.Subagent) *item {
 	return b.clean(hook.Event{
 		Kind: hook.KindRunComplete, StoredAt: end.End, Agent: a.id, ParentAgent: cmp.Or(a.parent, hook.ParentUnknown), AgentType: a.kind, Result: end.Result,
 	})
@@ -75,8 +75,8 @@ func (b *Builder) ending(a *agent, end hook.Agent) *item {
 
 // EndAgents has the agents whose ends the agent's files know count as ended, unless they
 // did something since.
-func (b *Builder) EndAgents(agents []hook.Agent) {
-	b.agentEnds, b.runs = make(map[string]hook.Agent), nil
+func (b *Builder) EndAgents(agents []hook.Subagent) {
+	b.agentEnds, b.runs = make(map[string]hook.Subagent), nil
 	for _, a := range agents {
 		if !a.End.IsZero() {
 			b.agentEnds[a.ID] = a
@@ -98,6 +98,6 @@ func (s *segmenter) endByFiles() {
 }
 
 // endedAt reports that an agent did nothing after its end in the files.
-func (a *agent) endedAt(end *hook.Agent) bool {
+func (a *agent) endedAt(end *hook.Subagent) bool {
 	return !end.End.IsZero() && !a.items[len(a.items)-1].At().After(end.End.Add(agentLag))
 }

@@ -33,11 +33,11 @@ func TestAgentsInTheBackgroundEndWithoutReport(t *testing.T) {
 		"completed: execute_tool Agent#a, invoke_agent Explore!RunAbandoned, execute_tool Bash#b"
 	const atWork = "completed (open): execute_tool Agent#a, invoke_agent Explore!RunAbandoned, execute_tool Bash#b"
 	next := turnPrompt(6, "p2")
-	file := []hook.Agent{{ID: "x", Type: "Explore", End: epoch.Add(5500 * time.Millisecond)}}
+	file := []hook.Subagent{{ID: "x", Type: "Explore", End: epoch.Add(5500 * time.Millisecond)}}
 	for _, tt := range []struct {
 		name   string
 		events []hook.Event
-		files  []hook.Agent
+		files  []hook.Subagent
 		want   []string
 	}{
 		{"it is at work", []hook.Event{next, listing(7, "p2", "x")}, nil, []string{atWork, "completed: "}},

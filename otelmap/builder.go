@@ -33,7 +33,7 @@ type Builder struct {
 	// background is what events say about agents in the background, agentEnds what the
 	// agent's files say about their ends.
 	background map[*item]*hook.Background
-	agentEnds  map[string]hook.Agent
+	agentEnds  map[string]hook.Subagent
 	// partial reports that reading began in the middle of the log.
 	partial bool
 	// maxStored and epoch follow the clock in the order of the log.

@@ -17,7 +17,7 @@ type files struct {
 	shares map[RunID]*share
 	// agents are the subagents by id, ends the ends of turns by turn, asked the ends of
 	// the answers that ask for a call.
-	agents map[string]*hook.Agent
+	agents map[string]*hook.Subagent
 	ends   map[string][]*hook.TurnEnd
 	asked  map[callKey][]time.Time
 	// timeless are the results without a time, which belong to every run.
@@ -29,7 +29,7 @@ type share struct {
 	calls   []hook.LLMCall
 	results []*hook.ToolResult
 	prompts []*hook.Prompt
-	agents  []*hook.Agent
+	agents  []*hook.Subagent
 }
 
 // filesOf returns what the files hold. Several goroutines may call it.
@@ -38,7 +38,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		return f
 	}
 	f := &files{
-		tr: tr, shares: make(map[RunID]*share), agents: make(map[string]*hook.Agent),
+		tr: tr, shares: make(map[RunID]*share), agents: make(map[string]*hook.Subagent),
 		ends: make(map[string][]*hook.TurnEnd), asked: make(map[callKey][]time.Time),
 	}
 	of := func(r *Run) *share {

@@ -161,7 +161,7 @@ func (r *Run) Complete() bool {
 // Lacks reports whether t is missing the end of one of the run's subagents for which a
 // hook has already reported the end. The subagent's last request may be missing too.
 func (r *Run) Lacks(t *hook.Transcript) bool {
-	return slices.ContainsFunc(t.Agents, func(f hook.Agent) bool {
+	return slices.ContainsFunc(t.Agents, func(f hook.Subagent) bool {
 		a := r.agents[f.ID]
 		return a != nil && a.ended != nil && f.End.IsZero()
 	})

@@ -593,7 +593,7 @@ func TestAgentIsBelowTheCallThatStartedIt(t *testing.T) {
 			call(turnTool(3, post, "p1", "Agent", "a0"), name("first")), call(turnTool(3.1, post, "p1", "Agent", "a1"), name("second")),
 			turnStop(4, "p1"))
 	}
-	files := &hook.Transcript{Agents: []hook.Agent{{ID: "first", CallID: "a0"}, {ID: "second", CallID: "a1"}, {ID: "nested", CallID: "a2"}}}
+	files := &hook.Transcript{Agents: []hook.Subagent{{ID: "first", CallID: "a0"}, {ID: "second", CallID: "a1"}, {ID: "nested", CallID: "a2"}}}
 	for name, tt := range map[string]struct {
 		events []hook.Event
 		tr     *hook.Transcript

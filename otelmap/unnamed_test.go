@@ -40,7 +40,7 @@ func TestUnnamedCalls(t *testing.T) {
 			{ID: "c3", Agent: "sub", Name: "read", Input: file, Asked: at(4), At: at(5)},
 			{ID: "c4", Agent: "sub", Name: "no_such_tool", Input: "{}", Status: hook.ToolFailed, Text: "what?", Asked: at(5), At: at(5)},
 		},
-		Agents: []hook.Agent{{ID: "sub", Type: "scout", CallID: "c2", Start: at(3).Add(time.Second / 2), End: at(6)}},
+		Agents: []hook.Subagent{{ID: "sub", Type: "scout", CallID: "c2", Start: at(3).Add(time.Second / 2), End: at(6)}},
 	}
 	spans := func(tr *hook.Transcript) (out []string, ids map[string]bool) {
 		b := NewBuilder("h", "s", Options{Agent: Agent{Turns: true, Unnamed: true}}, Carry{})

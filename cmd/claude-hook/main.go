@@ -31,21 +31,21 @@ import (
 )
 
 func main() {
-	hookproc.Main(hookproc.Host{
+	hookproc.Main(hookproc.Agent{
 		Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
 		// The folder a hook runs in follows the model's cd, this does not.
 		ProjectVariable: "CLAUDE_PROJECT_DIR",
-	}, hookproc.Host{
+	}, hookproc.Agent{
 		Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
 		Reply: qwen.Reply, ProjectVariable: "QWEN_PROJECT_DIR",
-	}, hookproc.Host{
+	}, hookproc.Agent{
 		Name: codex.Host, Program: "claude-hook", Word: "codex", Peek: codex.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
-	}, hookproc.Host{
+	}, hookproc.Agent{
 		Name: gemini.Host, Program: "claude-hook", Word: "gemini", Peek: gemini.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
 		ProjectVariable: "GEMINI_PROJECT_DIR",
-	}, hookproc.Host{
+	}, hookproc.Agent{
 		Name: copilot.Host, Program: "claude-hook", Word: "copilot", Peek: copilot.Peek, ProjectVariable: "COPILOT_PROJECT_DIR",
-	}, hookproc.Host{
+	}, hookproc.Agent{
 		Name: opencode.Host, Program: "claude-hook", Word: "opencode", Peek: opencode.Peek, StreamEnded: opencode.StreamEnded,
 	})
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/hookproc/answer"
 )
 
 func main() {
-	hookproc.Main(hookproc.Host{
-		Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
-		HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR", HookRunner: hooksession.Program,
-	})
+	hooks := answer.Hooks{File: filepath.Join(".cline", "hooks.json"), Variable: "CLINE_DIR", Runner: hooksession.Program}
+	hookproc.Main(hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -81,9 +82,9 @@ func runBridge(ctx context.Context, a *app, port int, record, quiet bool, dir st
 		}
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(bridge.MemoryLimit))
-	listeners, err := bridge.Listen(ctx, port)
+	listeners, err := loopback.Listen(ctx, port)
 	switch {
-	case errors.Is(err, bridge.ErrTaken):
+	case errors.Is(err, loopback.ErrTaken):
 		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", whoListens(a, port))}
 	case err != nil:
 		return err
@@ -145,13 +146,13 @@ func newRecorder(a *app) (*bridge.Recorder, error) {
 	}
 	// Each event has its project.
 	environ := slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, "CLAUDE_PROJECT_DIR=") })
-	hosts := map[string]hookproc.Host{
+	hosts := map[string]hookproc.Agent{
 		cline.Host:  {Name: cline.Host, Peek: cline.Peek},
 		claude.Host: {Name: claude.Host, Program: "claude-hook", Peek: claude.Peek},
 	}
 	return bridge.NewRecorder(sp, func(host string, e *bridge.Event) (bool, error) {
 		p := hookproc.Process{
-			Host: hosts[host], Event: e.Name, Stdin: bytes.NewReader(e.Body), Stdout: io.Discard, Environ: environ,
+			Agent: hosts[host], Event: e.Name, Stdin: bytes.NewReader(e.Body), Stdout: io.Discard, Environ: environ,
 			Home: a.home, GOOS: a.goos, Dir: e.Cwd, Now: a.now,
 			Spawn: func(args ...string) error { return hookproc.DetachReaped(self, args, environ, dir) },
 		}

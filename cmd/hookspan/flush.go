@@ -32,8 +32,8 @@ const (
 const endGrace = 2 * time.Second
 
 type flushFlags struct {
-	wait, detached, asJSON, elsewhere bool
-	sessions                          []string
+	wait, detached, asJSON, otherSettings bool
+	sessions                              []string
 }
 
 func flushCmd(a *app) *cobra.Command {
@@ -52,7 +52,7 @@ rejected. It ends at once on a signal, and after an hour; what is left is kept.`
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
 	cmd.Flags().BoolVar(&f.detached, "detached", false, "run as hooks start it: silent, keeping to the stored next tries")
 	cmd.Flags().StringArrayVar(&f.sessions, "session", nil, "deliver only this session (host/key, as the spool's folders are named)")
-	cmd.Flags().BoolVar(&f.elsewhere, "other-settings", false, "deliver sessions that were recorded under other environment variables, too")
+	cmd.Flags().BoolVar(&f.otherSettings, "other-settings", false, "deliver sessions that were recorded under other environment variables, too")
 	_ = cmd.Flags().MarkHidden("detached")
 	return cmd
 }
@@ -136,7 +136,7 @@ func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error
 	step, done := flushProgress(a, len(sessions)*len(p.Destinations), "delivering")
 	defer done()
 	p.Progress = step
-	results, err := p.Flush(ctx, deliver.Pass{Force: true, Wait: f.wait, Elsewhere: f.elsewhere, Sessions: keys})
+	results, err := p.Flush(ctx, deliver.Pass{Force: true, Wait: f.wait, OtherSettings: f.otherSettings, Sessions: keys})
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/hookproc/answer"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -77,22 +78,22 @@ func (m *machine) play(event string, payload []byte) []string {
 	if events, err := cline.Decode(cline.Raw{Payload: payload, Event: event}); err == nil && !events[0].Time.IsZero() {
 		m.now = events[0].Time.Add(50 * time.Millisecond)
 	}
-	var answer bytes.Buffer
-	p := &hookproc.Process{
-		Host: hookproc.Host{
-			Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
-			HooksFile: filepath.Join(".cline", "hooks.json"),
-		},
-		Event: event, Stdin: bytes.NewReader(payload), Stdout: &answer, Environ: m.environ, Home: m.home, GOOS: "linux", Dir: m.home,
-		Now:   func() time.Time { return m.now },
-		Spawn: func(...string) error { return nil },
-		RunHooks: func(ctx context.Context, stdin io.Reader, _ string, args ...string) ([]byte, error) {
+	var said bytes.Buffer
+	hooks := answer.Hooks{
+		File: filepath.Join(".cline", "hooks.json"),
+		Run: func(ctx context.Context, stdin io.Reader, _ string, args ...string) ([]byte, error) {
 			return m.hookspan(ctx, stdin, args...)
 		},
 	}
+	p := &hookproc.Process{
+		Agent: hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers},
+		Event: event, Stdin: bytes.NewReader(payload), Stdout: &said, Environ: m.environ, Home: m.home, GOOS: "linux", Dir: m.home,
+		Now:   func() time.Time { return m.now },
+		Spawn: func(...string) error { return nil },
+	}
 	p.Run()
-	if !strings.HasPrefix(answer.String(), `{"cancel":false`) {
-		m.t.Fatalf("%s: answered %q", event, &answer)
+	if !strings.HasPrefix(said.String(), `{"cancel":false`) {
+		m.t.Fatalf("%s: answered %q", event, &said)
 	}
 	told := filepath.Join(m.home, "told")
 	text, err := os.ReadFile(told) //nolint:gosec // The test's own file.

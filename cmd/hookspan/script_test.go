@@ -25,6 +25,7 @@ import (
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/hookproc/answer"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/otlptest"
 )
@@ -33,23 +34,21 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"hookspan": main,
 		"cline-hook": func() {
-			hookproc.Main(hookproc.Host{
-				Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply,
-				HooksFile: filepath.Join(".cline", "hooks.json"), HooksVariable: "CLINE_DIR", HookRunner: hooksession.Program,
-			})
+			hooks := answer.Hooks{File: filepath.Join(".cline", "hooks.json"), Variable: "CLINE_DIR", Runner: hooksession.Program}
+			hookproc.Main(hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers})
 		},
 		"claude-hook": func() {
-			hookproc.Main(hookproc.Host{
+			hookproc.Main(hookproc.Agent{
 				Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
-			}, hookproc.Host{
+			}, hookproc.Agent{
 				Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Reply: qwen.Reply,
-			}, hookproc.Host{
+			}, hookproc.Agent{
 				Name: codex.Host, Program: "claude-hook", Word: "codex", Peek: codex.Protocol.PeekIn(os.Getenv),
-			}, hookproc.Host{
+			}, hookproc.Agent{
 				Name: gemini.Host, Program: "claude-hook", Word: "gemini", Peek: gemini.Protocol.PeekIn(os.Getenv),
-			}, hookproc.Host{
+			}, hookproc.Agent{
 				Name: copilot.Host, Program: "claude-hook", Word: "copilot", Peek: copilot.Peek,
-			}, hookproc.Host{
+			}, hookproc.Agent{
 				Name: opencode.Host, Program: "claude-hook", Word: "opencode", Peek: opencode.Peek, StreamEnded: opencode.StreamEnded,
 			})
 		},

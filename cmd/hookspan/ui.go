@@ -18,9 +18,9 @@ import (
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/lookpath"
+	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/outbound"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
@@ -143,9 +143,9 @@ func runUI(ctx context.Context, a *app, s startedUI, open bool) error {
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	listeners, err := bridge.Listen(ctx, s.port)
+	listeners, err := loopback.Listen(ctx, s.port)
 	switch {
-	case errors.Is(err, bridge.ErrTaken):
+	case errors.Is(err, loopback.ErrTaken):
 		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", whoListens(a, s.port))}
 	case err != nil:
 		return err

@@ -6,10 +6,6 @@
 // agent_id: missing members stay empty. Claude Code gets no answer, so there is no
 // encoder.
 //
-// The package also reads what hooks answer: [Judge] returns the verdict of one hook,
-// [Merge] that of all hooks of an event, by the rules of the hooks reference as of
-// version 2.1.295.
-//
 // The package promises that no payload makes it panic or overflow the stack,
 // that the same bytes always give the same event, that the two ends of one tool
 // call have byte-equal inputs, and that [Peek] and [Decode] name the same
@@ -20,7 +16,7 @@
 // repeated events; that needs more than one event. Claude Code sends no
 // timestamp, no version and no token counts, so those are never set. Object
 // keys match in their exact case, and of equal keys the last one counts, as in
-// JavaScript. A verdict is what hooks ask for, which a host may not be able to do.
+// JavaScript.
 //
 // The members are those of Claude Code's hooks reference
 // (https://code.claude.com/docs/en/hooks) and of payloads recorded from version

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/hookspan/hookspan/internal/skip"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // content reads a file and fails if its folder contains other names than those given.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/hookspan/hookspan/internal/skip"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +16,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/loopback"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // agentHook does what the claude-hook script of the agent-hooks family does, as
@@ -49,7 +51,7 @@ func (h *agentHook) send(stdin []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), h.patience)
 	defer cancel()
 	// As Node does, whichever address the name has.
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", address("localhost", h.port))
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", fmt.Sprintf("localhost:%d", h.port))
 	if err != nil {
 		return err
 	}
@@ -205,7 +207,7 @@ func TestScriptWithoutBridge(t *testing.T) {
 // TestBridgeFinishesRequestsAtEnd stops the bridge while events come: each
 // is with it or with its script.
 func TestBridgeFinishesRequestsAtEnd(t *testing.T) {
-	listeners, err := Listen(t.Context(), 0)
+	listeners, err := loopback.Listen(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

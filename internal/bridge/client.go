@@ -69,7 +69,7 @@ func postAll(ctx context.Context, p Provider, ports []int, events [][]byte) (tak
 }
 
 func post(ctx context.Context, client *outbound.Client, p Provider, port int, event []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address("127.0.0.1", port)+p.Route(), bytes.NewReader(event))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d%s", port, p.Route()), bytes.NewReader(event))
 	if err != nil {
 		return fmt.Errorf("bridge on port %d: %w", port, err)
 	}

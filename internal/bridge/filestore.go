@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/filelock"
+	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/regular"
 )
@@ -337,7 +338,7 @@ func preview(payload []byte) string {
 // code is Node's name for an error, if the scripts know it.
 func code(err error) string {
 	switch {
-	case refused(err):
+	case loopback.Refused(err):
 		return "ECONNREFUSED"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "ETIMEDOUT"

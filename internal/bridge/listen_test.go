@@ -3,21 +3,21 @@ package bridge
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"github.com/hookspan/hookspan/internal/skip"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/loopback"
 )
 
 // serve runs a bridge on free loopback ports until the test ends.
 func serve(t *testing.T, s *Server) (port int, listeners []net.Listener) {
 	t.Helper()
-	listeners, err := Listen(t.Context(), 0)
+	listeners, err := loopback.Listen(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,30 +64,10 @@ func TestListensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-func TestListenReportsTakenPort(t *testing.T) {
-	for _, host := range []string{"127.0.0.1", "::1"} {
-		t.Run(host, func(t *testing.T) {
-			l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address(host, 0))
-			if err != nil {
-				skip.Missing(t, "cannot listen on %s here: %v", host, err)
-			}
-			defer l.Close() //nolint:errcheck // A test.
-			port := l.Addr().(*net.TCPAddr).Port
-			got, err := Listen(t.Context(), port)
-			if !errors.Is(err, ErrTaken) || got != nil {
-				t.Fatalf("error %v, want ErrTaken", err)
-			}
-			if !strings.Contains(err.Error(), fmt.Sprintf("listen on port %d: the port is taken", port)) {
-				t.Errorf("said %q", err)
-			}
-		})
-	}
-}
-
 // dial opens a connection and writes to it.
 func dial(t *testing.T, port int, text string) net.Conn {
 	t.Helper()
-	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address("127.0.0.1", port))
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +110,7 @@ func TestEventIsStoredAfterSenderHangsUp(t *testing.T) {
 		return nil
 	}}
 	s := New(Options{Sinks: []Sink{sink}})
-	listeners, err := Listen(t.Context(), 0)
+	listeners, err := loopback.Listen(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,12 +2,13 @@ package bridge
 
 import (
 	"context"
-	"github.com/hookspan/hookspan/internal/skip"
 	"net"
 	"net/netip"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // sockets are lines of a real table on a little-endian machine.

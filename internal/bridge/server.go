@@ -130,34 +130,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sameMachine refuses requests of browsers, which a web page could have sent. A page whose name
-// was rebound to 127.0.0.1 sends its name as Host; any other page has an origin.
+// sameMachine refuses requests of browsers, which a web page could have sent.
 func sameMachine(r *http.Request) *refusal {
-	if !loopbackName(r.Host) {
+	switch err := loopback.Programs().Check(r); {
+	case err == nil:
+		return nil
+	case errors.Is(err, loopback.ErrHost):
 		return &refusal{http.StatusForbidden, fmt.Sprintf("host %q: want localhost, 127.0.0.1 or [::1]", r.Host)}
 	}
-	// Requests for images and links have no origin, but browsers add Sec-Fetch-Site to
-	// them, also to those for a typed address. None of them is answered: the origin may
-	// have been another server's, which left a page, a service worker or a cache.
-	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
-		if _, found := r.Header[name]; found {
-			return &refusal{http.StatusForbidden, "requests of browsers and their web pages are refused: ask with another program, such as curl"}
-		}
-	}
-	return nil
+	return &refusal{http.StatusForbidden, "requests of browsers and their web pages are refused: ask with another program, such as curl"}
 }
 
-// loopbackName reports a name of this machine's loopback addresses, with any port
-// or none.
-func loopbackName(host string) bool {
-	name, _, err := net.SplitHostPort(host)
+// Serve serves the listeners until the context ends, lets running requests finish,
+// and closes the listeners. It then returns nil.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	err := loopback.Serve(ctx, s, loopback.Limits{
+		Connections: s.opts.Connections, Read: s.opts.ReadTimeout,
+		// It includes the body's time.
+		Write: s.opts.ReadTimeout + 30*time.Second, Idle: 30 * time.Second, Grace: s.opts.Grace,
+	}, listeners...)
 	if err != nil {
-		name = host
-		if len(name) > 2 && name[0] == '[' && name[len(name)-1] == ']' {
-			name = name[1 : len(name)-1]
-		}
+		return fmt.Errorf("serve events: %w", err)
 	}
-	return name == "127.0.0.1" || name == "::1" || strings.EqualFold(name, "localhost")
+	return nil
 }
 
 func (s *Server) allowed(w http.ResponseWriter, r *http.Request, methods ...string) bool {

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 // Record is the payload that says in the trace what the hooks did; nil where none
@@ -92,7 +92,7 @@ func (o *Outcome) answered() hook.HookAnswer {
 	}
 	// An input, or a question, that Cline has no way to take is why, else.
 	for i := range o.Result.Runs {
-		if r := &o.Result.Runs[i]; r.Verdict.UpdatedInput != nil || r.Verdict.Decision == claude.Ask || r.Verdict.Decision == claude.Defer {
+		if r := &o.Result.Runs[i]; r.Verdict.UpdatedInput != nil || r.Verdict.Decision == verdict.Ask || r.Verdict.Decision == verdict.Defer {
 			a.By = title(r.Handler)
 			return a
 		}
@@ -112,6 +112,6 @@ func title(h hookfile.Handler) string {
 }
 
 // denies reports that a verdict keeps something from happening.
-func denies(v claude.Verdict) bool {
-	return v.Decision == claude.Deny || v.Decision == claude.Block || v.Stop
+func denies(v verdict.Verdict) bool {
+	return v.Decision == verdict.Deny || v.Decision == verdict.Block || v.Stop
 }

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 // Trial is an event that the user's hooks are tried with.
@@ -109,7 +109,7 @@ func Duration(d time.Duration) string {
 }
 
 // Verdict says what a hook decided, one line each.
-func Verdict(v claude.Verdict) []string {
+func Verdict(v verdict.Verdict) []string {
 	var out []string
 	add := func(what string, texts ...string) {
 		for _, text := range texts {
@@ -119,7 +119,7 @@ func Verdict(v claude.Verdict) []string {
 			out = append(out, what+text)
 		}
 	}
-	if v.Decision != claude.NoDecision {
+	if v.Decision != verdict.NoDecision {
 		add(string(v.Decision), v.Reason)
 	}
 	if v.Stop {

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 func TestEffect(t *testing.T) {
@@ -48,8 +48,8 @@ func TestEffect(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	v := claude.Verdict{
-		Decision: claude.Deny, Reason: "no", Stop: true, StopReason: "enough",
+	v := verdict.Verdict{
+		Decision: verdict.Deny, Reason: "no", Stop: true, StopReason: "enough",
 		UpdatedInput: []byte(`{"a":1}`), Context: []string{"c"}, Feedback: []string{"no", "f"},
 		SystemMessages: []string{"hey"}, Errors: []string{"broken"}, Ignored: []string{"x is not known"},
 	}
@@ -60,7 +60,7 @@ func TestVerdict(t *testing.T) {
 	if diff := cmp.Diff(want, Verdict(v)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"no objection"}, Verdict(claude.Verdict{})); diff != "" {
+	if diff := cmp.Diff([]string{"no objection"}, Verdict(verdict.Verdict{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -72,11 +72,11 @@ func TestEnding(t *testing.T) {
 		run  hookrun.Run
 		want string
 	}{
-		{"exited", hookrun.Run{Handler: command, Duration: 1500 * time.Millisecond, Output: claude.Output{Exit: 2}}, "exit 2, 1.5 s"},
+		{"exited", hookrun.Run{Handler: command, Duration: 1500 * time.Millisecond, Output: verdict.Output{Exit: 2}}, "exit 2, 1.5 s"},
 		{"answered", hookrun.Run{Handler: hookfile.Handler{Type: hookfile.TypeHTTP}, Duration: 3 * time.Millisecond}, "answered in 3 ms"},
 		{"not waited for", hookrun.Run{Handler: command, Async: true}, "started and not waited for"},
 		{"not started", hookrun.Run{Handler: command, Async: true, Err: "no such"}, "failed: no such"},
-		{"too slow", hookrun.Run{Handler: command, Duration: 10 * time.Second, Output: claude.Output{TimedOut: true}, Err: "x"}, "stopped at its time limit after 10 s: the call continues as if there were no hook"},
+		{"too slow", hookrun.Run{Handler: command, Duration: 10 * time.Second, Output: verdict.Output{TimedOut: true}, Err: "x"}, "stopped at its time limit after 10 s: the call continues as if there were no hook"},
 	} {
 		if got := Ending(&tt.run); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)

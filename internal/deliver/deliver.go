@@ -47,10 +47,6 @@ type Destination struct {
 
 // Terms are the settings of a record that hold whichever process delivers it.
 type Terms struct {
-	// Here reports that the record may go where this process sends: what was recorded
-	// for one project's destination must not be sent to another project's, because a
-	// hook of that project started the delivery.
-	Here    bool
 	Capture otelmap.Capture
 	// MaxInput and MaxOutput are limits of previews, zero for none.
 	MaxInput, MaxOutput int
@@ -67,9 +63,11 @@ type Deliverer struct {
 	// Redact removes secrets from the spans for all destinations; it must not
 	// change its argument. If nil, the spans are not changed.
 	Redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
-	// Judge reads the settings of a record. If nil, all records may be sent by this
-	// process, under its settings alone.
-	Judge func(settings string) Terms
+	// Judge reads the settings of a record. here reports that the record may go where this
+	// process sends: what was recorded for one project's destination must not be sent to
+	// another project's, because a hook of that project started the delivery. If nil, all
+	// records may be sent by this process, under its settings alone.
+	Judge func(settings string) (t Terms, here bool)
 	// Rules returns what Map.Clean and Redact are for records that were made under
 	// redaction rules too, by the names in Terms. It may be nil if Judge names none.
 	Rules func(names []string) (clean func(text string, max int) string, redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, err error)
@@ -106,8 +104,8 @@ type Pass struct {
 	// Wait waits for other processes that deliver the same sessions. If it is not
 	// set, these sessions are left to them.
 	Wait bool
-	// Elsewhere also delivers sessions that were recorded under other settings.
-	Elsewhere bool
+	// OtherSettings also delivers sessions that were recorded under other settings.
+	OtherSettings bool
 	// Sessions limits the pass; empty means all.
 	Sessions []spool.Key
 }

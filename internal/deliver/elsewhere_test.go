@@ -43,16 +43,16 @@ func TestSessionOfOtherSettingsIsNotSent(t *testing.T) {
 			t.Errorf("a text was captured: %s", text)
 		}
 	}
-	if r := b.run(d, Pass{Force: true, Elsewhere: true})["otlp"]; r.Runs == 0 {
+	if r := b.run(d, Pass{Force: true, OtherSettings: true})["otlp"]; r.Runs == 0 {
 		t.Errorf("asked for: %+v", r)
 	}
 }
 
 // judgeAt is the Judge of a process that sends to a place.
-func judgeAt(place string) func(string) Terms {
-	return func(settings string) Terms {
+func judgeAt(place string) func(string) (Terms, bool) {
+	return func(settings string) (Terms, bool) {
 		capture, where, _ := strings.Cut(settings, "/")
-		return Terms{Here: where == place, Capture: otelmap.Capture(capture)}
+		return Terms{Capture: otelmap.Capture(capture)}, where == place
 	}
 }
 
@@ -143,7 +143,7 @@ func TestRunsOfOneSessionGoWhereTheyWereRecorded(t *testing.T) {
 		if st.Offset != b.size(k) || len(st.Parked) != 1 || !st.Parked[0].Owed(b.clock.Now().Add(1000*time.Hour)) {
 			t.Errorf("%v: %s, want all behind the position, and one run owed", order, mustJSON(st))
 		}
-		if r := pass("a", Pass{Elsewhere: true}); r.Runs != 1 || r.Elsewhere != 0 {
+		if r := pass("a", Pass{OtherSettings: true}); r.Runs != 1 || r.Elsewhere != 0 {
 			t.Errorf("%v: asked for: %s", order, mustJSON(r))
 		}
 	}
@@ -160,9 +160,9 @@ func TestRulesTravelWithTheRecord(t *testing.T) {
 	b.append(recs...)
 	b.clock.Advance(time.Minute)
 	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: m, Local: true})
-	d.Judge = func(settings string) Terms {
+	d.Judge = func(settings string) (Terms, bool) {
 		rules, _, _ := strings.Cut(settings, "/")
-		return Terms{Capture: otelmap.CapturePreview, Here: true, MaxInput: 3, Rules: strings.TrimPrefix(rules, "full")}
+		return Terms{Capture: otelmap.CapturePreview, MaxInput: 3, Rules: strings.TrimPrefix(rules, "full")}, true
 	}
 	var broken error = errTest
 	d.Rules = func(names []string) (func(string, int) string, func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, error) {

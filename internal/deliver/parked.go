@@ -79,7 +79,7 @@ func (d *delivery) again(st *State) map[string]string {
 		p := &st.Parked[i]
 		due := d.pass.Force || p.Elsewhere || !p.NextTry.IsZero() && !d.early(p.NextTry)
 		switch {
-		case !d.dst.Local && !d.pass.Elsewhere && d.Judge != nil && !d.Judge(p.Settings).Here:
+		case !d.dst.Local && !d.pass.OtherSettings && !d.here(p.Settings):
 			d.elsewhere()
 		case due && !paused:
 			for _, ref := range p.refs() {

@@ -288,8 +288,8 @@ func (p *reading) tighten(rec *spool.Record) error {
 	if n := len(p.terms); p.Judge == nil || n > 0 && p.terms[n-1].settings == rec.Settings {
 		return nil
 	}
-	t := p.Judge(rec.Settings)
-	p.terms = append(p.terms, termsFrom{rec.Offset, rec.Settings, t.Here})
+	t, here := p.Judge(rec.Settings)
+	p.terms = append(p.terms, termsFrom{rec.Offset, rec.Settings, here})
 	p.builder.Tighten(t.Capture)
 	var clean func(string, int) string
 	if t.Rules != "" && !slices.Contains(p.rules, t.Rules) {
@@ -535,7 +535,7 @@ func (p *reading) endAgents(ctx context.Context) {
 		facts.Since = r.Begun().Add(-fileLead)
 		// What cannot be read now may be known later.
 		if tr, _ := p.src.Transcript(ctx, p.session, facts); tr != nil {
-			p.builder.EndAgents(slices.DeleteFunc(slices.Clone(tr.Agents), func(a hook.Agent) bool { return now.Sub(a.End) < settle }))
+			p.builder.EndAgents(slices.DeleteFunc(slices.Clone(tr.Agents), func(a hook.Subagent) bool { return now.Sub(a.End) < settle }))
 		}
 		return
 	}

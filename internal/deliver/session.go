@@ -231,13 +231,22 @@ func (d *delivery) early(at time.Time) bool {
 // divide returns the runs that may go where this process sends, and the others.
 func (d *delivery) divide(runs []prepared) (here, foreign []prepared) {
 	for _, r := range runs {
-		if r.elsewhere && !d.dst.Local && !d.pass.Elsewhere {
+		if r.elsewhere && !d.dst.Local && !d.pass.OtherSettings {
 			foreign = append(foreign, r)
 		} else {
 			here = append(here, r)
 		}
 	}
 	return here, foreign
+}
+
+// here reports that what was recorded under these settings may go where this process sends.
+func (d *delivery) here(settings string) bool {
+	if d.Judge == nil {
+		return true
+	}
+	_, here := d.Judge(settings)
+	return here
 }
 
 // elsewhere counts a session that waits for a process with its settings.

@@ -246,14 +246,14 @@ func TestEndOfAgentInItsFileIsAwaited(t *testing.T) {
 			dst := &joined{}
 			var ended time.Time
 			d := b.claudeDeliverer(func(Facts) *hook.Transcript {
-				a := hook.Agent{ID: "a2", Start: ended.Add(-time.Minute)}
+				a := hook.Subagent{ID: "a2", Start: ended.Add(-time.Minute)}
 				if tt.stopped {
 					a.ID = "a1"
 				}
 				if tt.after >= 0 && b.clock.Now().Sub(ended) >= tt.after {
 					a.End = ended
 				}
-				return &hook.Transcript{Agents: []hook.Agent{a}}
+				return &hook.Transcript{Agents: []hook.Subagent{a}}
 			}, Destination{Name: "otlp", Client: dst})
 			b.append(slices.Insert(turn("p1"), 3, said("SubagentStart", "p1", agent), said("SubagentStop", "p1", agent+`,"stop_hook_active":false`))...)
 			ended = b.clock.Now()

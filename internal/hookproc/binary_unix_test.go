@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	case "crash":
-		h := clineHost
+		h := clineAgent
 		h.Peek = func([]byte, string) hook.Head {
 			done := make(chan struct{})
 			go func() { panic("on a goroutine without recover") }()
@@ -129,7 +129,7 @@ func TestBinaryIsQuietAndExitsWithZero(t *testing.T) {
 		"large garbage":    {payload: stream("", "x", 10<<20, ""), stored: 1},
 		"no state folder":  {payload: strings.NewReader(toolEvent), with: func(c *call) { c.write("file", ""); c.Environ[0] = "XDG_STATE_HOME=" + c.path("file") }},
 		"no environment":   {payload: strings.NewReader(toolEvent), with: func(c *call) { c.Environ = []string{"XDG_STATE_HOME=" + c.path("state")} }, stored: 1},
-		"a missing script": {payload: strings.NewReader(toolEvent), with: func(c *call) { c.setenv(chainVariable, "/nowhere/hook") }, stored: 1},
+		"a missing script": {payload: strings.NewReader(toolEvent), with: func(c *call) { c.setenv("HOOKSPAN_CHAIN", "/nowhere/hook") }, stored: 1},
 		"wrong settings": {
 			payload: strings.NewReader(toolEvent), stored: 1,
 			with: func(c *call) { c.setenv("HOOKSPAN_CAPTURE", "x"); c.setenv("GODEBUG", "x=y"); c.setenv("GOGC", "x") },
@@ -261,6 +261,14 @@ func TestBinarySignals(t *testing.T) {
 	}
 }
 
+// chain makes the user's own hook and has the program run it too.
+func (c *call) chain(text string) {
+	c.t.Helper()
+	c.write("hook", text)
+	must(c.t, os.Chmod(c.path("hook"), 0o700)) //nolint:gosec // A program.
+	c.setenv("HOOKSPAN_CHAIN", c.path("hook"))
+}
+
 // TestBinaryChainSignals has the script report which signals reach it. A shell
 // cannot catch a signal that was ignored when it started.
 func TestBinaryChainSignals(t *testing.T) {
@@ -276,7 +284,7 @@ func TestBinaryChainSignals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newBinaryCall(t)
-			c.script("#!/bin/sh\ntrap 'echo int >&2' INT\ntrap 'echo hup >&2' HUP\nkill -INT $$\nkill -HUP $$\n", 0o755)
+			c.chain("#!/bin/sh\ntrap 'echo int >&2' INT\ntrap 'echo hup >&2' HUP\nkill -INT $$\nkill -HUP $$\n")
 			cmd := c.command(strings.NewReader(toolEvent), "")
 			cmd.Args = []string{"sh", "-c", tc.before + `exec "$0" PostToolUse`, cmd.Path}
 			cmd.Path = "/bin/sh"
@@ -297,7 +305,7 @@ func TestBinaryChain(t *testing.T) {
 	c := newBinaryCall(t)
 	// Most of what is written here meets a closed pipe, quietly where the
 	// signal for that is at its default.
-	c.script("#!/bin/sh\n(ulimit -c unlimited && seq 1 1000000 | head -n 1) >&2\necho '{\"cancel\":true}'\n", 0o755)
+	c.chain("#!/bin/sh\n(ulimit -c unlimited && seq 1 1000000 | head -n 1) >&2\necho '{\"cancel\":true}'\n")
 	cmd := c.command(strings.NewReader(toolEvent), "PostToolUse")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -501,6 +509,8 @@ func TestBinaryWithoutHookspan(t *testing.T) {
 		t.Errorf("log %q", log)
 	}
 }
+
+const startEvent = `{"clineVersion":"3.89.2","hookName":"PreToolUse","timestamp":"1776506405123","taskId":"17","preToolUse":{"toolName":"read_file"}}`
 
 // TestBinaryChoosesTheRunner puts scripts in place of the programs that run hooks.
 func TestBinaryChoosesTheRunner(t *testing.T) {

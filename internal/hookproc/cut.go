@@ -54,7 +54,7 @@ func (c *cutter) container(open byte, end, depth int) (lost bool) {
 	c.out = append(c.out, open)
 	for first := true; !c.bad; first = false {
 		b := c.token()
-		if b == open+2 { // the closing bracket
+		if b == closing(open) {
 			break
 		}
 		if !first {
@@ -84,8 +84,16 @@ func (c *cutter) container(open byte, end, depth int) (lost bool) {
 			break
 		}
 	}
-	c.out = append(c.out, open+2)
+	c.out = append(c.out, closing(open))
 	return lost
+}
+
+// closing is the bracket that ends a list or an object.
+func closing(open byte) byte {
+	if open == '{' {
+		return '}'
+	}
+	return ']'
 }
 
 // short copies the string or number that begins with b, if it is short and the

@@ -12,12 +12,10 @@
 //
 // It does not promise anything for failures before main: a GOMEMLIMIT that is not a
 // size ends every Go program with exit code 2, and a signal in the first
-// millisecond ends this program as any other. If the state folder cannot be
-// written to, the user's hook script gets a payload above the limit cut, and the
-// log says so.
+// millisecond ends this program as any other.
 //
-// The user's Claude-format hooks run in another program, which is started only if
-// one of them may fit the event; a call without hooks pays for one stat per folder.
+// It asks no hooks of the user's: an Answerer, which package answer below has for
+// Cline, does that between storing and answering.
 //
 // An agent waits for this process at every step, so the package links nothing that
 // costs time at start: no network, no OpenTelemetry, no database. tests/deps checks

@@ -7,8 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-
-	"github.com/hookspan/hookspan/internal/logfile"
+	"time"
 )
 
 // handsOverAs are the hook programs whose flags hookspan handles, in commands of the
@@ -37,33 +36,33 @@ func handsOver(args []string) bool {
 // handOver lets hookspan handle a call with flags, so that this program need not
 // link what that takes. It returns if there are no flags, and for a call for help
 // if hookspan cannot be started.
-func handOver(h Host) {
+func handOver(a Agent) {
 	args := os.Args[1:]
-	if h.Word != "" || !slices.Contains(handsOverAs[:], h.program()) || !handsOver(args) {
+	if a.Word != "" || !slices.Contains(handsOverAs[:], a.program()) || !handsOver(args) {
 		return
 	}
 	typed := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(userFlags[:], arg) })
-	p := newProcess(h, args)
+	p := newProcess(a, args)
 	if typed < 0 && !reserveFDs() {
-		(&Process{Host: h, Stdin: os.Stdin, Stdout: os.Stdout}).replyOnly()
+		(&Process{Agent: a, Stdin: os.Stdin, Stdout: os.Stdout, Now: time.Now}).replyOnly()
 		os.Exit(0)
 	}
 	p.Home = Home()
-	path, environ, err := p.hookspan()
+	path, environ, err := p.Sibling(MainProgram)
 	if err == nil {
-		err = become(path, append([]string{path, h.program()}, args...), environ)
+		err = become(path, append([]string{path, a.program()}, args...), environ)
 	}
 	switch {
 	case typed >= 0 && (args[typed] == "--help" || args[typed] == "-h"):
 		return
 	case typed >= 0:
-		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\nhint: hookspan and %s belong in one folder\n", h.program(), err, h.program())
+		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\nhint: hookspan and %s belong in one folder\n", a.program(), err, a.program())
 		os.Exit(1)
 	}
 	// The agent must not notice.
-	var log logfile.Log
-	_, _ = p.configure(&log)
-	log.Line("event not passed on: " + err.Error())
+	c := &Call{Process: p}
+	c.begin(ReadSettings)
+	c.Log.Line("event not passed on: " + err.Error())
 	_, _ = io.Copy(io.Discard, p.Stdin)
 	os.Exit(0)
 }

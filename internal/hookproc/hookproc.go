@@ -3,7 +3,6 @@ package hookproc
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,50 +25,58 @@ const (
 	sweepEvery = time.Minute
 )
 
-// Host describes the agent that starts the process.
-type Host struct {
-	// Name is the host's name in the spool.
+// Agent describes the agent that starts the process.
+type Agent struct {
+	// Name is the agent's name in the spool.
 	Name string
 	// Program is the hook program's name, for its log lines and its help. If
 	// empty, Name and "-hook".
 	Program string
-	// Word is the first argument with which the host starts a program that it shares
-	// with another. If empty, the program is the host's own.
+	// Word is the first argument with which the agent starts a program that it shares
+	// with another. If empty, the program is the agent's own.
 	Word string
-	// ProjectVariable is the environment variable with the project's folder, for a
-	// host that may run hooks in another folder. If empty, there is none.
+	// ProjectVariable is the environment variable with the project's folder, for an
+	// agent that may run hooks in another folder. If empty, there is none.
 	ProjectVariable string
 	// Peek finds the session and the kind of an event; it never fails. An event
 	// of another agent is not stored.
 	Peek func(payload []byte, event string) hook.Head
-	// Silence returns the answer to another agent that runs this host's hook. If
+	// Silence returns the answer to another agent that runs this agent's hook. If
 	// nil, such an agent gets none.
 	Silence func(agent string) []byte
 	// StreamEnded returns the payload of the end of a session. If it is not nil, the
-	// host starts one process for all its events and writes each as a line of JSON,
+	// agent starts one process for all its events and writes each as a line of JSON,
 	// and the payload counts for a session whose lines end in the middle of a run. Such
-	// a host expects no answer and has no HooksFile.
+	// an agent expects no answer.
 	StreamEnded func(session string) []byte
-	// Reply encodes an answer. If nil, the host expects none.
+	// Reply encodes an answer. If nil, the agent expects none.
 	Reply func(hook.Reply) []byte
-	// HooksFile is the file with the user's Claude-format hooks, relative to a
-	// project's folder and to the home folder. If empty, there are no such hooks.
-	HooksFile string
-	// HooksVariable is the environment variable with a folder that holds a HooksFile of the
-	// user besides the home folder. If empty, there is none.
-	HooksVariable string
-	// HookRunner returns the program that runs the hooks of the files for an event: the
-	// user's own, and those of projects, which count if the list of
-	// trusted files has them. None of them need exist. It is empty if no hook can run and
-	// nothing is left to do for them. If nil, and in any doubt, the program is hookspan.
-	HookRunner func(raw hook.Raw, stateDir, trusted string, own, projects []string, now func() time.Time) string
+	// Answers returns what answers a call in place of the neutral reply, before the
+	// payload is read. If nil, the neutral reply is the only one, and the program leaves
+	// an event alone for which hookspan itself has started it as a hook.
+	Answers func(*Call) Answerer
 }
 
-func (h Host) program() string { return cmp.Or(h.Program, h.Name+"-hook") }
+func (a Agent) program() string { return cmp.Or(a.Program, a.Name+"-hook") }
+
+// Answerer answers one call. Its methods are called by one goroutine.
+type Answerer interface {
+	// Write gets the whole of a payload that is stored cut, and nothing of any other. It
+	// never fails.
+	io.Writer
+	// Answer returns the answer, nil for the neutral one, and the name of what gave it.
+	// The event is stored by then, if it can be. A panic means the neutral reply.
+	Answer() (answer []byte, by string)
+	// Unasked returns the answer if why keeps everything else from being done: it opens
+	// no file.
+	Unasked(why error) []byte
+	// Close is called at the end.
+	Close()
+}
 
 // Process is one hook call, with everything that it touches.
 type Process struct {
-	Host    Host
+	Agent   Agent
 	Event   string    // the name the hook was started with; may be empty
 	Stdin   io.Reader // if it breaks off, the payload is what was read before
 	Stdout  io.Writer
@@ -81,91 +88,120 @@ type Process struct {
 	Now     func() time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
-	// RunHooks runs `program args...`, a program of hookspan's, with that standard
-	// input, ends it with ctx, and returns what it prints.
-	RunHooks func(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error)
 	// RestoreSignals makes programs that are started afterwards begin with the
 	// default for the signals that this one ignores. If nil, it ignores none.
 	RestoreSignals func()
+	// ShowLog is where the log lines of a call go as well; nil for nowhere.
+	ShowLog io.Writer
 
-	began    time.Time // when Run began
-	stateDir string    // known from Run on; may be empty
+	stateDir string // known once a call has begun; may be empty
+}
+
+// Call is one event that a process handles.
+type Call struct {
+	Process *Process
+	Config  *config.Config
+	Log     logfile.Log
+	// Began is when the process began to handle it.
+	Began time.Time
+	// Head and Payload are set once standard input is read, as it is stored. Payload is
+	// JSON unless Torn is set.
+	Head    hook.Head
+	Payload []byte
+	// Cut reports that Payload is not the whole.
+	Torn, Cut bool
+	// Err is why the payload ended early; nil if it did not.
+	Err error
+	// Stored reports that the event is in the spool.
+	Stored bool
+
+	configErr error
+	answered  bool
+	logged    int64 // the size of the log when the call began, for ShowLog
 }
 
 // Run reads the event, stores it, answers it and starts a delivery. It never
 // fails: errors are logged.
 func (p *Process) Run() {
-	var out reply
-	defer func() {
-		// If the encoder panics, there is no answer to give.
-		defer func() { _ = recover() }()
-		p.answer(out)
-	}()
-	var log logfile.Log
-	defer func() {
-		if e := recover(); e != nil {
-			log.Line(fmt.Sprintf("%s: panic: %v", p.Event, e))
-		}
-	}()
+	c := &Call{Process: p}
+	defer c.end()
+	c.begin(ReadSettings)
+	var asks Answerer
+	if p.Agent.Answers != nil {
+		asks = p.Agent.Answers(c)
+		defer asks.Close()
+	}
+	in := c.read(asks)
+	switch {
+	case c.Head.Agent != "":
+		c.leaveAlone()
+	case p.Agent.Answers == nil && c.Head.Session != "" && p.hookedSession() == c.Head.Session:
+		// The agent that has the hook records it.
+	case p.off(c.Config):
+		c.answer(asks)
+	default:
+		c.record(in, asks)
+	}
+}
 
-	cfg, cfgErr := p.configure(&log)
-	p.began = p.Now()
-	hooked := cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir))
-	var over *spill
-	if script, _ := p.chained(); script != "" || hooked {
-		over = &spill{dir: cfg.StateDir}
-		defer over.close()
+// record stores the event, answers it and starts a delivery.
+func (c *Call) record(in payload, asks Answerer) {
+	if c.configErr != nil {
+		c.Log.Line("configuration: " + strings.ReplaceAll(c.configErr.Error(), "\n", "; "))
 	}
-	in := p.read(cfg.MaxEventBytes, over, log)
-	head := p.Host.Peek(in.data, p.Event)
-	if head.Agent != "" {
-		p.leaveAlone(head, cfg, log)
-		out.sent = true
-		return
-	}
-	if p.Host.HooksFile == "" && head.Session != "" && p.hookedSession() == head.Session {
-		return // the agent that has the hook records it
-	}
-	for _, dir := range head.Dirs {
-		hooked = hooked || cfg.Hooks && dir != p.Dir && p.hookedIn(dir)
-	}
-	answer := func(stored bool) reply {
-		runner := ""
-		if hooked {
-			runner = p.hookRunner(in, head, cfg, log)
-		}
-		wait := p.startHooks(runner, stored, in, head, over)
-		own := p.chain(in, over, log)
-		out := p.mergeReplies(own, wait(), head, cfg, log)
-		if cfg.HooksDebug {
-			decision := "no objection"
-			if bytes.Contains(out.raw, []byte(`"cancel":true`)) {
-				decision = "denied"
-			}
-			log.Line(fmt.Sprintf("%s: session %s: stored %t, hooks by %s, %s, after %v",
-				p.name(head), head.Session, stored, cmp.Or(runner, "none"), decision, p.Now().Sub(p.began).Round(time.Microsecond)))
-		}
-		return out
-	}
-	if p.off(cfg) {
-		out = answer(false)
-		return
-	}
-	if cfgErr != nil {
-		log.Line("configuration: " + strings.ReplaceAll(cfgErr.Error(), "\n", "; "))
-	}
-	sp, err := p.store(cfg, head, in, log)
+	sp, err := c.store(in)
 	if err != nil {
-		log.Line(fmt.Sprintf("%s: event not stored: %v", p.Event, err))
+		c.Log.Line(fmt.Sprintf("%s: event not stored: %v", c.Process.Event, err))
 	} else {
 		defer func() { _ = sp.Close() }()
 	}
-	out = answer(err == nil)
-	p.answer(out)
-	out = reply{sent: true}
-	if err == nil {
-		p.deliver(sp, head, log)
+	c.Stored = err == nil
+	c.answer(asks)
+	if c.Stored {
+		c.deliver(sp)
 	}
+}
+
+// end answers a call that has no answer yet, also after a panic.
+func (c *Call) end() {
+	defer c.showLog()
+	if e := recover(); e != nil {
+		c.Log.Line(fmt.Sprintf("%s: panic: %v", c.Process.Event, e))
+	}
+	// If the encoder panics, there is no answer to give.
+	defer func() { _ = recover() }()
+	c.reply(nil)
+}
+
+// answer has the call answered.
+func (c *Call) answer(asks Answerer) {
+	var out []byte
+	by := ""
+	if asks != nil {
+		out, by = asks.Answer()
+	}
+	if c.Config.HooksDebug {
+		decision := "no objection"
+		if bytes.Contains(out, []byte(`"cancel":true`)) {
+			decision = "denied"
+		}
+		c.Log.Line(fmt.Sprintf("%s: session %s: stored %t, hooks by %s, %s, after %v",
+			c.Name(), c.Head.Session, c.Stored, cmp.Or(by, "none"), decision, c.Process.Now().Sub(c.Began).Round(time.Microsecond)))
+	}
+	c.reply(out)
+}
+
+// reply writes an answer, nil for the neutral one, unless there was one.
+func (c *Call) reply(out []byte) {
+	if c.answered || c.Process.Agent.Reply == nil {
+		return
+	}
+	if out == nil {
+		out = c.Process.Agent.Reply(hook.Reply{})
+	}
+	c.answered = true
+	// The agent may have stopped listening, which is no error.
+	_, _ = c.Process.Stdout.Write(append(out, '\n'))
 }
 
 // hookRun is the variable by which hookspan marks the user's hooks that it runs: a mark, the
@@ -176,7 +212,7 @@ const hookRun = "HOOKSPAN_HOOK_RUN"
 // hook, for one that was installed for Claude Code and copied. An agent that a hook starts
 // has another session.
 func (p *Process) hookedSession() string {
-	value, _ := takeVariable(p.Environ, hookRun)
+	value, _ := Variable(p.Environ, hookRun)
 	_, rest, _ := strings.Cut(value, " ")
 	_, session, _ := strings.Cut(rest, " ")
 	return session
@@ -187,56 +223,68 @@ func (p *Process) hookedSession() string {
 // reports false, without an error, if the user has switched recording off and for
 // an event of another agent.
 func (p *Process) Record() (stored bool, err error) {
-	var log logfile.Log
-	cfg, _ := p.configure(&log)
-	if p.off(cfg) {
+	c := &Call{Process: p}
+	c.begin(ReadSettings)
+	if p.off(c.Config) {
 		return false, nil
 	}
-	in, err := readPayload(p.Stdin, int(cfg.MaxEventBytes), (*spill)(nil))
+	in, err := readPayload(p.Stdin, int(c.Config.MaxEventBytes), io.Discard)
 	if err != nil {
 		return false, fmt.Errorf("read event: %w", err)
 	}
-	head := p.Host.Peek(in.data, p.Event)
-	if head.Agent != "" {
-		p.leaveAlone(head, cfg, log)
+	if c.Head = p.Agent.Peek(in.data, p.Event); c.Head.Agent != "" {
+		c.leaveAlone()
 		return false, nil
 	}
-	sp, err := p.store(cfg, head, in, log)
+	sp, err := c.store(in)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = sp.Close() }()
-	p.deliver(sp, head, log)
+	c.deliver(sp)
 	return true, nil
 }
 
-// configure reads the settings and opens the log.
-func (p *Process) configure(log *logfile.Log) (*config.Config, error) {
-	cfg, err := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings})
-	*log = logfile.Log{Path: cfg.LogPath(), Who: p.Host.program(), Now: p.Now}
-	p.stateDir = cfg.StateDir
-	return cfg, err
+// begin loads the configuration, which nothing else does in a hook's life, and opens
+// the log. read reads the files of settings; if nil, none counts.
+func (c *Call) begin(read func(path string) ([]byte, error)) {
+	p := c.Process
+	c.Config, c.configErr = config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: read})
+	c.Log = logfile.Log{Path: c.Config.LogPath(), Who: p.Agent.program(), Now: p.Now}
+	c.Began = p.Now()
+	p.stateDir = c.Config.StateDir
+	if p.ShowLog != nil {
+		if info, err := os.Stat(c.Log.Path); err == nil {
+			c.logged = info.Size()
+		}
+	}
 }
 
-func (p *Process) read(limit int64, over *spill, log logfile.Log) payload {
-	in, err := readPayload(p.Stdin, int(limit), over)
-	if err != nil {
-		in.err = fmt.Errorf("standard input broke off after %d bytes: %w", len(in.data), err)
-		log.Line(fmt.Sprintf("%s: %v", p.Event, in.err))
+// read reads standard input, and its whole into the writer if it is cut.
+func (c *Call) read(whole io.Writer) payload {
+	if whole == nil {
+		whole = io.Discard
 	}
+	in, err := readPayload(c.Process.Stdin, int(c.Config.MaxEventBytes), whole)
+	if err != nil {
+		c.Err = fmt.Errorf("standard input broke off after %d bytes: %w", len(in.data), err)
+		c.Log.Line(fmt.Sprintf("%s: %v", c.Process.Event, c.Err))
+	}
+	c.Payload, c.Torn, c.Cut = in.data, !in.json, in.cut > 0
+	c.Head = c.Process.Agent.Peek(in.data, c.Process.Event)
 	return in
 }
 
 // off reports that events are not to be stored: switched off, paused, or
 // switched off by the project.
 func (p *Process) off(cfg *config.Config) bool {
-	if cfg.Disabled || cfg.SDKDisabled || exists(cfg.PausePath()) || ProjectOff(p.Dir) {
+	if _, err := os.Lstat(cfg.PausePath()); err == nil || cfg.Disabled || cfg.SDKDisabled || ProjectOff(p.Dir) {
 		return true
 	}
-	if p.Host.ProjectVariable == "" {
+	if p.Agent.ProjectVariable == "" {
 		return false
 	}
-	project, _ := takeVariable(p.Environ, p.Host.ProjectVariable)
+	project, _ := Variable(p.Environ, p.Agent.ProjectVariable)
 	return project != p.Dir && ProjectOff(project)
 }
 
@@ -245,7 +293,8 @@ func ProjectOff(dir string) bool { return config.ProjectDisabled(readProject, di
 
 // store appends the event to the spool. Without an error the caller closes the
 // spool.
-func (p *Process) store(cfg *config.Config, head hook.Head, in payload, log logfile.Log) (*spool.Spool, error) {
+func (c *Call) store(in payload) (*spool.Spool, error) {
+	cfg, p := c.Config, c.Process
 	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
 	if err != nil {
 		return nil, err
@@ -259,37 +308,50 @@ func (p *Process) store(cfg *config.Config, head hook.Head, in payload, log logf
 		}
 	}
 	err = sp.Append(&spool.Record{
-		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
+		Host: p.Agent.Name, Session: c.Head.Session, Event: c.Name(), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
 		Settings: terms.String(), To: cfg.Meant(),
 		Payload: in.data, Raw: !in.json, Cut: in.cut,
 	})
 	if errors.Is(err, spool.ErrNotSynced) {
-		log.Line(fmt.Sprintf("%s: event may not survive a power cut: %v", p.Event, err))
+		c.Log.Line(fmt.Sprintf("%s: event may not survive a power cut: %v", p.Event, err))
 	} else if err != nil {
 		return nil, errors.Join(err, sp.Close())
 	}
 	return sp, nil
 }
 
-// name is the event's name for the record: the one that the hook was started with,
+// Name is the event's name for the record: the one that the hook was started with,
 // since a payload that cannot be read has none.
-func (p *Process) name(head hook.Head) string { return cmp.Or(p.Event, head.Name) }
+func (c *Call) Name() string { return cmp.Or(c.Process.Event, c.Head.Name) }
 
 // deliver starts a delivery after the end of a run, and at least every
 // sweepEvery.
-func (p *Process) deliver(sp *spool.Spool, head hook.Head, log logfile.Log) {
+func (c *Call) deliver(sp *spool.Spool) {
 	var err error
-	switch {
-	case head.RunEnds && head.Session != "":
-		k := spool.SessionKey(p.Host.Name, head.Session)
+	switch p := c.Process; {
+	case c.Head.RunEnds && c.Head.Session != "":
+		k := spool.SessionKey(p.Agent.Name, c.Head.Session)
 		err = p.Spawn("flush", "--detached", "--session", k.Host+"/"+k.Name)
-	case head.RunEnds || sp.ClaimSweep(p.Now(), sweepEvery):
+	case c.Head.RunEnds || sp.ClaimSweep(p.Now(), sweepEvery):
 		err = p.Spawn("flush", "--detached")
 	}
 	if err != nil {
-		log.Line(fmt.Sprintf("%s: delivery not started, the event waits in the spool: %v", p.Event, err))
+		c.Log.Line(fmt.Sprintf("%s: delivery not started, the event waits in the spool: %v", c.Process.Event, err))
 	}
+}
+
+// Variable returns the value of an environment variable, empty if there is none, and the
+// environment without it.
+func Variable(environ []string, name string) (value string, rest []string) {
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+			continue
+		}
+		rest = append(rest, kv)
+	}
+	return value, rest
 }
 
 // Sibling is the path of another of hookspan's programs: the one beside this

@@ -21,9 +21,11 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-var clineHost = Host{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply}
+var clineAgent = Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply}
 
 const (
+	// neutral is the answer of a hook that has nothing to say.
+	neutral   = `{"cancel":false,"contextModification":" ","errorMessage":""}`
 	toolEvent = `{"clineVersion":"3.89.2","hookName":"PostToolUse","timestamp":"1776506405123","taskId":"17","postToolUse":{"toolName":"read_file","success":true}}`
 	doneEvent = `{"clineVersion":"3.89.2","hookName":"TaskComplete","timestamp":"1776506405999","taskId":"17","taskComplete":{}}`
 )
@@ -51,7 +53,7 @@ func newCall(t *testing.T) *call {
 	}
 	now := time.Date(2026, 8, 1, 12, 0, 0, 5, time.UTC)
 	c.Process = &Process{
-		Host: clineHost, Event: "PostToolUse", Stdin: strings.NewReader(toolEvent), Stdout: &c.stdout,
+		Agent: clineAgent, Event: "PostToolUse", Stdin: strings.NewReader(toolEvent), Stdout: &c.stdout,
 		Environ: []string{"XDG_STATE_HOME=" + c.path("state"), "XDG_CONFIG_HOME=" + c.path("config"), "PATH=" + os.Getenv("PATH")},
 		Home:    c.path("home"), GOOS: runtime.GOOS, Dir: c.path("project"), PPID: 4711,
 		Now: func() time.Time { return now },
@@ -231,22 +233,22 @@ func TestRun(t *testing.T) {
 		},
 		"switched off by the project that the host names": {
 			with: func(c *call) {
-				c.Host.ProjectVariable = "HOST_PROJECT"
-				c.setenv("HOST_PROJECT", c.path("project"))
+				c.Agent.ProjectVariable = "AGENT_PROJECT"
+				c.setenv("AGENT_PROJECT", c.path("project"))
 				c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
 				c.Dir = c.path("config")
 			},
 		},
 		"switched off by the folder, not by the project that the host names": {
 			with: func(c *call) {
-				c.Host.ProjectVariable = "HOST_PROJECT"
-				c.setenv("HOST_PROJECT", c.path("config"))
+				c.Agent.ProjectVariable = "AGENT_PROJECT"
+				c.setenv("AGENT_PROJECT", c.path("config"))
 				c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
 			},
 		},
 		"a project named in a variable that is not the host's": {
 			with: func(c *call) {
-				c.Host.ProjectVariable = "HOST_PROJECT"
+				c.Agent.ProjectVariable = "AGENT_PROJECT"
 				c.setenv("OTHER_PROJECT", c.path("config"))
 				c.write("config/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
 			},
@@ -301,10 +303,10 @@ func TestRun(t *testing.T) {
 			stored: same, silent: true,
 		},
 		"a host that expects no answer": {
-			with: func(c *call) { c.Host.Reply = nil }, stored: same, silent: true,
+			with: func(c *call) { c.Agent.Reply = nil }, stored: same, silent: true,
 		},
 		"Peek panics": {
-			with: func(c *call) { c.Host.Peek = func([]byte, string) hook.Head { panic("peek failed") } }, log: "panic: peek failed",
+			with: func(c *call) { c.Agent.Peek = func([]byte, string) hook.Head { panic("peek failed") } }, log: "panic: peek failed",
 		},
 		"standard input panics": {
 			with: func(c *call) { c.Stdin = panicky{} }, log: "panic: stdin failed",
@@ -322,7 +324,7 @@ func TestRun(t *testing.T) {
 			log: "panic: the clock failed",
 		},
 		"the answer's encoder panics": {
-			with: func(c *call) { c.Host.Reply = func(hook.Reply) []byte { panic("reply failed") } }, stored: same,
+			with: func(c *call) { c.Agent.Reply = func(hook.Reply) []byte { panic("reply failed") } }, stored: same,
 			log: "panic: reply failed", silent: true,
 		},
 	} {
@@ -361,7 +363,7 @@ func TestRun(t *testing.T) {
 func TestRunNamesTheProgram(t *testing.T) {
 	for program, want := range map[string]string{"": " cline-hook: ", "other": " other: "} {
 		c := newCall(t)
-		c.Host.Program = program
+		c.Agent.Program = program
 		c.setenv("HOOKSPAN_CAPTURE", "everything")
 		c.Run()
 		if log := c.log(); !strings.Contains(log, want) {
@@ -560,7 +562,7 @@ func BenchmarkRun(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := &Process{
-			Host: clineHost, Event: "PostToolUse", Stdin: strings.NewReader(payload), Stdout: io.Discard,
+			Agent: clineAgent, Event: "PostToolUse", Stdin: strings.NewReader(payload), Stdout: io.Discard,
 			Environ: []string{"XDG_STATE_HOME=" + root, "XDG_CONFIG_HOME=" + root}, Home: root, GOOS: runtime.GOOS,
 			Dir: root, Now: time.Now, Spawn: func(...string) error { return nil },
 		}

@@ -12,13 +12,13 @@ import (
 // lineBuffer is the size of the buffer that lines are read with, in bytes.
 const lineBuffer = 64 << 10
 
-// runLines handles the events of a host that writes them as lines to one process. At
+// runLines handles the events of an agent that writes them as lines to one process. At
 // the end of the lines it adds the end of each session that is in the middle of a run:
-// the host has gone without a word.
+// the agent has gone without a word.
 func (p *Process) runLines() {
 	var open []string
-	peek := p.Host.Peek
-	p.Host.Peek = func(payload []byte, event string) hook.Head {
+	peek := p.Agent.Peek
+	p.Agent.Peek = func(payload []byte, event string) hook.Head {
 		head := peek(payload, event)
 		i := slices.Index(open, head.Session)
 		switch {
@@ -40,7 +40,7 @@ func (p *Process) runLines() {
 		_, _ = io.Copy(io.Discard, line) // what a run without storing has left
 	}
 	for _, session := range slices.Clone(open) {
-		p.Stdin = bytes.NewReader(p.Host.StreamEnded(session))
+		p.Stdin = bytes.NewReader(p.Agent.StreamEnded(session))
 		p.Run()
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// lineHost is a host that writes its events as lines.
-func lineHost() Host {
-	return Host{
+// lineAgent is an agent that writes its events as lines.
+func lineAgent() Agent {
+	return Agent{
 		Name: "liner", Program: "claude-hook",
 		Peek: func(payload []byte, event string) hook.Head {
 			o := rawjson.Members(payload)
@@ -40,7 +40,7 @@ func TestLinesAreEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCall(t)
-			c.Host, c.Event, c.Stdin = lineHost(), "", in
+			c.Agent, c.Event, c.Stdin = lineAgent(), "", in
 			c.runLines()
 			var got []string
 			for _, rec := range c.records() {

@@ -1,39 +1,35 @@
 package hookproc
 
 import (
-	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
 
-	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
-// Main is the main function of a hook program: it handles one hook call, or for a host
+// Main is the main function of a hook program: it handles one hook call, or for an agent
 // with StreamEnded all its events, and exits with 0. Other agents start the same program with their Word before the event's name.
-func Main(h Host, others ...Host) {
+func Main(a Agent, others ...Agent) {
 	shows := slices.Index(os.Args, "--debug")
 	if shows > 0 {
 		os.Args = slices.Delete(os.Args, shows, shows+1)
 		_ = os.Setenv("HOOKSPAN_HOOKS_DEBUG", "true")
 	}
 	args := os.Args[1:]
-	if i := slices.IndexFunc(others, func(o Host) bool { return len(args) > 0 && args[0] == o.Word }); i >= 0 {
-		h, args = others[i], args[1:]
+	if i := slices.IndexFunc(others, func(o Agent) bool { return len(args) > 0 && args[0] == o.Word }); i >= 0 {
+		a, args = others[i], args[1:]
 	}
 	// First, since the other program would inherit what follows.
-	handOver(h)
+	handOver(a)
 	OwnFiles()
 	debug.SetTraceback("crash")
 	restoreSignals := harden()
-	p := newProcess(h, args)
+	p := newProcess(a, args)
 	if !reserveFDs() {
 		p.replyOnly()
 		os.Exit(0)
@@ -44,42 +40,26 @@ func Main(h Host, others ...Host) {
 	debug.SetMemoryLimit(24 << 20)
 
 	if p.Event == "--help" || p.Event == "-h" {
-		_, _ = os.Stdout.WriteString("usage: " + h.program() + " EVENT < payload\n" +
+		_, _ = os.Stdout.WriteString("usage: " + a.program() + " EVENT < payload\n" +
 			"An agent starts this for each of its events. People use hookspan: hookspan --help\n")
 		os.Exit(0)
 	}
 	p.Home, p.RestoreSignals = Home(), restoreSignals
 	p.Spawn = func(args ...string) error {
-		path, environ, err := p.hookspan()
+		path, environ, err := p.Sibling(MainProgram)
 		if err != nil {
 			return err
 		}
-		if h.StreamEnded != nil {
+		if a.StreamEnded != nil {
 			return DetachReaped(path, args, environ, startFolder(p.stateDir))
 		}
 		return Detach(path, args, environ, startFolder(p.stateDir))
 	}
-	p.RunHooks = func(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
-		run := func(path string, environ []string, err error) ([]byte, error) {
-			if err != nil {
-				return nil, err
-			}
-			_, environ = takeVariable(environ, chainVariable)
-			return runLimited(ctx, path, args, environ, p.Dir, stdin)
-		}
-		out, err := run(p.sibling(program))
-		if errors.Is(err, fs.ErrNotExist) && program != mainProgram { // which can do what the others do
-			out, err = run(p.hookspan())
-		}
-		return out, err
-	}
-	if h.StreamEnded == nil {
-		show := func() {}
+	if a.StreamEnded == nil {
 		if shows > 0 {
-			show = p.showLog(os.Stderr)
+			p.ShowLog = terminal(os.Stderr)
 		}
 		p.Run()
-		show()
 		os.Exit(0)
 	}
 	p.Stdin = os.Stdin // which is silent while the agent is
@@ -87,32 +67,31 @@ func Main(h Host, others ...Host) {
 	os.Exit(0)
 }
 
-// showLog returns a function that copies what is logged until then to a terminal. An
-// agent's pipe gets nothing.
-func (p *Process) showLog(out *os.File) func() {
-	info, err := out.Stat()
-	cfg, _ := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings})
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return func() {}
+// terminal returns the file if it is a terminal: an agent's pipe gets nothing.
+func terminal(f *os.File) io.Writer {
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil
 	}
-	var from int64
-	if info, err := os.Stat(cfg.LogPath()); err == nil {
-		from = info.Size()
+	return f
+}
+
+// showLog copies what the call has logged to ShowLog.
+func (c *Call) showLog() {
+	if c.Process.ShowLog == nil {
+		return
 	}
-	return func() {
-		f, info, err := regular.Open(cfg.LogPath(), regular.Options{})
-		if err != nil {
-			return
-		}
-		_, _ = io.Copy(out, io.NewSectionReader(f, from, max(0, info.Size()-from)))
-		_ = f.Close()
+	f, info, err := regular.Open(c.Log.Path, regular.Options{})
+	if err != nil {
+		return
 	}
+	_, _ = io.Copy(c.Process.ShowLog, io.NewSectionReader(f, c.logged, max(0, info.Size()-c.logged)))
+	_ = f.Close()
 }
 
 // newProcess returns this process. It needs no file descriptor.
-func newProcess(h Host, args []string) *Process {
+func newProcess(a Agent, args []string) *Process {
 	p := &Process{
-		Host: h, Stdin: input(os.Stdin, stdinDeadline), Stdout: os.Stdout, Environ: os.Environ(),
+		Agent: a, Stdin: input(os.Stdin, stdinDeadline), Stdout: os.Stdout, Environ: os.Environ(),
 		GOOS: runtime.GOOS, PPID: os.Getppid(), Now: time.Now,
 	}
 	p.Home, _ = os.UserHomeDir()
@@ -129,16 +108,16 @@ func newProcess(h Host, args []string) *Process {
 // which is why the answer is written first. A tool call is denied if there is a
 // file with hooks, since it cannot be read.
 func (p *Process) replyOnly() {
-	cfg, _ := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS})
-	head := hook.Head{}
-	if p.Host.Peek != nil {
-		head = p.Host.Peek(nil, p.Event)
+	c := &Call{Process: p}
+	c.begin(nil)
+	if p.Agent.Peek != nil {
+		c.Head = p.Agent.Peek(nil, p.Event)
 	}
-	out := reply{}
-	if cfg.Hooks && (p.hooked() || p.hookedIn(p.Dir) && trusts(cfg)) {
-		out = p.denial(errNoDescriptors, head, cfg)
+	var out []byte
+	if p.Agent.Answers != nil {
+		out = p.Agent.Answers(c).Unasked(errNoDescriptors)
 	}
-	p.answer(out)
+	c.reply(out)
 	_, _ = io.Copy(io.Discard, p.Stdin)
 }
 
@@ -153,20 +132,18 @@ func Home() string {
 	return loginHome()
 }
 
-// hookspan is sibling for the main program.
-func (p *Process) hookspan() (path string, environ []string, err error) {
-	return p.sibling(mainProgram)
-}
+// MainProgram does whatever hookspan does.
+const MainProgram = "hookspan"
 
-// sibling is the path of a program of hookspan's, and the environment to start it
+// Sibling is the path of a program of hookspan's, and the environment to start it
 // with: with the home folder, so that it finds the same folders.
-func (p *Process) sibling(program string) (path string, environ []string, err error) {
+func (p *Process) Sibling(program string) (path string, environ []string, err error) {
 	variable := "HOME"
 	if p.GOOS == "windows" {
 		program, variable = program+".exe", "USERPROFILE"
 	}
 	environ = p.Environ
-	if value, rest := takeVariable(environ, variable); value == "" && p.Home != "" {
+	if value, rest := Variable(environ, variable); value == "" && p.Home != "" {
 		environ = append(rest, variable+"="+p.Home)
 	}
 	path, err = Sibling(program)

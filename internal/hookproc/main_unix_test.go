@@ -56,7 +56,7 @@ func TestHookspanGetsTheHomeFolder(t *testing.T) {
 		"not known":        {[]string{"A=b"}, "linux", "", []string{"A=b"}},
 		"not set, Windows": {[]string{"A=b"}, "windows", `C:\h`, []string{"A=b", `USERPROFILE=C:\h`}},
 	} {
-		_, got, err := (&Process{Environ: tc.environ, GOOS: tc.goos, Home: tc.home}).hookspan()
+		_, got, err := (&Process{Environ: tc.environ, GOOS: tc.goos, Home: tc.home}).Sibling(MainProgram)
 		if d := cmp.Diff(tc.want, got); d != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, d)
 		}

@@ -5,10 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/logfile"
 )
 
 // OtherAgent is an agent that has run hooks installed for another.
@@ -45,16 +41,18 @@ func OtherAgents(stateDir string) []OtherAgent {
 
 // leaveAlone answers an agent that runs another agent's hook as if there were no
 // hook. The first time it logs so.
-func (p *Process) leaveAlone(head hook.Head, cfg *config.Config, log logfile.Log) {
-	if p.Host.Silence != nil {
+func (c *Call) leaveAlone() {
+	p, cfg := c.Process, c.Config
+	c.answered = true
+	if p.Agent.Silence != nil {
 		// The agent may have stopped listening, which is no error.
-		_, _ = p.Stdout.Write(p.Host.Silence(head.Agent))
+		_, _ = p.Stdout.Write(p.Agent.Silence(c.Head.Agent))
 	}
 	// Without a state folder the path would be one of the working folder.
 	if p.off(cfg) || cfg.StateDir == "" {
 		return
 	}
-	path := filepath.Join(cfg.StateDir, otherAgents, p.Host.program()+"."+head.Agent)
+	path := filepath.Join(cfg.StateDir, otherAgents, p.Agent.program()+"."+c.Head.Agent)
 	now := p.Now()
 	if os.Chtimes(path, now, now) == nil {
 		return
@@ -67,5 +65,5 @@ func (p *Process) leaveAlone(head hook.Head, cfg *config.Config, log logfile.Log
 		return
 	}
 	_ = f.Close()
-	log.Line(fmt.Sprintf("%s: run by %s, not by %s: it is not recorded (said once)", p.name(head), head.Agent, p.Host.Name))
+	c.Log.Line(fmt.Sprintf("%s: run by %s, not by %s: it is not recorded (said once)", c.Name(), c.Head.Agent, p.Agent.Name))
 }

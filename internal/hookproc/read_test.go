@@ -1,11 +1,12 @@
 package hookproc
 
 import (
-	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestSettingsAreReadFromOrdinaryFilesAlone(t *testing.T) {

@@ -50,7 +50,7 @@ func TestRecordReportsWhatItDoesNotStore(t *testing.T) {
 			c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
 		}, false},
 		"sent by another agent": {func(c *call) {
-			c.Host.Peek = func([]byte, string) hook.Head { return hook.Head{Session: "17", Agent: "codex"} }
+			c.Agent.Peek = func([]byte, string) hook.Head { return hook.Head{Session: "17", Agent: "codex"} }
 		}, false},
 		"no place for it": {func(c *call) {
 			c.write("file", "")

@@ -87,7 +87,7 @@ func TestEvents(t *testing.T) {
 					{ID: "t1", Turn: "p1", Name: "Agent", Asked: at(1), At: at(2)},
 					{ID: "t2", Turn: "p1", Agent: "a1", Name: "Read", Asked: at(3), At: at(4)},
 				},
-				Agents: []hook.Agent{{ID: "a1", Type: "helper", CallID: "t1", Turn: "p1", Task: "look", Result: "seen", Start: at(1), End: at(5)}},
+				Agents: []hook.Subagent{{ID: "a1", Type: "helper", CallID: "t1", Turn: "p1", Task: "look", Result: "seen", Start: at(1), End: at(5)}},
 				Ends: []hook.TurnEnd{
 					{Turn: "p1", At: at(3), Kind: hook.KindRunComplete, Result: "delegated"},
 					{Turn: "p2", At: at(7), Kind: hook.KindRunError, ErrorType: "server_error", Message: "500"},
@@ -215,7 +215,7 @@ func TestEvents(t *testing.T) {
 		},
 		{
 			name: "an agent that has no name is none", host: HostClaude, dialect: DialectClaude,
-			tr: hook.Transcript{Agents: []hook.Agent{{Start: at(0), End: at(1)}}},
+			tr: hook.Transcript{Agents: []hook.Subagent{{Start: at(0), End: at(1)}}},
 		},
 		{name: "nothing", host: HostCline, dialect: DialectSDK},
 	} {
@@ -260,7 +260,7 @@ func anyTranscript(rt *rapid.T) *hook.Transcript {
 		})
 	}
 	for range rapid.IntRange(0, 2).Draw(rt, "agents") {
-		tr.Agents = append(tr.Agents, hook.Agent{ID: word.Draw(rt, "id"), Turn: word.Draw(rt, "turn"), Start: moment("start"), End: moment("end")})
+		tr.Agents = append(tr.Agents, hook.Subagent{ID: word.Draw(rt, "id"), Turn: word.Draw(rt, "turn"), Start: moment("start"), End: moment("end")})
 	}
 	kinds := []hook.Kind{hook.KindRunComplete, hook.KindRunError, hook.KindSessionEnd, hook.KindRunResume}
 	for range rapid.IntRange(0, 3).Draw(rt, "ends") {

@@ -432,7 +432,7 @@ func TestCapturedRunsAreSkipped(t *testing.T) {
 // where the agent of the first turn worked on during the second.
 func TestRunsOfOneSessionMayOverlap(t *testing.T) {
 	tr := turns(2)
-	tr.Agents = []hook.Agent{{ID: "bg", Turn: "a", Start: at(2), End: at(90)}}
+	tr.Agents = []hook.Subagent{{ID: "bg", Turn: "a", Start: at(2), End: at(90)}}
 	w := newWorld(t)
 	whole := &remote{}
 	im := w.importer(HostClaude)

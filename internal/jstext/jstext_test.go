@@ -3,11 +3,12 @@ package jstext
 import (
 	"encoding/json"
 	"errors"
-	"github.com/hookspan/hookspan/internal/skip"
 	"os/exec"
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // TestAgreesWithJavaScript compares with a real engine, if one is installed: every

@@ -1,4 +1,5 @@
-// Package loopback has the rules of a server for the programs of this machine.
+// Package loopback has the rules of a server for the programs of this machine: where it
+// listens, what its peers can take of it, and whose requests it answers.
 //
 // A Crowd promises that connections without a request, however many there are, keep no
 // request waiting for long: the one that has waited longest makes room for a new one.

@@ -3,13 +3,14 @@ package pager
 import (
 	"errors"
 	"fmt"
-	"github.com/hookspan/hookspan/internal/skip"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestCommand(t *testing.T) {

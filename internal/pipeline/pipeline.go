@@ -186,19 +186,18 @@ func (s *Setup) LocalStore(ctx context.Context) (*store.Store, func() error, err
 const redactAnyway = "redact"
 
 // judge reads a record's settings, as the hook process writes them.
-func (s *Setup) judge(settings string) deliver.Terms {
+func (s *Setup) judge(settings string) (out deliver.Terms, here bool) {
 	t, ok := config.ParseTerms(settings)
 	if !ok {
-		return deliver.Terms{Here: true, Capture: otelmap.Capture(s.Config.Capture)}
+		return deliver.Terms{Capture: otelmap.Capture(s.Config.Capture)}, true
 	}
-	out := deliver.Terms{
-		Here:    t.Fingerprint == s.Config.Fingerprint() || s.ByHand && t.Fingerprint == "",
+	out = deliver.Terms{
 		Capture: otelmap.Capture(t.Capture), MaxInput: t.MaxInput, MaxOutput: t.MaxOutput, Rules: t.Rules,
 	}
 	if t.Redact && !s.Config.Redact && out.Rules == "" {
 		out.Rules = redactAnyway
 	}
-	return out
+	return out, t.Fingerprint == s.Config.Fingerprint() || s.ByHand && t.Fingerprint == ""
 }
 
 // rules returns what removes secrets by the rules that records were made under, and by
@@ -229,11 +228,11 @@ func (p *Pipeline) rules(names []string) (func(string, int) string, func(*tracep
 
 // Capture returns what a record's settings allow to show of its texts.
 func (s *Setup) Capture(settings string) otelmap.Capture {
-	capture := s.judge(settings).Capture
-	if own := otelmap.Capture(s.Config.Capture); own.Stricter(capture) {
+	terms, _ := s.judge(settings)
+	if own := otelmap.Capture(s.Config.Capture); own.Stricter(terms.Capture) {
 		return own
 	}
-	return capture
+	return terms.Capture
 }
 
 // Files finds the agents' files.

@@ -63,8 +63,8 @@ func TestJudgeComparesTheEnvironments(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s.ByHand = tt.byHand
-			if got := s.judge(tt.settings); got.Capture != tt.capture || got.Here != tt.same {
-				t.Errorf("got %+v; want %s, %t", got, tt.capture, tt.same)
+			if got, here := s.judge(tt.settings); got.Capture != tt.capture || here != tt.same {
+				t.Errorf("got %+v, %t; want %s, %t", got, here, tt.capture, tt.same)
 			}
 		})
 	}

@@ -2,12 +2,13 @@ package redact
 
 import (
 	"fmt"
-	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // ordinary is program text: that of Go's HTTP package, which says token,

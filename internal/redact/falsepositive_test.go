@@ -1,13 +1,14 @@
 package redact
 
 import (
-	"github.com/hookspan/hookspan/internal/skip"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // TestOrdinarySourceIsLeftAlone runs over Go's own source, tests included. Left

@@ -3,12 +3,13 @@ package regular
 import (
 	"bytes"
 	"errors"
-	"github.com/hookspan/hookspan/internal/skip"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestReadReturnsRegularFilesOfAllowedSize(t *testing.T) {

@@ -154,7 +154,7 @@ func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
 
 // AddAgents adds the start and the end of every subagent under the names of their hooks.
 // more adds to an event what the agent's hooks have besides; it may be nil.
-func (b *EventBuilder) AddAgents(start, stop string, more func(a *hook.Agent, e *hook.Event)) {
+func (b *EventBuilder) AddAgents(start, stop string, more func(a *hook.Subagent, e *hook.Event)) {
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
 		began, ended := hook.Event{Kind: hook.KindRunStart, Name: start, Prompt: a.Task}, a.Ending(stop)

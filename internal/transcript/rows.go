@@ -82,7 +82,7 @@ type Log struct {
 	Calls   []hook.LLMCall
 	Results []hook.ToolResult
 	Prompts []hook.Prompt
-	Agents  []hook.Agent
+	Agents  []hook.Subagent
 	Ends    []hook.TurnEnd
 	// File and Line are the place of the row that is added, in a reading of whole texts.
 	File string
@@ -186,7 +186,7 @@ func (l *Log) Transcript(q Query) (*hook.Transcript, error) {
 	}
 	DropBefore(t, q.Since)
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
-	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Agents, func(a, b hook.Subagent) int { return a.Start.Compare(b.Start) })
 	return t, errors.Join(l.errs...)
 }
 

@@ -107,7 +107,7 @@ func TestTranscriptOfALog(t *testing.T) {
 	l.Results = []hook.ToolResult{{ID: "early", Asked: second(1), At: second(4)}, {ID: "across", Asked: second(4), At: second(5)}, {ID: "open", Asked: second(6)}, {ID: "left", Asked: second(1)}}
 	l.Prompts = []hook.Prompt{{Text: "early", At: second(4)}, {Text: "late", At: second(5)}}
 	l.Ends = []hook.TurnEnd{{Result: "early", At: second(4)}, {Result: "late", At: second(5)}}
-	l.Agents = []hook.Agent{{ID: "second", Start: second(2)}, {ID: "first", Start: second(1)}}
+	l.Agents = []hook.Subagent{{ID: "second", Start: second(2)}, {ID: "first", Start: second(1)}}
 	tr, err := l.Transcript(Query{Since: second(5)})
 	if err != nil {
 		t.Fatal(err)

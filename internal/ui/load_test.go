@@ -15,6 +15,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -93,7 +94,7 @@ func TestRunningTaskIsShownLikeAStoredOne(t *testing.T) {
 	} {
 		var answers []string
 		for _, s := range servers {
-			s.hosts = []string{"example.com"}
+			s.policy = loopback.Page([]string{"example.com"}, opening)
 			w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/traces/"+trace.TraceID+path, nil)
 			r.Header.Set(TokenHeader, testToken)
 			s.ServeHTTP(w, r)

@@ -7,12 +7,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"errors"
 	"io"
-	"log"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,7 +58,7 @@ type Server struct {
 	opts   Options
 	digest [sha256.Size]byte
 	mux    *http.ServeMux
-	hosts  []string
+	policy loopback.Policy
 	// files are the page's, by path.
 	files map[string][]byte
 	// slots limit the requests that are answered at a time, streams the open
@@ -91,7 +88,6 @@ const (
 	readTime  = 5 * time.Second
 	writeTime = 30 * time.Second
 	idleTime  = time.Minute
-	maxHeader = 16 << 10
 )
 
 // NewHost returns a host name that no server can have had before, so that no page, service
@@ -118,7 +114,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opts: o, digest: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
-		slots: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams), writes: make(map[string]bool),
+		policy: loopback.Page(nil, opening), slots: make(chan struct{}, maxRunning), streams: make(chan struct{}, maxStreams), writes: make(map[string]bool),
 	}
 	if o.Hooks != nil {
 		s.watched = o.Hooks.Paths()
@@ -128,32 +124,12 @@ func New(o Options) *Server {
 }
 
 // Serve serves the listeners until the context ends, and closes them. It then
-// returns nil.
+// returns nil. Streams end with it.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	s.allow(listeners)
-	srv := &http.Server{
-		Handler: s, ReadHeaderTimeout: readTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
-		// Streams end with it.
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	crowd := loopback.NewCrowd(maxConnections)
-	crowd.Join(srv)
-	ended := make(chan error, len(listeners))
-	for _, l := range listeners {
-		go func() { ended <- srv.Serve(crowd.Listener(l)) }()
-	}
-	var err error
-	left := len(listeners)
-	select {
-	case <-ctx.Done():
-	case err = <-ended:
-		left--
-	}
-	err = errors.Join(err, srv.Close())
-	for range left {
-		<-ended
-	}
+	err := loopback.Serve(ctx, s, loopback.Limits{
+		Connections: maxConnections, Read: readTime, Write: writeTime, Idle: idleTime,
+	}, listeners...)
 	s.traces.drop()
 	return err
 }
@@ -161,12 +137,13 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 // allow sets the values of Host that requests may have: the page's name with the port of
 // each listener.
 func (s *Server) allow(listeners []net.Listener) {
-	s.hosts = nil
+	var hosts []string
 	for _, l := range listeners {
 		if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
-			s.hosts = append(s.hosts, net.JoinHostPort(s.opts.Host, port))
+			hosts = append(hosts, net.JoinHostPort(s.opts.Host, port))
 		}
 	}
+	s.policy = loopback.Page(hosts, opening)
 }
 
 // refusal says why a request is refused, and what would not be.
@@ -175,21 +152,17 @@ type refusal struct {
 	text, hint string
 }
 
-// check refuses what is not from this page. The order matters: a page whose name
-// was rebound to this machine has its name as Host and is refused by that alone.
+// check refuses what is not from this page.
 func (s *Server) check(r *http.Request) *refusal {
-	if !slices.Contains(s.hosts, r.Host) {
-		return &refusal{http.StatusMisdirectedRequest, "this server has another address", "in a terminal, hookspan ui opens the page that runs already"}
-	}
-	for _, origin := range r.Header.Values("Origin") {
-		if origin != "http://"+r.Host {
-			return &refusal{http.StatusForbidden, "another page sent this request", ""}
-		}
-	}
-	for _, site := range r.Header.Values("Sec-Fetch-Site") {
-		if site != "same-origin" && site != "none" && !opening(r) {
-			return &refusal{http.StatusForbidden, "another page sent this request", "in a terminal, hookspan ui opens the page that runs already"}
-		}
+	const hint = "in a terminal, hookspan ui opens the page that runs already"
+	switch s.policy.Check(r) {
+	case nil:
+	case loopback.ErrHost:
+		return &refusal{http.StatusMisdirectedRequest, "this server has another address", hint}
+	case loopback.ErrOrigin:
+		return &refusal{http.StatusForbidden, "another page sent this request", ""}
+	default:
+		return &refusal{http.StatusForbidden, "another page sent this request", hint}
 	}
 	if r.Method == http.MethodPost && s.writes[r.URL.Path] {
 		return checkBody(r)
@@ -244,14 +217,14 @@ func (s *Server) allowed(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1
 }
 
-// policy is the Content-Security-Policy of every answer.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+// contentPolicy is the Content-Security-Policy of every answer.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -200,7 +200,7 @@ func TestServerSendsProtectiveHeaders(t *testing.T) {
 		}
 		_ = res.Body.Close()
 		for name, want := range map[string]string{
-			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+			"Content-Security-Policy": contentPolicy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
 			"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin", "Cache-Control": "no-store",
 			"Set-Cookie": "", "Access-Control-Allow-Origin": "",
 		} {

@@ -239,7 +239,7 @@ func manyAgents(n int) *sample {
 		s.request("p", agent.Agent)
 		agent.Kind = hook.KindRunComplete
 		s.add(agent)
-		s.files.Agents = append(s.files.Agents, hook.Agent{ID: agent.Agent, Type: "Explore", CallID: id, Turn: "p", Start: s.now.Add(-time.Second), End: s.now})
+		s.files.Agents = append(s.files.Agents, hook.Subagent{ID: agent.Agent, Type: "Explore", CallID: id, Turn: "p", Start: s.now.Add(-time.Second), End: s.now})
 		s.tool(hook.KindToolEnd, "p", "Agent", id, hook.Event{})
 	}
 	s.add(hook.Event{Kind: hook.KindRunComplete, Turn: "p"})
@@ -269,7 +269,7 @@ func unnamedAgents(n int) *sample {
 		s.tool(hook.KindToolStart, "p", "Read", "", hook.Event{})
 		s.request("p", agent, "in"+id)
 		s.tool(hook.KindToolEnd, "p", "Read", "", hook.Event{})
-		s.files.Agents = append(s.files.Agents, hook.Agent{ID: agent, Type: "task", CallID: id, Turn: "p", Start: s.now.Add(-time.Second), End: s.now})
+		s.files.Agents = append(s.files.Agents, hook.Subagent{ID: agent, Type: "task", CallID: id, Turn: "p", Start: s.now.Add(-time.Second), End: s.now})
 		s.tool(hook.KindToolEnd, "p", "task", "", hook.Event{})
 	}
 	s.add(hook.Event{Kind: hook.KindRunComplete, Turn: "p"})

@@ -2,12 +2,13 @@ package collector_test
 
 import (
 	"encoding/json"
-	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // boardHistories are totals of one series, a sample a minute for twenty minutes, and

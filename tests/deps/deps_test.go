@@ -115,6 +115,17 @@ func dependencies(t *testing.T, program, goos string) []string {
 	return strings.Fields(string(out))
 }
 
+// TestRecordingLinksNothingThatAsks: only Cline's answers depend on the user's hooks.
+func TestRecordingLinksNothingThatAsks(t *testing.T) {
+	for _, root := range []string{"/cmd/claude-hook", "/internal/hookproc"} {
+		for _, dep := range dependencies(t, module+root, "linux") {
+			if dep == module+"/internal/hookproc/answer" || strings.HasPrefix(dep, module+"/internal/clinehooks") {
+				t.Errorf("%s links %s, which asks people's hooks", root, dep)
+			}
+		}
+	}
+}
+
 // TestHookRunnerStartsFast: it runs command hooks while the agent waits.
 func TestHookRunnerStartsFast(t *testing.T) {
 	for _, dep := range dependencies(t, module+"/cmd/hook-runner", "linux") {
@@ -170,7 +181,8 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook":                          {},
-	"internal/clinehooks/translate": {"hook", "hook/cline", "hook/claude", "internal/jstext", "internal/rawjson"},
+	"internal/clinehooks/translate": {"hook", "hook/cline", "internal/clinehooks/verdict", "internal/jstext", "internal/rawjson"},
+	"internal/clinehooks/verdict":   {"internal/jstext", "internal/rawjson"},
 	"hook/...":                      {"hook", "internal/jstext", "internal/rawjson"},
 	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
 	"hook/copilot":                  {"hook", "internal/rawjson"},
@@ -207,7 +219,7 @@ var mayImport = map[string][]string{
 	"internal/ui":            {"otelmap", "internal/loopback", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
-		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/install",
+		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/clinehooks/verdict", "internal/install",
 		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/filelock", "internal/rawjson", "internal/regular", "internal/store",
 	},
 	"otelmap":                      {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
@@ -243,9 +255,8 @@ var mayImport = map[string][]string{
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
-	"internal/hookproc": {
-		"config", "hook", "spool", "internal/filelock", "internal/logfile", "internal/rawjson", "internal/regular",
-	},
+	"internal/hookproc":        {"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular"},
+	"internal/hookproc/answer": {"hook", "internal/hookproc", "internal/rawjson", "internal/regular"},
 }
 
 // wiring packages put others together for commands.
@@ -281,6 +292,7 @@ var pure = map[string][]string{
 	"infinium":                      infiniumEdge,
 	"internal/clinehooks/hookmatch": nil,
 	"internal/clinehooks/translate": nil,
+	"internal/clinehooks/verdict":   nil,
 	"internal/clinehooks/sample":    nil,
 }
 
@@ -604,7 +616,7 @@ func TestBareRequests(t *testing.T) {
 // libraries: it ends the process.
 func TestHookprocIsReachedFromCmdOnly(t *testing.T) {
 	for _, f := range sources(t) {
-		if slices.Contains(f.ours(), "internal/hookproc") && !strings.HasPrefix(f.folder, "cmd/") {
+		if slices.Contains(f.ours(), "internal/hookproc") && !strings.HasPrefix(f.folder, "cmd/") && f.folder != "internal/hookproc/answer" {
 			t.Errorf("%s/%s imports internal/hookproc, which only commands may", f.folder, f.name)
 		}
 	}

@@ -155,7 +155,7 @@ func deliverState(ctx context.Context, state, file string, now time.Time) (err e
 		return err
 	}
 	all := deliverer(sp, now, deliver.Destination{Name: "store", Client: st, Local: true}, deliver.Destination{Name: "file", Client: lines})
-	results, err := all.Run(ctx, deliver.Pass{Force: true, Wait: true, Elsewhere: true})
+	results, err := all.Run(ctx, deliver.Pass{Force: true, Wait: true, OtherSettings: true})
 	for _, r := range results {
 		if r.Waiting > 0 || r.Parked > 0 || len(r.Errors) > 0 {
 			err = errors.Join(err, fmt.Errorf("%s: %d waiting, %d refused: %v", r.Destination, r.Waiting, r.Parked, r.Errors))

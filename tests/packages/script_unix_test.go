@@ -8,7 +8,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
-	"github.com/hookspan/hookspan/internal/skip"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +18,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // TestInstallScriptInHostileFolders runs the install script where others left files,

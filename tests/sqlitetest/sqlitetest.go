@@ -3,11 +3,12 @@ package sqlitetest
 
 import (
 	"bufio"
-	"github.com/hookspan/hookspan/internal/skip"
 	"io"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 const program = `

@@ -95,7 +95,7 @@ func (s *stream) add(p []byte) {
 }
 
 // start starts the command with pipes for its streams.
-func (n *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
+func (s *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
 	var theirs, ours [3]*os.File
 	for i := range theirs {
 		r, w, err := os.Pipe()
@@ -108,7 +108,7 @@ func (n *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
 		}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	tree, err := n.spawn(cmd, mark, false)
+	tree, err := s.spawn(cmd, mark, false)
 	if err != nil {
 		closeAll(theirs, ours)
 		return nil, err

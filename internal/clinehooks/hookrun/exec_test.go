@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 	"github.com/hookspan/hookspan/internal/skip"
 )
 
@@ -42,7 +42,7 @@ func TestCommand(t *testing.T) {
 		size    int // of stdout, where it is long
 		failed  string
 		note    string
-		verdict claude.Decision
+		verdict verdict.Decision
 	}{
 		"says nothing":               {hook: shell("exit 0")},
 		"prints":                     {hook: shell("echo hi"), stdout: "hi\n"},
@@ -52,14 +52,14 @@ func TestCommand(t *testing.T) {
 		"closes its input":           {hook: shell("exec <&-; echo hi"), payload: big, stdout: "hi\n"},
 		"reads the beginning alone":  {hook: shell("head -c 3"), payload: big, stdout: "xxx"},
 		"gives back what it gets":    {hook: shell("cat"), payload: big[:megabyte/2], size: megabyte / 2},
-		"blocks":                     {hook: shell("echo no >&2; exit 2"), exit: 2, verdict: claude.Deny},
+		"blocks":                     {hook: shell("echo no >&2; exit 2"), exit: 2, verdict: verdict.Deny},
 		"fails":                      {hook: shell("exit 7"), exit: 7},
-		"decides":                    {hook: shell(`echo '{"decision":"block","reason":"no"}'`), stdout: "{\"decision\":\"block\",\"reason\":\"no\"}\n", verdict: claude.Deny},
+		"decides":                    {hook: shell(`echo '{"decision":"block","reason":"no"}'`), stdout: "{\"decision\":\"block\",\"reason\":\"no\"}\n", verdict: verdict.Deny},
 		"ends by a signal":           {hook: shell("echo why >&2; kill -9 $$"), failed: "signal: killed"},
 		"prints without end":         {hook: shell("head -c 1073741824 /dev/zero"), size: megabyte, note: "stdout is cut: 1072693248 bytes"},
-		"decides at length":          {hook: shell(`printf '{"decision":"block","reason":"'; head -c 2000000 /dev/zero | tr '\0' x; echo '"}'`), size: megabyte, note: "stdout is cut", verdict: claude.Deny},
-		"decides after a long blank": {hook: shell(`head -c 2000000 /dev/zero | tr '\0' ' '; echo '{"decision":"block"}'`), size: megabyte, note: "stdout is cut", verdict: claude.Deny},
-		"allows, and a long blank":   {hook: shell(`echo '{"decision":"approve"}'; head -c 2000000 /dev/zero | tr '\0' ' '`), size: megabyte, note: "stdout is cut", verdict: claude.Allow},
+		"decides at length":          {hook: shell(`printf '{"decision":"block","reason":"'; head -c 2000000 /dev/zero | tr '\0' x; echo '"}'`), size: megabyte, note: "stdout is cut", verdict: verdict.Deny},
+		"decides after a long blank": {hook: shell(`head -c 2000000 /dev/zero | tr '\0' ' '; echo '{"decision":"block"}'`), size: megabyte, note: "stdout is cut", verdict: verdict.Deny},
+		"allows, and a long blank":   {hook: shell(`echo '{"decision":"approve"}'; head -c 2000000 /dev/zero | tr '\0' ' '`), size: megabyte, note: "stdout is cut", verdict: verdict.Allow},
 		"complains without end":      {hook: shell("head -c 50000000 /dev/zero >&2; echo hi"), stdout: "hi\n"},
 		"has a program and words":    {hook: exec("printf", "%s|", "a b", "$HOME", ""), stdout: "a b|$HOME||"},
 		"has a program alone":        {hook: exec("true")},
@@ -192,12 +192,12 @@ func TestTimeLimit(t *testing.T) {
 				if !run.Output.TimedOut || len(run.Verdict.Errors) == 0 {
 					t.Errorf("on error %q: %+v, %+v; want it timed out", policy, run.Output, run.Verdict)
 				}
-				if (run.Verdict.Decision == claude.Deny) != denied {
+				if (run.Verdict.Decision == verdict.Deny) != denied {
 					t.Errorf("on error %q: %+v; want denied %t", policy, run.Verdict, denied)
 				}
 			}
 			w.OnError, h.BlockOnFailure = OnErrorAllow, true
-			if run := w.one(t.Context(), t, h, "{}"); run.Verdict.Decision != claude.Deny {
+			if run := w.one(t.Context(), t, h, "{}"); run.Verdict.Decision != verdict.Deny {
 				t.Errorf("%+v; want it denied", run.Verdict)
 			}
 		})
@@ -404,7 +404,7 @@ func TestAsyncIsNotWaitedFor(t *testing.T) {
 			h := shell(`read x < hold; cat > out; echo '{"decision":"block"}'; exit 2`)
 			h.Async, h.AsyncRewake = !rewake, rewake
 			run := w.one(t.Context(), t, h, "payload\n")
-			if !run.Async || run.Err != "" || run.Verdict.Decision != claude.NoDecision {
+			if !run.Async || run.Err != "" || run.Verdict.Decision != verdict.NoDecision {
 				t.Errorf("%+v", run)
 			}
 			// It still runs after Run has returned.

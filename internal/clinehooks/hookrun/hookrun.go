@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 // Event is one event in Claude's form.
@@ -72,12 +72,12 @@ type Run struct {
 	Started  time.Time
 	Duration time.Duration
 	// Output is the handler's; an async handler has none.
-	Output claude.Output
+	Output verdict.Output
 	// Async reports that Run did not wait for it.
 	Async bool
 	// Err is why it could not be started, or another fault.
 	Err     string
-	Verdict claude.Verdict
+	Verdict verdict.Verdict
 	// Doubt is why it ran although it is not known whether its matcher fits; mostly
 	// empty.
 	Doubt string
@@ -96,7 +96,7 @@ type Result struct {
 	// Runs are in the order of events, and of handlers within one.
 	Runs []Run
 	// Verdicts has one entry for each event.
-	Verdicts []claude.Verdict
+	Verdicts []verdict.Verdict
 }
 
 // Match says whether a handler runs for an event, and why.

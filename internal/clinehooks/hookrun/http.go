@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 // post sends the payload of an http handler and reads the answer.
@@ -26,7 +26,7 @@ func (b *batch) post(ctx context.Context, run *Run) outcome {
 		o.tooLong = status/100 == 2 && int64(len(body)) >= maxOutput && begins(string(body))
 		return o
 	}
-	return outcome{Output: claude.OutputHTTP(e.Name, status, body)}
+	return outcome{Output: verdict.OutputHTTP(e.Name, status, body)}
 }
 
 // late is the outcome of a request that failed.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 func post(url string) hookfile.Handler {
@@ -58,7 +58,7 @@ func TestRequest(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if body != `{"a":1}` || run.Err != "" || run.Output.Failed || run.Verdict.Decision != claude.NoDecision {
+	if body != `{"a":1}` || run.Err != "" || run.Output.Failed || run.Verdict.Decision != verdict.NoDecision {
 		t.Errorf("body %q, %+v", body, run)
 	}
 }
@@ -100,15 +100,15 @@ func TestResponse(t *testing.T) {
 	defer old.Close()
 	for name, tc := range map[string]struct {
 		url, err string
-		want     claude.Decision
+		want     verdict.Decision
 	}{
 		"empty":              {url: s.URL + "/nothing"},
-		"a decision":         {url: s.URL + "/deny", want: claude.Deny},
+		"a decision":         {url: s.URL + "/deny", want: verdict.Deny},
 		"a failure":          {url: s.URL + "/deny-and-fail", err: "500"},
 		"a redirect":         {url: s.URL + "/redirect", err: "307"},
-		"as long as may be":  {url: s.URL + "/full", want: claude.Deny},
-		"too long":           {url: s.URL + "/too-long", err: "more than 1048576 bytes", want: claude.Deny},
-		"too long a reason":  {url: s.URL + "/too-long-a-reason", err: "more than 1048576 bytes", want: claude.Deny},
+		"as long as may be":  {url: s.URL + "/full", want: verdict.Deny},
+		"too long":           {url: s.URL + "/too-long", err: "more than 1048576 bytes", want: verdict.Deny},
+		"too long a reason":  {url: s.URL + "/too-long-a-reason", err: "more than 1048576 bytes", want: verdict.Deny},
 		"too long a text":    {url: s.URL + "/too-long-a-text", err: "more than 1048576 bytes"},
 		"too long a failure": {url: s.URL + "/too-long-and-fail", err: "more than 1048576 bytes"},
 		"ends early":         {url: s.URL + "/cut", err: "EOF"},
@@ -132,7 +132,7 @@ func TestResponse(t *testing.T) {
 			}
 			h := post(tc.url)
 			h.BlockOnFailure = true
-			if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}"); run.Verdict.Decision != claude.Deny {
+			if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}"); run.Verdict.Decision != verdict.Deny {
 				t.Errorf("%+v: want it denied where failures block", run.Verdict)
 			}
 		})
@@ -171,7 +171,7 @@ func TestRequestHasTimeLimit(t *testing.T) {
 		stop()
 		h.Async, h.Timeout = true, 50*time.Millisecond
 		run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}")
-		if run.Err != "timed out" || !run.Async || run.Verdict.Decision != claude.NoDecision {
+		if run.Err != "timed out" || !run.Async || run.Verdict.Decision != verdict.NoDecision {
 			t.Errorf("%s: %+v, want an async one noted", path, run)
 		}
 		<-asked
@@ -182,7 +182,7 @@ func TestAsyncRequestGivesNoVerdict(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"decision":"block"}`) }))
 	h := post(s.URL)
 	h.Async = true
-	if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}"); run.Err != "" || run.Verdict.Decision != claude.NoDecision {
+	if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}"); run.Err != "" || run.Verdict.Decision != verdict.NoDecision {
 		t.Errorf("%+v", run)
 	}
 	s.Close()

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 // outcome is the result of a handler. note describes another fault.
 type outcome struct {
-	claude.Output
+	verdict.Output
 	note string
 	// exhausted reports that there were no resources to start the handler.
 	exhausted bool
@@ -24,7 +24,7 @@ type outcome struct {
 
 // failure is the outcome of a handler that could not be run.
 func failure(err error) outcome {
-	return outcome{Output: claude.Output{Failed: true, Stderr: err.Error()}, exhausted: Exhausted(err)}
+	return outcome{Output: verdict.Output{Failed: true, Stderr: err.Error()}, exhausted: Exhausted(err)}
 }
 
 // begins reports whether a text may be the beginning of a verdict.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 // on is a shell hook with an event and a matcher.
@@ -56,7 +56,7 @@ func TestHooksRunInParallelToTheEnd(t *testing.T) {
 	if d := cmp.Diff([]string{"0 0", "0 1", "0 2", "0 3", "0 4", "0 5", "0 6", "0 7"}, answers(res)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if v := res.Verdicts[0]; v.Decision != claude.Deny || v.Reason != "no" {
+	if v := res.Verdicts[0]; v.Decision != verdict.Deny || v.Reason != "no" {
 		t.Errorf("%+v, want it denied", v)
 	}
 	w.gone(t)
@@ -103,7 +103,7 @@ func TestVerdictsAreMergedInConfigurationOrder(t *testing.T) {
 		shell("exit 1"),
 	}
 	v := w.Run(t.Context(), hooks, []Event{toolCall("{}")}).Verdicts[0]
-	if v.Decision != claude.Deny || !strings.Contains(v.Reason, "b") {
+	if v.Decision != verdict.Deny || !strings.Contains(v.Reason, "b") {
 		t.Errorf("%+v, want b's refusal", v)
 	}
 	if d := cmp.Diff([]string{"a", "b", "c"}, v.Context); d != "" {
@@ -117,7 +117,7 @@ func TestVerdictsAreMergedInConfigurationOrder(t *testing.T) {
 func TestStrictExit(t *testing.T) {
 	w := newWorld(t)
 	w.StrictExit = true
-	if run := w.one(t.Context(), t, shell("echo no >&2; exit 1"), "{}"); run.Verdict.Decision != claude.Deny {
+	if run := w.one(t.Context(), t, shell("echo no >&2; exit 1"), "{}"); run.Verdict.Decision != verdict.Deny {
 		t.Errorf("%+v, want it denied", run.Verdict)
 	}
 }
@@ -136,13 +136,13 @@ func TestMatcherErrorIsReported(t *testing.T) {
 		if bad.Err == "" || bad.Output.Stdout != "" || len(v.Errors) == 0 || !strings.Contains(bad.Err, "matcher") {
 			t.Errorf("%+v, %+v; want the error and no run", bad, v)
 		}
-		if (v.Decision == claude.Deny) != deny || deny && !strings.Contains(v.Reason, bad.Err) {
+		if (v.Decision == verdict.Deny) != deny || deny && !strings.Contains(v.Reason, bad.Err) {
 			t.Errorf("on error %q: %+v", policy, v)
 		}
 	}
 	// Another event continues in any case.
 	hooks[0].Event, call.Name = "PostToolUse", "PostToolUse"
-	if v := w.Run(t.Context(), hooks, []Event{call}).Verdicts[0]; v.Decision != claude.NoDecision || len(v.Errors) == 0 {
+	if v := w.Run(t.Context(), hooks, []Event{call}).Verdicts[0]; v.Decision != verdict.NoDecision || len(v.Errors) == 0 {
 		t.Errorf("%+v, want the error alone", v)
 	}
 }
@@ -156,7 +156,7 @@ func TestGuardRunsWhereItsMatcherGivesUp(t *testing.T) {
 	for policy := range map[OnError]bool{"": true, OnErrorAllow: true, OnErrorDeny: true} {
 		w.OnError = policy
 		res := w.Run(t.Context(), []hookfile.Handler{guard}, []Event{call})
-		if run, v := res.Runs[0], res.Verdicts[0]; v.Decision != claude.Deny || v.Reason != "no" || !strings.Contains(run.Doubt, "gives up") || run.Err != "" {
+		if run, v := res.Runs[0], res.Verdicts[0]; v.Decision != verdict.Deny || v.Reason != "no" || !strings.Contains(run.Doubt, "gives up") || run.Err != "" {
 			t.Errorf("on error %q: %+v, %+v; want the guard's denial and the doubt", policy, run, v)
 		}
 	}

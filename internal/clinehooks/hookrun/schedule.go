@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 const (
@@ -100,8 +100,8 @@ func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []
 		// An abandoned handler may hold the supervisor.
 		b.supervisor.close()
 	}
-	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]claude.Verdict, len(events))}
-	verdicts := make([][]claude.Verdict, len(events))
+	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]verdict.Verdict, len(events))}
+	verdicts := make([][]verdict.Verdict, len(events))
 	for _, run := range b.runs {
 		res.Runs = append(res.Runs, *run)
 		verdicts[run.Event] = append(verdicts[run.Event], run.Verdict)
@@ -111,7 +111,7 @@ func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []
 			res.Verdicts[i] = res.Verdicts[first]
 			continue
 		}
-		v := claude.Merge(e.Name, verdicts[i])
+		v := verdict.Merge(e.Name, verdicts[i])
 		if len(verdicts[i]) > 0 {
 			b.trace("%s: verdict of %d hooks: %q %s", e.Name, len(verdicts[i]), v.Decision, v.Reason)
 		}
@@ -266,7 +266,7 @@ func (b *batch) end(limit context.Context, run *Run) {
 // noteDenial records whether a run has denied its event.
 func (b *batch) noteDenial(run *Run) {
 	v := run.Verdict
-	b.denied = b.denied || run.event.Name == preToolUse && (v.Decision == claude.Deny || v.Stop)
+	b.denied = b.denied || run.event.Name == preToolUse && (v.Decision == verdict.Deny || v.Stop)
 }
 
 // refuse records a handler whose matcher or rule cannot be evaluated.
@@ -274,7 +274,7 @@ func (b *batch) refuse(m Match) {
 	run := &Run{Handler: m.Handler, Event: m.Event, Err: m.err.Error()}
 	run.Verdict.Errors = []string{run.Err}
 	if b.OnError == OnErrorDeny && m.Handler.Event == preToolUse {
-		run.Verdict.Decision, run.Verdict.Reason = claude.Deny, "a hook cannot be asked: "+run.Err
+		run.Verdict.Decision, run.Verdict.Reason = verdict.Deny, "a hook cannot be asked: "+run.Err
 		b.denied = true
 	}
 	b.runs = append(b.runs, run)
@@ -342,7 +342,7 @@ func (b *batch) do(ctx context.Context, run *Run) outcome {
 // time limit of all handlers, not by its own.
 func (b *batch) judge(run *Run, o outcome, overall bool) {
 	run.exhausted = o.exhausted
-	run.Verdict = claude.Verdict{} // of an earlier try
+	run.Verdict = verdict.Verdict{} // of an earlier try
 	if run.Async {
 		if run.Err = o.problem(); run.Err != "" {
 			run.Verdict.Errors = []string{run.Err}
@@ -351,7 +351,7 @@ func (b *batch) judge(run *Run, o outcome, overall bool) {
 	}
 	o.Event, o.BlockOnFailure, o.StrictExit = run.event.Name, run.Handler.BlockOnFailure, b.StrictExit
 	run.Output = o.Output
-	run.Verdict = claude.Judge(o.Output)
+	run.Verdict = verdict.Judge(o.Output)
 	run.Err = o.note
 	if (o.Failed || o.TimedOut) && len(run.Verdict.Errors) > 0 {
 		run.Err = run.Verdict.Errors[0]
@@ -359,8 +359,8 @@ func (b *batch) judge(run *Run, o outcome, overall bool) {
 			run.Err += "; " + o.note
 		}
 	}
-	if why := b.unguarded(run, o, overall); why != "" && run.Verdict.Decision != claude.Deny && run.Verdict.Decision != claude.Block {
-		run.Verdict.Decision, run.Verdict.UpdatedInput = claude.Deny, nil
+	if why := b.unguarded(run, o, overall); why != "" && run.Verdict.Decision != verdict.Deny && run.Verdict.Decision != verdict.Block {
+		run.Verdict.Decision, run.Verdict.UpdatedInput = verdict.Deny, nil
 		run.Verdict.Reason = fmt.Sprintf("%s:%d: %s", run.Handler.File, run.Handler.Line, why)
 	}
 }

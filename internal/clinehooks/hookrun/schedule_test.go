@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 // operations are the events of one call, each with a different input.
@@ -65,7 +65,7 @@ func TestDenialStopsFurtherOperations(t *testing.T) {
 	guard := shell(`case $(cat) in *op-0-*) echo no >&2; exit 2;; esac; read x < go; echo finished`)
 	second := shell(`cat >/dev/null; echo second`)
 	res := w.Run(t.Context(), []hookfile.Handler{guard, second}, operations(n))
-	if v := res.Verdicts[0]; v.Decision != claude.Deny || v.Reason != "no" {
+	if v := res.Verdicts[0]; v.Decision != verdict.Deny || v.Reason != "no" {
 		t.Errorf("%+v, want the first operation denied", v)
 	}
 	perEvent := map[int]int{}
@@ -97,7 +97,7 @@ func TestEqualOperationsRunOnce(t *testing.T) {
 	if len(res.Runs) > 3 {
 		t.Errorf("%d hooks ran, want one for each of 3 different operations at most", len(res.Runs))
 	}
-	for i, want := range []claude.Decision{"", "", claude.Deny, "", claude.Deny} {
+	for i, want := range []verdict.Decision{"", "", verdict.Deny, "", verdict.Deny} {
 		if got := res.Verdicts[i].Decision; got != want {
 			t.Errorf("verdict %d: %q, want %q", i, got, want)
 		}
@@ -119,7 +119,7 @@ func TestOperationsWithoutTimeAreDenied(t *testing.T) {
 			w.OnError, w.Budget = policy, 300*time.Millisecond
 			res := w.Run(t.Context(), []hookfile.Handler{shell("cat >/dev/null; exec sleep 1000")}, operations(40))
 			w.gone(t)
-			if got := slices.ContainsFunc(res.Verdicts, func(v claude.Verdict) bool { return v.Decision == claude.Deny }); got != denied {
+			if got := slices.ContainsFunc(res.Verdicts, func(v verdict.Verdict) bool { return v.Decision == verdict.Deny }); got != denied {
 				t.Errorf("the call is denied: %t, want %t: %+v", got, denied, res.Verdicts)
 			}
 			if most := w.newBatch(nil).width + 1; denied && len(res.Runs) > most {
@@ -130,7 +130,7 @@ func TestOperationsWithoutTimeAreDenied(t *testing.T) {
 				other[i].Subjects = []string{"Read"}
 			}
 			w.Budget = -1
-			if got := w.Run(t.Context(), []hookfile.Handler{on(preToolUse, "Bash", "x")}, other).Verdicts[39]; got.Decision != claude.NoDecision {
+			if got := w.Run(t.Context(), []hookfile.Handler{on(preToolUse, "Bash", "x")}, other).Verdicts[39]; got.Decision != verdict.NoDecision {
 				t.Errorf("an operation that no hook is for: %+v", got)
 			}
 		})
@@ -147,7 +147,7 @@ func TestOnceHandlerWithoutTimeRunsNextTime(t *testing.T) {
 	for _, budget := range []time.Duration{-1, time.Hour} {
 		w.Budget = budget
 		res := w.Run(t.Context(), []hookfile.Handler{once}, operations(1))
-		if v := res.Verdicts[0]; v.Decision != claude.Deny || len(res.Runs) != 1 {
+		if v := res.Verdicts[0]; v.Decision != verdict.Deny || len(res.Runs) != 1 {
 			t.Errorf("with %v: %+v after %d runs, want a denial after one", budget, v, len(res.Runs))
 		}
 	}
@@ -164,14 +164,14 @@ func TestFailuresThatDeny(t *testing.T) {
 			for policy, denied := range map[OnError]bool{"": false, OnErrorLimits: false, OnErrorAllow: false, OnErrorDeny: true} {
 				w.OnError = policy
 				run := w.one(t.Context(), t, hook, "{}")
-				if v := run.Verdict; (v.Decision == claude.Deny) != denied || len(v.Errors) == 0 || denied && !strings.Contains(v.Reason, v.Errors[0]) {
+				if v := run.Verdict; (v.Decision == verdict.Deny) != denied || len(v.Errors) == 0 || denied && !strings.Contains(v.Reason, v.Errors[0]) {
 					t.Errorf("on error %q: %+v, want denied %t with the reason", policy, v, denied)
 				}
 			}
 			hook.Event = "PostToolUse"
 			e := toolCall("{}")
 			e.Name = "PostToolUse"
-			if v := w.Run(t.Context(), []hookfile.Handler{hook}, []Event{e}).Verdicts[0]; v.Decision != claude.NoDecision {
+			if v := w.Run(t.Context(), []hookfile.Handler{hook}, []Event{e}).Verdicts[0]; v.Decision != verdict.NoDecision {
 				t.Errorf("after the call: %+v", v)
 			}
 		})
@@ -209,7 +209,7 @@ func TestExhaustionDenies(t *testing.T) {
 				hooks[i].Headers = tc.headers
 			}
 			v := r.Run(t.Context(), hooks, []Event{toolCall("{}")}).Verdicts[0]
-			if (v.Decision == claude.Deny) != denied || denied && !strings.Contains(v.Reason, "too many open files") {
+			if (v.Decision == verdict.Deny) != denied || denied && !strings.Contains(v.Reason, "too many open files") {
 				t.Errorf("%s, on error %q: %+v, want denied %t with the reason", name, policy, v, denied)
 			}
 		}
@@ -241,7 +241,7 @@ func TestExhaustedHookIsRetried(t *testing.T) {
 					hooks[i].Async = async
 				}
 				res := r.Run(t.Context(), hooks, []Event{toolCall("{}")})
-				if v := res.Verdicts[0]; v.Decision != claude.NoDecision || len(v.Errors) > 0 || tries.Load() != 2 {
+				if v := res.Verdicts[0]; v.Decision != verdict.NoDecision || len(v.Errors) > 0 || tries.Load() != 2 {
 					t.Errorf("%+v after %d tries, want no objection after 2", v, tries.Load())
 				}
 			})
@@ -269,7 +269,7 @@ func TestAbandonedHandlerKeepsOtherVerdicts(t *testing.T) {
 			hangs := request("http://127.0.0.1:1/")
 			hangs.Timeout = tc.limit
 			res := w.Run(t.Context(), []hookfile.Handler{hangs, shell("echo no >&2; exit 2")}, []Event{toolCall("{}")})
-			if v := res.Verdicts[0]; v.Decision != claude.Deny || v.Reason != "no" {
+			if v := res.Verdicts[0]; v.Decision != verdict.Deny || v.Reason != "no" {
 				t.Errorf("%+v, want the other hook's denial", v)
 			}
 			if !res.Runs[0].Output.TimedOut || !strings.Contains(res.Runs[0].Err, "abandoned") {

@@ -19,19 +19,19 @@ type processTree struct {
 	pid        int
 }
 
-func (n *supervisor) begin(f *processTree, cmd *exec.Cmd, _ bool) error {
+func (s *supervisor) begin(t *processTree, cmd *exec.Cmd, _ bool) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	f.pid = cmd.Process.Pid
+	t.pid = cmd.Process.Pid
 	return nil
 }
 
-func (n *supervisor) close() {}
+func (s *supervisor) close() {}
 
-func (f *processTree) ended() {}
+func (t *processTree) ended() {}
 
 // stopHolders ends the group, since it is not known which process holds the pipes.
-func (f *processTree) stopHolders(...*os.File) { f.stop() }
+func (t *processTree) stopHolders(...*os.File) { t.stop() }
 
-func (f *processTree) signalDescendants(syscall.Signal) (alive, known bool) { return false, false }
+func (t *processTree) signalDescendants(syscall.Signal) (alive, known bool) { return false, false }

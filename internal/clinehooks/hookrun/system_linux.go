@@ -55,77 +55,77 @@ type processTree struct {
 type lifetime struct{ begin, end uint64 }
 
 // close ends the thread, once all hooks that are waited for have ended.
-func (n *supervisor) close() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.starts != nil {
-		close(n.starts)
-		n.thread.Wait()
+func (s *supervisor) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starts != nil {
+		close(s.starts)
+		s.thread.Wait()
 	}
 }
 
 // begin starts a hook and records it. It starts one at a time, so that every
 // child that is seen was recorded.
-func (n *supervisor) begin(f *processTree, cmd *exec.Cmd, detached bool) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (s *supervisor) begin(t *processTree, cmd *exec.Cmd, detached bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	// Where the kernel refuses, orphans go to the system's own reaper, and those
 	// without a mark are not found.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	start := cmd.Start
 	if !detached {
-		start = func() error { return n.startBound(cmd) }
+		start = func() error { return s.startBound(cmd) }
 	}
 	if err := start(); err != nil {
 		return err
 	}
-	n.noting.Lock()
-	defer n.noting.Unlock()
-	f.pid, f.found = cmd.Process.Pid, map[int]uint64{}
-	if s, ok := readStat(f.pid); ok {
-		f.life.begin = s.start
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	t.pid, t.found = cmd.Process.Pid, map[int]uint64{}
+	if st, ok := readStat(t.pid); ok {
+		t.life.begin = st.start
 	}
-	n.all = append(n.all, f)
+	s.all = append(s.all, t)
 	return nil
 }
 
 // startBound starts a hook that ends with this process.
-func (n *supervisor) startBound(cmd *exec.Cmd) error {
-	if n.starts == nil {
-		n.starts = make(chan func())
-		n.thread.Go(func() {
+func (s *supervisor) startBound(cmd *exec.Cmd) error {
+	if s.starts == nil {
+		s.starts = make(chan func())
+		s.thread.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			for start := range n.starts {
+			for start := range s.starts {
 				start()
 			}
 		})
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	done := make(chan error)
-	n.starts <- func() { done <- cmd.Start() }
+	s.starts <- func() { done <- cmd.Start() }
 	return <-done
 }
 
 // ended records that the hook's own process has ended.
-func (f *processTree) ended() {
-	f.supervisor.noting.Lock()
-	defer f.supervisor.noting.Unlock()
-	if f.life.end == 0 {
-		f.life.end = ticks() + 1
+func (t *processTree) ended() {
+	t.supervisor.noting.Lock()
+	defer t.supervisor.noting.Unlock()
+	if t.life.end == 0 {
+		t.life.end = ticks() + 1
 	}
 }
 
-// others reports whether a process is another hook, and whether f was the only hook
+// others reports whether a process is another hook, and whether t was the only hook
 // that ran when the process started.
-func (n *supervisor) others(f *processTree, pid int, started uint64) (hook, alone bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.noting.Lock()
-	defer n.noting.Unlock()
+func (s *supervisor) others(t *processTree, pid int, started uint64) (hook, alone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noting.Lock()
+	defer s.noting.Unlock()
 	alone = true
-	for _, o := range n.all {
-		if o == f {
+	for _, o := range s.all {
+		if o == t {
 			continue
 		}
 		if o.pid == pid {
@@ -140,21 +140,21 @@ func (n *supervisor) others(f *processTree, pid int, started uint64) (hook, alon
 
 // signalDescendants signals all live processes of the tree. known is false if the
 // system's processes cannot be listed.
-func (f *processTree) signalDescendants(s syscall.Signal) (alive, known bool) {
+func (t *processTree) signalDescendants(s syscall.Signal) (alive, known bool) {
 	procs := readProcesses()
 	if procs == nil {
 		return false, false
 	}
-	f.find(procs)
-	for pid, start := range f.found {
+	t.find(procs)
+	for pid, start := range t.found {
 		p, ok := procs[pid]
 		switch {
 		case !ok || p.start != start:
-			delete(f.found, pid)
+			delete(t.found, pid)
 		case !p.dead:
 			alive = true
 			_ = syscall.Kill(pid, s)
-		case p.parent == os.Getpid() && pid != f.pid:
+		case p.parent == os.Getpid() && pid != t.pid:
 			// An adopted orphan. The hook's own process is reaped elsewhere.
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
@@ -163,23 +163,23 @@ func (f *processTree) signalDescendants(s syscall.Signal) (alive, known bool) {
 }
 
 // find adds the processes of the tree to those found.
-func (f *processTree) find(procs map[int]stat) {
+func (t *processTree) find(procs map[int]stat) {
 	self := os.Getpid()
 	for pid, p := range procs {
-		if _, ok := f.found[pid]; ok || pid == self || p.start < f.life.begin {
+		if _, ok := t.found[pid]; ok || pid == self || p.start < t.life.begin {
 			continue
 		}
-		if pid == f.pid || p.group == f.pid || p.session == f.pid || f.marked(pid) {
-			f.found[pid] = p.start
+		if pid == t.pid || p.group == t.pid || p.session == t.pid || t.marked(pid) {
+			t.found[pid] = p.start
 		}
 	}
-	f.followParents(procs)
+	t.followParents(procs)
 	own, err := os.Readlink("/proc/self/exe")
 	for pid, p := range procs {
-		if _, ok := f.found[pid]; ok || p.parent != self || p.start < f.life.begin || f.life.end != 0 && p.start > f.life.end {
+		if _, ok := t.found[pid]; ok || p.parent != self || p.start < t.life.begin || t.life.end != 0 && p.start > t.life.end {
 			continue
 		}
-		hook, alone := f.supervisor.others(f, pid, p.start)
+		hook, alone := t.supervisor.others(t, pid, p.start)
 		if hook || !alone || p.session == self || p.group == unix.Getpgrp() {
 			continue
 		}
@@ -187,27 +187,27 @@ func (f *processTree) find(procs map[int]stat) {
 		if exe, e := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe")); err == nil && e == nil && exe == own {
 			continue
 		}
-		f.found[pid] = p.start
+		t.found[pid] = p.start
 	}
-	f.followParents(procs)
+	t.followParents(procs)
 }
 
 // followParents adds the children of the processes found, and their children.
-func (f *processTree) followParents(procs map[int]stat) {
+func (t *processTree) followParents(procs map[int]stat) {
 	for more := true; more; {
 		more = false
 		for pid, p := range procs {
-			_, known := f.found[pid]
-			_, parent := f.found[p.parent]
+			_, known := t.found[pid]
+			_, parent := t.found[p.parent]
 			if parent && !known {
-				f.found[pid], more = p.start, true
+				t.found[pid], more = p.start, true
 			}
 		}
 	}
 }
 
 // stopHolders ends the processes that hold one of these pipes.
-func (f *processTree) stopHolders(pipes ...*os.File) {
+func (t *processTree) stopHolders(pipes ...*os.File) {
 	names := map[string]bool{}
 	for _, p := range pipes {
 		if info, err := p.Stat(); err == nil {
@@ -218,11 +218,11 @@ func (f *processTree) stopHolders(pipes ...*os.File) {
 	}
 	end(func(s syscall.Signal) bool {
 		// A hook that is being started holds all our files until it runs.
-		f.supervisor.mu.Lock()
-		defer f.supervisor.mu.Unlock()
+		t.supervisor.mu.Lock()
+		defer t.supervisor.mu.Unlock()
 		alive := false
 		for pid, p := range readProcesses() {
-			if pid != os.Getpid() && p.start >= f.life.begin && !p.dead && holds(pid, names) {
+			if pid != os.Getpid() && p.start >= t.life.begin && !p.dead && holds(pid, names) {
 				alive = true
 				_ = syscall.Kill(pid, s)
 			}
@@ -247,9 +247,9 @@ func holds(pid int, names map[string]bool) bool {
 }
 
 // marked reports whether a process has the tree's mark.
-func (f *processTree) marked(pid int) bool {
+func (t *processTree) marked(pid int) bool {
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-	return err == nil && bytes.Contains(env, []byte(markVariable+"="+f.mark))
+	return err == nil && bytes.Contains(env, []byte(markVariable+"="+t.mark))
 }
 
 // stat is the part of /proc/PID/stat that matters here.

@@ -54,21 +54,21 @@ func descriptors() int {
 
 // spawn starts a command in a new session, so that it has no terminal and its group
 // can be stopped at once. A detached command outlives this process.
-func (n *supervisor) spawn(cmd *exec.Cmd, mark string, detached bool) (*processTree, error) {
+func (s *supervisor) spawn(cmd *exec.Cmd, mark string, detached bool) (*processTree, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	f := &processTree{supervisor: n, mark: mark}
-	if err := n.begin(f, cmd, detached); err != nil {
+	t := &processTree{supervisor: s, mark: mark}
+	if err := s.begin(t, cmd, detached); err != nil {
 		return nil, fmt.Errorf("start the hook: %w", err)
 	}
-	return f, nil
+	return t, nil
 }
 
 // release has an effect on Windows only.
-func (f *processTree) release() {}
+func (t *processTree) release() {}
 
 // stop ends the process tree: by SIGTERM, then by SIGKILL. It returns when no process
 // is left or the time for that has passed.
-func (f *processTree) stop() { end(f.signal) }
+func (t *processTree) stop() { end(t.signal) }
 
 // end is stop for the processes that signal reaches.
 func end(signal func(syscall.Signal) (alive bool)) {
@@ -96,11 +96,11 @@ func until(d time.Duration, alive func() bool) {
 
 // signal signals all live processes of the tree and reports whether there are any.
 // Signal 0 has no effect on them.
-func (f *processTree) signal(s syscall.Signal) bool {
+func (t *processTree) signal(s syscall.Signal) bool {
 	// The group goes first: one call reaches all of it, a process that is being
 	// forked included.
-	err := syscall.Kill(-f.pid, s)
-	if alive, known := f.signalDescendants(s); known {
+	err := syscall.Kill(-t.pid, s)
+	if alive, known := t.signalDescendants(s); known {
 		return alive
 	}
 	return err == nil || errors.Is(err, syscall.EPERM)

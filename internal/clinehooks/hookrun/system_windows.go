@@ -91,7 +91,7 @@ type processTree struct {
 // process that it starts before that is not in the job, which takes longer than
 // any shell needs to begin. Unless it is detached, the system ends the job with
 // this process.
-func (n *supervisor) spawn(cmd *exec.Cmd, _ string, detached bool) (*processTree, error) {
+func (s *supervisor) spawn(cmd *exec.Cmd, _ string, detached bool) (*processTree, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW | windows.CREATE_NEW_PROCESS_GROUP,
 	}
@@ -99,12 +99,12 @@ func (n *supervisor) spawn(cmd *exec.Cmd, _ string, detached bool) (*processTree
 	if err != nil {
 		return nil, fmt.Errorf("job object for the hook: %w", err)
 	}
-	f := &processTree{job: job}
+	t := &processTree{job: job}
 	if !detached {
-		f.endWithUs(windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE)
+		t.endWithUs(windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE)
 	}
 	if err := cmd.Start(); err != nil {
-		f.release()
+		t.release()
 		return nil, fmt.Errorf("start the hook: %w", err)
 	}
 	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid)) //nolint:gosec // ids fit
@@ -114,39 +114,39 @@ func (n *supervisor) spawn(cmd *exec.Cmd, _ string, detached bool) (*processTree
 	}
 	if err != nil {
 		// Without a job only the one process can be stopped; it may have ended.
-		f.release()
+		t.release()
 	}
-	return f, nil
+	return t, nil
 }
 
-func (n *supervisor) close() {}
+func (s *supervisor) close() {}
 
 // endWithUs sets what happens to the job when its last handle is closed, which this
 // process holds. If it fails, the job outlives this process.
-func (f *processTree) endWithUs(flags uint32) {
+func (t *processTree) endWithUs(flags uint32) {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	info.BasicLimitInformation.LimitFlags = flags
-	_, _ = windows.SetInformationJobObject(f.job, windows.JobObjectExtendedLimitInformation,
+	_, _ = windows.SetInformationJobObject(t.job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))) //nolint:gosec // how the system takes it
 }
 
-func (f *processTree) ended() {}
+func (t *processTree) ended() {}
 
 // stop ends the whole job. Windows cannot ask programs without a window to end.
-func (f *processTree) stop() {
-	if f.job != 0 {
-		_ = windows.TerminateJobObject(f.job, 1)
+func (t *processTree) stop() {
+	if t.job != 0 {
+		_ = windows.TerminateJobObject(t.job, 1)
 	}
 }
 
 // stopHolders ends the job, since it is not known which process holds the pipes.
-func (f *processTree) stopHolders(...*os.File) { f.stop() }
+func (t *processTree) stopHolders(...*os.File) { t.stop() }
 
 // release closes the job without ending its processes.
-func (f *processTree) release() {
-	if f.job != 0 {
-		f.endWithUs(0)
-		_ = windows.CloseHandle(f.job)
-		f.job = 0
+func (t *processTree) release() {
+	if t.job != 0 {
+		t.endWithUs(0)
+		_ = windows.CloseHandle(t.job)
+		t.job = 0
 	}
 }

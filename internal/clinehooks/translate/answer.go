@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
@@ -86,7 +86,7 @@ type answering struct {
 
 // Answer makes Cline's reply of the verdicts, one for each of the call's events.
 // Missing verdicts are empty.
-func (c *Call) Answer(vs []claude.Verdict, o Options) Answer {
+func (c *Call) Answer(vs []verdict.Verdict, o Options) Answer {
 	a := &answering{call: c, options: o, updates: map[int]map[string]any{}}
 	for i, ev := range c.Events {
 		if i < len(vs) {
@@ -104,7 +104,7 @@ func (a *answering) note(format string, args ...any) {
 }
 
 // verdict adds the hooks' verdict on one event.
-func (a *answering) verdict(ev Event, v claude.Verdict) {
+func (a *answering) verdict(ev Event, v verdict.Verdict) {
 	for _, s := range v.SystemMessages {
 		if jstext.Trim(s) != "" {
 			a.note("%s: a hook has a message for the user, which Cline cannot show: %s", ev.Name, cut(s, maxText))
@@ -143,7 +143,7 @@ func (a *answering) verdict(ev Event, v claude.Verdict) {
 }
 
 // stop adds a verdict with continue:false.
-func (a *answering) stop(ev Event, v claude.Verdict, ch channel) {
+func (a *answering) stop(ev Event, v verdict.Verdict, ch channel) {
 	said := firstOf(v.StopReason, v.Reason, "a hook stopped the agent")
 	switch {
 	case ch.cancel:
@@ -154,12 +154,12 @@ func (a *answering) stop(ev Event, v claude.Verdict, ch channel) {
 }
 
 // before adds a decision about a call that has not run.
-func (a *answering) before(ev Event, v claude.Verdict) {
+func (a *answering) before(ev Event, v verdict.Verdict) {
 	switch {
 	case refuses(v):
 		a.denials = append(a.denials, reason(v))
 		return
-	case v.Decision == claude.Ask || v.Decision == claude.Defer:
+	case v.Decision == verdict.Ask || v.Decision == verdict.Defer:
 		if a.options.AskDenies {
 			a.denials = append(a.denials, firstOf(v.Reason, "a hook wants the user to be asked, which Cline's hooks cannot"))
 			return
@@ -181,7 +181,7 @@ func (a *answering) before(ev Event, v claude.Verdict) {
 }
 
 // after adds a decision about a call that has run.
-func (a *answering) after(ev Event, v claude.Verdict) {
+func (a *answering) after(ev Event, v verdict.Verdict) {
 	if refuses(v) && jstext.Trim(v.Reason) != "" && !slices.Contains(v.Feedback, v.Reason) {
 		a.context(ev, v.Reason, a.call.channelOf(ev.Name))
 	}
@@ -317,10 +317,12 @@ func (a *answering) apply(op operation, updated map[string]any) (any, error) {
 }
 
 // refuses reports whether hooks refused.
-func refuses(v claude.Verdict) bool { return v.Decision == claude.Deny || v.Decision == claude.Block }
+func refuses(v verdict.Verdict) bool {
+	return v.Decision == verdict.Deny || v.Decision == verdict.Block
+}
 
 // reason returns why hooks refused. Some hooks give the reason only to the user.
-func reason(v claude.Verdict) string {
+func reason(v verdict.Verdict) string {
 	return firstOf(v.Reason, strings.Join(v.Feedback, "\n"), strings.Join(v.SystemMessages, "\n"), "a hook refused and gave no reason")
 }
 

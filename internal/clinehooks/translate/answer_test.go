@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 // event is a payload of one of Cline's hooks without a tool.
@@ -37,7 +37,7 @@ func version(raw hook.Raw, v string) hook.Raw {
 
 // Every row of the table, in both columns.
 func TestAnswers(t *testing.T) {
-	type v = claude.Verdict
+	type v = verdict.Verdict
 	cancel := func(s string) hook.Reply { return hook.Reply{Cancel: true, ErrorMessage: s} }
 	context := func(s string) hook.Reply { return hook.Reply{Context: s} }
 	override := func(s string) hook.Reply { return hook.Reply{OverrideInput: s} }
@@ -52,24 +52,24 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"nothing", classic, Options{}, []v{{}}, Answer{}},
 		{"no verdicts", sdk, Options{}, nil, Answer{}},
-		{"allow", classic, Options{}, []v{{Decision: claude.Allow, Reason: "ok"}}, Answer{}},
-		{"deny", classic, Options{}, []v{{Decision: claude.Deny, Reason: "no rm"}}, Answer{Reply: cancel("no rm")}},
-		{"deny, sdk", sdk, Options{}, []v{{}, {Decision: claude.Deny, Reason: "no rm"}}, Answer{Reply: cancel("no rm")}},
-		{"block", classic, Options{}, []v{{Decision: claude.Block, Reason: "no rm"}}, Answer{Reply: cancel("no rm")}},
-		{"deny that speaks to the user alone", classic, Options{}, []v{{Decision: claude.Deny, SystemMessages: []string{"no\nrm"}}}, Answer{
+		{"allow", classic, Options{}, []v{{Decision: verdict.Allow, Reason: "ok"}}, Answer{}},
+		{"deny", classic, Options{}, []v{{Decision: verdict.Deny, Reason: "no rm"}}, Answer{Reply: cancel("no rm")}},
+		{"deny, sdk", sdk, Options{}, []v{{}, {Decision: verdict.Deny, Reason: "no rm"}}, Answer{Reply: cancel("no rm")}},
+		{"block", classic, Options{}, []v{{Decision: verdict.Block, Reason: "no rm"}}, Answer{Reply: cancel("no rm")}},
+		{"deny that speaks to the user alone", classic, Options{}, []v{{Decision: verdict.Deny, SystemMessages: []string{"no\nrm"}}}, Answer{
 			Reply: cancel("no\nrm"), Notes: []string{"PreToolUse: a hook has a message for the user, which Cline cannot show: no rm"},
 		}},
-		{"deny without a word", classic, Options{}, []v{{Decision: claude.Deny}}, Answer{Reply: cancel("a hook refused and gave no reason")}},
-		{"any deny wins, reasons in order and once", sdk, Options{}, []v{{Decision: claude.Deny, Reason: "b"}, {Decision: claude.Deny, Reason: "a", Context: []string{"c"}}}, Answer{Reply: cancel("b\na"), Pending: []string{"c"}}},
-		{"the same reason twice", sdk, Options{}, []v{{Decision: claude.Deny, Reason: "b"}, {Decision: claude.Deny, Reason: "b"}}, Answer{Reply: cancel("b")}},
-		{"deny beside another input", sdk, Options{}, []v{{UpdatedInput: json.RawMessage(`{"command":"ls -a"}`)}, {Decision: claude.Deny, Reason: "b"}}, Answer{Reply: cancel("b")}},
-		{"ask", classic, Options{}, []v{{Decision: claude.Ask}}, Answer{Notes: []string{"PreToolUse: a hook wants the user to be asked about Bash; Cline's own approval decides"}}},
-		{"defer", sdk, Options{}, []v{{Decision: claude.Defer}}, Answer{Notes: []string{"PreToolUse: a hook wants the user to be asked about Bash; Cline's own approval decides"}}},
-		{"ask denies", classic, Options{AskDenies: true}, []v{{Decision: claude.Ask, Reason: "sure?"}}, Answer{Reply: cancel("sure?")}},
-		{"defer denies", sdk, Options{AskDenies: true}, []v{{Decision: claude.Defer}}, Answer{Reply: cancel("a hook wants the user to be asked, which Cline's hooks cannot")}},
+		{"deny without a word", classic, Options{}, []v{{Decision: verdict.Deny}}, Answer{Reply: cancel("a hook refused and gave no reason")}},
+		{"any deny wins, reasons in order and once", sdk, Options{}, []v{{Decision: verdict.Deny, Reason: "b"}, {Decision: verdict.Deny, Reason: "a", Context: []string{"c"}}}, Answer{Reply: cancel("b\na"), Pending: []string{"c"}}},
+		{"the same reason twice", sdk, Options{}, []v{{Decision: verdict.Deny, Reason: "b"}, {Decision: verdict.Deny, Reason: "b"}}, Answer{Reply: cancel("b")}},
+		{"deny beside another input", sdk, Options{}, []v{{UpdatedInput: json.RawMessage(`{"command":"ls -a"}`)}, {Decision: verdict.Deny, Reason: "b"}}, Answer{Reply: cancel("b")}},
+		{"ask", classic, Options{}, []v{{Decision: verdict.Ask}}, Answer{Notes: []string{"PreToolUse: a hook wants the user to be asked about Bash; Cline's own approval decides"}}},
+		{"defer", sdk, Options{}, []v{{Decision: verdict.Defer}}, Answer{Notes: []string{"PreToolUse: a hook wants the user to be asked about Bash; Cline's own approval decides"}}},
+		{"ask denies", classic, Options{AskDenies: true}, []v{{Decision: verdict.Ask, Reason: "sure?"}}, Answer{Reply: cancel("sure?")}},
+		{"defer denies", sdk, Options{AskDenies: true}, []v{{Decision: verdict.Defer}}, Answer{Reply: cancel("a hook wants the user to be asked, which Cline's hooks cannot")}},
 		{"another input", classic, Options{}, []v{{UpdatedInput: json.RawMessage(`{"command":"ls"}`)}}, Answer{Reply: cancel(noPlace + `{"command":"ls"}`)}},
 		{"another input, next", pre(t, "next", "run_commands", `{"commands":["x"]}`), Options{}, []v{{UpdatedInput: json.RawMessage(`{"command":"ls"}`)}}, Answer{Reply: cancel(noPlace + `{"command":"ls"}`)}},
-		{"another input, sdk", sdk, Options{}, []v{{}, {Decision: claude.Allow, UpdatedInput: json.RawMessage(`{"command":"ls && <b>"}`)}}, Answer{Reply: override(`{"commands":["ls","ls && <b>"]}`)}},
+		{"another input, sdk", sdk, Options{}, []v{{}, {Decision: verdict.Allow, UpdatedInput: json.RawMessage(`{"command":"ls && <b>"}`)}}, Answer{Reply: override(`{"commands":["ls","ls && <b>"]}`)}},
 		{"several other inputs, sdk", sdk, Options{}, []v{{UpdatedInput: json.RawMessage(`{"command":"a"}`)}, {UpdatedInput: json.RawMessage(`{"command":"b"}`), Context: []string{"c"}}}, Answer{Reply: hook.Reply{Context: "c", OverrideInput: `{"commands":["a","b"]}`}}},
 		{"the same input", classic, Options{}, []v{{UpdatedInput: json.RawMessage(`{"run_in_background":false, "command":"rm x"}`)}}, Answer{}},
 		{"the same input, sdk", sdk, Options{}, []v{{UpdatedInput: json.RawMessage(`{"run_in_background":false, "command":"ls"}`)}}, Answer{}},
@@ -81,9 +81,9 @@ func TestAnswers(t *testing.T) {
 		{"context", classic, Options{}, []v{{Context: []string{"a", " ", "b"}}}, Answer{Reply: context("a\n\nb")}},
 		{"context, sdk, once for all operations", sdk, Options{}, []v{{Context: []string{"a"}}, {Context: []string{"a", "b"}}}, Answer{Reply: context("a\n\nb")}},
 		{"stop", classic, Options{}, []v{{Stop: true, StopReason: "enough"}}, Answer{Reply: cancel("enough")}},
-		{"stop, sdk, even softly", sdk, Options{SoftDeny: true}, []v{{Stop: true, StopReason: "enough"}, {Decision: claude.Deny, Reason: "no"}}, Answer{Reply: cancel("enough\nno")}},
-		{"block after the tool", post(t, "classic"), Options{}, []v{{Decision: claude.Block, Reason: "lint"}}, Answer{Reply: context("lint")}},
-		{"block after the tool, sdk", post(t, "sdk"), Options{}, []v{{Decision: claude.Block, Reason: "lint", Feedback: []string{"lint"}}}, Answer{Reply: context("lint")}},
+		{"stop, sdk, even softly", sdk, Options{SoftDeny: true}, []v{{Stop: true, StopReason: "enough"}, {Decision: verdict.Deny, Reason: "no"}}, Answer{Reply: cancel("enough\nno")}},
+		{"block after the tool", post(t, "classic"), Options{}, []v{{Decision: verdict.Block, Reason: "lint"}}, Answer{Reply: context("lint")}},
+		{"block after the tool, sdk", post(t, "sdk"), Options{}, []v{{Decision: verdict.Block, Reason: "lint", Feedback: []string{"lint"}}}, Answer{Reply: context("lint")}},
 		{"context after the tool, lost", version(post(t, "next"), "4.1.10"), Options{}, []v{{Context: []string{"c"}, Feedback: []string{"f"}}}, Answer{Pending: []string{"c", "f"}}},
 		{"context after the tool, lost no more", version(post(t, "next"), "4.1.11"), Options{}, []v{{Context: []string{"c"}}}, Answer{Reply: context("c")}},
 		{"stop after the tool, not heard", version(post(t, "next"), "4.1.10"), Options{}, []v{{Stop: true, StopReason: "no"}}, Answer{Notes: []string{"PostToolUse: a hook stops the agent, which Cline does not let it do here: no"}}},
@@ -92,8 +92,8 @@ func TestAnswers(t *testing.T) {
 			Reply: context("A hook gives this output of Bash in place of the one above:\nz"),
 			Notes: []string{"PostToolUse: a hook replaces the output of Bash, which Cline cannot; the model gets it as a text"},
 		}},
-		{"prompt refused", event(t, "classic", "UserPromptSubmit"), Options{}, []v{{Decision: claude.Block, Reason: "secret"}}, Answer{Reply: cancel("secret")}},
-		{"prompt refused, sdk", event(t, "sdk", "prompt_submit"), Options{}, []v{{Decision: claude.Block, Reason: "secret"}}, Answer{Notes: []string{"UserPromptSubmit: a hook refuses the prompt, which Cline has taken already: secret"}}},
+		{"prompt refused", event(t, "classic", "UserPromptSubmit"), Options{}, []v{{Decision: verdict.Block, Reason: "secret"}}, Answer{Reply: cancel("secret")}},
+		{"prompt refused, sdk", event(t, "sdk", "prompt_submit"), Options{}, []v{{Decision: verdict.Block, Reason: "secret"}}, Answer{Notes: []string{"UserPromptSubmit: a hook refuses the prompt, which Cline has taken already: secret"}}},
 		{"prompt context", event(t, "classic", "UserPromptSubmit"), Options{}, []v{{Context: []string{"c"}}}, Answer{Reply: context("c")}},
 		{"prompt context, lost", event(t, "next", "UserPromptSubmit"), Options{}, []v{{Context: []string{"c"}}}, Answer{Pending: []string{"c"}}},
 		{"prompt context, lost no more", version(event(t, "next", "UserPromptSubmit"), "4.1.18"), Options{}, []v{{Context: []string{"c"}}}, Answer{Reply: context("c")}},
@@ -103,17 +103,17 @@ func TestAnswers(t *testing.T) {
 		{"start context, sdk", event(t, "sdk", "agent_start"), Options{}, []v{{Context: []string{"c"}}}, Answer{Pending: []string{"c"}}},
 		{"stop at the start", event(t, "next", "TaskStart"), Options{}, []v{{Stop: true, StopReason: "no"}}, Answer{Reply: cancel("no")}},
 		{"stop at the start, sdk", event(t, "sdk", "agent_start"), Options{}, []v{{Stop: true, StopReason: "no"}}, Answer{Notes: []string{"SessionStart: a hook stops the agent, which Cline does not let it do here: no"}}},
-		{"go on", event(t, "classic", "TaskComplete"), Options{}, []v{{Decision: claude.Block, Reason: "run the tests"}}, Answer{
+		{"go on", event(t, "classic", "TaskComplete"), Options{}, []v{{Decision: verdict.Block, Reason: "run the tests"}}, Answer{
 			Pending: []string{"run the tests"},
 			Notes:   []string{"Stop: a hook wants the agent to continue, which Cline cannot; the model gets the reason with the next event that carries text: run the tests"},
 		}},
-		{"go on, sdk", event(t, "sdk", "agent_end"), Options{}, []v{{Decision: claude.Block, Reason: "r", Stop: true}}, Answer{
+		{"go on, sdk", event(t, "sdk", "agent_end"), Options{}, []v{{Decision: verdict.Block, Reason: "r", Stop: true}}, Answer{
 			Pending: []string{"r"},
 			Notes:   []string{"Stop: a hook wants the agent to continue, which Cline cannot; the model gets the reason with the next event that carries text: r"},
 		}},
 		{"stop at a compaction", event(t, "classic", "PreCompact"), Options{}, []v{{Stop: true, StopReason: "no"}}, Answer{Reply: cancel("no")}},
-		{"compaction refused", event(t, "classic", "PreCompact"), Options{}, []v{{Decision: claude.Block, Reason: "r"}}, Answer{Notes: []string{"PreCompact: a hook refuses the compaction; Cline could only stop the task, so it continues: r"}}},
-		{"notification", event(t, "classic", "Notification"), Options{}, []v{{Decision: claude.Block, Reason: "r", Stop: true}}, Answer{}},
+		{"compaction refused", event(t, "classic", "PreCompact"), Options{}, []v{{Decision: verdict.Block, Reason: "r"}}, Answer{Notes: []string{"PreCompact: a hook refuses the compaction; Cline could only stop the task, so it continues: r"}}},
+		{"notification", event(t, "classic", "Notification"), Options{}, []v{{Decision: verdict.Block, Reason: "r", Stop: true}}, Answer{}},
 		{"message for the user", event(t, "classic", "UserPromptSubmit"), Options{}, []v{{SystemMessages: []string{"hi"}}}, Answer{Notes: []string{"UserPromptSubmit: a hook has a message for the user, which Cline cannot show: hi"}}},
 		{"errors of hooks", classic, Options{}, []v{{Errors: []string{"exit 1"}, Ignored: []string{"x"}}}, Answer{}},
 	}
@@ -156,7 +156,7 @@ func TestInputChangeWithoutEffectOnClassic(t *testing.T) {
 		"a list of everything below it": {"list_files", `{"path":"a"}`, `{"path":"/w/a","pattern":"**/*"}`, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := call(t, pre(t, "classic", tt.tool, tt.in), here).Answer([]claude.Verdict{{UpdatedInput: json.RawMessage(tt.updated)}}, Options{})
+			a := call(t, pre(t, "classic", tt.tool, tt.in), here).Answer([]verdict.Verdict{{UpdatedInput: json.RawMessage(tt.updated)}}, Options{})
 			if a.Reply.Cancel == tt.runs || a.Reply.OverrideInput != "" {
 				t.Errorf("reply %+v, want it to run: %v", a.Reply, tt.runs)
 			}
@@ -200,7 +200,7 @@ func TestTextsForTheModelAreCut(t *testing.T) {
 	for i := range 6 {
 		texts = append(texts, string(rune('a'+i))+long)
 	}
-	got := c.Answer([]claude.Verdict{{Context: texts}}, Options{})
+	got := c.Answer([]verdict.Verdict{{Context: texts}}, Options{})
 	// The limit falls between the two units of a character, which is not split.
 	if n := units(got.Reply.Context); n != maxContext-1 {
 		t.Errorf("%d units, want all that fit into %d", n, maxContext)
@@ -244,8 +244,8 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		v := claude.Verdict{Decision: claude.Decision(decision), Reason: updated, UpdatedInput: json.RawMessage(updated), Context: []string{decision}}
-		vs := make([]claude.Verdict, len(c.Events))
+		v := verdict.Verdict{Decision: verdict.Decision(decision), Reason: updated, UpdatedInput: json.RawMessage(updated), Context: []string{decision}}
+		vs := make([]verdict.Verdict, len(c.Events))
 		for i := range vs {
 			vs[i] = v
 		}
@@ -257,7 +257,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("reply %+v", a.Reply)
 		}
 		// A denied tool never runs with its own input.
-		if len(vs) > 0 && c.Kind == hook.KindToolStart && v.Decision == claude.Deny && !a.Reply.Cancel && !a.Soft {
+		if len(vs) > 0 && c.Kind == hook.KindToolStart && v.Decision == verdict.Deny && !a.Reply.Cancel && !a.Soft {
 			t.Fatalf("a denial gives %+v", a.Reply)
 		}
 		if a.Soft && (!soft || !strings.Contains(a.Reply.OverrideInput, deniedBy)) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -170,8 +170,8 @@ func movedAlong(want []string, i int, in map[string]any) []string {
 }
 
 // verdicts change the input of one operation.
-func verdicts(i int, in map[string]any) []claude.Verdict {
-	vs := make([]claude.Verdict, i+1)
+func verdicts(i int, in map[string]any) []verdict.Verdict {
+	vs := make([]verdict.Verdict, i+1)
 	vs[i].UpdatedInput = json.RawMessage(rawjson.Encode(in))
 	return vs
 }
@@ -207,7 +207,7 @@ func TestImpossibleInputDeniesCall(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := call(t, pre(t, "sdk", tt.tool, tt.in), here)
-			a := c.Answer([]claude.Verdict{{UpdatedInput: json.RawMessage(tt.updated)}}, Options{})
+			a := c.Answer([]verdict.Verdict{{UpdatedInput: json.RawMessage(tt.updated)}}, Options{})
 			if !a.Reply.Cancel || a.Reply.OverrideInput != "" || !strings.Contains(a.Reply.ErrorMessage, tt.why) {
 				t.Errorf("reply %+v, want a cancellation that says %q", a.Reply, tt.why)
 			}
@@ -261,7 +261,7 @@ func TestRemovedMembersAreRemoved(t *testing.T) {
 	}
 	for _, tt := range tests {
 		c := call(t, pre(t, "sdk", tt.tool, tt.in), here)
-		a := c.Answer([]claude.Verdict{{UpdatedInput: json.RawMessage(tt.updated)}}, Options{})
+		a := c.Answer([]verdict.Verdict{{UpdatedInput: json.RawMessage(tt.updated)}}, Options{})
 		if diff := cmp.Diff(hook.Reply{OverrideInput: tt.want}, a.Reply); diff != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tt.tool, tt.updated, diff)
 		}

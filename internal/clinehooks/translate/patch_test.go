@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
 
 const wholePatch = `*** Begin Patch
@@ -100,7 +100,7 @@ func TestEndOfPatchIsOneEventPerFile(t *testing.T) {
 // Parts that a hook makes longer or shorter do not move other parts.
 func TestHooksChangeSeveralPartsOfPatch(t *testing.T) {
 	c := call(t, pre(t, "sdk", "apply_patch", patchInput(t, wholePatch)), here)
-	vs := make([]claude.Verdict, 3)
+	vs := make([]verdict.Verdict, 3)
 	for i, updated := range []string{
 		`{"file_path":"/w/new.txt","content":"1\n2\n3"}`,
 		`{"file_path":"/w/a.go","old_string":"old","new_string":""}`,

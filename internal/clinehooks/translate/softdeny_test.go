@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 	"github.com/hookspan/hookspan/internal/skip"
 )
 
-func denied(reason string) []claude.Verdict {
-	return []claude.Verdict{{Decision: claude.Deny, Reason: reason}}
+func denied(reason string) []verdict.Verdict {
+	return []verdict.Verdict{{Decision: verdict.Deny, Reason: reason}}
 }
 
 // nasty are reasons that would be dangerous as anything but text.

@@ -1,12 +1,13 @@
 package claude
 
 import (
-	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestAskVersion(t *testing.T) {

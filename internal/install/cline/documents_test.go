@@ -2,11 +2,12 @@ package cline
 
 import (
 	"context"
-	"github.com/hookspan/hookspan/internal/skip"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestDocumentsDir(t *testing.T) {

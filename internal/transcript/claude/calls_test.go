@@ -178,7 +178,7 @@ func TestClaudeSubagents(t *testing.T) {
 		userRow("p1", 7, "nine", side), answerRow("m6", 8, "Nine.", "end_turn", side, `"attributionAgent":"claude"`))
 	agentFile("empty", `{"agentType":"Explore"}`, "")
 	tr := readClaude(t, f, transcript.Query{Session: claudeSession})
-	if diff := cmp.Diff([]hook.Agent{
+	if diff := cmp.Diff([]hook.Subagent{
 		{ID: "a1", Type: "Explore", CallID: "t1", Turn: "p1", Task: "look around", Result: "Found.", Start: sec(2), End: sec(9)},
 		{ID: "a2", Type: "Plan", CallID: "t2", ParentAgent: "a1", Turn: "p1", Task: "plan", Result: "thinking", Start: sec(4)},
 		{ID: "a3", CallID: "t7", ParentAgent: hook.ParentUnknown, Task: "described", Result: "half", Start: sec(6), End: sec(6)},

@@ -14,7 +14,7 @@ import (
 func addEvents(b *transcript.EventBuilder, _ string) {
 	addPrompts(b)
 	b.AddTools(nil)
-	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Agent, e *hook.Event) { e.Turn, e.Key = a.Turn, key(e.Name, a.ID) })
+	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Subagent, e *hook.Event) { e.Turn, e.Key = a.Turn, key(e.Name, a.ID) })
 	for _, end := range b.Transcript.Ends {
 		e := hook.Event{Kind: end.Kind, Turn: end.Turn, Result: end.Result, Message: end.Message, ErrorType: end.ErrorType}
 		switch end.Kind {

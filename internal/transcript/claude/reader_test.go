@@ -317,7 +317,7 @@ func TestClaudeSessionAsAWhole(t *testing.T) {
 		then  = "3e086ccd-48e3-4295-accc-63f8544e5e69"
 		agent = "a65db812f4b83f23a"
 	)
-	if diff := cmp.Diff([]hook.Agent{{
+	if diff := cmp.Diff([]hook.Subagent{{
 		ID: agent, Type: "general-purpose", CallID: "toolu_mwoze3xx_1_0", Turn: first,
 		Task: "look around the house", Result: "Sub done.", Start: at(713), End: at(876),
 	}}, tr.Agents); diff != "" {

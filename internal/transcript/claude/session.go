@@ -275,13 +275,13 @@ func (r *reader) agents(ctx context.Context, paths []string, beside []head, sinc
 
 // agent returns the agent that its files describe; ok is false where they hold no
 // row.
-func (a *subagent) agent(b *build) (agent hook.Agent, ok bool) {
+func (a *subagent) agent(b *build) (agent hook.Subagent, ok bool) {
 	log := a.log
 	if log.first.IsZero() && log.active.IsZero() {
-		return hook.Agent{}, false
+		return hook.Subagent{}, false
 	}
 	started := b.spawns[a.id]
-	agent = hook.Agent{
+	agent = hook.Subagent{
 		ID:     a.id,
 		Type:   cmp.Or(a.meta.AgentType, log.kind),
 		CallID: cmp.Or(a.meta.ToolUseID, started.call),
@@ -312,5 +312,5 @@ func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Moves, func(a, b hook.Move) int { return a.At.Compare(b.At) })
-	slices.SortStableFunc(t.Agents, func(a, b hook.Agent) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Agents, func(a, b hook.Subagent) int { return a.Start.Compare(b.Start) })
 }

@@ -254,7 +254,7 @@ func TestClaudeSinceKeepsASubagentsBeginning(t *testing.T) {
 	lines = append(lines, answerRow("last", 700, "found", "end_turn", side))
 	write(t, filepath.Join(strings.TrimSuffix(claudePath(f), suffix), "subagents", "agent-a1"+suffix), strings.Join(lines, "\n"))
 	tr := readClaude(t, f, transcript.Query{Session: claudeSession, Since: sec(650)})
-	if diff := cmp.Diff([]hook.Agent{{
+	if diff := cmp.Diff([]hook.Subagent{{
 		ID: "a1", Turn: "p1", Task: "the task", Result: "found", Start: sec(1), End: sec(700),
 	}}, tr.Agents); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)

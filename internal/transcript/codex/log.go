@@ -158,7 +158,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 			_ = sub.readFile(ctx, f, file, q) // the log has the error
 		}
 		sub.close()
-		a := hook.Agent{
+		a := hook.Subagent{
 			ID: s.thread, CallID: s.call, ParentAgent: s.caller, Turn: s.turn, Task: s.task, Result: sub.result, Start: s.at,
 		}
 		if !sub.open {

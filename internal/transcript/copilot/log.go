@@ -139,7 +139,7 @@ func (l *log) add(r *row) {
 		if _, again := l.started[r.agent]; !again {
 			l.started[r.agent] = len(l.Agents)
 		}
-		l.Agents = append(l.Agents, hook.Agent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
+		l.Agents = append(l.Agents, hook.Subagent{ID: r.agent, Type: d.Text("agentName"), CallID: d.Text("toolCallId"), Start: r.at})
 	case agentCompleted, agentFailed:
 		if a := l.subagent(r.agent); a != nil {
 			a.End, a.Failure = r.at, d.Text("error")
@@ -185,7 +185,7 @@ func (l *log) addHook(r *row) {
 }
 
 // subagent is one that has been started, or nil.
-func (l *log) subagent(id string) *hook.Agent {
+func (l *log) subagent(id string) *hook.Subagent {
 	if i, ok := l.started[id]; ok {
 		return &l.Agents[i]
 	}

@@ -52,7 +52,7 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 		_ = sub.readFile(ctx, f, path, q) // the log has the error
 		sub.addAgent(ctx, f, path)
 	}
-	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Agent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
+	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Subagent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
 	t.Cwd, t.Pending = projectDir(ctx, f, path), pending
@@ -61,10 +61,10 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 
 // addAgent adds what the file of a subagent says of it.
 func (l *log) addAgent(ctx context.Context, f *transcript.Files, path string) {
-	i := slices.IndexFunc(l.Agents, func(a hook.Agent) bool { return a.ID == l.agent })
+	i := slices.IndexFunc(l.Agents, func(a hook.Subagent) bool { return a.ID == l.agent })
 	if i < 0 {
 		i = len(l.Agents)
-		l.Agents = append(l.Agents, hook.Agent{ID: l.agent, Task: l.task, Result: l.words})
+		l.Agents = append(l.Agents, hook.Subagent{ID: l.agent, Task: l.task, Result: l.words})
 	}
 	a := &l.Agents[i]
 	h, _ := headOf(ctx, f, path)
@@ -176,7 +176,7 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	asked.ToolCallIDs = append(asked.ToolCallIDs, id)
 	if agent := o.Text("agentId"); agent != "" {
 		args := o.Members("args")
-		l.Agents = append(l.Agents, hook.Agent{
+		l.Agents = append(l.Agents, hook.Subagent{
 			ID: agent, Type: args.Text("agent_name"), CallID: id, ParentAgent: l.agent,
 			Task: l.Texts.Keep(args.Text("prompt")), Result: r.Text, End: r.At,
 		})

@@ -12,7 +12,7 @@ import (
 )
 
 // answer adds a message of the model: a request, and its tool calls.
-func (l *log) answer(m *message, agent *hook.Agent, created, completed time.Time) {
+func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.Time) {
 	turn := m.data.Text("parentID")
 	if agent.ID == "" {
 		if l.turns[turn] == "" {
@@ -98,7 +98,7 @@ func finish(reason string) string {
 }
 
 // tool adds a tool call.
-func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook.Agent, turn string) {
+func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook.Subagent, turn string) {
 	if tool.Agent != "" {
 		l.spawned[tool.Agent] = spawn{
 			call: tool.ID, caller: agent.ID, turn: turn, task: part.Members("state").Members("input").Text("prompt"),

@@ -233,10 +233,10 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 // addAll adds the messages of the session or of a subagent, but for those that it has
 // copied from another session.
 func (l *log) addAll(list []*message, s *session, lead bool, inherited map[string]bool) {
-	agent := &hook.Agent{}
+	agent := &hook.Subagent{}
 	if !lead {
 		from := l.spawned[s.id]
-		*agent = hook.Agent{
+		*agent = hook.Subagent{
 			ID: s.id, Type: s.kind, CallID: from.call, ParentAgent: from.caller, Turn: from.turn, Task: from.task, Start: s.created,
 		}
 	}
@@ -284,7 +284,7 @@ func (l *log) copies(ctx context.Context, db *database, s *session) (map[string]
 func (m *message) created() time.Time { return rawjson.Instant(m.data.Members("time").Get("created")) }
 
 // add adds a message of the lead agent, whose agent has no id, or of a subagent.
-func (l *log) add(m *message, agent *hook.Agent) {
+func (l *log) add(m *message, agent *hook.Subagent) {
 	at := func(name string) time.Time { return rawjson.Instant(m.data.Members("time").Get(name)) }
 	switch m.data.Text("role") {
 	case "user":

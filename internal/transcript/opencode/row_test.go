@@ -23,7 +23,7 @@ func FuzzMessage(f *testing.F) {
 				Log: transcript.NewLog(1 << 10), query: transcript.Query{Full: true}, spawned: make(map[string]spawn),
 				turns: make(map[string]string), turnAt: func(id string) string { return id }, t: &hook.Transcript{Session: "s"},
 			}
-			for _, agent := range []*hook.Agent{{}, {ID: "a"}} {
+			for _, agent := range []*hook.Subagent{{}, {ID: "a"}} {
 				l.add(&message{id: "m", row: 1, data: rawjson.Members([]byte(data)), parts: []rawjson.Object{rawjson.Members([]byte(part))}}, agent)
 			}
 			return l.done(&transcript.Files{Now: func() time.Time { return time.Unix(1795425994, 0) }})

@@ -111,8 +111,8 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 }
 
 // subagent describes the subagent whose file was read.
-func (l *log) subagent(m agentMeta) hook.Agent {
-	a := hook.Agent{
+func (l *log) subagent(m agentMeta) hook.Subagent {
+	a := hook.Subagent{
 		ID: m.AgentID, Type: m.AgentType, CallID: m.ToolUseID, ParentAgent: m.ParentAgent, Turn: l.turns[m.AgentID],
 		Task: cmp.Or(l.task, m.Description), Result: l.words, Start: transcript.ISOTime(m.Created),
 	}
@@ -376,6 +376,6 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		b.Add(p.At, e)
 	}
 	b.AddTools(nil)
-	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Agent, e *hook.Event) { e.Turn = a.Turn })
+	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Subagent, e *hook.Event) { e.Turn = a.Turn })
 	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "Stop", hook.KindRunError: "StopFailure", hook.KindSessionEnd: qwen.Interrupt}, nil)
 }

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	claudehook "github.com/hookspan/hookspan/hook/claude"
 	clinehook "github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
@@ -337,7 +337,7 @@ func claudeEvent(r Request, root string) (hookrun.Event, error) {
 }
 
 // claudeEffect says in one sentence what Claude Code does on a verdict.
-func claudeEffect(event string, v claudehook.Verdict) string {
+func claudeEffect(event string, v verdict.Verdict) string {
 	because := ""
 	if v.Reason != "" {
 		because = ": " + strings.Join(strings.Fields(v.Reason), " ")
@@ -345,19 +345,19 @@ func claudeEffect(event string, v claudehook.Verdict) string {
 	switch {
 	case v.Stop:
 		return "Claude Code stops: " + v.StopReason
-	case v.Decision == claudehook.Deny:
+	case v.Decision == verdict.Deny:
 		return "Claude Code does not run the tool and tells the model why" + because
-	case v.Decision == claudehook.Block && event == "UserPromptSubmit":
+	case v.Decision == verdict.Block && event == "UserPromptSubmit":
 		return "Claude Code does not take the prompt" + because
-	case v.Decision == claudehook.Block && (event == "Stop" || event == "SubagentStop"):
+	case v.Decision == verdict.Block && (event == "Stop" || event == "SubagentStop"):
 		return "Claude Code does not end the turn and tells the model why" + because
-	case v.Decision == claudehook.Block:
+	case v.Decision == verdict.Block:
 		return "Claude Code tells the model" + because
-	case v.Decision == claudehook.Ask:
+	case v.Decision == verdict.Ask:
 		return "Claude Code asks you before it runs the tool" + because
-	case v.Decision == claudehook.Defer:
+	case v.Decision == verdict.Defer:
 		return "Claude Code puts the call off" + because
-	case v.Decision == claudehook.Allow:
+	case v.Decision == verdict.Allow:
 		return "Claude Code runs the tool without asking, unless a rule of its permissions denies it or asks."
 	case len(v.Context) > 0:
 		return "Claude Code continues and gives the model what the hooks say."

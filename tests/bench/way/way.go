@@ -60,9 +60,9 @@ func raw(r *spool.Record) hook.Raw {
 }
 
 // Judge reads a record's settings as a delivery by hand does.
-func Judge(settings string) deliver.Terms {
+func Judge(settings string) (t deliver.Terms, here bool) {
 	level, fingerprint, _ := strings.Cut(settings, "/")
-	return deliver.Terms{Here: fingerprint == "", Capture: otelmap.Capture(level)}
+	return deliver.Terms{Capture: otelmap.Capture(level)}, fingerprint == ""
 }
 
 // Turn are the spans of one turn of classic Cline with that many events, the

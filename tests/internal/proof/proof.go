@@ -3,7 +3,6 @@ package proof
 import (
 	"flag"
 	"fmt"
-	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 var (

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/hookspan/hookspan/internal/skip"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // Play has a program work through steps against a model that plays script, and

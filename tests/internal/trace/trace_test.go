@@ -1,11 +1,12 @@
 package trace
 
 import (
-	"github.com/hookspan/hookspan/internal/skip"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // TestMain makes the test program play the traced one.

@@ -1,4 +1,4 @@
-package hookproc
+package answer
 
 import (
 	"bytes"
@@ -15,15 +15,17 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/hookproc"
 )
 
-// hooks gives the call's host a file of hooks, and in place of the program that
-// runs them a function. It returns what that was started with.
+// hooks gives the call, in place of the program that runs hooks, a function. It
+// returns what that was started with.
 func (c *call) hooks(answer string, err error) *[]string {
-	c.Host.HooksFile, c.Host.HooksVariable = filepath.Join(".cline", "hooks.json"), "CLINE_DIR"
 	var started []string
-	c.RunHooks = func(_ context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
+	c.hooked.Run = func(_ context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
 		payload, readErr := io.ReadAll(stdin)
 		if readErr != nil {
 			c.t.Error(readErr)
@@ -204,12 +206,12 @@ func TestUserHooksAreKilledAtTheTimeLimit(t *testing.T) {
 	c.hooksFile("home/.cline")
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
-	c.RunHooks = func(context.Context, io.Reader, string, ...string) ([]byte, error) {
+	c.hooked.Run = func(context.Context, io.Reader, string, ...string) ([]byte, error) {
 		<-release
 		return nil, nil
 	}
-	c.Host.Peek = func(payload []byte, event string) hook.Head {
-		head := clineHost.Peek(payload, event)
+	c.Agent.Peek = func(payload []byte, event string) hook.Head {
+		head := cline.Peek(payload, event)
 		head.Patience = margin + 10*time.Millisecond
 		return head
 	}
@@ -255,9 +257,11 @@ func TestReplyWithoutFileDescriptors(t *testing.T) {
 			c.hooks("", nil)
 			c.Event = tc.event
 			tc.with(c)
-			c.replyOnly()
-			if got := strings.Contains(c.stdout.String(), `"cancel":true`); got != tc.denied {
-				t.Errorf("answer %q, want denied %t", c.stdout.String(), tc.denied)
+			cfg, err := config.Load(config.Input{Environ: c.Environ, Home: c.Home, GOOS: c.GOOS})
+			must(t, err)
+			got := c.Agent.Answers(&hookproc.Call{Process: c.Process, Config: cfg, Head: cline.Peek(nil, tc.event)}).Unasked(errors.New("no"))
+			if denied := strings.Contains(string(got), `"cancel":true`); denied != tc.denied {
+				t.Errorf("answer %q, want denied %t", got, tc.denied)
 			}
 		})
 	}
@@ -274,8 +278,8 @@ func TestUserHooksGetLargePayloadsWhole(t *testing.T) {
 	if got := (*started)[len(*started)-1]; got != large {
 		t.Errorf("hooks got %d bytes, want %d", len(got), len(large))
 	}
-	if rec := c.records(); len(rec) != 1 || rec[0].Cut == 0 {
-		t.Errorf("stored %d records, want one that is cut", len(rec))
+	if log := c.events(); strings.Count(log, `"cut":`) != 1 {
+		t.Errorf("stored %.200s, want one record that is cut", log)
 	}
 }
 
@@ -283,7 +287,7 @@ func TestPanicInUserHooksIsNoVerdict(t *testing.T) {
 	c := newCall(t)
 	c.hooks("", nil)
 	c.hooksFile("home/.cline")
-	c.RunHooks = func(context.Context, io.Reader, string, ...string) ([]byte, error) { panic("boom") }
+	c.hooked.Run = func(context.Context, io.Reader, string, ...string) ([]byte, error) { panic("boom") }
 	c.Run()
 	if got := c.stdout.String(); got != neutral+"\n" || !strings.Contains(c.log(), "boom") {
 		t.Errorf("answer %q, log %q", got, c.log())

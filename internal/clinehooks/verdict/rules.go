@@ -1,4 +1,10 @@
-package claude
+package verdict
+
+// The events that have rules of their own in more than one place.
+const (
+	preToolUse        = "PreToolUse"
+	permissionRequest = "PermissionRequest"
+)
 
 // blocking is the effect of exit code 2 on an event, and of a failed hook with
 // onFailure "block".
@@ -50,41 +56,41 @@ func rulesOf(event string) rules {
 	switch event {
 	case preToolUse:
 		return rules{exit: blocksDeny, context: true, decision: true, permission: []Decision{Allow, Deny, Ask, Defer}}
-	case preSkillShellCommand:
+	case "PreSkillShellCommand":
 		return rules{exit: blocksDeny, permission: []Decision{Allow, Deny, Ask, Defer}}
 	case permissionRequest:
 		return rules{deniesOnFailure: true}
-	case postToolUse:
+	case "PostToolUse":
 		return rules{exit: blocksFeedback, context: true, output: true, decision: true}
-	case postToolUseFailure:
+	case "PostToolUseFailure":
 		return rules{exit: blocksFeedback, context: true, decision: true}
 	case "PostToolBatch":
 		return rules{exit: blocksEvent, context: true, decision: true}
-	case userPromptSubmit, userPromptExpansion:
+	case "UserPromptSubmit", "UserPromptExpansion":
 		return rules{exit: blocksEvent, plain: true, context: true, decision: true}
-	case sessionStart:
+	case "SessionStart":
 		return rules{exit: blocksNotice, plain: true, context: true}
-	case stop, subagentStop:
+	case "Stop", "SubagentStop":
 		return rules{exit: blocksEvent, context: true, decision: true, failsOpen: true}
-	case preCompact, "ConfigChange", taskCreated:
+	case "PreCompact", "ConfigChange", "TaskCreated":
 		return rules{exit: blocksEvent, decision: true}
-	case taskCompleted, "TeammateIdle":
+	case "TaskCompleted", "TeammateIdle":
 		return rules{exit: blocksEvent, failsOpen: true}
-	case elicitation, elicitationResult:
+	case "Elicitation", "ElicitationResult":
 		return rules{exit: blocksEvent}
 	case "PreModelSwitch":
 		return rules{exit: blocksEvent, permission: []Decision{Allow, Deny, Ask}, blocksOnTimeout: true}
 	case "WorktreeCreate":
 		return rules{exit: blocksEvent, anyExit: true}
-	case postModelSwitch:
+	case "PostModelSwitch":
 		return rules{exit: blocksNotice, plain: true, context: true}
-	case subagentStart:
+	case "SubagentStart":
 		return rules{exit: blocksNotice, context: true}
-	case sessionEnd, postCompact, "CwdChanged", "FileChanged":
+	case "SessionEnd", "PostCompact", "CwdChanged", "FileChanged":
 		return rules{exit: blocksNotice}
 	case "Setup":
 		return rules{context: true}
-	case notification, stopFailure, "InstructionsLoaded":
+	case "Notification", "StopFailure", "InstructionsLoaded":
 		return rules{silent: true}
 	}
 	return rules{}

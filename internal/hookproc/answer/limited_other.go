@@ -1,6 +1,6 @@
 //go:build !linux
 
-package hookproc
+package answer
 
 import (
 	"context"

@@ -1,18 +1,12 @@
-package bridge
+package loopback
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
-	"net/http"
 	"strconv"
 	"syscall"
-	"time"
-
-	"github.com/hookspan/hookspan/internal/loopback"
 )
 
 // ErrTaken reports that another program listens on the port.
@@ -27,7 +21,7 @@ const (
 // anyPort is the number of tries to find a port that is free on both addresses.
 const anyPort = 8
 
-// Listen listens on 127.0.0.1 and on ::1, so that clients reach the bridge
+// Listen listens on 127.0.0.1 and on ::1, so that clients reach the server
 // whichever address localhost has for them. Port 0 is any free port. The error
 // wraps ErrTaken if the port is taken on either address: half of the clients would
 // reach another program. A machine without IPv6 has one listener.
@@ -64,8 +58,8 @@ func inUse(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddrInUse)
 }
 
-// refused reports that no program listens.
-func refused(err error) bool {
+// Refused reports that no program listens.
+func Refused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaConnRefused)
 }
 
@@ -74,38 +68,4 @@ func listenError(port int, err error) error {
 		err = fmt.Errorf("%w: %w", ErrTaken, err)
 	}
 	return fmt.Errorf("listen on port %d: %w", port, err)
-}
-
-// Serve serves the listeners until the context ends, lets running requests finish,
-// and closes the listeners. It then returns nil.
-func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
-	srv := &http.Server{
-		Handler: s, ReadHeaderTimeout: min(5*time.Second, s.opts.ReadTimeout), ReadTimeout: s.opts.ReadTimeout,
-		// Counted from the end of the header, so it includes the body's time.
-		WriteTimeout: s.opts.ReadTimeout + 30*time.Second, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
-		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0),
-	}
-	crowd := loopback.NewCrowd(s.opts.Connections)
-	crowd.Join(srv)
-	ended := make(chan error, len(listeners))
-	for _, l := range listeners {
-		go func() { ended <- srv.Serve(crowd.Listener(l)) }()
-	}
-	var err error
-	left := len(listeners)
-	select {
-	case <-ctx.Done():
-	case err = <-ended:
-		left--
-		err = fmt.Errorf("serve events: %w", err)
-	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
-	defer cancel()
-	if srv.Shutdown(grace) != nil {
-		_ = srv.Close()
-	}
-	for range left {
-		<-ended
-	}
-	return err
 }

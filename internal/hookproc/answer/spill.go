@@ -1,4 +1,4 @@
-package hookproc
+package answer
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func (s *spill) stdin(data []byte) (io.Reader, error) {
 }
 
 func (s *spill) close() {
-	if s.file != nil {
+	if s != nil && s.file != nil {
 		_ = s.file.Close()
 		_ = os.Remove(s.file.Name())
 	}

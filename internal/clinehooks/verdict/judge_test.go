@@ -1,4 +1,4 @@
-package claude
+package verdict
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hookspan/hookspan/hook/claude"
 )
 
 // table reads a table of cases.
@@ -411,7 +413,7 @@ func TestExitCodeTwo(t *testing.T) {
 	} {
 		blocked[event] = Block
 	}
-	for _, event := range EventNames() {
+	for _, event := range claude.EventNames() {
 		v := Judge(Output{Event: event, Exit: 2, Stderr: "why"})
 		if v.Decision != blocked[event] {
 			t.Errorf("%s: decision %q, want %q", event, v.Decision, blocked[event])

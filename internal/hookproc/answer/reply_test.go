@@ -1,4 +1,4 @@
-package hookproc
+package answer
 
 import (
 	"encoding/json"

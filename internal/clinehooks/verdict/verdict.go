@@ -1,4 +1,4 @@
-package claude
+package verdict
 
 import "encoding/json"
 

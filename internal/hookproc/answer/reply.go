@@ -1,123 +1,15 @@
-package hookproc
+package answer
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
-	"syscall"
 
-	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/logfile"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/regular"
 )
-
-// chainVariable is the environment variable in which a shim names the user's hook
-// script that it has replaced.
-const chainVariable = "HOOKSPAN_CHAIN"
-
-// reply is the answer to the agent; the zero value is the neutral one.
-type reply struct {
-	// raw is the answer of the user's hooks, in a form that the host accepts.
-	raw  []byte
-	sent bool
-}
-
-func (p *Process) answer(r reply) {
-	if r.sent || p.Host.Reply == nil {
-		return
-	}
-	out := r.raw
-	if out == nil {
-		out = p.Host.Reply(hook.Reply{})
-	}
-	// The agent may have stopped listening, which is no error.
-	_, _ = p.Stdout.Write(append(out, '\n'))
-}
-
-// chained returns the user's hook script that the shim names, or nothing, and the
-// environment to run it with.
-func (p *Process) chained() (script string, environ []string) {
-	if p.Host.Reply == nil {
-		return "", nil
-	}
-	return takeVariable(p.Environ, chainVariable)
-}
-
-// chain runs the user's hook script, if the shim names one, and returns its
-// answer. The script gets the same payload, and the whole of one that is stored
-// cut. The event is stored already, whatever the script does.
-func (p *Process) chain(in payload, over *spill, log logfile.Log) reply {
-	script, environ := p.chained()
-	if script == "" {
-		return reply{}
-	}
-	if p.RestoreSignals != nil {
-		p.RestoreSignals()
-	}
-	run := func(argv ...string) ([]byte, error) {
-		cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // The user's own hook; the host limits its time.
-		cmd.Env, cmd.Dir = environ, p.Dir
-		stdin, err := over.stdin(in.data)
-		if err != nil {
-			log.Line(fmt.Sprintf("%s: chained hook %s: %v", p.Event, script, err))
-		}
-		cmd.Stdin = stdin
-		// The script's messages to the user go where they went without hookspan.
-		cmd.Stderr = os.Stderr
-		return cmd.Output()
-	}
-	argv := []string{script}
-	if p.GOOS == "windows" && strings.EqualFold(filepath.Ext(script), ".ps1") {
-		argv = []string{"powershell.exe", "-NoProfile", "-ExecutionPolicy", "Bypass", "-File", script}
-	}
-	out, err := run(argv...)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
-		out, err = run(append(interpreter(script), script)...)
-	}
-	if err == nil {
-		out, err = merge(p.Host.Reply(hook.Reply{}), out)
-	}
-	if err != nil {
-		log.Line(fmt.Sprintf("%s: chained hook %s: %v", p.Event, script, err))
-		return reply{}
-	}
-	return reply{raw: out}
-}
-
-// interpreter returns the command for a script that the system does not start,
-// because it is not executable or has no "#!" line: the program of that line, or
-// bash, as in Cline's SDK.
-func interpreter(script string) []string {
-	if f, _, err := regular.Open(script, regular.Options{}); err == nil {
-		defer func() { _ = f.Close() }()
-		line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n')
-		rest, ok := bytes.CutPrefix(line, []byte("#!"))
-		if words := strings.Fields(string(rest)); ok && len(words) > 0 {
-			return words
-		}
-	}
-	return []string{"bash"}
-}
-
-func takeVariable(environ []string, name string) (value string, rest []string) {
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-			continue
-		}
-		rest = append(rest, kv)
-	}
-	return value, rest
-}
 
 // merge lays the script's answer over the neutral one. A member that is null, as
 // scripts print it, or not of the right type keeps the neutral value: Cline drops
