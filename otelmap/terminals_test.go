@@ -103,6 +103,37 @@ func TestAgentThatWasLostIsTheSameForEveryReading(t *testing.T) {
 	}
 }
 
+// TestLaterPartOfATurnBeginsWhereItsFirstPartEnded has a turn work on after a silence, in
+// which the turn of another terminal ended meanwhile: what the files hold from before the
+// silence is the first part's, wherever reading begins.
+func TestLaterPartOfATurnBeginsWhereItsFirstPartEnded(t *testing.T) {
+	const pre, post = hook.KindToolStart, hook.KindToolEnd
+	events := logged(
+		session(0, "startup", "m"), turnPrompt(1, "p1"), session(2, "resume", "m"), turnPrompt(3, "p2"), turnStop(4, "p2"),
+		turnTool(6, pre, "p1", "Bash", "a"), turnTool(7, post, "p1", "Bash", "a"),
+		turnTool(4000, pre, "p1", "Bash", "b"), turnTool(4001, post, "p1", "Bash", "b"), turnStop(4002, "p1"))
+	at := func(sec float64) time.Time { return ev(sec, 0).Time }
+	tr := &hook.Transcript{
+		Calls: []hook.LLMCall{
+			{ID: "m1", Turn: "p1", Model: "m1", Start: at(5), End: at(5.9)},
+			{ID: "m2", Turn: "p1", Model: "m2", Start: at(3999), End: at(3999.9)},
+		},
+		ToolResults: []hook.ToolResult{{ID: "a", Turn: "p1", Name: "Bash", Asked: at(6), At: at(7)}},
+	}
+	want := []string{"interrupted: chat m1, execute_tool Bash#a", "completed: ", "completed: chat m2, execute_tool Bash#b"}
+	whole := buildTurns(Carry{}, events)
+	if diff := cmp.Diff(want, outline(whole, whole.Runs(far), tr)); diff != "" {
+		t.Errorf("whole (-want +got):\n%s", diff)
+	}
+	b := buildTurns(Carry{}, events[:7])
+	b.Runs(epoch.Add(3000 * time.Second))
+	off, carry := b.Boundary(func(RunID) bool { return true }, 700)
+	rest := buildTurns(carry, events[off/100:])
+	if diff := cmp.Diff(want[2:], outline(rest, rest.Runs(far), tr)); diff != "" {
+		t.Errorf("from the boundary (-want +got):\n%s", diff)
+	}
+}
+
 // TestTurnThatIsWokenHasAnotherEnd has an agent that wakes itself report a second end of its
 // turn, long after the first and with the first one's key.
 func TestTurnThatIsWokenHasAnotherEnd(t *testing.T) {
