@@ -134,6 +134,27 @@ func TestLaterPartOfATurnBeginsWhereItsFirstPartEnded(t *testing.T) {
 	}
 }
 
+// TestResultOfAnAgentIsInThePartThatItWorkedFor has a background agent work on after a
+// silence for a turn whose lead stopped before the agent's first call ended.
+func TestResultOfAnAgentIsInThePartThatItWorkedFor(t *testing.T) {
+	const pre, post = hook.KindToolStart, hook.KindToolEnd
+	x := func(e hook.Event) hook.Event { return asAgent(e, "x", "Explore") }
+	events := logged(
+		turnPrompt(0, "p1"), x(turnEv(1, hook.KindRunStart, "p1")), x(turnTool(2, pre, "p1", "Bash", "a")), turnStop(3, "p1"),
+		x(turnTool(4, post, "p1", "Bash", "a")),
+		x(turnTool(4000, pre, "p1", "Bash", "b")), x(turnTool(4001, post, "p1", "Bash", "b")), x(turnEv(4002, hook.KindRunComplete, "p1")))
+	at := func(sec float64) time.Time { return ev(sec, 0).Time }
+	tr := &hook.Transcript{ToolResults: []hook.ToolResult{{ID: "a", Agent: "x", Turn: "p1", Name: "Bash", Asked: at(2), At: at(4)}}}
+	b := buildTurns(Carry{}, events[:5])
+	b.Runs(epoch.Add(3000 * time.Second))
+	off, carry := b.Boundary(func(RunID) bool { return true }, 500)
+	rest := buildTurns(carry, events[off/100:])
+	want := []string{"completed: invoke_agent Explore, execute_tool Bash#b"}
+	if diff := cmp.Diff(want, outline(rest, rest.Runs(far), tr)); diff != "" {
+		t.Errorf("from the boundary (-want +got):\n%s", diff)
+	}
+}
+
 // TestTurnThatIsWokenHasAnotherEnd has an agent that wakes itself report a second end of its
 // turn, long after the first and with the first one's key.
 func TestTurnThatIsWokenHasAnotherEnd(t *testing.T) {
