@@ -155,6 +155,38 @@ func TestResultOfAnAgentIsInThePartThatItWorkedFor(t *testing.T) {
 	}
 }
 
+// TestCallUnderWayWhenItsTurnIsInterruptedStaysInIt has another agent of the turn work on, as
+// a later part of it, before the call ends.
+func TestCallUnderWayWhenItsTurnIsInterruptedStaysInIt(t *testing.T) {
+	const pre, post, start = hook.KindToolStart, hook.KindToolEnd, hook.KindRunStart
+	of := func(id string, e hook.Event) hook.Event { return asAgent(e, id, "Explore") }
+	b := buildTurns(Carry{}, logged(
+		turnPrompt(0, "p1"), of("x", turnEv(1, start, "p1")), of("y", turnEv(1.1, start, "p1")), of("x", turnTool(2, pre, "p1", "Bash", "a")),
+		turnPrompt(3, "p2"), of("y", turnTool(4, pre, "p1", "Bash", "b")), of("x", turnTool(5, post, "p1", "Bash", "a")),
+		of("y", turnTool(6, post, "p1", "Bash", "b")), turnStop(7, "p2")))
+	want := []string{
+		"interrupted: invoke_agent Explore!RunAbandoned, invoke_agent Explore!RunAbandoned, execute_tool Bash#a",
+		"completed: ",
+		"completed: execute_tool Bash#b, invoke_agent Explore!RunAbandoned",
+	}
+	if diff := cmp.Diff(want, outline(b, b.Runs(far), nil)); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+}
+
+// TestPromptInAnIdleTerminalInterruptsNoOther has a program that has no turn open get a
+// prompt while another program on the session works.
+func TestPromptInAnIdleTerminalInterruptsNoOther(t *testing.T) {
+	const pre, start = hook.KindToolStart, hook.KindRunStart
+	b := buildTurns(Carry{}, logged(
+		session(0, "startup", "m"), session(1, "resume", "m"), turnPrompt(2, "p1"), turnTool(3, pre, "p1", "Agent", "a"),
+		asAgent(turnEv(4, start, "p1"), "x", "Explore"), turnPrompt(5, "p2"), turnStop(6, "p2"), turnPrompt(7, "p3"), turnStop(8, "p3")))
+	runs := b.Runs(epoch.Add(9 * time.Second))
+	if runs[0].Ended || !runs[1].Ended || !runs[2].Ended {
+		t.Errorf("%q, want the first open", outline(b, runs, nil))
+	}
+}
+
 // TestTurnThatIsWokenHasAnotherEnd has an agent that wakes itself report a second end of its
 // turn, long after the first and with the first one's key.
 func TestTurnThatIsWokenHasAnotherEnd(t *testing.T) {
