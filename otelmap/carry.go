@@ -34,6 +34,8 @@ type Carry struct {
 	// Silent are those of Recent of whose turns a part ended by the idle timeout: later
 	// events of these turns are new.
 	Silent []string `json:"silent,omitempty"`
+	// Ends are the reported ends of the newest parts of the turns of Recent.
+	Ends map[string]time.Time `json:"ends,omitempty"`
 	// Task is a preview of the session's first prompt that a hook reported, on
 	// hosts without turns. It names a run that begins without a prompt.
 	Task string `json:"task,omitempty"`
@@ -74,9 +76,15 @@ func (r *Run) after(o *Options) Carry {
 // list adds the lists of earlier and of the runs.
 func (c *Carry) list(earlier *Carry, runs []*Run) {
 	c.Agents, c.Recent, c.Silent = slices.Clone(earlier.Agents), slices.Clone(earlier.Recent), slices.Clone(earlier.Silent)
-	until := maps.Clone(earlier.Until)
+	until, ends := make(map[string]time.Time), make(map[string]time.Time)
+	maps.Copy(until, earlier.Until)
+	maps.Copy(ends, earlier.Ends)
 	for _, r := range runs {
 		c.Recent = append(c.Recent, r.ID.String())
+		delete(ends, r.whole.String())
+		if r.turn != "" && r.terminal != nil {
+			ends[r.whole.String()] = r.terminal.At()
+		}
 		if r.silent {
 			c.Silent = append(c.Silent, r.whole.String())
 		}
@@ -86,15 +94,13 @@ func (c *Carry) list(earlier *Carry, runs []*Run) {
 			c.Agents = c.Agents[max(0, len(c.Agents)-carried):]
 			delete(until, a.id)
 			if _, to := a.within(); to != always {
-				if until == nil {
-					until = make(map[string]time.Time)
-				}
 				until[a.id] = to.Time()
 			}
 		}
 		c.Recent = c.Recent[max(0, len(c.Recent)-carried):]
 	}
 	maps.DeleteFunc(until, func(id string, _ time.Time) bool { return !slices.Contains(c.Agents, id) })
-	c.Until = until
+	maps.DeleteFunc(ends, func(id string, _ time.Time) bool { return !slices.Contains(c.Recent, id) })
+	c.Until, c.Ends = until, ends
 	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
 }

@@ -267,9 +267,10 @@ func (p *places) result(r *hook.ToolResult) *Run {
 		return run
 	}
 	if t := p.agents[r.Agent]; t != nil {
-		if run := first(t.at(instantOf(r.At))); run != nil {
-			return run
-		}
+		return first(t.at(instantOf(r.At)))
+	}
+	if p.elsewhere[r.Agent] {
+		return nil
 	}
 	return p.entry(r.Agent, r.Turn, r.At)
 }

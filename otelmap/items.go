@@ -257,6 +257,10 @@ func (b *Builder) clean(e hook.Event) *item {
 	return it
 }
 
+// manyFacts bounds the facts among which equal ones are looked for: those of a turn are not
+// those of the turns long before it.
+const manyFacts = 256
+
 // share returns the event's facts, those of an earlier event if they are equal.
 func (b *Builder) share(e *hook.Event) *facts {
 	f := facts{
@@ -265,6 +269,9 @@ func (b *Builder) share(e *hook.Event) *facts {
 	}
 	shared := b.facts[f]
 	if shared == nil {
+		if len(b.facts) == manyFacts {
+			clear(b.facts)
+		}
 		kept := f // f itself stays off the heap
 		shared = &kept
 		b.facts[f] = shared

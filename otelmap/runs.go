@@ -40,7 +40,7 @@ type Run struct {
 	next     *Run    // the run after this one
 	before   *Run    // the run before this one
 	part     *Run    // the next part of this run's turn
-	first    *Run    // the first part, nil in itself
+	earlier  *Run    // the part before this one, nil if it is not among the events
 	beside   *Run    // the run that stayed open when this one began
 	prev     Carry   // the carry before this run, without lists
 	agents   map[string]*agent
@@ -49,8 +49,10 @@ type Run struct {
 	turn string
 	// whole is the ID of the first part of the run's turn.
 	whole RunID
-	// later reports that an earlier part of the turn is a separate run.
-	later bool
+	// later reports that an earlier part of the turn is a separate run, and resumes is that
+	// one's end if it is before the place where reading began.
+	later   bool
+	resumes time.Time
 	// stopped is an end after which the turn continued.
 	stopped *item
 	// failing is the failure of a request after which nothing came yet: the end, if

@@ -58,8 +58,10 @@ func (s *segmenter) begin(it *item) *Run {
 	r.whole = r.ID
 	if it.Turn != "" {
 		before := s.turnRuns[it.Turn]
-		if before != nil {
-			before.part, r.first = r, cmp.Or(before.first, before)
+		if r.earlier = before; before != nil {
+			before.part = r
+		} else {
+			r.resumes = s.b.carry.Ends[r.whole.String()]
 		}
 		repeated := it.Kind == hook.KindPrompt && it.StoredAt().Sub(s.carry.Stored) <= repeatWithin
 		if r.later = before != nil || !repeated && s.known(it); r.later {
@@ -238,11 +240,7 @@ func (s *segmenter) delivered(it *item) bool {
 
 // slept reports that the event's turn was closed for its silence: later events are new.
 func (s *segmenter) slept(it *item) bool {
-	r := s.turnRuns[it.Turn]
-	if r != nil {
-		r = cmp.Or(r.first, r)
-	}
-	for ; r != nil; r = r.part {
+	for r := s.turnRuns[it.Turn]; r != nil; r = r.earlier {
 		if r.silent {
 			return true
 		}

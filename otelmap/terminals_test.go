@@ -103,6 +103,90 @@ func TestAgentThatWasLostIsTheSameForEveryReading(t *testing.T) {
 	}
 }
 
+// TestLaterPartOfATurnBeginsWhereItsFirstPartEnded has a turn work on after a silence, in
+// which the turn of another terminal ended meanwhile: what the files hold from before the
+// silence is the first part's, wherever reading begins.
+func TestLaterPartOfATurnBeginsWhereItsFirstPartEnded(t *testing.T) {
+	const pre, post = hook.KindToolStart, hook.KindToolEnd
+	events := logged(
+		session(0, "startup", "m"), turnPrompt(1, "p1"), session(2, "resume", "m"), turnPrompt(3, "p2"), turnStop(4, "p2"),
+		turnTool(6, pre, "p1", "Bash", "a"), turnTool(7, post, "p1", "Bash", "a"),
+		turnTool(4000, pre, "p1", "Bash", "b"), turnTool(4001, post, "p1", "Bash", "b"), turnStop(4002, "p1"))
+	at := func(sec float64) time.Time { return ev(sec, 0).Time }
+	tr := &hook.Transcript{
+		Calls: []hook.LLMCall{
+			{ID: "m1", Turn: "p1", Model: "m1", Start: at(5), End: at(5.9)},
+			{ID: "m2", Turn: "p1", Model: "m2", Start: at(3999), End: at(3999.9)},
+		},
+		ToolResults: []hook.ToolResult{{ID: "a", Turn: "p1", Name: "Bash", Asked: at(6), At: at(7)}},
+	}
+	want := []string{"interrupted: chat m1, execute_tool Bash#a", "completed: ", "completed: chat m2, execute_tool Bash#b"}
+	whole := buildTurns(Carry{}, events)
+	if diff := cmp.Diff(want, outline(whole, whole.Runs(far), tr)); diff != "" {
+		t.Errorf("whole (-want +got):\n%s", diff)
+	}
+	b := buildTurns(Carry{}, events[:7])
+	b.Runs(epoch.Add(3000 * time.Second))
+	off, carry := b.Boundary(func(RunID) bool { return true }, 700)
+	rest := buildTurns(carry, events[off/100:])
+	if diff := cmp.Diff(want[2:], outline(rest, rest.Runs(far), tr)); diff != "" {
+		t.Errorf("from the boundary (-want +got):\n%s", diff)
+	}
+}
+
+// TestResultOfAnAgentIsInThePartThatItWorkedFor has a background agent work on after a
+// silence for a turn whose lead stopped before the agent's first call ended.
+func TestResultOfAnAgentIsInThePartThatItWorkedFor(t *testing.T) {
+	const pre, post = hook.KindToolStart, hook.KindToolEnd
+	x := func(e hook.Event) hook.Event { return asAgent(e, "x", "Explore") }
+	events := logged(
+		turnPrompt(0, "p1"), x(turnEv(1, hook.KindRunStart, "p1")), x(turnTool(2, pre, "p1", "Bash", "a")), turnStop(3, "p1"),
+		x(turnTool(4, post, "p1", "Bash", "a")),
+		x(turnTool(4000, pre, "p1", "Bash", "b")), x(turnTool(4001, post, "p1", "Bash", "b")), x(turnEv(4002, hook.KindRunComplete, "p1")))
+	at := func(sec float64) time.Time { return ev(sec, 0).Time }
+	tr := &hook.Transcript{ToolResults: []hook.ToolResult{{ID: "a", Agent: "x", Turn: "p1", Name: "Bash", Asked: at(2), At: at(4)}}}
+	b := buildTurns(Carry{}, events[:5])
+	b.Runs(epoch.Add(3000 * time.Second))
+	off, carry := b.Boundary(func(RunID) bool { return true }, 500)
+	rest := buildTurns(carry, events[off/100:])
+	want := []string{"completed: invoke_agent Explore, execute_tool Bash#b"}
+	if diff := cmp.Diff(want, outline(rest, rest.Runs(far), tr)); diff != "" {
+		t.Errorf("from the boundary (-want +got):\n%s", diff)
+	}
+}
+
+// TestCallUnderWayWhenItsTurnIsInterruptedStaysInIt has another agent of the turn work on, as
+// a later part of it, before the call ends.
+func TestCallUnderWayWhenItsTurnIsInterruptedStaysInIt(t *testing.T) {
+	const pre, post, start = hook.KindToolStart, hook.KindToolEnd, hook.KindRunStart
+	of := func(id string, e hook.Event) hook.Event { return asAgent(e, id, "Explore") }
+	b := buildTurns(Carry{}, logged(
+		turnPrompt(0, "p1"), of("x", turnEv(1, start, "p1")), of("y", turnEv(1.1, start, "p1")), of("x", turnTool(2, pre, "p1", "Bash", "a")),
+		turnPrompt(3, "p2"), of("y", turnTool(4, pre, "p1", "Bash", "b")), of("x", turnTool(5, post, "p1", "Bash", "a")),
+		of("y", turnTool(6, post, "p1", "Bash", "b")), turnStop(7, "p2")))
+	want := []string{
+		"interrupted: invoke_agent Explore!RunAbandoned, invoke_agent Explore!RunAbandoned, execute_tool Bash#a",
+		"completed: ",
+		"completed: execute_tool Bash#b, invoke_agent Explore!RunAbandoned",
+	}
+	if diff := cmp.Diff(want, outline(b, b.Runs(far), nil)); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+}
+
+// TestPromptInAnIdleTerminalInterruptsNoOther has a program that has no turn open get a
+// prompt while another program on the session works.
+func TestPromptInAnIdleTerminalInterruptsNoOther(t *testing.T) {
+	const pre, start = hook.KindToolStart, hook.KindRunStart
+	b := buildTurns(Carry{}, logged(
+		session(0, "startup", "m"), session(1, "resume", "m"), turnPrompt(2, "p1"), turnTool(3, pre, "p1", "Agent", "a"),
+		asAgent(turnEv(4, start, "p1"), "x", "Explore"), turnPrompt(5, "p2"), turnStop(6, "p2"), turnPrompt(7, "p3"), turnStop(8, "p3")))
+	runs := b.Runs(epoch.Add(9 * time.Second))
+	if runs[0].Ended || !runs[1].Ended || !runs[2].Ended {
+		t.Errorf("%q, want the first open", outline(b, runs, nil))
+	}
+}
+
 // TestTurnThatIsWokenHasAnotherEnd has an agent that wakes itself report a second end of its
 // turn, long after the first and with the first one's key.
 func TestTurnThatIsWokenHasAnotherEnd(t *testing.T) {

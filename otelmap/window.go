@@ -52,10 +52,14 @@ func (r *Run) since() instant {
 // resumed returns the end of the part before this one of the run's turn, zero if there is
 // none or that is not known.
 func (r *Run) resumed() time.Time {
-	if end := r.prev.PrevEnd; r.later && !end.After(r.from.At()) {
-		return end
+	end := r.resumes
+	if r.earlier != nil && r.earlier.terminal != nil {
+		end = r.earlier.terminal.At()
 	}
-	return time.Time{}
+	if end.After(r.from.At()) {
+		return time.Time{}
+	}
+	return end
 }
 
 // holds reports whether an entry of the run's turn that was complete after the run began

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -67,6 +68,20 @@ not supported, or when a destination did not take everything.`,
 	return cmd
 }
 
+// importMemory is the limit of the heap for an import, in bytes: most of what it allocates
+// is soon free, but for the session that is read. With less than that needs, the collector
+// would run all the time.
+func importMemory(sessions []importer.Session) int64 {
+	const others, times = 64 << 20, 3
+	largest := int64(0)
+	for i := range sessions {
+		if info, err := os.Stat(sessions[i].Path); err == nil {
+			largest = max(largest, info.Size())
+		}
+	}
+	return others + times*largest
+}
+
 func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlags) error {
 	ctx := cmd.Context()
 	since, err := sinceWhen(cmd, f.since, a.now())
@@ -113,10 +128,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlag
 			"a session's id is the name of its folder or file, without the ending",
 		}
 	}
-	// Most of what an import allocates is a session's and soon free: with this limit
-	// for the heap 10,000 sessions stay below 64 MiB.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(37 << 20))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory(sessions)))
 	check := newImportCheck(agent.Host, all)
 	im.Observe = check.observe
 	step, done := flushProgress(a, len(sessions), "importing")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -15,9 +14,6 @@ import (
 	"github.com/hookspan/hookspan/internal/verify"
 	"github.com/hookspan/hookspan/internal/verify/second"
 )
-
-// verdictMemory is the limit of the heap for a second reading.
-const verdictMemory = 64 << 20
 
 // importVerdict is what a second reading of the agent's files says of an import.
 type importVerdict struct {
@@ -71,8 +67,6 @@ func (c *importCheck) observe(session string, skipped importer.Skipped, runs []*
 }
 
 func (c *importCheck) verdict(ctx context.Context, a *app, st *store.Store) (*importVerdict, error) {
-	// What is kept of all files at once is more than an import of a session at a time needs.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(verdictMemory))
 	files, err := second.Read(ctx, c.host, second.EnvOf(a.home, a.getenv))
 	if err != nil {
 		return nil, err

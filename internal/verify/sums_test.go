@@ -51,6 +51,12 @@ func recordings(t *testing.T) (all []recording) {
 			}
 		}
 	}
+	return read(t, home)
+}
+
+// read reads the sessions of all agents below a home.
+func read(t *testing.T, home string) (all []recording) {
+	t.Helper()
 	files := &transcript.Files{Home: home}
 	for _, a := range agents.All() {
 		list, err := files.Sessions(t.Context(), a.Transcript)

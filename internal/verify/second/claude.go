@@ -141,7 +141,7 @@ func openClaude(r *file) func([]byte) {
 		case "assistant":
 			r.claudeAnswer(&row, content, lead)
 			if pending != "" && lead && row.Message.Model != "<synthetic>" {
-				r.of().addPrompt(1, pending, Prompt{r.fact(), r.line})
+				r.typed(1, pending)
 				pending = ""
 			}
 		case "user":
@@ -160,7 +160,7 @@ func openClaude(r *file) func([]byte) {
 			case strings.HasPrefix(text, "[Request interrupted"):
 				r.answered, pending = false, ""
 			case strings.Contains(text, "<command-name>") && strings.HasPrefix(strings.TrimSpace(text), "<command-"):
-				pending = cmp.Or(row.UUID, text)
+				pending = hashed(row.Time, text)
 				r.begin()
 				r.answered = true // until the model is asked
 			case strings.HasPrefix(strings.TrimSpace(text), "<local-command-"), strings.HasPrefix(strings.TrimSpace(text), "<bash-"):
@@ -169,7 +169,7 @@ func openClaude(r *file) func([]byte) {
 				pending = ""
 			default:
 				pending = ""
-				r.prompt(1, row.UUID)
+				r.prompt(1, hashed(row.Time, text))
 			}
 		case "queue-operation":
 			text := value[string](row.Content)
@@ -183,7 +183,7 @@ func openClaude(r *file) func([]byte) {
 			case row.Operation == "remove" && len(queued) > 0:
 				if text = queued[0]; text != "" {
 					given[text]++
-					r.of().addPrompt(1, "", Prompt{r.fact(), r.line})
+					r.typed(1, hashed(row.Time, text))
 				}
 				queued = queued[1:]
 			case row.Operation == "popAll":
@@ -196,7 +196,7 @@ func openClaude(r *file) func([]byte) {
 			case given[text] > 0:
 				given[text]--
 			default:
-				r.of().addPrompt(1, row.UUID, Prompt{r.fact(), r.line})
+				r.typed(1, hashed(row.Time, text))
 			}
 		}
 	}

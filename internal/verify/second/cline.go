@@ -104,11 +104,11 @@ func (r *file) clineShown(i int, row *clineRow) {
 		r.answered = true
 	case "task", "user_feedback":
 		if row.Text != "" {
-			r.prompt(1, "")
+			r.prompt(1, r.nth(1, row.Text))
 		}
 	case "text":
 		if i == 0 && row.Text != "" {
-			r.prompt(1, "")
+			r.prompt(1, r.nth(1, row.Text))
 		}
 	}
 }

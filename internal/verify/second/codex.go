@@ -73,7 +73,8 @@ type codexFile struct {
 
 func openCodex(r *file) func([]byte) {
 	c := &codexFile{file: r}
-	if parts := strings.Split(strings.TrimSuffix(filepath.Base(r.path), filepath.Ext(r.path)), "-"); len(parts) > 5 {
+	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
+	if parts := strings.Split(name, "-"); len(parts) > 5 {
 		c.own = strings.Join(parts[len(parts)-5:], "-")
 	}
 	r.session = c.own
@@ -137,7 +138,7 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		r.result(it.CallID, m != nil && cmp.Or(m[1], m[2]) != "0")
 	case "user_message":
 		if !c.sub && !hostText(unquoted(it.Message)) {
-			r.prompt(3, "")
+			r.prompt(3, r.nth(3, unquoted(it.Message)))
 		}
 	case "item_completed":
 		if !c.sub && it.Item.Type == "UserMessage" {
@@ -148,8 +149,11 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		switch {
 		case it.Role == "assistant":
 			r.answered = true
-		case it.Role == "user" && !c.sub && !hostText(text):
-			r.of().addPrompt(1, "", Prompt{r.fact(), r.line})
+		case it.Role != "user" || c.sub || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
+		case kind == "":
+			r.prompt(1, r.nth(1, text)) // no event says that a turn begins
+		default:
+			r.typed(1, r.nth(1, text))
 		}
 	case "agent_message", "task_complete", "error":
 		r.answered = true
@@ -160,27 +164,17 @@ func (c *codexFile) take(kind string, it *codexItem) {
 
 // meta reads whose rows follow: a fork's file has the parent's after its own.
 func (c *codexFile) meta(it *codexItem) {
-	parent := it.Session
-	var source struct {
+	source := value[struct {
 		Sub struct {
 			Spawn struct {
 				Parent string `json:"parent_thread_id"`
 			} `json:"thread_spawn"`
 		} `json:"subagent"`
-	}
-	if len(it.Source) > 0 && it.Source[0] == '{' {
-		source.Sub.Spawn.Parent = ""
-		source = value[struct {
-			Sub struct {
-				Spawn struct {
-					Parent string `json:"parent_thread_id"`
-				} `json:"thread_spawn"`
-			} `json:"subagent"`
-		}](it.Source)
-	}
-	parent = cmp.Or(source.Sub.Spawn.Parent, parent, it.ID)
+	}](it.Source)
+	parent := cmp.Or(source.Sub.Spawn.Parent, it.Session, it.ID)
 	if c.line > 1 && it.ID != "" && it.ID != c.own && !c.sub {
 		c.session, c.copied = parent, c.at
+		c.of().copied = c.own
 		return
 	}
 	if it.ID == "" || !c.copied.IsZero() {

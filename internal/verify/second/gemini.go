@@ -56,7 +56,7 @@ func openGemini(r *file) func([]byte) {
 					r.prompt(1, row.ID)
 				}
 			}
-		case "gemini":
+		case "gemini", "qwen":
 			if t := row.Tokens; t != nil {
 				r.request(1, row.ID, row.Model, counted(t.Input+t.Tool, t.Output+t.Thoughts, t.Cached, 0))
 			}

@@ -96,7 +96,6 @@ func readOpencode(ctx context.Context, r *file) error {
 	}); err != nil {
 		return err
 	}
-	seen := make(map[string]bool)
 	return each(ctx, db, `SELECT session_id, message_id || char(10) || data, time_created FROM part ORDER BY message_id, id`, func(session, text string, at float64) {
 		id, data, _ := strings.Cut(text, "\n")
 		p := value[struct {
@@ -116,9 +115,8 @@ func readOpencode(ctx context.Context, r *file) error {
 			if p.State.Status == "completed" || p.State.Status == "error" {
 				r.result(p.Call, p.State.Status == "error")
 			}
-		case p.Type == "text" && users[id] && !subs[id] && !p.Synthetic && !p.Ignored && !seen[id]:
-			seen[id] = true
-			r.of().addPrompt(1, "", Prompt{r.fact(), 0})
+		case p.Type == "text" && users[id] && !subs[id] && !p.Synthetic && !p.Ignored:
+			r.typed(1, id)
 		}
 	})
 }

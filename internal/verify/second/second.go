@@ -8,6 +8,7 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"maps"
@@ -15,12 +16,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/hookspan/hookspan/internal/regular"
 )
@@ -64,6 +67,9 @@ type Session struct {
 
 	prompts map[string]bool
 	rank    [2]int
+	// own reports a file of the session's own, copied the session in whose file it is copied.
+	own    bool
+	copied string
 }
 
 // Fact is what requests, calls and prompts have in common: the file with it, and when it
@@ -99,6 +105,7 @@ type Call struct {
 type Prompt struct {
 	Fact
 	Line int
+	key  string
 }
 
 // Unread is a line, or a whole file if Line is zero, that was not read.
@@ -144,6 +151,11 @@ const (
 	maxWhole = 512 << 20
 	// maxLines is the size of the largest file of rows, in bytes.
 	maxLines = 1 << 30
+	// maxWindow is the memory that a compressed file may ask for, maxRatio how many times as
+	// long as the file its rows may be, after the first minUnpacked bytes.
+	maxWindow, maxRatio, minUnpacked = 32 << 20, 200, 16 << 20
+	// maxTries is how many places of a torn line are tried as the begin of a row.
+	maxTries = 64
 )
 
 // Read reads all files of an agent. Files that cannot be read are among what was not.
@@ -220,10 +232,12 @@ type file struct {
 	at      time.Time
 	// open and answered are about the newest prompt.
 	open, answered bool
+	// equal counts equal prompts.
+	equal map[string]int
 }
 
 func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
-	r := &file{path: path, sessions: make(map[string]*Session)}
+	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int)}
 	if ctx.Err() != nil {
 		return r
 	}
@@ -239,17 +253,22 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 	if f.whole != nil {
 		return f.whole(ctx, r)
 	}
-	if strings.HasSuffix(r.path, ".zst") {
-		r.skip(0, "it is compressed")
-		return nil
-	}
-	in, info, err := regular.Open(r.path, regular.Options{})
+	opened, info, err := regular.Open(r.path, regular.Options{})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // read only
+	defer func() { _ = opened.Close() }() // read only
 	if info.Size() > maxLines {
 		return fmt.Errorf("found %d bytes, want at most %d", info.Size(), int64(maxLines))
+	}
+	var in io.Reader = opened
+	if strings.HasSuffix(r.path, ".zst") {
+		unpacked, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return err
+		}
+		defer unpacked.Close()
+		in = io.LimitReader(unpacked, min(maxLines, minUnpacked+maxRatio*info.Size()))
 	}
 	take := f.open(r)
 	if strings.HasSuffix(r.path, ".json") {
@@ -301,18 +320,26 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // parse reads a row into v, which must be zero. A member of another type than expected is
-// left out. A line that is no object is noted.
+// left out. A line that is no object is noted; it may end with a whole row.
 func (r *file) parse(line []byte, v any) bool {
 	line = bytes.TrimPrefix(line, []byte("\ufeff"))
-	err := json.Unmarshal(line, v, lenient)
-	if err == nil {
+	if json.Unmarshal(line, v, lenient) == nil {
 		return true
 	}
-	if len(line) > 0 && line[0] == '{' && jsontext.Value(line).IsValid(lenient) {
-		_ = stdjson.Unmarshal(line, v) // a mismatch: the rest is read
-		return true
+	for tries := range maxTries {
+		if len(line) > 0 && line[0] == '{' && jsontext.Value(line).IsValid(lenient) {
+			_ = stdjson.Unmarshal(line, v) // a mismatch: the rest is read
+			return true
+		}
+		if tries == 0 {
+			r.skip(r.line, "it is no JSON object")
+		}
+		next := bytes.Index(line[min(1, len(line)):], []byte(`{"`))
+		if next < 0 {
+			break
+		}
+		line = line[next+1:]
 	}
-	r.skip(r.line, "it is no JSON object")
 	return false
 }
 
@@ -337,6 +364,7 @@ func (r *file) of() *Session {
 		s = &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Files: []string{r.path}, prompts: make(map[string]bool)}
 		r.sessions[r.session] = s
 	}
+	s.own = s.own || r.own == "" || r.own == r.session
 	if !r.at.IsZero() && (s.Began.IsZero() || r.at.Before(s.Began)) {
 		s.Began = r.at
 	}
@@ -401,23 +429,43 @@ func (r *file) result(id string, failed bool) {
 	c.Failed = c.Failed || failed
 }
 
-// prompt notes a prompt; key is its own id, empty without one.
+// prompt notes a prompt; key is its id, the same in each copy.
 func (r *file) prompt(rank int, key string) {
 	r.begin()
-	s := r.of()
-	s.addPrompt(rank, key, Prompt{r.fact(), r.line})
+	r.typed(rank, key)
 }
 
-func (s *Session) addPrompt(rank int, key string, p Prompt) {
+// typed notes a prompt that begins no turn.
+func (r *file) typed(rank int, key string) {
+	r.of().addPrompt(rank, Prompt{r.fact(), r.line, key})
+}
+
+// nth is the key of a prompt without an id: the number among the file's equal ones.
+func (r *file) nth(rank int, text string) string {
+	key := hashed(fmt.Sprint(rank), text)
+	r.equal[key]++
+	return fmt.Sprintf("%s%s/%d", ordinal, key, r.equal[key])
+}
+
+// ordinal begins keys that are those of one session alone.
+const ordinal = "#"
+
+// hashed is a short key of a prompt that is given by its time or rank, and its text.
+func hashed(what, text string) string {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, what+"/"+text) // never fails
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+func (s *Session) addPrompt(rank int, p Prompt) {
 	if rank > s.rank[1] {
 		s.rank[1], s.Prompts = rank, nil
+		clear(s.prompts)
 	}
-	if rank < s.rank[1] || key != "" && s.prompts[key] {
+	if rank < s.rank[1] || p.key != "" && s.prompts[p.key] {
 		return
 	}
-	if key != "" {
-		s.prompts[key] = true
-	}
+	s.prompts[p.key] = true
 	s.Prompts = append(s.Prompts, p)
 }
 
@@ -455,43 +503,40 @@ func (out *Reading) add(r *file) {
 		out.Empty = append(out.Empty, r.path)
 	}
 	for id, s := range r.sessions {
-		old := out.Sessions[id]
-		if old == nil {
-			out.Sessions[id] = s
+		out.merge(id, s)
+	}
+}
+
+// merge takes in what a file, or a session without one, says of a session.
+func (out *Reading) merge(id string, s *Session) {
+	old := out.Sessions[id]
+	if old == nil {
+		out.Sessions[id] = s
+		return
+	}
+	for id, q := range s.Requests {
+		old.addRequest(s.rank[0], id, q)
+	}
+	for id, c := range s.Calls {
+		if have := old.Calls[id]; have != nil {
+			if c.File != "" && have.File != "" && !c.copies(id, have) {
+				have.Times++
+			}
+			have.Answered, have.Failed, have.File = have.Answered || c.Answered, have.Failed || c.Failed, cmp.Or(have.File, c.File)
 			continue
 		}
-		for id, q := range s.Requests {
-			old.addRequest(s.rank[0], id, q)
-		}
-		for id, c := range s.Calls {
-			if have := old.Calls[id]; have != nil {
-				if c.File != "" && have.File != "" && !c.copies(id, have) {
-					have.Times++
-				}
-				have.Answered, have.Failed, have.File = have.Answered || c.Answered, have.Failed || c.Failed, cmp.Or(have.File, c.File)
-				continue
-			}
-			old.Calls[id] = c
-		}
-		for key := range s.prompts {
-			if !old.prompts[key] {
-				old.prompts[key] = true
-				continue
-			}
-			if len(s.Prompts) > 0 {
-				s.Prompts = s.Prompts[:len(s.Prompts)-1]
-			}
-		}
-		for _, p := range s.Prompts {
-			old.addPrompt(s.rank[1], "", p)
-		}
-		old.Files, old.Broken = append(old.Files, s.Files...), old.Broken+s.Broken
-		if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
-			old.Began = s.Began
-		}
-		if s.Ended.After(old.Ended) {
-			old.Ended = s.Ended
-		}
+		old.Calls[id] = c
+	}
+	for _, p := range s.Prompts {
+		old.addPrompt(s.rank[1], p)
+	}
+	old.Files, old.Broken = append(old.Files, s.Files...), old.Broken+s.Broken
+	old.own, old.copied = old.own || s.own, cmp.Or(old.copied, s.copied)
+	if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
+		old.Began = s.Began
+	}
+	if s.Ended.After(old.Ended) {
+		old.Ended = s.Ended
 	}
 }
 
@@ -501,8 +546,15 @@ const shortID = 12
 // copies reports that two calls with one id are the same.
 func (c *Call) copies(id string, other *Call) bool { return len(id) > shortID || c.At.Equal(other.At) }
 
-// once leaves what several sessions have to the one that began first.
+// once leaves what several sessions have to the one that began first. A session whose own
+// file is gone is part of the one with a copy of it.
 func (out *Reading) once() {
+	for _, id := range slices.Sorted(maps.Keys(out.Sessions)) {
+		if s := out.Sessions[id]; !s.own && s.copied != "" {
+			delete(out.Sessions, id)
+			out.merge(s.copied, s)
+		}
+	}
 	order := slices.SortedFunc(maps.Keys(out.Sessions), func(x, y string) int {
 		return cmp.Or(out.Sessions[x].Began.Compare(out.Sessions[y].Began), cmp.Compare(x, y))
 	})
@@ -535,12 +587,11 @@ func (out *Reading) once() {
 			first.Held = append(append(first.Held, id), c.Held...)
 			return true
 		})
-		for key := range s.prompts {
-			if prompts[key] && len(s.Prompts) > 0 {
-				s.Prompts = s.Prompts[1:] // copies come first
-			}
-			prompts[key] = true
-		}
+		s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
+			first := !prompts[p.key] || p.key == "" || strings.HasPrefix(p.key, ordinal)
+			prompts[p.key] = true
+			return !first
+		})
 	}
 }
 
