@@ -62,6 +62,9 @@ var shippedConfigs = []shippedConfig{
 
 var clickhouse = map[string]string{"CLICKHOUSE_ENDPOINT": "clickhouse://127.0.0.1:9000", "CLICKHOUSE_USER": "u", "CLICKHOUSE_PASSWORD": "p"}
 
+// withoutOwnMetrics keeps a gateway off port 8888, which another test's may have.
+const withoutOwnMetrics = "yaml:service::telemetry::metrics::level: none"
+
 func (c shippedConfig) name() string { return strings.Join(c.files, " ") }
 
 func TestEachShippedFileIsValid(t *testing.T) {

@@ -30,7 +30,7 @@ import (
 // bring what they count of spans up to date.
 const (
 	scrapeEvery = 500 * time.Millisecond
-	flushOften  = "yaml:connectors: {span_metrics: {metrics_flush_interval: 200ms}}"
+	flushOften  = "yaml:connectors: {agent_metrics: {interval: 200ms}}"
 )
 
 // observed is two gateways and the Prometheus that scrapes them.
@@ -83,7 +83,7 @@ func observeGateways(t *testing.T) *observed {
 		dir, health, listen := t.TempDir(), port(), port()
 		o.listens = append(o.listens, listen)
 		o.options = append(o.options, otelcol.Options{
-			Binary: binary, Dir: dir, Configs: []string{config, flushOften},
+			Binary: binary, Dir: dir, Configs: []string{config, flushOften, withoutOwnMetrics},
 			Env: []string{
 				"GATEWAY_HEALTH=" + health, "GATEWAY_LISTEN=" + listen,
 				"GATEWAY_PEER_LISTEN=" + peers[i], "GATEWAY_PEERS=[" + strings.Join(peers, ",") + "]", "GATEWAY_METRICS=" + metrics[i],
