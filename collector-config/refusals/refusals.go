@@ -1,5 +1,5 @@
 // Package refusals is the Collector extension refusals: a middleware for exporters
-// over HTTP that keeps what a backend refuses.
+// that keeps what a backend refuses.
 //
 // An exporter drops a request that is answered with an error it takes for final, such
 // as 401 for a key that has been changed. With this middleware
@@ -11,6 +11,9 @@
 //
 // Both are logged, and counted by the Collector's metric hookspan_refused_requests.
 // A request whose file cannot be written is tried again.
+//
+// Over gRPC the first rule applies to the codes Unauthenticated, PermissionDenied,
+// NotFound, Unimplemented, Internal and Unknown. The second does not apply.
 package refusals
 
 import (
@@ -33,6 +36,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Config are the settings of the extension.
@@ -59,7 +65,7 @@ func NewFactory() extension.Factory {
 		func(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
 			counted, err := set.MeterProvider.Meter("github.com/hookspan/hookspan/collector-config/refusals").Int64Counter(
 				"hookspan_refused_requests", metric.WithUnit("{request}"), metric.WithDescription("Requests that a backend refused, by status and outcome: kept (tried again), parked (in a file)"))
-			return &refusals{dir: cfg.(*Config).Directory, log: set.Logger, counted: counted, now: time.Now}, err
+			return &refusals{dir: cfg.(*Config).Directory, log: set.Logger, counted: counted, now: time.Now, told: map[int]time.Time{}}, err
 		}, component.StabilityLevelBeta)
 }
 
@@ -88,8 +94,27 @@ func (*refusals) Shutdown(context.Context) error { return nil }
 
 // GetHTTPRoundTripper returns base with the rules above.
 func (r *refusals) GetHTTPRoundTripper(context.Context) (extensionmiddleware.WrapHTTPRoundTripperFunc, error) {
-	return func(_ context.Context, base http.RoundTripper) (http.RoundTripper, error) { return &transport{r, base}, nil }, nil
+	return func(_ context.Context, base http.RoundTripper) (http.RoundTripper, error) {
+		return &transport{r, base}, nil
+	}, nil
 }
+
+// GetGRPCClientOptions returns an interceptor with the rule above.
+func (r *refusals) GetGRPCClientOptions(context.Context) ([]grpc.DialOption, error) {
+	keep := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		code := status.Code(err)
+		switch code {
+		case codes.Unauthenticated, codes.PermissionDenied, codes.NotFound, codes.Unimplemented, codes.Internal, codes.Unknown:
+			r.say(ctx, int(code), "kept", keptMessage, zap.String("address", cc.Target()), zap.Error(err))
+			return status.Error(codes.Unavailable, err.Error())
+		}
+		return err
+	}
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(keep)}, nil
+}
+
+const keptMessage = "The backend refuses requests: they are kept in the queue and sent again. Check its address and its key"
 
 type transport struct {
 	*refusals
@@ -121,7 +146,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode < 300 || resp.StatusCode < 400 && resp.Header.Get("Location") != "" {
 		return resp, nil
 	}
-	t.say(req, resp, "kept", "The backend refuses requests: they are kept in the queue and sent again. Check its address and its key")
+	t.say(req.Context(), resp.StatusCode, "kept", keptMessage, seen(req, resp)...)
 	return answer(resp, http.StatusServiceUnavailable), nil
 }
 
@@ -134,10 +159,10 @@ func (t *transport) park(req *http.Request, resp *http.Response, body []byte) *h
 	}
 	file := filepath.Join(t.dir, name)
 	if err := write(file, body); err != nil {
-		t.say(req, resp, "kept", "The backend refuses a request as it is, and it cannot be written into a file: it is kept and sent again", zap.Error(err))
+		t.say(req.Context(), resp.StatusCode, "kept", "The backend refuses a request as it is, and it cannot be written into a file: it is kept and sent again", append(seen(req, resp), zap.Error(err))...)
 		return answer(resp, http.StatusServiceUnavailable)
 	}
-	t.say(req, resp, "parked", "The backend refuses a request as it is: it is in a file and not sent again. When the cause is fixed, post the file", zap.String("file", file))
+	t.say(req.Context(), resp.StatusCode, "parked", "The backend refuses a request as it is: it is in a file and not sent again. When the cause is fixed, post the file", append(seen(req, resp), zap.String("file", file))...)
 	return answer(resp, http.StatusOK)
 }
 
@@ -164,24 +189,24 @@ func answer(resp *http.Response, status int) *http.Response {
 	return &out
 }
 
+// seen returns where a request went and how the answer begins.
+func seen(req *http.Request, resp *http.Response) []zap.Field {
+	reason, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+	return []zap.Field{zap.String("url", req.URL.Redacted()), zap.String("answer", strings.ToValidUTF8(string(reason), "?"))}
+}
+
 // say counts a refusal and logs it: what is parked always, a status that is repeated
 // once a minute.
-func (t *transport) say(req *http.Request, resp *http.Response, outcome, message string, fields ...zap.Field) {
-	status := resp.StatusCode
-	t.counted.Add(req.Context(), 1, metric.WithAttributes(attribute.Int("status", status), attribute.String("outcome", outcome)))
-	t.mu.Lock()
-	now := t.now()
-	quiet := outcome == "kept" && now.Sub(t.told[status]) < time.Minute
+func (r *refusals) say(ctx context.Context, status int, outcome, message string, fields ...zap.Field) {
+	r.counted.Add(ctx, 1, metric.WithAttributes(attribute.Int("status", status), attribute.String("outcome", outcome)))
+	r.mu.Lock()
+	now := r.now()
+	quiet := outcome == "kept" && now.Sub(r.told[status]) < time.Minute
 	if !quiet {
-		if t.told == nil {
-			t.told = map[int]time.Time{}
-		}
-		t.told[status] = now
+		r.told[status] = now
 	}
-	t.mu.Unlock()
-	if quiet {
-		return
+	r.mu.Unlock()
+	if !quiet {
+		r.log.Error(message, append(fields, zap.Int("status", status))...)
 	}
-	reason, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
-	t.log.Error(message, append(fields, zap.Int("status", status), zap.String("url", req.URL.Redacted()), zap.String("answer", strings.ToValidUTF8(string(reason), "?")))...)
 }

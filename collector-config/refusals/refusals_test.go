@@ -3,6 +3,7 @@ package refusals
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,7 +14,44 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 	"go.opentelemetry.io/collector/extension/extensiontest"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 )
+
+func TestCodesThatSayNothingOfTheRequestAreTriedAgain(t *testing.T) {
+	f := NewFactory()
+	ext, err := f.Create(t.Context(), extensiontest.NewNopSettings(f.Type()), &Config{Directory: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, err := ext.(extensionmiddleware.GRPCClient).GetGRPCClientOptions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[codes.Code]codes.Code{
+		codes.Unauthenticated: codes.Unavailable, codes.PermissionDenied: codes.Unavailable, codes.Internal: codes.Unavailable,
+		codes.InvalidArgument: codes.InvalidArgument, codes.ResourceExhausted: codes.ResourceExhausted, codes.Unavailable: codes.Unavailable,
+	} {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return status.Error(code, "no") }))
+		go func() { _ = server.Serve(l) }()
+		cc, err := grpc.NewClient(l.Addr().String(), append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cc.Invoke(t.Context(), "/a/b", &emptypb.Empty{}, &emptypb.Empty{}); status.Code(err) != want {
+			t.Errorf("code %v: %v, want %v", code, err, want)
+		}
+		_ = cc.Close()
+		server.Stop()
+	}
+}
 
 // client sends through the extension, which writes into dir.
 func client(t *testing.T, dir string) *http.Client {

@@ -43,6 +43,11 @@ var shippedConfigs = []shippedConfig{
 		"INFINIUM_AGENT_ID": "agent", "INFINIUM_AGENT_SECRET": "secret-of-a-test", "ARCHIVE_DIRECTORY": "DIR/archive",
 		"GATEWAY_SERVICE": "gateways.example.invalid", "GATEWAY_NAME": "gateways-0", "LANGFUSE_AUTH": "eDp5", "PROMETHEUS_ENDPOINT": "http://127.0.0.1:1",
 	}},
+	{files: []string{"gateway.yaml", "notext.yaml"}, env: map[string]string{"BACKEND_ENDPOINT": "http://127.0.0.1:1"}},
+	{files: []string{"gateway.yaml", "tokens.yaml"}, env: map[string]string{"BACKEND_ENDPOINT": "http://127.0.0.1:1", "TOKENS_FILE": "DIR/tokens"}},
+	{files: []string{"gateway.yaml", "oidc.yaml", "notext.yaml"}, env: map[string]string{
+		"BACKEND_ENDPOINT": "http://127.0.0.1:1", "OIDC_ISSUER": issuer, "OIDC_AUDIENCE": "gateways",
+	}},
 	{files: []string{"agent.yaml", "examples/jaeger.yaml"}},
 	{files: []string{"gateway.yaml", "examples/jaeger.yaml"}},
 	{files: []string{"agent.yaml", "examples/tempo.yaml"}, env: map[string]string{"TEMPO_ENDPOINT": "http://127.0.0.1:1"}},

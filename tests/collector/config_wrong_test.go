@@ -42,7 +42,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{name: "a batch larger than its limit", files: agent, overlay: "exporters::otlp_http::sending_queue::batch::max_size: 10", want: []string{"otlp_http", "max_size", "10", "256"}},
 		{name: "an unknown unit of a queue", files: agent, overlay: "exporters::otlp_http::sending_queue::sizer: spans", want: []string{"sizer", `"spans"`}},
 		{name: "a storage that is not there", files: agent, overlay: "exporters::otlp_http::sending_queue::storage: file_store", want: []string{`"otlp_http"`, "no storage client extension found"}},
-		{name: "a storage that is not switched on", files: agent, overlay: "service::extensions: []", want: []string{`"otlp_http"`, "no storage client extension found"}},
+		{name: "a storage that is not switched on", files: agent, overlay: "service::extensions: [refusals]", want: []string{`"otlp_http"`, "no storage client extension found"}},
 		{name: "a missing directory", files: agent, overlay: "extensions::file_storage::create_directory: false", want: []string{"file_storage", "queue", "create_directory"}},
 		{name: "a file for a directory", files: agent, env: []string{"QUEUE_DIRECTORY=FILE"}, want: []string{"file_storage", "FILE"}},
 		{name: "a mode that is none", files: agent, overlay: `extensions::file_storage::directory_permissions: "0999"`, want: []string{"file_storage", "directory_permissions"}},
