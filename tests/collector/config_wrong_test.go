@@ -55,7 +55,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{name: "headers that are no pairs", files: agent, env: []string{"BACKEND_HEADERS=Basic abc"}, want: []string{`"otlp_http"`, "headers"}},
 		{name: "no backend", files: agent, env: []string{"BACKEND_ENDPOINT-"}, want: []string{"otlp_http", "endpoint must be specified"}},
 		{name: "no queue", files: agent, env: []string{"QUEUE_DIRECTORY-"}, want: []string{"unset environment variable", `"QUEUE_DIRECTORY"`, `"file_storage"`}},
-		{name: "no ClickHouse", files: []string{"agent.yaml", "examples/clickhouse.yaml"}, want: []string{"clickhouse", "endpoint"}},
+		{name: "no ClickHouse", files: []string{"gateway.yaml", "examples/clickhouse.yaml"}, want: []string{"clickhouse", "endpoint"}},
 		{name: "a bad condition", files: gateway, env: []string{"KEEP_COST_USD=1,5"}, want: []string{`"tail_sampling"`, `"costly"`, `","`}},
 		{name: "a duration for milliseconds", files: gateway, env: []string{"KEEP_SLOW_MS=15m"}, want: []string{`"tail_sampling"`, "latency.threshold_ms"}},
 		{name: "a share in words", files: gateway, env: []string{"KEEP_PERCENT=ten"}, want: []string{`"tail_sampling"`, "sampling_percentage"}},
