@@ -13,7 +13,7 @@ BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
-.PHONY: all help test-windows page page-tests unit-tests tests race build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all help test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -27,7 +27,7 @@ install: build ## into GOBIN, side by side
 	$(GO) install $(BUILD) ./cmd/...
 
 # Modules of their own: what they need must not become a need of hookspan.
-COMPONENTS = infinium/infiniumexporter collector-config/queuestorage
+COMPONENTS = infinium/infiniumexporter collector-config/queuestorage collector-config/agentmetrics collector-config/refusals
 collector: ## a Collector with what collector-config/ uses and the Infinium exporter, into bin/
 	$(GO) -C collector-config/distribution build -trimpath -buildvcs=false -ldflags '-s -w' -o $(CURDIR)/bin/hookspan-collector .
 
@@ -86,6 +86,12 @@ test: setup collector build ## everything that proves the promises
 tests:
 	$(MAKE) --no-print-directory -j 2 page-tests unit-tests
 	$(GO) test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./tests/...
+
+# The engine is 150 MB from PyPI, so this is not a part of "make test".
+CHDB = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hookspan-tests/chdb
+test-clickhouse: collector build ## the tables and queries of collector-config/clickhouse in ClickHouse's engine; installs chdb from PyPI
+	[ -x $(CHDB)/bin/python ] || { python3 -m venv $(CHDB) && $(CHDB)/bin/pip install --quiet chdb==4.4.0; }
+	CHDB_PYTHON=$(CHDB)/bin/python TEST_PROGRAMS=$(CURDIR)/bin $(GO) test -count=1 -vet=off -timeout 14m ./tests/collector -run ClickHouse -v
 
 unit-tests:
 	$(GO) vet ./...

@@ -216,7 +216,7 @@ func startShipped(t *testing.T, c shippedConfig, more ...string) started {
 			"GATEWAY_PEER_PORT="+peers[strings.LastIndexByte(peers, ':')+1:], "GATEWAY_METRICS="+s.metrics, "GATEWAY_HEALTH="+health)
 		o.Configs = append(o.Configs, `yaml:
 processors: {tail_sampling: {decision_wait: 3s, decision_wait_after_root_received: 1s}}
-connectors: {span_metrics: {metrics_flush_interval: 1s}}`)
+connectors: {agent_metrics: {interval: 1s}}`, withoutOwnMetrics)
 		o.Ready = append(o.Ready, "http://"+health, peers)
 	}
 	o.Configs = append(o.Configs, more...)

@@ -51,7 +51,7 @@ func TestInfiniumThatIsAwayTakesNoMemory(t *testing.T) {
 		"INFINIUM_AGENT_ID": infiniumtest.AgentID, "INFINIUM_AGENT_SECRET": infiniumtest.AgentSecret,
 	}}, "yaml:exporters::infinium::sending_queue::queue_size: 100", "yaml:extensions::file_storage::fsync: false",
 		// What is sampled waits in memory, which is not what is measured.
-		"yaml:service::pipelines::traces/backend: {processors: [memory_limiter], exporters: [span_metrics]}")
+		"yaml:service::pipelines::traces/backend: {processors: [memory_limiter], exporters: [agent_metrics]}")
 	const (
 		requests = 2000
 		size     = 100_000

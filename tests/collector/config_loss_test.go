@@ -122,37 +122,6 @@ func TestAFullQueueRefusesAndDrains(t *testing.T) {
 	}
 }
 
-// Which answers of a backend are final, and that the log says so.
-func TestFinalAnswersAreLogged(t *testing.T) {
-	t.Parallel()
-	for status, final := range map[int]bool{
-		http.StatusBadRequest: true, http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusNotFound: true,
-		http.StatusRequestEntityTooLarge: true, http.StatusInternalServerError: true,
-		http.StatusTooManyRequests: false, http.StatusBadGateway: false, http.StatusServiceUnavailable: false, http.StatusGatewayTimeout: false,
-	} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			t.Parallel()
-			to := newBackend(t)
-			g := newGate(t, to, status)
-			s := startShipped(t, shippedConfig{[]string{"agent.yaml"}, map[string]string{"BACKEND_ENDPOINT": g.URL}}, quickRetry)
-			hand(t, s.listen, numbered(1, 10))
-			if !final {
-				if !until(t.Context(), patience, func() bool { return g.refused.Load() > 1 }) {
-					t.Fatal("not tried again")
-				}
-				g.open()
-				to.await(t, 1)
-				return
-			}
-			if !until(t.Context(), patience, func() bool {
-				return strings.Contains(s.Log(), "Dropping data") && strings.Contains(s.Log(), fmt.Sprint(status))
-			}) {
-				t.Errorf("the log does not say that the spans are gone:\n%s", complaints(s.Log()))
-			}
-		})
-	}
-}
-
 // A request above the limit is refused for good; agent.yaml says so.
 func TestARequestAboveTheLimit(t *testing.T) {
 	t.Parallel()

@@ -43,6 +43,11 @@ var shippedConfigs = []shippedConfig{
 		"INFINIUM_AGENT_ID": "agent", "INFINIUM_AGENT_SECRET": "secret-of-a-test", "ARCHIVE_DIRECTORY": "DIR/archive",
 		"GATEWAY_SERVICE": "gateways.example.invalid", "GATEWAY_NAME": "gateways-0", "LANGFUSE_AUTH": "eDp5", "PROMETHEUS_ENDPOINT": "http://127.0.0.1:1",
 	}},
+	{files: []string{"gateway.yaml", "notext.yaml"}, env: map[string]string{"BACKEND_ENDPOINT": "http://127.0.0.1:1"}},
+	{files: []string{"gateway.yaml", "tokens.yaml"}, env: map[string]string{"BACKEND_ENDPOINT": "http://127.0.0.1:1", "TOKENS_FILE": "DIR/tokens"}},
+	{files: []string{"gateway.yaml", "oidc.yaml", "notext.yaml"}, env: map[string]string{
+		"BACKEND_ENDPOINT": "http://127.0.0.1:1", "OIDC_ISSUER": issuer, "OIDC_AUDIENCE": "gateways",
+	}},
 	{files: []string{"agent.yaml", "examples/jaeger.yaml"}},
 	{files: []string{"gateway.yaml", "examples/jaeger.yaml"}},
 	{files: []string{"agent.yaml", "examples/tempo.yaml"}, env: map[string]string{"TEMPO_ENDPOINT": "http://127.0.0.1:1"}},
@@ -51,9 +56,6 @@ var shippedConfigs = []shippedConfig{
 	{files: []string{"gateway.yaml", "examples/langfuse.yaml"}, env: map[string]string{"LANGFUSE_AUTH": "eDp5"}},
 	{files: []string{"agent.yaml", "examples/honeycomb.yaml"}, env: map[string]string{"HONEYCOMB_API_KEY": "key"}},
 	{files: []string{"gateway.yaml", "examples/honeycomb.yaml"}, env: map[string]string{"HONEYCOMB_API_KEY": "key"}},
-	// The only ClickHouse in this test is a server that understands the
-	// exporter's tables cannot be had from Debian, whose own is of 2018.
-	{files: []string{"agent.yaml", "examples/clickhouse.yaml"}, env: clickhouse},
 	{files: []string{"gateway.yaml", "examples/clickhouse.yaml"}, env: clickhouse},
 	{files: []string{"gateway.yaml", "examples/prometheus.yaml"}, env: map[string]string{
 		"BACKEND_ENDPOINT": "http://127.0.0.1:1", "PROMETHEUS_ENDPOINT": "http://127.0.0.1:1",
@@ -61,6 +63,9 @@ var shippedConfigs = []shippedConfig{
 }
 
 var clickhouse = map[string]string{"CLICKHOUSE_ENDPOINT": "clickhouse://127.0.0.1:9000", "CLICKHOUSE_USER": "u", "CLICKHOUSE_PASSWORD": "p"}
+
+// withoutOwnMetrics keeps a gateway off port 8888, which another test's may have.
+const withoutOwnMetrics = "yaml:service::telemetry::metrics::level: none"
 
 func (c shippedConfig) name() string { return strings.Join(c.files, " ") }
 

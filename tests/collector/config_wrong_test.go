@@ -32,7 +32,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{name: "an exporter that is not there", files: gateway, overlay: "service::pipelines::traces/backend::exporters: [otlp_htp]", want: []string{"traces/backend", `"otlp_htp"`}},
 		{name: "a component that is not built in", files: agent, overlay: `exporters: {kafka: {}}`, want: []string{"unknown type", `"kafka"`, "otlp_http"}},
 		{name: "a component of the other signal", files: gateway, overlay: "service::pipelines::traces/backend::exporters: [prometheus]", want: []string{`"prometheus"`, `"traces"`}},
-		{name: "a connector with one end", files: gateway, overlay: "service::pipelines::metrics::receivers: [span_metrics]", want: []string{`"signal_to_metrics"`, "traces/measured"}},
+		{name: "a connector with one end", files: gateway, overlay: "service::pipelines::metrics::receivers: [otlp]", want: []string{`"agent_metrics"`, "traces/measured"}},
 		{name: "a word for a number", files: agent, overlay: "exporters::otlp_http::sending_queue::queue_size: many", want: []string{`"otlp_http"`, "queue_size"}},
 		{name: "a negative queue", files: agent, overlay: "exporters::otlp_http::sending_queue::queue_size: -1", want: []string{"otlp_http", "queue_size"}},
 		{name: "a negative file", files: agent, overlay: "extensions::file_storage::max_size: -5", want: []string{"file_storage", "max size"}},
@@ -42,7 +42,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{name: "a batch larger than its limit", files: agent, overlay: "exporters::otlp_http::sending_queue::batch::max_size: 10", want: []string{"otlp_http", "max_size", "10", "256"}},
 		{name: "an unknown unit of a queue", files: agent, overlay: "exporters::otlp_http::sending_queue::sizer: spans", want: []string{"sizer", `"spans"`}},
 		{name: "a storage that is not there", files: agent, overlay: "exporters::otlp_http::sending_queue::storage: file_store", want: []string{`"otlp_http"`, "no storage client extension found"}},
-		{name: "a storage that is not switched on", files: agent, overlay: "service::extensions: []", want: []string{`"otlp_http"`, "no storage client extension found"}},
+		{name: "a storage that is not switched on", files: agent, overlay: "service::extensions: [refusals]", want: []string{`"otlp_http"`, "no storage client extension found"}},
 		{name: "a missing directory", files: agent, overlay: "extensions::file_storage::create_directory: false", want: []string{"file_storage", "queue", "create_directory"}},
 		{name: "a file for a directory", files: agent, env: []string{"QUEUE_DIRECTORY=FILE"}, want: []string{"file_storage", "FILE"}},
 		{name: "a mode that is none", files: agent, overlay: `extensions::file_storage::directory_permissions: "0999"`, want: []string{"file_storage", "directory_permissions"}},
@@ -55,15 +55,16 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{name: "headers that are no pairs", files: agent, env: []string{"BACKEND_HEADERS=Basic abc"}, want: []string{`"otlp_http"`, "headers"}},
 		{name: "no backend", files: agent, env: []string{"BACKEND_ENDPOINT-"}, want: []string{"otlp_http", "endpoint must be specified"}},
 		{name: "no queue", files: agent, env: []string{"QUEUE_DIRECTORY-"}, want: []string{"unset environment variable", `"QUEUE_DIRECTORY"`, `"file_storage"`}},
-		{name: "no ClickHouse", files: []string{"agent.yaml", "examples/clickhouse.yaml"}, want: []string{"clickhouse", "endpoint"}},
+		{name: "no ClickHouse", files: []string{"gateway.yaml", "examples/clickhouse.yaml"}, want: []string{"clickhouse", "endpoint"}},
 		{name: "a bad condition", files: gateway, env: []string{"KEEP_COST_USD=1,5"}, want: []string{`"tail_sampling"`, `"costly"`, `","`}},
 		{name: "a duration for milliseconds", files: gateway, env: []string{"KEEP_SLOW_MS=15m"}, want: []string{`"tail_sampling"`, "latency.threshold_ms"}},
 		{name: "a share in words", files: gateway, env: []string{"KEEP_PERCENT=ten"}, want: []string{`"tail_sampling"`, "sampling_percentage"}},
 		{name: "an unknown policy", files: gateway, overlay: "processors::tail_sampling::policies: [{name: a, type: sometimes}]", want: []string{`"tail_sampling"`, `"a"`, "sometimes"}},
-		{name: "a path that OTTL does not know", files: gateway, overlay: `connectors::signal_to_metrics::spans: [{name: a, sum: {value: 'Int(span.atributes["x"])'}}]`, want: []string{"signal_to_metrics", "span.atributes"}},
-		{name: "an unknown function of OTTL", files: gateway, overlay: `connectors::signal_to_metrics::spans: [{name: a, sum: {value: 'Integer(span.attributes["x"])'}}]`, want: []string{"signal_to_metrics", "Integer"}},
-		{name: "a bucket that is no duration", files: gateway, overlay: "connectors::span_metrics::histogram::explicit::buckets: [1x]", want: []string{`"span_metrics"`, "buckets[0]"}},
-		{name: "an unknown unit of time", files: gateway, overlay: "connectors::span_metrics::histogram::unit: min", want: []string{`"span_metrics"`, `"min"`}},
+		{name: "a label that is one already", files: gateway, env: []string{"GATEWAY_LABELS=team.id,gen_ai.tool.name"}, want: []string{"agent_metrics", `"gen_ai.tool.name"`}},
+		{name: "a label twice", files: gateway, env: []string{"GATEWAY_LABELS=team.id,team.id"}, want: []string{"agent_metrics", `"team.id"`}},
+		{name: "a limit in words", files: gateway, env: []string{"GATEWAY_LABELS_LIMIT=many"}, want: []string{`"agent_metrics"`, "label_limit"}},
+		{name: "a storage of metrics that is not there", files: gateway, overlay: "connectors::agent_metrics::storage: file_store", want: []string{`"agent_metrics"`, "file_store"}},
+		{name: "no folder for what is refused", files: agent, overlay: `extensions::refusals::directory: ""`, want: []string{"refusals", "directory"}},
 		{name: "no gateways", files: gateway, env: []string{"GATEWAY_PEERS="}, want: []string{`"load_balancing"`, "no endpoints"}},
 		{name: "two ways to the gateways", files: gateway, overlay: "exporters::load_balancing::resolver::dns::hostname: x", want: []string{`"load_balancing"`, "only one resolver"}},
 		{name: "a key to balance by that is none", files: gateway, overlay: "exporters::load_balancing::routing_key: tracid", want: []string{`"load_balancing"`, "tracid"}},
@@ -88,11 +89,15 @@ func TestWrongValuesAreRefused(t *testing.T) {
 			}
 			env := []string{"BACKEND_ENDPOINT=http://127.0.0.1:1", "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue")}
 			var listen string
-			for _, name := range []string{"AGENT_LISTEN", "GATEWAY_PEER_LISTEN", "GATEWAY_METRICS", "GATEWAY_HEALTH", "GATEWAY_LISTEN"} {
+			for _, name := range []string{"AGENT_LISTEN", "GATEWAY_PEER_LISTEN", "GATEWAY_METRICS", "GATEWAY_HEALTH", "GATEWAY_OWN_METRICS_PORT", "GATEWAY_LISTEN"} {
 				if listen, err = ports.Next(); err != nil {
 					t.Fatal(err)
 				}
-				env = append(env, name+"="+listen)
+				value := listen
+				if strings.HasSuffix(name, "_PORT") {
+					value = listen[strings.LastIndexByte(listen, ':')+1:]
+				}
+				env = append(env, name+"="+value)
 			}
 			words := strings.NewReplacer("FILE", file, "LISTEN", listen)
 			for _, e := range c.env {

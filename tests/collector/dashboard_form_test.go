@@ -68,3 +68,16 @@ func TestDashboardCountsWhatWasAdded(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestAlertRulesFire gives the rules for Prometheus to promtool, with the series of a
+// gateway that works and of one that does not.
+func TestAlertRulesFire(t *testing.T) {
+	promtool := filepath.Join(filepath.Dir(prometheusProgram(t)), "promtool")
+	if _, err := os.Stat(promtool); err != nil {
+		t.Skipf("there is a prometheus, but no promtool beside it: %v", err)
+	}
+	out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", grafanaFile(t, "alerts_test.yml")).CombinedOutput() //nolint:gosec // Our own file.
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

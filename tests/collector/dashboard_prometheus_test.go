@@ -31,7 +31,7 @@ import (
 // bring what they count of spans up to date.
 const (
 	scrapeEvery = 500 * time.Millisecond
-	flushOften  = "yaml:connectors: {span_metrics: {metrics_flush_interval: 200ms}}"
+	flushOften  = "yaml:connectors: {agent_metrics: {interval: 200ms}}"
 )
 
 // observed is two gateways and the Prometheus that scrapes them.
@@ -79,7 +79,7 @@ func observeGateways(t *testing.T) *observed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peers, metrics := []string{port(), port()}, []string{port(), port()}
+	peers, metrics, own := []string{port(), port()}, []string{port(), port()}, []string{port(), port()}
 	for i := range peers {
 		dir, health, listen := t.TempDir(), port(), port()
 		o.listens = append(o.listens, listen)
@@ -88,6 +88,7 @@ func observeGateways(t *testing.T) *observed {
 			Env: []string{
 				"GATEWAY_HEALTH=" + health, "GATEWAY_LISTEN=" + listen,
 				"GATEWAY_PEER_LISTEN=" + peers[i], "GATEWAY_PEERS=[" + strings.Join(peers, ",") + "]", "GATEWAY_METRICS=" + metrics[i],
+				"GATEWAY_OWN_METRICS_PORT=" + own[i][strings.LastIndexByte(own[i], ':')+1:], "GATEWAY_LABELS=team.id,vcs.repository.name",
 				"BACKEND_ENDPOINT=" + strings.TrimSuffix(backend.URL(), otlptest.Path), "QUEUE_DIRECTORY=" + filepath.Join(dir, "queue"),
 			},
 			Ready: []string{"http://" + health, listen, peers[i], metrics[i]},
@@ -98,7 +99,7 @@ func observeGateways(t *testing.T) *observed {
 
 	dir, address := t.TempDir(), port()
 	file := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(file, exampleScrape(t, metrics), 0o600); err != nil {
+	if err := os.WriteFile(file, exampleScrape(t, metrics, own), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o.base = "http://" + address
@@ -138,7 +139,7 @@ func (o *observed) start() {
 }
 
 // exampleScrape is the example for Prometheus with these gateways in it.
-func exampleScrape(t *testing.T, gateways []string) []byte {
+func exampleScrape(t *testing.T, gateways, own []string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(grafanaFile(t, "prometheus.yml"))
 	if err != nil {
@@ -146,6 +147,7 @@ func exampleScrape(t *testing.T, gateways []string) []byte {
 	}
 	for old, now := range map[string]string{
 		`["127.0.0.1:9464"]`:   "[" + strings.Join(gateways, ",") + "]",
+		`["127.0.0.1:8888"]`:   "[" + strings.Join(own, ",") + "]",
 		"scrape_interval: 15s": "scrape_interval: " + scrapeEvery.String(),
 	} {
 		if bytes.Count(b, []byte(old)) != 1 {
@@ -277,7 +279,7 @@ func (o *observed) over(expr string, from, to time.Time, step time.Duration) ([]
 func asGrafana(expr string, shown, step time.Duration) string {
 	seconds := func(d time.Duration) string { return strconv.Itoa(max(1, int(d.Seconds()))) + "s" }
 	return strings.NewReplacer("$__range", seconds(shown), "$__interval", seconds(step),
-		"$agent", ".*", "$model", ".*", "$tool", ".*").Replace(expr)
+		"$agent", ".*", "$team", ".*", "$repository", ".*", "$model", ".*", "$tool", ".*").Replace(expr)
 }
 
 var labelValuesForm = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)

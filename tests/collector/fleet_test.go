@@ -87,7 +87,8 @@ exporters:
     sending_queue: {storage: file_storage, queue_size: 10000}
     retry_on_failure: {initial_interval: 100ms, max_interval: 1s, max_elapsed_time: 0s}
 service:
-  extensions: [health_check, file_storage]
+  extensions: [health_check, file_storage, refusals]
+  telemetry: {metrics: {level: none}}
   pipelines:
     traces/everything: {receivers: [otlp/peers], processors: [memory_limiter], exporters: [otlp_http/everything]}
 `

@@ -47,6 +47,6 @@ func addresses(t *testing.T) (next func() string) {
 // TestCollectors is the table: one line for each file of rows.
 func TestCollectors(t *testing.T) {
 	proof.Run(t, "docs/results/reliability.md", "collectors", slices.Concat(
-		killRows, startRows, outageRows, sampledRows, tornRows, fileRows,
+		killRows, startRows, outageRows, sampledRows, tornRows, fileRows, metricsRows,
 	))
 }

@@ -29,7 +29,7 @@ type gateways struct {
 
 // seen makes the gateways report at once what they have counted, so that no caller
 // has to wait for it.
-const seen = "yaml:\nconnectors: {span_metrics: {metrics_flush_interval: 1s}}"
+const seen = "yaml:\nconnectors: {agent_metrics: {interval: 1s}}\nservice: {telemetry: {metrics: {level: none}}}"
 
 // gateways starts n of them on a side, with those settings on top.
 func (b *bench) gateways(ctx context.Context, side, n int, env ...string) (*gateways, error) {

@@ -1,0 +1,217 @@
+package agentmetrics
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// series is the total of one combination of labels, in the form in which it is
+// stored.
+type series struct {
+	Metric  string    `json:"metric"`
+	Service string    `json:"service"`
+	Labels  []string  `json:"labels"`
+	Own     []string  `json:"own,omitempty"`
+	Start   time.Time `json:"start"`
+	// Last is when something was added last.
+	Last    time.Time `json:"last"`
+	Sum     float64   `json:"sum"`
+	Count   uint64    `json:"count,omitempty"`
+	Buckets []uint64  `json:"buckets,omitempty"`
+
+	slot  int
+	dirty bool
+}
+
+// totals are all series. The zero value is not usable.
+type totals struct {
+	labelLimit, seriesLimit int
+	byKey                   map[string]*series
+	// slots are the places of series in the storage; nil is a free one.
+	slots []*series
+	dirty []*series
+	// sets are the combinations of the configured labels.
+	sets map[string]bool
+	// folded reports whether a limit was reached.
+	folded bool
+}
+
+func newTotals(labelLimit, seriesLimit int) *totals {
+	return &totals{labelLimit: labelLimit, seriesLimit: seriesLimit, byKey: map[string]*series{}, sets: map[string]bool{}}
+}
+
+func key(metric, service string, own, labels []string) string {
+	var b strings.Builder
+	for _, part := range [][]string{{metric, service}, own, labels} {
+		for _, s := range part {
+			b.WriteString(s)
+			b.WriteByte(0)
+		}
+		b.WriteByte(1)
+	}
+	return b.String()
+}
+
+// bounded returns the values of the configured labels, or "other" for each where there
+// are too many combinations.
+func (t *totals) bounded(own []string) []string {
+	if len(own) == 0 {
+		return own
+	}
+	set := strings.Join(own, "\x00")
+	if t.sets[set] {
+		return own
+	}
+	if len(t.sets) < t.labelLimit {
+		t.sets[set] = true
+		return own
+	}
+	t.folded = true
+	own = slices.Clone(own)
+	for i := 1; i < len(own); i += 2 {
+		own[i] = "other"
+	}
+	return own
+}
+
+// add adds a sample. own are the configured labels, already bounded.
+func (t *totals) add(now time.Time, service string, own []string, s sample) {
+	m := &metrics[s.metric]
+	k := key(m.name, service, own, s.labels)
+	one := t.byKey[k]
+	if one == nil && len(t.byKey) >= t.seriesLimit {
+		t.folded = true
+		own, s.labels = nil, []string{"otel.metric.overflow", "true"}
+		k = key(m.name, service, own, s.labels)
+		one = t.byKey[k]
+	}
+	if one == nil {
+		one = &series{Metric: m.name, Service: service, Own: own, Labels: s.labels, Start: now}
+		if m.bounds != nil {
+			one.Buckets = make([]uint64, len(m.bounds)+1)
+		}
+		t.insert(k, one)
+	}
+	one.Last = now
+	one.Sum += s.value
+	one.Count++
+	if m.bounds != nil {
+		i, _ := slices.BinarySearch(m.bounds, s.value)
+		one.Buckets[i]++
+	}
+	t.touch(one)
+}
+
+// touch marks a series as not written.
+func (t *totals) touch(one *series) {
+	if !one.dirty {
+		one.dirty = true
+		t.dirty = append(t.dirty, one)
+	}
+}
+
+func (t *totals) insert(k string, one *series) {
+	one.slot = slices.Index(t.slots, nil)
+	if one.slot < 0 {
+		one.slot = len(t.slots)
+		t.slots = append(t.slots, nil)
+	}
+	t.slots[one.slot] = one
+	t.byKey[k] = one
+}
+
+// expire forgets series to which nothing was added since a time. Their slots are
+// written over by the next ones.
+func (t *totals) expire(before time.Time) {
+	t.sets = map[string]bool{}
+	for k, one := range t.byKey {
+		if one.Last.Before(before) && !one.dirty {
+			delete(t.byKey, k)
+			t.slots[one.slot] = nil
+			continue
+		}
+		if len(one.Own) > 0 && one.Own[1] != "other" {
+			t.sets[strings.Join(one.Own, "\x00")] = true
+		}
+	}
+}
+
+// report writes all totals.
+func (t *totals) report(now time.Time, gateway string) pmetric.Metrics {
+	out := pmetric.NewMetrics()
+	scopes := map[string]pmetric.ScopeMetrics{}
+	points := map[string]pmetric.Metric{}
+	for _, one := range t.slots {
+		if one == nil {
+			continue
+		}
+		scope, ok := scopes[one.Service]
+		if !ok {
+			resource := out.ResourceMetrics().AppendEmpty()
+			resource.Resource().Attributes().PutStr("service.name", one.Service)
+			scope = resource.ScopeMetrics().AppendEmpty()
+			scopes[one.Service] = scope
+		}
+		to, ok := points[one.Service+"\x00"+one.Metric]
+		if !ok {
+			to = scope.Metrics().AppendEmpty()
+			byName(one.Metric).describe(to)
+			points[one.Service+"\x00"+one.Metric] = to
+		}
+		labels := one.point(to, now)
+		labels.PutStr("gateway", gateway)
+		labels.PutStr("service.name", one.Service)
+		for _, kv := range [][]string{one.Labels, one.Own} {
+			for i := 0; i+1 < len(kv); i += 2 {
+				labels.PutStr(kv[i], kv[i+1])
+			}
+		}
+	}
+	return out
+}
+
+func byName(name string) *metric {
+	for i := range metrics {
+		if metrics[i].name == name {
+			return &metrics[i]
+		}
+	}
+	return nil
+}
+
+func (m *metric) describe(to pmetric.Metric) {
+	to.SetName(m.name)
+	to.SetDescription(m.description)
+	to.SetUnit(m.unit)
+	if m.bounds != nil {
+		to.SetEmptyHistogram().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+		return
+	}
+	sum := to.SetEmptySum()
+	sum.SetIsMonotonic(true)
+	sum.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+}
+
+// point writes the total and returns its labels, which are empty.
+func (one *series) point(to pmetric.Metric, now time.Time) pcommon.Map {
+	start, at := pcommon.NewTimestampFromTime(one.Start), pcommon.NewTimestampFromTime(now)
+	if m := byName(one.Metric); m.bounds != nil {
+		p := to.Histogram().DataPoints().AppendEmpty()
+		p.SetStartTimestamp(start)
+		p.SetTimestamp(at)
+		p.SetSum(one.Sum)
+		p.SetCount(one.Count)
+		p.ExplicitBounds().FromRaw(m.bounds)
+		p.BucketCounts().FromRaw(one.Buckets)
+		return p.Attributes()
+	}
+	p := to.Sum().DataPoints().AppendEmpty()
+	p.SetStartTimestamp(start)
+	p.SetTimestamp(at)
+	p.SetDoubleValue(one.Sum)
+	return p.Attributes()
+}

@@ -1,0 +1,6 @@
+-- Cost by team
+SELECT Team AS team, count() AS tasks, sum(InputTokens) AS input_tokens, sum(OutputTokens) AS output_tokens, sum(Cost) AS cost_usd
+FROM otel.tasks
+WHERE Timestamp >= {since:DateTime} AND Timestamp < {until:DateTime}
+GROUP BY team
+ORDER BY cost_usd DESC, team

@@ -1,0 +1,212 @@
+// Package refusals is the Collector extension refusals: a middleware for exporters
+// that keeps what a backend refuses.
+//
+// An exporter drops a request that is answered with an error it takes for final, such
+// as 401 for a key that has been changed. With this middleware
+//
+//   - an answer that says nothing of the request itself, such as 401, 403, 404 or 500,
+//     becomes 503: the exporter keeps the request in its queue and tries again;
+//   - a request that the backend refuses as it is (400, 413, 415, 422) is written into
+//     a file, and then counts as sent. It is not sent again automatically.
+//
+// Both are logged, and counted by the Collector's metric hookspan_refused_requests.
+// A request whose file cannot be written is tried again.
+//
+// Over gRPC the first rule applies to the codes Unauthenticated, PermissionDenied,
+// NotFound, Unimplemented, Internal and Unknown. The second does not apply.
+package refusals
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Config are the settings of the extension.
+type Config struct {
+	// Directory has the requests that a backend refuses as they are, one to a file, as
+	// they were sent. It is created if it is missing, for this user alone.
+	Directory string `mapstructure:"directory"`
+}
+
+// Validate reports a missing directory.
+func (c *Config) Validate() error {
+	if c.Directory == "" {
+		return errors.New("directory: must be set")
+	}
+	return nil
+}
+
+// Type is the name of the extension in configurations.
+var Type = component.MustNewType("refusals")
+
+// NewFactory returns the factory of the extension.
+func NewFactory() extension.Factory {
+	return extension.NewFactory(Type, func() component.Config { return &Config{} },
+		func(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
+			counted, err := set.MeterProvider.Meter("github.com/hookspan/hookspan/collector-config/refusals").Int64Counter(
+				"hookspan_refused_requests", metric.WithUnit("{request}"), metric.WithDescription("Requests that a backend refused, by status and outcome: kept (tried again), parked (in a file)"))
+			return &refusals{dir: cfg.(*Config).Directory, log: set.Logger, counted: counted, now: time.Now, told: map[int]time.Time{}}, err
+		}, component.StabilityLevelBeta)
+}
+
+type refusals struct {
+	dir     string
+	log     *zap.Logger
+	counted metric.Int64Counter
+	// now is the clock.
+	now func() time.Time
+
+	mu sync.Mutex
+	// told is when a status was logged last.
+	told map[int]time.Time
+}
+
+// Start creates the directory.
+func (r *refusals) Start(context.Context, component.Host) error {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return fmt.Errorf("directory %q: %w", r.dir, err)
+	}
+	return nil
+}
+
+// Shutdown does nothing.
+func (*refusals) Shutdown(context.Context) error { return nil }
+
+// GetHTTPRoundTripper returns base with the rules above.
+func (r *refusals) GetHTTPRoundTripper(context.Context) (extensionmiddleware.WrapHTTPRoundTripperFunc, error) {
+	return func(_ context.Context, base http.RoundTripper) (http.RoundTripper, error) {
+		return &transport{r, base}, nil
+	}, nil
+}
+
+// GetGRPCClientOptions returns an interceptor with the rule above.
+func (r *refusals) GetGRPCClientOptions(context.Context) ([]grpc.DialOption, error) {
+	keep := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		code := status.Code(err)
+		switch code {
+		case codes.Unauthenticated, codes.PermissionDenied, codes.NotFound, codes.Unimplemented, codes.Internal, codes.Unknown:
+			r.say(ctx, int(code), "kept", keptMessage, zap.String("address", cc.Target()), zap.Error(err))
+			return status.Error(codes.Unavailable, err.Error())
+		}
+		return err
+	}
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(keep)}, nil
+}
+
+const keptMessage = "The backend refuses requests: they are kept in the queue and sent again. Check its address and its key"
+
+type transport struct {
+	*refusals
+	base http.RoundTripper
+}
+
+// RoundTrip sends a request.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	var body []byte
+	if req.Body != nil {
+		var err error
+		body, err = io.ReadAll(req.Body)
+		if err = errors.Join(err, req.Body.Close()); err != nil {
+			return nil, err
+		}
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return resp, nil
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return t.park(req, resp, body), nil
+	}
+	if resp.StatusCode < 300 || resp.StatusCode < 400 && resp.Header.Get("Location") != "" {
+		return resp, nil
+	}
+	t.say(req.Context(), resp.StatusCode, "kept", keptMessage, seen(req, resp)...)
+	return answer(resp, http.StatusServiceUnavailable), nil
+}
+
+// park writes a request into a file.
+func (t *transport) park(req *http.Request, resp *http.Response, body []byte) *http.Response {
+	sum := sha256.Sum256(body)
+	name := fmt.Sprintf("%s-%x.otlp", t.now().UTC().Format("20060102T150405.000"), sum[:8])
+	if req.Header.Get("Content-Encoding") == "gzip" {
+		name += ".gz"
+	}
+	file := filepath.Join(t.dir, name)
+	if err := write(file, body); err != nil {
+		t.say(req.Context(), resp.StatusCode, "kept", "The backend refuses a request as it is, and it cannot be written into a file: it is kept and sent again", append(seen(req, resp), zap.Error(err))...)
+		return answer(resp, http.StatusServiceUnavailable)
+	}
+	t.say(req.Context(), resp.StatusCode, "parked", "The backend refuses a request as it is: it is in a file and not sent again. When the cause is fixed, post the file", append(seen(req, resp), zap.String("file", file))...)
+	return answer(resp, http.StatusOK)
+}
+
+// write writes a file that is on disk when it returns.
+func write(file string, body []byte) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // The name is made here.
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		_ = os.Remove(file)
+	}
+	return err
+}
+
+// answer returns an empty answer with another status.
+func answer(resp *http.Response, status int) *http.Response {
+	_ = resp.Body.Close()
+	out := *resp
+	out.StatusCode, out.Status = status, http.StatusText(status)
+	out.Header = http.Header{}
+	out.Body, out.ContentLength = http.NoBody, 0
+	return &out
+}
+
+// seen returns where a request went and how the answer begins.
+func seen(req *http.Request, resp *http.Response) []zap.Field {
+	reason, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
+	return []zap.Field{zap.String("url", req.URL.Redacted()), zap.String("answer", strings.ToValidUTF8(string(reason), "?"))}
+}
+
+// say counts a refusal and logs it: what is parked always, a status that is repeated
+// once a minute.
+func (r *refusals) say(ctx context.Context, status int, outcome, message string, fields ...zap.Field) {
+	r.counted.Add(ctx, 1, metric.WithAttributes(attribute.Int("status", status), attribute.String("outcome", outcome)))
+	r.mu.Lock()
+	now := r.now()
+	quiet := outcome == "kept" && now.Sub(r.told[status]) < time.Minute
+	if !quiet {
+		r.told[status] = now
+	}
+	r.mu.Unlock()
+	if !quiet {
+		r.log.Error(message, append(fields, zap.Int("status", status))...)
+	}
+}

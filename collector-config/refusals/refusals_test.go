@@ -1,0 +1,138 @@
+package refusals
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"go.opentelemetry.io/collector/extension/extensiontest"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+func TestCodesThatSayNothingOfTheRequestAreTriedAgain(t *testing.T) {
+	f := NewFactory()
+	ext, err := f.Create(t.Context(), extensiontest.NewNopSettings(f.Type()), &Config{Directory: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, err := ext.(extensionmiddleware.GRPCClient).GetGRPCClientOptions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, want := range map[codes.Code]codes.Code{
+		codes.Unauthenticated: codes.Unavailable, codes.PermissionDenied: codes.Unavailable, codes.Internal: codes.Unavailable,
+		codes.InvalidArgument: codes.InvalidArgument, codes.ResourceExhausted: codes.ResourceExhausted, codes.Unavailable: codes.Unavailable,
+	} {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return status.Error(code, "no") }))
+		go func() { _ = server.Serve(l) }()
+		cc, err := grpc.NewClient(l.Addr().String(), append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cc.Invoke(t.Context(), "/a/b", &emptypb.Empty{}, &emptypb.Empty{}); status.Code(err) != want {
+			t.Errorf("code %v: %v, want %v", code, err, want)
+		}
+		_ = cc.Close()
+		server.Stop()
+	}
+}
+
+// client sends through the extension, which writes into dir.
+func client(t *testing.T, dir string) *http.Client {
+	t.Helper()
+	f := NewFactory()
+	ext, err := f.Create(t.Context(), extensiontest.NewNopSettings(f.Type()), &Config{Directory: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ext.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		t.Fatal(err)
+	}
+	wrap, err := ext.(extensionmiddleware.HTTPClient).GetHTTPRoundTripper(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := wrap(context.Background(), http.DefaultTransport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Transport: rt}
+}
+
+func TestEachStatusIsPassedKeptOrParked(t *testing.T) {
+	for status, want := range map[int]struct {
+		status int
+		files  int
+	}{
+		200: {200, 0}, 202: {202, 0}, 429: {429, 0}, 502: {502, 0}, 503: {503, 0}, 504: {504, 0},
+		304: {503, 0}, 401: {503, 0}, 403: {503, 0}, 404: {503, 0}, 405: {503, 0}, 407: {503, 0}, 408: {503, 0}, 418: {503, 0}, 500: {503, 0}, 501: {503, 0}, 511: {503, 0},
+		400: {200, 1}, 413: {200, 1}, 415: {200, 1}, 422: {200, 1},
+	} {
+		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(status)
+			if status != 304 {
+				_, _ = io.WriteString(w, "the reason")
+			}
+		}))
+		dir := filepath.Join(t.TempDir(), "refused")
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, backend.URL, strings.NewReader("spans"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Encoding", "gzip")
+		resp, err := client(t, dir).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		files, err := filepath.Glob(filepath.Join(dir, "*.otlp.gz"))
+		if err != nil || resp.StatusCode != want.status || len(files) != want.files {
+			t.Errorf("status %d: answered %d with %d files (%v), want %d with %d", status, resp.StatusCode, len(files), err, want.status, want.files)
+		}
+		for _, f := range files {
+			if b, err := os.ReadFile(f); err != nil || string(b) != "spans" {
+				t.Errorf("status %d: %s has %q, %v; want the request", status, f, b, err)
+			}
+		}
+		if kept := resp.Header.Get("Retry-After"); (kept != "") != (resp.StatusCode == status) {
+			t.Errorf("status %d: Retry-After %q", status, kept)
+		}
+		backend.Close()
+	}
+}
+
+func TestARequestThatCannotBeParkedIsSentAgain(t *testing.T) {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
+	defer backend.Close()
+	dir := filepath.Join(t.TempDir(), "refused")
+	c := client(t, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Post(backend.URL, "application/x-protobuf", strings.NewReader("spans")) //nolint:noctx // A test.
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("answered %d, want 503, after which the exporter tries again", resp.StatusCode)
+	}
+}
