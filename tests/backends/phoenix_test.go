@@ -1,6 +1,7 @@
 package backends
 
 import (
+	std "cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,7 +41,7 @@ type phoenixSpan struct {
 
 // phoenixSession is what Phoenix lists of a session.
 type phoenixSession struct {
-	SessionID              string
+	SessionID, UserID      string
 	NumTraces              int
 	FirstInput, LastOutput phoenixText
 }
@@ -88,7 +89,7 @@ func awaitPhoenix(t *testing.T, base string, spans int) (s phoenixState) {
 		Sessions        nodes[phoenixSession]
 	}](t.Context(), base, `traceCount tokenCountTotal
 		spans(first: 1000) { edges { node { spanId spanKind input { value } output { value } attributes } } }
-		sessions(first: 1000) { edges { node { sessionId numTraces firstInput { value } lastOutput { value } } } }`)
+		sessions(first: 1000) { edges { node { sessionId userId numTraces firstInput { value } lastOutput { value } } } }`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +136,7 @@ func checkPhoenix(t *testing.T, spans []*tracepb.Span, got phoenixState) {
 		if w.SessionID = id; !later {
 			w.FirstInput.Value = otlp.Text(s.Attributes, otelmap.KeyInputValue)
 		}
+		w.UserID = std.Or(w.UserID, otlp.Text(s.Attributes, otelmap.KeyUser))
 		w.LastOutput.Value = otlp.Text(s.Attributes, otelmap.KeyOutputValue)
 		w.NumTraces++
 		want[id] = w
