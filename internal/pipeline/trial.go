@@ -25,6 +25,10 @@ type Trial struct {
 	OK          bool    `json:"ok"`
 	Answer      string  `json:"answer"`
 	Seconds     float64 `json:"seconds"`
+	// Backend is the backend, if it was recognised by its address, and Shows what its pages
+	// will have of the trace.
+	Backend string `json:"backend,omitempty"`
+	Shows   string `json:"shows,omitempty"`
 }
 
 // Payload returns the test trace in the form that a destination gets.
@@ -42,6 +46,7 @@ func (p *Pipeline) Payload(name string, spans []*tracepb.ResourceSpans) (body []
 // read back and removed.
 func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*tracepb.ResourceSpans, id string) Trial {
 	t := Trial{Destination: d.Name, Target: p.setup.Target(d.Name)}
+	t.Backend, t.Shows = p.setup.backend(d.Name)
 	start := p.Now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
