@@ -13,7 +13,7 @@ BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
-.PHONY: all help test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all help test-all test-backends test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots backend-pictures dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -93,6 +93,17 @@ test-clickhouse: collector build ## the tables and queries of collector-config/c
 	[ -x $(CHDB)/bin/python ] || { python3 -m venv $(CHDB) && $(CHDB)/bin/pip install --quiet chdb==4.4.0; }
 	CHDB_PYTHON=$(CHDB)/bin/python TEST_PROGRAMS=$(CURDIR)/bin $(GO) test -count=1 -vet=off -timeout 14m ./tests/collector -run ClickHouse -v
 
+# Two virtual environments, most of a gigabyte each, and a build of Jaeger are made the
+# first time. -v lists what is skipped where there is no Python 3 or PyPI.
+test-backends: export TEST_PROGRAMS = $(CURDIR)/bin
+test-backends: build ## every golden trace to real Phoenix, MLflow and Jaeger on loopback; needs Python 3
+	$(GO) test -count=1 -timeout 30m -v ./tests/backends -backends
+
+test-all: ## test, then test-clickhouse and test-backends
+	$(MAKE) --no-print-directory test
+	$(MAKE) --no-print-directory test-clickhouse
+	$(MAKE) --no-print-directory test-backends
+
 unit-tests:
 	$(GO) vet ./...
 	for dir in $(COMPONENTS); do \
@@ -107,6 +118,9 @@ SOAKTIME ?= 85m
 soak: setup collector build ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
 	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security ./tests/collector ./tests/hookscli ./tests/clinecli ./tests/opencodecli -soak -publish
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
+
+backend-pictures: build ## docs/images/backend-*.png, a task in Phoenix and MLflow; needs Python 3 and chromium
+	TEST_PROGRAMS=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v ./tests/backends -backends -pictures $(CURDIR)/docs/images
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.

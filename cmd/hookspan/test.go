@@ -21,9 +21,13 @@ func testCmd(a *app) *cobra.Command {
 		Use:   "test",
 		Short: "Send a test trace to each destination and show what it answers",
 		Long: `Send a small test trace to each destination, once, and show what it answers. The
-trace's agent is "hookspan"; it is removed from the local store again. With -v the
-payload is printed first, exactly as it is sent; it has no secrets. The exit code is 1
-when a destination did not take it, or a setting is wrong.`,
+trace has requests to a model, calls of which one fails, and a subagent. Its agent is
+"hookspan" and its model "hookspan-test", which has no price; it is removed from the
+local store again. A backend that is recognised by its address is named, with what its
+pages show of a trace.
+
+With -v the payload is printed first, exactly as it is sent; it has no secrets. The exit
+code is 1 when a destination did not take it, or a setting is wrong.`,
 	}
 	asJSON, verbose := jsonFlag(cmd), cmd.Flags().BoolP("verbose", "v", false, "print the payloads")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTest(cmd.Context(), a, *verbose, *asJSON) }
@@ -62,6 +66,9 @@ func runTest(ctx context.Context, a *app, verbose, asJSON bool) error {
 				mark = "FAILED"
 			}
 			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, termtext.Value(t.Answer), t.Seconds*1000)
+			if t.Backend != "" {
+				a.printf("  This is %s. %s\n", t.Backend, t.Shows)
+			}
 		}
 	}
 	return a.result(asJSON, trials, !failed, func() {

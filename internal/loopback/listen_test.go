@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestListenReportsTakenPort(t *testing.T) {
@@ -13,7 +15,7 @@ func TestListenReportsTakenPort(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address(host, 0))
 			if err != nil {
-				t.Skipf("cannot listen on %s here: %v", host, err)
+				skip.Missing(t, "cannot listen on %s here: %v", host, err)
 			}
 			defer l.Close() //nolint:errcheck // A test.
 			port := l.Addr().(*net.TCPAddr).Port

@@ -4,21 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Trial is what one destination answered to the test trace.
@@ -28,33 +25,10 @@ type Trial struct {
 	OK          bool    `json:"ok"`
 	Answer      string  `json:"answer"`
 	Seconds     float64 `json:"seconds"`
-}
-
-// testHost is the agent of a test trace, so that it is not taken for a task of a
-// real one.
-const testHost = "hookspan"
-
-// TestTrace maps a small made-up task as a real one is mapped, and returns its
-// spans and its trace id.
-func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
-	now := p.Now()
-	session := "hookspan-test-" + strconv.FormatInt(now.UnixNano(), 36)
-	b := otelmap.NewBuilder(testHost, session, p.Map, otelmap.Carry{})
-	add := func(ms int, e hook.Event) {
-		at := now.Add(time.Duration(ms-1000) * time.Millisecond)
-		e.Host, e.Dialect, e.Session = testHost, "classic", session
-		e.Time, e.StoredAt, e.Hash = at, at, uint64(ms) //nolint:gosec // A small number.
-		b.Add(e)
-	}
-	add(0, hook.Event{Kind: hook.KindRunStart, Name: "TaskStart", Prompt: "hookspan test"})
-	add(600, hook.Event{Kind: hook.KindToolEnd, Name: "PostToolUse", Tool: &hook.Tool{
-		Name: "execute_command", Input: `{"command":"echo hello"}`, Output: "hello",
-		Duration: 400 * time.Millisecond,
-	}})
-	add(900, hook.Event{Kind: hook.KindRunComplete, Name: "TaskComplete", Result: "This trace was sent by `hookspan test`."})
-	run := b.Runs(now)[0]
-	id, _ = b.Root(run)
-	return []*tracepb.ResourceSpans{p.Clean(b.Spans(run, nil))}, id
+	// Backend is the backend, if it was recognised by its address, and Shows what its pages
+	// will have of the trace.
+	Backend string `json:"backend,omitempty"`
+	Shows   string `json:"shows,omitempty"`
 }
 
 // Payload returns the test trace in the form that a destination gets.
@@ -72,6 +46,7 @@ func (p *Pipeline) Payload(name string, spans []*tracepb.ResourceSpans) (body []
 // read back and removed.
 func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*tracepb.ResourceSpans, id string) Trial {
 	t := Trial{Destination: d.Name, Target: p.setup.Target(d.Name)}
+	t.Backend, t.Shows = p.setup.backend(d.Name)
 	start := p.Now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

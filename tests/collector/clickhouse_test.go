@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
@@ -36,7 +37,7 @@ func newEngine(t *testing.T) *engine {
 	t.Helper()
 	python := os.Getenv("CHDB_PYTHON")
 	if python == "" {
-		t.Skip("CHDB_PYTHON names no Python with chdb: make test-clickhouse installs one")
+		skip.Missing(t, "CHDB_PYTHON names no Python with chdb: make test-clickhouse installs one")
 	}
 	script, err := filepath.Abs(filepath.Join("testdata", "engine.py"))
 	if err != nil {

@@ -74,7 +74,7 @@ func TestDashboardCountsWhatWasAdded(t *testing.T) {
 func TestAlertRulesFire(t *testing.T) {
 	promtool := filepath.Join(filepath.Dir(prometheusProgram(t)), "promtool")
 	if _, err := os.Stat(promtool); err != nil {
-		t.Skipf("there is a prometheus, but no promtool beside it: %v", err)
+		skip.Missing(t, "there is a prometheus, but no promtool beside it: %v", err)
 	}
 	out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", grafanaFile(t, "alerts_test.yml")).CombinedOutput() //nolint:gosec // Our own file.
 	if err != nil {

@@ -67,6 +67,20 @@ func TestHeadersOnBackendPage(t *testing.T) {
 		"https://cloud.langfuse.com/api/public/otel/v1/traces": {
 			"Authorization": "Basic BASE64", "x-langfuse-ingestion-version": "4",
 		},
+		"http://127.0.0.1:5000/v1/traces":              {"x-mlflow-experiment-id": "1"},
+		"https://otlp.datadoghq.com/v1/traces":         {"dd-api-key": "API_KEY", "dd-otlp-source": "llmobs"},
+		"https://ingest.eu.signoz.cloud:443/v1/traces": {"signoz-ingestion-key": "INGESTION_KEY"},
+		"https://api.smith.langchain.com/otel/v1/traces": {
+			"x-api-key": "API_KEY", "Langsmith-Project": "agents",
+		},
+		"https://api.braintrust.dev/otel/v1/traces": {
+			"Authorization": "Bearer API_KEY", "x-bt-parent": "project_name:agents",
+		},
+		"https://otlp.nr-data.net/v1/traces": {"api-key": "LICENSE_KEY"},
+		"https://trace.wandb.ai/otel/v1/traces": {
+			"wandb-api-key": "API_KEY", "project_id": "ENTITY/PROJECT",
+		},
+		"https://ingress.eu-west-1.aws.dash0.com/v1/traces": {"Authorization": "Bearer TOKEN"},
 	}
 	for endpoint, want := range tests {
 		if len(got[endpoint]) != 1 {
