@@ -4,10 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +16,6 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/view"
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/spool"
 )
 
 // removes says what delete and prune remove, and what not.
@@ -156,47 +151,16 @@ func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, y
 	return deleteNow(ctx, a, s, traces)
 }
 
-// deleteNow cancels the deliveries of traces first: if it is interrupted, the traces
-// are still there to be deleted again.
+// deleteNow deletes traces, and what is kept for hooks of sessions that go with them.
 func deleteNow(ctx context.Context, a *app, s *store.Store, traces []store.Summary) error {
 	setup := a.setup()
 	setup.Store = s
-	p, err := setup.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = p.Close() }()
-	ids, of := make(map[string]bool), make(map[spool.Key]store.Filter)
-	for _, t := range traces {
-		ids[t.TraceID] = true
-		of[spool.SessionKey(t.Host, t.Session)] = store.Filter{Host: t.Host, Session: t.Session, Limit: -1}
-	}
-	sessions := make(map[spool.Key]bool)
-	for key, same := range of {
-		stored, err := s.List(ctx, same)
-		if err != nil {
-			return err
+	n, forgotten, err := setup.Delete(ctx, traces, func(host, session string) error {
+		if host != cline.Host {
+			return nil
 		}
-		sessions[key] = true
-		for _, t := range stored {
-			sessions[key] = sessions[key] && ids[t.TraceID]
-		}
-	}
-	forgotten, err := p.Forget(ctx, sessions, ids)
-	if err != nil {
-		return fmt.Errorf("nothing was deleted: %w", err)
-	}
-	for key, none := range sessions {
-		// A log that stays shows that the session may continue.
-		if left, err := p.Spool.Session(key); err == nil {
-			_ = left.Close()
-		} else if none && key.Host == cline.Host && errors.Is(err, fs.ErrNotExist) {
-			if err := hooksession.At(hooksession.Dir(a.cfg.StateDir), of[key].Session, a.now).Remove(); err != nil {
-				return fmt.Errorf("nothing was deleted: %w", err)
-			}
-		}
-	}
-	n, err := s.Delete(ctx, slices.Collect(maps.Keys(ids)))
+		return hooksession.At(hooksession.Dir(a.cfg.StateDir), session, a.now).Remove()
+	})
 	if err != nil {
 		return err
 	}

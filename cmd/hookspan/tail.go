@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -88,13 +87,6 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine)
 	}, nil
 }
 
-// tailed is a task at work: its prompt, its last event, and what is known of its files.
-type tailed struct {
-	live.Event
-	last, looked time.Time
-	facts        deliver.Facts
-}
-
 // pollSessions is how often sessions are looked at that the system cannot watch.
 const pollSessions = 2 * time.Second
 
@@ -117,7 +109,15 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 	var lines view.EventLines
 	var recent []view.EventLine
 	caughtUp := false
-	atWork := make(map[spool.Key]*tailed)
+	tasks := &live.Tasks{Idle: a.cfg.IdleTimeout, End: func(e *live.Event) (hook.Kind, time.Time, bool) {
+		end := sources[e.Key.Host].End
+		if end == nil {
+			return hook.KindUnknown, time.Time{}, false
+		}
+		// What cannot be read now may be later.
+		kind, at, _ := end(ctx, e.Session, deliver.Facts{Dialect: e.Dialect, Cwd: e.Cwd, Transcript: e.Transcript})
+		return kind, at, true
+	}}
 	options := a.viewOptions()
 	show := func(l view.EventLine) error {
 		if clean != nil {
@@ -164,43 +164,10 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 			return src.Decode(r)
 		},
 		Visit: func(e live.Event) error {
-			switch t := atWork[e.Key]; {
-			case e.ParentAgent != "" || e.Session == "":
-			case e.Kind == hook.KindPrompt:
-				atWork[e.Key] = &tailed{Event: e, last: e.At(), facts: deliver.Facts{Dialect: e.Dialect, Cwd: e.Cwd, Transcript: e.Transcript}}
-			case e.Kind.Terminal():
-				delete(atWork, e.Key)
-			case t != nil:
-				t.last = e.At()
-			}
+			tasks.Note(e)
 			return visit(e)
 		},
-		// Some agents report no interruption: their files have it.
-		Look: func() (again bool, err error) {
-			for k, t := range atWork {
-				src := sources[k.Host]
-				if src.End == nil || hook.Elapsed(time.Now(), t.last, a.cfg.IdleTimeout) {
-					delete(atWork, k)
-					continue
-				}
-				again = true
-				if fi, err := os.Stat(t.facts.Transcript); err == nil && fi.ModTime().Equal(t.looked) {
-					continue
-				} else if err == nil {
-					t.looked = fi.ModTime()
-				}
-				kind, at, _ := src.End(ctx, t.Session, t.facts) // what cannot be read now may be later
-				if kind == hook.KindUnknown || at.Before(t.At()) {
-					continue
-				}
-				delete(atWork, k)
-				t.Event.Event = hook.Event{Host: t.Host, Session: t.Session, Cwd: t.Cwd, Kind: kind, Name: "interrupt", StoredAt: at}
-				if err := visit(t.Event); err != nil {
-					return false, err
-				}
-			}
-			return again, nil
-		},
+		Look: func() (bool, error) { return tasks.Look(time.Now(), visit) },
 		CaughtUp: func() error {
 			for _, l := range recent[max(0, len(recent)-f.last):] {
 				if err := show(l); err != nil {

@@ -5,24 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/lookpath"
 	"github.com/hookspan/hookspan/internal/loopback"
-	"github.com/hookspan/hookspan/internal/outbound"
-	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui"
@@ -63,73 +53,14 @@ only this terminal shows.`,
 		case *ip:
 			*port = 0
 		}
-		return runUI(cmd.Context(), a, startedUI{port: *port, ip: *ip, Edit: *edit}, !*noOpen)
+		return runUI(cmd.Context(), a, ui.Started{Dir: filepath.Join(a.cfg.StateDir, "ui"), Port: *port, IP: *ip, Edit: *edit}, !*noOpen)
 	}
 	return c
 }
 
-// startedUI is a page as a later start finds it.
-type startedUI struct {
-	port    int
-	ip      bool
-	Process int
-	Edit    bool
-	Address string
-}
-
-// openingPage leads the browser to the address and remembers the process.
-const openingPage = `<!doctype html>
-<meta name="process" content="%d %t">
-<meta http-equiv="refresh" content="0;url=%s">
-<a href="%[3]s">hookspan</a>
-`
-
-var openingParts = regexp.MustCompile(`content="(\d+) (true|false)">[^"]+"refresh" content="0;url=([^"]+)"`)
-
-// file is the path of the opening page. Only the user can read it; every user can read the
-// arguments of a browser.
-func (s startedUI) file(a *app) string {
-	name := strconv.Itoa(s.port)
-	if s.ip {
-		name = "ip"
-	}
-	return filepath.Join(a.cfg.StateDir, "ui", name+".html")
-}
-
-// find fills in the page that an earlier start serves at the same port. It must still
-// listen there and know its token: the port may be another program's by now.
-func (s *startedUI) find(ctx context.Context, a *app) bool {
-	b, err := regular.Read(s.file(a), regular.Options{Max: 4096, NoLink: true, Private: true})
-	if err != nil {
-		return false
-	}
-	m := openingParts.FindSubmatch(b)
-	if m == nil {
-		return false
-	}
-	s.Process, _ = strconv.Atoi(string(m[1]))
-	s.Edit, s.Address = string(m[2]) == "true", string(m[3])
-	u, err := url.Parse(s.Address)
-	if err != nil {
-		return false
-	}
-	nonce := ui.NewToken()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+u.Port()+ui.Here+"?nonce="+nonce, nil)
-	if err != nil {
-		return false
-	}
-	req.Host = u.Host
-	client := outbound.New(outbound.Options{Once: true})
-	defer client.Close()
-	answer, err := client.Do(req)
-	return err == nil && string(answer.Body) == strconv.Quote(ui.Proof(strings.TrimPrefix(u.Fragment, "token="), nonce))
-}
-
-func runUI(ctx context.Context, a *app, s startedUI, open bool) error {
+func runUI(ctx context.Context, a *app, s ui.Started, open bool) error {
 	a.configProblems()
-	if first := s; (s.ip || s.port != 0) && first.find(ctx, a) {
+	if first := s; (s.IP || s.Port != 0) && first.Find(ctx) {
 		if s.Edit && !first.Edit {
 			return hinted{fmt.Errorf("hookspan ui runs already, without --edit, as process %d", first.Process), "end it first, or take another port: hookspan ui --edit --port 0"}
 		}
@@ -143,23 +74,23 @@ func runUI(ctx context.Context, a *app, s startedUI, open bool) error {
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	listeners, err := loopback.Listen(ctx, s.port)
+	listeners, err := loopback.Listen(ctx, s.Port)
 	switch {
 	case errors.Is(err, loopback.ErrTaken):
-		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", whoListens(a, s.port))}
+		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", whoListens(a, s.Port))}
 	case err != nil:
 		return err
 	}
-	s.port, s.Process = listeners[0].Addr().(*net.TCPAddr).Port, os.Getpid()
+	s.Port, s.Process = listeners[0].Addr().(*net.TCPAddr).Port, os.Getpid()
 	token, host := ui.NewToken(), "127.0.0.1"
-	if !s.ip {
+	if !s.IP {
 		host = ui.NewHost()
 	}
-	s.Address = fmt.Sprintf("http://%s:%d%s#token=%s", host, s.port, ui.Opening, token)
-	if err := s.write(a); err != nil {
+	s.Address = fmt.Sprintf("http://%s:%d%s#token=%s", host, s.Port, ui.Opening, token)
+	if err := s.Write(); err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(s.file(a)) }()
+	defer func() { _ = os.Remove(s.File()) }()
 
 	machine := machineOf(a)
 	machine.Store = p.Store
@@ -185,14 +116,14 @@ func runUI(ctx context.Context, a *app, s startedUI, open bool) error {
 }
 
 // openPage opens the page in the browser, if it is wanted.
-func openPage(ctx context.Context, a *app, s startedUI, open bool) {
+func openPage(ctx context.Context, a *app, s ui.Started, open bool) {
 	if !open {
 		return
 	}
-	if err := openBrowser(ctx, a, s.file(a)); err != nil {
+	if err := s.Open(ctx, a.goos); err != nil {
 		a.hint("no browser could be started: open the address yourself")
 	}
-	if !s.ip && a.goos == "darwin" {
+	if !s.IP && a.goos == "darwin" {
 		a.hint("Safari does not find the address: it needs hookspan ui --ip")
 	}
 }
@@ -213,37 +144,4 @@ func hookMachine(a *app, st *store.Store) *hooks.Machine {
 		Process: hooksOf(a), System: systemOf(a), Dir: workingDir(), Store: st,
 		Installed: func(ctx context.Context) (*install.Report, error) { return installedHooks(ctx, a) },
 	}
-}
-
-// write writes the opening page.
-func (s startedUI) write(a *app) error {
-	file := s.file(a)
-	err := os.MkdirAll(filepath.Dir(file), 0o700)
-	if err == nil {
-		err = atomicfile.Write(file, fmt.Appendf(nil, openingPage, s.Process, s.Edit, s.Address), atomicfile.Options{Mode: 0o600})
-	}
-	if err != nil {
-		return fmt.Errorf("the file that the browser opens: %w", err)
-	}
-	return nil
-}
-
-// openBrowser starts the user's browser and does not wait for it.
-func openBrowser(ctx context.Context, a *app, file string) error {
-	command := map[string][]string{
-		"windows": {"rundll32", "url.dll,FileProtocolHandler"}, "darwin": {"open"},
-	}[a.goos]
-	if command == nil {
-		command = []string{"xdg-open"}
-	}
-	// The browser outlives this command.
-	cmd, err := lookpath.Here().Command(context.WithoutCancel(ctx), command[0], append(command[1:], file)...)
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	go func() { _ = cmd.Wait() }()
-	return nil
 }

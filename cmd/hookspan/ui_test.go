@@ -105,9 +105,13 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 	})}}
 	other.Start()
 	defer other.Close()
-	left := fmt.Sprintf(openingPage, os.Getpid(), false, line[:len(line)-1])
-	if err := os.WriteFile(file, []byte(left), 0o600); err != nil {
+	port, err := strconv.Atoi(address[2])
+	if err != nil {
 		t.Fatal(err)
+	}
+	left := ui.Started{Dir: filepath.Dir(file), Port: port, Process: os.Getpid(), Address: line[:len(line)-1]}
+	if err := left.Write(); err != nil || left.File() != file {
+		t.Fatal(left.File(), err)
 	}
 	if code, out, said := again(); code == 0 || out != "" || !strings.Contains(said, "the port is taken") {
 		t.Errorf("a start where another program has the port: %d, %q, %q", code, out, said)

@@ -27,7 +27,9 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 		event := func(n int, payload string) string {
 			return fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":%s}`+"\n", at(n), payload)
 		}
-		item := func(n int, payload string) string { return strings.Replace(event(n, payload), "event_msg", "response_item", 1) }
+		item := func(n int, payload string) string {
+			return strings.Replace(event(n, payload), "event_msg", "response_item", 1)
+		}
 		usage := fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%[1]d,"total_tokens":%d}`, tokens, 2*tokens)
 		return event(0, `{"type":"task_started","turn_id":"`+id+`"}`) +
 			strings.Replace(event(0, `{"turn_id":"`+id+`","model":"m"}`), "event_msg", "turn_context", 1) +

@@ -216,11 +216,11 @@ var mayImport = map[string][]string{
 	"internal/store":         {"otelmap", "spool", "internal/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/view":          {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/store", "internal/termtext"},
 	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/store", "internal/termtext", "internal/view"},
-	"internal/ui":            {"otelmap", "internal/loopback", "internal/otlp", "internal/rawjson", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
+	"internal/ui":            {"otelmap", "internal/atomicfile", "internal/lookpath", "internal/loopback", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/regular", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
 		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/clinehooks/verdict", "internal/install",
-		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/filelock", "internal/rawjson", "internal/regular", "internal/store",
+		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/filelock", "internal/rawjson", "internal/regular", "internal/store", "internal/termtext",
 	},
 	"otelmap":                      {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
 	"infinium/...":                 {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},

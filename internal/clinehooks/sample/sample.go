@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +54,7 @@ func FindEvent(name string) (Event, error) {
 			return e, nil
 		}
 	}
-	return Event{}, fmt.Errorf("event %q: want one of %s, or Cline's name for it", name, strings.Join(EventNames(), ", "))
+	return Event{}, wrong("%s %q: want one of %s, or Cline's name for it", FieldEvent, name, strings.Join(EventNames(), ", "))
 }
 
 // HookFile is the name of the hook file that Cline starts.
@@ -91,25 +89,25 @@ type Request struct {
 	Given func(flag string) bool
 }
 
-// Payload is the payload for the request. Its error names the flags that do not go
+// Payload is the payload for the request. The error is a *FieldError if members do not go
 // together.
 func (q Request) Payload(root string, now time.Time) (*Payload, error) {
 	e, err := FindEvent(q.Event)
 	if err != nil {
-		return nil, fmt.Errorf("--%w", err)
+		return nil, err
 	}
 	var o map[string]json.RawMessage
 	switch {
 	case q.Given("dialect") && q.Dialect == "":
-		return nil, errors.New("--dialect: want classic, next or sdk")
+		return nil, wrong("%s: want classic, next or sdk", FieldDialect)
 	case !e.Tool() && (q.Given("tool") || q.Given("json")):
-		return nil, fmt.Errorf("--tool and --json: %s belongs to no tool call", e.Claude)
+		return nil, wrong("%s and %s: %s belongs to no tool call", FieldTool, FieldInput, e.Claude)
 	case e.Tool() && q.Given("prompt"):
-		return nil, fmt.Errorf("--prompt: %s belongs to a tool call: --json has its parameters", e.Claude)
+		return nil, wrong("%s: %s belongs to a tool call: %s has its parameters", FieldPrompt, e.Claude, FieldInput)
 	case q.Given("result") && (e.SDK == "tool_call" || e.SDK == "prompt_submit"):
-		return nil, fmt.Errorf("--result: there is none yet at %s", e.Claude)
+		return nil, wrong("%s: there is none yet at %s", FieldResult, e.Claude)
 	case q.Given("json") && (json.Unmarshal([]byte(q.Input), &o) != nil || o == nil):
-		return nil, fmt.Errorf("--json %q: want a JSON object with the tool's parameters, such as '{\"command\":\"ls\"}'", q.Input)
+		return nil, wrong("%s %q: want a JSON object with the tool's parameters, such as '{\"command\":\"ls\"}'", FieldInput, q.Input)
 	}
 	p := &Payload{Event: e, Dialect: q.Dialect, Tool: q.Tool, Root: root, Now: now, Text: q.Prompt}
 	if q.Given("json") {
@@ -145,13 +143,13 @@ func (p *Payload) Complete() error {
 	}
 	switch {
 	case !slices.Contains([]string{Classic, Next, SDK}, p.Dialect):
-		return fmt.Errorf("--dialect %q: want classic (VS Code to 3.x, CLI 2), next (VS Code 4.1) or sdk (CLI 3)", p.Dialect)
+		return wrong("%s %q: want classic (VS Code to 3.x, CLI 2), next (VS Code 4.1) or sdk (CLI 3)", FieldDialect, p.Dialect)
 	case p.recorded() == nil:
 		other := Classic
 		if p.Event.Hook == "" {
 			other = SDK
 		}
-		return fmt.Errorf("--dialect %s: it has no %s; %s has", p.Dialect, cmp.Or(p.Event.Hook, p.Event.Claude), other)
+		return wrong("%s %s: it has no %s; %s has", FieldDialect, p.Dialect, cmp.Or(p.Event.Hook, p.Event.Claude), other)
 	case !p.Event.Tool():
 		return nil
 	}
@@ -166,10 +164,10 @@ func (p *Payload) Complete() error {
 	if !known.in(p.Dialect) {
 		for _, t := range Tools() {
 			if t.Claude == known.Claude && t.Claude != "" && t.Dialect != known.Dialect {
-				return fmt.Errorf("--tool %s: with --dialect %s it is %s, such as --json '%s'", p.Tool, p.Dialect, t.Name, t.Example)
+				return wrong("%s %s: with %s %s it is %s, such as %s '%s'", FieldTool, p.Tool, FieldDialect, p.Dialect, t.Name, FieldInput, t.Example)
 			}
 		}
-		return fmt.Errorf("--tool %s: with --dialect %s there is none", p.Tool, p.Dialect)
+		return wrong("%s %s: with %s %s there is none", FieldTool, p.Tool, FieldDialect, p.Dialect)
 	}
 	if p.Input == nil {
 		p.Input = json.RawMessage(known.Example)
@@ -196,11 +194,11 @@ func (p *Payload) mcp(server, tool string) error {
 // tool that has another name in Cline, since the input would differ, too.
 func (p *Payload) unknownTool() error {
 	if p.Tool == "" {
-		return errors.New("--tool: want a Cline tool, such as execute_command")
+		return wrong("%s: want a Cline tool, such as execute_command", FieldTool)
 	}
 	for _, t := range Tools() {
 		if t.Claude == p.Tool && t.in(p.Dialect) {
-			return fmt.Errorf("--tool %s: that is Claude Code's name; Cline's is %s, such as --json '%s'", p.Tool, t.Name, t.Example)
+			return wrong("%s %s: that is Claude Code's name; Cline's is %s, such as %s '%s'", FieldTool, p.Tool, t.Name, FieldInput, t.Example)
 		}
 	}
 	if p.Input == nil {
@@ -327,7 +325,7 @@ func (p *Payload) failed() bool { return p.Event.Claude == "PostToolUseFailure" 
 func (p *Payload) parameters() (jsonedit.Object, error) {
 	root, err := jsonedit.Parse(p.Input)
 	if err != nil || !root.Is(p.Input, '{') {
-		return nil, fmt.Errorf("--json %q: want a JSON object with the tool's parameters", p.Input)
+		return nil, wrong("%s %q: want a JSON object with the tool's parameters", FieldInput, p.Input)
 	}
 	var out jsonedit.Object
 	for _, m := range root.Items {
@@ -341,7 +339,7 @@ func (p *Payload) parameters() (jsonedit.Object, error) {
 			text = b.String()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--json: %w", err)
+			return nil, wrong("%s: %v", FieldInput, err)
 		}
 		out = append(out, jsonedit.Field{Key: m.Key, Value: text})
 	}

@@ -1,8 +1,10 @@
 package hooks
 
 import (
+	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 )
 
 // Reason is why a request is refused.
@@ -39,7 +41,16 @@ func stale(path string) error {
 	return &Error{Stale, path + " has changed since it was shown: nothing was written", "look at the change again"}
 }
 
-// plainFlags takes the names of flags out of an error of the command line.
-func plainFlags(err error) string {
-	return strings.NewReplacer("--json ", "arguments ", "--tool ", "tool ", "--event ", "event ", "--", "").Replace(err.Error())
+// refusedField refuses a call that cannot be made up, with the page's names of its members.
+func refusedField(err error) error {
+	var wrong *sample.FieldError
+	if !errors.As(err, &wrong) {
+		return Refused("%s", err)
+	}
+	return Refused("%s", wrong.With(func(f sample.Field) string {
+		if f == sample.FieldInput {
+			return "arguments"
+		}
+		return string(f)
+	}))
 }

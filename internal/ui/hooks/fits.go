@@ -26,7 +26,7 @@ func (m *Machine) Fit(l *Listing, tool, arguments string) error {
 		if f.Agent == agentCline {
 			var err error
 			if events, err = m.Process.Setup().CallsOf(tool, input, m.root(f), m.Process.Now()); err != nil {
-				return Refused("%s", plainFlags(err))
+				return refusedField(err)
 			}
 		}
 		r := &hookrun.Runner{Dir: m.root(f), ProjectDir: m.root(f), Home: m.Process.Home, GOOS: m.Process.GOOS, Host: m.Process.Host}

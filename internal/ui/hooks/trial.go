@@ -93,7 +93,7 @@ func (e *Editor) clineTest(c *change, r Request, root string) error {
 	q := sample.Request{Event: *r.Event, Tool: r.Tool, Input: r.Input, Result: r.Text, Prompt: r.Text}
 	event, err := sample.FindEvent(q.Event)
 	if err != nil {
-		return Refused("%s", plainFlags(err))
+		return refusedField(err)
 	}
 	isResult := strings.HasPrefix(q.Event, "PostToolUse") || q.Event == "Stop" || q.Event == "SubagentStop"
 	q.Given = func(flag string) bool {
@@ -121,7 +121,7 @@ func (e *Editor) clineTest(c *change, r Request, root string) error {
 		raw.Payload, err = payload.Encode()
 	}
 	if err != nil {
-		return Refused("%s", plainFlags(err))
+		return refusedField(err)
 	}
 	h := m.Process.Hooks()
 	h.Trace = nil

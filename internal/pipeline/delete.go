@@ -1,0 +1,53 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// Delete deletes traces from the local store, which must be set. It cancels their deliveries
+// first: if it is interrupted, the traces are still there to be deleted again. ended is called
+// for each session that ends with its traces: it has no log any more.
+func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(host, session string) error) (n int, out deliver.Forgotten, err error) {
+	p, err := s.Open(ctx)
+	if err != nil {
+		return 0, out, err
+	}
+	defer func() { _ = p.Close() }()
+	ids, of := make(map[string]bool), make(map[spool.Key]store.Filter)
+	for _, t := range traces {
+		ids[t.TraceID] = true
+		of[spool.SessionKey(t.Host, t.Session)] = store.Filter{Host: t.Host, Session: t.Session, Limit: -1}
+	}
+	sessions := make(map[spool.Key]bool)
+	for key, same := range of {
+		stored, err := s.Store.List(ctx, same)
+		if err != nil {
+			return 0, out, err
+		}
+		sessions[key] = !slices.ContainsFunc(stored, func(t store.Summary) bool { return !ids[t.TraceID] })
+	}
+	if out, err = p.Forget(ctx, sessions, ids); err != nil {
+		return 0, out, fmt.Errorf("nothing was deleted: %w", err)
+	}
+	for key, none := range sessions {
+		// A log that stays shows that the session may continue.
+		if left, err := p.Spool.Session(key); err == nil {
+			_ = left.Close()
+		} else if none && errors.Is(err, fs.ErrNotExist) {
+			if err := ended(key.Host, of[key].Session); err != nil {
+				return 0, out, fmt.Errorf("nothing was deleted: %w", err)
+			}
+		}
+	}
+	n, err = s.Store.Delete(ctx, slices.Collect(maps.Keys(ids)))
+	return n, out, err
+}
