@@ -2,7 +2,7 @@ PRAGMA journal_mode = WAL;
 CREATE TABLE `session` ( `id` text PRIMARY KEY, `parent_id` text, `directory` text NOT NULL, `version` text NOT NULL, `agent` text, `time_created` integer NOT NULL, `time_updated` integer NOT NULL );
 CREATE TABLE `message` ( `id` text PRIMARY KEY, `session_id` text NOT NULL, `time_created` integer NOT NULL, `time_updated` integer NOT NULL, `data` text NOT NULL );
 CREATE TABLE `part` ( `id` text PRIMARY KEY, `message_id` text NOT NULL, `session_id` text NOT NULL, `time_created` integer NOT NULL, `time_updated` integer NOT NULL, `data` text NOT NULL );
-INSERT INTO session VALUES ('ses_lead', NULL, '/home/dev/project', '1.18.33', 'build', 1795168800000, 1795170002000);
+INSERT INTO session VALUES ('ses_lead', NULL, '/home/dev/project', '1.18.33', 'build', 1795168800000, 1795168900000);
 INSERT INTO session VALUES ('ses_sub', 'ses_lead', '/home/dev/project', '1.18.33', 'explore', 1795168804000, 1795168809000);
 INSERT INTO session VALUES ('ses_deep', 'ses_sub', '/home/dev/project', '1.18.33', NULL, 1795168806000, 1795168807000);
 INSERT INTO session VALUES ('ses_other', NULL, '/home/dev/project', '1.18.33', NULL, 1795169100000, 1795169101000);
