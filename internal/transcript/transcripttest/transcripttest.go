@@ -94,6 +94,10 @@ func since(t *testing.T, a transcript.Agent, f *transcript.Files, s transcript.S
 			t.Errorf("session %s since %v: %v", s.ID, prompt.At, err)
 			continue
 		}
+		if late.HostVersion != all.HostVersion || late.Cwd != all.Cwd || late.Session != all.Session {
+			t.Errorf("session %s since %v: session %q, version %q, folder %q; want %q, %q, %q",
+				s.ID, prompt.At, late.Session, late.HostVersion, late.Cwd, all.Session, all.HostVersion, all.Cwd)
+		}
 		later(t, "calls", all.Calls, late.Calls, func(c hook.LLMCall) bool { return !c.End.Before(prompt.At) })
 		later(t, "results", all.ToolResults, late.ToolResults, func(r hook.ToolResult) bool { return !cmp.Or(r.At, r.Asked).Before(prompt.At) })
 		later(t, "prompts", all.Prompts, late.Prompts, func(p hook.Prompt) bool { return !p.At.Before(prompt.At) })
