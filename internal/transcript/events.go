@@ -152,11 +152,15 @@ func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
 	return at
 }
 
-// AddAgents adds the start and the end of every subagent under the names of their hooks.
+// AddAgents adds the start and the end of every subagent that has an id under the names of
+// their hooks.
 // more adds to an event what the agent's hooks have besides; it may be nil.
 func (b *EventBuilder) AddAgents(start, stop string, more func(a *hook.Subagent, e *hook.Event)) {
 	for i := range b.Transcript.Agents {
 		a := &b.Transcript.Agents[i]
+		if a.ID == "" {
+			continue
+		}
 		began, ended := hook.Event{Kind: hook.KindRunStart, Name: start, Prompt: a.Task}, a.Ending(stop)
 		if more != nil {
 			more(a, &began)

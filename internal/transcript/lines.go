@@ -50,7 +50,7 @@ type Lines struct {
 	Opens func() bool
 	// Row is the number of the line that is visited, from 1 where the reading began.
 	Row int
-	// Done is called when File has given the last row to visit. It may be nil.
+	// Done is called when All has given the last row to visit. It may be nil.
 	Done func()
 
 	// files and path are what File reads, waiting how many of the last places that were not
@@ -131,9 +131,19 @@ func (l *Lines) File(ctx context.Context, f *Files, path string, q Query, head f
 			return ReadError(path, err)
 		}
 	}
-	l.files, l.path, l.waiting = f, path, 0
 	fresh := !hook.Elapsed(f.Now(), file.info.ModTime(), PendingAge)
-	err = l.each(ctx, io.NewSectionReader(file, start, size-start), fresh, func(line []byte) bool {
+	err = l.All(ctx, f, path, io.NewSectionReader(file, start, size-start), fresh, visit)
+	if err = cmp.Or(err, beyond); err != nil {
+		return ReadError(path, err)
+	}
+	return nil
+}
+
+// All is Each for the rows of a session, of the file at path: places that cannot be read
+// are noted. fresh reports that the last row may still be being written.
+func (l *Lines) All(ctx context.Context, f *Files, path string, rows Sized, fresh bool, visit func(line []byte) bool) error {
+	l.files, l.path, l.waiting = f, path, 0
+	err := l.each(ctx, rows, fresh, func(line []byte) bool {
 		if l.waiting > 0 {
 			l.timed(line)
 		}
@@ -143,10 +153,7 @@ func (l *Lines) File(ctx context.Context, f *Files, path string, q Query, head f
 		l.Done()
 	}
 	l.files = nil
-	if err = cmp.Or(err, beyond); err != nil {
-		return ReadError(path, err)
-	}
-	return nil
+	return err
 }
 
 // Sized is a file, or a section of one.

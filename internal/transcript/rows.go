@@ -112,7 +112,7 @@ func (l *Log) ReadLines(path string, q Query, row Row, add func(), each func(lin
 	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
 	var beyond error
 	take := func() bool {
-		if beyond = l.Count(q, path, lines.Row); beyond == nil {
+		if beyond = l.CountRow(q, path, lines.Row); beyond == nil {
 			add()
 		}
 		return beyond == nil
@@ -128,8 +128,8 @@ func (l *Log) ReadLines(path string, q Query, row Row, add func(), each func(lin
 	return l.Note(path, errors.Join(err, beyond))
 }
 
-// Count counts a row and notes its place. The error is ErrBeyond for one too many.
-func (l *Log) Count(q Query, path string, line int) error {
+// CountRow counts a row and notes its place. The error is ErrBeyond for one too many.
+func (l *Log) CountRow(q Query, path string, line int) error {
 	if l.rows++; l.rows > MaxRows {
 		return fmt.Errorf("%w: rows beyond the first %d", ErrBeyond, MaxRows)
 	}
@@ -139,8 +139,8 @@ func (l *Log) Count(q Query, path string, line int) error {
 	return nil
 }
 
-// Counted is the number of rows so far.
-func (l *Log) Counted() int { return l.rows }
+// Rows is the number of rows so far.
+func (l *Log) Rows() int { return l.rows }
 
 // Note notes that a file was read, unless err is that it is not there, and returns err.
 func (l *Log) Note(path string, err error) error {
@@ -212,9 +212,9 @@ func SetModel(t *hook.Transcript) {
 	}
 }
 
-// Count returns the number of tokens that is the first member with one of the names, 0 if
+// TokenCount returns the number of tokens that is the first member with one of the names, 0 if
 // there is none or it is nonsense.
-func Count(o rawjson.Object, names ...string) int64 {
+func TokenCount(o rawjson.Object, names ...string) int64 {
 	n, ok := rawjson.Float(o.Get(names...))
 	if !ok {
 		return 0

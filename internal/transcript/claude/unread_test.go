@@ -54,3 +54,18 @@ func TestWhatIsNoRowIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// Of a damaged line only what has what all rows have is a row, not an object within one.
+func TestWholeRows(t *testing.T) {
+	for line, want := range map[string]bool{
+		`{"type":"user","timestamp":"2026-11-20T10:00:00Z"}`:                 true,
+		`{"type":"user","sessionId":"s"}`:                                    true,
+		`{"type":"text","text":"within a message"}`:                          false,
+		`{"timestamp":"2026-11-20T10:00:00Z","sessionId":"s","message":"x"}`: false,
+	} {
+		var r row
+		if got := r.parse([]byte(line)) && r.whole(); got != want {
+			t.Errorf("%s: whole = %t, want %t", line, got, want)
+		}
+	}
+}

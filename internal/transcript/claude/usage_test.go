@@ -33,6 +33,8 @@ func TestClaudeCost(t *testing.T) {
 		{"in a fast mode without a price", "claude-sonnet-5", "", `{"input_tokens":1000,"speed":"fast"}`, -1},
 		{"with web searches", "claude-sonnet-4-6", "", `{"input_tokens":1000,"output_tokens":1000,"server_tool_use":{"web_search_requests":5}}`, 0.068},
 		{"with a compaction", "claude-sonnet-4-6", "", `{"input_tokens":1000,"iterations":[{"type":"message","input_tokens":1000},{"type":"compaction","input_tokens":2000,"output_tokens":100}]}`, 0.0105},
+		{"with a compaction that reads the cache and writes it", "claude-sonnet-5", "", `{"output_tokens":0,"cache_creation_input_tokens":1000,"iterations":[{"type":"compaction","cache_read_input_tokens":10000,"cache_creation_input_tokens":3000,"cache_creation":{"ephemeral_5m_input_tokens":1000,"ephemeral_1h_input_tokens":2000}}]}`, 0.0025 + 0.002 + 0.0025 + 0.008},
+		{"with two compactions", "claude-sonnet-5", "", `{"output_tokens":0,"iterations":[{"type":"compaction","input_tokens":1000},{"type":"compaction","input_tokens":2000,"output_tokens":100}]}`, 0.006 + 0.001},
 		{"of an input that is not long", "claude-haiku-5-5", "", `{"input_tokens":10000,"cache_read_input_tokens":80000,"cache_creation_input_tokens":10000}`, 0.001 + 0.0008 + 0.00125},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

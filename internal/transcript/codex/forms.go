@@ -72,7 +72,13 @@ func eachRow(ctx context.Context, f *transcript.Files, path string, lines *trans
 	if limit > 0 && limit < size {
 		in, size = io.LimitReader(in, limit), limit
 	}
-	if err := lines.Each(ctx, sized{in, size}, visit); err != nil {
+	read := lines.Each
+	if lines.Done != nil { // the rows of the session
+		read = func(ctx context.Context, rows transcript.Sized, visit func(line []byte) bool) error {
+			return lines.All(ctx, f, path, rows, false, visit)
+		}
+	}
+	if err := read(ctx, sized{in, size}, visit); err != nil {
 		return transcript.ReadError(path, err)
 	}
 	return nil

@@ -61,6 +61,21 @@ func TestPlacesOfSessions(t *testing.T) {
 	}
 }
 
+// TestCompressedFilesNameWhatIsNotRead has a line that is no row, and a last one that is
+// torn.
+func TestCompressedFilesNameWhatIsNotRead(t *testing.T) {
+	f := finder(t, "")
+	text := rowsOf(oldMeta) + "no row\n" + rowsOf(typed("1", "go"), answer("2", "one")) + `{"timestamp":"20`
+	place(t, f, nameOf(oldSession)+".zst", pack(t, strings.NewReader(text)))
+	var lines []int
+	for _, u := range readSession(t, f, oldSession).Unread {
+		lines = append(lines, u.Line)
+	}
+	if diff := cmp.Diff([]int{2, 5}, lines); diff != "" {
+		t.Errorf("lines that were not read (-want +got):\n%s", diff)
+	}
+}
+
 // zeros is an endless file without a line.
 type zeros struct{}
 

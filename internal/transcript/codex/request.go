@@ -27,7 +27,7 @@ func (l *log) setTier(tier string) {
 // addCall adds a request with its tokens, of which those of the input include what was
 // read from the cache and written to it.
 func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
-	count := func(name string) int64 { return transcript.Count(usage, name) }
+	count := func(name string) int64 { return transcript.TokenCount(usage, name) }
 	start := l.input
 	if len(l.words)+len(l.asked) > 0 { // none of an answer that is still to come
 		start = l.began

@@ -306,7 +306,7 @@ func (l *log) addMetrics(r *row) {
 
 // usage is what a request took. The input includes what came from the cache.
 func usage(u rawjson.Object) *hook.Usage {
-	count := func(name string) int64 { return transcript.Count(u, name) }
+	count := func(name string) int64 { return transcript.TokenCount(u, name) }
 	return &hook.Usage{
 		Input: count("inputTokens"), Output: count("outputTokens"), Reasoning: count("reasoningTokens"), CacheRead: count("cacheReadTokens"), CacheWrite: count("cacheWriteTokens"),
 		InputIncludesCache: true,

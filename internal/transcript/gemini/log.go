@@ -201,7 +201,7 @@ func usage(o rawjson.Object) *hook.Usage {
 	if o == nil {
 		return nil
 	}
-	count := func(name string) int64 { return transcript.Count(o, name) }
+	count := func(name string) int64 { return transcript.TokenCount(o, name) }
 	return &hook.Usage{
 		Input: count("input") + count("tool"), Output: count("output") + count("thoughts"), Reasoning: count("thoughts"), CacheRead: count("cached"), InputIncludesCache: true,
 	}

@@ -232,7 +232,7 @@ func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q 
 // readDocument gives the rows of a file in the older form to the log, all of them: such
 // a file is written anew with each row.
 func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
-	before, gathered, rows := *l, *l.Log, l.Counted()
+	before, gathered, rows := *l, *l.Log, l.Rows()
 	err := f.Stream(ctx, path, func(file io.Reader) error {
 		*l, *l.Log = before, gathered
 		l.requests, l.tools = maps.Clone(before.requests), maps.Clone(before.tools)
@@ -244,19 +244,19 @@ func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string
 			if n++; !r.known() || beyond != nil {
 				return
 			}
-			if beyond = l.Count(q, path, n); beyond == nil {
+			if beyond = l.CountRow(q, path, n); beyond == nil {
 				l.add(&r)
 			}
 		})
 		if err = cmp.Or(err, beyond); err != nil {
 			return err
 		}
-		if !list || n > 0 && l.Counted() == rows {
+		if !list || n > 0 && l.Rows() == rows {
 			return fmt.Errorf("%w: found no messages that have an id and a type", transcript.ErrForm)
 		}
 		return nil
 	})
-	if l.Counted() > rows {
+	if l.Rows() > rows {
 		err = f.Rest(path, err)
 	}
 	return err

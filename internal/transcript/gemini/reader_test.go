@@ -269,6 +269,19 @@ func TestUnknownForms(t *testing.T) {
 	}
 }
 
+// A session without a row yet is no unknown form, and one that is cut off has an error
+// until it has one.
+func TestDocumentsWithoutRows(t *testing.T) {
+	for text, torn := range map[string]bool{`{"sessionId": "s", "messages": []}`: false, `{"sessionId": "s", "messages": [`: true} {
+		f := finder(t, "")
+		place(t, f, "session-s.json", text)
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s"})
+		if tr == nil || transcript.Torn(err) != torn || !torn && err != nil || len(tr.Unread) != 0 {
+			t.Errorf("%s: %+v, %v", text, tr, err)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"tools-resume", "subagent"} {
 		paths, err := filepath.Glob(filepath.Join("../testdata/gemini", name, "tmp/ws/chats/*.jsonl"))

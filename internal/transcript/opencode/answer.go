@@ -126,8 +126,8 @@ func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook
 func usage(m rawjson.Object) *hook.Usage {
 	tokens := m.Members("tokens")
 	u := &hook.Usage{
-		Input: transcript.Count(tokens, "input"), Output: transcript.Count(tokens, "output") + transcript.Count(tokens, "reasoning"), Reasoning: transcript.Count(tokens, "reasoning"),
-		CacheRead: transcript.Count(tokens.Members("cache"), "read"), CacheWrite: transcript.Count(tokens.Members("cache"), "write"),
+		Input: transcript.TokenCount(tokens, "input"), Output: transcript.TokenCount(tokens, "output") + transcript.TokenCount(tokens, "reasoning"), Reasoning: transcript.TokenCount(tokens, "reasoning"),
+		CacheRead: transcript.TokenCount(tokens.Members("cache"), "read"), CacheWrite: transcript.TokenCount(tokens.Members("cache"), "write"),
 	}
 	if u.TotalInput()+u.Output == 0 {
 		return nil

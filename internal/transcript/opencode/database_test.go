@@ -71,6 +71,30 @@ func TestDatabaseIsReadWithinLimits(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
+	// A session may take all that is left, and no more.
+	read := func(left limits) (limits, error) {
+		f := &transcript.Files{Getenv: func(string) string { return "" }, Now: time.Now}
+		db, err := open(t.Context(), path, left)
+		if err != nil {
+			return left, err
+		}
+		defer db.Close() //nolint:errcheck // The test has ended.
+		_, err = readSession(t.Context(), f, db, transcript.Query{Session: "ses_1"})
+		return db.left, err
+	}
+	left, err := read(standard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, bytes := standard.rows-left.rows, standard.bytes-left.bytes
+	for _, less := range []int{0, 1} {
+		if _, err := read(limits{time: time.Minute, bytes: standard.bytes, rows: rows - less}); (err == nil) != (less == 0) {
+			t.Errorf("%d rows fewer than needed: %v", less, err)
+		}
+		if _, err := read(limits{time: time.Minute, bytes: bytes - int64(less), rows: standard.rows}); (err == nil) != (less == 0) {
+			t.Errorf("%d bytes fewer than needed: %v", less, err)
+		}
+	}
 	// A query without an end, as if a table could be one.
 	db, err := open(t.Context(), path, limits{time: 200 * time.Millisecond, bytes: 1 << 30, rows: 1000})
 	if err != nil {

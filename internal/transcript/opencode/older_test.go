@@ -1,10 +1,12 @@
 package opencode_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,6 +56,24 @@ func TestSessionsInFiles(t *testing.T) {
 	}
 	if len(tr.ToolResults) != 2 || tr.ToolResults[1].Status != hook.ToolUnknown || tr.ToolResults[1].Asked.IsZero() {
 		t.Errorf("calls %+v, want one that has not ended, with a time", tr.ToolResults)
+	}
+
+	whole := read(t, f, transcript.Query{Session: "ses_1", Whole: func(id, _ string) bool { return id == "c1" }})
+	if len(whole.ToolResults) != 1 || whole.ToolResults[0].Row != 2 || whole.ToolResults[0].File != list[0].Path {
+		t.Errorf("whole texts %+v, want that of the second message", whole.ToolResults)
+	}
+
+	// A message that is cut off may be being written.
+	if err := os.WriteFile(filepath.Join(dir, "message/ses_1/msg_d.json"), []byte(`{"id":"msg_d",`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.Sleep = func(context.Context, time.Duration) error { return nil }
+	for age, torn := range map[time.Duration]bool{0: true, time.Hour: false} {
+		f.Now = func() time.Time { return time.Now().Add(age) }
+		tr, err := f.Read(t.Context(), opencode.Agent, transcript.Query{Session: "ses_1"})
+		if tr == nil || len(tr.Calls) != 2 || transcript.Torn(err) != torn || (len(tr.Unread) == 1) == torn {
+			t.Errorf("%v after a message was cut off: %+v, %v", age, tr, err)
+		}
 	}
 
 	if err := os.WriteFile(filepath.Join(dir, "session/p1/ses_1.json"), []byte(`[]`), 0o600); err != nil {

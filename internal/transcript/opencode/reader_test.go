@@ -105,26 +105,31 @@ func TestReadWhole(t *testing.T) {
 	}
 }
 
-// TestReadingWritesNothing reads a database that no process uses, and one with a log that
-// another process has written.
+// TestReadingWritesNothing reads a database that no process uses, one with a log that
+// another process has written, and one with a log that has nothing.
 func TestReadingWritesNothing(t *testing.T) {
-	for _, log := range []bool{false, true} {
+	for name, want := range map[string]int{"no log": 4, "a log": 5, "an empty log": 4} {
 		f, session, path := recorded(t, "subagent")
-		if log {
-			opencodetest.Open(t, path, "UPDATE session SET title = 'changed'")
+		switch name {
+		case "a log": // which alone has the newest request
+			opencodetest.Open(t, path, `INSERT INTO message VALUES ('msg_z', '`+session+`', 1795426715000, 1795426715000, '{"role":"assistant","time":{"created":1795426715000}}')`)
+		case "an empty log":
+			replace(t, path+"-wal", "")
 		}
 		before := files(t, filepath.Dir(path))
-		if log != (len(before) > 1) {
-			t.Fatalf("files %v with a log: %v", before, log)
+		if (name == "no log") != (len(before) == 1) {
+			t.Fatalf("%s: files %v", name, before)
 		}
-		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != 4 {
-			t.Errorf("%d calls with a log: %v", len(tr.Calls), log)
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != want {
+			t.Errorf("%s: %d calls, want %d", name, len(tr.Calls), want)
 		}
 		after := files(t, filepath.Dir(path))
-		delete(before, "opencode.db-shm") // holds the locks
-		delete(after, "opencode.db-shm")
+		if name == "a log" { // this file holds the locks
+			delete(before, "opencode.db-shm")
+			delete(after, "opencode.db-shm")
+		}
 		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("files (-before +after):\n%s", diff)
+			t.Errorf("%s: files (-before +after):\n%s", name, diff)
 		}
 	}
 }

@@ -351,7 +351,7 @@ var (
 func usageOf(o rawjson.Object, names *[5]string) *hook.Usage {
 	var counts [5]int64
 	for i, name := range names {
-		counts[i] = transcript.Count(o, name)
+		counts[i] = transcript.TokenCount(o, name)
 	}
 	if o.Get(names[0], names[1]) == nil {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -322,6 +323,19 @@ func TestAnErrorThatMayPassEndsNoTurn(t *testing.T) {
 		f.Now = func() time.Time { return time.Date(2026, 11, 22, 14, 44, 43, 0, time.UTC).Add(age) }
 		if kind, _, err := f.End(t.Context(), Agent, transcript.Query{Session: sessionsOf["api-error"]}); err != nil || kind != want {
 			t.Errorf("%v after the error: %v, %v, want %v", age, kind, err, want)
+		}
+	}
+}
+
+// Errors that the same request may not have again are not tried again.
+func TestErrorsThatAreTriedAgain(t *testing.T) {
+	for status, want := range map[string]bool{"": true, "399": true, "400": false, "401": false, "408": true, "409": true, "410": false, "429": true, "430": false, "499": false, "500": true, "503": true} {
+		row := `{"event.name":"qwen-code.api_error"}`
+		if status != "" {
+			row = `{"status_code":` + status + `}`
+		}
+		if got := mayRetry(rawjson.Members([]byte(row))); got != want {
+			t.Errorf("status %q: %t, want %t", status, got, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@
 package transcripttest
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +69,7 @@ func Golden(t *testing.T, a transcript.Agent, f *transcript.Files, recording str
 		if all != nil {
 			since(t, a, f, s, all)
 		}
+		p.growth(t, a, f, s)
 	}
 	got := out.String()
 	if *update {
@@ -94,6 +97,10 @@ func since(t *testing.T, a transcript.Agent, f *transcript.Files, s transcript.S
 			t.Errorf("session %s since %v: %v", s.ID, prompt.At, err)
 			continue
 		}
+		if late.HostVersion != all.HostVersion || late.Cwd != all.Cwd || late.Session != all.Session {
+			t.Errorf("session %s since %v: session %q, version %q, folder %q; want %q, %q, %q",
+				s.ID, prompt.At, late.Session, late.HostVersion, late.Cwd, all.Session, all.HostVersion, all.Cwd)
+		}
 		later(t, "calls", all.Calls, late.Calls, func(c hook.LLMCall) bool { return !c.End.Before(prompt.At) })
 		later(t, "results", all.ToolResults, late.ToolResults, func(r hook.ToolResult) bool { return !cmp.Or(r.At, r.Asked).Before(prompt.At) })
 		later(t, "prompts", all.Prompts, late.Prompts, func(p hook.Prompt) bool { return !p.At.Before(prompt.At) })
@@ -115,6 +122,53 @@ func later[T any](t *testing.T, what string, all, late []T, wanted func(T) bool)
 	if diff := gocmp.Diff(keep(all), keep(late)); diff != "" {
 		t.Errorf("%s of a later reading (-whole +late):\n%s", what, diff)
 	}
+}
+
+// written finds the time of a row.
+var written = regexp.MustCompile(`"timestamp": ?"(20[^"]+)"`)
+
+// growth prints what a reader says of the session's end as its file grows by a row each
+// time, a second after the row: p for a transcript that is pending, u for one that is
+// undecided too, and e for a session that has ended.
+func (p *printer) growth(t *testing.T, a transcript.Agent, f *transcript.Files, s transcript.Session) {
+	t.Helper()
+	text, err := regular.Read(s.Path, regular.Options{})
+	if err != nil || filepath.Ext(s.Path) != ".jsonl" {
+		return
+	}
+	live, now := *f, Now
+	live.Now = func() time.Time { return now }
+	q := transcript.Query{Session: s.ID, Dialect: s.Dialect, Cwd: s.Cwd, Path: s.Path}
+	var states strings.Builder
+	for have, row := 0, []byte(nil); have < len(text); {
+		row, _, _ = bytes.Cut(text[have:], []byte("\n"))
+		have = min(have+len(row)+1, len(text))
+		if at := written.FindSubmatch(row); at != nil {
+			last, err := time.Parse(time.RFC3339, string(at[1]))
+			if err != nil {
+				continue
+			}
+			now = last.Add(time.Second)
+		}
+		if err := os.WriteFile(s.Path, text[:have], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		state := "."
+		tr, _ := live.Read(t.Context(), a, q)
+		kind, _, _ := live.End(t.Context(), a, q)
+		switch {
+		case tr == nil:
+			state = "-"
+		case tr.Undecided:
+			state = "u"
+		case tr.Pending:
+			state = "p"
+		case kind != hook.KindUnknown:
+			state = "e"
+		}
+		states.WriteString(state)
+	}
+	p.line("growth", states.String())
 }
 
 // printer writes values that are not zero, a line each.
@@ -160,7 +214,7 @@ func (p *printer) session(t *testing.T, a transcript.Agent, f *transcript.Files,
 	if all != nil {
 		p.transcript(all)
 		for _, e := range a.Events(s.Dialect, all) {
-			e.Host, e.Dialect, e.Session, e.HostVersion = "", "", "", ""
+			e.Host, e.Dialect, e.Session, e.HostVersion, e.Offset, e.Hash = "", "", "", "", 0, 0 // all the same, or the number
 			p.line("event", e)
 		}
 	}
