@@ -8,8 +8,12 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/verify/second"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // TestSecondReadingAgreesOnFormsOfFiles has sessions whose files say one thing several times,
@@ -27,7 +31,9 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 		event := func(n int, payload string) string {
 			return fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":%s}`+"\n", at(n), payload)
 		}
-		item := func(n int, payload string) string { return strings.Replace(event(n, payload), "event_msg", "response_item", 1) }
+		item := func(n int, payload string) string {
+			return strings.Replace(event(n, payload), "event_msg", "response_item", 1)
+		}
 		usage := fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%[1]d,"total_tokens":%d}`, tokens, 2*tokens)
 		return event(0, `{"type":"task_started","turn_id":"`+id+`"}`) +
 			strings.Replace(event(0, `{"turn_id":"`+id+`","model":"m"}`), "event_msg", "turn_context", 1) +
@@ -125,5 +131,29 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSecondReadingNamesACallTooMany has a trace with a call that the files lack: a fault,
+// but where an agent's hooks report calls that its files do not have.
+func TestSecondReadingNamesACallTooMany(t *testing.T) {
+	tool := func(id string) *tracepb.Span {
+		return &tracepb.Span{Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool), otlp.String(otelmap.KeyToolCallID, id)}}
+	}
+	for _, host := range []string{"claude-code", "codex", "copilot-cli", "gemini-cli", "qwen-code", "cline", "opencode"} {
+		for id, want := range map[string]bool{"": host != "codex" && host != "gemini-cli" && host != "cline", "c2": host != "codex"} {
+			sums := NewSums()
+			sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{tool("c1"), tool(id)}}}})
+			files := &second.Reading{Lacks: second.LacksOf(host), Sessions: map[string]*second.Session{
+				"s": {Calls: map[string]*second.Call{"c1": {Times: 1}}},
+			}}
+			differ, err := (&Check{Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (len(differ) > 0) != want {
+				t.Errorf("%s, a call %q too many: %v", host, id, differ)
+			}
+		}
 	}
 }

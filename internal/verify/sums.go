@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -204,7 +205,7 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 		if sums.equal(files) {
 			continue
 		}
-		if d := sums.differences(c.Host, files); len(d) > 0 {
+		if d := sums.differences(c.Files.Lacks, files); len(d) > 0 {
 			differ = append(differ, Session{id, sums.first.IsZero(), d})
 		}
 	}
@@ -227,7 +228,7 @@ func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Sessi
 			return nil, err
 		}
 		if len(sums.requests)+sums.calls+sums.prompts == 0 && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
-			if d := sums.differences(c.Host, s); len(d) > 0 {
+			if d := sums.differences(c.Files.Lacks, s); len(d) > 0 {
 				untold = append(untold, Session{id, true, d})
 			}
 		}
@@ -260,53 +261,55 @@ func (c *Check) settle(ctx context.Context, id string) error {
 	if mine == nil {
 		return nil
 	}
-	move := func(held []string, has func(*Sums) bool, to func(*second.Session)) (moved bool, err error) {
+	copied := false
+	move := func(held []string, has func(*Sums) bool, to func(*second.Session)) error {
+		if has(c.Sums[id]) {
+			return nil
+		}
 		for _, other := range held {
 			sums, err := c.sums(ctx, other)
 			if err != nil {
-				return false, err
-			}
-			if c.Files.Sessions[other] == nil {
-				c.Files.Sessions[other] = &second.Session{Requests: make(map[string]*second.Request), Calls: make(map[string]*second.Call)}
+				return err
 			}
 			if has(sums) {
+				if c.Files.Sessions[other] == nil {
+					c.Files.Sessions[other] = &second.Session{Requests: make(map[string]*second.Request), Calls: make(map[string]*second.Call)}
+				}
 				to(c.Files.Sessions[other])
-				return true, nil
+				copied = true
+				return nil
 			}
 		}
-		return false, nil
+		return nil
 	}
-	copied := false
+	var errs error
 	for key, q := range mine.Requests {
-		has := func(s *Sums) bool { return len(s.requests[key]) > 0 }
-		if has(c.Sums[id]) {
-			continue
-		}
-		moved, err := move(q.Held, has, func(s *second.Session) { s.Requests[key] = q })
-		if err != nil {
-			return err
-		}
-		if copied = copied || moved; moved {
+		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return len(s.requests[key]) > 0 }, func(s *second.Session) {
+			s.Requests[key] = q
 			delete(mine.Requests, key)
-		}
+		}))
 	}
 	for key, q := range mine.Calls {
-		has := func(s *Sums) bool { return len(s.ended[key]) > 0 }
-		if has(c.Sums[id]) {
-			continue
-		}
-		moved, err := move(q.Held, has, func(s *second.Session) { s.Calls[key] = q })
-		if err != nil {
-			return err
-		}
-		if copied = copied || moved; moved {
+		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return len(s.ended[key]) > 0 }, func(s *second.Session) {
+			s.Calls[key] = q
 			delete(mine.Calls, key)
-		}
+		}))
+	}
+	for _, p := range slices.Clone(mine.Prompts) {
+		errs = errors.Join(errs, move(p.Held, func(s *Sums) bool { return s.askedAt(p.At) }, func(s *second.Session) {
+			s.Prompts = append(s.Prompts, p)
+			mine.Prompts = slices.DeleteFunc(mine.Prompts, func(q second.Prompt) bool { return q.Line == p.Line && q.File == p.File })
+		}))
 	}
 	if copied && len(mine.Requests)+len(mine.Calls) == 0 && c.Sums[id].prompts == 0 {
 		mine.Prompts = nil // nothing but copies
 	}
-	return nil
+	return errs
+}
+
+// askedAt reports a prompt of about a time.
+func (s *Sums) askedAt(at time.Time) bool {
+	return slices.ContainsFunc(s.asked, func(t time.Time) bool { return t.Sub(at).Abs() < 2*time.Second })
 }
 
 // part returns what the files say of the session, as far as the store should have it; nil
@@ -419,7 +422,7 @@ func (s *Brief) sameModels(files *second.Session) bool {
 const maxNamed = 5
 
 // differences names what differs.
-func (s *Sums) differences(host string, files *second.Session) (out []Difference) {
+func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Difference) {
 	add := func(kind Kind, what, inTrace, inFiles, file string, ids []string) {
 		slices.Sort(ids)
 		out = append(out, Difference{Kind: kind, What: what, InTrace: inTrace, InFiles: inFiles, File: file, IDs: ids})
@@ -478,19 +481,22 @@ func (s *Sums) differences(host string, files *second.Session) (out []Difference
 		}
 		break // the models' sums say no more
 	}
-	s.callDifferences(host, files, add)
+	s.callDifferences(lacks, files, add)
 	if n := len(files.Prompts) - s.prompts; n > 0 {
 		var lines []string
 		for _, p := range files.Prompts {
-			if !slices.ContainsFunc(s.asked, func(at time.Time) bool { return at.Sub(p.At).Abs() < 2*time.Second }) || len(files.Prompts) <= n {
+			if !s.askedAt(p.At) || len(files.Prompts) <= n {
 				lines, file = append(lines, "line "+strconv.Itoa(p.Line)), p.File
 			}
 		}
 		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
 	}
-	// The Gemini CLI writes nothing of a turn that is cut off before its first answer.
-	if s.interrupted > files.Broken && host != "gemini-cli" {
-		add(Outcome, "turns without an answer", strconv.Itoa(s.interrupted), strconv.Itoa(files.Broken), firstOf(files.Files), nil)
+	broken := files.Broken
+	if lacks.CutTurns {
+		broken += max(0, s.prompts-len(files.Prompts))
+	}
+	if s.interrupted > broken {
+		add(Outcome, "turns without an answer", strconv.Itoa(s.interrupted), strconv.Itoa(broken), firstOf(files.Files), nil)
 	}
 	return out
 }
@@ -515,7 +521,7 @@ func firstOf(files []string) string {
 }
 
 // callDifferences names calls.
-func (s *Sums) callDifferences(host string, files *second.Session, add func(kind Kind, what, inTrace, inFiles, file string, ids []string)) {
+func (s *Sums) callDifferences(lacks second.Lacks, files *second.Session, add func(kind Kind, what, inTrace, inFiles, file string, ids []string)) {
 	ids := make(map[[3]string][]string)
 	file := ""
 	note := func(what, inTrace, inFiles, id string) {
@@ -549,13 +555,13 @@ func (s *Sums) callDifferences(host string, files *second.Session, add func(kind
 		c := files.Calls[id]
 		switch {
 		case id == "":
-			if n := s.calls - callsOf(files) - len(files.Results); n > 0 && host == "qwen-code" { // hooks know calls of the others that their files lack
+			if n := s.calls - callsOf(files) - len(files.Results); n > 0 && !lacks.UnnamedCalls && !lacks.ScriptCalls {
 				note("double", strconv.Itoa(s.calls), strconv.Itoa(callsOf(files)), "without an id")
 			}
 		case c != nil && len(statuses) > c.Times:
 			note("double", strconv.Itoa(len(statuses))+" times", "once", id)
 			file = c.File
-		case c == nil && !files.Results[id] && host != "codex": // whose calls in scripts only the events have
+		case c == nil && !files.Results[id] && !lacks.ScriptCalls:
 			note("extra", "there", "", id)
 		}
 	}

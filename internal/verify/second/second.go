@@ -49,7 +49,21 @@ type Reading struct {
 	Unread []Unread
 	// Empty are the files without any fact of a session.
 	Empty []string
+	// Lacks is what the files never have.
+	Lacks Lacks
 }
+
+// Lacks is what an agent's hooks report and its files lack.
+type Lacks struct {
+	// UnnamedCalls are calls without an id, of which the files may lack one that did not end,
+	// ScriptCalls those that a script makes.
+	UnnamedCalls, ScriptCalls bool
+	// CutTurns are turns that are cut off before their first answer.
+	CutTurns bool
+}
+
+// LacksOf returns what the files of an agent lack.
+func LacksOf(host string) Lacks { return forms[host].lacks }
 
 // Session is what the files say of one session, and of its subagents.
 type Session struct {
@@ -133,15 +147,16 @@ type form struct {
 	open func(*file) func(line []byte)
 	// whole reads a file that is not lines; if nil, such a file is one row.
 	whole func(context.Context, *file) error
+	lacks Lacks
 }
 
 var forms = map[string]form{
 	"claude-code": {folders: claudeFolders, open: openClaude},
-	"codex":       {folders: codexFolders, open: openCodex},
+	"codex":       {folders: codexFolders, open: openCodex, lacks: Lacks{ScriptCalls: true}},
 	"copilot-cli": {folders: copilotFolders, open: openCopilot},
-	"gemini-cli":  {folders: geminiFolders, open: openGemini},
+	"gemini-cli":  {folders: geminiFolders, open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
 	"qwen-code":   {folders: qwenFolders, open: openQwen},
-	"cline":       {folders: clineFolders, open: openCline},
+	"cline":       {folders: clineFolders, open: openCline, lacks: Lacks{UnnamedCalls: true}},
 	"opencode":    {folders: opencodeFolders, whole: readOpencode},
 }
 
@@ -202,7 +217,7 @@ func Read(ctx context.Context, host string, env Env) (*Reading, error) {
 	}
 	close(next)
 	wg.Wait()
-	out := &Reading{Sessions: make(map[string]*Session), Unread: unread}
+	out := &Reading{Sessions: make(map[string]*Session), Unread: unread, Lacks: f.lacks}
 	for _, file := range files {
 		out.add(file)
 	}
