@@ -297,6 +297,6 @@ func (d *Deliverer) count(k spool.Key) (c counted, err error) {
 			}
 		}
 	}
-	c.newer = r.Unknown()
+	c.newer = len(r.Unknown())
 	return c, r.Err()
 }
