@@ -56,14 +56,14 @@ type Builder struct {
 	ended bool
 	// late are the offsets that Late returns.
 	late []int64
-	// lost are the places of events that could not be read.
+	// lost are the places of events that could not be read, in order.
 	lost []int64
 }
 
 // Lose tells the builder that an event at an offset could not be read. Its run says so.
 func (b *Builder) Lose(offset int64) {
-	if !slices.Contains(b.lost, offset) {
-		b.lost = append(b.lost, offset)
+	if at, known := slices.BinarySearch(b.lost, offset); !known {
+		b.lost = slices.Insert(b.lost, at, offset)
 	}
 }
 

@@ -58,13 +58,15 @@ func (m *mapping) began() bool {
 
 // lostEvents counts the events that could not be read since the run began and before the
 // next one, and those before the session's first.
-func (m *mapping) lostEvents() (n int) {
-	for _, at := range m.lost {
-		if (at >= m.run.First || m.run.before == nil) && (m.run.next == nil || at < m.run.next.First) {
-			n++
-		}
+func (m *mapping) lostEvents() int {
+	from, to := 0, len(m.lost)
+	if m.run.before != nil {
+		from, _ = slices.BinarySearch(m.lost, m.run.First)
 	}
-	return n
+	if m.run.next != nil {
+		to, _ = slices.BinarySearch(m.lost, m.run.next.First)
+	}
+	return max(0, to-from)
 }
 
 // unreported counts the lead agent's calls in the files that no hook reported, of the tools

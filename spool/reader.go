@@ -44,7 +44,7 @@ type Reader struct {
 	rec          *Record
 	damage       []Damage
 	tail         Damage
-	unknown      int
+	unknown      []int64
 	unknownBytes int64
 	err          error
 }
@@ -78,7 +78,7 @@ func (r *Reader) Next() bool {
 			r.rec = rec
 			return true
 		case reason == "":
-			r.unknown++
+			r.unknown = append(r.unknown, r.pos)
 			r.unknownBytes += int64(1 + n)
 			r.advance(1 + n)
 			r.settled = r.pos
@@ -107,9 +107,9 @@ func (r *Reader) Offset() int64 { return r.settled }
 // one. A later Reader that starts at Offset reports none of it again.
 func (r *Reader) Damage() []Damage { return r.damage }
 
-// Unknown returns the number of complete records of other format versions that were
+// Unknown returns the offsets of the complete records of other format versions that were
 // skipped. They are not damage, but are removed with the log.
-func (r *Reader) Unknown() int { return r.unknown }
+func (r *Reader) Unknown() []int64 { return r.unknown }
 
 // Tail returns the bytes behind Offset after Next has returned false, if there are
 // any: an incomplete record at the end of the log. Its append may not have finished,

@@ -56,7 +56,7 @@ func readFrom(t testing.TB, log []byte, offset int64, limit int) result {
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}
-	got.damage, got.unknown, got.offset = r.Damage(), r.Unknown(), r.Offset()
+	got.damage, got.unknown, got.offset = r.Damage(), len(r.Unknown()), r.Offset()
 	for i, d := range got.damage {
 		if d.Length <= 0 || d.Reason == "" || i > 0 && got.damage[i-1].Offset+got.damage[i-1].Length >= d.Offset {
 			t.Fatalf("damage %+v of %+v", d, got.damage)

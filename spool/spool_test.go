@@ -130,7 +130,7 @@ func records(t testing.TB, ses *Session) []Record {
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if tail, torn := r.Tail(); torn || len(r.Damage()) > 0 || r.Unknown() > 0 {
+	if tail, torn := r.Tail(); torn || len(r.Damage()) > 0 || len(r.Unknown()) > 0 {
 		t.Fatalf("damage %+v, unknown %d, tail %+v", r.Damage(), r.Unknown(), tail)
 	}
 	if err := r.Close(); err != nil {

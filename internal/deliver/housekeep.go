@@ -347,6 +347,6 @@ func (d *Deliverer) count(k spool.Key, decode func(*spool.Record) ([]hook.Event,
 			}
 		}
 	}
-	c.newer = r.Unknown()
+	c.newer = len(r.Unknown())
 	return c, r.Err()
 }

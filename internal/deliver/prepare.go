@@ -193,9 +193,12 @@ func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State
 			}
 			continue
 		}
-		for _, damage := range r.Damage() {
-			if p.builder != nil {
+		if p.builder != nil {
+			for _, damage := range r.Damage() {
 				p.builder.Lose(damage.Offset)
+			}
+			for _, at := range r.Unknown() {
+				p.builder.Lose(at)
 			}
 		}
 		if err := p.mapRuns(ctx, s); err != nil {

@@ -101,6 +101,6 @@ func (c *spoolCounts) session(sp *spool.Spool, k spool.Key, decode func(*spool.R
 		}
 	}
 	c.damaged += len(r.Damage())
-	c.newer += r.Unknown()
+	c.newer += len(r.Unknown())
 	return r.Err()
 }

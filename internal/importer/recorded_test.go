@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -133,6 +135,100 @@ func TestClaudeIDsAreThoseOfHooks(t *testing.T) {
 
 func claudeFiles(scenario string) string {
 	return filepath.Join("..", "transcript", "testdata", "claude", scenario, "projects")
+}
+
+// timed gives the events of hooks the times that the files have.
+func timed(events []hook.Event, tr *hook.Transcript) []hook.Event {
+	times := make(map[string]time.Time)
+	for _, p := range tr.Prompts {
+		times["prompt "+p.Turn] = p.At
+	}
+	for _, e := range tr.Ends {
+		times["end "+e.Turn] = e.At
+	}
+	for _, r := range tr.ToolResults {
+		times["start "+r.ID], times["result "+r.ID] = r.Asked, r.At
+	}
+	last := tr.Prompts[0].At.Add(-time.Second)
+	for i := range events {
+		e := &events[i]
+		key := ""
+		switch {
+		case e.Kind == hook.KindPrompt:
+			key = "prompt " + e.Turn
+		case e.Kind == hook.KindToolStart:
+			key = "start " + e.Tool.ID
+		case e.Kind == hook.KindToolEnd:
+			key = "result " + e.Tool.ID
+		case e.Kind.Terminal() && e.ParentAgent == "":
+			key = "end " + e.Turn
+		}
+		if last = last.Add(time.Millisecond); times[key].After(last) {
+			last = times[key]
+		}
+		e.StoredAt = last
+	}
+	return events
+}
+
+// TestImportAfterHooksAddsNothing records sessions of Claude Code by their hooks and then
+// imports its files, with those of a session that was resumed: its file begins with a copy
+// of the history, under its own id. Only its own turn is added.
+func TestImportAfterHooksAddsNothing(t *testing.T) {
+	for _, scenario := range []string{"api-error", "background-subagent", "interrupt", "subagent", "tools-resume"} {
+		t.Run(scenario, func(t *testing.T) {
+			f := home(t, map[string]string{".claude/projects": claudeFiles(scenario)})
+			found, err := f.Sessions(t.Context(), claudefiles.Agent)
+			if err != nil || len(found) != 1 {
+				t.Fatalf("sessions %v, error %v", found, err)
+			}
+			tr, err := f.Read(t.Context(), claudefiles.Agent, transcript.Query{Session: found[0].ID, Path: found[0].Path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t)
+			b, runs := built(timed(payloads(t, filepath.Join("..", "..", "hook", "claude", "testdata", "e2e", scenario), tr.Prompts[0].At), tr))
+			for _, r := range runs {
+				if err := w.upload(b.Spans(r, tr)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sums := func() store.Totals {
+				sums, err := w.store.Totals(t.Context(), store.Filter{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sums
+			}
+			recorded := sums()
+			if recorded.Usage == nil {
+				recorded.Usage = &store.Usage{}
+			}
+			text, err := os.ReadFile(found[0].Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const copied = "00000000-1111-4222-8333-444444444444"
+			path := filepath.Join(filepath.Dir(found[0].Path), copied+".jsonl")
+			text = bytes.ReplaceAll(text, []byte(found[0].ID), []byte(copied))
+			text = append(text, strings.ReplaceAll(claudeTurn(copied, 3), "2026-", "2029-")...)
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.now = time.Now()
+			sessions, err := Sessions(t.Context(), f, claudefiles.Agent)
+			if err != nil || len(sessions) != 2 {
+				t.Fatalf("sessions %v, error %v", sessions, err)
+			}
+			rep := w.run(w.importer(HostClaude), sessions...)
+			got := sums()
+			got.Traces, got.Runs, got.Usage.Input, got.Usage.Output = got.Traces-1, got.Runs-1, got.Usage.Input-1, got.Usage.Output-2
+			got.Took, got.Usage.CostUSD, recorded.Usage.CostUSD = recorded.Took, nil, nil
+			if d := cmp.Diff(recorded, got); d != "" || recorded.Traces == 0 || rep.Sessions != 2 {
+				t.Errorf("%d traces, %d sessions imported; without the new turn the sums are (-hooks +import):\n%s", recorded.Traces, rep.Sessions, d)
+			}
+		})
+	}
 }
 
 // TestClineRunsAreThoseOfHooks imports recorded sessions of Cline: as many runs

@@ -2,14 +2,21 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/verify/second"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // TestSecondReadingAgreesOnFormsOfFiles has sessions whose files say one thing several times,
@@ -86,6 +93,10 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 			".claude/projects/-w/s1.jsonl":     claudeTurn(1) + claudeTurn(2),
 			".claude/projects/-moved/s1.jsonl": claudeTurn(1) + claudeTurn(3),
 		},
+		"rows of Claude Code with the id of the session that was resumed": {
+			".claude/projects/-w/s1.jsonl": claudeTurn(1),
+			".claude/projects/-w/s2.jsonl": claudeTurn(2),
+		},
 		"a session of Qwen Code in one JSON": {
 			".qwen/tmp/0000000000000000000000000000000000000000000000000000000000000001/chats/session-2025-10-01T10-00-0a000001.json": `{"sessionId":"0a000001-x","startTime":"2025-10-01T10:00:00Z","lastUpdated":"2025-10-01T10:00:03Z","messages":[
 {"id":"1","timestamp":"2025-10-01T10:00:01Z","type":"user","content":"go on"},
@@ -114,18 +125,53 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 			if len(all) == 0 {
 				t.Fatal("no session was read")
 			}
+			sums, prompts := make(map[string]*Sums), 0
 			for _, r := range all {
-				for _, d := range r.differences(t, r.spans) {
-					t.Errorf("%s session %s: %s", r.host, r.id, d)
-				}
-				files, err := second.Read(t.Context(), r.host, second.EnvOf(home, nil))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if s := files.Sessions[r.id]; s == nil || len(s.Prompts) == 0 || len(files.Unread) > 0 {
-					t.Errorf("%s session %s: the second reading has %+v, not read %v", r.host, r.id, s, files.Unread)
-				}
+				sums[r.id] = NewSums()
+				sums[r.id].Add(r.spans...)
+			}
+			files, err := second.Read(t.Context(), all[0].host, second.EnvOf(home, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := Check{Files: files, Sums: sums, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+			differ, err := check.Sessions(t.Context(), slices.Sorted(maps.Keys(sums)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range differ {
+				t.Errorf("session %s: %v", s.Session, s.Differences)
+			}
+			for _, s := range files.Sessions {
+				prompts += len(s.Prompts)
+			}
+			if prompts == 0 || len(files.Unread) > 0 {
+				t.Errorf("the second reading has %d prompts, not read %v", prompts, files.Unread)
 			}
 		})
+	}
+}
+
+// TestSecondReadingNamesACallTooMany has a trace with a call that the files lack: a fault,
+// but where an agent's hooks report calls that its files do not have.
+func TestSecondReadingNamesACallTooMany(t *testing.T) {
+	tool := func(id string) *tracepb.Span {
+		return &tracepb.Span{Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool), otlp.String(otelmap.KeyToolCallID, id)}}
+	}
+	for _, host := range []string{"claude-code", "codex", "copilot-cli", "gemini-cli", "qwen-code", "cline", "opencode"} {
+		for id, want := range map[string]bool{"": host != "codex" && host != "gemini-cli" && host != "cline", "c2": host != "codex"} {
+			sums := NewSums()
+			sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{tool("c1"), tool(id)}}}})
+			files := &second.Reading{Lacks: second.LacksOf(host), Sessions: map[string]*second.Session{
+				"s": {Calls: map[string]*second.Call{"c1": {Times: 1}}},
+			}}
+			differ, err := (&Check{Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (len(differ) > 0) != want {
+				t.Errorf("%s, a call %q too many: %v", host, id, differ)
+			}
+		}
 	}
 }

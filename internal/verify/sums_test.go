@@ -195,9 +195,8 @@ func TestSecondReadingNamesEachLoss(t *testing.T) {
 	for _, loss := range losses {
 		done := make(map[string]bool) // one session an agent
 		for _, r := range all {
-			// A task of Cline may end in many ways that its files do not tell apart, and the
-			// Gemini CLI writes nothing of a turn that is cut off before its first answer.
-			if done[r.host] || (r.host == "cline" || r.host == "gemini-cli") && loss.name == "the end of a turn" ||
+			// A task of Cline may end in many ways that its files do not tell apart.
+			if done[r.host] || r.host == "cline" && loss.name == "the end of a turn" ||
 				r.host == "cline" && loss.name == "input tokens of a session" {
 				continue
 			}

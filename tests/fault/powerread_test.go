@@ -86,7 +86,7 @@ func readLog(s *spool.Session) (l logRead, err error) {
 	for r.Next() {
 		l.records = append(l.records, r.Record())
 	}
-	l.damage, l.unknown = r.Damage(), r.Unknown()
+	l.damage, l.unknown = r.Damage(), len(r.Unknown())
 	l.tail, l.torn = r.Tail()
 	return l, r.Err()
 }

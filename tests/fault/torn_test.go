@@ -189,9 +189,9 @@ func examineLog(ctx context.Context, dir string, s *soundLog, log []byte, from, 
 	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
 	}
-	spans := make(taker)
+	got := taker{make(map[string]string), make(map[string]string)}
 	if err == nil && len(log) < len(s.bytes) {
-		if problem := s.examineTorn(ctx, dir, folder, from, spans); problem != "" {
+		if problem := s.examineTorn(ctx, dir, folder, from, got); problem != "" {
 			return problem
 		}
 	}
@@ -227,11 +227,14 @@ func examineLog(ctx context.Context, dir string, s *soundLog, log []byte, from, 
 	if len(begun) > 0 && len(l.damage)+l.unknown == 0 {
 		return fmt.Sprintf("event %d is lost and nothing is counted", begun[0])
 	}
-	if err := deliverLog(ctx, dir, spans); err != nil {
+	if err := deliverLog(ctx, dir, got); err != nil {
 		return fmt.Sprintf("delivery: %v", err)
 	}
-	if want := s.without(lost); !maps.Equal(spans, want) {
-		return fmt.Sprintf("without the events %v %d spans are delivered, want %d, or others", lost, len(spans), len(want))
+	if want := s.without(lost); !maps.Equal(got.spans, want) {
+		return fmt.Sprintf("without the events %v %d spans are delivered, want %d, or others", lost, len(got.spans), len(want))
+	}
+	if says := slices.Sorted(maps.Values(got.evidence)); len(begun) > 0 && len(says) > 0 && !slices.Contains(says, otelmap.EvidencePartial) {
+		return fmt.Sprintf("event %d is lost and the traces say %q of their evidence", begun[0], says)
 	}
 	return quarantined(folder, log, l.damage)
 }
@@ -239,7 +242,7 @@ func examineLog(ctx context.Context, dir string, s *soundLog, log []byte, from, 
 // examineTorn reads and delivers the log as it is before the later run. A record
 // that lacks nothing but its line feed still becomes one with the next, and what
 // is not settled is left out.
-func (s *soundLog) examineTorn(ctx context.Context, dir, folder string, end int, spans taker) string {
+func (s *soundLog) examineTorn(ctx context.Context, dir, folder string, end int, got taker) string {
 	if end == 0 || slices.ContainsFunc(s.records, func(r *spool.Record) bool { return int(r.End) == end+1 }) {
 		return ""
 	}
@@ -262,7 +265,7 @@ func (s *soundLog) examineTorn(ctx context.Context, dir, folder string, end int,
 	if whole := slices.ContainsFunc(s.records, func(r *spool.Record) bool { return int(r.End) == end }); whole == l.torn || len(l.damage) > 0 {
 		return fmt.Sprintf("torn %v, damage %v before another event follows", l.torn, l.damage)
 	}
-	if err := deliverLog(ctx, dir, spans); err != nil {
+	if err := deliverLog(ctx, dir, got); err != nil {
 		return fmt.Sprintf("delivery before another event follows: %v", err)
 	}
 	return ""
@@ -326,12 +329,16 @@ func told(s *tracepb.Span) string {
 	return s.String()
 }
 
-// taker is a destination that keeps what it gets.
-type taker map[string]string
+// taker is a destination that keeps what it gets: the spans' content, and what each trace
+// says of its evidence.
+type taker struct{ spans, evidence map[string]string }
 
 func (k taker) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
 	for s := range otlp.Spans(spans) {
-		k[spanID(s)] = told(s)
+		k.spans[spanID(s)] = told(s)
+		if says := otlp.Text(s.GetAttributes(), otelmap.KeyEvidence); says != "" {
+			k.evidence[spanID(s)] = says
+		}
 	}
 	return nil
 }
