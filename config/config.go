@@ -55,8 +55,6 @@ type Config struct {
 	Resource    string `env:"OTEL_RESOURCE_ATTRIBUTES"`
 	// TracesExporter is "none" if the otlp destination is to be off.
 	TracesExporter string `env:"OTEL_TRACES_EXPORTER"`
-	// Limits bound what the otlp destination gets.
-	Limits Limits `envPrefix:"OTEL_"`
 	// Stability is a comma list of opt-ins, see LatestNames.
 	Stability   string `env:"OTEL_SEMCONV_STABILITY_OPT_IN"`
 	SDKDisabled bool   `env:"OTEL_SDK_DISABLED"`
@@ -139,14 +137,14 @@ var table = [...]variable{
 	{name: "OTEL_SERVICE_NAME", kind: "text", allowed: "any text", doc: "The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."},
 	{name: "OTEL_RESOURCE_ATTRIBUTES", kind: "resource", allowed: "key=value pairs with commas between them, values percent-encoded", doc: "Attributes of the spans' resource."},
 	{name: tracesExporter, kind: "text", allowed: "none, or any other name, which has no effect", doc: "none switches the otlp destination off, unless HOOKSPAN_EXPORTERS names it."},
-	{name: "OTEL_ATTRIBUTE_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "Most attributes of a span, an event and a link that otlp gets. This and the next limits count in the env file alone: in an environment they are meant for the program that is worked on. The local store, Infinium and the file have everything."},
-	{name: "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "Longest text of an attribute that otlp gets, in characters. Texts that are JSON stay JSON: the texts in them are cut, or else the attribute is left out."},
-	{name: "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for spans."},
-	{name: "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "As OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, which it replaces for spans."},
-	{name: "OTEL_SPAN_EVENT_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "Most events of a span that otlp gets: the newest."},
-	{name: "OTEL_SPAN_LINK_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "Most links of a span that otlp gets."},
-	{name: "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for events."},
-	{name: "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", own: true, byDefault: "-1", kind: "int", lowest: "-1", highest: "1000000", allowed: "a whole number from 0 to 1000000, -1 for no limit", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for links."},
+	{name: "OTEL_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most attributes of a span, an event and a link that otlp gets. This and the next limits count in the env file alone: in an environment they are meant for the program that is worked on. The local store, Infinium and the file have everything."},
+	{name: "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest text of an attribute that otlp gets, in characters. Texts that are JSON stay JSON: the texts in them are cut, or else the attribute is left out."},
+	{name: "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for spans."},
+	{name: "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, which it replaces for spans."},
+	{name: "OTEL_SPAN_EVENT_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most events of a span that otlp gets: the newest."},
+	{name: "OTEL_SPAN_LINK_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most links of a span that otlp gets."},
+	{name: "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for events."},
+	{name: "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for links."},
 	{name: stabilityOptIn, kind: "text", allowed: "a comma list; gen_ai_latest_experimental has a meaning here", doc: "With gen_ai_latest_experimental, otlp and file get the names of the latest GenAI conventions (see Names in a trace). It counts for a destination whose address is in the same place, the env file or the environment. The local store keeps the default names."},
 	{name: "OTEL_SDK_DISABLED", byDefault: "false", kind: "otelbool", allowed: "true, false", doc: "Switches recording off, as HOOKSPAN_DISABLED does."},
 }

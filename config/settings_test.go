@@ -232,6 +232,9 @@ func TestTableDescribesTheFields(t *testing.T) {
 		}
 	}
 	for _, v := range table {
+		if v.own {
+			continue // no field: hooks would parse it in vain
+		}
 		got = append(got, v.name)
 		key, traces := strings.CutPrefix(v.name, otlpPrefix+"TRACES_")
 		if !traces {

@@ -85,7 +85,9 @@ func (s *Setup) resource() (out []*commonpb.KeyValue) {
 	for _, kv := range s.Config.ResourceAttributes() {
 		user = append(user, attribute.String(kv.Key, kv.Value))
 	}
-	of := func(a []attribute.KeyValue) *resource.Resource { return resource.NewWithAttributes(otelmap.SchemaURL, a...) }
+	of := func(a []attribute.KeyValue) *resource.Resource {
+		return resource.NewWithAttributes(otelmap.SchemaURL, a...)
+	}
 	merged, _ := resource.Merge(of(machine), of(user)) // of one schema, so that they never conflict
 	for _, kv := range merged.Attributes() {
 		out = append(out, otlp.String(string(kv.Key), kv.Value.AsString()))
