@@ -115,14 +115,14 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"OTEL_SERVICE_NAME", func(c *Config) any { return c.Service() }, map[string]any{"my agent": "my agent"}, nil, ""},
 		{"OTEL_RESOURCE_ATTRIBUTES", func(c *Config) any { return c.ResourceAttributes() }, map[string]any{"a=1,b=x%2Cy, a=2": []Pair{{"a", "2"}, {"b", "x,y"}}}, []string{"a", "a=%g", "=x"}, ""},
 		{"OTEL_TRACES_EXPORTER", func(c *Config) any { return c.TracesExporter }, map[string]any{"none": "none", "otlp,console": "otlp,console"}, nil, ""},
-		{"OTEL_ATTRIBUTE_COUNT_LIMIT", func(c *Config) any { return c.Limits.Attributes }, nil, nil, ""},             // only in the env file
-		{"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", func(c *Config) any { return c.Limits.Length }, nil, nil, ""},          // only in the env file
-		{"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", func(c *Config) any { return c.Limits.SpanAttributes }, nil, nil, ""},    // only in the env file
-		{"OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", func(c *Config) any { return c.Limits.SpanLength }, nil, nil, ""}, // only in the env file
-		{"OTEL_SPAN_EVENT_COUNT_LIMIT", func(c *Config) any { return c.Limits.Events }, nil, nil, ""},                // only in the env file
-		{"OTEL_SPAN_LINK_COUNT_LIMIT", func(c *Config) any { return c.Limits.Links }, nil, nil, ""},                  // only in the env file
-		{"OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", func(c *Config) any { return c.Limits.EventAttributes }, nil, nil, ""},  // only in the env file
-		{"OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", func(c *Config) any { return c.Limits.LinkAttributes }, nil, nil, ""},    // only in the env file
+		{"OTEL_ATTRIBUTE_COUNT_LIMIT", func(c *Config) any { l, _ := c.Limits(); return l.Attributes }, nil, nil, ""},             // only in the env file
+		{"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", func(c *Config) any { l, _ := c.Limits(); return l.Length }, nil, nil, ""},          // only in the env file
+		{"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", func(c *Config) any { l, _ := c.Limits(); return l.SpanAttributes }, nil, nil, ""},    // only in the env file
+		{"OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", func(c *Config) any { l, _ := c.Limits(); return l.SpanLength }, nil, nil, ""}, // only in the env file
+		{"OTEL_SPAN_EVENT_COUNT_LIMIT", func(c *Config) any { l, _ := c.Limits(); return l.Events }, nil, nil, ""},                // only in the env file
+		{"OTEL_SPAN_LINK_COUNT_LIMIT", func(c *Config) any { l, _ := c.Limits(); return l.Links }, nil, nil, ""},                  // only in the env file
+		{"OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", func(c *Config) any { l, _ := c.Limits(); return l.EventAttributes }, nil, nil, ""},  // only in the env file
+		{"OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", func(c *Config) any { l, _ := c.Limits(); return l.LinkAttributes }, nil, nil, ""},    // only in the env file
 		{"OTEL_SEMCONV_STABILITY_OPT_IN", func(c *Config) any { return c.Stability }, map[string]any{"http,gen_ai_latest_experimental": "http,gen_ai_latest_experimental"}, nil, ""},
 		{"OTEL_SDK_DISABLED", func(c *Config) any { return c.Off() }, map[string]any{"TRUE": true, "false": false}, []string{"1", "yes"}, ""},
 		{"HOOKSPAN_CONFIG_FILE", func(c *Config) any { return c.ConfigFile }, nil, []string{"relative.env"}, ""},

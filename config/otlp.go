@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -34,19 +35,27 @@ type OTLP struct {
 // Limits are the standard's limits of spans; a negative number is no limit.
 type Limits struct {
 	// Attributes and Length are of all attributes, unless a limit below is set.
-	Attributes int `env:"ATTRIBUTE_COUNT_LIMIT"`
-	Length     int `env:"ATTRIBUTE_VALUE_LENGTH_LIMIT"`
+	Attributes, Length int
 
-	SpanAttributes  int `env:"SPAN_ATTRIBUTE_COUNT_LIMIT"`
-	SpanLength      int `env:"SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"`
-	Events          int `env:"SPAN_EVENT_COUNT_LIMIT"`
-	Links           int `env:"SPAN_LINK_COUNT_LIMIT"`
-	EventAttributes int `env:"EVENT_ATTRIBUTE_COUNT_LIMIT"`
-	LinkAttributes  int `env:"LINK_ATTRIBUTE_COUNT_LIMIT"`
+	SpanAttributes, SpanLength, Events, Links, EventAttributes, LinkAttributes int
 }
 
-// Set reports that there is a limit.
-func (l Limits) Set() bool { return l != Limits{} && l != Limits{-1, -1, -1, -1, -1, -1, -1, -1} }
+// Limits returns what bounds the otlp destination, and whether there is a limit. It reads
+// them when it is called: hooks need none.
+func (c *Config) Limits() (l Limits, set bool) {
+	of := func(name string) int {
+		n, err := strconv.Atoi(c.value("OTEL_" + name + "_LIMIT").by[ofUser])
+		if err != nil {
+			return -1
+		}
+		set = true
+		return n
+	}
+	return Limits{
+		of("ATTRIBUTE_COUNT"), of("ATTRIBUTE_VALUE_LENGTH"), of("SPAN_ATTRIBUTE_COUNT"), of("SPAN_ATTRIBUTE_VALUE_LENGTH"),
+		of("SPAN_EVENT_COUNT"), of("SPAN_LINK_COUNT"), of("EVENT_ATTRIBUTE_COUNT"), of("LINK_ATTRIBUTE_COUNT"),
+	}, set
+}
 
 // Headers are HTTP headers by name. They print as stars.
 type Headers map[string]string

@@ -161,8 +161,8 @@ func TestLimitsCountInTheEnvFileAlone(t *testing.T) {
 	own := lines("OTEL_ATTRIBUTE_COUNT_LIMIT=40", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT=2048", "OTEL_SPAN_EVENT_COUNT_LIMIT=many", "OTEL_BSP_MAX_QUEUE_SIZE=1")
 	c, err := Load(world(own, lines("OTEL_SPAN_LINK_COUNT_LIMIT=4"), "OTEL_ATTRIBUTE_COUNT_LIMIT=3", "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT=few",
 		"OTEL_TRACES_SAMPLER=always_off", "OTEL_PROPAGATORS=", "HOOKSPAN_CONFIG_FILE="+namedPath))
-	if want := (Limits{40, -1, -1, 2048, -1, -1, -1, -1}); c.Limits != want || !c.Limits.Set() {
-		t.Errorf("got %+v, want %+v", c.Limits, want)
+	if l, set := c.Limits(); l != (Limits{40, -1, -1, 2048, -1, -1, -1, -1}) || !set {
+		t.Errorf("got %+v", l)
 	}
 	if p := Problems(err); len(p) != 1 || p[0].Variable != "OTEL_SPAN_EVENT_COUNT_LIMIT" {
 		t.Errorf("problems: %v", err)
@@ -175,8 +175,11 @@ func TestLimitsCountInTheEnvFileAlone(t *testing.T) {
 	if got := c.Ineffective(); !slices.Equal(got, []string{"OTEL_BSP_MAX_QUEUE_SIZE"}) {
 		t.Errorf("without effect in the env file: %q", got)
 	}
-	if c, err = Load(world("", "")); err != nil || c.Limits.Set() || (&Config{}).Limits.Set() {
-		t.Errorf("limits without a setting: %+v, %v", c.Limits, err)
+	c, err = Load(world("", ""))
+	for _, c := range []*Config{c, {}} {
+		if l, set := c.Limits(); set || l != (Limits{-1, -1, -1, -1, -1, -1, -1, -1}) || err != nil {
+			t.Errorf("limits without a setting: %+v, %v", l, err)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Setup) client(ctx context.Context, name string) (deliver.Client, error)
 	if err != nil || name != config.ExporterOTLP && name != config.ExporterFile {
 		return client, err
 	}
-	if l := s.Config.Limits; name == config.ExporterOTLP && l.Set() {
+	if l, set := s.Config.Limits(); name == config.ExporterOTLP && set {
 		client = changed{client, func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return otelmap.WithLimits(m, limits(l)) }}
 	}
 	if s.Config.UsageCost {

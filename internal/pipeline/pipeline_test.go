@@ -177,14 +177,16 @@ func TestLatestNamesGoToTheFileAndNeverBothNames(t *testing.T) {
 	}
 }
 
-// TestLimitsBoundOTLPAlone asks for spans of one attribute, with the limits in each place.
+// TestLimitsBoundOTLPAlone asks for spans of one attribute, with the limit in each place.
 func TestLimitsBoundOTLPAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	const limit = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=1"
 	for _, own := range []bool{true, false} {
-		s := newSetup(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318", "HOOKSPAN_FILE_PATH="+path, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=0")
+		s := newSetup(t)
+		in := config.Input{Home: s.Home, GOOS: "linux", Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318", "HOOKSPAN_FILE_PATH=/t.jsonl", limit}}
 		if own {
-			s.Config.Limits = config.Limits{Attributes: -1, Length: -1, SpanAttributes: 1, SpanLength: -1, Events: -1, Links: -1, EventAttributes: -1, LinkAttributes: -1}
+			in.ReadFile = func(string) ([]byte, error) { return []byte(limit + "\n"), nil }
 		}
+		s.Config, _ = config.Load(in)
 		for _, name := range []string{config.ExporterOTLP, config.ExporterFile} {
 			c, err := s.client(t.Context(), name)
 			if err != nil {
