@@ -168,7 +168,7 @@ func (t *transport) park(req *http.Request, resp *http.Response, body []byte) *h
 
 // write writes a file that is on disk when it returns.
 func write(file string, body []byte) error {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // The name is made here.
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600) //nolint:gosec // The name is made here.
 	if err != nil {
 		return err
 	}
