@@ -40,7 +40,7 @@ func (c *Config) Fingerprint() string {
 			add(name + "=" + given)
 		}
 	}
-	if off := c.value(tracesExporter).by; strings.EqualFold(off[ofEnvironment], "none") && !strings.EqualFold(off[ofUser], "none") {
+	if off := c.value(tracesExporter).by; c.Export.Endpoint != "" && strings.EqualFold(off[ofEnvironment], "none") && !strings.EqualFold(off[ofUser], "none") {
 		add("otlp=none")
 	}
 	if v, address := c.otlpURL(); v.source != "" && v.from == ofEnvironment && address != c.sideURL(ofUser) {

@@ -21,6 +21,7 @@ func TestFingerprintIsWhereARunGoes(t *testing.T) {
 			"HOOKSPAN_SPOOL_SYNC=always", "HOOKSPAN_IDLE_TIMEOUT=1h", "OTEL_EXPORTER_OTLP_TIMEOUT=1", "OTEL_METRICS_EXPORTER=none", "HOOKSPAN_SOMETHING=1",
 		}, "none"},
 		{"an exporter for the project's program", []string{"OTEL_TRACES_EXPORTER=console", "OTEL_SPAN_EVENT_COUNT_LIMIT=1"}, "none"},
+		{"no export of a program, and nowhere to export to", []string{"OTEL_TRACES_EXPORTER=none"}, "none"},
 		{"no export", with("OTEL_TRACES_EXPORTER=none"), "other"},
 		{"credentials alone", []string{"OTEL_EXPORTER_OTLP_HEADERS=Authorization=x,x-api-key=y", "INFINIUM_AGENT_SECRET=s"}, "none"},
 		{"what the env file has, too", []string{"OTEL_RESOURCE_ATTRIBUTES=a=b"}, "none"},

@@ -14,7 +14,7 @@ import (
 
 // chats adds one span for each request to the model.
 func (m *mapping) chats() {
-	if i := slices.IndexFunc(m.run.items, func(it *item) bool { return it.Kind == hook.KindCompact }); i >= 0 {
+	if i := slices.IndexFunc(m.run.items, func(it *item) bool { return it.Kind == hook.KindCompact && it.ParentAgent == "" }); i >= 0 {
 		m.compacted = m.run.items[i].At()
 	}
 	seen := make(map[string]int)

@@ -23,6 +23,9 @@ const keepDelivered = 24 * time.Hour
 // end may store its event, and a session that begins in its place reads the log.
 const keepEnded = 10 * time.Minute
 
+// endRecords is how much of a log's end is read to find such an end, in bytes.
+const endRecords = 16 << 10
+
 // keepParked is how long a session stays because of runs that a destination
 // refused: its delivery file is the only note of them, and a wrong key is not
 // always fixed within a day.
@@ -109,7 +112,8 @@ func (d *Deliverer) ended(st stored, now time.Time) (ended bool) {
 		return false
 	}
 	_ = d.visit(st.key, func(s *spool.Session) error {
-		ended = !d.surelyOpen(s, 0, st.size, false)
+		// Each sweep looks at each session of a day, so a little of it is enough.
+		ended = !d.surelyOpen(s, max(0, st.size-endRecords), st.size, false)
 		return nil
 	})
 	return ended
