@@ -1,7 +1,9 @@
 package fault_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,14 +67,21 @@ var filesystemRows = []proof.Row{
 	{
 		Name: "SIGKILL at the system calls of a removal",
 		Rule: "nothing that was delivered comes to a destination again; the next removal leaves nothing behind",
-		Run:  killRemoval,
+		Run:  func(t *testing.T, r *proof.Result) { killRemoval(t, r, &hosts[0], "", 48*time.Hour) },
+	},
+	{
+		Name: "SIGKILL at the system calls of a removal that leaves an ended session's link",
+		Rule: "nothing that was delivered comes to a destination again, also if the session continues; the next removal leaves no events behind",
+		Run:  func(t *testing.T, r *proof.Result) { killRemoval(t, r, &hosts[1], "SessionEnd", time.Hour) },
 	},
 }
 
 // twoDaysAgo makes everything in the spool silent for longer than a delivered log is kept.
-func twoDaysAgo(t *testing.T, w *lab.World) {
+func twoDaysAgo(t *testing.T, w *lab.World) { silentFor(t, w, 48*time.Hour) }
+
+func silentFor(t *testing.T, w *lab.World, d time.Duration) {
 	t.Helper()
-	old := time.Now().Add(-48 * time.Hour)
+	old := time.Now().Add(-d)
 	err := filepath.WalkDir(filepath.Join(w.State(), "spool"), func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Base(path) != "sweep.stamp" {
 			err = os.Chtimes(path, old, old)
@@ -157,29 +166,38 @@ func onFileSystem(t *testing.T, r *proof.Result, removed bool, told string, rule
 	}
 }
 
-// killRemoval kills the flush that removes a session which every destination has.
-func killRemoval(t *testing.T, r *proof.Result) {
+// killRemoval kills the flush that removes a session which every destination has. end is
+// the event of the session's end, if it leaves its link: then the session continues.
+func killRemoval(t *testing.T, r *proof.Result, a *host, end string, silent time.Duration) {
 	if err := trace.Available(); err != nil {
 		r.Skip("%v", err)
 	}
 	b := &backlog{w: lab.New(t, "HOOKSPAN_EXPORTERS=store,otlp,file"), files: make(map[string][]byte)}
 	var l ledger
-	for range 2 {
+	hook := func(a *host, names ...string) {
+		t.Helper()
 		holdSweeps(t, b.w)
-		if err := hosts[0].hook(b.w, hosts[0].tool, "removal", l.number()); err != nil {
-			t.Fatal(err)
+		for _, name := range names {
+			if err := a.hook(b.w, name, "removal", l.number()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	hook(a, a.tool, a.tool)
 	endRuns(t, b.w, &l)
-	b.w.Hookspan("flush", "--wait", "--session", spool.SessionKey(hosts[0].name, "removal").String())
+	if end != "" {
+		hook(a, end)
+	}
+	key := spool.SessionKey(a.name, "removal").String()
+	b.w.Hookspan("flush", "--wait", "--session", key)
 	b.save(t)
 	flush := func(f *trace.Fault) *trace.Ending {
-		twoDaysAgo(t, b.w)
-		end, err := trace.Run(delivery(b.w, "flush", "--wait"), f)
+		silentFor(t, b.w, silent)
+		ending, err := trace.Run(delivery(b.w, "flush", "--wait"), f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return end
+		return ending
 	}
 	names := []string{"renameat", "unlinkat"}
 	if proof.Soak() {
@@ -193,6 +211,14 @@ func killRemoval(t *testing.T, r *proof.Result) {
 			if flush(&trace.Fault{At: at}).Hit {
 				r.Trial(1)
 			}
+			if end != "" {
+				turn := fmt.Appendf(nil, `"prompt_id":"%s-%d"`, name, n)
+				next := *a
+				next.payload = func(hook, session string, n int) []byte {
+					return bytes.ReplaceAll(a.payload(hook, session, n), []byte(`"prompt_id":"p1"`), turn)
+				}
+				hook(&next, a.tool, a.end, end)
+			}
 			flush(nil)
 			flush(nil)
 			for _, s := range b.w.OTLP.Spans() {
@@ -200,7 +226,13 @@ func killRemoval(t *testing.T, r *proof.Result) {
 					r.Break("killed at %s: span %q came to otlp %d times", at, s.Name, s.Count)
 				}
 			}
-			dir := filepath.Join(b.w.State(), "spool", hosts[0].name)
+			dir := filepath.Join(b.w.State(), "spool", a.name)
+			if end != "" {
+				if _, err := os.Stat(filepath.Join(b.w.State(), "spool", key, "events.json-seq")); !errors.Is(err, fs.ErrNotExist) {
+					r.Break("killed at %s: the events are still there: %v", at, err)
+				}
+				continue
+			}
 			if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 				left, _ := os.ReadDir(filepath.Join(dir, entries[0].Name()))
 				r.Break("killed at %s: the session is still there with %v", at, left)
