@@ -87,20 +87,20 @@ const (
 	// KeyHost is the name of the agent program.
 	KeyHost = "hookspan.host"
 	// KeyHostVersion is that program's version.
-	KeyHostVersion = "hookspan.host.version"
+	KeyHostVersion = "hookspan.host_version"
 	// KeyHostApp is the program the agent runs in, such as an editor.
-	KeyHostApp = "hookspan.host.app"
+	KeyHostApp = "hookspan.host_app"
 	// KeyDialect is the wire form of the events.
 	KeyDialect = "hookspan.dialect"
 	// KeyHostProvider is the model's provider as the host spells it; the
 	// standard key holds the standard spelling.
-	KeyHostProvider = "hookspan.host.provider"
+	KeyHostProvider = "hookspan.host_provider"
 	// KeyOutcome is one of the Outcome values.
 	KeyOutcome = "hookspan.outcome"
 	// KeyEvidence is how much of the run is known: one of the Evidence values.
 	// KeyEvidenceMissing is what is missing, unless it is complete.
 	KeyEvidence        = "hookspan.evidence"
-	KeyEvidenceMissing = "hookspan.evidence.missing"
+	KeyEvidenceMissing = "hookspan.evidence_missing"
 	// KeyCancelStatus and KeySessionEndReason are the host's names for how a
 	// cancelled or interrupted run ended.
 	KeyCancelStatus     = "hookspan.cancel.status"

@@ -10,7 +10,7 @@ const (
 	AttrStopHookActive  = "hookspan.stop_hook_active"
 	attrBackgroundTasks = "hookspan.background_tasks"
 	// attrBackgroundTaskIDs are separated by commas.
-	attrBackgroundTaskIDs = "hookspan.background_tasks.ids"
+	attrBackgroundTaskIDs = "hookspan.background_task_ids"
 	attrEffort            = "hookspan.effort"
 	attrAgentTranscript   = "hookspan.agent.transcript"
 	attrAgentStatus       = "hookspan.agent.status"
@@ -44,9 +44,9 @@ var facts = [...]fact{
 	{permissionRequest, "mcp_skill", "hookspan.skill.version", skillVersion},
 	{permissionRequest, "mcp_skill", "hookspan.skill.uri", skillURI},
 	{permissionRequest, "mcp_server", "hookspan.mcp.server", serverName},
-	{postModelSwitch, "from_model", "hookspan.model.from", asText},
-	{postModelSwitch, "to_model", "hookspan.model.to", asText},
-	{postModelSwitch, "source", "hookspan.model.source", asText},
+	{postModelSwitch, "from_model", "hookspan.model_switch.from", asText},
+	{postModelSwitch, "to_model", "hookspan.model_switch.to", asText},
+	{postModelSwitch, "source", "hookspan.model_switch.source", asText},
 	{taskCreated, "task_id", "hookspan.task.id", asText},
 	{taskCreated, "task_subject", "hookspan.task.subject", asText},
 	{taskCompleted, "task_id", "hookspan.task.id", asText},

@@ -249,7 +249,7 @@ func TestBodies(t *testing.T) {
 		},
 		{
 			"stop with work in the background", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":false,"background_tasks":[{"id":"1"},{"id":"2"}]}`,
-			facts{Kind: hook.KindRunComplete, Key: "Stop/p", Attrs: []hook.Attr{{Key: "hookspan.background_tasks", Value: int64(2)}, {Key: "hookspan.background_tasks.ids", Value: "1,2"}}},
+			facts{Kind: hook.KindRunComplete, Key: "Stop/p", Attrs: []hook.Attr{{Key: "hookspan.background_tasks", Value: int64(2)}, {Key: "hookspan.background_task_ids", Value: "1,2"}}},
 		},
 		{
 			"stop once more", `{"hook_event_name":"Stop","prompt_id":"p","stop_hook_active":true}`,
@@ -305,7 +305,7 @@ func TestBodies(t *testing.T) {
 		{
 			"model switch", `{"hook_event_name":"PostModelSwitch","from_model":"a","to_model":"b","source":"auto"}`,
 			facts{Kind: hook.KindNote, Attrs: []hook.Attr{
-				{Key: "hookspan.model.from", Value: "a"}, {Key: "hookspan.model.to", Value: "b"}, {Key: "hookspan.model.source", Value: "auto"},
+				{Key: "hookspan.model_switch.from", Value: "a"}, {Key: "hookspan.model_switch.to", Value: "b"}, {Key: "hookspan.model_switch.source", Value: "auto"},
 			}},
 		},
 		{

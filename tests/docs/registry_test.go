@@ -163,7 +163,15 @@ func TestRegistryHasEveryNameThatIsSent(t *testing.T) {
 // TestRegistryDefinesOrRefersToEveryConstant holds the registry against the keys in the
 // source.
 func TestRegistryDefinesOrRefersToEveryConstant(t *testing.T) {
-	groups, _ := registry(t)
+	groups, defined := registry(t)
+	for name := range defined {
+		for parent := name; strings.Contains(parent, "."); {
+			parent = parent[:strings.LastIndexByte(parent, '.')]
+			if defined[parent] != nil {
+				t.Errorf("%s is in the namespace of the attribute %s, which the conventions forbid", name, parent)
+			}
+		}
+	}
 	named := make(map[string]bool)
 	for _, g := range groups {
 		named[g.Name] = true
