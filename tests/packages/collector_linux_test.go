@@ -1,6 +1,7 @@
 package packages_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,16 +83,7 @@ func checkService(t *testing.T, r *root) {
 	t.Helper()
 	const unit = "/usr/lib/systemd/system/hookspan-collector.service"
 	text := string(r.read(unit))
-	if _, err := exec.LookPath("systemd-analyze"); err == nil {
-		for _, args := range [][]string{{"verify"}, {"security", "--offline=true", "--threshold=20"}} {
-			out, err := r.outside(append(append([]string{"systemd-analyze", "--root=" + r.path}, args...), "hookspan-collector.service"))
-			if err != nil {
-				t.Errorf("systemd-analyze %q: %v\n%s", args, err, out)
-			}
-		}
-	} else {
-		t.Log("no systemd-analyze on this machine: the unit is not verified")
-	}
+	checkUnit(t, text)
 	settings := map[string]string{}
 	for _, m := range setting.FindAllStringSubmatch(string(r.read("/etc/hookspan-collector/collector.env")), -1) {
 		if strings.HasPrefix(m[0], "#") {
@@ -113,6 +105,41 @@ func checkService(t *testing.T, r *root) {
 	r.run("mkdir -m 700 " + queue[1] + " && chown 65534:65534 " + queue[1])
 	serve(t, r, "chroot --userspec=65534:65534 "+r.path, []string{"QUEUE_DIRECTORY=" + queue[1]}, command[1]+" "+settings["COLLECTOR_ARGS"])
 	r.run("rm -r " + queue[1])
+}
+
+// checkUnit asks systemd, where that is on this machine, what it makes of the unit.
+func checkUnit(t *testing.T, unit string) {
+	t.Helper()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Log("no systemd-analyze on this machine: the unit is not verified")
+		return
+	}
+	dir := t.TempDir()
+	files := map[string]string{"usr/bin/hookspan-collector": "#!/bin/sh\n", "usr/lib/systemd/system/hookspan-collector.service": unit}
+	// The units of the system that it needs.
+	for name, section := range map[string]string{
+		"sysinit.target": "", "basic.target": "", "shutdown.target": "", "network-online.target": "", "multi-user.target": "",
+		"system.slice": "[Slice]\n", "-.slice": "[Slice]\n", "-.mount": "[Mount]\nWhat=x\nWhere=/\n",
+	} {
+		files["usr/lib/systemd/system/"+name] = "[Unit]\nDefaultDependencies=no\n" + section
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil { //nolint:gosec // One is a program.
+			t.Fatal(err)
+		}
+	}
+	analyze := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", append([]string{"--root=" + dir}, args...)...).CombinedOutput()
+		return string(out), err
+	}
+	// A key that it does not know is no error, but a warning.
+	if out, err := analyze("verify", "hookspan-collector.service"); err != nil || out != "" {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+	if out, err := analyze("security", "--offline=true", "--threshold=20", "hookspan-collector.service"); err != nil {
+		t.Errorf("the service is exposed to more than 2.0: %v\n%s", err, out)
+	}
 }
 
 // serve starts a Collector in a network namespace, sends a run, and wants it in the
