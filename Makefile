@@ -27,7 +27,7 @@ install: build ## into GOBIN, side by side
 	$(GO) install $(BUILD) ./cmd/...
 
 # Modules of their own: what they need must not become a need of hookspan.
-COMPONENTS = infinium/infiniumexporter collector-config/queuestorage collector-config/agentmetrics collector-config/refusals
+COMPONENTS = infinium/infiniumexporter collector-config/queuestorage collector-config/agentmetrics collector-config/refusals collector-config/kubernetes
 collector: ## a Collector with what collector-config/ uses and the Infinium exporter, into bin/
 	$(GO) -C collector-config/distribution build -trimpath -buildvcs=false -ldflags '-s -w' -o $(CURDIR)/bin/hookspan-collector .
 

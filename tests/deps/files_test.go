@@ -17,6 +17,7 @@ var opening = []string{"Open", "OpenFile", "ReadFile"}
 // Everything else opens them by internal/regular.
 var mayOpen = map[string]string{
 	"internal/regular/regular.go":                 "is the way to do it",
+	"collector-config/refusals/refusals.go":       "makes a file that must not exist yet",
 	"internal/atomicfile/atomicfile.go":           "makes a file under a random name, never an existing one",
 	"internal/atomicfile/sync_unix.go":            "a folder, which a flag says",
 	"internal/filelock/filelock_unix.go":          "a folder, which a flag says",
