@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -64,7 +65,7 @@ func printHooks(a *app, l clinehooks.Listing, tool string) {
 		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 		for _, h := range f.Hooks {
 			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, termtext.Value(h.Event), termtext.Value(matcherText(h.Matcher)),
-				termtext.Value(a.clean(h.Handler.Text())), termtext.Value(strings.Join(h.Handler.Traits(), ", ")))
+				termtext.Value(a.clean(shelltext.Text(h.Handler))), termtext.Value(strings.Join(h.Handler.Traits(), ", ")))
 			if h.Why != "" {
 				_, _ = fmt.Fprintf(w, "\t%s\n", termtext.Value(h.Why))
 			}
@@ -90,7 +91,7 @@ func printHooks(a *app, l clinehooks.Listing, tool string) {
 	}
 	for _, f := range l.Files {
 		if !f.Trusted && f.Error == "" {
-			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(f.Path)))
+			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + shelltext.PromptWord(a.goos, hookfile.ProjectOf(f.Path)))
 		}
 	}
 }

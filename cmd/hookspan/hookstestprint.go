@@ -11,6 +11,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -84,7 +85,7 @@ func (p trialPrinter) choice(t *clinehooks.Trial) {
 		if m.Matched {
 			verb = "runs"
 		}
-		p.printf("  %-6s %s: %s\n", verb, termtext.Value(fmt.Sprintf("%s:%d", m.Handler.File, m.Handler.Line)), termtext.Value(m.Handler.Text()))
+		p.printf("  %-6s %s: %s\n", verb, termtext.Value(fmt.Sprintf("%s:%d", m.Handler.File, m.Handler.Line)), termtext.Value(shelltext.Text(m.Handler)))
 		why := m.Why
 		if several && m.Event < len(t.Call.Events) {
 			e := t.Call.Events[m.Event]
@@ -113,7 +114,7 @@ func (p trialPrinter) runs(o *clinehooks.Outcome) {
 	p.printf("\nwhat they did\n")
 	for i := range o.Result.Runs {
 		r := &o.Result.Runs[i]
-		p.printf("  %s\n", termtext.Value(r.Handler.Text()))
+		p.printf("  %s\n", termtext.Value(shelltext.Text(r.Handler)))
 		p.printf("    %s\n", termtext.Value(clinehooks.Ending(r)))
 		if p.debug && o.Call != nil && r.Event < len(o.Call.Events) {
 			p.text("    stdin    ", string(o.Call.Events[r.Event].Payload))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -135,7 +136,7 @@ func consent(a *app, path string, yes bool) error {
 	if !canAsk(a) {
 		return hinted{
 			errors.New("nothing was trusted: there is no terminal to ask on"),
-			"read what it runs, then: hookspan hooks trust --yes " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(path)),
+			"read what it runs, then: hookspan hooks trust --yes " + shelltext.PromptWord(a.goos, hookfile.ProjectOf(path)),
 		}
 	}
 	ok, err := confirm(a, "Let this run when you work in "+hookfile.ProjectOf(path)+"?")
@@ -213,7 +214,7 @@ func showHook(a *app, h hookfile.Handler) {
 		}
 		member("sends", strings.Join(h.AllowedEnvVars, ", "))
 	case h.Args != nil:
-		member("program", h.Text())
+		member("program", shelltext.Text(h))
 	default:
 		member("command", h.Command)
 		member("shell", h.Shell)
