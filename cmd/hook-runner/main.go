@@ -1,5 +1,5 @@
 // Command hook-runner is what cline-hook starts to run the user's command hooks for
-// one event:
+// one event, where it does not run them itself:
 //
 //	hook-runner run-hooks --event EVENT ... < payload
 //

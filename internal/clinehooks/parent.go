@@ -38,7 +38,7 @@ type Finder func(session string, records []*spool.Record, whole bool, about uint
 // late in a long run. about is the hash of the event's payload as it was stored.
 // dir is the folder for what is remembered, as in Hooks; empty remembers nothing.
 // The answer is empty where the span cannot be known: the event is not among the
-// newest of the log, or its run began too far back. The error is ErrOther where find
+// newest of the log, or its run began too far back. The error is ErrSpan where find
 // does not know.
 func Parent(sp *spool.Spool, find Finder, dir, session string, about uint64, idle time.Duration) (string, error) {
 	k := spool.SessionKey(cline.Host, session)
@@ -96,7 +96,7 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 		if whole || bounded(records) {
 			own, root, known := l.finder(l.session, records, whole, l.about, l.idle)
 			if !known {
-				return "", ErrOther
+				return "", ErrSpan
 			}
 			if own != "" {
 				l.remember(run, root, records[len(records)-1])

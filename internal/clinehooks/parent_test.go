@@ -86,7 +86,7 @@ func (r *recording) parent(about uint64) string {
 		dir = filepath.Join(dir, "plain") // what the other remembers would change the answer
 	}
 	switch plain, err := Parent(r.spool, FindPlain, dir, "17", about, 0); {
-	case errors.Is(err, ErrOther):
+	case errors.Is(err, ErrSpan):
 		r.unknown++
 	case err != nil:
 		r.t.Fatal(err)

@@ -110,9 +110,13 @@ type Request struct {
 	Report bool
 }
 
-// ErrOther is that an event's hooks, or its span, take more than this program has.
-// Nothing was done then.
-var ErrOther = errors.New("this program sends no requests of http hooks and reads no addresses")
+// The reasons for which nothing was done.
+var (
+	// ErrOther is that an event's hooks take more than this program has.
+	ErrOther = errors.New("this program sends no requests of http hooks and reads no addresses")
+	// ErrSpan is that FindPlain does not know the event's span.
+	ErrSpan = errors.New("the event's span takes the whole mapping")
+)
 
 // Answer runs the hooks for the event on standard input and writes the answer for Cline.
 // If it fails, nothing is written.
@@ -173,7 +177,7 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 		if p.Find == nil {
 			// Before anything is done, since another program may have to find it.
 			parent, err := stored.Parent(FindPlain, h.Dir, cline.Peek(payload, r.Event).Session)
-			if errors.Is(err, ErrOther) {
+			if errors.Is(err, ErrSpan) {
 				return nil, Report{}, err
 			} else if err != nil {
 				log("no TRACEPARENT", err)

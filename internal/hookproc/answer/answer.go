@@ -33,7 +33,7 @@ type Hooks struct {
 	Own string
 	// Ask returns the answer, and a report of what went wrong, in which secrets may be:
 	// `Reporter run-hooks --report` removes them and writes it to the log. about is the stored
-	// event's hash. It returns errOther, having done nothing, if hookspan must run them.
+	// event's hash. It returns otherProgram, having done nothing, if that must run them.
 	Ask func(ctx context.Context, c *hookproc.Call, about string) (answer, report []byte, err error)
 	// Reporter is a program of hookspan's.
 	Reporter string

@@ -27,8 +27,11 @@ func askPlain(ctx context.Context, c *hookproc.Call, about string) (answer, repo
 	hooks := &clinehooks.Process{Config: c.Config, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
 	request := clinehooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
 	answer, left, err := hooks.Ask(ctx, request, c.Payload, p.Dir)
-	if errors.Is(err, clinehooks.ErrOther) {
-		return nil, nil, errOther
+	switch {
+	case errors.Is(err, clinehooks.ErrSpan):
+		return nil, nil, otherProgram(hooksession.Small)
+	case errors.Is(err, clinehooks.ErrOther):
+		return nil, nil, otherProgram(hooksession.Full)
 	}
 	if !left.Empty() {
 		report, _ = json.Marshal(left) // texts always encode

@@ -32,7 +32,7 @@ func TestPlainHooksRunInThisProcess(t *testing.T) {
 		"a file that is not plain": {toolEvent, file("PostToolUse", "^Read$", ran), nil, "hookspan run-hooks", toolEvent, false, denied},
 		"a log that is not certain": {toolEvent, file("PostToolUse", "Read", ran), func(c *call) {
 			c.setenv("HOOKSPAN_TRACEPARENT", "00-11111111111111111111111111111111-2222222222222222-01")
-		}, "hookspan run-hooks", toolEvent, false, denied},
+		}, "hook-runner run-hooks", toolEvent, false, denied},
 		"a Cline hook of the user's":    {toolEvent, file("PostToolUse", "Read", ran), func(c *call) { c.script("#!/bin/sh\n", 0o700) }, "hook-runner run-hooks", toolEvent, false, denied},
 		"a hook that another tool runs": {toolEvent, file("PostToolUse", "Bash", ran), nil, "", "", false, neutral},
 	} {

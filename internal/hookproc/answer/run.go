@@ -71,10 +71,11 @@ func (a *asking) ask(ctx context.Context, stdin io.Reader, program, about string
 				a.log("hooks: what went wrong is not in the log: %v", err)
 			}
 		}
-		if !errors.Is(err, errOther) {
+		var other otherProgram
+		if !errors.As(err, &other) {
 			return out, err
 		}
-		program = hookproc.MainProgram
+		program = string(other)
 	}
 	args := []string{"run-hooks", "--host", p.Agent.Name, "--event", p.Event, "--began", strconv.FormatInt(c.Began.UnixMilli(), 10)}
 	if about != "" {
@@ -83,7 +84,11 @@ func (a *asking) ask(ctx context.Context, stdin io.Reader, program, about string
 	return a.run(ctx, stdin, program, args...)
 }
 
-var errOther = errors.New("another program runs these hooks")
+// otherProgram is the error of hooks that a program of that name must run.
+type otherProgram string
+
+// Error implements error.
+func (p otherProgram) Error() string { return string(p) + " must run these hooks" }
 
 // run runs a program of hookspan's. The main program can do what the others do.
 func (a *asking) run(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
