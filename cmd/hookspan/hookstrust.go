@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
@@ -132,7 +133,7 @@ func consent(a *app, path string, yes bool) error {
 	if !canAsk(a) {
 		return hinted{
 			errors.New("nothing was trusted: there is no terminal to ask on"),
-			"read what it runs, then: hookspan hooks trust --yes " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(path)),
+			"read what it runs, then: hookspan hooks trust --yes " + shelltext.PromptWord(a.goos, hookfile.ProjectOf(path)),
 		}
 	}
 	ok, err := confirm(a, "Let this run when you work in "+hookfile.ProjectOf(path)+"?")

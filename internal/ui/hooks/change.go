@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 )
 
 // Editor changes the hooks of a machine, one change at a time.
@@ -354,7 +355,7 @@ func (e *Editor) add(c *change, r Request) error {
 	if c.after, err = c.file.text().Add(h); err != nil {
 		return err
 	}
-	c.What = "add " + e.Machine.describe(h, h.Text())
+	c.What = "add " + e.Machine.describe(h, shelltext.Text(h))
 	return e.notes(c, h)
 }
 

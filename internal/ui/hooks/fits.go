@@ -29,7 +29,7 @@ func (m *Machine) Fit(l *Listing, tool, arguments string) error {
 				return refusedField(err)
 			}
 		}
-		r := &hookrun.Runner{Dir: m.root(f), ProjectDir: m.root(f), Home: m.Process.Home, GOOS: m.Process.GOOS, Host: m.Process.Host}
+		r := &hookrun.Runner{Dir: m.root(f), ProjectDir: m.root(f), Home: m.Process.Home, GOOS: m.Process.GOOS, Conditions: m.Process.Conditions, Host: m.Process.Host}
 		for j := range f.Hooks {
 			h := &f.Hooks[j]
 			fits, why := fit(r, f.entries[j].Handler, events, input == nil)

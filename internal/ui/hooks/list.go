@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
@@ -358,7 +359,7 @@ func (m *Machine) read(f *File, report *install.Report, runs runsByHook) {
 
 // textOf is what a hook runs, also one that only Claude Code can run.
 func textOf(e hookfile.Entry) string {
-	if text := e.Text(); text != "" {
+	if text := shelltext.Text(e.Handler); text != "" {
 		return text
 	}
 	return strings.Join(strings.Fields(string(e.Raw)), " ")
@@ -373,7 +374,7 @@ func (m *Machine) problems(f *File) []hookfile.Problem {
 	if f.Agent == agentCline {
 		return setup.Check(f.parsed, f.Project, nil)
 	}
-	place := hookcheck.Place{
+	place := hookfile.Place{
 		Project: f.Project, Home: setup.Home, GOOS: setup.GOOS, Path: setup.Path, Tools: translate.ToolNames(), Claude: true, Shell: "bash",
 	}
 	if f.Scope == claude.ScopePlugin {

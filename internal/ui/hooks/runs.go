@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/store"
 )
 
@@ -83,7 +84,7 @@ func (m *Machine) Recent(ctx context.Context) ([]store.HookRun, error) {
 // of sums up the runs of a hook. The store has the beginning of its command, without
 // secrets.
 func (r runsByHook) of(f *File, h hookfile.Handler, clean func(string) string) (out Runs) {
-	title := h.Text()
+	title := shelltext.Text(h)
 	if h.Type == hookfile.TypeCommand && len(h.Args) > 0 {
 		title = h.Command + " " + strings.Join(h.Args, " ")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -190,7 +191,7 @@ func (m *Machine) callText(event, tool string, input json.RawMessage) string {
 func (m *Machine) matches(list []hookrun.Match) []Match {
 	out := []Match{}
 	for _, x := range list {
-		out = append(out, Match{x.Handler.File, x.Handler.Line, m.whole(x.Handler.Text()), x.Matched, m.Process.Clean(x.Why)})
+		out = append(out, Match{x.Handler.File, x.Handler.Line, m.whole(shelltext.Text(x.Handler)), x.Matched, m.Process.Clean(x.Why)})
 	}
 	return out
 }
@@ -201,7 +202,7 @@ func (m *Machine) result(r *hookrun.Result) *TestResult {
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		t := TestRun{
-			Where: where(run.Handler.File, run.Handler.Line), Text: clean(run.Handler.Text()), Ending: clean(clinehooks.Ending(run)),
+			Where: where(run.Handler.File, run.Handler.Line), Text: clean(shelltext.Text(run.Handler)), Ending: clean(clinehooks.Ending(run)),
 			Stdout: clean(run.Output.Stdout), Stderr: clean(run.Output.Stderr),
 		}
 		for _, line := range clinehooks.Verdict(run.Verdict) {
@@ -224,7 +225,7 @@ func (e *Editor) claudeTest(ctx context.Context, c *change, r Request, root stri
 	c.Notes = notes
 	run := &hookrun.Runner{
 		Dir: root, ProjectDir: root, Session: testSession, Home: m.Process.Home, GOOS: m.Process.GOOS, Env: append(slices.Clone(m.Process.Environ), env...),
-		Budget: claudeBudget, OnError: hookrun.OnErrorAllow, Post: m.Process.Post, Host: m.Process.Host,
+		Budget: claudeBudget, OnError: hookrun.OnErrorAllow, Post: m.Process.Post, Conditions: m.Process.Conditions, Host: m.Process.Host,
 	}
 	matches := run.Select(handlers, []hookrun.Event{ev})
 	c.Call = []string{m.callText(ev.Name, ev.Tool, ev.Input)}

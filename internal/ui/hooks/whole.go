@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 )
 
 // whole is a text over which a person decides, all of it.
@@ -22,7 +23,7 @@ func (m *Machine) shown(f *File) string {
 		lines = append(lines, "variable "+v.Name+"="+v.Value)
 	}
 	for _, h := range f.parsed.Handlers {
-		lines = append(lines, fmt.Sprintf("line %d: %s", h.Line, hookfile.Describe(h)))
+		lines = append(lines, fmt.Sprintf("line %d: %s", h.Line, shelltext.Describe(h)))
 		for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
 			lines = append(lines, "  header "+name+": "+h.Headers[name])
 		}
