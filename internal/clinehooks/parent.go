@@ -86,7 +86,7 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 		if whole || bounded(records) {
 			b := otelmap.NewBuilder(cline.Host, l.session, l.o, otelmap.Carry{})
 			if !whole {
-				b.Partial()
+				b.SetPartial()
 			}
 			if ev := add(b, records, l.about); ev != nil {
 				if sc, root, ok := b.SpanFor(ev); ok {
