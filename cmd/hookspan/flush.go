@@ -119,23 +119,23 @@ func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error
 	// The limit alone decides when memory is collected, but for a small heap.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(deliver.MemoryLimit))
-	p.LongRun = func() { debug.SetMemoryLimit(math.MaxInt64) }
+	p.Deliverer.LongRun = func() { debug.SetMemoryLimit(math.MaxInt64) }
 	if f.detached {
 		return p.Sweep(ctx, keys)
 	}
 	a.configProblems()
-	if len(p.Destinations) == 0 {
+	if len(p.Deliverer.Destinations) == 0 {
 		return noDestination()
 	}
 	sessions := keys
 	if len(sessions) == 0 {
-		if sessions, err = p.Spool.Sessions(); err != nil {
+		if sessions, err = p.Deliverer.Spool.Sessions(); err != nil {
 			return err
 		}
 	}
-	step, done := flushProgress(a, len(sessions)*len(p.Destinations), "delivering")
+	step, done := flushProgress(a, len(sessions)*len(p.Deliverer.Destinations), "delivering")
 	defer done()
-	p.Progress = step
+	p.Deliverer.Progress = step
 	results, err := p.Flush(ctx, deliver.Pass{Force: true, Wait: f.wait, Elsewhere: f.elsewhere, Sessions: keys})
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func runUI(ctx context.Context, a *app, s ui.Started, open bool) error {
 	defer func() { _ = os.Remove(s.File()) }()
 
 	machine := machineOf(a)
-	machine.Store = p.Store
+	machine.Setup.Store = p.Store
 	configured := hookMachine(a, p.Store)
 	var editor *hooks.Editor
 	if s.Edit {

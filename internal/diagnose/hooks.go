@@ -121,7 +121,7 @@ func (e *exam) settingsFile(h agentHooks, s install.Site) {
 // stripped looks for settings that an agent keeps from its hooks.
 func (e *exam) stripped() {
 	names := []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
-	cfg := e.Config
+	cfg := e.Setup.Config
 	if len(cfg.Exporters) > 0 && !slices.Contains(cfg.Exporters, config.ExporterOTLP) || slices.ContainsFunc(names, cfg.InFile) {
 		return
 	}

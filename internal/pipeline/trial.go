@@ -37,9 +37,9 @@ const testHost = "hookspan"
 // TestTrace maps a small made-up task as a real one is mapped, and returns its
 // spans and its trace id.
 func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
-	now := p.Now()
+	now := p.Deliverer.Now()
 	session := "hookspan-test-" + strconv.FormatInt(now.UnixNano(), 36)
-	b := otelmap.NewBuilder(testHost, session, p.Map, otelmap.Carry{})
+	b := otelmap.NewBuilder(testHost, session, p.Deliverer.Map, otelmap.Carry{})
 	add := func(ms int, e hook.Event) {
 		at := now.Add(time.Duration(ms-1000) * time.Millisecond)
 		e.Host, e.Dialect, e.Session = testHost, "classic", session
@@ -54,7 +54,7 @@ func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
 	add(900, hook.Event{Kind: hook.KindRunComplete, Name: "TaskComplete", Result: "This trace was sent by `hookspan test`."})
 	run := b.Runs(now)[0]
 	id, _ = b.Root(run)
-	return []*tracepb.ResourceSpans{p.Clean(b.Spans(run, nil))}, id
+	return []*tracepb.ResourceSpans{p.Deliverer.Clean(b.Spans(run, nil))}, id
 }
 
 // Payload returns the test trace in the form that a destination gets.
@@ -72,17 +72,17 @@ func (p *Pipeline) Payload(name string, spans []*tracepb.ResourceSpans) (body []
 // read back and removed.
 func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*tracepb.ResourceSpans, id string) Trial {
 	t := Trial{Destination: d.Name, Target: p.setup.Target(d.Name)}
-	start := p.Now()
+	start := p.Deliverer.Now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	answer, err := p.send(within, d.Client, spans)
-	t.Seconds = p.Now().Sub(start).Seconds()
+	t.Seconds = p.Deliverer.Now().Sub(start).Seconds()
 	// What the client says around an error of deliver's names the endpoint twice.
 	if e := (*deliver.Error)(nil); errors.As(err, &e) {
 		err = e
 	}
 	if err == nil || ctx.Err() == nil {
-		p.Answered(d.Name, err)
+		p.Deliverer.Answered(d.Name, err)
 	}
 	if err == nil && d.Name == config.ExporterStore {
 		answer, err = "taken, read back and removed again", p.readBack(ctx, id, otlp.Count(spans))
