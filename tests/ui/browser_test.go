@@ -91,7 +91,7 @@ func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change
 		},
 	}
 	home := hookstest.New(t)
-	options.Hooks = home.Machine(s)
+	options.Hooks = home.Catalog(s)
 	if edit != nil {
 		edit.home, edit.Machine = home, options.Hooks
 		options.Edit = &edit.Editor
