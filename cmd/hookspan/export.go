@@ -279,8 +279,8 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	dst := &p.Destinations[0]
-	waiting, err := p.Waiting(ctx, dst)
+	dst := &p.Deliverer.Destinations[0]
+	waiting, err := p.Deliverer.Waiting(ctx, dst)
 	if err != nil {
 		return err
 	}
@@ -303,9 +303,9 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		started[traces[i].TraceID] = traces[i].Started
 	}
 	step, done := flushProgress(a, len(list), "sending")
-	p.Progress = step
+	p.Deliverer.Progress = step
 	gone := make(map[string]bool)
-	sent, err := p.Fill(ctx, dst, list, func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error) {
+	sent, err := p.Deliverer.Fill(ctx, dst, list, func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error) {
 		t, err := s.Trace(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			gone[id] = true

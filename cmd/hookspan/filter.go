@@ -194,14 +194,7 @@ func projectPath(a *app, cmd *cobra.Command, name string) (path, resolved string
 	if path, err = filepath.Abs(path); err != nil {
 		return "", "", fmt.Errorf("--project %q: %w", name, err)
 	}
-	// A folder that is gone may have been below a link.
-	for up, rest := path, ""; ; up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest) {
-		if target, err := filepath.EvalSymlinks(up); err == nil {
-			return path, filepath.Join(target, rest), nil
-		} else if up == filepath.Dir(up) {
-			return path, "", nil
-		}
-	}
+	return path, store.Resolved(path), nil
 }
 
 // complete offers the shell what traces have as the value of a flag.

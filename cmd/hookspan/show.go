@@ -183,7 +183,7 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
 	clean := redactor.Always(a.cfg)
 	return &calltext.Finder{
-		Files: a.setup().Files(), Spool: p.Spool, Home: a.home, Agent: a.agents.Reader,
+		Files: a.setup().Files(), Spool: p.Deliverer.Spool, Home: a.home, Agent: a.agents.Reader,
 		Clean: func(s string) string { return clean.Preview(s, 0) },
 	}
 }

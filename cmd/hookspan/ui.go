@@ -93,11 +93,11 @@ func runUI(ctx context.Context, a *app, s ui.Started, open bool) error {
 	defer func() { _ = os.Remove(s.File()) }()
 
 	machine := machineOf(a)
-	machine.Store = p.Store
+	machine.Setup.Store = p.Store
 	configured := hookMachine(a, p.Store)
 	var editor *hooks.Editor
 	if s.Edit {
-		editor = &hooks.Editor{Machine: configured, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}
+		editor = &hooks.Editor{Catalog: configured, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}
 	}
 	server := ui.New(ui.Options{
 		Store: p.Store, Token: token, Host: host, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
@@ -138,9 +138,9 @@ func agentNames() map[string]string {
 }
 
 // hookMachine is where the page finds hooks.
-func hookMachine(a *app, st *store.Store) *hooks.Machine {
+func hookMachine(a *app, st *store.Store) *hooks.Catalog {
 	a.clean("") // Requests, which come at the same time, find the cleaner made.
-	return &hooks.Machine{
+	return &hooks.Catalog{
 		Process: hooksOf(a), System: systemOf(a), Dir: workingDir(), Store: st,
 		Installed: func(ctx context.Context) (*install.Report, error) { return installedHooks(ctx, a) },
 	}

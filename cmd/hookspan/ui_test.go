@@ -149,13 +149,13 @@ func TestHooksListHasWhatThePageSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	m := h.Machine(s)
+	m := h.Catalog(s)
 	l, err := m.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	code := ""
-	e := &hooks.Editor{Machine: m, Say: func(text string) { _, _ = fmt.Sscanf(text, "code %s", &code) }}
+	e := &hooks.Editor{Catalog: m, Say: func(text string) { _, _ = fmt.Sscanf(text, "code %s", &code) }}
 	p, err := e.Preview(t.Context(), hooks.Request{Kind: "off", File: l.Files[0].ID, SHA256: l.Files[0].SHA256, Hook: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func (st *Status) Text(l Look) string {
 		return Problem
 	}
 	recording := st.Recording
-	if Paused(st.machine.Config) {
+	if Paused(st.machine.Setup.Config) {
 		recording += "; hookspan resume continues it"
 	}
 	row := func(level Level, name, text string) {
@@ -167,7 +167,7 @@ func (st *Status) ownHooksText() string {
 		}
 	}
 	text := "your hooks: " + termtext.Value(strings.Join(parts, ", "))
-	if !st.machine.Config.Hooks {
+	if !st.machine.Setup.Config.Hooks {
 		text += "; switched off by HOOKSPAN_HOOKS"
 	}
 	return text
@@ -177,10 +177,10 @@ func (st *Status) destinationLines(d *Destination) (lines []string) {
 	if why := cmp.Or(d.Off, d.Fault); why != "" {
 		lines = append(lines, "off: "+why)
 	} else {
-		lines = append(lines, strings.Join(append([]string{d.state(st.machine.Now())}, d.counts()...), "; "))
+		lines = append(lines, strings.Join(append([]string{d.state(st.machine.Setup.Now())}, d.counts()...), "; "))
 	}
 	if d.Stored != nil && d.Stored.Bytes > 0 {
-		lines = append(lines, storeSize(d.Stored, st.machine.Config.StoreMaxBytes, st.machine.Now()))
+		lines = append(lines, storeSize(d.Stored, st.machine.Setup.Config.StoreMaxBytes, st.machine.Setup.Now()))
 	}
 	if d.Failing > 0 {
 		if d.Error == "" && d.Fault == "" && d.elsewhere == "" {
@@ -189,7 +189,7 @@ func (st *Status) destinationLines(d *Destination) (lines []string) {
 		lines = append(lines, fmt.Sprintf("next try %s, or now with: hookspan flush", d.NextTry.Local().Format(time.DateTime)))
 	}
 	if n := len(d.Parked); n > 0 {
-		lines = append(lines, fmt.Sprintf("rejected %s: %s", ago(st.machine.Now(), d.Parked[n-1].At), d.Parked[n-1].Error))
+		lines = append(lines, fmt.Sprintf("rejected %s: %s", ago(st.machine.Setup.Now(), d.Parked[n-1].At), d.Parked[n-1].Error))
 	}
 	return lines
 }

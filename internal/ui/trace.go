@@ -385,7 +385,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 		out.Problem = &p
 	}
 	if row.Kind == view.KindTool && r.URL.Query().Has("whole") && s.opts.Whole != nil {
-		t, err := l.trace(r.Context(), l.runs()...)
+		t, err := l.trace(r.Context(), append(l.runs(), i)...)
 		if err != nil {
 			return nil, err
 		}

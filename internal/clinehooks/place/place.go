@@ -16,7 +16,7 @@ func Find(session string, records []*spool.Record, whole bool, about uint64, idl
 	// Texts do not decide where an event belongs.
 	b := otelmap.NewBuilder(cline.Host, session, otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: idle}, otelmap.Carry{})
 	if !whole {
-		b.Partial()
+		b.SetPartial()
 	}
 	if ev := add(b, records, about); ev != nil {
 		if sc, rc, ok := b.SpanFor(ev); ok {

@@ -95,8 +95,8 @@ func (h *Home) Read(name string) string {
 	return string(text)
 }
 
-// Machine is what a page lists of the home folder.
-func (h *Home) Machine(s *store.Store) *hooks.Machine {
+// Catalog is what a page lists of the home folder.
+func (h *Home) Catalog(s *store.Store) *hooks.Catalog {
 	h.t.Helper()
 	environ := []string{"HOME=" + h.Dir, "PATH=" + os.Getenv("PATH")}
 	cfg, err := config.Load(config.Input{Environ: environ, Home: h.Dir, GOOS: "linux"})
@@ -106,7 +106,7 @@ func (h *Home) Machine(s *store.Store) *hooks.Machine {
 	sys := install.System{GOOS: "linux", Home: h.Dir, StateDir: cfg.StateDir}
 	parts := runner.Parts()
 	parts.Post, parts.Host = hookhttp.Post, hookhttp.Host
-	return &hooks.Machine{
+	return &hooks.Catalog{
 		Process: &clinehooks.Process{
 			Config: cfg, Environ: environ, Home: h.Dir, GOOS: "linux", Now: time.Now, Clean: redactor.Always(cfg).String,
 			Log: func(string) {}, Parts: parts,
