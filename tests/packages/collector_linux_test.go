@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 // collectorDeb: the package brings a service that serves with its settings, as a user
@@ -31,7 +32,7 @@ func collectorDeb(t *testing.T, base string, made releases) {
 func collectorRPM(t *testing.T, base string, made releases) {
 	t.Parallel()
 	if _, err := exec.LookPath("rpm"); err != nil {
-		t.Skip("no rpm on this machine: its package is not installed")
+		skip.Missing(t, "no rpm on this machine: its package is not installed")
 	}
 	r := start(t, base, made.show())
 	before := r.files()
@@ -148,7 +149,7 @@ func serve(t *testing.T, r *root, enter string, environ []string, command string
 	t.Helper()
 	for _, program := range []string{"ip", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("no %s on this machine: the Collector is not started", program)
+			skip.Missing(t, "no %s on this machine: the Collector is not started", program)
 		}
 	}
 	const span = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"cline"}}]},"scopeSpans":[{"spans":[` +

@@ -3,6 +3,7 @@ package shelltext
 import (
 	"path/filepath"
 	"testing"
+	"github.com/hookspan/hookspan/internal/skip"
 )
 
 func TestForwardCommand(t *testing.T) {
@@ -20,7 +21,7 @@ func TestForwardCommand(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if filepath.Separator != '/' && tt.goos != "windows" {
-				t.Skip("the paths are those of other systems")
+				skip.Elsewhere(t, "the paths are those of other systems")
 			}
 			if got := ForwardCommand(tt.goos, home, tt.program, tt.ports, tt.dir); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
