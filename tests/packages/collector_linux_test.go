@@ -64,7 +64,7 @@ func collectorArchive(t *testing.T, base string, made releases) {
 	if !strings.Contains(last, "USER 10001:10001") || len(environ) < 6 {
 		t.Fatalf("the Dockerfile's image: %q", last)
 	}
-	serve(t, r, "chroot --userspec=10001:10001 "+r.path+"/image", environ, "/hookspan-collector --config /config/gateway.yaml")
+	serve(t, r, "/usr/sbin/chroot --userspec=10001:10001 "+r.path+"/image", environ, "/hookspan-collector --config /config/gateway.yaml")
 }
 
 func readFile(t *testing.T, path string) []byte {
@@ -104,7 +104,7 @@ func checkService(t *testing.T, r *root) {
 		t.Fatalf("the unit has no queue or command:\n%s", text)
 	}
 	r.run("mkdir -m 700 " + queue[1] + " && chown 65534:65534 " + queue[1])
-	serve(t, r, "chroot --userspec=65534:65534 "+r.path, []string{"QUEUE_DIRECTORY=" + queue[1]}, command[1]+" "+settings["COLLECTOR_ARGS"])
+	serve(t, r, "/usr/sbin/chroot --userspec=65534:65534 "+r.path, []string{"QUEUE_DIRECTORY=" + queue[1]}, command[1]+" "+settings["COLLECTOR_ARGS"])
 	r.run("rm -r " + queue[1])
 }
 
