@@ -84,7 +84,7 @@ func (c *Config) otlpURL() (*value, string) {
 // sideURL is the OTLP address that one side alone would give, in the form of otlpURL.
 func (c *Config) sideURL(s side) string {
 	for _, key := range []string{"TRACES_ENDPOINT", "ENDPOINT"} {
-		if raw := c.value(otlpPrefix + key).by[s]; raw != "" {
+		if raw := c.value(otlpPrefix + key).given(s); raw != "" {
 			return c.tracesURL(otlpPrefix+key, raw)
 		}
 	}

@@ -40,8 +40,10 @@ type app struct {
 	environ []string
 	home    string
 	goos    string
-	now     func() time.Time
-	sleep   func(context.Context, time.Duration) error
+	// machineFile is the machine-wide settings file. If empty, there is none.
+	machineFile string
+	now         func() time.Time
+	sleep       func(context.Context, time.Duration) error
 
 	cfg    *config.Config
 	cfgErr error
@@ -55,7 +57,7 @@ type app struct {
 func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) *app {
 	return &app{
 		agents: agents.All(), args: args, stdin: stdin, stdout: &output{Writer: stdout}, stderr: stderr, environ: environ,
-		home: hookproc.Home(), goos: runtime.GOOS, now: time.Now, sleep: sleep,
+		home: hookproc.Home(), goos: runtime.GOOS, machineFile: hookproc.MachineFile(), now: time.Now, sleep: sleep,
 	}
 }
 
@@ -127,6 +129,7 @@ func run(ctx context.Context, a *app) (exit int) {
 	}()
 	a.cfg, a.cfgErr = config.Load(config.Input{
 		Environ: a.environ, Home: a.home, GOOS: a.goos, ReadFile: hookproc.ReadSettings,
+		MachineFile: a.machineFile, ReadMachine: hookproc.ReadMachine,
 	})
 	a.log = logfile.Log{Path: a.cfg.LogPath(), Who: "hookspan"}
 	// The exporter would read these by itself, past the env file and the checks.

@@ -76,9 +76,11 @@ type Process struct {
 	Environ []string
 	Home    string
 	GOOS    string
-	Dir     string // working directory
-	PPID    int
-	Now     func() time.Time
+	// MachineFile is the machine-wide settings file. If empty, there is none.
+	MachineFile string
+	Dir         string // working directory
+	PPID        int
+	Now         func() time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
 	// RunHooks runs `program args...`, a program of hookspan's, with that standard
@@ -210,9 +212,16 @@ func (p *Process) Record() (stored bool, err error) {
 	return true, nil
 }
 
+// settings is what the settings are read from.
+func (p *Process) settings() config.Input {
+	return config.Input{
+		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings, MachineFile: p.MachineFile, ReadMachine: ReadMachine,
+	}
+}
+
 // configure reads the settings and opens the log.
 func (p *Process) configure(log *logfile.Log) (*config.Config, error) {
-	cfg, err := config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: ReadSettings})
+	cfg, err := config.Load(p.settings())
 	*log = logfile.Log{Path: cfg.LogPath(), Who: p.Host.program(), Now: p.Now}
 	p.stateDir = cfg.StateDir
 	return cfg, err

@@ -113,7 +113,7 @@ func (p *Process) showLog(out *os.File) func() {
 func newProcess(h Host, args []string) *Process {
 	p := &Process{
 		Host: h, Stdin: input(os.Stdin, stdinDeadline), Stdout: os.Stdout, Environ: os.Environ(),
-		GOOS: runtime.GOOS, PPID: os.Getppid(), Now: time.Now,
+		GOOS: runtime.GOOS, MachineFile: MachineFile(), PPID: os.Getppid(), Now: time.Now,
 	}
 	p.Home, _ = os.UserHomeDir()
 	p.Dir, _ = os.Getwd()
