@@ -156,6 +156,12 @@ func (s *source) ineffective(name string) *Problem {
 	return p
 }
 
+// Textless reports that the event log keeps no texts either: HOOKSPAN_CAPTURE is none on a
+// machine whose administrator decides about settings.
+func (c *Config) Textless() bool {
+	return c.Capture == "none" && (c.held || c.value("HOOKSPAN_CAPTURE").by[ofMachine] == "none")
+}
+
 // own is the value of the user's settings, or else of the machine's.
 func (v *value) own() string {
 	if v.by[ofUser] != "" {

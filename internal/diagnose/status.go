@@ -85,6 +85,11 @@ type Status struct {
 	OwnHooks []OwnHooksFile `json:"own_hooks,omitempty"`
 	StateDir string         `json:"state_dir"`
 	EnvFile  string         `json:"env_file"`
+	// MachineFile is the machine-wide settings file if it counts, Managed reports that
+	// it holds. Values are the settings that are not defaults, with where each came from.
+	MachineFile string           `json:"machine_file,omitempty"`
+	Managed     bool             `json:"managed,omitempty"`
+	Values      []config.Setting `json:"values,omitempty"`
 
 	machine *Machine
 	agents  []agentHooks
@@ -181,6 +186,8 @@ func hint(err error) string {
 // Status gathers the status.
 func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	st := &Status{StateDir: m.Config.StateDir, EnvFile: m.EnvFile, Recording: recordingOn, machine: m}
+	st.MachineFile, st.Managed = m.Config.MachineFile, m.Config.Managed
+	st.Values = slices.DeleteFunc(m.Config.Settings(), func(s config.Setting) bool { return s.Source == config.Default })
 	st.HookVersion, _ = m.Copies.Version() // The doctor reports a damaged record.
 	switch {
 	case m.Config.Off():

@@ -267,6 +267,12 @@ func (p *Process) store(cfg *config.Config, head hook.Head, in payload, log logf
 			terms.Rules = cmp.Or(terms.Rules, config.UnreadRules)
 		}
 	}
+	if cfg.Textless() {
+		// A payload that is not JSON is nothing but text.
+		if in.data = withoutTexts(in.data); !in.json {
+			in.data = nil
+		}
+	}
 	err = sp.Append(&spool.Record{
 		Host: p.Host.Name, Session: head.Session, Event: p.name(head), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
