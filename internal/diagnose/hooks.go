@@ -6,6 +6,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/settings"
 )
 
 // hooks checks the agents' hooks. An agent without any is not used if another has
@@ -95,6 +96,9 @@ func (e *exam) settings(h agentHooks) {
 
 func (e *exam) settingsFile(h agentHooks, s install.Site) {
 	command := "hookspan install " + h.Word
+	if s.Kind == settings.ScopeManaged {
+		command = "the administrator runs hookspan install --managed"
+	}
 	if s.Project != "" {
 		command += " --scope " + s.Kind + " --project " + s.Project
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/settings"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/programs"
 	"github.com/hookspan/hookspan/internal/store"
@@ -67,10 +68,12 @@ type OwnHooks struct {
 // Status is what is installed, recorded and delivered. Its JSON is stable.
 type Status struct {
 	Recording string `json:"recording"`
-	// Hooks are the files of agents that read hooks from folders, Settings the
-	// settings files of other agents that exist or were installed into.
+	// Agents are all supported agents. Hooks are the files of those that read hooks from
+	// folders, Settings the settings files of the others that exist or were installed
+	// into.
+	Agents   []AgentStatus  `json:"agents"`
 	Hooks    []install.Hook `json:"hooks"`
-	Settings []SettingsFile `json:"claude,omitempty"`
+	Settings []SettingsFile `json:"settings,omitempty"`
 	// HooksHealthy reports that an agent has hookspan's hooks, and that those
 	// of each agent that has any are as they should be.
 	HooksHealthy bool `json:"hooks_healthy"`
@@ -95,8 +98,21 @@ type Status struct {
 	agents  []agentHooks
 }
 
+// AgentStatus is the state of one agent's hooks.
+type AgentStatus struct {
+	Agent string `json:"agent"`
+	Name  string `json:"name"`
+	// Hooks is none, installed, faulty or off.
+	Hooks string `json:"hooks"`
+	// Managed reports that hooks are in the settings of an organisation.
+	Managed bool `json:"managed,omitempty"`
+	// Off says why the agent runs no hooks.
+	Off []string `json:"off,omitempty"`
+}
+
 // SettingsFile counts the hooks in one settings file.
 type SettingsFile struct {
+	Agent     string `json:"agent"`
 	Scope     string `json:"scope"`
 	Path      string `json:"path"`
 	Installed int    `json:"installed"`
@@ -234,10 +250,23 @@ func errorText(err error) string {
 
 func (st *Status) addHooks(h agentHooks) {
 	st.agents = append(st.agents, h)
+	about := AgentStatus{Agent: h.Word, Name: h.Name, Hooks: "faulty"}
+	switch {
+	case !h.Present():
+		about.Hooks = "none"
+	case len(h.Off) > 0:
+		about.Hooks, about.Off = "off", h.Off
+	case h.Healthy():
+		about.Hooks = "installed"
+	}
+	for _, s := range h.Sites {
+		about.Managed = about.Managed || s.Kind == settings.ScopeManaged
+	}
+	st.Agents = append(st.Agents, about)
 	for _, s := range h.Sites {
 		if h.Settings {
 			st.Settings = append(st.Settings, SettingsFile{
-				Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
+				Agent: h.Word, Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
 				Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing), Error: errorText(s.Err),
 			})
 			continue
