@@ -185,6 +185,9 @@ func (c *Config) Service() string {
 	return service
 }
 
+// ParseAttributes reads a text in the form of OTEL_RESOURCE_ATTRIBUTES.
+func ParseAttributes(s string) ([]Pair, bool) { return parsePairs(s) }
+
 // parsePairs reads key=value,key=value with percent-encoded parts, the form of
 // W3C Baggage without properties. Empty members are skipped.
 func parsePairs(s string) (out []Pair, ok bool) {

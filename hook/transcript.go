@@ -14,6 +14,8 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
+	// Repository is the one that the session worked in, as far as the files say.
+	Repository Repository
 	// Moves are the working directories of a session that went from one to another, by
 	// the time from which on it was there. Cwd is the last of them.
 	Moves []Move
@@ -48,6 +50,15 @@ type Transcript struct {
 	// Sources are the files that were read, Unread the places in them that were not.
 	Sources []string
 	Unread  []Unread
+}
+
+// Repository is a version-controlled folder. Every field may be empty.
+type Repository struct {
+	// Name is the last part of URL, URL the address in a browser, without credentials, and
+	// Branch the name of the branch.
+	Name   string `json:"name,omitempty"`
+	URL    string `json:"url,omitempty"`
+	Branch string `json:"branch,omitempty"`
 }
 
 // Unread is a place in a host's files that could not be read.

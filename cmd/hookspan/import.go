@@ -39,6 +39,9 @@ The local store keeps what was imported for HOOKSPAN_RETENTION, counted from the
 import. For a year after it has removed a run, an import leaves the run out, so
 that no destination gets it twice; --again imports it all the same.
 
+Every span is marked with hookspan.imported=true: what is counted when it arrives is of
+today. The branch is the one that the agent's files name.
+
 At the end, all files of the agent are read a second time by other code. What was not
 read is named, and one line says whether the traces have what the files have.
 
@@ -117,6 +120,9 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlag
 	// for the heap 10,000 sessions stay below 64 MiB.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(37 << 20))
+	if !f.dryRun && len(p.Destinations) > 1 {
+		a.hint("imported traces are of the past: a backend that counts what arrives counts them as of today, unless it leaves out hookspan.imported=true; one that keeps a limited time, such as ClickHouse with a TTL, drops older ones")
+	}
 	check := newImportCheck(agent.Host, all)
 	im.Observe = check.observe
 	step, done := flushProgress(a, len(sessions), "importing")

@@ -10,6 +10,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -73,6 +74,9 @@ type Deliverer struct {
 	// Rules returns what Map.Clean and Redact are for records that were made under
 	// redaction rules too, by the names in Terms. It may be nil if Judge names none.
 	Rules func(names []string) (clean func(text string, max int) string, redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, err error)
+	// Repository returns the repository that a folder belongs to. If nil, it is not
+	// looked for.
+	Repository func(dir string) hook.Repository
 	// KeepRefused tries rejected runs again from time to time. It is for a setup
 	// without a local store.
 	KeepRefused bool

@@ -32,6 +32,9 @@ type State struct {
 	Check string `json:"check,omitempty"`
 	// Carry is what the mapping must know about the log before Offset.
 	Carry otelmap.Carry `json:"carry"`
+	// Repository is the one of the session's first folder, as it was at the first
+	// delivery; nil before that.
+	Repository *hook.Repository `json:"repository,omitempty"`
 	// Done are the ids of the runs behind Offset that the destination has answered
 	// for.
 	Done map[string]bool `json:"done,omitempty"`

@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/checkout"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
@@ -82,6 +83,7 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 	p := &Pipeline{setup: s, close: []func() error{sp.Close}}
 	p.Deliverer = &deliver.Deliverer{
 		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge, Rules: p.rules,
+		Repository: checkout.Read,
 		SyncLog: s.Config.SpoolSync != "never",
 		Now:     s.Now, Sleep: s.Sleep, Log: s.Log,
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/checkout"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -126,6 +127,7 @@ type log struct {
 	priced bool
 
 	version, cwd, provider, model string
+	repository                    hook.Repository
 	// system are the instructions before all prompts.
 	system      string
 	first, last time.Time
@@ -206,6 +208,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		t.Origin, t.OriginTurn = h.from[0].id, h.turn
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = lead.provider, lead.model, lead.version, lead.cwd, lead.system
+	t.Repository = lead.repository
 	// The tokens of an answer are written just after it.
 	t.Pending = lead.open && len(lead.words)+len(lead.asked) > 0 && f.Now().Sub(lead.last) < transcript.PendingAge
 	return t, errors.Join(errs...)
@@ -249,6 +252,9 @@ func (l *log) add(r *row) {
 	case "session_meta":
 		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
+			git := p.Members("git")
+			l.repository.Name, l.repository.URL = checkout.Address(git.Text("repository_url"))
+			l.repository.Branch = git.Text("branch")
 			l.system = l.texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
 		}
 	case "turn_context":
