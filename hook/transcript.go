@@ -52,15 +52,6 @@ type Transcript struct {
 	Unread  []Unread
 }
 
-// Repository is a version-controlled folder. Every field may be empty.
-type Repository struct {
-	// Name is the last part of URL, URL the address in a browser, without credentials, and
-	// Branch the name of the branch.
-	Name   string `json:"name,omitempty"`
-	URL    string `json:"url,omitempty"`
-	Branch string `json:"branch,omitempty"`
-}
-
 // Unread is a place in a host's files that could not be read.
 type Unread struct {
 	// File and Line are the place; Line counts from 1 where the reading began and is zero for

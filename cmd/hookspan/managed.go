@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/settings"
 	"github.com/hookspan/hookspan/internal/regular"
 )
 
@@ -23,7 +22,7 @@ func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
 			continue
 		}
 		var plan *install.Plan
-		o := install.Options{Scope: settings.ScopeManaged}
+		o := install.Options{Scope: install.ScopeManaged}
 		run := agent.Installer.PlanUninstall
 		var err error
 		if !undo {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/settings"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -123,7 +122,7 @@ func (r *receipt) reconcile(ctx context.Context, a *app, agent agents.Agent, fil
 	}
 	own := false // hooks of the user
 	for _, s := range report.Sites {
-		if s.Kind == settings.ScopeManaged {
+		if s.Kind == install.ScopeManaged {
 			r.Managed = cmp.Or(r.Managed, s.Path)
 		} else {
 			own = own || s.Present && s.Project == ""

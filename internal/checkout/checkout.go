@@ -7,7 +7,6 @@
 package checkout
 
 import (
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,8 +20,6 @@ const (
 	maxHead, maxConfig = 4 << 10, 128 << 10
 	// maxDepth is how many folders above the given one may hold .git.
 	maxDepth = 40
-	// maxAddress is the longest address and name that counts, in bytes.
-	maxAddress = 1 << 10
 )
 
 // Read returns what the repository of a folder says, or nothing.
@@ -50,11 +47,11 @@ func Read(dir string) hook.Repository {
 	}
 	r := hook.Repository{}
 	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
-		r.Branch = plain(branch)
+		r.Branch = hook.PlainWord(branch)
 	}
-	r.Name, r.URL = Address(remote(string(config)))
+	r.Name, r.URL = hook.RepositoryAt(remote(string(config)))
 	if r.Name == "" {
-		r.Name = plain(strings.TrimSuffix(filepath.Base(top), ".git"))
+		r.Name = hook.PlainWord(strings.TrimSuffix(filepath.Base(top), ".git"))
 	}
 	return r
 }
@@ -133,49 +130,4 @@ func remote(config string) (first string) {
 		}
 	}
 	return first
-}
-
-// Address returns a repository's name and its address in a browser, without user,
-// password, query and the ending .git, from the address of a remote. The address is empty
-// for one that is a path of this machine.
-func Address(remote string) (name, address string) {
-	if remote = plain(remote); remote == "" {
-		return "", ""
-	}
-	u, err := url.Parse(remote)
-	if err != nil || u.Host == "" {
-		// As in user@host:owner/name. A letter before the colon is a drive.
-		place, path, ok := strings.Cut(remote, ":")
-		if !ok || len(place) < 2 || strings.ContainsAny(place, `/\`) || strings.HasPrefix(path, "//") {
-			return base(remote), ""
-		}
-		u = &url.URL{Scheme: "ssh", Host: place[strings.LastIndexByte(place, '@')+1:], Path: "/" + strings.TrimPrefix(path, "/")}
-	}
-	host := u.Host
-	switch u.Scheme {
-	case "http", "https":
-	case "ssh", "git", "git+ssh", "ssh+git":
-		u.Scheme, host = "https", u.Hostname() // the port is another service's
-	default:
-		return base(u.Path), ""
-	}
-	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), ".git")
-	if name = base(path); name == "" || host == "" {
-		return name, ""
-	}
-	return name, (&url.URL{Scheme: u.Scheme, Host: host, Path: path}).String()
-}
-
-// base is the last part of a path, without the ending .git.
-func base(path string) string {
-	path = strings.TrimRight(strings.ReplaceAll(path, `\`, "/"), "/")
-	return strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".git")
-}
-
-// plain is a text that is not too long and has no control characters, or nothing.
-func plain(text string) string {
-	if len(text) > maxAddress || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
-		return ""
-	}
-	return text
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/settings"
 )
 
 // hooks checks the agents' hooks. An agent without any is not used if another has
@@ -96,7 +95,7 @@ func (e *exam) settings(h agentHooks) {
 
 func (e *exam) settingsFile(h agentHooks, s install.Site) {
 	command := "hookspan install " + h.Word
-	if s.Kind == settings.ScopeManaged {
+	if s.Kind == install.ScopeManaged {
 		command = "the administrator runs hookspan install --managed"
 	}
 	if s.Project != "" {

@@ -18,7 +18,6 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/settings"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/programs"
 	"github.com/hookspan/hookspan/internal/store"
@@ -260,7 +259,7 @@ func (st *Status) addHooks(h agentHooks) {
 		about.Hooks = "installed"
 	}
 	for _, s := range h.Sites {
-		about.Managed = about.Managed || s.Kind == settings.ScopeManaged
+		about.Managed = about.Managed || s.Kind == install.ScopeManaged
 	}
 	st.Agents = append(st.Agents, about)
 	for _, s := range h.Sites {

@@ -84,8 +84,8 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 	p.Deliverer = &deliver.Deliverer{
 		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge, Rules: p.rules,
 		Repository: checkout.Read,
-		SyncLog: s.Config.SpoolSync != "never",
-		Now:     s.Now, Sleep: s.Sleep, Log: s.Log,
+		SyncLog:    s.Config.SpoolSync != "never",
+		Now:        s.Now, Sleep: s.Sleep, Log: s.Log,
 	}
 	if clean != nil {
 		p.Redact = func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }

@@ -15,9 +15,8 @@ import (
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// ScopeManaged is the scope of an organisation's settings, which administrators write
-// for everybody on the machine. They are in no install record: the files say all.
-const ScopeManaged = "managed"
+// ScopeManaged is install.ScopeManaged.
+const ScopeManaged = install.ScopeManaged
 
 // managedDir is the folder of an organisation's settings.
 func (a *Agent) managedDir(sys install.System) string {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/checkout"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -253,8 +252,8 @@ func (l *log) add(r *row) {
 		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
 			git := p.Members("git")
-			l.repository.Name, l.repository.URL = checkout.Address(git.Text("repository_url"))
-			l.repository.Branch = git.Text("branch")
+			l.repository.Name, l.repository.URL = hook.RepositoryAt(git.Text("repository_url"))
+			l.repository.Branch = hook.PlainWord(git.Text("branch"))
 			l.system = l.texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
 		}
 	case "turn_context":
