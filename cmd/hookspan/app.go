@@ -138,6 +138,12 @@ func run(ctx context.Context, a *app) (exit int) {
 			_ = os.Unsetenv(name)
 		}
 	}
+	// HTTP clients read these from the environment; a file may set them.
+	for name, value := range map[string]string{"HTTPS_PROXY": a.cfg.HTTPSProxy, "HTTP_PROXY": a.cfg.HTTPProxy, "NO_PROXY": a.cfg.NoProxy} {
+		if value != "" {
+			_ = os.Setenv(name, value)
+		}
+	}
 	otel.SetLogger(logr.Discard())
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 

@@ -62,6 +62,9 @@ func runTest(ctx context.Context, a *app, verbose, asJSON bool) error {
 				mark = "FAILED"
 			}
 			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, termtext.Value(t.Answer), t.Seconds*1000)
+			if t.Clock != "" {
+				a.hint(t.Clock + ": its spans have the wrong time there; set the clock")
+			}
 		}
 	}
 	return a.result(asJSON, trials, !failed, func() {

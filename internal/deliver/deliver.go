@@ -40,6 +40,9 @@ type Destination struct {
 	// Paused returns until when the destination has asked all senders to wait, zero if
 	// it has not; if nil, it never has.
 	Paused func() time.Time
+	// Taken returns when the destination has last taken something, zero if never; if nil,
+	// that is not known.
+	Taken func() time.Time
 	// Join makes one run of a session's runs, each with its root first. If set,
 	// the runs of a session are sent together when the session ends, and again
 	// those of a session that was continued. If nil, each run is sent when it ends.

@@ -77,7 +77,7 @@ func (d *delivery) again(st *State) map[string]string {
 	paused := d.down || d.paused(st)
 	for i := range st.Parked {
 		p := &st.Parked[i]
-		due := d.pass.Force || p.Elsewhere || !p.NextTry.IsZero() && !d.early(p.NextTry)
+		due := d.pass.Force || p.Elsewhere || !p.NextTry.IsZero() && !d.early(p.NextTry) || d.allowed(p)
 		switch {
 		case !d.dst.Local && !d.pass.Elsewhere && d.Judge != nil && !d.Judge(p.Settings).Here:
 			d.elsewhere()
@@ -90,6 +90,13 @@ func (d *delivery) again(st *State) map[string]string {
 		}
 	}
 	return out
+}
+
+// allowed reports a run whose credential was refused, at a destination that has taken
+// another run since: the credential may be right now. Each further refusal makes the next
+// wait longer.
+func (d *delivery) allowed(p *Parked) bool {
+	return p.Denied && d.dst.Taken != nil && d.dst.Taken().After(p.At) && !d.early(p.At.Add(backoff(p.Attempts, 0)))
 }
 
 // sendAgain sends a run that was set aside, once. If it is refused again, it stays.

@@ -79,6 +79,9 @@ type Parked struct {
 	Settings string `json:"settings,omitempty"`
 	// Elsewhere reports that it was not sent, because it was recorded for another place.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Denied reports that the destination refused the credential: the run is sent again
+	// when it has taken another one since.
+	Denied bool `json:"denied,omitempty"`
 	// Attempts counts the tries, and NextTry is the earliest time of the next one. It
 	// is zero for a run that the destination rejected for good, such as with a 4xx:
 	// only a forced pass sends that again.

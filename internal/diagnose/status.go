@@ -157,6 +157,8 @@ type Destination struct {
 	Parked    []deliver.Parked `json:"parked,omitempty"`
 	NextTry   time.Time        `json:"next_try,omitzero"`
 	LastError string           `json:"last_error,omitempty"`
+	// clock says that this machine's clock is off, by the last answer.
+	clock string
 	// elsewhere is the address that was tried last, if it is not Target.
 	elsewhere string
 }
@@ -296,7 +298,7 @@ func (m *Machine) destination(ctx context.Context, name string) Destination {
 	}
 	last, other := m.LastAnswer(name)
 	if d.elsewhere = other; last != nil {
-		d.Tried, d.Taken, d.Error = last.Tried, last.Taken, last.Error
+		d.Tried, d.Taken, d.Error, d.clock = last.Tried, last.Taken, last.Error, pipeline.ClockText(last.Clock)
 	}
 	return d
 }

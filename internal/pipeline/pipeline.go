@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -54,6 +55,9 @@ type Setup struct {
 	RemoveOld func() error
 	// Store is the local store if the process has it open. It stays open.
 	Store *store.Store
+
+	// clock is how far the OTLP endpoint's clock is ahead of this machine's.
+	clock atomic.Int64
 }
 
 // Pipeline delivers from the spool to the destinations. It must be closed.
@@ -133,6 +137,12 @@ func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destina
 		d.Paused = func() time.Time {
 			if last, _ := p.setup.LastAnswer(name); last != nil {
 				return last.Until
+			}
+			return time.Time{}
+		}
+		d.Taken = func() time.Time {
+			if last, _ := p.setup.LastAnswer(name); last != nil {
+				return last.Taken
 			}
 			return time.Time{}
 		}
