@@ -282,6 +282,13 @@ func (f *exportFlags) reachable(cmd *cobra.Command, a *app) error {
 	return nil
 }
 
+// ofThePast says, before traces of the past are sent, how backends count them.
+func (a *app) ofThePast(destinations ...string) {
+	if slices.Contains(destinations, config.ExporterOTLP) {
+		a.hint("what is counted when it arrives is of today there, unless hookspan.imported=true is left out; a backend that keeps a limited time, such as ClickHouse with a TTL, drops what is older")
+	}
+}
+
 // attributes are the resource attributes to set anew.
 func (f *exportFlags) attributes(a *app) ([]config.Pair, error) {
 	if f.resource == "" {
@@ -338,7 +345,7 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 	if len(traces) == 0 {
 		return nil
 	}
-	a.hint("these traces are of the past: a backend that counts what arrives counts them as of today, unless it leaves out hookspan.imported=true; one that keeps a limited time, such as ClickHouse with a TTL, drops older ones")
+	a.ofThePast(f.to)
 	if err := consentToExport(a, traces, f, "Send "+them(traces)+" to "+f.to+" at "+a.setup().Target(f.to)); err != nil {
 		return err
 	}

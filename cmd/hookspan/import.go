@@ -120,8 +120,10 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlag
 	// for the heap 10,000 sessions stay below 64 MiB.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(37 << 20))
-	if !f.dryRun && len(p.Destinations) > 1 {
-		a.hint("imported traces are of the past: a backend that counts what arrives counts them as of today, unless it leaves out hookspan.imported=true; one that keeps a limited time, such as ClickHouse with a TTL, drops older ones")
+	if !f.dryRun {
+		for _, d := range p.Destinations {
+			a.ofThePast(d.Name)
+		}
 	}
 	check := newImportCheck(agent.Host, all)
 	im.Observe = check.observe

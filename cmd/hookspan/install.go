@@ -40,8 +40,12 @@ func installCmd(a *app, undo bool) *cobra.Command {
 			_ = c.Flags().MarkHidden("binary")
 		}
 		c.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-			if cmd.Flags().Changed("scope") && o.Scope == "" {
+			switch {
+			case cmd.Flags().Changed("scope") && o.Scope == "":
 				return wrongUsage(cmd, "--scope: found nothing, want %s", strings.Join(agent.Scopes, " or "))
+			case o.Scope == install.ScopeManaged: // for --managed alone, by which all agents get it
+				last := len(agent.Scopes) - 1
+				return wrongUsage(cmd, "--scope %q: want %s or %s", o.Scope, strings.Join(agent.Scopes[:last], ", "), agent.Scopes[last])
 			}
 			if o.Project, err = projectDir(cmd, false); err != nil {
 				return err
