@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -48,13 +49,14 @@ func asUser(ctx context.Context, a *app, name string, args []string) (as bool, e
 		return false, err
 	}
 	c := exec.CommandContext(ctx, self, args...) //nolint:gosec // This program.
-	c.Dir, c.Stdin, c.Stdout, c.Stderr = u.HomeDir, nil, a.stdout, a.stderr
+	c.Dir, c.Stdout, c.Stderr = u.HomeDir, a.stdout, struct{ io.Writer }{a.stderr}
 	// Nothing of root's environment: it could name root's folders.
 	c.Env = []string{
 		"HOME=" + u.HomeDir, "USER=" + u.Username, "LOGNAME=" + u.Username,
 		"PATH=" + u.HomeDir + "/.local/bin:/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin",
 	}
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), Groups: groups}} //nolint:gosec // Parsed as 32 bits.
+	// With root's terminal, a program of the user's could type there.
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), Groups: groups}} //nolint:gosec // Parsed as 32 bits.
 	err = c.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -100,7 +99,7 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
 			Gzip: o.Compression == "gzip", Timeout: o.Timeout, CA: o.Certificate,
 			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure,
-			HeadersCommand: cfg.HeadersCommand, HeadersCache: filepath.Join(cfg.StateDir, "otlp-headers.json"),
+			HeadersCommand: cfg.HeadersCommand, HeadersCache: cfg.HeadersCachePath(),
 			Date: func(there, here time.Time) { s.clock.Store(int64(there.Sub(here).Round(time.Second))) },
 		})
 	case config.ExporterInfinium:
