@@ -23,14 +23,6 @@ func (a *Agent) managedDir(sys install.System) string {
 	return cmp.Or(a.ManagedDir[sys.GOOS], a.ManagedDir["linux"])
 }
 
-// managedPlace is the organisation's file that an install writes.
-func (a *Agent) managedPlace(sys install.System) (install.Place, error) {
-	if a.ManagedHooks == "" {
-		return install.Place{}, install.Optionf("%s has no settings of an organisation for hooks", a.Name)
-	}
-	return a.place(ScopeManaged, filepath.Join(a.managedDir(sys), a.ManagedHooks), ""), nil
-}
-
 // managed lists the organisation's settings that hold hookspan's hooks.
 func (a *Agent) managed(sys install.System) (places []install.Place) {
 	for _, f := range a.Files(sys, "") {
@@ -57,10 +49,7 @@ func inManaged(program string) bool {
 // planManaged plans to put hookspan's hooks into the organisation's settings, or to take
 // them out.
 func (a *Agent) planManaged(sys install.System, o install.Options, undo bool) (*install.Plan, error) {
-	place, err := a.managedPlace(sys)
-	if err != nil {
-		return nil, err
-	}
+	place := a.place(ScopeManaged, filepath.Join(a.managedDir(sys), a.ManagedHooks), "")
 	found, err := readSettings(place.Path)
 	if err != nil {
 		return nil, err

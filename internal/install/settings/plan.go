@@ -31,7 +31,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	if err := sys.CheckBinary(o, Program); err != nil {
 		return nil, err
 	}
-	if o.Scope == ScopeManaged {
+	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
 		return a.planManaged(sys, o, false)
 	}
 	place, err := a.selectedPlace(sys, o)
@@ -129,7 +129,7 @@ func (a *Agent) hasHooks(sys install.System, m *install.Manifest, path string) b
 // record and those that the agent reads now. Edited entries go too.
 func (in Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	a := in.Agent
-	if o.Scope == ScopeManaged {
+	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
 		return a.planManaged(sys, o, true)
 	}
 	m, err := install.ReadManifest(sys.StateDir)
