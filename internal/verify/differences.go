@@ -126,7 +126,7 @@ func (s *Sums) callDifferences(lacks second.Lacks, files *second.Session, add fu
 	for id, c := range files.Calls {
 		statuses := s.ended[id]
 		if len(statuses) == 0 {
-			if short := s.calls < callsOf(files); short || !c.Unnamed && len(s.ended[""]) == 0 {
+			if short := s.calls-s.skilled < callsOf(files); short || !c.Unnamed && len(s.ended[""]) == 0 {
 				note("missing", "", "there", id)
 				file = c.File
 			}
@@ -150,7 +150,7 @@ func (s *Sums) callDifferences(lacks second.Lacks, files *second.Session, add fu
 		c := files.Calls[id]
 		switch {
 		case id == "":
-			if n := s.calls - callsOf(files) - len(files.Results); n > 0 && !lacks.UnnamedCalls && !lacks.ScriptCalls {
+			if n := s.calls - s.skilled - callsOf(files) - len(files.Results); n > 0 && !lacks.UnnamedCalls && !lacks.ScriptCalls {
 				note("double", strconv.Itoa(s.calls), strconv.Itoa(callsOf(files)), "without an id")
 			}
 		case c != nil && len(statuses) > c.Times:

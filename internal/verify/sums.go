@@ -35,7 +35,12 @@ type Sums struct {
 	Brief
 	requests, ended map[string][]string
 	asked           []time.Time
+	// skilled is the number of calls that the text of a skill made, which no file has.
+	skilled int
 }
+
+// invokedBy is on calls that the text of a skill made: who asked for the skill.
+const invokedBy = "hookspan.command.invoked_by"
 
 // NewSums returns empty sums.
 func NewSums() *Sums {
@@ -57,6 +62,9 @@ func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
 		case store.RoleTool:
 			id := otlp.Text(a, otelmap.KeyToolCallID)
 			s.ended[id] = append(s.ended[id], statusOf(span))
+			if id == "" && otlp.Text(a, invokedBy) != "" {
+				s.skilled++
+			}
 		case store.RoleChat:
 			id := otlp.Text(a, otelmap.KeyResponseID)
 			s.requests[id] = append(s.requests[id], otlp.Text(a, otelmap.KeyRequestModel))
