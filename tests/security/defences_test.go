@@ -26,22 +26,25 @@ const (
 	serverFile = "internal/ui/server.go"
 	routesFile = "internal/ui/routes.go"
 	uiFile     = "cmd/hookspan/ui.go"
+	openFile   = "internal/ui/opening.go"
+	policyFile = "internal/loopback/policy.go"
+	limitsFile = "internal/loopback/serve.go"
 	changeFile = "internal/ui/hooks/change.go"
 )
 
 var defences = []defence{
-	{"the exact Host", serverFile, []string{"if !slices.Contains(s.hosts, r.Host) {", "if !slices.Contains(s.hosts, r.Host) && false {"}, "rebound", `Host "evil.example`},
-	{"Origin", serverFile, []string{`if origin != "http://"+r.Host {`, `if origin != "http://"+r.Host && false {`}, "other pages", "a fetch, by its origin"},
-	{"Sec-Fetch-Site", serverFile, []string{`if site != "same-origin" && site`, `if false && site != "same-origin" && site`}, "other pages", "by Sec-Fetch-Site"},
+	{"the exact Host", policyFile, []string{"slices.Contains(hosts, host)", "(slices.Contains(hosts, host) || true)"}, "rebound", `Host "evil.example`},
+	{"Origin", policyFile, []string{`return origin == "http://"+r.Host`, `return true || origin == "http://"+r.Host`}, "other pages", "a fetch, by its origin"},
+	{"Sec-Fetch-Site", policyFile, []string{`return site == "same-origin"`, `return true || site == "same-origin"`}, "other pages", "by Sec-Fetch-Site"},
 	{"methods", serverFile, []string{"if r.Method != http.MethodGet &&", "if false && r.Method != http.MethodGet &&"}, "other pages", "the method DELETE"},
 	{"the token", serverFile, []string{"subtle.ConstantTimeCompare(digest[:], s.digest[:]) == 1", "subtle.ConstantTimeCompare(digest[:], s.digest[:]) >= 0"}, "tokens", "a wrong token"},
 	{"one token", serverFile, []string{"if len(given) != 1 ||", "if len(given) == 0 {\n\t\tgiven = []string{s.opts.Token}\n\t}\n\tif"}, "tokens", "without a token"},
 	{"a new token", serverFile, []string{"_, _ = rand.Read(b)", "_ = rand.Reader"}, "tokens", "two runs have the same token"},
-	{"a file for the browser", uiFile, []string{"openBrowser(ctx, a, s.file(a))", "openBrowser(ctx, a, s.Address)"}, "places of the token", "the token is in the browser's arguments"},
-	{"the file's mode", uiFile, []string{"Mode: 0o600", "Mode: 0o644"}, "places of the token", "during the run: the token is in"},
+	{"a file for the browser", openFile, []string{"append(command[1:], s.File())", "append(command[1:], s.Address)"}, "places of the token", "the token is in the browser's arguments"},
+	{"the file's mode", openFile, []string{"Mode: 0o600", "Mode: 0o644"}, "places of the token", "during the run: the token is in"},
 	{"the file's removal", uiFile, []string{"defer func() { _ = os.Remove(s.file(a)) }()", ""}, "places of the token", "after the run: the token is in"},
 	{"no referrer", serverFile, []string{`h.Set("Referrer-Policy", "no-referrer")`, ""}, "places of the token", "name its address"},
-	{"the size of a head", serverFile, []string{"MaxHeaderBytes: maxHeader", "MaxHeaderBytes: 64 << 20"}, "oversized", "a head of a megabyte"},
+	{"the size of a head", limitsFile, []string{"MaxHeaderBytes: maxHeader", "MaxHeaderBytes: 64 << 20"}, "oversized", "a head of a megabyte"},
 	{"no bodies", serverFile, []string{"if r.ContentLength != 0 ||", "if false && r.ContentLength != 0 ||"}, "oversized", "a body of a megabyte"},
 	{"limits of numbers", routesFile, []string{"|| n < least || n > most", ""}, "oversized", "a limit beyond all"},
 	{"the time of a request", serverFile, []string{"readTime  = 5 * time.Second", "readTime  = time.Hour"}, "slow", "is still open"},
