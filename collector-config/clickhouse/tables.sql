@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS otel.otel_traces (
     Outcome LowCardinality(String) MATERIALIZED SpanAttributes['hookspan.outcome'],
     Error LowCardinality(String) MATERIALIZED SpanAttributes['error.type'],
     Agent LowCardinality(String) MATERIALIZED SpanAttributes['gen_ai.agent.name'],
-    AgentVersion LowCardinality(String) MATERIALIZED SpanAttributes['hookspan.host.version'],
+    AgentVersion LowCardinality(String) MATERIALIZED SpanAttributes['hookspan.host_version'],
     Session String MATERIALIZED SpanAttributes['gen_ai.conversation.id'],
     Model LowCardinality(String) MATERIALIZED if(SpanAttributes['gen_ai.request.model'] != '', SpanAttributes['gen_ai.request.model'], SpanAttributes['hookspan.model']),
     Tool LowCardinality(String) MATERIALIZED SpanAttributes['gen_ai.tool.name'],

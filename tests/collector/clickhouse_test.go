@@ -274,7 +274,7 @@ SELECT toDateTime64('2026-10-01 00:00:00', 9) + run * 60, leftPad(hex(sipHash64(
 	map('team.id', concat('team-', toString(run % 40)), 'user.id', concat('user-', toString(run % 2000)), 'host.name', 'machine'),
 	multiIf(
 		nth = 0, map('gen_ai.operation.name', 'invoke_agent', 'hookspan.outcome', 'completed', 'hookspan.usage.input_tokens', '50000', 'hookspan.usage.output_tokens', '700',
-			'hookspan.cost.usd', '0.25', 'vcs.repository.name', concat('repository-', toString(run % 300)), 'hookspan.host.version', '1.2'),
+			'hookspan.cost.usd', '0.25', 'vcs.repository.name', concat('repository-', toString(run % 300)), 'hookspan.host_version', '1.2'),
 		nth < 5, map('gen_ai.operation.name', 'chat', 'gen_ai.request.model', concat('model-', toString(number % 5)), 'gen_ai.usage.input_tokens', '12500',
 			'hookspan.cost.usd', '0.0625', 'gen_ai.output.messages', repeat('answer ', 40)),
 		map('gen_ai.operation.name', 'execute_tool', 'gen_ai.tool.name', concat('tool-', toString(number % 20)), 'hookspan.mcp.server', if(number % 9 = 0, 'github', ''),
