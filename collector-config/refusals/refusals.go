@@ -28,6 +28,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,12 +84,22 @@ type refusals struct {
 	told map[int]time.Time
 }
 
+// asItIs are the statuses of requests that a backend refuses as they are.
+var asItIs = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+
 // Start creates the directory.
-func (r *refusals) Start(context.Context, component.Host) error {
+func (r *refusals) Start(ctx context.Context, _ component.Host) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return fmt.Errorf("directory %q: %w", r.dir, err)
 	}
+	for _, status := range asItIs {
+		r.count(ctx, 0, status, "parked") // Prometheus sees no increase in a first value of 1.
+	}
 	return nil
+}
+
+func (r *refusals) count(ctx context.Context, n int64, status int, outcome string) {
+	r.counted.Add(ctx, n, metric.WithAttributes(attribute.Int("status", status), attribute.String("outcome", outcome)))
 }
 
 // Shutdown does nothing.
@@ -147,7 +158,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return resp, nil
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+	}
+	if slices.Contains(asItIs, resp.StatusCode) {
 		return t.park(req, resp, body), nil
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 && !isPage(resp.Header.Get("Content-Type")) {
@@ -219,7 +231,7 @@ func seen(req *http.Request, resp *http.Response) []zap.Field {
 // say counts a refusal and logs it: what is parked always, a status that is repeated
 // once a minute.
 func (r *refusals) say(ctx context.Context, status int, outcome, message string, fields ...zap.Field) {
-	r.counted.Add(ctx, 1, metric.WithAttributes(attribute.Int("status", status), attribute.String("outcome", outcome)))
+	r.count(ctx, 1, status, outcome)
 	r.mu.Lock()
 	now := r.now()
 	quiet := outcome == "kept" && now.Sub(r.told[status]) < time.Minute

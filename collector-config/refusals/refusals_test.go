@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 	"go.opentelemetry.io/collector/extension/extensiontest"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -122,6 +123,35 @@ func TestEachStatusIsPassedKeptOrParked(t *testing.T) {
 			t.Errorf("status %d: Retry-After %q", status, kept)
 		}
 		backend.Close()
+	}
+}
+
+// TestParkedRequestsAreCountedFromZero: an alert on an increase misses a counter that
+// begins at one.
+func TestParkedRequestsAreCountedFromZero(t *testing.T) {
+	tel := componenttest.NewTelemetry()
+	f := NewFactory()
+	set := extensiontest.NewNopSettings(f.Type())
+	set.TelemetrySettings = tel.NewTelemetrySettings()
+	ext, err := f.Create(t.Context(), set, &Config{Directory: t.TempDir()})
+	if err == nil {
+		err = ext.Start(t.Context(), componenttest.NewNopHost())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := tel.GetMetric("hookspan_refused_requests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := m.Data.(metricdata.Sum[int64]).DataPoints
+	for _, p := range points {
+		if p.Value != 0 {
+			t.Errorf("%v: %d at the start", p.Attributes, p.Value)
+		}
+	}
+	if len(points) != 4 {
+		t.Errorf("%d statuses, want those of 4", len(points))
 	}
 }
 
