@@ -158,7 +158,7 @@ var table = [...]variable{
 	{name: "OTEL_SERVICE_NAME", kind: "text", allowed: "any text", doc: "The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."},
 	{name: "OTEL_RESOURCE_ATTRIBUTES", kind: "resource", allowed: "key=value pairs with commas between them, values percent-encoded", doc: "Attributes of the spans' resource."},
 	{name: tracesExporter, kind: "text", allowed: "none, or any other name, which has no effect", doc: "none switches the otlp destination off, unless HOOKSPAN_EXPORTERS names it."},
-	{name: "OTEL_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most attributes of a span, an event and a link that otlp gets. This and the next limits count in the env file alone: in an environment they are meant for the program that is worked on. The local store, Infinium and the file have everything."},
+	{name: "OTEL_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most attributes of a span, an event and a link that otlp gets. This and the next limits count in your env file and the machine-wide file alone: in an environment they are meant for the program that is worked on. The local store, Infinium and the file have everything."},
 	{name: "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest text of an attribute that otlp gets, in characters. Texts that are JSON stay JSON: the texts in them are cut, or else the attribute is left out."},
 	{name: "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for spans."},
 	{name: "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, which it replaces for spans."},
@@ -303,7 +303,7 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 			v.inFile = v.inFile || i > 0
 			v.by[s.from] = cmp.Or(v.by[s.from], in.text)
 		} else if s.from != ofEnvironment {
-			v.by[s.from] = v.whenWrong
+			v.by[s.from] = cmp.Or(v.whenWrong, v.byDefault)
 		} else {
 			v.unusable = raw
 		}

@@ -64,7 +64,7 @@ func (c *Config) hold(machine *source, others []source) (errs []error) {
 		}
 		for _, s := range others {
 			raw := s.vars[row.name]
-			if !s.has(row.name) || row.name == configFile || machine.permits(row, &s) {
+			if !s.has(row.name) || row.name == configFile || row.own && s.from == ofEnvironment || machine.permits(row, &s) {
 				continue
 			}
 			delete(s.vars, row.name)
@@ -162,7 +162,7 @@ func (c *Config) Textless() bool {
 	return c.Capture == "none" && (c.held || c.value("HOOKSPAN_CAPTURE").by[ofMachine] == "none")
 }
 
-// own is the value of the user's settings, or else of the machine's.
+// users is the value of the user's settings, or else of the machine's.
 func (v *value) users() string {
 	if v.by[ofUser] != "" {
 		return v.by[ofUser]

@@ -67,6 +67,8 @@ func TestManagedFileHolds(t *testing.T) {
 		{"service name among the attributes", "OTEL_RESOURCE_ATTRIBUTES=service.name=a", "OTEL_SERVICE_NAME=b", func(c *Config) any { return c.Service() }, "a", true},
 		{"recording off", "HOOKSPAN_DISABLED=false", "HOOKSPAN_DISABLED=true", func(c *Config) any { return c.Off() }, true, false},
 		{"recording on", "HOOKSPAN_DISABLED=true", "HOOKSPAN_DISABLED=false", func(c *Config) any { return c.Off() }, true, true},
+		{"a wrong redaction of the machine", "HOOKSPAN_REDACT=ture", "HOOKSPAN_REDACT=false", func(c *Config) any { return c.Redact }, true, true},
+		{"a wrong guard of the machine", "HOOKSPAN_HOOKS=ture", "HOOKSPAN_HOOKS=false", func(c *Config) any { return c.Hooks }, true, true},
 		{"guards", "HOOKSPAN_HOOKS_ON_ERROR=deny", "HOOKSPAN_HOOKS_ON_ERROR=allow", func(c *Config) any { return c.HooksOnError }, "deny", true},
 		{"proxy", "HTTPS_PROXY=http://proxy:1", "HTTPS_PROXY=http://mine:1", func(c *Config) any { return c.HTTPSProxy }, "http://proxy:1", true},
 		{"what the machine does not set", "HOOKSPAN_CAPTURE=none", "HOOKSPAN_RETENTION=24h", func(c *Config) any { return c.Retention.String() }, "24h0m0s", false},
@@ -123,6 +125,11 @@ func TestMachineFileIsTheLastSource(t *testing.T) {
 	if c.OTLP().Endpoint != "" || err == nil || !strings.Contains(err.Error(), "may not get the credential in OTEL_EXPORTER_OTLP_HEADERS of "+machinePath) {
 		t.Errorf("the machine's headers go to %q: %v", c.OTLP().Endpoint, err)
 	}
+	// What the user says of names is for the machine's destinations, too.
+	c, _ = Load(under(machine+"HOOKSPAN_FILE_PATH=/t.jsonl\n", stabilityOptIn+"=gen_ai_latest_experimental\n"))
+	if !c.LatestNames(ExporterOTLP) || !c.LatestNames(ExporterFile) {
+		t.Error("the user's choice of names does not count for the machine's destinations")
+	}
 }
 
 type openFile struct{ error }
@@ -149,6 +156,29 @@ func TestMachineFileThatDoesNotCount(t *testing.T) {
 				t.Errorf("protected %v, capture %s: %v", got, c.Capture, err)
 			}
 		})
+	}
+}
+
+// TestMachinesLimitsCount has limits of spans, which count in files alone, in the
+// machine-wide file.
+func TestMachinesLimitsCount(t *testing.T) {
+	const limit = "OTEL_SPAN_EVENT_COUNT_LIMIT="
+	for name, tt := range map[string]struct {
+		machine, own string
+		want         int
+		problems     int
+	}{
+		"alone":         {limit + "5\n", "", 5, 0},
+		"and a user's":  {limit + "5\n", limit + "7\n", 7, 0},
+		"managed":       {"HOOKSPAN_MANAGED=true\n" + limit + "5\n", limit + "7\n", 5, 1},
+		"managed alone": {"HOOKSPAN_MANAGED=true\n" + limit + "5\n", "", 5, 0},
+	} {
+		// A limit of the environment is meant for another program, which is no mistake.
+		c, err := Load(under(tt.machine, tt.own, limit+"9"))
+		l, set := c.Limits()
+		if l.Events != tt.want || !set || len(Problems(err)) != tt.problems || len(c.Ineffective()) != 1 {
+			t.Errorf("%s: %d events (%v), no effect %q, %v", name, l.Events, set, c.Ineffective(), err)
+		}
 	}
 }
 

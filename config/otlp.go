@@ -44,7 +44,7 @@ type Limits struct {
 // them when it is called: hooks need none.
 func (c *Config) Limits() (l Limits, set bool) {
 	of := func(name string) int {
-		n, err := strconv.Atoi(c.value("OTEL_" + name + "_LIMIT").by[ofUser])
+		n, err := strconv.Atoi(c.value("OTEL_" + name + "_LIMIT").users())
 		if err != nil {
 			return -1
 		}
@@ -137,7 +137,7 @@ func (c *Config) tracesURL(variable, raw string) string {
 // GenAI conventions. The side that gives the address decides: in an environment the variable
 // may be meant for the project's program.
 func (c *Config) LatestNames(exporter string) bool {
-	address, of := c.FilePath, func(s side) string { return c.value("HOOKSPAN_FILE_PATH").by[s] }
+	address, of := c.FilePath, c.value("HOOKSPAN_FILE_PATH").given
 	if exporter == ExporterOTLP {
 		_, address = c.otlpURL()
 		of = c.sideURL

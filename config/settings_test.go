@@ -199,7 +199,7 @@ A project, or the program that starts an agent, can also set the environment. He
 - The environment may lower ` + "`HOOKSPAN_CAPTURE`" + ` and the lengths of previews that the env file asks for, not raise them.
   ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. Patterns that the environment names are added to yours. All this travels with what
   is recorded, whichever process delivers it.
-- ` + "`OTEL_SPAN_*_LIMIT`" + ` and ` + "`OTEL_ATTRIBUTE_*_LIMIT`" + ` count in the env file alone, and ` + "`OTEL_SEMCONV_STABILITY_OPT_IN`" + ` only in the place of
+- ` + "`OTEL_SPAN_*_LIMIT`" + ` and ` + "`OTEL_ATTRIBUTE_*_LIMIT`" + ` count in files alone, and ` + "`OTEL_SEMCONV_STABILITY_OPT_IN`" + ` only in the place of
   the destination's address: elsewhere they may be meant for the program that is worked on.
 - A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment in all of this.
 

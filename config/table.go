@@ -33,7 +33,7 @@ type variable struct {
 	lowest, highest string
 	// secret keeps the value out of all output. texts and guards mark the variables about
 	// texts and about the user's hooks that the environment may only tighten, own those that
-	// count in the user's env file alone.
+	// count in the user's env file and the machine-wide file alone.
 	secret, texts, guards, own bool
 }
 

@@ -155,7 +155,7 @@ type Event struct {
 	// Cwd is the working directory: the first workspace root, else the
 	// directory the hook ran in.
 	Cwd string
-	// User is the host's id of the user, an opaque string.
+	// User is the host's id of the user, an opaque string and no name.
 	User string
 	// PermissionMode is the host's approval mode.
 	PermissionMode string

@@ -98,12 +98,16 @@ func shortened(text string, limit int) (string, bool) {
 		return termtext.Cut(text, limit), true
 	}
 	tooLong := func(keep int) bool { return utf8.RuneCountInString(compact(v, keep)) > limit }
-	for tooLong(leastText) {
+	if tooLong(leastText) {
 		list, _ := v.([]any)
-		if len(list) < 2 {
+		first := sort.Search(len(list), func(n int) bool {
+			v = list[n:]
+			return !tooLong(leastText)
+		})
+		if first == len(list) {
 			return "", false
 		}
-		v = list[1:]
+		v = list[first:]
 	}
 	more := sort.Search(limit, func(n int) bool { return tooLong(leastText + n + 1) })
 	return compact(v, leastText+more), true

@@ -58,7 +58,7 @@ const (
 	KeyOutputMessages     = string(semconv.GenAIOutputMessagesKey)
 	KeySystemInstructions = string(semconv.GenAISystemInstructionsKey)
 	KeyErrorType          = string(semconv.ErrorTypeKey)
-	// KeyUser is the host's opaque identity of the user.
+	// KeyUser is the user that the resource names, else the host's opaque identity.
 	KeyUser             = string(semconv.UserIDKey)
 	KeyMCPMethod        = string(semconv.McpMethodNameKey)
 	KeyWorkingDirectory = string(semconv.ProcessWorkingDirectoryKey)

@@ -46,7 +46,7 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		KeyRepositoryName, m.opts.Repository.Name,
 		KeyRepositoryURL, m.opts.Repository.URL,
 		KeyBranch, m.opts.Repository.Branch,
-		KeyUser, r.firstOf(func(it *item) string { return it.User }),
+		KeyUser, cmp.Or(otlp.Text(m.opts.Resource, KeyUser), r.firstOf(func(it *item) string { return it.User })),
 		KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }),
 		KeyPromptID, r.turn,
 		KeySessionSource, cmp.Or(r.source, r.begin(&m.opts)),

@@ -68,6 +68,10 @@ func asUser(ctx context.Context, a *app, name string, args []string) (as bool, e
 	return true, nil
 }
 
+// forEverybody lets everybody read what this process writes from now on, whatever mask
+// it was started with.
+func forEverybody() { syscall.Umask(0o022) }
+
 // findUser finds a user in the system's files, or else where the system looks, such as
 // a directory of the company.
 func findUser(ctx context.Context, name string) (*user.User, error) {

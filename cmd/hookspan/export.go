@@ -304,20 +304,28 @@ func (f *exportFlags) attributes(a *app) ([]config.Pair, error) {
 	return pairs, nil
 }
 
-// setResource sets attributes of a run's resource.
+// setResource sets attributes of a run's resource, and the user that the run has from it.
 func setResource(run *tracepb.ResourceSpans, pairs []config.Pair) {
-	r := run.GetResource()
 	for _, p := range pairs {
 		attr := otlp.String(p.Key, p.Value)
-		i := slices.IndexFunc(r.GetAttributes(), func(kv *commonpb.KeyValue) bool { return kv.GetKey() == p.Key })
-		switch {
-		case r == nil:
-		case i >= 0:
-			r.Attributes[i] = attr
-		default:
-			r.Attributes = append(r.Attributes, attr)
+		if r := run.GetResource(); r != nil {
+			r.Attributes = setAttribute(r.Attributes, attr)
+		}
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{run}) {
+			if p.Key == otelmap.KeyUser && otlp.Find(s.Attributes, otelmap.KeyOutcome) != nil {
+				s.Attributes = setAttribute(s.Attributes, attr)
+			}
 		}
 	}
+}
+
+func setAttribute(all []*commonpb.KeyValue, one *commonpb.KeyValue) []*commonpb.KeyValue {
+	i := slices.IndexFunc(all, func(kv *commonpb.KeyValue) bool { return kv.GetKey() == one.GetKey() })
+	if i < 0 {
+		return append(all, one)
+	}
+	all[i] = one
+	return all
 }
 
 // exportToDestination sends traces to a destination, the oldest first.

@@ -176,6 +176,9 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 	}
 	if plan.Empty() {
 		a.printf("%s has no hooks of hookspan's\n", agent.Name)
+		for _, w := range plan.Warnings {
+			a.warnf("%s", w)
+		}
 		if dryRun {
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 // the machine, or takes them out. It does so for every agent that has such settings,
 // whether it is here yet or not.
 func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
+	forEverybody()
 	changed := false
 	var errs []error
 	for _, agent := range a.agents {

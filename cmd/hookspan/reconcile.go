@@ -124,6 +124,11 @@ func (r *receipt) reconcile(ctx context.Context, a *app, agent agents.Agent, fil
 	for _, s := range report.Sites {
 		if s.Kind == install.ScopeManaged {
 			r.Managed = cmp.Or(r.Managed, s.Path)
+			for _, h := range s.Hooks {
+				if h.State == install.StateOutdated { // The user's stay: they may be the only ones that work.
+					return fmt.Errorf("%q: %s: %s: the administrator runs hookspan install --managed", s.Path, h.Event, h.Reason)
+				}
+			}
 		} else {
 			own = own || s.Present && s.Project == ""
 		}

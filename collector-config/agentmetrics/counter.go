@@ -34,6 +34,8 @@ type counter struct {
 	// added counts requests, written those of them that are in the storage.
 	added, written uint64
 	told           bool
+	// reported is the time of the last report.
+	reported time.Time
 
 	// writing is held while the storage is written, and before mu.
 	writing sync.Mutex
@@ -90,12 +92,11 @@ func (c *counter) reports(ctx context.Context) {
 
 // Shutdown reports the totals once more.
 func (c *counter) Shutdown(ctx context.Context) error {
-	if c.stop == nil {
-		return nil
+	if c.stop != nil {
+		c.stop()
+		<-c.done
+		c.report(ctx)
 	}
-	c.stop()
-	<-c.done
-	c.report(ctx)
 	if c.store == nil {
 		return nil
 	}
@@ -105,7 +106,13 @@ func (c *counter) Shutdown(ctx context.Context) error {
 // report sends all totals. What is reported is in the storage: a total never falls.
 func (c *counter) report(ctx context.Context) {
 	c.mu.Lock()
+	// The exporter takes nothing older than what it has: a clock that is set back would
+	// stop the metrics for that time.
 	now := c.now()
+	if now.Before(c.reported) {
+		now = c.reported
+	}
+	c.reported = now
 	c.totals.expire(now.Add(-c.cfg.Expiration))
 	out, upTo := c.totals.report(now, c.cfg.Gateway), c.added
 	if c.totals.folded && !c.told {

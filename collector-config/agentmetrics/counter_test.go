@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -317,6 +318,49 @@ func TestABrokenTotalBeginsAtZero(t *testing.T) {
 	r = start(t, d, nil)
 	r.take(run(2, nil))
 	expect(t, r.stopped(), map[string]float64{"agent.calls": 3})
+	for _, index := range []string{"{", `{"slots":-1,"first":0,"chunks":-1}`} {
+		d.at["index"] = []byte(index)
+		r = start(t, d, nil)
+		r.take(run(3, nil))
+		expect(t, r.stopped(), map[string]float64{"agent.calls": 3})
+	}
+}
+
+func TestAClockThatIsSetBackStopsNoReport(t *testing.T) {
+	r := start(t, nil, nil)
+	r.take(run(1, nil))
+	r.report(t.Context())
+	now := r.now
+	r.counter.now = func() time.Time { return now().Add(-time.Hour) }
+	r.take(run(2, nil))
+	expect(t, r.stopped(), map[string]float64{"agent.calls": 6})
+	var last pcommon.Timestamp
+	for _, m := range r.sink.AllMetrics() {
+		at := m.ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).Sum().DataPoints().At(0).Timestamp()
+		if at < last {
+			t.Errorf("reported for %v after %v", at.AsTime(), last.AsTime())
+		}
+		last = at
+	}
+}
+
+// TestLongValuesAreNotKept has texts of a megabyte in labels of as many traces.
+func TestLongValuesAreNotKept(t *testing.T) {
+	const traces, size = 64, 1 << 20
+	r := start(t, nil, func(c *Config) { c.Labels = "team.id" })
+	for n := range traces {
+		r.take(run(n, func(resource pcommon.Map, root, _ ptrace.Span) {
+			resource.PutStr("team.id", fmt.Sprint(n)+strings.Repeat("x", size))
+			root.Attributes().PutStr("gen_ai.agent.name", fmt.Sprint(n)+strings.Repeat("y", size))
+		}))
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if m.HeapAlloc > traces*size/2 {
+		t.Errorf("%d bytes are in use after %d values of %d bytes", m.HeapAlloc, 2*traces, size)
+	}
+	runtime.KeepAlive(r)
 }
 
 func TestHostileNumbersDoNotCount(t *testing.T) {

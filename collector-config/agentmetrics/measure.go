@@ -132,9 +132,13 @@ func text(a pcommon.Map, key string) string {
 // maxValue bounds the values of labels, in bytes.
 const maxValue = 200
 
-// cut returns a label's value: valid UTF-8, without which a scrape would fail.
+// cut returns a label's value: valid UTF-8, without which a scrape would fail. It is a
+// copy where it is shorter: a part would keep the whole in memory.
 func cut(s string) string {
-	return strings.ToValidUTF8(s[:min(len(s), maxValue)], "")
+	if len(s) > maxValue {
+		s = strings.Clone(s[:maxValue])
+	}
+	return strings.ToValidUTF8(s, "")
 }
 
 // number returns a count. A negative one, which would take from a total, is none.

@@ -92,7 +92,8 @@ func (c *counter) restore(ctx context.Context) error {
 	}
 	var in index
 	if err := json.Unmarshal(b, &in); err != nil {
-		return fmt.Errorf("read the metrics' totals: %w", err)
+		c.set.Logger.Error("The metrics' totals cannot be read: all begin at zero", zap.Error(err))
+		return nil
 	}
 	for n := range in.Slots {
 		if b, err = c.store.Get(ctx, slotKey(n)); err != nil {
@@ -104,8 +105,8 @@ func (c *counter) restore(ctx context.Context) error {
 	}
 	r := &c.recent
 	r.first, r.oldest = in.First, in.First
-	for n := range uint64(in.Chunks) {
-		if b, err = c.store.Get(ctx, chunkKey(in.First+n)); err != nil {
+	for n := range in.Chunks {
+		if b, err = c.store.Get(ctx, chunkKey(in.First+uint64(n))); err != nil { //nolint:gosec // Not negative.
 			return err
 		}
 		chunk := decodeIDs(b)

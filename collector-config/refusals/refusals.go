@@ -6,8 +6,8 @@
 //
 //   - an answer that says nothing of the request itself, such as 401, 403, 404 or 500,
 //     becomes 503: the exporter keeps the request in its queue and tries again. So does
-//     a redirection to a page, such as a login (301, 302, 303), which would be taken
-//     for success;
+//     a page, such as a login, and a redirection to one (301, 302, 303), which would be
+//     taken for success;
 //   - a request that the backend refuses as it is (400, 413, 415, 422) is written into
 //     a file, and then counts as sent. It is not sent again automatically.
 //
@@ -28,6 +28,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,12 +84,22 @@ type refusals struct {
 	told map[int]time.Time
 }
 
+// asItIs are the statuses of requests that a backend refuses as they are.
+var asItIs = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+
 // Start creates the directory.
-func (r *refusals) Start(context.Context, component.Host) error {
+func (r *refusals) Start(ctx context.Context, _ component.Host) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return fmt.Errorf("directory %q: %w", r.dir, err)
 	}
+	for _, status := range asItIs {
+		r.count(ctx, 0, status, "parked") // Prometheus sees no increase in a first value of 1.
+	}
 	return nil
+}
+
+func (r *refusals) count(ctx context.Context, n int64, status int, outcome string) {
+	r.counted.Add(ctx, n, metric.WithAttributes(attribute.Int("status", status), attribute.String("outcome", outcome)))
 }
 
 // Shutdown does nothing.
@@ -141,16 +152,27 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	switch resp.StatusCode {
-	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		if resp.Header.Get("Location") != "" {
+			return resp, nil // The client follows it.
+		}
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return resp, nil
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+	}
+	if slices.Contains(asItIs, resp.StatusCode) {
 		return t.park(req, resp, body), nil
 	}
-	if resp.StatusCode < 300 {
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 && !isPage(resp.Header.Get("Content-Type")) {
 		return resp, nil
 	}
 	t.say(req.Context(), resp.StatusCode, "kept", keptMessage, seen(req, resp)...)
 	return answer(resp, http.StatusServiceUnavailable), nil
+}
+
+// isPage reports a web page, as proxies and portals send it instead of an answer.
+func isPage(contentType string) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	return strings.TrimSpace(kind) == "text/html" || strings.TrimSpace(kind) == "application/xhtml+xml"
 }
 
 // park writes a request into a file.
@@ -178,8 +200,13 @@ func write(file string, body []byte) error {
 	_, err = f.Write(body)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		_ = os.Remove(file)
+		return err
 	}
-	return err
+	if dir, err := os.Open(filepath.Dir(file)); err == nil {
+		_ = dir.Sync() // The name, where the system can.
+		_ = dir.Close()
+	}
+	return nil
 }
 
 // answer returns an empty answer with another status.
@@ -192,16 +219,19 @@ func answer(resp *http.Response, status int) *http.Response {
 	return &out
 }
 
-// seen returns where a request went and how the answer begins.
+// seen returns where a request went, without what may be a key, and how the answer begins.
 func seen(req *http.Request, resp *http.Response) []zap.Field {
-	reason, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
-	return []zap.Field{zap.String("url", req.URL.Redacted()), zap.String("answer", strings.ToValidUTF8(string(reason), "?"))}
+	var reason []byte
+	if resp.StatusCode >= 200 { // Otherwise the connection has another use, and may say nothing.
+		reason, _ = io.ReadAll(io.LimitReader(resp.Body, 512))
+	}
+	return []zap.Field{zap.String("url", req.URL.Scheme+"://"+req.URL.Host+req.URL.Path), zap.String("answer", strings.ToValidUTF8(string(reason), "?"))}
 }
 
 // say counts a refusal and logs it: what is parked always, a status that is repeated
 // once a minute.
 func (r *refusals) say(ctx context.Context, status int, outcome, message string, fields ...zap.Field) {
-	r.counted.Add(ctx, 1, metric.WithAttributes(attribute.Int("status", status), attribute.String("outcome", outcome)))
+	r.count(ctx, 1, status, outcome)
 	r.mu.Lock()
 	now := r.now()
 	quiet := outcome == "kept" && now.Sub(r.told[status]) < time.Minute

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 	"go.opentelemetry.io/collector/extension/extensiontest"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -80,8 +81,8 @@ func TestEachStatusIsPassedKeptOrParked(t *testing.T) {
 		status int
 		files  int
 	}{
-		200: {200, 0}, 202: {202, 0}, 429: {429, 0}, 502: {502, 0}, 503: {503, 0}, 504: {504, 0},
-		301: {503, 0}, 302: {503, 0}, 303: {503, 0}, 304: {503, 0}, 401: {503, 0}, 403: {503, 0}, 404: {503, 0}, 405: {503, 0}, 407: {503, 0}, 408: {503, 0}, 418: {503, 0}, 500: {503, 0}, 501: {503, 0}, 511: {503, 0},
+		101: {503, 0}, 200: {200, 0}, 202: {202, 0}, 429: {429, 0}, 502: {502, 0}, 503: {503, 0}, 504: {504, 0},
+		301: {503, 0}, 302: {503, 0}, 303: {503, 0}, 304: {503, 0}, 401: {503, 0}, 403: {503, 0}, 404: {503, 0}, 405: {503, 0}, 407: {503, 0}, 408: {503, 0}, 418: {503, 0}, 500: {503, 0}, 501: {503, 0}, 511: {503, 0}, 307: {503, 0}, 308: {503, 0},
 		400: {200, 1}, 413: {200, 1}, 415: {200, 1}, 422: {200, 1},
 	} {
 		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,11 +91,11 @@ func TestEachStatusIsPassedKeptOrParked(t *testing.T) {
 			if r.Method == http.MethodGet {
 				return // The page that a redirection leads to.
 			}
-			if status < 400 && status >= 300 {
+			if status < 304 && status >= 300 {
 				w.Header().Set("Location", "/login")
 			}
 			w.WriteHeader(status)
-			if status != 304 {
+			if status != 304 && status >= 200 {
 				_, _ = io.WriteString(w, "the reason")
 			}
 		}))
@@ -120,6 +121,55 @@ func TestEachStatusIsPassedKeptOrParked(t *testing.T) {
 		}
 		if kept := resp.Header.Get("Retry-After"); (kept != "") != (resp.StatusCode == status) {
 			t.Errorf("status %d: Retry-After %q", status, kept)
+		}
+		backend.Close()
+	}
+}
+
+// TestParkedRequestsAreCountedFromZero: an alert on an increase misses a counter that
+// begins at one.
+func TestParkedRequestsAreCountedFromZero(t *testing.T) {
+	tel := componenttest.NewTelemetry()
+	f := NewFactory()
+	set := extensiontest.NewNopSettings(f.Type())
+	set.TelemetrySettings = tel.NewTelemetrySettings()
+	ext, err := f.Create(t.Context(), set, &Config{Directory: t.TempDir()})
+	if err == nil {
+		err = ext.Start(t.Context(), componenttest.NewNopHost())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := tel.GetMetric("hookspan_refused_requests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := m.Data.(metricdata.Sum[int64]).DataPoints
+	for _, p := range points {
+		if p.Value != 0 {
+			t.Errorf("%v: %d at the start", p.Attributes, p.Value)
+		}
+	}
+	if len(points) != 4 {
+		t.Errorf("%d statuses, want those of 4", len(points))
+	}
+}
+
+// TestAPageIsNoSuccess has a portal that answers in the backend's place.
+func TestAPageIsNoSuccess(t *testing.T) {
+	for kind, want := range map[string]int{
+		"Text/HTML; charset=utf-8": 503, "application/xhtml+xml": 503, "application/x-protobuf": 200, "text/plain": 200, "": 200,
+	} {
+		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = []string{kind}
+		}))
+		resp, err := client(t, t.TempDir()).Post(backend.URL, "application/x-protobuf", strings.NewReader("spans")) //nolint:noctx // A test.
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%q: answered %d, want %d", kind, resp.StatusCode, want)
 		}
 		backend.Close()
 	}

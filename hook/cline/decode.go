@@ -64,7 +64,6 @@ func (p *Payload) Events() ([]hook.Event, error) {
 func (p *Payload) common(ev *hook.Event) {
 	ev.Time = rawjson.Instant(p.Get("timestamp"))
 	ev.HostVersion = p.Text("clineVersion")
-	ev.User = known(p.Get("userId"))
 	if model := p.Get("model"); rawjson.IsString(model) {
 		ev.Model = known(model)
 	} else {
@@ -81,7 +80,9 @@ func (p *Payload) identity(ev *hook.Event) {
 	ev.Agent = p.Text("agent_id")
 	ev.ParentAgent = p.Text("parent_agent_id")
 	if ev.Dialect == dialectSDK {
-		ev.Conversation = p.Text("taskId")
+		ev.Conversation = p.Text("taskId") // and userId is the name of the login, a person's
+	} else {
+		ev.User = known(p.Get("userId"))
 	}
 	if ev.ParentAgent != "" {
 		ev.AgentType = cmp.Or(known(p.Get("agent_type")), subagentType)

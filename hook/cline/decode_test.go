@@ -126,6 +126,7 @@ func TestCommonMembers(t *testing.T) {
 			"all of them", `{"clineVersion":"4.0.12","userId":"u-1","model":{"provider":"anthropic","slug":"claude"},"workspaceRoots":["/a","/b"]}`,
 			facts{"4.0.12", "u-1", "anthropic", "claude", "/a"},
 		},
+		{"the SDK's user is the login", `{"agent_id":"a","userId":"jane"}`, facts{Cwd: "/started/here"}},
 		{"none of them", `{}`, facts{Cwd: "/started/here"}},
 		{"unknown is not a name", `{"userId":"unknown","model":{"provider":"unknown","slug":"unknown"}}`, facts{Cwd: "/started/here"}},
 		{"workspace info where there are no roots", `{"workspaceRoots":[],"workspaceInfo":{"rootPath":"/i"}}`, facts{Cwd: "/i"}},

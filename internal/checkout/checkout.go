@@ -35,7 +35,9 @@ func Read(dir string) hook.Repository {
 	common := git
 	if text := line(filepath.Join(git, "commondir")); text != "" {
 		common = absolute(git, text)
-		top = filepath.Dir(common)
+		if top = common; strings.HasPrefix(filepath.Base(top), ".") { // else a bare repository
+			top = filepath.Dir(top)
+		}
 	}
 	if !local(common) || !ours(common) {
 		return hook.Repository{}
@@ -46,7 +48,8 @@ func Read(dir string) hook.Repository {
 		return hook.Repository{}
 	}
 	r := hook.Repository{}
-	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+	// With reftable, HEAD is not in this file, which names no branch that can be.
+	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok && branch != ".invalid" {
 		r.Branch = hook.PlainWord(branch)
 	}
 	r.Name, r.URL = hook.RepositoryAt(remote(string(config)))

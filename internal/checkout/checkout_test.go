@@ -45,6 +45,8 @@ func TestRead(t *testing.T) {
 		"no remote":         {map[string]string{"w/.git/HEAD": "ref: refs/heads/main\n", "w/.git/config": "[core]\n"}, "w", hook.Repository{Name: "w", Branch: "main"}},
 		"a worktree":        {map[string]string{"w/.git/HEAD": "ref: refs/heads/main\n", "w/.git/config": origin, "w/.git/worktrees/t/HEAD": "ref: refs/heads/fix/login\n", "w/.git/worktrees/t/commondir": "../..\n", "t/.git": "gitdir: DIR/w/.git/worktrees/t\n"}, "t", shop},
 		"a submodule":       {map[string]string{"w/.git/modules/s/HEAD": "ref: refs/heads/fix/login\n", "w/.git/modules/s/config": origin, "w/s/.git": "gitdir: ../.git/modules/s\n"}, "w/s", shop},
+		"a bare one's tree": {map[string]string{"shop.git/HEAD": "ref: refs/heads/main\n", "shop.git/config": "[core]\n", "shop.git/worktrees/t/HEAD": "ref: refs/heads/fix\n", "shop.git/worktrees/t/commondir": "../..\n", "t/.git": "gitdir: DIR/shop.git/worktrees/t\n"}, "t", hook.Repository{Name: "shop", Branch: "fix"}},
+		"refs in a table":   {map[string]string{"w/.git/HEAD": "ref: refs/heads/.invalid\n", "w/.git/config": origin}, "w", hook.Repository{Name: shop.Name, URL: shop.URL}},
 		"the nearest":       {map[string]string{"w/.git/HEAD": "ref: refs/heads/main\n", "w/.git/config": origin, "w/s/.git/HEAD": "ref: refs/heads/fix/login\n", "w/s/.git/config": origin}, "w/s", shop},
 		"bare":              {map[string]string{"w.git/HEAD": "ref: refs/heads/main\n", "w.git/config": origin}, "w.git", hook.Repository{}},
 		"no repository":     {map[string]string{"w/x": ""}, "w", hook.Repository{}},

@@ -49,16 +49,23 @@ func private(path string, info fs.FileInfo) error {
 // trusted reports this user, and root, who can do anything anyway.
 func trusted(uid uint32) bool { return uid == 0 || int64(uid) == int64(os.Geteuid()) }
 
+// outside is the owner that a user namespace shows for those that it does not have, such
+// as root of the machine.
+const outside = 65534
+
 // rooted refuses an open file that others than root can change or replace.
 func rooted(path string, f *os.File) error {
-	for _, look := range []func() (fs.FileInfo, error){f.Stat, func() (fs.FileInfo, error) { return os.Stat(filepath.Dir(path)) }} {
-		info, err := look()
-		if err != nil {
-			return err
+	info, err := f.Stat()
+	for at := path; err == nil; info, err = os.Stat(at) {
+		above := at != path && at != filepath.Dir(path)
+		others := info.Mode().Perm()&othersWrite != 0 && !(above && info.Mode()&fs.ModeSticky != 0) // They cannot move root's in it.
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 && !(above && st.Uid == outside) || others {
+			return &Error{Path: path, Found: fmt.Sprintf("%s with mode %04o", at, info.Mode().Perm()), Want: "file and folders that belong to root and that others cannot write to", open: true}
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 || info.Mode().Perm()&othersWrite != 0 {
-			return &Error{Path: path, Found: fmt.Sprintf("%s with mode %04o", info.Name(), info.Mode().Perm()), Want: "file and folder that belong to root and that others cannot write to", open: true}
+		if at == filepath.Dir(at) {
+			return nil
 		}
+		at = filepath.Dir(at)
 	}
-	return nil
+	return err
 }

@@ -177,4 +177,16 @@ func TestRootedRefusesWhatOthersCanChange(t *testing.T) {
 			}
 		})
 	}
+	t.Run("in a folder that another user can move", func(t *testing.T) {
+		above := filepath.Join(t.TempDir(), "home")
+		path := filepath.Join(above, "bin", "x")
+		for _, err := range []error{os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o600), os.Chown(above, 1000, 0)} { //nolint:gosec // A test's.
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Read(path, Options{Rooted: true}); err == nil {
+			t.Error("it counts")
+		}
+	})
 }

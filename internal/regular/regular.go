@@ -34,8 +34,8 @@ type Options struct {
 	// Windows has no such check: its folders pass on their access rights.
 	Private bool
 	// Rooted refuses a file that others than the system's administrator can change or
-	// replace: the owner of the file and of its folder is root (on Windows SYSTEM or the
-	// Administrators), and no other may write to them.
+	// replace: the owner of the file and of the folders above is root, and no other may
+	// write to them. On Windows it is SYSTEM or the Administrators, of file and folder.
 	Rooted bool
 	// Flag and Perm are as for os.OpenFile. If Flag is zero, the file is opened
 	// for reading. os.O_TRUNC is not allowed: it would act before the check.

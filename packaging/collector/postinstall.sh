@@ -2,5 +2,6 @@
 # The service is not started: it needs an address to send to.
 [ ! -d /run/systemd/system ] || {
 	systemctl daemon-reload
-	systemctl try-restart hookspan-collector.service
+	systemctl try-restart hookspan-collector.service ||
+		echo "hookspan-collector did not start again: journalctl -u hookspan-collector says why" >&2
 }

@@ -42,7 +42,7 @@ var defences = []defence{
 	{"a new token", serverFile, []string{"_, _ = rand.Read(b)", "_ = rand.Reader"}, "tokens", "two runs have the same token"},
 	{"a file for the browser", openFile, []string{"append(command[1:], s.File())", "append(command[1:], s.Address)"}, "places of the token", "the token is in the browser's arguments"},
 	{"the file's mode", openFile, []string{"Mode: 0o600", "Mode: 0o644"}, "places of the token", "during the run: the token is in"},
-	{"the file's removal", uiFile, []string{"defer func() { _ = os.Remove(s.file(a)) }()", ""}, "places of the token", "after the run: the token is in"},
+	{"the file's removal", uiFile, []string{"defer func() { _ = os.Remove(s.File()) }()", ""}, "places of the token", "after the run: the token is in"},
 	{"no referrer", serverFile, []string{`h.Set("Referrer-Policy", "no-referrer")`, ""}, "places of the token", "name its address"},
 	{"the size of a head", limitsFile, []string{"MaxHeaderBytes: maxHeader", "MaxHeaderBytes: 64 << 20"}, "oversized", "a head of a megabyte"},
 	{"no bodies", serverFile, []string{"if r.ContentLength != 0 ||", "if false && r.ContentLength != 0 ||"}, "oversized", "a body of a megabyte"},

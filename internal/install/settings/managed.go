@@ -115,10 +115,14 @@ func (a *Agent) editTOML(found install.File, w wantedHandler, undo bool) (after 
 		if e, err := a.open(tomlHooks(before), nil, inManaged); err == nil && len(e.find()) > 0 {
 			return nil, nil, errors.New("hookspan's hooks are there already, written by hand: take them out first")
 		}
+		header, closed := a.hooksTable(string(before))
+		if closed {
+			return nil, nil, errors.New("its hooks are in a form that takes no more: write them as a table [hooks]")
+		}
 		if len(after) > 0 && !bytes.HasSuffix(after, []byte("\n")) {
 			after = append(after, '\n')
 		}
-		after = append(after, a.tomlPart(w, before)...)
+		after = append(after, a.tomlPart(w, !header)...)
 	}
 	op := install.OpCreate
 	switch {
@@ -140,12 +144,29 @@ func (a *Agent) editTOML(found install.File, w wantedHandler, undo bool) (after 
 	return after, changes, nil
 }
 
-// tomlPart is hookspan's part of a TOML file with other text before it. The agent wants a
-// folder of programs beside managed hooks, once in a file.
-func (a *Agent) tomlPart(w wantedHandler, before []byte) []byte {
+// hooksTable reports a TOML text's line [hooks], and hooks that are written as values or
+// by dotted keys, to which TOML lets no table be added.
+func (a *Agent) hooksTable(text string) (header, closed bool) {
+	table := ""
+	for line := range strings.Lines(text) {
+		line = strings.Join(strings.Fields(line), "")
+		if strings.HasPrefix(line, "[") {
+			table, _, _ = strings.Cut(line, "]")
+		}
+		header = header || table == "[hooks"
+		value := func(ev Event) bool { return strings.HasPrefix(line, ev.Name+"=") }
+		closed = closed || table == "[hooks" && slices.ContainsFunc(a.Events, value) ||
+			table == "" && (strings.HasPrefix(line, "hooks=") || strings.HasPrefix(line, "hooks."))
+	}
+	return header, closed
+}
+
+// tomlPart is hookspan's part of a TOML file, with the line [hooks] if that is not there.
+// The agent wants a folder of programs beside managed hooks, once in a file.
+func (a *Agent) tomlPart(w wantedHandler, header bool) []byte {
 	var b bytes.Buffer
 	b.WriteString(tomlBegin)
-	if !slices.ContainsFunc(strings.Split(string(before), "\n"), func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "[hooks]") }) {
+	if header {
 		key := "managed_dir"
 		if !w.guarded {
 			key = "windows_managed_dir"

@@ -141,6 +141,9 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 		return nil, err
 	}
 	p := &install.Plan{StateDir: sys.StateDir, Undo: true}
+	if managed := a.managed(sys); o.Scope == "" && len(managed) > 0 {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks in %q, which your organisation manages, stay: hookspan uninstall --managed removes them, as root", managed[0].Path))
+	}
 	var undone install.Records
 	for _, place := range places {
 		recorded := m.Settings.Find(place.Path) != nil
