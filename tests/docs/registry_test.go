@@ -96,12 +96,14 @@ func TestSpansPageListsTheRegistry(t *testing.T) {
 	}
 }
 
-// list is a group's attributes as lines of the page.
+// list is a group's attributes as lines of the page. Neighbours that mean the same share
+// a line.
 func list(g group, defined map[string]*attribute, types map[string]string) string {
 	var b strings.Builder
 	if g.Type == "event" {
 		fmt.Fprintf(&b, "`%s`: %s\n\n", g.Name, g.Brief)
 	}
+	said := ""
 	for _, a := range g.Attributes {
 		brief, kind := a.Brief, types[a.Ref]
 		if d := defined[a.Ref]; d != nil {
@@ -110,19 +112,27 @@ func list(g group, defined map[string]*attribute, types map[string]string) strin
 		if first := brief[:1]; !strings.HasPrefix(brief, "US ") && !strings.HasPrefix(brief, "MCP") {
 			brief = strings.ToLower(first) + brief[1:]
 		}
-		fmt.Fprintf(&b, "- `%s`", a.Ref)
+		switch {
+		case a.Annotations.Since != "":
+			brief += "; [latest names](#latest-names) only"
+		case a.Annotations.Until != "":
+			brief += "; [default names](#latest-names) only"
+		}
+		switch said {
+		case brief:
+			b.WriteString(", ")
+		case "":
+			b.WriteString("- ")
+		default:
+			fmt.Fprintf(&b, ": %s\n- ", said)
+		}
+		said = brief
+		fmt.Fprintf(&b, "`%s`", a.Ref)
 		if kind = strings.Replace(kind, "boolean", "bool", 1); kind != "string" {
 			fmt.Fprintf(&b, " (%s)", kind)
 		}
-		fmt.Fprintf(&b, ": %s", brief)
-		switch {
-		case a.Annotations.Since != "":
-			b.WriteString("; only with the [latest names](#latest-names)")
-		case a.Annotations.Until != "":
-			b.WriteString("; not with the [latest names](#latest-names)")
-		}
-		b.WriteByte('\n')
 	}
+	fmt.Fprintf(&b, ": %s\n", said)
 	return b.String()
 }
 
