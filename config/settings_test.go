@@ -202,7 +202,7 @@ A project, or the program that starts an agent, can also set the environment. He
   checked by.
 - The environment may lower capture and the lengths of previews, not raise them, and add redaction patterns, not replace yours.
   ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. All this travels with what is recorded, whichever process delivers it.
-- ` + "`OTEL_SPAN_*_LIMIT`" + ` and ` + "`OTEL_ATTRIBUTE_*_LIMIT`" + ` count in the env file alone.
+- ` + "`OTEL_SPAN_*_LIMIT`" + ` and ` + "`OTEL_ATTRIBUTE_*_LIMIT`" + ` count in files alone.
 - A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment.
 
 A wrong value is reported and its default is used instead. A destination whose address or protocol is wrong gets nothing. Nothing is delivered
