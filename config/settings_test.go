@@ -213,10 +213,8 @@ that variable.
 const referenceTail = `
 ## Folders
 
-| Folder | Default | Windows | Contents |
-|---|---|---|---|
-| ` + "`$XDG_CONFIG_HOME/hookspan`" + ` | ` + "`~/.config/hookspan`" + ` | ` + "`%APPDATA%\\hookspan`" + ` | ` + "`hookspan.env`" + `, ` + "`redact.rules`" + ` |
-| ` + "`$XDG_STATE_HOME/hookspan`" + ` | ` + "`~/.local/state/hookspan`" + ` | ` + "`%LOCALAPPDATA%\\hookspan`" + ` | ` + "`spool`" + `, ` + "`traces.db`" + `, ` + "`hookspan.log`" + ` |
+- ` + "`$XDG_CONFIG_HOME/hookspan`" + ` (` + "`~/.config/hookspan`" + `; on Windows ` + "`%APPDATA%\\hookspan`" + `): ` + "`hookspan.env`, `redact.rules`" + `
+- ` + "`$XDG_STATE_HOME/hookspan`" + ` (` + "`~/.local/state/hookspan`" + `; on Windows ` + "`%LOCALAPPDATA%\\hookspan`" + `): ` + "`spool`, `traces.db`, `hookspan.log`" + `
 
 ` + "`traces.db`" + ` is the local store, one SQLite file. What leaves it, by age, size or ` + "`hookspan delete`" + `, is overwritten within the file. XDG
 variables that are not absolute paths are ignored.
