@@ -140,21 +140,23 @@ func find(name string) variable {
 	return table[i]
 }
 
-// reference is the Markdown page of all variables, made from the table. A variable
-// for traces that has nothing to add is beside the one that it replaces.
+// reference is the Markdown page of all variables, made from the table. A variable that
+// only replaces another is beside it.
 func reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
-	for i, v := range table {
+	for _, v := range table {
 		if v.group != "" {
 			fmt.Fprintf(&b, "\n## %s\n\n", v.group)
 		}
-		if asGeneral(v) {
+		if strings.HasPrefix(v.doc, "As OTEL_") {
 			continue
 		}
 		fmt.Fprintf(&b, "- `%s`", v.name)
-		if i+1 < len(table) && asGeneral(table[i+1]) {
-			fmt.Fprintf(&b, " or `%s`", table[i+1].name)
+		for _, o := range table {
+			if strings.HasPrefix(o.doc, "As "+v.name+",") {
+				fmt.Fprintf(&b, " or `%s`", o.name)
+			}
 		}
 		fmt.Fprintf(&b, " (%s", v.allowed)
 		if v.byDefault != "" {
@@ -170,14 +172,12 @@ func reference() string {
 	return b.String()
 }
 
-func asGeneral(v variable) bool { return v.general != "" && strings.HasPrefix(v.doc, "As ") }
-
 const referenceHead = `# Configuration
 
 This page is made from the source; change ` + "`config/config.go`" + ` and run ` + "`go test ./config -run TestReference -update`" + `.
 
 Every setting is an environment variable. The process environment wins over the env file, and the env file over the default. An empty value
-counts as not set. Of two names for one setting the second, for traces alone, wins. ` + "`hookspan config`" + ` shows every value in force and
+counts as not set. Of the names of one setting, that for something special wins. ` + "`hookspan config`" + ` shows every value in force and
 where it came from.
 
 The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.config/hookspan/hookspan.env`" + `; on Windows ` + "`%APPDATA%\\hookspan\\hookspan.env`" + `), for
