@@ -177,7 +177,7 @@ const referenceHead = `# Configuration
 This page is made from the source; change ` + "`config/config.go`" + ` and run ` + "`go test ./config -run TestReference -update`" + `.
 
 Every setting is an environment variable. The process environment wins over the env file, and the env file over the default. An empty value
-counts as not set. Of the names of one setting, that for something special wins. ` + "`hookspan config`" + ` shows every value in force and
+counts as not set. Where an entry has several names, a later one replaces the first for what it names. ` + "`hookspan config`" + ` shows every value in force and
 where it came from.
 
 The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.config/hookspan/hookspan.env`" + `; on Windows ` + "`%APPDATA%\\hookspan\\hookspan.env`" + `), for
