@@ -106,8 +106,8 @@ func TestSecretsAreNeverShown(t *testing.T) {
 func TestEverySettingIsDocumented(t *testing.T) {
 	page := reference()
 	for _, s := range load(t, input("")).Settings() {
-		if strings.Count(page, "| `"+s.Name+"` |") != 1 {
-			t.Errorf("%s is not on the page once", s.Name)
+		if strings.Count(page, "- `"+s.Name+"`")+strings.Count(page, "` or `"+s.Name+"`") != 1 {
+			t.Errorf("%s has no single entry on the page", s.Name)
 		}
 		if find(s.Name).allowed == "" || find(s.Name).kind == "" {
 			t.Errorf("%s has no allowed or kind", s.Name)
@@ -140,94 +140,89 @@ func find(name string) variable {
 	return table[i]
 }
 
-// reference is the Markdown page of all variables, made from the table.
+// reference is the Markdown page of all variables, made from the table. A variable that
+// only replaces another is beside it.
 func reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	for _, v := range table {
 		if v.group != "" {
-			fmt.Fprintf(&b, "\n## %s\n\n| Variable | Meaning | Allowed | Default |\n|---|---|---|---|\n", v.group)
+			fmt.Fprintf(&b, "\n## %s\n\n", v.group)
 		}
-		def, doc := "none", v.doc
+		if strings.HasPrefix(v.doc, "As OTEL_") {
+			continue
+		}
+		fmt.Fprintf(&b, "- `%s`", v.name)
+		for _, o := range table {
+			if strings.HasPrefix(o.doc, "As "+v.name+",") {
+				fmt.Fprintf(&b, " or `%s`", o.name)
+			}
+		}
+		fmt.Fprintf(&b, " (%s", v.allowed)
 		if v.byDefault != "" {
-			def = "`" + v.byDefault + "`"
+			fmt.Fprintf(&b, "; default `%s`", v.byDefault)
 		}
+		fmt.Fprintf(&b, "): %s", v.doc)
 		if v.secret {
-			doc += " Never shown."
+			b.WriteString(" Never shown.")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.name, cell(doc), cell(v.allowed), def)
+		b.WriteByte('\n')
 	}
 	b.WriteString(referenceTail)
 	return b.String()
 }
 
-func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
-
 const referenceHead = `# Configuration
 
-This page is made from the source; change ` + "`config/config.go`" + ` and run
-` + "`go test ./config -run TestReference -update`" + `.
+This page is made from the source; change ` + "`config/config.go`" + ` and run ` + "`go test ./config -run TestReference -update`" + `.
 
-Every setting is an environment variable. For each variable by itself the process environment wins over the env file, and
-the env file over the default. A variable with an empty value counts as not set. ` + "`hookspan config`" + ` shows every value in
-force and where it came from.
+Every setting is an environment variable. The process environment wins over the env file, and the env file over the default. An empty value
+counts as not set. Where an entry has several names, a later one replaces the first for what it names. ` + "`hookspan config`" + ` shows every value in force and
+where it came from.
 
-The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.config/hookspan/hookspan.env`" + `; on Windows
-` + "`%APPDATA%\\hookspan\\hookspan.env`" + `). It exists because editors started from a desktop have no shell environment, and some
-agents keep variables from their hooks. It holds lines of the form ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it needs quotes. Paths
-may begin with ` + "`~/`" + `.
+The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.config/hookspan/hookspan.env`" + `; on Windows ` + "`%APPDATA%\\hookspan\\hookspan.env`" + `), for
+editors that were started from a desktop and agents that keep variables from their hooks. It holds lines ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it
+needs quotes. Paths may begin with ` + "`~/`" + `.
 
 Below the env file, a machine-wide file counts for every user: ` + "`/etc/hookspan/hookspan.env`" + `, on macOS
 ` + "`/Library/Application Support/hookspan/hookspan.env`" + `, on Windows ` + "`ProgramData\\hookspan\\hookspan.env`" + ` on the system's drive. File and folder must
-belong to root (on Windows to SYSTEM or the Administrators) and others must not be able to write to them, else the file counts
-for nothing and ` + "`hookspan doctor`" + ` says so. With ` + "`HOOKSPAN_MANAGED=true`" + ` in it, what it sets holds:
+belong to root (on Windows to SYSTEM or the Administrators) and be writable by no other, else the file counts for nothing and
+` + "`hookspan doctor`" + ` says so. With ` + "`HOOKSPAN_MANAGED=true`" + ` in it, what it sets holds:
 
-- Users, projects and the environment can ask for less (less capture, redaction, more patterns, fewer destinations, no
-  recording) and add resource attributes. Everything else that they say about its settings has no effect and is reported.
+- Users, projects and the environment can ask for less (less capture, redaction, more patterns, fewer destinations, no recording) and add
+  resource attributes. Anything else that they say about its settings has no effect and is reported.
 - If it names a destination, no other destination, header or certificate is used.
-- Where its ` + "`HOOKSPAN_CAPTURE`" + ` is none, the event log keeps no texts either. Then the result of a Cline tool is known by
-  Cline's own flag alone.
+- Where its ` + "`HOOKSPAN_CAPTURE`" + ` is none, the event log keeps no texts either. Then the result of a Cline tool is known by Cline's own flag alone.
 
 A project, or the program that starts an agent, can also set the environment. Hence:
 
-- A credential goes only to an address from the same place: headers, a client key or the agent's secret of the env file, or of
-  the keyring, do not go to an address of the environment, nor the reverse. Otherwise the destination is off, and
-  ` + "`hookspan config`" + `, ` + "`status`" + ` and ` + "`doctor`" + ` report the reason. The same address in both is allowed, and so are a default address and an
-  address without a credential.
-- The environment alone can neither allow a credential of the env file to go over cleartext http, nor choose the certificates
-  that its server is checked by.
-- The environment may lower ` + "`HOOKSPAN_CAPTURE`" + ` and the lengths of previews that the env file asks for, not raise them.
-  ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. Patterns that the environment names are added to yours. All this travels with what
-  is recorded, whichever process delivers it.
-- ` + "`OTEL_SPAN_*_LIMIT`" + ` and ` + "`OTEL_ATTRIBUTE_*_LIMIT`" + ` count in files alone, and ` + "`OTEL_SEMCONV_STABILITY_OPT_IN`" + ` only in the place of
-  the destination's address: elsewhere they may be meant for the program that is worked on.
-- A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment in all of this.
+- A credential (headers, a client key, the agent's secret) goes only to an address from the same place, the env file with the keyring or the
+  environment, or to a default address. Otherwise the destination is off, and ` + "`hookspan config`" + `, ` + "`status`" + ` and ` + "`doctor`" + ` say why.
+- The environment can neither allow a credential of the env file to go over cleartext http, nor choose the certificates that its server is
+  checked by.
+- The environment may lower capture and the lengths of previews, not raise them, and add redaction patterns, not replace yours.
+  ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. All this travels with what is recorded, whichever process delivers it.
+- ` + "`OTEL_SPAN_*_LIMIT`" + ` and ` + "`OTEL_ATTRIBUTE_*_LIMIT`" + ` count in files alone.
+- A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment.
 
-A wrong value is reported and its default is used instead. A destination whose address or protocol is wrong gets nothing. Nothing
-is delivered while the name of the env file or of a file with more patterns is wrong, or such a file cannot be read. A line of the
-env file that cannot be read, or an unknown name that is near a known one, counts as a wrong value of the variable that it
-names: HOOKSPAN_CAPTURE with a colon and the same name without its last letter both count as none.
+A wrong value is reported and its default is used instead. A destination whose address or protocol is wrong gets nothing. Nothing is delivered
+while the env file or a file with patterns cannot be read. A line that cannot be read, or a name near a known one, counts as a wrong value of
+that variable.
 `
 
 const referenceTail = `
 ## Folders
 
-| Folder | Default | Windows | Contents |
-|---|---|---|---|
-| ` + "`$XDG_CONFIG_HOME/hookspan`" + ` | ` + "`~/.config/hookspan`" + ` | ` + "`%APPDATA%\\hookspan`" + ` | ` + "`hookspan.env`, `redact.rules`" + ` |
-| ` + "`$XDG_STATE_HOME/hookspan`" + ` | ` + "`~/.local/state/hookspan`" + ` | ` + "`%LOCALAPPDATA%\\hookspan`" + ` | ` + "`spool`, `traces.db`, `hookspan.log`" + ` |
+- ` + "`$XDG_CONFIG_HOME/hookspan`" + ` (` + "`~/.config/hookspan`" + `; on Windows ` + "`%APPDATA%\\hookspan`" + `): ` + "`hookspan.env`, `redact.rules`" + `
+- ` + "`$XDG_STATE_HOME/hookspan`" + ` (` + "`~/.local/state/hookspan`" + `; on Windows ` + "`%LOCALAPPDATA%\\hookspan`" + `): ` + "`spool`, `traces.db`, `hookspan.log`" + `
 
-` + "`traces.db`" + ` is the local store, one SQLite file that only its owner can read. It holds the traces, and an index of the words in their texts
-for ` + "`--grep`" + `. Traces leave it after ` + "`HOOKSPAN_RETENTION`" + `, when it has more than ` + "`HOOKSPAN_STORE_MAX_BYTES`" + ` (those first that ended, or were
-imported, first), and with ` + "`hookspan delete`" + `. What leaves is overwritten within the file, its words included. ` + "`hookspan status`" + ` shows the
-size, the limit and how many traces the limit has removed.
-
-XDG variables that are not absolute paths are ignored.
+` + "`traces.db`" + ` is the local store, one SQLite file. What leaves it, by age, size or ` + "`hookspan delete`" + `, is overwritten within the file. XDG
+variables that are not absolute paths are ignored.
 
 ## Projects
 
-A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `. A wrong
-value and a line with that name that cannot be read count as true. Nothing else in that file has any effect.
+A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `. A wrong value and an unreadable
+line with that name count as true. Nothing else in that file has any effect.
 `
 
 // TestTableDescribesTheFields compares the variables that the library reads with the

@@ -69,7 +69,7 @@ func registry(t *testing.T) (groups []group, defined map[string]*attribute) {
 // TestSpansPageListsTheRegistry holds the lists on the page against the registry.
 func TestSpansPageListsTheRegistry(t *testing.T) {
 	groups, defined := registry(t)
-	types := standardTypes(t)
+	seen := make(map[string]bool)
 	text := page(t, "docs/spans.md")
 	want := text
 	for _, g := range groups {
@@ -83,7 +83,7 @@ func TestSpansPageListsTheRegistry(t *testing.T) {
 		}
 		start += len(from)
 		end := start + strings.Index(want[start:], to)
-		want = want[:start] + list(g, defined, types) + want[end:]
+		want = want[:start] + list(g, defined, seen) + want[end:]
 	}
 	if *update {
 		if err := os.WriteFile(filepath.Join(root, "docs", "spans.md"), []byte(want), 0o600); err != nil {
@@ -96,32 +96,48 @@ func TestSpansPageListsTheRegistry(t *testing.T) {
 	}
 }
 
-// list is a group's attributes as lines of the page.
-func list(g group, defined map[string]*attribute, types map[string]string) string {
+// list is a group's attributes as lines of the page. Neighbours that mean the same share
+// a line, and so do, at the end, those that mean what they mean in a list before, in seen.
+func list(g group, defined map[string]*attribute, seen map[string]bool) string {
 	var b strings.Builder
 	if g.Type == "event" {
 		fmt.Fprintf(&b, "`%s`: %s\n\n", g.Name, g.Brief)
 	}
+	var names, repeated []string
+	said := ""
+	flush := func() {
+		if len(names) > 0 {
+			fmt.Fprintf(&b, "- %s: %s\n", strings.Join(names, ", "), said)
+		}
+		names = nil
+	}
 	for _, a := range g.Attributes {
-		brief, kind := a.Brief, types[a.Ref]
+		name, brief := "`"+a.Ref+"`", a.Brief
 		if d := defined[a.Ref]; d != nil {
-			brief, kind = cmp.Or(brief, d.Brief), d.Type
+			brief = cmp.Or(brief, d.Brief)
 		}
 		if first := brief[:1]; !strings.HasPrefix(brief, "US ") && !strings.HasPrefix(brief, "MCP") {
 			brief = strings.ToLower(first) + brief[1:]
 		}
-		fmt.Fprintf(&b, "- `%s`", a.Ref)
-		if kind = strings.Replace(kind, "boolean", "bool", 1); kind != "string" {
-			fmt.Fprintf(&b, " (%s)", kind)
-		}
-		fmt.Fprintf(&b, ": %s", brief)
 		switch {
 		case a.Annotations.Since != "":
-			b.WriteString("; only with the [latest names](#latest-names)")
+			brief += "; [latest names](#latest-names) only"
 		case a.Annotations.Until != "":
-			b.WriteString("; not with the [latest names](#latest-names)")
+			brief += "; [default names](#latest-names) only"
 		}
-		b.WriteByte('\n')
+		if seen[name+brief] {
+			repeated = append(repeated, name)
+			continue
+		}
+		if brief != said {
+			flush()
+		}
+		seen[name+brief], said = true, brief
+		names = append(names, name)
+	}
+	flush()
+	if len(repeated) > 0 {
+		fmt.Fprintf(&b, "- as above: %s\n", strings.Join(repeated, ", "))
 	}
 	return b.String()
 }
