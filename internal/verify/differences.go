@@ -88,7 +88,7 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 	}
 	broken := files.Broken
 	if lacks.CutTurns {
-		broken += max(0, s.prompts-len(files.Prompts))
+		broken += max(0, s.prompts-len(files.Prompts)) + max(0, s.calls-s.skilled-callsOf(files))
 	}
 	if s.interrupted > broken {
 		add(Outcome, "turns without an answer", strconv.Itoa(s.interrupted), strconv.Itoa(broken), firstOf(files.Files), nil)

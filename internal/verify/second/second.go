@@ -44,7 +44,7 @@ type Lacks struct {
 	// UnnamedCalls are calls without an id, of which the files may lack one that did not end,
 	// ScriptCalls those that a script makes.
 	UnnamedCalls, ScriptCalls bool
-	// CutTurns are turns that are cut off before their first answer.
+	// CutTurns are turns that are cut off before their first answer, or during a call.
 	CutTurns bool
 }
 
