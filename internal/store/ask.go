@@ -21,6 +21,9 @@ type Totals struct {
 	Denials  int `json:"toolDenials"`
 	// Took is the sum of the traces' durations.
 	Took time.Duration `json:"tookNs"`
+	// Waited is how long agents waited for the user, as far as events report it; zero if
+	// none does.
+	Waited time.Duration `json:"waitedNs,omitempty"`
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 	// Unpriced are the models, sorted, of which the cost of some requests is

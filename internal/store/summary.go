@@ -56,6 +56,10 @@ type Summary struct {
 	ToolFailures int `json:"toolFailures"`
 	ToolDenials  int `json:"toolDenials"`
 	ToolsUnknown int `json:"toolsUnknown,omitempty"`
+	// Waited is how long the agent waited for the user, as far as events report it, and
+	// Waiting that it does so now.
+	Waited  time.Duration `json:"waitedNs,omitempty"`
+	Waiting bool          `json:"waiting,omitempty"`
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 }
@@ -157,7 +161,7 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 // root spans of its runs by start or, if there are none, its first span. The
 // totals count for what the root spans do not report.
 func summarize(d *digest, spans []storedSpan) Summary {
-	s := Summary{Spans: d.spans}
+	s := Summary{Spans: d.spans, Waited: d.waited(), Waiting: d.open}
 	counted := true
 	for _, span := range spans {
 		a := span.GetAttributes()

@@ -1,0 +1,59 @@
+package otelmap
+
+import (
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// KeyAwaitsUser is on notifications: true until the user has acted.
+const KeyAwaitsUser = EventNotification + ".waiting_for_user_input"
+
+// Wait is a period in which an agent waited for its user. To is zero while it waits.
+type Wait struct{ From, To time.Time }
+
+// Waited is the wait for the approval of a call: from the question to the call's end, less
+// the time that the agent says it ran, which is negative if it does not say.
+func Waited(asked, end time.Time, ran time.Duration) Wait {
+	if end = end.Add(-max(0, ran)); end.Before(asked) {
+		end = asked
+	}
+	return Wait{asked, end}
+}
+
+// Waits returns the periods in which a span waited for the user, as far as its events
+// report them: those of a call for its approval, and on a root those between the
+// notifications that the user must act and has acted.
+func Waits(s *tracepb.Span) (out []Wait) {
+	var open time.Time
+	for _, e := range s.GetEvents() {
+		at := otlp.Time(e.GetTimeUnixNano())
+		switch e.GetName() {
+		case EventPermission:
+			ran, ok := otlp.Integer(s.GetAttributes(), KeyHostDuration)
+			if EndOf(s) == EndRunning {
+				out = append(out, Wait{From: at})
+			} else if end := otlp.End(s); !end.IsZero() {
+				if !ok {
+					ran = -1
+				}
+				out = append(out, Waited(at, end, time.Duration(ran)*time.Millisecond))
+			}
+		case EventNotification:
+			v := otlp.Find(e.GetAttributes(), KeyAwaitsUser)
+			switch {
+			case v == nil:
+			case v.GetBoolValue() && open.IsZero():
+				open = at
+			case !v.GetBoolValue() && !open.IsZero():
+				out, open = append(out, Wait{open, at}), time.Time{}
+			}
+		}
+	}
+	if !open.IsZero() && EndOf(s) == EndRunning {
+		out = append(out, Wait{From: open})
+	}
+	return out
+}
