@@ -81,6 +81,12 @@ type Group struct {
 	Totals
 	P50 time.Duration `json:"p50Ns"`
 	P95 time.Duration `json:"p95Ns"`
+	// Last is the newest trace that is in a sum over failures or denials, Until the end of
+	// a period that is none of the calendar. EditsDenied counts the denied calls that
+	// change files; only sums by model have it.
+	Last        string    `json:"lastTraceId,omitempty"`
+	Until       time.Time `json:"until,omitzero"`
+	EditsDenied int       `json:"editsDenied,omitempty"`
 }
 
 // Hit is a span that has the text of a search.

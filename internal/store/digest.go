@@ -147,7 +147,7 @@ func (c *counts) add(calls []call) {
 // usage returns the sum over the requests, nil if unknown.
 func (d *digest) usage() (sum *Usage) {
 	for i := range d.models {
-		sum = sum.add(d.models[i].usage())
+		sum = sum.Add(d.models[i].usage())
 	}
 	return sum
 }

@@ -177,7 +177,7 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		s.Tools += int(calls)
 		s.ToolFailures += int(failures)
 		s.ToolsUnknown += int(unknown)
-		s.Usage = s.Usage.add(UsageOf(a))
+		s.Usage = s.Usage.Add(UsageOf(a))
 		s.Outcome = otlp.Text(a, otelmap.KeyOutcome)
 		if e := otlp.Text(a, otelmap.KeyEvidence); worse(e, s.Evidence) {
 			s.Evidence, s.Missing = e, otlp.Text(a, otelmap.KeyEvidenceMissing)
@@ -214,8 +214,8 @@ func worse(x, y string) bool {
 	return slices.Index(order, x) > slices.Index(order, y)
 }
 
-// add returns the sum of two usages, either of which may be nil.
-func (u *Usage) add(v *Usage) *Usage {
+// Add returns the sum of two usages, either of which may be nil.
+func (u *Usage) Add(v *Usage) *Usage {
 	switch {
 	case u == nil:
 		return v
@@ -235,6 +235,30 @@ func (u *Usage) add(v *Usage) *Usage {
 		sum.CostUSD = new(*u.CostUSD + *v.CostUSD)
 	}
 	return &sum
+}
+
+// Less returns the usage that is left without a part of it, nil if that is nothing.
+func (u *Usage) Less(part *Usage) *Usage {
+	if u == nil || part == nil {
+		return u
+	}
+	rest := Usage{
+		Input: u.Input - part.Input, Output: u.Output - part.Output,
+		CacheRead: u.CacheRead - part.CacheRead, CacheWrite: u.CacheWrite - part.CacheWrite,
+	}
+	if u.CostUSD != nil {
+		cost := moneyOf(*u.CostUSD)
+		if part.CostUSD != nil {
+			cost -= moneyOf(*part.CostUSD)
+		}
+		if cost != 0 {
+			rest.CostUSD = new(cost.usd())
+		}
+	}
+	if rest == (Usage{}) {
+		return nil
+	}
+	return &rest
 }
 
 // columns returns the five values as the tables have them, NULL for unknown.
