@@ -94,7 +94,11 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			case f.asJSON:
 				return a.printJSON(t)
 			}
-			return paged(a, f, func(w io.Writer) error { return view.Tree(w, t, showOptions(a, f)) })
+			return paged(a, f, func(w io.Writer) error {
+				o := showOptions(a, f)
+				o.Resume = a.agents.ResumeCommand(t.Host, t.Session)
+				return view.Tree(w, t, o)
+			})
 		})
 	}
 	return cmd
