@@ -8,8 +8,6 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// KeyAwaitsUser is on notifications: true until the user has acted.
-const KeyAwaitsUser = EventNotification + ".waiting_for_user_input"
 
 // Wait is a period in which an agent waited for its user. To is zero while it waits.
 type Wait struct{ From, To time.Time }
@@ -24,11 +22,10 @@ func Waited(asked, end time.Time, ran time.Duration) Wait {
 }
 
 // Waits returns the periods in which a span waited for the user, as far as its events
-// report them: those of a call for its approval, and on a root those between the
-// notifications that the user must act and has acted.
+// report them: those of a call for its approval, and on a root those of notifications.
 func Waits(s *tracepb.Span) (out []Wait) {
-	var open time.Time
-	for _, e := range s.GetEvents() {
+	last := len(s.GetEvents()) - 1
+	for i, e := range s.GetEvents() {
 		at := otlp.Time(e.GetTimeUnixNano())
 		switch e.GetName() {
 		case EventPermission:
@@ -42,18 +39,12 @@ func Waits(s *tracepb.Span) (out []Wait) {
 				out = append(out, Waited(at, end, time.Duration(ran)*time.Millisecond))
 			}
 		case EventNotification:
-			v := otlp.Find(e.GetAttributes(), KeyAwaitsUser)
-			switch {
-			case v == nil:
-			case v.GetBoolValue() && open.IsZero():
-				open = at
-			case !v.GetBoolValue() && !open.IsZero():
-				out, open = append(out, Wait{open, at}), time.Time{}
+			if ms, ok := otlp.Integer(e.GetAttributes(), KeyWaited); ok {
+				out = append(out, Wait{at, at.Add(time.Duration(ms) * time.Millisecond)})
+			} else if i == last && otlp.Find(e.GetAttributes(), KeyAwaitsUser).GetBoolValue() && EndOf(s) == EndRunning {
+				out = append(out, Wait{From: at})
 			}
 		}
-	}
-	if !open.IsZero() && EndOf(s) == EndRunning {
-		out = append(out, Wait{From: open})
 	}
 	return out
 }

@@ -121,6 +121,7 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 		return kind, at, true
 	}}
 	options := a.viewOptions()
+	waiting := make(map[string]bool) // sessions; an agent may ask and notify about one thing
 	notify := func(context.Context, *view.EventLine) error { return nil }
 	if f.notify {
 		if notify, err = a.notifier(); err != nil {
@@ -154,11 +155,12 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 			recent = append(recent, l)
 			return nil
 		}
-		if l.Waiting {
+		if was := waiting[l.Session]; l.Waiting && !was {
 			if err := notify(ctx, &l); err != nil && ctx.Err() == nil {
 				a.warnf("the notification was not shown: %v", err)
 			}
 		}
+		waiting[l.Session] = l.Waiting
 		return show(l)
 	}
 	follower := &live.Follower{
