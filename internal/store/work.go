@@ -31,14 +31,16 @@ type Call struct {
 	Directory string `json:"workingDirectory,omitempty"`
 	Tool      string `json:"tool"`
 	// Command is what CommandOf returns, Server the MCP server, Subagent the kind of the
-	// subagent that made the call. DeniedBy is the user's hook that denied it.
-	Command  string        `json:"command,omitempty"`
-	Server   string        `json:"mcpServer,omitempty"`
-	Subagent string        `json:"subagent,omitempty"`
-	Status   otelmap.End   `json:"status"`
-	Started  time.Time     `json:"started,omitzero"`
-	Took     time.Duration `json:"tookNs"`
-	Waited   time.Duration `json:"waitedNs,omitempty"`
+	// subagent that made the call, AgentSpan its span. DeniedBy is the user's hook that
+	// denied it.
+	Command   string        `json:"command,omitempty"`
+	Server    string        `json:"mcpServer,omitempty"`
+	Subagent  string        `json:"subagent,omitempty"`
+	AgentSpan string        `json:"subagentSpanId,omitempty"`
+	Status    otelmap.End   `json:"status"`
+	Started   time.Time     `json:"started,omitzero"`
+	Took      time.Duration `json:"tookNs"`
+	Waited    time.Duration `json:"waitedNs,omitempty"`
 	// CostUSD is the call's share of the request that asked for it, which its calls share
 	// evenly, and what a subagent cost that it started. It is nil if unknown.
 	CostUSD *float64 `json:"costUsd,omitempty"`
@@ -53,8 +55,9 @@ type Call struct {
 
 // Request is a request to a model.
 type Request struct {
-	Span, Model, Subagent string
-	Started               time.Time
+	Span, Model         string
+	Subagent, AgentSpan string
+	Started             time.Time
 	// Usage is nil if unknown.
 	Usage *Usage
 	// Calls counts the calls that it asked for.
@@ -212,7 +215,7 @@ func (w *workReader) done() *Work {
 	}
 	for i := range w.Requests {
 		if a := w.above(w.Requests[i].Span, agents); a != nil {
-			w.Requests[i].Subagent = a.Name
+			w.Requests[i].Subagent, w.Requests[i].AgentSpan = a.Name, a.Span
 		}
 	}
 	asked := make(map[string][]*Request)
@@ -224,7 +227,7 @@ func (w *workReader) done() *Work {
 	for i := range w.Calls {
 		c := &w.Calls[i]
 		if a := w.above(c.Span, agents); a != nil {
-			c.Subagent = a.Name
+			c.Subagent, c.AgentSpan = a.Name, a.Span
 			a.Calls++
 			switch {
 			case c.Status.Failed():
