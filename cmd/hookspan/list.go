@@ -23,8 +23,15 @@ trace, --grep shows where the words are, --denied which hook denied what and why
 	}
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
+	timeline := cmd.Flags().Bool("timeline", false, "draw the sessions side by side in time, where they worked and where they waited")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *timeline && ff.asJSON {
+			return wrongUsage(cmd, "--timeline and --json: want one of them")
+		}
 		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+			if *timeline {
+				return drawTimeline(ctx, ff, p, f)
+			}
 			return listTraces(ctx, ff, p, f)
 		})
 	}
@@ -69,6 +76,35 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		a.hint(noTraces)
 	}
 	return nil
+}
+
+// drawTimeline draws the selected tasks in time.
+func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) error {
+	tasks, err := p.Running(ctx)
+	if err != nil {
+		ff.app.warnf("running tasks: %v", err)
+	}
+	var works []*store.Work
+	left := 0
+	err = p.Store.EachWork(ctx, f, tasks, func(w *store.Work) error {
+		if f.Limit >= 0 && ff.cmd.Flags().Changed("limit") && len(works) >= f.Limit {
+			left++
+			return nil
+		}
+		w.Requests, w.Subagents = nil, nil
+		works = append(works, w)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if left > 0 {
+		defer ff.app.hint(fmt.Sprintf("%d of %s; --all draws every one", len(works), termtext.Plural(len(works)+left, "trace")))
+	}
+	if len(works) == 0 {
+		ff.app.printf("no traces match\n")
+	}
+	return view.Timeline(ff.app.stdout, works, ff.app.viewOptions())
 }
 
 // viewOptions are for what is drawn on standard output.

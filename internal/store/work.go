@@ -40,7 +40,9 @@ type Call struct {
 	Status    otelmap.End   `json:"status"`
 	Started   time.Time     `json:"started,omitzero"`
 	Took      time.Duration `json:"tookNs"`
-	Waited    time.Duration `json:"waitedNs,omitempty"`
+	// Asked is when the call began to wait for the user's approval, Waited how long it did.
+	Asked  time.Time     `json:"askedAt,omitzero"`
+	Waited time.Duration `json:"waitedNs,omitempty"`
 	// CostUSD is the call's share of the request that asked for it, which its calls share
 	// evenly, and what a subagent cost that it started. It is nil if unknown.
 	CostUSD *float64 `json:"costUsd,omitempty"`
@@ -158,7 +160,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		c.Command = CommandOf(c.Tool, c.Arguments)
 		for _, period := range otelmap.Waits(sp) {
 			if !period.To.IsZero() {
-				c.Waited += period.To.Sub(period.From)
+				c.Asked, c.Waited = period.From, c.Waited+period.To.Sub(period.From)
 			}
 		}
 		c.Error = sp.GetStatus().GetMessage()
