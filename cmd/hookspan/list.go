@@ -73,7 +73,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		a.printf("no traces match\n")
 	default:
 		a.printf("no traces yet\n")
-		a.hint(noTraces)
+		a.hint(noTracesYet(ctx, a))
 	}
 	return nil
 }
