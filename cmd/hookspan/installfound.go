@@ -80,7 +80,7 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 		}
 		a.printf("\n")
 		if !yes && !dryRun {
-			ok, err := confirm(a, "Install the hooks of "+f.Name+"?")
+			ok, err := confirm(cmd.Context(), a, "Install the hooks of "+f.Name+"?")
 			if err != nil {
 				return err
 			}
