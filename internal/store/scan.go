@@ -254,7 +254,7 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 		}
 	}
 	if f.Tool != "" && !slices.ContainsFunc(t.digest.tools, func(c callsDigest) bool {
-		return means("tool ", c.name, func() bool { return strings.EqualFold(c.name, f.Tool) })
+		return means("tool ", c.name, func() bool { return sameTool(c.name, f.Tool) })
 	}) {
 		return false
 	}

@@ -128,7 +128,8 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 		}
 		return tokens(s.Usage.Input) + "/" + tokens(s.Usage.Output), ""
 	})
-	add(&column{name: "COST", right: true, order: 7}, func(s *store.Summary) (string, string) { return cost(s.Usage) })
+	cents := slices.ContainsFunc(traces, func(s store.Summary) bool { return inCents(s.Usage) })
+	add(&column{name: "COST", right: true, order: 7}, func(s *store.Summary) (string, string) { return cost(s.Usage, cents) })
 	if differ(func(s *store.Summary) string { return s.Host }) {
 		add(&column{name: "AGENT", order: 3}, func(s *store.Summary) (string, string) { return t.cut(termtext.Line(s.Host), 16), "" })
 	}
@@ -208,10 +209,19 @@ func callCounts(t store.Totals) []string {
 	return []string{text}
 }
 
-// cost returns the cost in a cell.
-func cost(u *store.Usage) (text, sgr string) {
-	if u == nil || u.CostUSD == nil {
+// inCents reports whether a cost is shown with two decimals.
+func inCents(u *store.Usage) bool { return u != nil && u.CostUSD != nil && *u.CostUSD >= aDollar }
+
+// cost returns the cost in a cell of a column. If one of its costs is in cents all are,
+// so that their digits are below one another.
+func cost(u *store.Usage, cents bool) (text, sgr string) {
+	switch {
+	case u == nil || u.CostUSD == nil:
 		return "-", sgrDim
+	case cents && *u.CostUSD > 0 && *u.CostUSD < 0.005:
+		return "<$0.01", ""
+	case cents && *u.CostUSD >= 0 && *u.CostUSD < aDollar:
+		return fmt.Sprintf("$%.2f", *u.CostUSD), ""
 	}
 	return dollars(*u.CostUSD), ""
 }

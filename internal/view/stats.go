@@ -22,7 +22,7 @@ const minKey = 16
 func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o Options) error {
 	st, b := newStyle(o), bufio.NewWriter(w)
 	st.groups(b, by, groups, &all)
-	if !ofCalls(by) {
+	if !by.OfCalls() {
 		st.unpriced(b, all)
 	}
 	return b.Flush()
@@ -34,11 +34,6 @@ func (st *style) unpriced(b *bufio.Writer, all store.Totals) {
 		text := "no price is known for " + termtext.Line(strings.Join(all.Unpriced, ", ")) + ": the costs do not include it"
 		_, _ = b.WriteString("\n" + st.paint(sgrYellow, st.cut(text, st.room())) + "\n")
 	}
-}
-
-// ofCalls reports whether the groups of a key are sums over calls, which have no usage.
-func ofCalls(by store.By) bool {
-	return by == store.ByTool || by == store.ByCommand || by == store.ByHook
 }
 
 // groups draws the table, with a last line for all of them unless all is nil.
@@ -110,7 +105,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return duration(p.of(g)), ""
 		})
 	}
-	if !ofCalls(by) {
+	if !by.OfCalls() {
 		add(&column{name: "IN", order: 8}, used, tokenCount(func(u *store.Usage) int64 { return u.Input }))
 		add(&column{name: "CACHED", order: 1}, used, func(g *store.Group) (string, string) {
 			if g.Usage == nil || g.Usage.Input == 0 {
@@ -119,8 +114,12 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return fmt.Sprintf("%d%%", CachedShare(g.Usage)), ""
 		})
 		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
-		add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage) })
+		cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
+		add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
 	}
+	add(&column{name: "TITLE", order: 9, least: minTitle}, func(g *store.Group) bool { return g.Title != "" }, func(g *store.Group) (string, string) {
+		return termtext.Line(g.Title), ""
+	})
 	t.bar = bars(by, groups)
 	t.draw(b)
 }
@@ -133,7 +132,7 @@ func bars(by store.By, groups []store.Group) func(i int) float64 {
 		func(g *store.Group) float64 { return float64(g.Calls) },
 		func(g *store.Group) float64 { return float64(g.Runs) },
 	}
-	if ofCalls(by) {
+	if by.OfCalls() {
 		measures = measures[2:]
 	}
 	for _, measure := range measures {
