@@ -75,7 +75,7 @@ func (l *loaded) problem(i int, r *view.Row) problem {
 	}
 	return problem{
 		Row: i, ID: l.id(i), Label: r.Label, Detail: termtext.Cut(l.relative(r.Detail()), 200),
-		Kind: termtext.Line(kind), Message: termtext.Cut(termtext.Line(message), 400), Status: r.Status,
+		Kind: termtext.Line(kind), Message: termtext.Cut(view.FailureLine(message), 400), Status: r.Status,
 	}
 }
 
