@@ -27,7 +27,7 @@ install: build ## into GOBIN, side by side
 	$(GO) install $(BUILD) ./cmd/...
 
 # Modules of their own: what they need must not become a need of hookspan.
-COMPONENTS = infinium/infiniumexporter collector-config/queuestorage collector-config/agentmetrics collector-config/refusals
+COMPONENTS = infinium/infiniumexporter collector-config/queuestorage collector-config/agentmetrics collector-config/refusals collector-config/kubernetes
 collector: ## a Collector with what collector-config/ uses and the Infinium exporter, into bin/
 	$(GO) -C collector-config/distribution build -trimpath -buildvcs=false -ldflags '-s -w' -o $(CURDIR)/bin/hookspan-collector .
 
@@ -120,7 +120,7 @@ soak: setup collector build ## the long form of the tests of faults, attacks, ho
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
 
 backend-pictures: build ## docs/images/backend-*.png, a task in Phoenix and MLflow; needs Python 3 and chromium
-	TEST_PROGRAMS=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v ./tests/backends -backends -pictures $(CURDIR)/docs/images
+	TEST_PROGRAMS=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v -run Picture ./tests/backends -backends -pictures $(CURDIR)/docs/images
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.

@@ -77,10 +77,10 @@ func NewBuilder(host, session string, o Options, c Carry) *Builder {
 	}
 }
 
-// Partial tells the builder that its events begin in the middle of a log and
+// SetPartial tells the builder that its events begin in the middle of a log and
 // that the events before are not known. SpanFor then answers only for runs whose
 // beginning is certainly among the events.
-func (b *Builder) Partial() { b.partial = true }
+func (b *Builder) SetPartial() { b.partial = true }
 
 // Tighten lowers how much of later events, and of the host's files, is captured.
 // It never raises it: a session for which less was asked in one place gets less

@@ -1,13 +1,12 @@
 package otelmap
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap/spanid"
 )
 
 // RunID identifies a run: 16 bytes derived from the host, the session and the
@@ -24,52 +23,25 @@ func runID(host, session string, first *item) RunID {
 	if first.Turn != "" {
 		return turnRunID(host, session, first.Turn)
 	}
-	identity := "stored:" + strconv.FormatInt(first.StoredAt().UnixNano(), 10)
-	if first.time != never {
-		identity = strconv.FormatInt(first.Time().UnixMilli(), 10)
-		switch first.Kind {
-		case hook.KindRunStart, hook.KindRunResume, hook.KindPrompt:
-		default:
-			// The run's beginning is missing, and the next run may begin in the same
-			// millisecond.
-			identity += "/" + first.Name
-		}
-	}
+	subagent := ""
 	if first.ParentAgent != "" {
-		// The lead agent's own run may begin in the same millisecond.
-		identity += "/" + first.Agent
+		subagent = first.Agent
 	}
-	return RunID(digest("run", host, session, identity))
+	return spanid.Run(host, session, first.Kind, first.Name, first.Time(), first.StoredAt(), subagent)
 }
 
 // turnRunID derives the id of a turn's run from the host's own id of the turn.
 func turnRunID(host, session, turn string) RunID {
-	return RunID(digest("turn", host, session, turn))
+	return RunID(spanid.Digest("turn", host, session, turn))
 }
 
 // continuedRunID derives the id of a later part of a turn that was split. Only
 // the time its first event was stored distinguishes the parts.
 func continuedRunID(host, session string, first *item) RunID {
-	return RunID(digest("turn", host, session, first.Turn, strconv.FormatInt(first.StoredAt().UnixNano(), 10)))
+	return RunID(spanid.Digest("turn", host, session, first.Turn, strconv.FormatInt(first.StoredAt().UnixNano(), 10)))
 }
 
-// spanID derives a span's id from its run, its kind and its key within the run.
-// The trace id takes no part, so that ids survive a change of the parent context.
-func (id RunID) spanID(kind, key string) trace.SpanID {
-	d := digest("span", string(id[:]), kind, key)
-	return trace.SpanID(d[:8])
-}
-
-// digest hashes parts unambiguously: each is preceded by its length.
-func digest(parts ...string) [16]byte {
-	text := make([]byte, 0, 256)
-	for _, p := range parts {
-		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
-		text = append(text, p...)
-	}
-	sum := sha256.Sum256(text)
-	return [16]byte(sum[:16])
-}
+func (id RunID) spanID(kind, key string) trace.SpanID { return spanid.Span(id, kind, key) }
 
 // parseTraceparent reads a W3C traceparent header (version 00 or a later one
 // of the same shape). ok is false for anything invalid, all-zero ids included.

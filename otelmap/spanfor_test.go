@@ -89,7 +89,7 @@ func TestSpanForInAPartOfTheLog(t *testing.T) {
 		events := hooked(rt)
 		from := rapid.IntRange(0, len(events)-1).Draw(rt, "from")
 		whole, part := build(Options{}, Carry{}, events), build(Options{}, Carry{}, events[from:])
-		part.Partial()
+		part.SetPartial()
 		for i := from; i < len(events); i++ {
 			got, _, ok := part.SpanFor(&events[i])
 			want, _, _ := whole.SpanFor(&events[i])
@@ -148,7 +148,7 @@ func TestSpanForOfTasks(t *testing.T) {
 
 func placeIn(part []hook.Event, e hook.Event) string {
 	b := build(Options{}, Carry{}, part)
-	b.Partial()
+	b.SetPartial()
 	return placeWith(b, e)
 }
 

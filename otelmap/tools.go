@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap/spanid"
 )
 
 // call is one tool call: either end may be missing.
@@ -221,7 +221,7 @@ func askedAbout(open []*call, it *item, copied bool) *call {
 func (c *call) identify(agent string, seen map[string]int) (key string) {
 	t := c.tool()
 	base := cmp.Or(t.ID, "name:"+t.Name)
-	key = agent + "/" + base + "/" + strconv.Itoa(seen[base])
+	key = spanid.Call(agent, t.ID, t.Name, seen[base])
 	seen[base]++
 	return key
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-
 // Wait is a period in which an agent waited for its user. To is zero while it waits.
 type Wait struct{ From, To time.Time }
 

@@ -56,7 +56,7 @@ func (r *Run) resumed() time.Time {
 	if r.earlier != nil && r.earlier.terminal != nil {
 		end = r.earlier.terminal.At()
 	}
-	if end.After(r.from.At()) {
+	if !r.later || end.After(r.from.At()) {
 		return time.Time{}
 	}
 	return end

@@ -7,15 +7,11 @@
 package main
 
 import (
-	"path/filepath"
-
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/hookproc/answer"
 )
 
 func main() {
-	hooks := answer.Hooks{File: filepath.Join(".cline", "hooks.json"), Variable: "CLINE_DIR", Runner: hooksession.Program}
-	hookproc.Main(hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers})
+	hookproc.Main(hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: answer.Cline().Answers})
 }

@@ -1,5 +1,5 @@
 // Command hook-runner is what cline-hook starts to run the user's command hooks for
-// one event:
+// one event, where it does not run them itself:
 //
 //	hook-runner run-hooks --event EVENT ... < payload
 //
@@ -20,6 +20,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/clinehooks/runner"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/logfile"
 	"github.com/hookspan/hookspan/internal/redactor"
@@ -38,12 +39,12 @@ func run(args []string) error {
 	if len(args) == 0 || args[0] != "run-hooks" {
 		return errors.New("cline-hook starts this program; people use hookspan: hookspan --help")
 	}
-	if err := r.Flags().Parse(args[1:]); err != nil {
+	if err := runner.Flags(&r).Parse(args[1:]); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := &clinehooks.Process{Environ: os.Environ(), Home: hookproc.Home(), GOOS: runtime.GOOS, Now: time.Now}
+	p := &clinehooks.Process{Environ: os.Environ(), Home: hookproc.Home(), GOOS: runtime.GOOS, Now: time.Now, Parts: runner.Parts()}
 	// Wrong settings have their defaults, and hookspan doctor shows them.
 	p.Config, _ = config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: hookproc.ReadSettings})
 	p.Log = logfile.Log{Path: p.Config.LogPath(), Who: "hook-runner"}.Line

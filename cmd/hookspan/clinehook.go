@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -260,5 +261,5 @@ func forwardCommand(a *app, f clineHookFlags) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--dir %q: %w", file.Dir, err)
 	}
-	return hookfile.ForwardCommand(a.goos, a.home, program, ports, dir), nil
+	return shelltext.ForwardCommand(a.goos, a.home, program, ports, dir), nil
 }

@@ -59,7 +59,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	if _, err := p.Run(ctx, deliver.Pass{Force: true, Wait: true}); err != nil {
+	if _, err := p.Deliverer.Run(ctx, deliver.Pass{Force: true, Wait: true}); err != nil {
 		return err
 	}
 	sums, err := p.Store.List(ctx, store.Filter{Limit: 10})

@@ -40,12 +40,12 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	flags.StringVar(&ff.project, "project", "", "only this `FOLDER` and those below it; . is this one, and the last part of a path suffices")
 	flags.StringVar(&ff.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
 	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus")
-	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool")
+	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool, or with a part of its name such as mcp__postgres")
 	flags.StringVar(&ff.f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
 	flags.Float64Var(&ff.f.MinCost, "min-cost", 0, "only what cost at least so many `DOLLARS`")
 	flags.BoolVar(&ff.f.Failed, "failed", false, "only with a call, or a run, that failed")
 	flags.BoolVar(&ff.f.Denied, "denied", false, "only with a call that was denied or cancelled")
-	flags.StringVar(&ff.since, "since", "", "only what began since then: today, 24h, 1w, or a day such as 2026-01-31")
+	flags.StringVar(&ff.since, "since", "", "only what began since then: today, monday, 24h, 1w, or a day such as 2026-01-31")
 	flags.StringVar(&ff.until, "until", "", "only what began until then, a day included: yesterday, 1w, 2026-01-31")
 	flags.StringVar(&ff.f.Text, "grep", "", "only with these words in a prompt, an answer, a call or its result; \"quotes\" make a phrase")
 	flags.StringVar(&ff.f.Session, "session", "", "only this session, or those whose id begins so")
@@ -194,14 +194,7 @@ func projectPath(a *app, cmd *cobra.Command, name string) (path, resolved string
 	if path, err = filepath.Abs(path); err != nil {
 		return "", "", fmt.Errorf("--project %q: %w", name, err)
 	}
-	// A folder that is gone may have been below a link.
-	for up, rest := path, ""; ; up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest) {
-		if target, err := filepath.EvalSymlinks(up); err == nil {
-			return path, filepath.Join(target, rest), nil
-		} else if up == filepath.Dir(up) {
-			return path, "", nil
-		}
-	}
+	return path, store.Resolved(path), nil
 }
 
 // complete offers the shell what traces have as the value of a flag.

@@ -70,7 +70,7 @@ func flushSessions(a *app, cmd *cobra.Command, f flushFlags) error {
 	defer context.AfterFunc(cmd.Context(), func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	ctx, cancel := context.WithTimeout(cmd.Context(), limit)
 	defer cancel()
-	err = promptly(ctx, endGrace, func() error { return flushAll(ctx, a, f, keys) })
+	err = deliver.Promptly(ctx, endGrace, func() error { return flushAll(ctx, a, f, keys) })
 	switch {
 	case cmd.Context().Err() != nil:
 		a.log.Line("flush: ended by a signal; what is left is kept")
@@ -79,34 +79,6 @@ func flushSessions(a *app, cmd *cobra.Command, f flushFlags) error {
 		a.log.Line(err.Error())
 	}
 	return err
-}
-
-// promptly returns f's error, or the context's error if f has not returned within
-// the grace after the context ended. Then the process must end: that frees f's
-// locks, and what f has not recorded as delivered is delivered again.
-func promptly(ctx context.Context, grace time.Duration, f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		defer func() {
-			if e := recover(); e != nil {
-				done <- fmt.Errorf("internal error: %v\n%s", e, debug.Stack())
-			}
-		}()
-		done <- f()
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	t := time.NewTimer(grace)
-	defer t.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-t.C:
-		return ctx.Err()
-	}
 }
 
 func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error {
@@ -119,23 +91,23 @@ func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error
 	// The limit alone decides when memory is collected, but for a small heap.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(deliver.MemoryLimit))
-	p.LongRun = func() { debug.SetMemoryLimit(math.MaxInt64) }
+	p.Deliverer.LongRun = func() { debug.SetMemoryLimit(math.MaxInt64) }
 	if f.detached {
 		return p.Sweep(ctx, keys)
 	}
 	a.configProblems()
-	if len(p.Destinations) == 0 {
+	if len(p.Deliverer.Destinations) == 0 {
 		return noDestination()
 	}
 	sessions := keys
 	if len(sessions) == 0 {
-		if sessions, err = p.Spool.Sessions(); err != nil {
+		if sessions, err = p.Deliverer.Spool.Sessions(); err != nil {
 			return err
 		}
 	}
-	step, done := flushProgress(a, len(sessions)*len(p.Destinations), "delivering")
+	step, done := flushProgress(a, len(sessions)*len(p.Deliverer.Destinations), "delivering")
 	defer done()
-	p.Progress = step
+	p.Deliverer.Progress = step
 	results, err := p.Flush(ctx, deliver.Pass{Force: true, Wait: f.wait, OtherSettings: f.otherSettings, Sessions: keys})
 	if err != nil {
 		return err

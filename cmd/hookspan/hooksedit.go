@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
@@ -92,7 +93,7 @@ func completeHook(cmd *cobra.Command, h *hookfile.Handler, args []string) error 
 	default:
 		words := make([]string, len(args))
 		for i, word := range args {
-			words[i] = hookfile.ShellWord(word)
+			words[i] = shelltext.Word(word)
 		}
 		h.Command = strings.Join(words, " ")
 	}
@@ -168,7 +169,7 @@ it. The others stay: hookspan uninstall cline removes them.`,
 		}
 		return removeFrom(cmd.Context(), a, file, f, func(h hookfile.Handler) bool {
 			return h.Event == *event && (!limited || hooks.MatcherText(h.Matcher) == hooks.MatcherText(*matcher)) &&
-				(len(args) == 0 || h.Text() == args[0])
+				(len(args) == 0 || shelltext.Text(h) == args[0])
 		})
 	}
 	return cmd
@@ -216,13 +217,13 @@ func removeFrom(ctx context.Context, a *app, file *hookfile.Document, f editFlag
 		a.printf("no hooks in %s match\n", file.Path)
 		hint := "hookspan hooks list shows them"
 		if file.Project {
-			hint += ": hookspan hooks list --project " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(file.Path))
+			hint += ": hookspan hooks list --project " + shelltext.PromptWord(a.goos, hookfile.ProjectOf(file.Path))
 		}
 		a.hint(hint)
 		return nil
 	}
 	for _, h := range removed {
-		a.printf("remove   %s\n", a.whole(hookfile.Describe(h)))
+		a.printf("remove   %s\n", a.whole(shelltext.Describe(h)))
 	}
 	if changed, err := saveHooks(a, file, after, false, *f.dryRun); err != nil || !changed || !clinehooks.HasGuard(removed) {
 		return err
@@ -273,7 +274,7 @@ func saveHooks(a *app, d *hookfile.Document, after []byte, byUser, dryRun bool) 
 		a.printf("It is trusted, since what is in it is yours: its hooks run when you work in this project.\n")
 	case d.Project:
 		a.printf("It is not trusted, so its hooks do not run.\n")
-		a.hint("read what it runs, then: hookspan hooks trust " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(d.Path)))
+		a.hint("read what it runs, then: hookspan hooks trust " + shelltext.PromptWord(a.goos, hookfile.ProjectOf(d.Path)))
 	}
 	if d.Exists {
 		a.printf("The file as it was: %s\n", d.Backup())

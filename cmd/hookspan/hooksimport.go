@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -91,7 +92,7 @@ func hooksImport(a *app, cmd *cobra.Command, f editFlags, files []string) error 
 func printHooksImport(a *app, path string, got *clinehooks.Import) {
 	a.printf("%s\n", path)
 	for _, h := range got.Added {
-		a.printf("  add      %s\n", a.whole(hookfile.Describe(h)))
+		a.printf("  add      %s\n", a.whole(shelltext.Describe(h)))
 	}
 	if got.Kept > 0 {
 		a.printf("  keep     %s there already\n", termtext.Plural(got.Kept, "hook"))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -130,7 +131,7 @@ func releaseHookFiles(ctx context.Context, a *app, leave bool) error {
 		}
 		if leave {
 			a.printf("\nNone of your hooks runs before tool calls any more; Cline's PreToolUse hook file stays (--no-install).\n")
-			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + hookfile.PromptWord(a.goos, project)}[project != ""])
+			a.hint("hookspan install cline --pre-tool-use=false takes it away" + map[bool]string{true: "; with --project " + shelltext.PromptWord(a.goos, project)}[project != ""])
 			continue
 		}
 		if err := releaseFrom(ctx, a, project); err != nil {

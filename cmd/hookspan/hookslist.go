@@ -5,6 +5,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
@@ -56,7 +57,7 @@ func printHooks(a *app, l clinehooks.Listing, tool string) {
 	text.Problems(l.Problems)
 	for _, f := range l.Files {
 		if !f.Trusted && f.Error == "" {
-			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(f.Path)))
+			a.hint("read what " + termtext.Value(f.Path) + " runs, then: hookspan hooks trust " + shelltext.PromptWord(a.goos, hookfile.ProjectOf(f.Path)))
 		}
 	}
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
@@ -110,7 +112,7 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 		a.printf("trusted already\n")
 		return nil
 	}
-	if err := consent(a, path, yes); err != nil {
+	if err := consent(cmd.Context(), a, path, yes); err != nil {
 		return err
 	}
 	if err := hookSetup(a).Trust.Add(path, f.Data); err != nil {
@@ -125,17 +127,17 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 
 // consent asks whether what was shown may run. Without a terminal it fails, unless
 // yes is set.
-func consent(a *app, path string, yes bool) error {
+func consent(ctx context.Context, a *app, path string, yes bool) error {
 	if yes {
 		return nil
 	}
 	if !canAsk(a) {
 		return hinted{
 			errors.New("nothing was trusted: there is no terminal to ask on"),
-			"read what it runs, then: hookspan hooks trust --yes " + hookfile.PromptWord(a.goos, hookfile.ProjectOf(path)),
+			"read what it runs, then: hookspan hooks trust --yes " + shelltext.PromptWord(a.goos, hookfile.ProjectOf(path)),
 		}
 	}
-	ok, err := confirm(a, "Let this run when you work in "+hookfile.ProjectOf(path)+"?")
+	ok, err := confirm(ctx, a, "Let this run when you work in "+hookfile.ProjectOf(path)+"?")
 	if err == nil && !ok {
 		err = errors.New("nothing was trusted")
 	}

@@ -161,10 +161,10 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlag
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	if len(p.Destinations) == 0 {
+	if len(p.Deliverer.Destinations) == 0 {
 		return noDestination()
 	}
-	p.Destinations = importer.Order(p.Destinations, f.to)
+	p.Deliverer.Destinations = importer.Order(p.Deliverer.Destinations, f.to)
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
@@ -19,7 +20,7 @@ func listCmd(a *app) *cobra.Command {
 		Long: `List the traces on this machine, newest first: the newest ` + strconv.Itoa(store.DefaultLimit) + `, with --json all of
 them, or as many as -n says. Where traces are left out, standard error says how
 many. On a terminal, lines fit its width: a narrow one shows fewer columns. Below a
-trace, --grep shows where the words are, --denied which hook denied what and why.`,
+trace, --grep shows where the words are, --denied what was denied by whom, and why.`,
 	}
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
@@ -61,13 +62,17 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		return a.printJSON(sums)
 	case len(sums) > 0:
 		var denied []store.HookRun
+		var calls map[string][]*tracepb.Span
 		if f.Denied && len(page.Traces) > 0 {
 			f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
 			if denied, err = p.Store.HookRuns(ctx, f); err != nil {
 				return err
 			}
+			if calls, err = p.Store.DeniedCalls(ctx, f, page.Traces); err != nil {
+				return err
+			}
 		}
-		notes := view.Notes(page.Hits, f.Text, denied)
+		notes := view.Notes(page.Hits, f.Text, denied, calls)
 		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
 	case ff.any():
 		a.printf("no traces match\n")

@@ -5,14 +5,17 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
+	"github.com/hookspan/hookspan/internal/clinehooks/runner"
 	"github.com/hookspan/hookspan/internal/redactor"
 )
 
 // hooksOf is what the user's hooks get from this process.
 func hooksOf(a *app) *clinehooks.Process {
+	parts := runner.Parts()
+	parts.Post, parts.Host = hookhttp.Post, hookhttp.Host
 	return &clinehooks.Process{
 		Config: a.cfg, Environ: a.environ, Home: a.home, GOOS: a.goos, Now: a.now,
-		Clean: a.clean, Log: a.log.Line, Post: hookhttp.Post, Host: hookhttp.Host,
+		Clean: a.clean, Log: a.log.Line, Parts: parts,
 	}
 }
 
@@ -39,6 +42,6 @@ func runHooksCmd(a *app) *cobra.Command {
 			return hooksOf(a).Answer(cmd.Context(), r, a.stdin, a.stdout.Writer)
 		},
 	}
-	cmd.Flags().AddGoFlagSet(r.Flags())
+	cmd.Flags().AddGoFlagSet(runner.Flags(&r))
 	return cmd
 }

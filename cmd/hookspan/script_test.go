@@ -23,7 +23,6 @@ import (
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
-	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/hookproc/answer"
 	"github.com/hookspan/hookspan/tests/infiniumtest"
@@ -34,8 +33,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"hookspan": main,
 		"cline-hook": func() {
-			hooks := answer.Hooks{File: filepath.Join(".cline", "hooks.json"), Variable: "CLINE_DIR", Runner: hooksession.Program}
-			hookproc.Main(hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers})
+			hookproc.Main(hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: answer.Cline().Answers})
 		},
 		"claude-hook": func() {
 			hookproc.Main(hookproc.Agent{

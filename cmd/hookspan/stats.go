@@ -25,7 +25,7 @@ func statsCmd(a *app) *cobra.Command {
 over all traces or those that the filters select. Without --by it is an overview.
 
   hookspan stats --by tool --since 1w        which tool fails most
-  hookspan stats --by model --since 2026-01-01
+  hookspan stats --by model --since monday
   hookspan stats --by command --project .    how long test commands take here
   hookspan stats --by hook                   what your hooks denied
 
@@ -33,7 +33,8 @@ P50 and P95 are the times that half and 95 % of the runs, calls or hooks did not
 exceed. IN includes what came from the cache, CACHED is its share. A cost leaves out
 the models without a price, which are named. Days are those of the local time zone,
 weeks begin on Monday; a run counts where it began. With --by tool or command, RUNS
-are those with such a call; with --by hook, CALLS are the hook's.`,
+are those with such a call; with --by hook, CALLS are the hook's. With --tool, --grep,
+--failed and --denied, --by tool and command count only calls that are so themselves.`,
 	}
 	f := &statsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
@@ -92,6 +93,10 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 	if by == store.ByCommand {
 		groups = slices.DeleteFunc(groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
 	}
+	if by.OfCalls() && by != store.ByHook { // those of the tasks are of all calls
+		sum := view.SumOf(grouped[by])
+		all.Calls, all.Failures, all.Denials = sum.Calls, sum.Failures, sum.Denials
+	}
 	view.LargestFirst(by, groups)
 	shown := groups
 	if limit := cmp.Or(max(filter.Limit, 0), len(groups)); limit < len(groups) {
@@ -128,7 +133,14 @@ func (f *statsFlags) sum(ctx context.Context, s *store.Store, filter store.Filte
 		return all, grouped, err
 	}
 	sums := view.Sums{By: by}
-	err = s.EachWork(ctx, filter, nil, func(w *store.Work) error { sums.Add(w); return nil })
+	calls := view.CallFilter{Tool: filter.Tool, Failed: filter.Failed, Denied: filter.Denied}
+	err = s.EachWork(ctx, filter, nil, func(w *store.Work) error {
+		if by == view.ByServer || by == view.ByDenial || by == view.ByFailure { // the sums are of such calls alone
+			w.Calls = slices.DeleteFunc(w.Calls, func(c store.Call) bool { return !calls.Selects(&c) })
+		}
+		sums.Add(w)
+		return nil
+	})
 	if work {
 		grouped[by] = sums.Groups()
 		return all, grouped, err

@@ -42,7 +42,7 @@ func runTest(ctx context.Context, a *app, verbose, asJSON bool) error {
 	}
 	defer func() { _ = p.Close() }()
 	trace, id := p.TestTrace()
-	if len(p.Destinations) == 0 {
+	if len(p.Deliverer.Destinations) == 0 {
 		return noDestination()
 	}
 	if !asJSON {
@@ -51,7 +51,7 @@ func runTest(ctx context.Context, a *app, verbose, asJSON bool) error {
 	trials := []pipeline.Trial{}
 	// A destination that a wrong setting keeps from being set up is not tried.
 	failed := a.cfgErr != nil
-	for _, d := range p.Destinations {
+	for _, d := range p.Deliverer.Destinations {
 		if verbose {
 			if err := printPayload(a, p, d.Name, trace, asJSON); err != nil {
 				return err

@@ -82,6 +82,12 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 	if code, out, said := again(); code != 0 || out != line || !strings.Contains(said, fmt.Sprintf("as process %d", os.Getpid())) {
 		t.Errorf("a second start: %d, %q, %q", code, out, said)
 	}
+	var o bytes.Buffer
+	later := newApp([]string{"ui", "--no-open"}, nil, &o, io.Discard, environ)
+	later.home = home
+	if code := run(t.Context(), later); code != 0 || o.String() != line {
+		t.Errorf("a second start without a port: %d, %q", code, &o)
+	}
 	if code, out, said := again("--edit"); code == 0 || out != "" || !strings.Contains(said, "runs already, without --edit") {
 		t.Errorf("a second start with --edit: %d, %q, %q", code, out, said)
 	}
@@ -149,13 +155,13 @@ func TestHooksListHasWhatThePageSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	m := h.Machine(s)
+	m := h.Catalog(s)
 	l, err := m.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	code := ""
-	e := &hooks.Editor{Machine: m, Say: func(text string) { _, _ = fmt.Sscanf(text, "code %s", &code) }}
+	e := &hooks.Editor{Catalog: m, Say: func(text string) { _, _ = fmt.Sscanf(text, "code %s", &code) }}
 	p, err := e.Preview(t.Context(), hooks.Request{Kind: "off", File: l.Files[0].ID, SHA256: l.Files[0].SHA256, Hook: 1})
 	if err != nil {
 		t.Fatal(err)

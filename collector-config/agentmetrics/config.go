@@ -21,15 +21,15 @@ type Config struct {
 	// such as "team.id,vcs.repository.name". Each is taken from the resource, else
 	// from the span, else from the root of its trace.
 	Labels string `mapstructure:"labels"`
-	// LabelLimit is how many combinations of values Labels may have. Further
-	// combinations share the value "other". If zero, 1000.
+	// LabelLimit is how many combinations of values Labels may have, by default 1000.
+	// Further combinations share the value "other".
 	LabelLimit int `mapstructure:"label_limit"`
-	// SeriesLimit is how many series there may be. Further ones share one for each
-	// metric and service, with the label otel.metric.overflow. If zero, 20000.
+	// SeriesLimit is how many series there may be, by default 20000. Further ones share
+	// one for each metric, with the label otel.metric.overflow.
 	SeriesLimit int `mapstructure:"series_limit"`
-	// Interval is the time between two reports; if zero, 15 seconds.
+	// Interval is the time between two reports, by default 15 seconds.
 	Interval time.Duration `mapstructure:"interval"`
-	// Expiration is when a series to which nothing is added is forgotten; if zero, 168
+	// Expiration is when a series to which nothing is added is forgotten, by default 168
 	// hours.
 	Expiration time.Duration `mapstructure:"expiration"`
 	// Storage is the extension that keeps totals across restarts, if any.
@@ -49,20 +49,31 @@ func (c *Config) Validate() error {
 	keys := c.labels()
 	var errs []error
 	for i, k := range keys {
-		if slices.Contains(keys[:i], k) {
+		same := func(other string) bool { return asPrometheus(other) == asPrometheus(k) }
+		if slices.ContainsFunc(keys[:i], same) {
 			errs = append(errs, fmt.Errorf("labels: %q is there twice", k))
 		}
-		if slices.Contains(ownLabels, k) {
+		if slices.ContainsFunc(ownLabels, same) {
 			errs = append(errs, fmt.Errorf("labels: %q is a label already", k))
 		}
 	}
 	if len(keys) > maxLabels {
 		errs = append(errs, fmt.Errorf("labels: %d attributes; at most %d are allowed", len(keys), maxLabels))
 	}
-	if c.LabelLimit < 0 || c.SeriesLimit < 0 || c.Interval < 0 || c.Expiration < 0 {
-		errs = append(errs, errors.New("label_limit, series_limit, interval and expiration must not be negative"))
+	if c.LabelLimit <= 0 || c.SeriesLimit <= 0 || c.Interval <= 0 || c.Expiration <= 0 {
+		errs = append(errs, errors.New("label_limit, series_limit, interval and expiration must be above zero"))
 	}
 	return errors.Join(errs...)
+}
+
+// asPrometheus is how Prometheus spells a label.
+func asPrometheus(key string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, key)
 }
 
 // Type is the name of the connector in configurations.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
@@ -201,18 +200,4 @@ func (c *counter) own(resource, span pcommon.Map, trace []string) []string {
 		out = append(out, k, value)
 	}
 	return out
-}
-
-// maxValue bounds the values of configured labels, in bytes.
-const maxValue = 200
-
-func cut(s string) string {
-	if len(s) <= maxValue {
-		return s
-	}
-	s = s[:maxValue]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
@@ -247,7 +248,10 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 	r := start(t, nil, func(c *Config) { c.SeriesLimit = 10 })
 	for n := range 100 {
-		r.take(run(n, func(_ pcommon.Map, _, tool ptrace.Span) { tool.Attributes().PutStr("gen_ai.tool.name", fmt.Sprint(n)) }))
+		r.take(run(n, func(resource pcommon.Map, _, tool ptrace.Span) {
+			resource.PutStr("service.name", fmt.Sprint(n))
+			tool.Attributes().PutStr("gen_ai.tool.name", fmt.Sprint(n))
+		}))
 	}
 	if got := r.stopped(); got["agent.calls"] != 300 {
 		t.Errorf("%v calls, want 300", got["agent.calls"])
@@ -321,7 +325,13 @@ func TestHostileNumbersDoNotCount(t *testing.T) {
 		root.Attributes().PutInt("hookspan.usage.input_tokens", -5)
 		root.Attributes().PutStr("hookspan.cost.usd", "a lot")
 		root.SetEndTimestamp(1)
+		root.Attributes().PutStr("gen_ai.agent.name", strings.Repeat("é", 500)+"\xff")
 	}))
+	for k := range r.totals.byKey {
+		if len(k) > 1000 || !utf8.ValidString(k) {
+			t.Errorf("a series has the labels %.50q, %d bytes", k, len(k))
+		}
+	}
 	got := r.stopped()
 	if got["hookspan.run.tokens"] != 0 || got["hookspan.run.cost.usd"] != 0 || got["agent.calls"] != 3 {
 		t.Errorf("%v", got)

@@ -57,7 +57,7 @@ var callLabels = []string{
 }
 
 var ownLabels = append([]string{
-	"gateway", "service.name", "status.code", "gen_ai.token.type", "hookspan.model", "otel.metric.overflow", "job", "instance",
+	"gateway", "service.name", "status.code", "gen_ai.token.type", "hookspan.model", "otel.metric.overflow", "job", "instance", "le",
 }, callLabels...)
 
 // sample is what a span adds to a series. labels alternates keys and values.
@@ -73,7 +73,7 @@ func samples(span ptrace.Span) []sample {
 	labels := make([]string, 0, 2*len(callLabels)+2)
 	for _, k := range callLabels {
 		if v, ok := a.Get(k); ok {
-			labels = append(labels, k, v.AsString())
+			labels = append(labels, k, cut(v.AsString()))
 		}
 	}
 	labels = append(labels, "status.code", "STATUS_CODE_"+strings.ToUpper(span.Status().Code().String()))
@@ -124,9 +124,17 @@ func imported(a pcommon.Map) bool {
 
 func text(a pcommon.Map, key string) string {
 	if v, ok := a.Get(key); ok {
-		return v.AsString()
+		return cut(v.AsString())
 	}
 	return "unknown"
+}
+
+// maxValue bounds the values of labels, in bytes.
+const maxValue = 200
+
+// cut returns a label's value: valid UTF-8, without which a scrape would fail.
+func cut(s string) string {
+	return strings.ToValidUTF8(s[:min(len(s), maxValue)], "")
 }
 
 // number returns a count. A negative one, which would take from a total, is none.

@@ -85,7 +85,7 @@ func (t *totals) add(now time.Time, service string, own []string, s sample) {
 	one := t.byKey[k]
 	if one == nil && len(t.byKey) >= t.seriesLimit {
 		t.folded = true
-		own, s.labels = nil, []string{"otel.metric.overflow", "true"}
+		service, own, s.labels = "other", nil, []string{"otel.metric.overflow", "true"}
 		k = key(m.name, service, own, s.labels)
 		one = t.byKey[k]
 	}

@@ -5,7 +5,9 @@
 // as 401 for a key that has been changed. With this middleware
 //
 //   - an answer that says nothing of the request itself, such as 401, 403, 404 or 500,
-//     becomes 503: the exporter keeps the request in its queue and tries again;
+//     becomes 503: the exporter keeps the request in its queue and tries again. So does
+//     a redirection to a page, such as a login (301, 302, 303), which would be taken
+//     for success;
 //   - a request that the backend refuses as it is (400, 413, 415, 422) is written into
 //     a file, and then counts as sent. It is not sent again automatically.
 //
@@ -131,19 +133,20 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		req = req.Clone(req.Context())
-		req.Body = io.NopCloser(bytes.NewReader(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		req.Body, _ = req.GetBody()
 	}
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
 	switch resp.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return resp, nil
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		return t.park(req, resp, body), nil
 	}
-	if resp.StatusCode < 300 || resp.StatusCode < 400 && resp.Header.Get("Location") != "" {
+	if resp.StatusCode < 300 {
 		return resp, nil
 	}
 	t.say(req.Context(), resp.StatusCode, "kept", keptMessage, seen(req, resp)...)
@@ -168,7 +171,7 @@ func (t *transport) park(req *http.Request, resp *http.Response, body []byte) *h
 
 // write writes a file that is on disk when it returns.
 func write(file string, body []byte) error {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600) //nolint:gosec // The name is made here.
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // The name is made here.
 	if err != nil {
 		return err
 	}

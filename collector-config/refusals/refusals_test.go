@@ -81,12 +81,18 @@ func TestEachStatusIsPassedKeptOrParked(t *testing.T) {
 		files  int
 	}{
 		200: {200, 0}, 202: {202, 0}, 429: {429, 0}, 502: {502, 0}, 503: {503, 0}, 504: {504, 0},
-		304: {503, 0}, 401: {503, 0}, 403: {503, 0}, 404: {503, 0}, 405: {503, 0}, 407: {503, 0}, 408: {503, 0}, 418: {503, 0}, 500: {503, 0}, 501: {503, 0}, 511: {503, 0},
+		301: {503, 0}, 302: {503, 0}, 303: {503, 0}, 304: {503, 0}, 401: {503, 0}, 403: {503, 0}, 404: {503, 0}, 405: {503, 0}, 407: {503, 0}, 408: {503, 0}, 418: {503, 0}, 500: {503, 0}, 501: {503, 0}, 511: {503, 0},
 		400: {200, 1}, 413: {200, 1}, 415: {200, 1}, 422: {200, 1},
 	} {
 		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.Header().Set("Retry-After", "7")
+			if r.Method == http.MethodGet {
+				return // The page that a redirection leads to.
+			}
+			if status < 400 && status >= 300 {
+				w.Header().Set("Location", "/login")
+			}
 			w.WriteHeader(status)
 			if status != 304 {
 				_, _ = io.WriteString(w, "the reason")

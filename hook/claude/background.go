@@ -11,9 +11,17 @@ import (
 // taskStop is the tool that stops a background task.
 const taskStop = "TaskStop"
 
-// over are the states of a background task that works no more, and whether it ended by
-// itself.
-var over = map[string]bool{"completed": true, "failed": false, "killed": false, "stopped": false, "cancelled": false}
+// over reports that a background task in this state works no more, and whether it ended
+// by itself.
+func over(status string) (itself, ended bool) {
+	switch status {
+	case "completed":
+		return true, true
+	case "failed", "killed", "stopped", "cancelled":
+		return false, true
+	}
+	return false, false
+}
 
 // backgroundTasks reads the tasks that run when a turn ends. Those with a command or a
 // server are no agents.
@@ -30,7 +38,7 @@ func (p members) backgroundTasks(ev *hook.Event) {
 		if id != "" {
 			ids = append(ids, id)
 		}
-		itself, ended := over[task.Text("status")]
+		itself, ended := over(task.Text("status"))
 		switch {
 		case id == "" || task.Get("command") != nil || task.Get("server") != nil:
 		case ended:
@@ -53,7 +61,7 @@ func AgentEnds(prompt string) *hook.Background {
 	var ends []hook.AgentEnd
 	for _, report := range strings.Split(prompt, "<task-notification>")[1:] {
 		id, status := element(report, "task-id"), element(report, "status")
-		if itself, ended := over[status]; ended && id != "" {
+		if itself, ended := over(status); ended && id != "" {
 			ends = append(ends, hook.AgentEnd{ID: id, Result: element(report, "result"), Stopped: !itself})
 		}
 	}

@@ -11,4 +11,7 @@
 // It does not promise to hold what Cline cannot do. That, and everything else
 // that went wrong, is listed once in the file of problems, which hookspan doctor
 // shows.
+//
+// The hook process links this package, for plain hooks: what takes regular expressions, a
+// shell's parser, the mapping to spans or the network comes in as Parts.
 package clinehooks

@@ -28,7 +28,7 @@ func (w *world) idle(raw hook.Raw) bool { return w.program(raw) == "" }
 // program asks as the hook process does, with the state folder of that name.
 func (w *world) program(raw hook.Raw) string {
 	project := filepath.Join(w.path("project"), ".cline", "hooks.json")
-	return hooksession.Program(raw, w.path("state"), w.Trust.Path, []string{w.path("home/.cline/hooks.json")}, []string{project}, w.Now)
+	return hooksession.Program(raw, w.path("state"), w.Trust.Path, []string{w.path("home/.cline/hooks.json")}, []string{project}, cline.Peek(nil, raw.Event).Kind == hook.KindToolStart, w.Now)
 }
 
 // transcript is the session's conversation as hooks find it.

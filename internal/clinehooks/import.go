@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
@@ -34,7 +35,7 @@ func (s *Setup) Import(path string, settings, to []byte, project string, records
 	for _, h := range file.Handlers {
 		var changed bool
 		if out.Text, changed, err = hookfile.Add(out.Text, h); err != nil {
-			return nil, fmt.Errorf("settings %q, line %d: %s: %w", path, h.Line, s.Clean(hookfile.Describe(h)), err)
+			return nil, fmt.Errorf("settings %q, line %d: %s: %w", path, h.Line, s.Clean(h.Event+": "+title(h)), err)
 		}
 		if changed {
 			out.Added = append(out.Added, h)
@@ -51,8 +52,12 @@ func (s *Setup) Import(path string, settings, to []byte, project string, records
 		out.note("the project's hooks.json will hold the values of these variables: keep it out of version control if one of them is a secret")
 	}
 	if from := s.settingsProject(path); from != "" && project == "" {
+		word := from
+		if strings.ContainsAny(from, " \t\n'\"$`\\;&|<>()*?[#~{=!") {
+			word = strconv.Quote(from)
+		}
 		out.note("the file is that of the project %s, and its hooks will run in all your projects: "+
-			"hookspan hooks import claude --project %s keeps them there", from, hookfile.ShellWord(from))
+			"hookspan hooks import claude --project %s keeps them there", from, word)
 	}
 	for _, p := range s.Check(file, project, s.Sources(project)) {
 		where := "line " + strconv.Itoa(p.Line)

@@ -15,7 +15,6 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/regular"
-	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -28,13 +27,20 @@ const (
 	parentTail = 16 * firstLook
 )
 
+// Finder finds the traceparent of the span that an event will have, and of its run's root,
+// among the last records of a session's log; whole reports that they are all. about is the
+// hash of the event's payload. Both are empty if they do not show it, and known is false if
+// another Finder may find more.
+type Finder func(session string, records []*spool.Record, whole bool, about uint64, idle time.Duration) (own, root string, known bool)
+
 // Parent is the traceparent of the span that an event of the session will have:
 // the call's, or the run's root for any other event and for a call that comes
 // late in a long run. about is the hash of the event's payload as it was stored.
 // dir is the folder for what is remembered, as in Hooks; empty remembers nothing.
 // The answer is empty where the span cannot be known: the event is not among the
-// newest of the log, or its run began too far back.
-func Parent(sp *spool.Spool, dir, session string, about uint64, o otelmap.Options) (string, error) {
+// newest of the log, or its run began too far back. The error is ErrSpan where find
+// does not know.
+func Parent(sp *spool.Spool, find Finder, dir, session string, about uint64, idle time.Duration) (string, error) {
 	k := spool.SessionKey(cline.Host, session)
 	s, err := sp.Session(k)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,18 +50,22 @@ func Parent(sp *spool.Spool, dir, session string, about uint64, o otelmap.Option
 		return "", err
 	}
 	defer func() { _ = s.Close() }()
-	l := lookup{session: session, about: about, o: o}
+	l := lookup{finder: find, session: session, about: about, idle: cmp.Or(idle, defaultIdle)}
 	if dir != "" {
 		l.file = filepath.Join(dir, k.Host, k.Name, "run")
 	}
 	return l.find(s)
 }
 
+// defaultIdle is how long a run may be silent before it counts as ended, as in otelmap.
+const defaultIdle = 30 * time.Minute
+
 // lookup looks for the span of one event.
 type lookup struct {
+	finder  Finder
 	session string
 	about   uint64
-	o       otelmap.Options
+	idle    time.Duration
 	file    string // where the run is remembered; empty for nowhere
 }
 
@@ -84,15 +94,13 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 			continue
 		}
 		if whole || bounded(records) {
-			b := otelmap.NewBuilder(cline.Host, l.session, l.o, otelmap.Carry{})
-			if !whole {
-				b.Partial()
+			own, root, known := l.finder(l.session, records, whole, l.about, l.idle)
+			if !known {
+				return "", ErrSpan
 			}
-			if ev := add(b, records, l.about); ev != nil {
-				if sc, root, ok := b.SpanFor(ev); ok {
-					l.remember(run, otelmap.Traceparent(root), records[len(records)-1])
-					return otelmap.Traceparent(sc), nil
-				}
+			if own != "" {
+				l.remember(run, root, records[len(records)-1])
+				return own, nil
 			}
 		}
 		if whole {
@@ -147,12 +155,11 @@ func (l *lookup) goesOn(run knownRun, records []*spool.Record) bool {
 	if at < 0 {
 		return false
 	}
-	idle := cmp.Or(l.o.IdleTimeout, otelmap.DefaultIdleTimeout)
 	last, rest := run.At, records[at+1:]
 	for i, r := range rest {
 		// The end of the run is the last that belongs to it.
 		ends := cline.Peek(nil, r.Event).Kind.Terminal() && i == len(rest)-1
-		if r.At.Sub(last) > idle || boundary(r) && !ends {
+		if r.At.Sub(last) > l.idle || boundary(r) && !ends {
 			return false
 		}
 		last = r.At
@@ -180,30 +187,6 @@ func bounded(records []*spool.Record) bool { return slices.ContainsFunc(records,
 func boundary(r *spool.Record) bool {
 	kind := cline.Peek(nil, r.Event).Kind
 	return kind == hook.KindRunStart || kind == hook.KindRunResume || kind.Terminal()
-}
-
-// add gives b the records' events and returns the one with that hash.
-func add(b *otelmap.Builder, records []*spool.Record, about uint64) *hook.Event {
-	var found *hook.Event
-	for _, r := range records {
-		if r.Event == cline.HookRunsEvent {
-			continue
-		}
-		// What cannot be decoded has no session and belongs to no span.
-		events, _ := cline.Decode(hook.Raw{
-			Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd, TraceParent: r.TraceParent,
-		})
-		for i := range events {
-			if events[i].Session == "" {
-				continue
-			}
-			b.Add(events[i])
-			if events[i].Hash == about {
-				found = &events[i]
-			}
-		}
-	}
-	return found
 }
 
 // below is the environment in which further spans go below that one. What

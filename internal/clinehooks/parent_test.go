@@ -1,6 +1,7 @@
 package clinehooks
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks/place"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -23,6 +25,9 @@ type recording struct {
 	n     int
 	later time.Duration // what has passed beside the events
 	dir   string        // for what is remembered; empty remembers nothing
+	// known counts the spans that FindPlain finds as place.Find does, unknown those that
+	// it leaves to another program.
+	known, unknown int
 }
 
 func newRecording(t testing.TB) *recording {
@@ -72,9 +77,23 @@ func (r *recording) calls(n int, result string) {
 
 func (r *recording) parent(about uint64) string {
 	r.t.Helper()
-	got, err := Parent(r.spool, r.dir, "17", about, otelmap.Options{Capture: otelmap.CaptureNone})
+	got, err := Parent(r.spool, place.Find, r.dir, "17", about, 0)
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	dir := r.dir
+	if dir != "" {
+		dir = filepath.Join(dir, "plain") // what the other remembers would change the answer
+	}
+	switch plain, err := Parent(r.spool, FindPlain, dir, "17", about, 0); {
+	case errors.Is(err, ErrSpan):
+		r.unknown++
+	case err != nil:
+		r.t.Fatal(err)
+	case plain != got:
+		r.t.Errorf("%s without otelmap, want %s", plain, got)
+	default:
+		r.known++
 	}
 	return got
 }
@@ -176,7 +195,10 @@ func TestParentInALongRun(t *testing.T) {
 					t.Fatalf("event %d, %s: got %s, want %s or %s", r.n, ev.Name, got, own, root)
 				}
 			})
-			t.Logf("the call's span %d times, the run's %d times, none %d times", exact, ofRun, none)
+			t.Logf("the call's span %d times, the run's %d times, none %d times; %d of them without otelmap", exact, ofRun, none, r.known)
+			if r.known == 0 {
+				t.Errorf("all %d spans are left to another program", r.unknown)
+			}
 			if far := strings.Contains(name, "far back"); far != (none > 0) || far != (exact == 0) || !far && ofRun == 0 {
 				t.Error("that is not what was expected")
 			}

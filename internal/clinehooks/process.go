@@ -2,10 +2,12 @@ package clinehooks
 
 import (
 	"context"
-	"flag"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,9 +35,20 @@ type Process struct {
 	Clean func(string) string
 	// Log writes a line without secrets to the log.
 	Log func(line string)
-	// Post sends the requests of http hooks. If nil, Answer fails where there are any.
+	Parts
+}
+
+// Parts are what programs that run hooks link in a different measure. The zero value runs
+// plain hooks.
+type Parts struct {
+	// Conditions and Faults are those of Setup.
+	Conditions hookrun.Conditions
+	Faults     func(*hookfile.File, hookfile.Place) []hookfile.Problem
+	// Find finds an event's span. If nil, it is FindPlain.
+	Find Finder
+	// Post sends the requests of http hooks. If nil, no event is answered that has any.
 	Post hookrun.Post
-	// Host reads the hosts of addresses, as in hookmatch.Scope. It is set where Post is.
+	// Host reads the hosts of addresses, as in plain.Scope. It is set where Post is.
 	Host func(address string) (string, error)
 }
 
@@ -51,7 +64,7 @@ func (p *Process) Problems() Problems {
 func (p *Process) Setup() *Setup {
 	return &Setup{
 		Home: p.Home, GOOS: p.GOOS, ClineDir: p.variable("CLINE_DIR"), ClaudeDir: p.variable("CLAUDE_CONFIG_DIR"),
-		Path: p.variable("PATH"), Clean: p.Clean, Host: p.Host,
+		Path: p.variable("PATH"), Clean: p.Clean, Conditions: p.Conditions, Faults: p.Faults, Host: p.Host,
 		Trust: hookfile.Trust{Path: filepath.Join(p.Config.ConfigDir, "trusted-hooks.json")},
 	}
 }
@@ -82,8 +95,7 @@ func (p *Process) Hooks() *Hooks {
 
 func (p *Process) log(text string) { p.Log("hooks: " + p.Clean(text)) }
 
-// Request is an event that the hook process hands over, with its payload on standard
-// input. A program takes it as flags.
+// Request is an event that the hook process hands over.
 type Request struct {
 	// Host is the agent.
 	Host string
@@ -93,20 +105,21 @@ type Request struct {
 	Began int64
 	// About is the stored event's hash; if empty, no record is stored.
 	About string
+	// Report reports that standard input has, in place of the event, the Report of hooks
+	// that the hook process ran itself, as JSON. It links nothing that finds secrets.
+	Report bool
 }
 
-// Flags are the request's flags.
-func (r *Request) Flags() *flag.FlagSet {
-	f := flag.NewFlagSet("run-hooks", flag.ContinueOnError)
-	f.StringVar(&r.Host, "host", cline.Host, "the agent")
-	f.StringVar(&r.Event, "event", "", "the name the hook was started with")
-	f.Int64Var(&r.Began, "began", 0, "when the agent started the hook, in ms since 1970; without it, now")
-	f.StringVar(&r.About, "about", "", "the stored event's hash; without it no record is stored")
-	return f
-}
+// The reasons for which nothing was done.
+var (
+	// ErrOther is that an event's hooks take more than this program has.
+	ErrOther = errors.New("this program sends no requests of http hooks and reads no addresses")
+	// ErrSpan is that FindPlain does not know the event's span.
+	ErrSpan = errors.New("the event's span takes the whole mapping")
+)
 
-// Answer runs the hooks for one event and writes the answer for Cline. If it fails,
-// nothing is written.
+// Answer runs the hooks for the event on standard input and writes the answer for Cline.
+// If it fails, nothing is written.
 func (p *Process) Answer(ctx context.Context, r Request, stdin io.Reader, stdout io.Writer) error {
 	if r.Host != cline.Host {
 		return fmt.Errorf("--host %q: want %s", r.Host, cline.Host)
@@ -119,7 +132,27 @@ func (p *Process) Answer(ctx context.Context, r Request, stdin io.Reader, stdout
 	if err != nil {
 		return fmt.Errorf("%s: read the payload: %w", r.Event, err)
 	}
+	if r.Report {
+		var report Report
+		if err := json.Unmarshal(payload, &report); err != nil {
+			return fmt.Errorf("%s: report of hooks: %w", r.Event, err)
+		}
+		p.write(report)
+		return nil
+	}
 	dir, _ := filepath.Abs(".")
+	answer, report, err := p.Ask(ctx, r, payload, dir)
+	p.write(report)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Event, err)
+	}
+	_, err = fmt.Fprintf(stdout, "%s\n", answer)
+	return err
+}
+
+// Ask runs the hooks for an event that was reported in a folder and returns the answer for
+// Cline, and what went wrong, which may hold secrets.
+func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string) (answer []byte, report Report, err error) {
 	raw := hook.Raw{Payload: payload, Event: r.Event, StoredAt: p.Now(), Cwd: dir, TraceParent: p.Config.Traceparent}
 	h := p.Hooks()
 	if r.Began > 0 {
@@ -129,37 +162,65 @@ func (p *Process) Answer(ctx context.Context, r Request, stdin io.Reader, stdout
 		SpoolDir: p.Config.SpoolDir(), Sync: p.Config.SpoolSync == "always",
 		Settings: p.Config.Capture + "/" + p.Config.Fingerprint(), IdleTimeout: p.Config.IdleTimeout,
 	}
+	log := func(what string, err error) {
+		report.Lines = append(report.Lines, fmt.Sprintf("%s: %s: %v", r.Event, what, err))
+	}
 	notFound := stored.Find(r.About)
 	if r.About != "" && notFound == nil {
 		h.Parent = func(session string) string {
-			parent, err := stored.Parent(h.Dir, session)
+			parent, err := stored.Parent(p.Find, h.Dir, session)
 			if err != nil {
-				p.log(fmt.Sprintf("%s: no TRACEPARENT: %v", r.Event, err))
+				log("no TRACEPARENT", err)
 			}
 			return parent
+		}
+		if p.Find == nil {
+			// Before anything is done, since another program may have to find it.
+			parent, err := stored.Parent(FindPlain, h.Dir, cline.Peek(payload, r.Event).Session)
+			if errors.Is(err, ErrSpan) {
+				return nil, Report{}, err
+			} else if err != nil {
+				log("no TRACEPARENT", err)
+			}
+			h.Parent = func(string) string { return parent }
 		}
 	}
 	out := h.Run(ctx, raw)
 	if out.Unanswered {
-		return fmt.Errorf("%s: this program sends no requests of http hooks and reads no addresses", r.Event)
+		return nil, Report{}, ErrOther
 	}
-	for i, text := range out.Problems {
-		out.Problems[i] = p.Clean(text)
-	}
-	for _, text := range p.Problems().Note(p.Now(), out.Problems...) {
-		p.log(text)
-	}
+	report.Problems = out.Problems
 	if r.About != "" {
 		err := notFound
 		if err == nil {
 			err = stored.Record(raw, &out, p.Now())
 		}
 		if err != nil { // the verdict counts all the same
-			p.log(fmt.Sprintf("%s: what they did is not in the trace: %v", r.Event, err))
+			log("what they did is not in the trace", err)
 		}
 	}
-	_, err = fmt.Fprintf(stdout, "%s\n", cline.EncodeReply(out.Answer.Reply))
-	return err
+	return cline.EncodeReply(out.Answer.Reply), report, nil
+}
+
+// Report is what an event's hooks leave for the user. It may hold secrets.
+type Report struct {
+	// Problems go into the file of problems, and into the log once an hour.
+	Problems []string
+	// Lines go into the log.
+	Lines []string
+}
+
+// Empty reports that there is nothing to write.
+func (r *Report) Empty() bool { return len(r.Problems)+len(r.Lines) == 0 }
+
+// write removes the secrets from a report and writes it.
+func (p *Process) write(r Report) {
+	for i, text := range r.Problems {
+		r.Problems[i] = p.Clean(text)
+	}
+	for _, text := range slices.Concat(p.Problems().Note(p.Now(), r.Problems...), r.Lines) {
+		p.log(text)
+	}
 }
 
 // Sweep removes what is remembered for sessions long past.

@@ -13,7 +13,6 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
@@ -55,7 +54,8 @@ type Hooks struct {
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
 	// Post sends the requests of http hooks. If nil, an event stays unanswered that there are
-	// http hooks, or rules on hosts, for.
+	// http hooks, or rules on hosts, for. Without Setup.Conditions so does one that there are
+	// expressions, or rules, for.
 	Post hookrun.Post
 	Now  func() time.Time
 	// Began is when the host started waiting; if zero, when Run is called.
@@ -73,7 +73,7 @@ type Outcome struct {
 	Repeated bool
 	Result   hookrun.Result
 	Answer   translate.Answer
-	// Unanswered reports that no hook ran because there are such hooks and no Post.
+	// Unanswered reports that nothing was done because the hooks take another program.
 	Unanswered bool
 	// Problems are what went wrong or cannot be had, one line each.
 	Problems []string
@@ -98,6 +98,9 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	}
 	ev := events[0]
 	out.event, out.Problems = ev, out.Sources.Problems()
+	if out.Unanswered = h.cannot(ev.Kind, out.Sources.Handlers()); out.Unanswered {
+		return out
+	}
 	c := translate.Context{Home: h.Home, GOOS: h.GOOS}
 	var session hooksession.Session
 	var reply string // for copies of the event; empty until there is one
@@ -134,9 +137,7 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	if out = h.deny(out, ev.Kind, out.Sources.Broken()...); !out.Answer.Reply.Cancel {
 		h.answer(ctx, &out, session, raw.Cwd, roots, started)
 	}
-	if !out.Unanswered {
-		reply = keptVerdict(out.Answer.Reply)
-	}
+	reply = keptVerdict(out.Answer.Reply)
 	return out
 }
 
@@ -188,9 +189,6 @@ func (o *Outcome) note(err error) {
 func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Session, dir string, roots []string, started time.Time) {
 	events := out.Call.Events
 	handlers := out.Sources.Handlers()
-	if out.Unanswered = h.Post == nil && takesMore(handlers); out.Unanswered {
-		return
-	}
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, session, dir, roots, started)
 		r.Env = out.Sources.Environ(r.Env)
@@ -220,13 +218,15 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 	}
 }
 
-// takesMore reports a hook for which the program that runs command hooks is too small: an
-// http hook, and a rule on the host of an address.
-func takesMore(handlers []hookfile.Handler) bool {
-	return slices.ContainsFunc(handlers, func(f hookfile.Handler) bool {
-		rule, err := hookmatch.ParseRule(f.If)
-		return f.Type == hookfile.TypeHTTP || err == nil && rule.OnHost()
-	})
+// cannot reports handlers for an event that take more than this program has.
+func (h *Hooks) cannot(kind hook.Kind, handlers []hookfile.Handler) bool {
+	switch need(of(kind, handlers)) {
+	case hooksession.Everything:
+		return h.Post == nil
+	case hooksession.Commands:
+		return h.Conditions.Matcher == nil
+	}
+	return false
 }
 
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
@@ -35,7 +36,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, root: t.TempDir()}
 	w.Hooks = &Hooks{
-		Setup: Setup{Home: w.path("home"), GOOS: "linux", Trust: hookfile.Trust{Path: w.path("config/trusted-hooks.json")}}, Dir: w.path("state/hooks"),
+		Setup: Setup{Conditions: conditions, Faults: hookcheck.Check, Home: w.path("home"), GOOS: "linux", Trust: hookfile.Trust{Path: w.path("config/trusted-hooks.json")}}, Dir: w.path("state/hooks"),
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "OUT=" + w.path("out"), "TRACEPARENT=old"},
 		Now:     func() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) },
 	}

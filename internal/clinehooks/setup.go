@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
@@ -22,7 +21,11 @@ type Setup struct {
 	// CLAUDE_CONFIG_DIR and PATH.
 	ClineDir, ClaudeDir, Path string
 	Trust                     hookfile.Trust
-	// Host reads the hosts of addresses, as in hookmatch.Scope.
+	// Conditions are those of hookrun.Runner. Without them only plain hooks can be decided.
+	Conditions hookrun.Conditions
+	// Faults lists what in a file will not work, as hookcheck.Check does.
+	Faults func(*hookfile.File, hookfile.Place) []hookfile.Problem
+	// Host reads the hosts of addresses, as in plain.Scope.
 	Host func(address string) (string, error)
 	// Clean removes secrets from texts that are shown.
 	Clean func(string) string
@@ -70,14 +73,14 @@ func (s *Setup) Sources(project string) Sources {
 
 // matching is a runner that finds the hooks for an event in a folder of a project.
 func (s *Setup) matching(dir, project string) *hookrun.Runner {
-	return &hookrun.Runner{Dir: dir, ProjectDir: project, Home: s.Home, GOOS: s.GOOS, Host: s.Host}
+	return &hookrun.Runner{Dir: dir, ProjectDir: project, Home: s.Home, GOOS: s.GOOS, Conditions: s.Conditions, Host: s.Host}
 }
 
 // Check lists what in a file with hooks will not work, without secrets. project is
 // the folder of the project that the hooks belong to, empty for the user's own.
 // others are the other files that count.
 func (s *Setup) Check(f *hookfile.File, project string, others Sources) []hookfile.Problem {
-	place := hookcheck.Place{Project: project, Home: s.Home, GOOS: s.GOOS, Path: s.Path, Tools: translate.ToolNames()}
+	place := hookfile.Place{Project: project, Home: s.Home, GOOS: s.GOOS, Path: s.Path, Tools: translate.ToolNames()}
 	if sh, err := filepath.EvalSymlinks("/bin/sh"); err == nil {
 		place.Shell = filepath.Base(sh)
 	}
@@ -88,7 +91,7 @@ func (s *Setup) Check(f *hookfile.File, project string, others Sources) []hookfi
 		name, value, _ := strings.Cut(kv, "=")
 		place.Env = append([]hookfile.Variable{{Name: name, Value: value}}, place.Env...)
 	}
-	list := hookcheck.Check(f, place)
+	list := s.Faults(f, place)
 	for i := range list {
 		list[i].Text = s.Clean(list[i].Text)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 )
 
@@ -26,6 +27,7 @@ func newSetup(t *testing.T, files map[string]string) *Setup {
 		}
 	}
 	return &Setup{
+		Conditions: conditions, Faults: hookcheck.Check,
 		Home: home, GOOS: "linux", Trust: hookfile.Trust{Path: filepath.Join(home, "trusted.json")},
 		Clean: func(text string) string { return strings.ReplaceAll(text, "secret", "***") },
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/clinehooks/plain"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 )
 
@@ -73,35 +73,60 @@ func (s Sources) summarize(dir string) {
 
 // summary summarizes the hooks of a file.
 func summary(f *hookfile.File) hooksession.Summary {
-	out := hooksession.Summary{Kinds: map[hook.Kind][]string{}}
+	out := hooksession.Summary{}
 	if f.Disabled {
 		return out
 	}
-	out.Requests = takesMore(f.Handlers)
 	for kind := range hook.KindHookRuns {
-		// An expression has no names, nor has one that is not valid.
-		var matchers []hookmatch.Matcher
-		for _, h := range f.Handlers {
-			if slices.Contains(translate.EventsOf(kind), h.Event) {
-				m, _ := hookmatch.Compile(h.Event, h.Matcher)
-				matchers = append(matchers, m)
-			}
-		}
-		if matchers == nil {
+		handlers := of(kind, f.Handlers)
+		if handlers == nil {
 			continue
 		}
-		out.Kinds[kind] = nil
-		if kind != hook.KindToolStart && kind != hook.KindToolEnd {
-			continue
+		hooks := hooksession.Hooks{Need: need(handlers)}
+		if kind == hook.KindToolStart || kind == hook.KindToolEnd {
+			hooks.NotFor = unfit(handlers)
 		}
-		for tool, names := range translate.ToolSubjects() {
-			if !slices.ContainsFunc(matchers, func(m hookmatch.Matcher) bool {
-				return m.Names == nil || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(m.Names, n) })
-			}) {
-				out.Kinds[kind] = append(out.Kinds[kind], tool)
-			}
+		out[kind] = hooks
+	}
+	return out
+}
+
+// of are the handlers that an event of this kind may start.
+func of(kind hook.Kind, handlers []hookfile.Handler) (out []hookfile.Handler) {
+	for _, h := range handlers {
+		if slices.Contains(translate.EventsOf(kind), h.Event) {
+			out = append(out, h)
 		}
-		slices.Sort(out.Kinds[kind])
+	}
+	return out
+}
+
+// unfit are the tools whose calls start none of the handlers.
+func unfit(handlers []hookfile.Handler) (tools []string) {
+	for tool, names := range translate.ToolSubjects() {
+		if !slices.ContainsFunc(handlers, func(h hookfile.Handler) bool {
+			m, _ := plain.Compile(h.Event, h.Matcher)
+			return m.Names == nil || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(m.Names, n) })
+		}) {
+			tools = append(tools, tool)
+		}
+	}
+	slices.Sort(tools)
+	return tools
+}
+
+// need is what it takes to run handlers: http hooks and rules on hosts take everything,
+// rules and expressions a program that reads them.
+func need(handlers []hookfile.Handler) hooksession.Need {
+	out := hooksession.Plain
+	for _, h := range handlers {
+		_, expression := plain.Compile(h.Event, h.Matcher)
+		switch {
+		case h.Type != hookfile.TypeCommand || plain.OnHost(h.If):
+			return hooksession.Everything
+		case h.If != "" || expression != "":
+			out = hooksession.Commands
+		}
 	}
 	return out
 }

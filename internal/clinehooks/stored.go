@@ -8,7 +8,6 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -34,14 +33,13 @@ func (e *StoredEvent) Find(hash string) (err error) {
 
 // Parent is the traceparent of the event's span as [Parent] finds it. dir is the
 // folder for what is remembered.
-func (e *StoredEvent) Parent(dir, session string) (string, error) {
+func (e *StoredEvent) Parent(find Finder, dir, session string) (string, error) {
 	sp, err := spool.Open(e.SpoolDir, spool.Options{})
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = sp.Close() }()
-	// Texts do not decide where an event belongs.
-	return Parent(sp, dir, session, e.hash, otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: e.IdleTimeout})
+	return Parent(sp, find, dir, session, e.hash, e.IdleTimeout)
 }
 
 // Record stores what the hooks did beside the event. now is when they had ended.

@@ -10,7 +10,7 @@ import (
 
 // delivery reports for each destination the last try and its result.
 func (e *exam) delivery() {
-	now := e.Now()
+	now := e.Setup.Now()
 	if len(e.st.Destinations) == 0 {
 		e.add(Problem, "no destination is set up", "hookspan config shows the settings; without HOOKSPAN_EXPORTERS the local store is always there")
 	}

@@ -37,7 +37,7 @@ const (
 // Examine makes all checks. The findings hold no secrets.
 func (m *Machine) Examine(ctx context.Context) []Finding {
 	out := m.examine(ctx)
-	if clean, err := redactor.New(m.Config); err == nil && clean != nil {
+	if clean, err := redactor.New(m.Setup.Config); err == nil && clean != nil {
 		for i := range out {
 			// Some quote a payload, or name a folder that a payload names.
 			out[i].Text, out[i].Hint = clean.Tail(out[i].Text), clean.Tail(out[i].Hint)
@@ -69,7 +69,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	if m.ConfigErr == nil {
 		e.add(OK, "every setting is valid", "")
 	}
-	if _, err := redactor.New(m.Config); err != nil {
+	if _, err := redactor.New(m.Setup.Config); err != nil {
 		e.add(Problem, termtext.Message(err), "nothing is delivered until that file is fixed")
 	}
 	if statusErr != nil {
@@ -99,7 +99,7 @@ func (m *Machine) examined(st *Status) (names []string) {
 		}
 	}
 	if len(names) == 0 {
-		return []string{m.Agents[0].Program}
+		return []string{m.Setup.Agents[0].Program}
 	}
 	return names
 }
@@ -128,17 +128,17 @@ func (e *exam) copies() {
 	switch {
 	case err != nil:
 		e.add(Problem, termtext.Message(err), "")
-	case v == e.Version && v != "":
+	case v == e.Setup.Version && v != "":
 		e.add(OK, "hooks run hookspan "+v, "")
 	case v != "":
-		e.add(Note, fmt.Sprintf("hooks run hookspan %s; this is hookspan %s", v, e.Version), "hookspan install AGENT replaces it by this one")
+		e.add(Note, fmt.Sprintf("hooks run hookspan %s; this is hookspan %s", v, e.Setup.Version), "hookspan install AGENT replaces it by this one")
 	}
 }
 
 // state writes to the state folder and reads the local store. The first event
 // creates them.
 func (e *exam) state(ctx context.Context) {
-	dir := e.Config.StateDir
+	dir := e.Setup.Config.StateDir
 	if missing(dir) {
 		return
 	}
@@ -151,10 +151,10 @@ func (e *exam) state(ctx context.Context) {
 		e.add(Problem, "the state folder cannot be written to, so events are lost: "+err.Error(), "free space, or make it writable: "+dir)
 		return
 	}
-	if missing(e.Config.StorePath()) {
+	if missing(e.Setup.Config.StorePath()) {
 		return
 	}
-	s, done, err := e.LocalStore(ctx)
+	s, done, err := e.Setup.LocalStore(ctx)
 	if err == nil {
 		_, err = s.List(ctx, store.Filter{Limit: 1})
 		err = errors.Join(err, done())
@@ -172,7 +172,7 @@ func (e *exam) recording() {
 	case e.st.Recording == recordingOn:
 	case e.st.Recording == recordingPaused:
 		e.add(Problem, text, "hookspan resume")
-	case e.ProjectOff && !e.Config.Off():
+	case e.ProjectOff && !e.Setup.Config.Off():
 		e.add(Problem, text, "remove that line to record this project's tasks")
 	default:
 		e.add(Problem, text, "unset the variable; hookspan config says where it is set")
@@ -187,7 +187,7 @@ const othersShown = 30 * 24 * time.Hour
 func (e *exam) others() {
 	for _, o := range e.Others {
 		name, word := agents.OtherName(o.Agent)
-		if e.Now().Sub(o.Last) > othersShown || slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Word == word }) {
+		if e.Setup.Now().Sub(o.Last) > othersShown || slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Word == word }) {
 			continue // an agent with hooks of its own records itself
 		}
 		text := fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded", name, o.Program, o.Last.Local().Format(time.DateOnly))

@@ -19,6 +19,9 @@ func (e *exam) hooks() {
 	for _, h := range e.st.agents {
 		switch {
 		case !none && !h.Present():
+			if slices.Contains(e.st.WithoutHooks, h.Word) {
+				e.add(Note, h.Name+" is on this machine and has none of hookspan's hooks: it is not recorded", "hookspan install "+h.Word)
+			}
 		case h.Settings:
 			e.settings(h)
 		default:
@@ -122,7 +125,7 @@ func (e *exam) settingsFile(h agentHooks, s install.Site) {
 // stripped looks for settings that an agent keeps from its hooks.
 func (e *exam) stripped() {
 	names := []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
-	cfg := e.Config
+	cfg := e.Setup.Config
 	if len(cfg.Exporters) > 0 && !slices.Contains(cfg.Exporters, config.ExporterOTLP) || slices.ContainsFunc(names, cfg.InFile) {
 		return
 	}
@@ -147,15 +150,15 @@ func (e *exam) stripped() {
 // standard names the standard's variables that have no effect on hookspan, or one on an
 // agent that a person may not expect.
 func (e *exam) standard() {
-	if names := e.Config.Ineffective(); len(names) > 0 {
+	if names := e.Setup.Config.Ineffective(); len(names) > 0 {
 		e.add(Note, strings.Join(names, ", ")+": no effect on hookspan, which sends every run from its log of events",
 			"where they are meant for another program, there is nothing to do; limits for otlp belong in "+e.EnvFile+", and sampling in a Collector")
 	}
-	if e.Config.OTLPOff() {
+	if e.Setup.Config.OTLPOff() {
 		e.add(Note, "otlp is off: OTEL_TRACES_EXPORTER is none", "unset it, or name otlp in HOOKSPAN_EXPORTERS")
 	}
 	cline := slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Word == "cline" })
-	set := e.Config.Source("OTEL_TRACES_EXPORTER") == config.Environment && !strings.EqualFold(e.Config.TracesExporter, "none")
+	set := e.Setup.Config.Source("OTEL_TRACES_EXPORTER") == config.Environment && !strings.EqualFold(e.Setup.Config.TracesExporter, "none")
 	if cline && set {
 		e.add(Note, "OTEL_TRACES_EXPORTER is set here: a Cline that is started with it also sends traces of its own, which go to Cline's collector",
 			"unset it for Cline; hookspan does not need it")

@@ -38,7 +38,7 @@ var varying = regexp.MustCompile(`[0-9a-f]{8,}|[0-9]+`)
 
 // log sums up those lines of the last day that no other finding covers.
 func (e *exam) log() {
-	f, _, err := regular.Open(e.Config.LogPath(), regular.Options{Max: maxLog})
+	f, _, err := regular.Open(e.Setup.Config.LogPath(), regular.Options{Max: maxLog})
 	if err != nil {
 		return
 	}
@@ -50,7 +50,7 @@ func (e *exam) log() {
 		stamp, rest, _ := strings.Cut(sc.Text(), " ")
 		at, err := time.Parse(time.RFC3339, stamp)
 		who, text, ok := strings.Cut(rest, ": ")
-		if err != nil || !ok || e.Now().Sub(at) > logDay || e.st.covered(e.Now(), at, who, text) || isHookStep(sc.Text()) {
+		if err != nil || !ok || e.Setup.Now().Sub(at) > logDay || e.st.covered(e.Setup.Now(), at, who, text) || isHookStep(sc.Text()) {
 			continue
 		}
 		key := who + ": " + varying.ReplaceAllString(text, "#")
@@ -63,14 +63,14 @@ func (e *exam) log() {
 	}
 	kinds := slices.SortedFunc(maps.Values(byText), func(x, y *logKind) int { return cmp.Compare(x.at, y.at) })
 	for _, k := range kinds[max(0, len(kinds)-shownLogLines):] {
-		times := ago(e.Now(), k.when)
+		times := ago(e.Setup.Now(), k.when)
 		if k.count > 1 {
 			times = fmt.Sprintf("%d times since %s, last %s", k.count, k.first.Local().Format(time.DateTime), times)
 		}
 		e.add(Note, fmt.Sprintf("log, %s: %s: %s", times, k.who, strings.TrimSpace(k.last)), "")
 	}
 	if n := len(kinds) - shownLogLines; n > 0 {
-		e.add(Note, fmt.Sprintf("log: %s of lines from the last day in %s", termtext.Plural(n, "more kind"), e.Config.LogPath()), "")
+		e.add(Note, fmt.Sprintf("log: %s of lines from the last day in %s", termtext.Plural(n, "more kind"), e.Setup.Config.LogPath()), "")
 	}
 }
 

@@ -26,7 +26,7 @@ func TestExamineLogGroupsManyDifferentLines(t *testing.T) {
 	}
 	text := strings.ReplaceAll(b.String(), "x", "2026-03-04T09:00:00.000Z cline-hook: not stored: /tmp/")
 	text += "2026-03-04T09:30:00.000Z cline-hook: not stored: /tmp/ggggg\n" // the first once more
-	if err := os.WriteFile(m.Config.LogPath(), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(m.Setup.Config.LogPath(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	e := &exam{Machine: m, st: &Status{}}

@@ -20,7 +20,7 @@ func (e *exam) ownHooks() {
 	if len(e.Own.Sources) == 0 {
 		return
 	}
-	if !e.Config.Hooks {
+	if !e.Setup.Config.Hooks {
 		e.add(Note, "your hooks are switched off by HOOKSPAN_HOOKS", "hookspan config says where it is set")
 	}
 	for _, s := range e.Own.Sources {
@@ -29,7 +29,7 @@ func (e *exam) ownHooks() {
 	if i := slices.IndexFunc(e.st.agents, func(h agentHooks) bool { return h.Host == cline.Host }); i >= 0 && len(e.Own.Sources.Handlers()) > 0 {
 		e.guard(installcline.ReachOf(e.st.agents[i].Report, e.Dir))
 	}
-	recent := slices.DeleteFunc(slices.Clone(e.Own.Problems), func(n clinehooks.Noted) bool { return e.Now().Sub(n.Last) > logDay })
+	recent := slices.DeleteFunc(slices.Clone(e.Own.Problems), func(n clinehooks.Noted) bool { return e.Setup.Now().Sub(n.Last) > logDay })
 	for _, n := range recent[max(0, len(recent)-shownHookProblems):] {
 		text := "hooks: " + e.Own.Clean(n.Text) + " (" + n.Last.Local().Format(time.DateTime)
 		if n.Count > 1 {

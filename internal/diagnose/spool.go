@@ -14,7 +14,7 @@ import (
 
 // spool looks for events that could not be read.
 func (e *exam) spool() {
-	if missing(e.Config.SpoolDir()) {
+	if missing(e.Setup.Config.SpoolDir()) {
 		hint := "use your agent once"
 		for _, h := range e.st.installed() {
 			if h.Host == cline.Host {
@@ -25,7 +25,7 @@ func (e *exam) spool() {
 		return
 	}
 	var c spoolCounts
-	sources := e.Sources()
+	sources := e.Setup.Sources()
 	begin := len(e.found)
 	err := e.sessions(func(sp *spool.Spool, k spool.Key) error {
 		if err := c.session(sp, k, sources[k.Host].Decode); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +40,7 @@ func (e *exam) spool() {
 		return
 	}
 	e.add(OK, termtext.Plural(c.events, "event")+" in the spool", "")
-	if sp, err := spool.Open(e.Config.SpoolDir(), spool.Options{}); err == nil {
+	if sp, err := spool.Open(e.Setup.Config.SpoolDir(), spool.Options{}); err == nil {
 		if err := errors.Join(sp.CheckLocks(), sp.Close()); err != nil {
 			e.add(Problem, termtext.Message(err)+": events are stored and delivered, but never removed, and a trace may be sent twice",
 				"set XDG_STATE_HOME to a folder on a disk of this machine")

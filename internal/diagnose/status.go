@@ -27,7 +27,7 @@ import (
 
 // Machine is what is diagnosed: the hookspan of one user.
 type Machine struct {
-	*pipeline.Setup
+	Setup *pipeline.Setup
 	// ConfigErr is the error of config.Load, EnvFile the env file.
 	ConfigErr error
 	EnvFile   string
@@ -74,6 +74,9 @@ type Status struct {
 	// HooksHealthy reports that an agent has hookspan's hooks, and that those
 	// of each agent that has any are as they should be.
 	HooksHealthy bool `json:"hooks_healthy"`
+	// WithoutHooks are the words of the agents that are on this machine and have none of
+	// hookspan's hooks.
+	WithoutHooks []string `json:"without_hooks,omitempty"`
 	// HookVersion is the version of hookspan that hooks run. It is empty where
 	// none is installed, and for hooks that do not start the copies of its programs.
 	HookVersion  string        `json:"hook_version,omitempty"`
@@ -168,7 +171,7 @@ func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Repo
 	if err == nil && m.Copies.Path != "" {
 		binary = m.Copies.Program(a.Program)
 	}
-	sys := install.System{GOOS: m.GOOS, Home: m.Home, Getenv: m.Getenv, StateDir: m.Config.StateDir}
+	sys := install.System{GOOS: m.Setup.GOOS, Home: m.Setup.Home, Getenv: m.Setup.Getenv, StateDir: m.Setup.Config.StateDir}
 	return a.Installer.Status(ctx, sys, install.Options{Binary: binary, Dir: m.Dir})
 }
 
@@ -183,22 +186,28 @@ func hint(err error) string {
 
 // Status gathers the status.
 func (m *Machine) Status(ctx context.Context) (*Status, error) {
-	st := &Status{StateDir: m.Config.StateDir, EnvFile: m.EnvFile, Recording: recordingOn, machine: m}
+	st := &Status{StateDir: m.Setup.Config.StateDir, EnvFile: m.EnvFile, Recording: recordingOn, machine: m}
 	st.HookVersion, _ = m.Copies.Version() // The doctor reports a damaged record.
 	switch {
-	case m.Config.Off():
+	case m.Setup.Config.Off():
 		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"
-	case Paused(m.Config):
+	case Paused(m.Setup.Config):
 		st.Recording = recordingPaused
 	case m.ProjectOff:
 		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + filepath.Join(m.Dir, ".hookspan.env") + ")"
 	}
-	for _, a := range m.Agents {
+	files := m.Setup.Files()
+	for _, a := range m.Setup.Agents {
 		r, err := m.HookStatus(ctx, a)
 		if err != nil {
 			return nil, err
 		}
 		st.addHooks(agentHooks{a, r})
+		if !r.Present() {
+			if where, _ := a.FoundIn(ctx, files); where != "" {
+				st.WithoutHooks = append(st.WithoutHooks, a.Word)
+			}
+		}
 	}
 	present := st.installed()
 	st.HooksHealthy = len(present) > 0 && !slices.ContainsFunc(present, func(h agentHooks) bool { return !h.Healthy() })
@@ -209,15 +218,15 @@ func (m *Machine) Status(ctx context.Context) (*Status, error) {
 		}
 		st.OwnHooks = append(st.OwnHooks, o)
 	}
-	for _, name := range m.Destinations() {
+	for _, name := range m.Setup.Destinations() {
 		st.Destinations = append(st.Destinations, m.destination(ctx, name))
 	}
 	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
-		if p := m.Config.Refused(name); p != nil {
+		if p := m.Setup.Config.Refused(name); p != nil {
 			st.Destinations = append(st.Destinations, Destination{Name: name, Off: p.Variable + ": " + p.Reason})
 		}
 	}
-	if m.Config.OTLPOff() {
+	if m.Setup.Config.OTLPOff() {
 		st.Destinations = append(st.Destinations, Destination{Name: config.ExporterOTLP, Off: switchedOff})
 	}
 	err := m.sessions(func(sp *spool.Spool, k spool.Key) error { return st.addSession(sp, k) })
@@ -256,16 +265,16 @@ func (st *Status) installed() []agentHooks {
 
 // destination describes a destination, without the sessions in the spool.
 func (m *Machine) destination(ctx context.Context, name string) Destination {
-	d := Destination{Name: name, Target: m.Target(name)}
+	d := Destination{Name: name, Target: m.Setup.Target(name)}
 	if name == config.ExporterStore {
 		d.Stored = m.storeStats(ctx)
 		return d
 	}
-	if err := m.Fault(ctx, name); err != nil {
+	if err := m.Setup.Fault(ctx, name); err != nil {
 		d.Fault = termtext.Message(err)
 		return d
 	}
-	last, other := m.LastAnswer(name)
+	last, other := m.Setup.LastAnswer(name)
 	if d.elsewhere = other; last != nil {
 		d.Tried, d.Taken, d.Error = last.Tried, last.Taken, last.Error
 	}
@@ -275,10 +284,10 @@ func (m *Machine) destination(ctx context.Context, name string) Destination {
 // storeStats counts what is in the local store. It returns nil if the store
 // cannot be read; examineState says why.
 func (m *Machine) storeStats(ctx context.Context) *store.Stats {
-	if missing(m.Config.StorePath()) {
+	if missing(m.Setup.Config.StorePath()) {
 		return &store.Stats{}
 	}
-	s, done, err := m.LocalStore(ctx)
+	s, done, err := m.Setup.LocalStore(ctx)
 	if err != nil {
 		return nil
 	}
@@ -298,10 +307,10 @@ func missing(path string) bool {
 // sessions calls f for each session in the spool, up to the first error. A
 // session that is removed meanwhile is skipped.
 func (m *Machine) sessions(f func(*spool.Spool, spool.Key) error) error {
-	if missing(m.Config.SpoolDir()) {
+	if missing(m.Setup.Config.SpoolDir()) {
 		return nil
 	}
-	sp, err := spool.Open(m.Config.SpoolDir(), spool.Options{})
+	sp, err := spool.Open(m.Setup.Config.SpoolDir(), spool.Options{})
 	if err != nil {
 		return spoolError{err, "events are lost until the spool can be opened"}
 	}

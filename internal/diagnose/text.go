@@ -90,7 +90,7 @@ func (st *Status) Text(l Look) string {
 		return Problem
 	}
 	recording := st.Recording
-	if Paused(st.machine.Config) {
+	if Paused(st.machine.Setup.Config) {
 		recording += "; hookspan resume continues it"
 	}
 	row := func(level Level, name, text string) {
@@ -129,6 +129,13 @@ func (st *Status) Text(l Look) string {
 		}
 		printf(right(h.Healthy()), "%s\n", text)
 	}
+	without := len(st.WithoutHooks)
+	if len(present) == 0 {
+		without = 0 // said above
+	}
+	if without > 0 {
+		printf(Note, "%s\n\n", l.fold("here without hookspan's hooks, so not recorded: "+strings.Join(st.WithoutHooks, ", "), 2))
+	}
 	for i := range st.Destinations {
 		d := &st.Destinations[i]
 		bad := d.Off != "" && d.Off != switchedOff || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 ||
@@ -145,8 +152,11 @@ func (st *Status) Text(l Look) string {
 		printf(Problem, "no destination is set up; hookspan config shows the settings\n")
 	}
 	sum, sgr := "everything works", marks[OK].sgr
-	if problems > 0 {
+	switch {
+	case problems > 0:
 		sum, sgr = termtext.Plural(problems, "problem")+": hookspan doctor says what to do", marks[Problem].sgr
+	case without > 0:
+		sum, sgr = fmt.Sprintf("what is installed works; %s without hooks: hookspan install", termtext.Plural(without, "agent")), marks[Note].sgr
 	}
 	fmt.Fprintf(&b, "\n%s\n", l.paint(sgr, sum))
 	return b.String()
@@ -167,7 +177,7 @@ func (st *Status) ownHooksText() string {
 		}
 	}
 	text := "your hooks: " + termtext.Value(strings.Join(parts, ", "))
-	if !st.machine.Config.Hooks {
+	if !st.machine.Setup.Config.Hooks {
 		text += "; switched off by HOOKSPAN_HOOKS"
 	}
 	return text
@@ -177,10 +187,10 @@ func (st *Status) destinationLines(d *Destination) (lines []string) {
 	if why := cmp.Or(d.Off, d.Fault); why != "" {
 		lines = append(lines, "off: "+why)
 	} else {
-		lines = append(lines, strings.Join(append([]string{d.state(st.machine.Now())}, d.counts()...), "; "))
+		lines = append(lines, strings.Join(append([]string{d.state(st.machine.Setup.Now())}, d.counts()...), "; "))
 	}
 	if d.Stored != nil && d.Stored.Bytes > 0 {
-		lines = append(lines, storeSize(d.Stored, st.machine.Config.StoreMaxBytes, st.machine.Now()))
+		lines = append(lines, storeSize(d.Stored, st.machine.Setup.Config.StoreMaxBytes, st.machine.Setup.Now()))
 	}
 	if d.Failing > 0 {
 		if d.Error == "" && d.Fault == "" && d.elsewhere == "" {
@@ -189,7 +199,7 @@ func (st *Status) destinationLines(d *Destination) (lines []string) {
 		lines = append(lines, fmt.Sprintf("next try %s, or now with: hookspan flush", d.NextTry.Local().Format(time.DateTime)))
 	}
 	if n := len(d.Parked); n > 0 {
-		lines = append(lines, fmt.Sprintf("rejected %s: %s", ago(st.machine.Now(), d.Parked[n-1].At), d.Parked[n-1].Error))
+		lines = append(lines, fmt.Sprintf("rejected %s: %s", ago(st.machine.Setup.Now(), d.Parked[n-1].At), d.Parked[n-1].Error))
 	}
 	return lines
 }

@@ -519,15 +519,16 @@ func TestBinaryChoosesTheRunner(t *testing.T) {
 	for name, tc := range map[string]struct {
 		file     string
 		programs []string
-		known    bool // a runner has seen the file
+		need     hooksession.Need // as a runner that has seen the file says
 		want     string
 	}{
-		"command hooks":                             {commands, []string{"hook-runner", "hookspan"}, true, "hook-runner"},
-		"http hooks":                                {requests, []string{"hook-runner", "hookspan"}, true, "hookspan"},
-		"a file that no runner has seen":            {commands, []string{"hook-runner", "hookspan"}, false, "hookspan"},
-		"command hooks, hook-runner is missing":     {commands, []string{"hookspan"}, true, "hookspan"},
-		"command hooks, both programs are missing":  {commands, nil, true, "no such file"},
-		"http hooks, only hook-runner is installed": {requests, []string{"hook-runner"}, true, "no such file"},
+		"command hooks":                             {commands, []string{"hook-runner", "hookspan"}, hooksession.Commands, "hook-runner"},
+		"plain hooks, which are guards":             {commands, []string{"hook-runner", "hookspan"}, hooksession.Plain, "hook-runner"},
+		"http hooks":                                {requests, []string{"hook-runner", "hookspan"}, hooksession.Everything, "hookspan"},
+		"a file that no runner has seen":            {commands, []string{"hook-runner", "hookspan"}, hooksession.Nothing, "hookspan"},
+		"command hooks, hook-runner is missing":     {commands, []string{"hookspan"}, hooksession.Commands, "hookspan"},
+		"command hooks, both programs are missing":  {commands, nil, hooksession.Commands, "no such file"},
+		"http hooks, only hook-runner is installed": {requests, []string{"hook-runner"}, hooksession.Everything, "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newBinaryCall(t)
@@ -544,11 +545,9 @@ func TestBinaryChoosesTheRunner(t *testing.T) {
 			for _, p := range append(tc.programs, "cline-hook") {
 				must(t, os.Chmod(c.path("bin/"+p), 0o700)) //nolint:gosec // A program.
 			}
-			if tc.known {
+			if tc.need != hooksession.Nothing {
 				f := hooksession.File{Path: c.path("home/.cline/hooks.json")}
-				must(t, f.Summarize(hooksession.Dir(c.path("state/hookspan")), []byte(tc.file), hooksession.Summary{
-					Kinds: map[hook.Kind][]string{hook.KindToolStart: nil}, Requests: tc.file == requests,
-				}))
+				must(t, f.Summarize(hooksession.Dir(c.path("state/hookspan")), []byte(tc.file), hooksession.Summary{hook.KindToolStart: {Need: tc.need}}))
 			}
 			cmd := c.command(strings.NewReader(startEvent), "PreToolUse")
 			cmd.Path = c.path("bin/cline-hook")

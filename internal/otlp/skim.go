@@ -35,16 +35,12 @@ type attribute struct {
 	real   commonpb.AnyValue_DoubleValue
 }
 
-// NewSkimmer returns a skimmer that keeps the attributes of keys with their values if
-// they are strings, integers or floating-point numbers. Of those of present it keeps
-// that they are there.
-func NewSkimmer(keys, present []string) *Skimmer {
+// NewSkimmer returns a skimmer that keeps the attributes of keys, with their values if they
+// are strings, integers or floating-point numbers.
+func NewSkimmer(keys []string) *Skimmer {
 	k := &Skimmer{keys: make(map[string]bool), texts: make(map[string]string)}
 	for _, name := range keys {
 		k.keys[name] = true
-	}
-	for _, name := range present {
-		k.keys[name] = false
 	}
 	return k
 }
@@ -153,8 +149,7 @@ func (k *Skimmer) attribute(to *[]*commonpb.KeyValue, message []byte) bool {
 		}
 		return true
 	})
-	kept, wanted := k.keys[string(key)]
-	if !ok || !wanted {
+	if !ok || !k.keys[string(key)] {
 		return ok
 	}
 	if k.used == len(k.attributes) {
@@ -164,7 +159,7 @@ func (k *Skimmer) attribute(to *[]*commonpb.KeyValue, message []byte) bool {
 	k.used++
 	a.Key, a.Value, a.value.Value = k.string(key), &a.value, nil
 	*to = append(*to, &a.KeyValue)
-	return !kept || fields(value, func(n protowire.Number, v uint64, b []byte) bool {
+	return fields(value, func(n protowire.Number, v uint64, b []byte) bool {
 		switch n {
 		case 1:
 			a.text.StringValue = k.string(b)

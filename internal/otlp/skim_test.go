@@ -30,10 +30,10 @@ func TestSkimmerKeepsWhatIsChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := NewSkimmer([]string{"tool", "count", "cost", "list"}, []string{"task"})
+	k := NewSkimmer([]string{"tool", "count", "cost", "list"})
 	want := &tracepb.Span{
 		SpanId: bytes.Repeat([]byte{8}, 8), ParentSpanId: bytes.Repeat([]byte{9}, 8), Name: "execute_tool", StartTimeUnixNano: 1 << 60, EndTimeUnixNano: 1<<60 + 5,
-		Attributes: []*commonpb.KeyValue{String("tool", "bash"), Int("count", -3), Float("cost", 0.25), {Key: "list", Value: &commonpb.AnyValue{}}, {Key: "task", Value: &commonpb.AnyValue{}}},
+		Attributes: []*commonpb.KeyValue{String("tool", "bash"), Int("count", -3), Float("cost", 0.25), {Key: "list", Value: &commonpb.AnyValue{}}},
 		Events:     []*tracepb.Span_Event{{Name: "hook", TimeUnixNano: 1<<60 + 1, Attributes: []*commonpb.KeyValue{String("tool", "deny")}}, {Name: "note"}},
 		Status:     &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "exit code 1"},
 	}
@@ -63,7 +63,7 @@ func FuzzSkimmer(f *testing.F) {
 	f.Add(whole[:len(whole)-3])
 	f.Add([]byte{0x4a, 0x02, 0x12, 0x00})
 	f.Fuzz(func(t *testing.T, message []byte) {
-		_, _ = NewSkimmer([]string{"tool"}, nil).Span(message)
+		_, _ = NewSkimmer([]string{"tool"}).Span(message)
 		var want tracepb.Span
 		if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(message, &want); err != nil {
 			return
@@ -72,7 +72,7 @@ func FuzzSkimmer(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := NewSkimmer([]string{"tool"}, nil).Span(written)
+		got, err := NewSkimmer([]string{"tool"}).Span(written)
 		if err != nil {
 			t.Fatalf("not read: %v", err)
 		}

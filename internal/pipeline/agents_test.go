@@ -61,14 +61,14 @@ func TestAnAgentIsOneEntryInTheTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = p.Spool.Append(&spool.Record{
+		err = p.Deliverer.Spool.Append(&spool.Record{
 			Host: "test-agent", Session: "s1", Event: "Event", At: at.Add(time.Duration(i) * time.Second), Payload: payload,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := p.Run(t.Context(), deliver.Pass{Force: true}); err != nil {
+	if _, err := p.Deliverer.Run(t.Context(), deliver.Pass{Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := p.Store.List(t.Context(), store.Filter{})

@@ -35,12 +35,12 @@ func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(h
 		}
 		sessions[key] = !slices.ContainsFunc(stored, func(t store.Summary) bool { return !ids[t.TraceID] })
 	}
-	if out, err = p.Forget(ctx, sessions, ids); err != nil {
+	if out, err = p.Deliverer.Forget(ctx, sessions, ids); err != nil {
 		return 0, out, fmt.Errorf("nothing was deleted: %w", err)
 	}
 	for key, none := range sessions {
 		// A log that stays shows that the session may continue.
-		if left, err := p.Spool.Session(key); err == nil {
+		if left, err := p.Deliverer.Spool.Session(key); err == nil {
 			_ = left.Close()
 		} else if none && errors.Is(err, fs.ErrNotExist) {
 			if err := ended(key.Host, of[key].Session); err != nil {

@@ -171,7 +171,7 @@ func (p *Pipeline) recordAnswers(clean *redact.Redactor) {
 	s := p.setup
 	var mu sync.Mutex
 	last := map[string]deliver.Answer{}
-	p.Answered = func(name string, err error) {
+	p.Deliverer.Answered = func(name string, err error) {
 		if name == config.ExporterStore || errors.As(err, new(notSetUp)) {
 			return
 		}

@@ -24,7 +24,7 @@ const linger = 45 * time.Second
 // Flush delivers what is waiting in the sessions, or in all if none is named, and
 // then removes what is no longer needed.
 func (p *Pipeline) Flush(ctx context.Context, pass deliver.Pass) ([]deliver.Result, error) {
-	results, err := p.Run(ctx, pass)
+	results, err := p.Deliverer.Run(ctx, pass)
 	p.index(ctx)
 	if err == nil && len(pass.Sessions) == 0 {
 		p.removeOld(ctx)
@@ -39,16 +39,16 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 	if all {
 		// An agent that is interrupted calls its hook before it writes the last
 		// lines of its files.
-		if err := p.Sleep(ctx, time.Second); err != nil {
+		if err := p.Deliverer.Sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}
-	until := p.Now().Add(linger)
+	until := p.Deliverer.Now().Add(linger)
 	for {
-		results, err := p.Run(ctx, deliver.Pass{Sessions: sessions})
+		results, err := p.Deliverer.Run(ctx, deliver.Pass{Sessions: sessions})
 		if err != nil {
 			if ctx.Err() == nil {
-				p.Log("flush: " + err.Error())
+				p.Deliverer.Log("flush: " + err.Error())
 			}
 			return err
 		}
@@ -56,12 +56,12 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 		for _, r := range results {
 			waiting += r.Waiting
 		}
-		next := p.Now().Add(10 * time.Second)
+		next := p.Deliverer.Now().Add(10 * time.Second)
 		p.index(ctx)
 		if waiting == 0 || !all || next.After(until) {
 			break
 		}
-		if err := p.Sleep(ctx, next.Sub(p.Now())); err != nil {
+		if err := p.Deliverer.Sleep(ctx, next.Sub(p.Deliverer.Now())); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (p *Pipeline) index(ctx context.Context) {
 		return
 	}
 	if _, err := p.Store.Index(ctx, 0); err != nil && ctx.Err() == nil {
-		p.Log("full text: " + err.Error())
+		p.Deliverer.Log("full text: " + err.Error())
 	}
 }
 
@@ -86,15 +86,15 @@ func (p *Pipeline) index(ctx context.Context) {
 func (p *Pipeline) removeOld(ctx context.Context) {
 	log := func(err error) {
 		if err != nil {
-			p.Log("housekeeping: " + err.Error())
+			p.Deliverer.Log("housekeeping: " + err.Error())
 		}
 	}
 	if p.setup.RemoveOld != nil {
 		log(p.setup.RemoveOld())
 	}
-	log(p.Housekeep(ctx, deliver.Limits{MaxBytes: p.setup.Config.SpoolMaxBytes}))
+	log(p.Deliverer.Housekeep(ctx, deliver.Limits{MaxBytes: p.setup.Config.SpoolMaxBytes}))
 	if keep := p.setup.Config.Retention; p.Store != nil && keep > 0 {
-		before := p.Now().Add(-keep)
+		before := p.Deliverer.Now().Add(-keep)
 		ok, err := p.Store.Outdated(ctx, before)
 		if ok && err == nil {
 			ok, err = p.steady()
@@ -108,7 +108,7 @@ func (p *Pipeline) removeOld(ctx context.Context) {
 		n, err := p.Store.Limit(ctx, p.setup.Config.StoreMaxBytes)
 		log(err)
 		if n > 0 {
-			p.Log(fmt.Sprintf("the local store has reached HOOKSPAN_STORE_MAX_BYTES: removed %s", termtext.Plural(n, "trace")))
+			p.Deliverer.Log(fmt.Sprintf("the local store has reached HOOKSPAN_STORE_MAX_BYTES: removed %s", termtext.Plural(n, "trace")))
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (s *Setup) OpenStore(ctx context.Context) (*Pipeline, error) {
 		return nil, err
 	}
 	if p.Store != nil {
-		_, err = p.Run(ctx, deliver.Pass{Force: true})
+		_, err = p.Deliverer.Run(ctx, deliver.Pass{Force: true})
 	} else {
 		_, err = p.openStore(ctx)
 	}
@@ -151,7 +151,7 @@ func (p *Pipeline) Running(ctx context.Context) ([]*store.Trace, error) {
 func (p *Pipeline) Trace(ctx context.Context, prefix string) (*store.Trace, error) {
 	running, err := p.Running(ctx)
 	if err != nil {
-		p.Log("running tasks: " + err.Error())
+		p.Deliverer.Log("running tasks: " + err.Error())
 	}
 	t, err := p.Store.Trace(ctx, prefix)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

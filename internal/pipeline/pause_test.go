@@ -27,7 +27,7 @@ func TestRetryAfterHoldsForAllSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		results, err := open.Run(t.Context(), p)
+		results, err := open.Deliverer.Run(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ type Setup struct {
 
 // Pipeline delivers from the spool to the destinations. It must be closed.
 type Pipeline struct {
-	*deliver.Deliverer
+	Deliverer *deliver.Deliverer
 	// Store is the local store, nil if it is no destination or cannot be opened.
 	Store *store.Store
 
@@ -86,17 +86,17 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 		Now:     s.Now, Sleep: s.Sleep, Log: s.Log,
 	}
 	if clean != nil {
-		p.Redact = func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }
+		p.Deliverer.Redact = func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }
 		// A line may quote a payload, or name a folder that a payload names.
-		p.Log = func(line string) { s.Log(clean.Tail(line)) }
+		p.Deliverer.Log = func(line string) { s.Log(clean.Tail(line)) }
 	}
 	p.recordAnswers(clean)
 	for _, name := range s.Destinations() {
 		if len(only) == 0 || slices.Contains(only, name) {
-			p.Destinations = append(p.Destinations, p.destination(ctx, name))
+			p.Deliverer.Destinations = append(p.Deliverer.Destinations, p.destination(ctx, name))
 		}
 	}
-	p.KeepRefused = p.Store == nil
+	p.Deliverer.KeepRefused = p.Store == nil
 	return p, nil
 }
 
@@ -114,8 +114,8 @@ func (p *Pipeline) Close() error {
 // the store is no destination. A store that cannot be opened is an error:
 // without it, an import would send everything again.
 func (p *Pipeline) Ledger() (*store.Store, error) {
-	for i := range p.Destinations {
-		if b, ok := p.Destinations[i].Client.(broken); ok && p.Destinations[i].Name == config.ExporterStore {
+	for i := range p.Deliverer.Destinations {
+		if b, ok := p.Deliverer.Destinations[i].Client.(broken); ok && p.Deliverer.Destinations[i].Name == config.ExporterStore {
 			return nil, b.err
 		}
 	}
@@ -209,7 +209,7 @@ func (p *Pipeline) rules(names []string) (func(string, int) string, func(*tracep
 		if name == redactAnyway {
 			continue
 		}
-		text, err := p.Spool.Rules(name)
+		text, err := p.Deliverer.Spool.Rules(name)
 		var rules []redact.Rule
 		if err == nil {
 			rules, err = redact.ParseRules(bytes.NewReader(text))

@@ -76,8 +76,8 @@ func TestRejectedTracesAreTriedAgainWithoutAStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.KeepRefused != keep {
-			t.Errorf("%s: tried again %t, want %t", exporters, p.KeepRefused, keep)
+		if p.Deliverer.KeepRefused != keep {
+			t.Errorf("%s: tried again %t, want %t", exporters, p.Deliverer.KeepRefused, keep)
 		}
 		if err := p.Close(); err != nil {
 			t.Error(err)

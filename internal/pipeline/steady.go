@@ -26,7 +26,7 @@ type seenClock struct {
 // steady reports whether the clock may decide that traces are too old: a clock that is a
 // year ahead would empty the store. The first traces that are too old stay for a day.
 func (p *Pipeline) steady() (bool, error) {
-	path, now := filepath.Join(p.setup.Config.StateDir, "clock.json"), p.Now()
+	path, now := filepath.Join(p.setup.Config.StateDir, "clock.json"), p.Deliverer.Now()
 	var c seenClock
 	if b, err := regular.Read(path, regular.Options{Max: 1 << 10}); err == nil {
 		_ = json.Unmarshal(b, &c) // A damaged file is as none.

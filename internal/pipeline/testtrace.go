@@ -21,9 +21,9 @@ const (
 // spans and its trace id. It has what backends show in different ways: requests to the
 // model, calls of which one fails, and a subagent.
 func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
-	now := p.Now()
+	now := p.Deliverer.Now()
 	m := madeUp{now: now, session: "hookspan-test-" + strconv.FormatInt(now.UnixNano(), 36)}
-	m.events = otelmap.NewBuilder(testHost, m.session, p.Map, otelmap.Carry{})
+	m.events = otelmap.NewBuilder(testHost, m.session, p.Deliverer.Map, otelmap.Carry{})
 	const helper, answer = "helper-1", "This trace was sent by `hookspan test`."
 	m.add(0, hook.Event{Kind: hook.KindRunStart, Prompt: "hookspan test"})
 	m.request(50, 200, "", "I run a command, read a file and ask a helper.", "call-1", "call-2", "call-3")
@@ -40,7 +40,7 @@ func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
 	m.add(900, hook.Event{Kind: hook.KindRunComplete, Result: answer})
 	run := m.events.Runs(now)[0]
 	id, _ = m.events.Root(run)
-	return []*tracepb.ResourceSpans{p.Clean(m.events.Spans(run, &m.files))}, id
+	return []*tracepb.ResourceSpans{p.Deliverer.Clean(m.events.Spans(run, &m.files))}, id
 }
 
 // madeUp is the task of a test trace: its events, and the files that an agent would have

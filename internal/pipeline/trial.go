@@ -47,17 +47,17 @@ func (p *Pipeline) Payload(name string, spans []*tracepb.ResourceSpans) (body []
 func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*tracepb.ResourceSpans, id string) Trial {
 	t := Trial{Destination: d.Name, Target: p.setup.Target(d.Name)}
 	t.Backend, t.Shows = p.setup.backend(d.Name)
-	start := p.Now()
+	start := p.Deliverer.Now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	answer, err := p.send(within, d.Client, spans)
-	t.Seconds = p.Now().Sub(start).Seconds()
+	t.Seconds = p.Deliverer.Now().Sub(start).Seconds()
 	// What the client says around an error of deliver's names the endpoint twice.
 	if e := (*deliver.Error)(nil); errors.As(err, &e) {
 		err = e
 	}
 	if err == nil || ctx.Err() == nil {
-		p.Answered(d.Name, err)
+		p.Deliverer.Answered(d.Name, err)
 	}
 	if err == nil && d.Name == config.ExporterStore {
 		answer, err = "taken, read back and removed again", p.readBack(ctx, id, otlp.Count(spans))

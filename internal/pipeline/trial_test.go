@@ -25,7 +25,7 @@ func TestTrialLeavesNothingInTheStore(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	trace, id := p.TestTrace()
-	if got := p.Try(t.Context(), p.Destinations[0], trace, id); !got.OK {
+	if got := p.Try(t.Context(), p.Deliverer.Destinations[0], trace, id); !got.OK {
 		t.Errorf("got %+v", got)
 	}
 	if left, err := p.Store.List(t.Context(), store.Filter{Limit: -1}); err != nil || len(left) > 0 {

@@ -34,6 +34,10 @@ type Totals struct {
 // By is what Group sums by.
 type By string
 
+// OfCalls reports whether the groups are sums over calls or hook runs, which have no
+// usage.
+func (by By) OfCalls() bool { return by == ByTool || by == ByCommand || by == ByHook }
+
 // The keys of groups. Days, weeks and months are those of the traces' start.
 const (
 	ByDay By = "day" // 2026-01-31
@@ -69,15 +73,18 @@ func names(keys []By) string {
 //
 // By tool and command, Traces and Runs are those of the traces with such a call,
 // Calls, Failures, Denials, Took and the percentiles those of the calls, and there
-// is no Usage. By hook it is the same of the hook runs: Failures could not start,
+// is no Usage; where the filter has a Tool, a Text, Failed or Denied, only calls that
+// meet these conditions themselves count. By hook it is the same of the hook runs: Failures could not start,
 // failed or reached their time limit, and Denials denied or blocked. By all other
 // keys the percentiles are those of the traces' durations.
 //
-// Except by hook, the sums of Calls, Failures and Denials over all groups are those
+// Except by hook and with such a filter, the sums of Calls, Failures and Denials over all groups are those
 // of Totals; by the keys that are not of calls, those of all other members are, too.
 type Group struct {
 	// Key is empty if the spans do not say.
 	Key string `json:"key"`
+	// Title is that of the session's first selected trace, by session.
+	Title string `json:"title,omitempty"`
 	Totals
 	P50 time.Duration `json:"p50Ns"`
 	P95 time.Duration `json:"p95Ns"`

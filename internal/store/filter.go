@@ -1,8 +1,11 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Filter selects traces: those that meet every condition. The zero Filter selects
@@ -21,8 +24,8 @@ type Filter struct {
 	// its name between "-", "/", ":", "@" and ".": "opus" or "claude-sonnet-4". Case does
 	// not count. If empty, any.
 	Model string
-	// Tool is a tool that the trace has a call of, or whole parts of its name between "_",
-	// "-", ".", "/" and ":", such as "mcp__postgres". Case does not count. If empty, any.
+	// Tool is a tool that the trace has a call of, or whole parts of its name, as of
+	// Model, between "_", too: "mcp__postgres". If empty, any.
 	Tool string
 	// Outcome is how the trace ended, one of otelmap's outcomes. If empty, any.
 	Outcome string
@@ -50,11 +53,9 @@ type Filter struct {
 // sameModel reports whether a model's name is want, or has want as whole parts.
 func sameModel(model, want string) bool { return hasParts(model, want, "-/:@.") }
 
-// SameTool reports whether a tool's name is want, or has want as whole parts between "_",
-// "-", ".", "/" and ":". Case does not count.
-func SameTool(tool, want string) bool { return hasParts(tool, want, "_-./:") }
+// SameTool reports whether a tool's name is want, or has want as whole parts.
+func SameTool(tool, want string) bool { return hasParts(tool, want, "-/:@._") }
 
-// hasParts reports whether a name has want between signs.
 func hasParts(model, want, between string) bool {
 	model, want = strings.ToLower(model), strings.ToLower(want)
 	for at := 0; at < len(model); at++ {
@@ -69,6 +70,33 @@ func hasParts(model, want, between string) bool {
 		}
 	}
 	return false
+}
+
+// ofCalls reports whether the filter also selects among the calls of a trace.
+func (f Filter) ofCalls() bool { return f.Tool != "" || f.Failed || f.Denied || f.Text != "" }
+
+// keepCalls leaves in a digest the calls and hook runs that the filter selects by their
+// tool and end. Of hook runs the tool is not known.
+func (f Filter) keepCalls(d *digest) {
+	if f.Tool != "" {
+		d.tools = slices.DeleteFunc(d.tools, func(c callsDigest) bool { return !SameTool(c.name, f.Tool) })
+	}
+	if !f.Failed && !f.Denied {
+		return
+	}
+	for _, l := range []*[]callsDigest{&d.tools, &d.hooks} {
+		*l = slices.DeleteFunc(*l, func(c callsDigest) bool {
+			return !slices.ContainsFunc(c.calls, f.keeps)
+		})
+		for i := range *l {
+			(*l)[i].calls = slices.DeleteFunc((*l)[i].calls, func(c call) bool { return !f.keeps(c) })
+		}
+	}
+}
+
+// keeps reports whether a call ended as the filter wants.
+func (f Filter) keeps(c call) bool {
+	return f.Failed && c.end().Failed() || f.Denied && c.end() == otelmap.EndDenied
 }
 
 // In reports whether a folder is the filter's Directory or below it.

@@ -1,6 +1,9 @@
 package store
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // OnDrive reports whether a path begins with the letter of a drive of Windows.
 func OnDrive(path string) bool {
@@ -24,4 +27,16 @@ func folderKey(path string) string {
 		return strings.ToLower(path)
 	}
 	return path
+}
+
+// Resolved returns a folder's path on this machine without symbolic links, "" if none of it
+// is there. A folder that is gone may have been below a link.
+func Resolved(path string) string {
+	for up, rest := path, ""; ; up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest) {
+		if target, err := filepath.EvalSymlinks(up); err == nil {
+			return filepath.Join(target, rest)
+		} else if up == filepath.Dir(up) {
+			return ""
+		}
+	}
 }

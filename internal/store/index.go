@@ -109,7 +109,7 @@ func appendWords(to []byte, s *tracepb.Span) []byte {
 func textSkimmer() *otlp.Skimmer {
 	return otlp.NewSkimmer(slices.Concat(toolTexts, eventTexts, []string{
 		otelmap.KeyExceptionMessage, otelmap.KeyInputMessages, otelmap.KeyOutputMessages, otelmap.KeyOperation, otelmap.KeyHost,
-	}), nil)
+	}))
 }
 
 // eachDocument calls f with the ids of the spans that a condition selects, and with

@@ -31,9 +31,9 @@ func startedEdit(t *testing.T, edit bool) *editSite {
 	t.Helper()
 	s, _ := testStore(t, "npm test")
 	out := &editSite{t: t, home: hookstest.New(t)}
-	o := Options{Store: s, Token: testToken, Hooks: out.home.Machine(s)}
+	o := Options{Store: s, Token: testToken, Hooks: out.home.Catalog(s)}
 	if edit {
-		o.Edit = &hooks.Editor{Machine: o.Hooks, Say: func(text string) {
+		o.Edit = &hooks.Editor{Catalog: o.Hooks, Say: func(text string) {
 			out.mu.Lock()
 			defer out.mu.Unlock()
 			out.terminal = append(out.terminal, text)

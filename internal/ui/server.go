@@ -40,7 +40,7 @@ type Options struct {
 	Status   func(context.Context) (any, error)
 	Findings func(context.Context) (any, error)
 	// Hooks lists the configured hooks. It may be nil.
-	Hooks *hooks.Machine
+	Hooks *hooks.Catalog
 	// Edit changes hooks. If nil, the page only reads.
 	Edit *hooks.Editor
 	// NoTraces says what to do if there are no traces.

@@ -152,6 +152,38 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 	}
 }
 
+// TestSecondReadingNamesCompressedFilesThatItCannotRead has files that are torn, or unpack
+// to far more than their size.
+func TestSecondReadingNamesCompressedFilesThatItCannotRead(t *testing.T) {
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bomb := w.EncodeAll(make([]byte, 64<<20), nil)
+	home := t.TempDir()
+	dir := filepath.Join(home, ".codex", "sessions")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	names := func(name string) string { return filepath.Join(dir, "rollout-"+name+".jsonl.zst") }
+	for name, text := range map[string][]byte{"bomb": bomb, "torn": bomb[:len(bomb)/2], "plain": []byte("{}")} {
+		if err := os.WriteFile(names(name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := second.Read(t.Context(), "codex", second.EnvOf(home, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, u := range files.Unread {
+		named[u.File] = named[u.File] || u.Line == 0
+	}
+	if !maps.Equal(named, map[string]bool{names("bomb"): true, names("torn"): true, names("plain"): true}) {
+		t.Errorf("not read: %v, want three files", files.Unread)
+	}
+}
+
 // TestSecondReadingNamesACallTooMany has a trace with a call that the files lack: a fault,
 // but where an agent's hooks report calls that its files do not have.
 func TestSecondReadingNamesACallTooMany(t *testing.T) {

@@ -140,7 +140,8 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 		add(&column{name: "WAITED", right: true, order: 5}, func(c *store.Call) (string, string) { return took(c.Waited) })
 	}
 	if some(func(c *store.Call) bool { return c.CostUSD != nil }) {
-		add(&column{name: "COST", right: true, order: 7}, func(c *store.Call) (string, string) { return cost(&store.Usage{CostUSD: c.CostUSD}) })
+		cents := slices.ContainsFunc(calls, func(c store.Call) bool { return inCents(&store.Usage{CostUSD: c.CostUSD}) })
+		add(&column{name: "COST", right: true, order: 7}, func(c *store.Call) (string, string) { return cost(&store.Usage{CostUSD: c.CostUSD}, cents) })
 	}
 	if some(func(c *store.Call) bool { return lastPart(c.Directory) != lastPart(calls[0].Directory) }) {
 		add(&column{name: "PROJECT", order: 1}, func(c *store.Call) (string, string) { return t.cut(cmp.Or(lastPart(c.Directory), "-"), 20), sgrDim })

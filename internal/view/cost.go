@@ -228,7 +228,7 @@ func Cost(w io.Writer, title string, c Costs, o Options) error {
 		t := &table{style: st, rows: len(c.Items), columns: []*column{
 			{name: "KIND", order: 1, cell: func(i int) (string, string) { return c.Items[i].Kind, sgrDim }},
 			{name: "TOKENS", right: true, order: 3, cell: func(i int) (string, string) { return tokens(c.Items[i].Tokens), "" }},
-			{name: "COST", right: true, cell: func(i int) (string, string) { return cost(&store.Usage{CostUSD: c.Items[i].CostUSD}) }},
+			{name: "COST", right: true, cell: func(i int) (string, string) { return cost(&store.Usage{CostUSD: c.Items[i].CostUSD}, inCents(c.Usage)) }},
 			{name: "SPAN", order: 2, cell: func(i int) (string, string) {
 				return cmp.Or(termtext.CutWidth(c.Items[i].Span, shortID, ""), "-"), sgrDim
 			}},

@@ -117,6 +117,8 @@ func eventText(e *EventLine) (what, detail string) {
 	case hook.KindToolEnd.String():
 		if e.Status == "ok" || text == "" {
 			text = preview(e.Input)
+		} else {
+			text = FailureLine(e.Text)
 		}
 		return termtext.Line(e.Tool), text
 	case hook.KindPermission.String():

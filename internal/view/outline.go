@@ -71,7 +71,7 @@ func NewSkimmer() *otlp.Skimmer {
 		otelmap.KeyRequestModel, otelmap.KeyHostDuration, otelmap.KeyHookDecision, otelmap.KeyHookDuration,
 		otelmap.KeyModel, otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
 		otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
-	}, nil)
+	})
 }
 
 // Add adds a span, which the outline does not keep.

@@ -95,7 +95,7 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 			out.Tables = append(out.Tables, ReportSection{title, head, rows})
 		}
 	}
-	price := func(u *store.Usage) string { text, _ := cost(u); return text }
+	price := func(u *store.Usage) string { text, _ := cost(u, inCents(all.Usage)); return text }
 	for _, by := range []store.By{store.ByProject, store.ByModel} {
 		LargestFirst(by, groups[by])
 		var rows [][]string
@@ -113,7 +113,7 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 		}
 		add(map[store.By]string{store.ByProject: "Projects", store.ByModel: "Models"}[by], []string{string(by), "tasks", "time", "failures", "tokens", "cost"}, rows)
 	}
-	add("The dearest tasks", []string{"task", "trace", "project", "began", "took", "calls", "cost"}, r.dearest(st))
+	add("The dearest tasks", []string{"task", "trace", "project", "began", "took", "calls", "cost"}, r.dearest(st, inCents(all.Usage)))
 	var rows [][]string
 	failures := r.failures.Groups()
 	LargestFirst(ByFailure, failures)
@@ -127,7 +127,7 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 	return out
 }
 
-func (r *Reporter) dearest(st *style) (rows [][]string) {
+func (r *Reporter) dearest(st *style, cents bool) (rows [][]string) {
 	price := func(s *store.Summary) float64 {
 		return usageOf(&store.Group{Totals: store.Totals{Usage: s.Usage}}).cost()
 	}
@@ -137,7 +137,7 @@ func (r *Reporter) dearest(st *style) (rows [][]string) {
 		if price(s) == 0 {
 			break
 		}
-		text, _ := cost(s.Usage)
+		text, _ := cost(s.Usage, cents)
 		rows = append(rows, []string{
 			termtext.Cut(cmp.Or(termtext.Line(s.Title), "-"), 100), s.TraceID[:shortID], lastPart(s.Directory),
 			s.Started.In(st.Location).Format("2006-01-02 15:04"), duration(s.Duration()), fmt.Sprint(s.Tools), text,

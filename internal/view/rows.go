@@ -98,6 +98,7 @@ func (r *Row) Place() int { return int(r.place) }
 // its texts can be read. s may be nil.
 func (r *Row) With(s *tracepb.Span) *Row {
 	out := *r
+	out.arguments = nil
 	switch {
 	case r.Kind != KindEvent:
 		out.span = s

@@ -22,7 +22,7 @@ const minKey = 16
 func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o Options) error {
 	st, b := newStyle(o), bufio.NewWriter(w)
 	st.groups(b, by, groups, &all)
-	if !ofCalls(by) {
+	if !by.OfCalls() {
 		st.unpriced(b, all)
 	}
 	return b.Flush()
@@ -36,9 +36,9 @@ func (st *style) unpriced(b *bufio.Writer, all store.Totals) {
 	}
 }
 
-// ofCalls reports whether the groups of a key are sums over calls, which have no usage.
+// ofCalls reports whether the groups of a key are sums over calls, which have no tokens.
 func ofCalls(by store.By) bool {
-	return by == store.ByTool || by == store.ByCommand || by == store.ByHook || by == ByServer || by == ByDenial || by == ByFailure
+	return by.OfCalls() || by == ByServer || by == ByDenial || by == ByFailure
 }
 
 // groups draws the table, with a last line for all of them unless all is nil.
@@ -127,14 +127,15 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		})
 		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
 	}
-	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage) })
+	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
+	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
 	if by == store.ByModel {
 		perTask := func(g *store.Group) bool { return g.Traces > 0 }
 		add(&column{name: "COST/TASK", order: 4}, used, func(g *store.Group) (string, string) {
 			if g.Traces == 0 || g.Usage == nil || g.Usage.CostUSD == nil {
 				return "-", sgrDim
 			}
-			return dollars(*g.Usage.CostUSD / float64(g.Traces)), ""
+			return cost(&store.Usage{CostUSD: new(*g.Usage.CostUSD / float64(g.Traces))}, cents)
 		})
 		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
 			return duration(g.Took / time.Duration(max(1, g.Traces))), ""
@@ -147,6 +148,9 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	if by == ByFailure || by == ByDenial {
 		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
 	}
+	add(&column{name: "TITLE", order: 9, least: minTitle}, func(g *store.Group) bool { return g.Title != "" }, func(g *store.Group) (string, string) {
+		return termtext.Line(g.Title), ""
+	})
 	t.bar = bars(by, groups)
 	t.draw(b)
 }
@@ -159,7 +163,7 @@ func bars(by store.By, groups []store.Group) func(i int) float64 {
 		func(g *store.Group) float64 { return float64(g.Calls) },
 		func(g *store.Group) float64 { return float64(g.Runs) },
 	}
-	if ofCalls(by) {
+	if by.OfCalls() {
 		measures = measures[2:]
 	}
 	for _, measure := range measures {

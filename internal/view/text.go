@@ -132,12 +132,15 @@ func tokens(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
 }
 
+// aDollar is what is a dollar with four decimals.
+const aDollar = 0.99995
+
 // dollars formats a cost with two decimals from a dollar on, else with four.
 func dollars(usd float64) string {
 	switch {
 	case math.IsNaN(usd) || math.IsInf(usd, 0):
 		return "$?"
-	case math.Abs(usd) >= 0.99995: // a dollar with four decimals
+	case math.Abs(usd) >= aDollar:
 		return fmt.Sprintf("$%.2f", usd)
 	}
 	return fmt.Sprintf("$%.4f", usd)

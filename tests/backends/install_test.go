@@ -63,15 +63,19 @@ func environment(t *testing.T, cache, dir, name, list string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	for _, args := range [][]string{
-		{base, "-m", "venv", work},
-		// The file constrains versions, since other systems need a few other packages.
-		{interpreter(work), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "-c", list, name},
-	} {
-		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput() //nolint:gosec // What the test names.
-		if err != nil {
-			skip.Missing(t, "cannot be installed here: %v: %v\n%s", args, err, out)
-		}
+	pip := func(args ...string) ([]byte, error) {
+		args = append([]string{"-m", "pip", "--quiet", "--disable-pip-version-check"}, args...)
+		return exec.CommandContext(t.Context(), interpreter(work), append(args, "--only-binary", ":all:", "-c", list, name)...).CombinedOutput() //nolint:gosec // What the test names.
+	}
+	if out, err := exec.CommandContext(t.Context(), base, "-m", "venv", work).CombinedOutput(); err != nil { //nolint:gosec // The machine's Python.
+		skip.Missing(t, "this Python makes no virtual environments: %v\n%s", err, out)
+	}
+	if out, err := pip("download", "--no-deps", "-d", t.TempDir()); err != nil {
+		skip.Missing(t, "PyPI does not give %s: %v\n%s", name, err, out)
+	}
+	// The file constrains versions, since other systems need a few other packages.
+	if out, err := pip("install"); err != nil {
+		t.Fatalf("install %s: %v\n%s", name, err, out)
 	}
 	if err := os.Rename(work, dir); err != nil {
 		if _, there := os.Stat(dir); there != nil {

@@ -215,7 +215,7 @@ func checkMLflowSpan(t *testing.T, s *tracepb.Span, got mlflowSpan) {
 // otherPrice are the models of recorded requests that hookspan does not price as MLflow.
 var otherPrice = map[string]string{
 	"claude-sonnet-4-5": "Cline has reported a cost",
-	"claude-sonnet-5":   "MLflow has no price for one-hour cache writes",
+	"claude-sonnet-5":   "MLflow takes one-hour cache writes for five-minute ones",
 }
 
 // checkMLflowCost holds the costs by model against those of traces, and against hookspan's.

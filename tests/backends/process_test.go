@@ -13,7 +13,7 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
 
-// addresses returns free addresses of loopback that are taken until the test ends.
+// addresses returns addresses of loopback that nothing else of the tests uses until the test ends.
 func addresses(t *testing.T, n int) (all []string) {
 	t.Helper()
 	ports, err := otelcol.OpenPorts()
@@ -67,18 +67,23 @@ func start(t *testing.T, dir, ready string, env []string, program string, args .
 			t.Fatalf("%s %v has ended", program, args)
 		default:
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, ready, nil)
-		if err != nil {
-			return err
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = resp.Body.Close() }()
-		if resp.StatusCode != http.StatusOK {
-			return errors.New(resp.Status)
-		}
-		return nil
+		return answers(ctx, ready)
 	})
+}
+
+// answers reports that a page is there.
+func answers(ctx context.Context, page string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
 }

@@ -162,7 +162,7 @@ var comment = regexp.MustCompile(`(?m)(^|\s)#.*$`)
 
 func withoutComments(text string) string { return comment.ReplaceAllString(text, "") }
 
-// configFiles are the Collector's configurations, builder.yaml not among them.
+// configFiles are the Collector's configurations, without the builder's and Kubernetes'.
 func configFiles(t *testing.T) []string {
 	t.Helper()
 	root, err := built.Root()
@@ -171,10 +171,10 @@ func configFiles(t *testing.T) []string {
 	}
 	var names []string
 	err = fs.WalkDir(os.DirFS(filepath.Join(root, "collector-config")), ".", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && (d.Name() == "distribution" || d.Name() == "grafana") {
+		if err == nil && d.IsDir() && slices.Contains([]string{"distribution", "grafana", "kubernetes"}, d.Name()) {
 			return fs.SkipDir
 		}
-		if err == nil && path.Ext(p) == ".yaml" && p != "builder.yaml" {
+		if err == nil && path.Ext(p) == ".yaml" && p != "builder.yaml" && p != "kustomization.yaml" {
 			names = append(names, p)
 		}
 		return err

@@ -48,7 +48,7 @@ func tornQueue(t *testing.T, r *proof.Result, overlay string) {
 	if err := c.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(l.queue, "*"))
+	files, err := filepath.Glob(filepath.Join(l.queue, "exporter_*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files of the queue: %q (%v)", files, err)
 	}

@@ -20,48 +20,52 @@ const module = "github.com/hookspan/hookspan"
 // banned says why the hook process does without a package. A path that ends in
 // a slash also matches everything below it.
 var banned = map[string]string{
-	"net":                            "the hook process opens no socket, and resolver and dialler cost time at start",
-	"net/http/":                      "the hook process opens no socket; delivery is hookspan flush's work",
-	"net/rpc/":                       "the hook process opens no socket",
-	"crypto/tls/":                    "costs time at start and is of no use without a socket",
-	"crypto/x509/":                   "reads the system's roots; of no use without a socket",
-	"log/slog/":                      "a log line needs none of it; internal/logfile writes one",
-	"regexp/":                        "expressions are compiled at start, in every hook call; redaction happens on the way out",
-	"text/template/":                 "keeps the linker from leaving out unused methods, which doubles the program",
-	"html/template/":                 "as text/template",
-	"database/sql/":                  "the hook process appends to a file; the store is filled by delivery",
-	"encoding/gob/":                  "registers types at start",
-	"encoding/xml/":                  "nothing here is XML",
-	"testing/":                       "registers flags and belongs into tests",
-	"flag":                           "registers flags at start; the hook process has none",
-	"plugin":                         "needs cgo",
-	"runtime/cgo":                    "links the C library, which costs time at start and breaks the static binary",
-	"os/user":                        "reads the user database; the environment says where home is",
-	"go.opentelemetry.io/":           "mapping and export are delivery's work",
-	"google.golang.org/":             "gRPC and Protocol Buffers register types at start",
-	"modernc.org/":                   "the store's SQLite, megabytes of it",
-	"zombiezen.com/":                 "the store's SQLite",
-	"github.com/klauspost/":          "reads the hosts' compressed files",
-	"github.com/mattn/":              "the store's SQLite needs no cgo",
-	"github.com/spf13/":              "a command line parser for one argument",
-	"github.com/zalando/":            "the keyring is asked by delivery, and asks the user",
-	"github.com/schollz/":            "a progress bar",
-	module + "/otelmap/":             "mapping is delivery's work",
-	module + "/infinium/":            "opens sockets",
-	module + "/internal/outbound/":   "opens sockets",
-	module + "/internal/redact/":     "compiles expressions at start; redaction happens on the way out",
-	module + "/internal/deliver/":    "delivery runs in a separate process",
-	module + "/internal/agents/":     "links every agent's reader and installer; a hook program is one agent's",
-	module + "/internal/diagnose/":   "a hook call examines nothing",
-	module + "/internal/pipeline/":   "delivery runs in a separate process",
-	module + "/internal/store/":      "the store is filled by delivery",
-	module + "/internal/install/":    "nothing is installed by a hook call",
-	module + "/internal/bridge/":     "opens sockets",
-	module + "/internal/transcript/": "reads the hosts' files, which may be large",
-	module + "/internal/clinehooks/": "the user's hooks run in a separate process, and not at all where none fits",
-	"mvdan.cc/":                      "as internal/clinehooks",
-	"github.com/nlnwa/":              "as internal/clinehooks; links the tables of international names",
-	"github.com/dlclark/":            "its tables are made at start, 0.07 ms in every hook call",
+	"net":                                     "the hook process opens no socket, and resolver and dialler cost time at start",
+	"net/http/":                               "the hook process opens no socket; delivery is hookspan flush's work",
+	"net/rpc/":                                "the hook process opens no socket",
+	"crypto/tls/":                             "costs time at start and is of no use without a socket",
+	"crypto/x509/":                            "reads the system's roots; of no use without a socket",
+	"log/slog/":                               "a log line needs none of it; internal/logfile writes one",
+	"regexp/":                                 "expressions are compiled at start, in every hook call; redaction happens on the way out",
+	"text/template/":                          "keeps the linker from leaving out unused methods, which doubles the program",
+	"html/template/":                          "as text/template",
+	"database/sql/":                           "the hook process appends to a file; the store is filled by delivery",
+	"encoding/gob/":                           "registers types at start",
+	"encoding/xml/":                           "nothing here is XML",
+	"testing/":                                "registers flags and belongs into tests",
+	"flag":                                    "registers flags at start; the hook process has none",
+	"plugin":                                  "needs cgo",
+	"runtime/cgo":                             "links the C library, which costs time at start and breaks the static binary",
+	"os/user":                                 "reads the user database; the environment says where home is",
+	"go.opentelemetry.io/":                    "mapping and export are delivery's work",
+	"google.golang.org/":                      "gRPC and Protocol Buffers register types at start",
+	"modernc.org/":                            "the store's SQLite, megabytes of it",
+	"zombiezen.com/":                          "the store's SQLite",
+	"github.com/klauspost/":                   "reads the hosts' compressed files",
+	"github.com/mattn/":                       "the store's SQLite needs no cgo",
+	"github.com/spf13/":                       "a command line parser for one argument",
+	"github.com/zalando/":                     "the keyring is asked by delivery, and asks the user",
+	"github.com/schollz/":                     "a progress bar",
+	module + "/otelmap":                       "mapping is delivery's work",
+	module + "/infinium/":                     "opens sockets",
+	module + "/internal/outbound/":            "opens sockets",
+	module + "/internal/redact/":              "compiles expressions at start; redaction happens on the way out",
+	module + "/internal/deliver/":             "delivery runs in a separate process",
+	module + "/internal/agents/":              "links every agent's reader and installer; a hook program is one agent's",
+	module + "/internal/diagnose/":            "a hook call examines nothing",
+	module + "/internal/pipeline/":            "delivery runs in a separate process",
+	module + "/internal/store/":               "the store is filled by delivery",
+	module + "/internal/install/":             "nothing is installed by a hook call",
+	module + "/internal/bridge/":              "opens sockets",
+	module + "/internal/transcript/":          "reads the hosts' files, which may be large",
+	module + "/internal/clinehooks/hookcheck": "examines files for people",
+	module + "/internal/clinehooks/hookhttp":  "opens sockets",
+	module + "/internal/clinehooks/hookmatch": "expressions and a shell's parser; plain hooks have names",
+	module + "/internal/clinehooks/place":     "mapping is for another program; FindPlain finds most spans",
+	module + "/internal/clinehooks/shelltext": "writes hooks for people",
+	"mvdan.cc/":                               "a shell's parser; plain hooks have no rule",
+	"github.com/nlnwa/":                       "links the tables of international names",
+	"github.com/dlclark/":                     "its tables are made at start, 0.07 ms in every hook call",
 }
 
 // hookPrograms are the commands that agents start for each event.
@@ -149,13 +153,7 @@ func TestTextRedactionLinksNoSpans(t *testing.T) {
 	}
 }
 
-// exempt are packages below a banned one.
-var exempt = []string{module + "/internal/clinehooks/hooksession"} // which finds that none fits
-
 func ban(dep string) (reason string, ok bool) {
-	if slices.Contains(exempt, dep) {
-		return "", false
-	}
 	for name, reason := range banned {
 		if dep == strings.TrimSuffix(name, "/") || strings.HasSuffix(name, "/") && strings.HasPrefix(dep, name) {
 			return reason, true
@@ -168,8 +166,8 @@ func TestBan(t *testing.T) {
 	for dep, want := range map[string]bool{
 		"net": true, "net/http": true, "net/http/httptrace": true, "net/url": false, "net/netip": false,
 		"go.opentelemetry.io/otel": true, "modernc.org/sqlite": true, "regexp/syntax": true, "os": false,
-		module + "/internal/store": true, module + "/internal/logfile": false, module + "/internal/clinehooks": true,
-		module + "/internal/clinehooks/hooksession": false, module + "/spool": false,
+		module + "/internal/store": true, module + "/internal/logfile": false, module + "/internal/clinehooks/hookmatch": true,
+		module + "/internal/clinehooks": false, module + "/otelmap": true, module + "/otelmap/spanid": false, module + "/spool": false,
 	} {
 		if _, got := ban(dep); got != want {
 			t.Errorf("%s banned: %v, want %v", dep, got, want)
@@ -180,7 +178,15 @@ func TestBan(t *testing.T) {
 // mayImport lists, for each package of this module that has such a rule, the packages
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
-	"hook":                          {},
+	"hook": {},
+	"internal/clinehooks": {
+		"config", "hook", "hook/cline", "spool", "internal/clinehooks/hookfile", "internal/clinehooks/hookrun", "internal/clinehooks/hooksession", "internal/clinehooks/plain",
+		"internal/clinehooks/sample", "internal/clinehooks/translate", "internal/clinehooks/verdict", "internal/rawjson", "internal/regular", "otelmap/spanid",
+	},
+	"internal/clinehooks/place":     {"hook", "hook/cline", "otelmap", "spool"},
+	"internal/clinehooks/plain":     {"internal/jstext"},
+	"internal/clinehooks/hookrun":   {"internal/clinehooks/hookfile", "internal/clinehooks/plain", "internal/clinehooks/translate", "internal/clinehooks/verdict"},
+	"internal/clinehooks/shelltext": {"internal/clinehooks/hookfile"},
 	"internal/clinehooks/translate": {"hook", "hook/cline", "internal/clinehooks/verdict", "internal/jstext", "internal/rawjson"},
 	"internal/clinehooks/verdict":   {"internal/jstext", "internal/rawjson"},
 	"hook/...":                      {"hook", "internal/jstext", "internal/rawjson"},
@@ -204,8 +210,8 @@ var mayImport = map[string][]string{
 	"internal/bridge":               {"hook", "hook/claude", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/loopback", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
 	"internal/loopback":             {},
 	"internal/outbound":             {"internal/termtext"},
-	"internal/clinehooks/hookfile":  {"hook/claude", "internal/atomicfile", "internal/clinehooks/hookmatch", "internal/jsonedit", "internal/regular", "internal/termtext"},
-	"internal/clinehooks/hookmatch": {"internal/jstext", "internal/rawjson"},
+	"internal/clinehooks/hookfile":  {"hook/claude", "internal/atomicfile", "internal/clinehooks/plain", "internal/jsonedit", "internal/regular", "internal/termtext"},
+	"internal/clinehooks/hookmatch": {"internal/clinehooks/plain", "internal/jstext", "internal/rawjson"},
 	"internal/clinehooks/sample":    {"internal/jsonedit"},
 	"internal/clinehooks/hooksession": {
 		"hook", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/regular",
@@ -219,10 +225,11 @@ var mayImport = map[string][]string{
 	"internal/ui":            {"otelmap", "internal/atomicfile", "internal/lookpath", "internal/loopback", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/regular", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
-		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/translate", "internal/clinehooks/verdict", "internal/install",
+		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/shelltext", "internal/clinehooks/translate", "internal/clinehooks/verdict", "internal/install",
 		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/filelock", "internal/rawjson", "internal/regular", "internal/store", "internal/termtext",
 	},
-	"otelmap":                      {"hook", "internal/otlp", "internal/rawjson", "internal/termtext"},
+	"otelmap/spanid":               {"hook"},
+	"otelmap":                      {"hook", "otelmap/spanid", "internal/otlp", "internal/rawjson", "internal/termtext"},
 	"infinium/...":                 {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
 	"infinium":                     {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
 	"internal/importer":            {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/termtext", "internal/transcript"},
@@ -255,8 +262,10 @@ var mayImport = map[string][]string{
 		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
-	"internal/hookproc":        {"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular"},
-	"internal/hookproc/answer": {"hook", "internal/hookproc", "internal/rawjson", "internal/regular"},
+	"internal/hookproc": {"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular"},
+	"internal/hookproc/answer": {
+		"hook", "internal/clinehooks", "internal/clinehooks/hooksession", "internal/hookproc", "internal/rawjson", "internal/regular",
+	},
 }
 
 // wiring packages put others together for commands.
@@ -291,6 +300,8 @@ var pure = map[string][]string{
 	"internal/export":               nil,
 	"infinium":                      infiniumEdge,
 	"internal/clinehooks/hookmatch": nil,
+	"internal/clinehooks/plain":     nil,
+	"otelmap/spanid":                nil,
 	"internal/clinehooks/translate": nil,
 	"internal/clinehooks/verdict":   nil,
 	"internal/clinehooks/sample":    nil,

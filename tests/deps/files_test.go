@@ -17,6 +17,7 @@ var opening = []string{"Open", "OpenFile", "ReadFile"}
 // Everything else opens them by internal/regular.
 var mayOpen = map[string]string{
 	"internal/regular/regular.go":                 "is the way to do it",
+	"collector-config/refusals/refusals.go":       "makes a file that must not exist yet",
 	"internal/atomicfile/atomicfile.go":           "makes a file under a random name, never an existing one",
 	"internal/atomicfile/sync_unix.go":            "a folder, which a flag says",
 	"internal/filelock/filelock_unix.go":          "a folder, which a flag says",
@@ -29,7 +30,6 @@ var mayOpen = map[string]string{
 	"internal/hookproc/otheragent.go":             "makes a file that must not exist yet",
 	"internal/clinehooks/hookrun/system_linux.go": "/proc",
 	"internal/skip/skip.go":                       "the files that the person running the tests names",
-	"collector-config/refusals/refusals.go":       "makes a file in a folder of the Collector's own",
 	"internal/ui/web/main.go":                     "reads the sources of the page",
 	"internal/tools/sbom/main.go":                 "reads what the build has made",
 	"spool/platform_unix.go":                      "a folder, which a flag says",

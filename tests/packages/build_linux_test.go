@@ -15,12 +15,15 @@ import (
 const repository = "../.."
 
 // release is what build makes. light leaves out what takes most of the time: small .deb
-// and .rpm packages. bare leaves out the bills of materials.
+// and .rpm packages. bare leaves out the bills of materials and the Collector.
 type release struct {
 	checkout, version string
 	environ           []string
 	light, bare       bool
 }
+
+// ofCollector are the sections of the Collector's packages.
+var ofCollector = []string{"  - <<: *program\n    id: hookspan-collector\n", "  - id: collector-archive\n", "  - id: collector-packages\n", "  - id: collector\n"}
 
 // build makes the packages of a release for this machine only, by the release's
 // own configuration in its checkout, and returns the folder that they are in.
@@ -40,9 +43,10 @@ func build(t *testing.T, made release) string {
 	sections := []string{"winget:\n", "scoops:\n"}
 	if made.light {
 		changes["\n    rpm:\n"] = "\n    deb: {compression: none}\n    rpm:\n      compression: gzip:1\n"
+		changes["\n    rpm: {"] = "\n    deb: {compression: none}\n    rpm: {compression: 'gzip:1', "
 	}
 	if made.bare {
-		sections = append(sections, "sboms:\n")
+		sections = append(sections, append(ofCollector, "sboms:\n")...)
 	}
 	for all, one := range changes {
 		if strings.Count(text, all) != 1 {

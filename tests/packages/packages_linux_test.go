@@ -50,6 +50,9 @@ func TestPackages(t *testing.T) {
 	t.Run("npm", func(t *testing.T) { npm(t, base, made) })
 	t.Run("deb", func(t *testing.T) { deb(t, base, made) })
 	t.Run("rpm", func(t *testing.T) { rpm(t, base, made) })
+	t.Run("Collector deb", func(t *testing.T) { collectorDeb(t, base, made) })
+	t.Run("Collector rpm", func(t *testing.T) { collectorRPM(t, base, made) })
+	t.Run("Collector archive", func(t *testing.T) { collectorArchive(t, base, made) })
 	t.Run("install script", func(t *testing.T) { script(t, base, made) })
 }
 
@@ -132,8 +135,10 @@ func rpm(t *testing.T, base string, made releases) {
 	}
 	way{
 		hookspan: "hookspan",
-		get:      func(r *root, version string) { outside(r, "-U", only(t, filepath.Join(made[version], "*.rpm"))) },
-		remove:   func(r *root) { outside(r, "-e", "hookspan") },
+		get: func(r *root, version string) {
+			outside(r, "-U", only(t, filepath.Join(made[version], "hookspan-[0-9]*.rpm")))
+		},
+		remove: func(r *root) { outside(r, "-e", "hookspan") },
 	}.check(t, r)
 }
 

@@ -92,9 +92,9 @@ func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change
 		},
 	}
 	home := hookstest.New(t)
-	options.Hooks = home.Machine(s)
+	options.Hooks = home.Catalog(s)
 	if edit != nil {
-		edit.home, edit.Machine = home, options.Hooks
+		edit.home, edit.Catalog = home, options.Hooks
 		options.Edit = &edit.Editor
 	}
 	change(&options)

@@ -18,31 +18,9 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// Place is where the hooks of a file run.
-type Place struct {
-	// Project is the folder of the project whose file it is, empty for the
-	// user's own file, which is for all projects.
-	Project string
-	Home    string
-	GOOS    string
-	// Path is the PATH on which programs are looked for; if empty, none are.
-	Path string
-	// Shell is the name of the program that /bin/sh is, such as "dash"; if
-	// empty, a shell that only knows POSIX.
-	Shell string
-	// Env are variables that other files give to these hooks.
-	Env []hookfile.Variable
-	// Tools are the names of Cline's tools that matchers are tried against.
-	Tools []string
-	// Claude reports that Claude Code runs the hooks. What Cline lacks is then no
-	// finding, nor is a name that is in no list: Claude Code has tools that Cline has
-	// not.
-	Claude bool
-}
-
 // Check returns what in a file will not work, with its own problems, in the order
 // of the file.
-func Check(f *hookfile.File, p Place) []hookfile.Problem {
+func Check(f *hookfile.File, p hookfile.Place) []hookfile.Problem {
 	c := checker{place: p, file: f, out: slices.Clone(f.Problems), once: map[string]*repeated{}}
 	if f.Denied > 0 && !p.Claude {
 		c.out = append(c.out, hookfile.Problem{
@@ -63,7 +41,7 @@ func Check(f *hookfile.File, p Place) []hookfile.Problem {
 
 // checker checks one file.
 type checker struct {
-	place   Place
+	place   hookfile.Place
 	file    *hookfile.File
 	handler hookfile.Handler
 	out     []hookfile.Problem

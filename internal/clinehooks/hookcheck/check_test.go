@@ -17,7 +17,7 @@ import (
 )
 
 // check returns the findings about one hook; a mistake is marked by "!".
-func check(t *testing.T, p Place, event, matcher string, hook map[string]any) []string {
+func check(t *testing.T, p hookfile.Place, event, matcher string, hook map[string]any) []string {
 	t.Helper()
 	if hook["type"] == nil {
 		hook["type"] = "command"
@@ -29,7 +29,7 @@ func check(t *testing.T, p Place, event, matcher string, hook map[string]any) []
 	return checkText(t, p, string(text))
 }
 
-func checkText(t *testing.T, p Place, text string) []string {
+func checkText(t *testing.T, p hookfile.Place, text string) []string {
 	t.Helper()
 	f, err := hookfile.Parse("/f", []byte(text))
 	if err != nil {
@@ -101,14 +101,14 @@ func TestCheckReportsMatchersThatNeverFit(t *testing.T) {
 		{"Stop", "", nil},
 	} {
 		t.Run(tt.event+" "+tt.matcher, func(t *testing.T) {
-			wants(t, check(t, Place{}, tt.event, tt.matcher, map[string]any{"command": "true"}), tt.want...)
+			wants(t, check(t, hookfile.Place{}, tt.event, tt.matcher, map[string]any{"command": "true"}), tt.want...)
 		})
 	}
 }
 
 func TestCheckReportsTimeoutsInMilliseconds(t *testing.T) {
 	for seconds, mistake := range map[float64]bool{5: false, 600: false, 1800: false, 3600: false, 5000: true, 60000: true, 120000: true} {
-		got := check(t, Place{}, "Stop", "", map[string]any{"command": "true", "timeout": seconds})
+		got := check(t, hookfile.Place{}, "Stop", "", map[string]any{"command": "true", "timeout": seconds})
 		if mistake != (len(got) == 1) {
 			t.Errorf("timeout %v: %q", seconds, got)
 		}
@@ -139,7 +139,7 @@ func TestCheckReportsBashInPOSIXLines(t *testing.T) {
 		`echo "${x%%.*}" "${x:-y}" $((1+2))`: "",
 	} {
 		hook := map[string]any{"command": line}
-		got := check(t, Place{Shell: "dash"}, "Stop", "", hook)
+		got := check(t, hookfile.Place{Shell: "dash"}, "Stop", "", hook)
 		if want == "" {
 			wants(t, got)
 		} else {
@@ -148,15 +148,15 @@ func TestCheckReportsBashInPOSIXLines(t *testing.T) {
 		if len(got) > 0 && !strings.HasSuffix(got[0], `add "shell": "bash" to the hook`) {
 			t.Errorf("%s: %s", line, got[0])
 		}
-		for _, p := range []Place{{Shell: "bash"}, {GOOS: "windows"}} {
+		for _, p := range []hookfile.Place{{Shell: "bash"}, {GOOS: "windows"}} {
 			wants(t, check(t, p, "Stop", "", hook))
 		}
 		hook["shell"] = "bash"
-		wants(t, check(t, Place{Shell: "dash"}, "Stop", "", hook))
+		wants(t, check(t, hookfile.Place{Shell: "dash"}, "Stop", "", hook))
 	}
 	// Lines that cannot be parsed, or are too long, have no findings.
 	for _, line := range []string{`echo "`, "echo " + strings.Repeat("$(", 5000), strings.Repeat("x", 128<<10+1)} {
-		wants(t, check(t, Place{}, "Stop", "", map[string]any{"command": line}))
+		wants(t, check(t, hookfile.Place{}, "Stop", "", map[string]any{"command": line}))
 	}
 }
 
@@ -212,7 +212,7 @@ func TestCheckReportsMissingPrograms(t *testing.T) {
 		{"another PATH", "PATH=/x:$PATH; jqq", nil, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := Place{Home: home, GOOS: "linux", Path: home, Shell: "bash"}
+			p := hookfile.Place{Home: home, GOOS: "linux", Path: home, Shell: "bash"}
 			if tt.project {
 				p.Project = project
 			}
@@ -249,44 +249,44 @@ func TestCheckReportsPluginVariablesOncePerFile(t *testing.T) {
 	for i := range 33 {
 		many = append(many, fmt.Sprintf("echo %d ${CLAUDE_PLUGIN_ROOT}/x", i))
 	}
-	wants(t, checkText(t, Place{}, file("", many...)),
+	wants(t, checkText(t, hookfile.Place{}, file("", many...)),
 		`1 Stop: $CLAUDE_PLUGIN_ROOT is set for plugins of Claude Code only and empty here: set it under "env" in hooks.json, or write the path itself (and 32 more of the hooks)`)
-	wants(t, checkText(t, Place{}, file("", "echo $CLAUDE_PLUGIN_ROOT $CLAUDE_PLUGIN_ROOT")),
+	wants(t, checkText(t, hookfile.Place{}, file("", "echo $CLAUDE_PLUGIN_ROOT $CLAUDE_PLUGIN_ROOT")),
 		`1 Stop: $CLAUDE_PLUGIN_ROOT is set for plugins`)
-	wants(t, checkText(t, Place{}, file(`"env":{"CLAUDE_PLUGIN_ROOT":"/p"},`, many...)))
-	wants(t, checkText(t, Place{Env: []hookfile.Variable{{Name: "CLAUDE_PLUGIN_ROOT", Value: "/p"}}}, file("", many...)))
-	wants(t, checkText(t, Place{}, file("", `echo "${CLAUDE_PLUGIN_ROOT:-$HOME}"`, `CLAUDE_PLUGIN_ROOT=/p; echo $CLAUDE_PLUGIN_ROOT`, `echo '$CLAUDE_PLUGIN_ROOT'`, "true # $CLAUDE_PLUGIN_ROOT")))
-	wants(t, check(t, Place{}, "Stop", "", map[string]any{"command": "echo", "args": []string{"${CLAUDE_PLUGIN_ROOT}/x"}}),
+	wants(t, checkText(t, hookfile.Place{}, file(`"env":{"CLAUDE_PLUGIN_ROOT":"/p"},`, many...)))
+	wants(t, checkText(t, hookfile.Place{Env: []hookfile.Variable{{Name: "CLAUDE_PLUGIN_ROOT", Value: "/p"}}}, file("", many...)))
+	wants(t, checkText(t, hookfile.Place{}, file("", `echo "${CLAUDE_PLUGIN_ROOT:-$HOME}"`, `CLAUDE_PLUGIN_ROOT=/p; echo $CLAUDE_PLUGIN_ROOT`, `echo '$CLAUDE_PLUGIN_ROOT'`, "true # $CLAUDE_PLUGIN_ROOT")))
+	wants(t, check(t, hookfile.Place{}, "Stop", "", map[string]any{"command": "echo", "args": []string{"${CLAUDE_PLUGIN_ROOT}/x"}}),
 		`1 Stop: $CLAUDE_PLUGIN_ROOT is for plugins of Claude Code, and without a shell nothing replaces it`)
 }
 
 func TestCheckReportsMissingProgramOncePerFile(t *testing.T) {
 	hook := `{"type":"command","command":"uvv run x"},`
-	wants(t, checkText(t, Place{Path: "/nowhere", Shell: "bash"}, `{"hooks":{"Stop":[{"hooks":[`+strings.TrimSuffix(strings.Repeat(hook, 3), ",")+`]}]}}`),
+	wants(t, checkText(t, hookfile.Place{Path: "/nowhere", Shell: "bash"}, `{"hooks":{"Stop":[{"hooks":[`+strings.TrimSuffix(strings.Repeat(hook, 3), ",")+`]}]}}`),
 		`!1 Stop: program "uvv" is not on PATH, and a hook that cannot be started decides nothing: install it, or write its whole path (and 2 more of the hooks)`)
 }
 
 func TestCheckCutsLongMatcher(t *testing.T) {
-	got := check(t, Place{}, "PreToolUse", "tool == "+strings.Repeat("x", 500), map[string]any{"command": "true"})
+	got := check(t, hookfile.Place{}, "PreToolUse", "tool == "+strings.Repeat("x", 500), map[string]any{"command": "true"})
 	if len(got) != 1 || len(got[0]) > 350 || !strings.Contains(got[0], "…") {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestCheckReportsIgnoredSettings(t *testing.T) {
-	wants(t, checkText(t, Place{}, `{"permissions":{"allow":["x"],`+"\n"+`"deny":["Bash(rm *)","Read(.env)"]},"hooks":{}}`),
+	wants(t, checkText(t, hookfile.Place{}, `{"permissions":{"allow":["x"],`+"\n"+`"deny":["Bash(rm *)","Read(.env)"]},"hooks":{}}`),
 		`2 permissions.deny is not applied on Cline (2 of its rules): write a PreToolUse hook for each`)
-	wants(t, checkText(t, Place{}, `{"permissions":{"deny":[]},"hooks":{}}`))
+	wants(t, checkText(t, hookfile.Place{}, `{"permissions":{"deny":[]},"hooks":{}}`))
 	for _, command := range []string{`echo "export A=1" >> "$CLAUDE_ENV_FILE"`, `echo A=1 | tee -a "$CLAUDE_ENV_FILE"`} {
-		wants(t, check(t, Place{}, "SessionStart", "", map[string]any{"command": command}),
+		wants(t, check(t, hookfile.Place{}, "SessionStart", "", map[string]any{"command": command}),
 			`1 SessionStart: writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under "env"`)
 	}
-	wants(t, check(t, Place{}, "SessionStart", "", map[string]any{"command": `test -n "$CLAUDE_ENV_FILE"; cat <"$CLAUDE_ENV_FILE"`}))
+	wants(t, check(t, hookfile.Place{}, "SessionStart", "", map[string]any{"command": `test -n "$CLAUDE_ENV_FILE"; cat <"$CLAUDE_ENV_FILE"`}))
 }
 
 // The problems of parsing are among the findings, in file order.
 func TestCheckKeepsFileOrder(t *testing.T) {
-	got := checkText(t, Place{}, "{\"hooks\":{\"PreToolUse\":[\n{\"matcher\":\"bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]},\n{\"hooks\":[{\"type\":\"prompt\"}]},\n{\"matcher\":\"(\",\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}]}}")
+	got := checkText(t, hookfile.Place{}, "{\"hooks\":{\"PreToolUse\":[\n{\"matcher\":\"bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]},\n{\"hooks\":[{\"type\":\"prompt\"}]},\n{\"matcher\":\"(\",\"hooks\":[{\"type\":\"command\",\"command\":\"true\"}]}]}}")
 	var lines []string
 	for _, s := range got {
 		lines = append(lines, strings.TrimPrefix(s, "!")[:1])
@@ -311,7 +311,7 @@ func TestCheckOfClaudeCodesHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, p := range Check(f, Place{Claude: true, GOOS: "linux", Tools: []string{"Bash", "Edit"}, Shell: "bash"}) {
+	for _, p := range Check(f, hookfile.Place{Claude: true, GOOS: "linux", Tools: []string{"Bash", "Edit"}, Shell: "bash"}) {
 		got = append(got, fmt.Sprintf("%d %s", p.Line, p.Text))
 	}
 	want := []string{

@@ -90,7 +90,7 @@ func TestImport(t *testing.T) {
 			// The result can be written to a hooks.json.
 			for _, h := range f.Handlers {
 				if _, changed, err := Add(nil, h); err != nil || !changed {
-					t.Errorf("add %s: changed %v, error %v", Describe(h), changed, err)
+					t.Errorf("add %+v: changed %v, error %v", h, changed, err)
 				}
 			}
 		})

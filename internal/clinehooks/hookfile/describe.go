@@ -7,8 +7,8 @@ import (
 )
 
 // Describe returns one line about a handler: the event, the matcher in brackets,
-// what runs, and the handler's other settings.
-func Describe(h Handler) string {
+// what runs, which is the text, and the handler's other settings.
+func Describe(h Handler, text string) string {
 	var b strings.Builder
 	b.WriteString(h.Event)
 	if !matchesAll(h.Matcher) {
@@ -21,7 +21,7 @@ func Describe(h Handler) string {
 	case h.Type != TypeCommand:
 		b.WriteString("a hook of type " + strconv.Quote(h.Type))
 	default:
-		b.WriteString(oneLine(h.Text()))
+		b.WriteString(oneLine(text))
 	}
 	if traits := h.Traits(); len(traits) > 0 {
 		b.WriteString(" (" + strings.Join(traits, ", ") + ")")

@@ -7,7 +7,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/clinehooks/plain"
 )
 
 // Events returns Claude's names of the events that can occur on Cline, in the
@@ -26,7 +26,7 @@ func HasTool(event string) bool {
 }
 
 // hasMatcher reports whether a matcher means something on the event that is read.
-func (r *reading) hasMatcher() bool { return hookmatch.HasMatcher(r.event) }
+func (r *reading) hasMatcher() bool { return plain.HasMatcher(r.event) }
 
 // hasTool is HasTool for the event that is read. Claude Code asks for permission
 // with two more.

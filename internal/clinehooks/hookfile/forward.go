@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -67,29 +65,6 @@ func Forward(path, action, command string) (Forwarding, error) {
 		}
 	}
 	return out, err
-}
-
-// ForwardCommand is the shell line that forwards events to the ports, and those
-// that no bridge takes to a folder.
-func ForwardCommand(goos, home, program string, ports []int, dir string) string {
-	quote := ShellWord
-	if goos == "windows" {
-		quote = func(word string) string {
-			if ShellWord(word) == word {
-				return word
-			}
-			return `"` + word + `"`
-		}
-	}
-	words := []string{quote(program)}
-	for _, port := range ports {
-		words = append(words, "--port", strconv.Itoa(port))
-	}
-	rest, below := strings.CutPrefix(dir, home+string(filepath.Separator))
-	if below && home != "" && goos != "windows" && quote(rest) == rest {
-		return strings.Join(append(words, "--dir", "~/"+rest), " ")
-	}
-	return strings.Join(append(words, "--dir", quote(dir)), " ")
 }
 
 // forwarding counts the entries that forward events.

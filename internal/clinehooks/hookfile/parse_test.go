@@ -42,7 +42,7 @@ func said(f *File) []string {
 func run(f *File) []string {
 	var out []string
 	for _, h := range f.Handlers {
-		out = append(out, fmt.Sprintf("%d %s", h.Line, Describe(h)))
+		out = append(out, fmt.Sprintf("%d %s", h.Line, Describe(h, strings.Join(append([]string{h.Command}, h.Args...), " "))))
 	}
 	return out
 }
@@ -319,7 +319,7 @@ func FuzzParse(f *testing.F) {
 			if (h.Type == TypeCommand) == (h.Command == "") || (h.Type == TypeHTTP) == (h.URL == "") {
 				t.Errorf("type %q, command %q, url %q", h.Type, h.Command, h.URL)
 			}
-			if s := Describe(h); strings.ContainsAny(s, "\n\r\x1b") {
+			if s := Describe(h, h.Command); strings.ContainsAny(s, "\n\r\x1b") {
 				t.Errorf("description %q", s)
 			}
 		}

@@ -2,7 +2,6 @@ package hookfile
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -42,12 +41,22 @@ func unseen(r rune) bool {
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-var redacted = regexp.MustCompile(`\[REDACTED:[^\]]*\]`)
+// splitRedacted splits a text at what stands for secrets, [REDACTED:NAME].
+func splitRedacted(text string) (parts []string) {
+	for {
+		before, rest, found := strings.Cut(text, "[REDACTED:")
+		_, after, ends := strings.Cut(rest, "]")
+		if !found || !ends {
+			return append(parts, text)
+		}
+		parts, text = append(parts, before), after
+	}
+}
 
 // markSecrets marks in a text what is redacted in its cleaned form.
 func markSecrets(text, cleaned string) string {
 	var out strings.Builder
-	kept := redacted.Split(cleaned, -1)
+	kept := splitRedacted(cleaned)
 	for i, part := range kept {
 		at := strings.Index(text, part)
 		if part == "" && i+1 == len(kept) {

@@ -2,12 +2,12 @@ package hookmatch
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/clinehooks/plain"
 	"github.com/hookspan/hookspan/internal/jstext"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
@@ -17,22 +17,6 @@ type Rule struct {
 	tool string
 	// pattern is empty where any use of the tool fits.
 	pattern string
-}
-
-// Scope is where a rule's relative paths begin: Dir is the working directory.
-type Scope struct {
-	Dir, Project, Home, GOOS string
-	// Host returns the host that an address leads to, in the one spelling that the URL
-	// standard gives it. If nil, a rule on hosts cannot say no.
-	Host func(address string) (string, error)
-}
-
-// Call is the call of a tool that a rule is tried on.
-type Call struct {
-	// Tool is the tool's Claude name, Subjects the names it also goes by.
-	Tool     string
-	Subjects []string
-	Input    json.RawMessage
 }
 
 var (
@@ -48,7 +32,7 @@ func ParseRule(text string) (Rule, error) {
 	tool, rest, with := strings.Cut(text, "(")
 	for _, c := range tool {
 		switch {
-		case alphanumeric(c), strings.ContainsRune("_-.:", c):
+		case plain.Alphanumeric(c), strings.ContainsRune("_-.:", c):
 		case c == '*' && strings.HasPrefix(tool, "mcp__"):
 		case c == '|', c == ',':
 			return fail(errRuleTwo)
@@ -90,6 +74,12 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
+// Fits is ParseRule for those who only try the rule.
+func Fits(text string) (fits func(plain.Scope, plain.Call) (ok bool, why string), err error) {
+	r, err := ParseRule(text)
+	return r.Match, err
+}
+
 // editsFiles reports whether the rule's pattern is a path that tools change. Such
 // a rule of Edit covers all of them, one of another tool that tool alone.
 func (r Rule) editsFiles() bool {
@@ -126,7 +116,7 @@ func (r Rule) covers(tool string) bool {
 
 // Match reports whether the rule fits a call, and why. A call that cannot be judged
 // fits: the hook then decides.
-func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
+func (r Rule) Match(s plain.Scope, c plain.Call) (ok bool, why string) {
 	// A tool of an MCP server has several names.
 	if !r.covers(c.Tool) && !slices.ContainsFunc(c.Subjects, func(s string) bool { return strings.HasPrefix(s, "mcp__") && r.covers(s) }) {
 		return false, fmt.Sprintf("the rule is about %s, the tool is %s", r.tool, c.Tool)
@@ -153,9 +143,9 @@ func (r Rule) Match(s Scope, c Call) (ok bool, why string) {
 		return say(fitsPowerShell(r.pattern, text("command")), "the command")
 	case r.editsFiles(), r.readsFiles():
 		path := cmp.Or(text("file_path"), text("notebook_path"), text("path"), s.Dir)
-		return say(s.fitsPath(r.pattern, path), path)
+		return say(fitsPath(s, r.pattern, path), path)
 	case r.tool == "WebFetch":
-		return say(s.fitsDomain(r.pattern, text("url")), text("url"))
+		return say(fitsDomain(s, r.pattern, text("url")), text("url"))
 	case r.tool == "Agent" || r.tool == "Task":
 		if kind := text("subagent_type"); wildcard(r.pattern, kind) {
 			return say(true, kind)
@@ -180,13 +170,9 @@ func fitsParameter(pattern string, input []byte) bool {
 	return wildcard(jstext.Trim(value), rawjson.Text(raw))
 }
 
-// OnHost reports whether the rule is about the host of an address, which takes a
-// Scope's Host to judge.
-func (r Rule) OnHost() bool { return r.tool == "WebFetch" && r.pattern != "" }
-
 // fitsDomain tries a domain:host pattern. A leading *. covers subdomains at any
 // depth; other stars stay between two dots.
-func (s Scope) fitsDomain(pattern, address string) bool {
+func fitsDomain(s plain.Scope, pattern, address string) bool {
 	want := strings.ToLower(strings.TrimSuffix(jstext.Trim(strings.TrimPrefix(pattern, "domain:")), "."))
 	if want == "*" || s.Host == nil {
 		return true

@@ -5,6 +5,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/clinehooks/plain"
 )
 
 // fitsPath tries a path pattern as Claude Code does: //x begins at the root of
@@ -12,7 +14,7 @@ import (
 // directory. The rest is as in a .gitignore file, without regard to case: a
 // pattern without a slash fits at any depth, and one that fits a folder fits all
 // below it.
-func (s Scope) fitsPath(pattern, file string) bool {
+func fitsPath(s plain.Scope, pattern, file string) bool {
 	base := s.Dir
 	rest := pattern
 	switch {
@@ -29,7 +31,7 @@ func (s Scope) fitsPath(pattern, file string) bool {
 	if err != nil {
 		return false // ParseRule has rejected it
 	}
-	full, base := s.absolute(file), s.absolute(base)
+	full, base := absolute(s, file), absolute(s, base)
 	if s.GOOS == "windows" || s.GOOS == "darwin" {
 		full, base = strings.ToLower(full), strings.ToLower(base)
 	}
@@ -45,7 +47,7 @@ func (s Scope) fitsPath(pattern, file string) bool {
 }
 
 // absolute is a path in the form of POSIX: C:\x becomes /c/x.
-func (s Scope) absolute(p string) string {
+func absolute(s plain.Scope, p string) string {
 	if s.GOOS == "windows" {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
+	"github.com/hookspan/hookspan/internal/clinehooks/plain"
 )
 
-var testScope = Scope{Dir: "/ws", Project: "/ws", Home: "/home/me", GOOS: "linux", Host: hookhttp.Host}
+var testScope = plain.Scope{Dir: "/ws", Project: "/ws", Home: "/home/me", GOOS: "linux", Host: hookhttp.Host}
 
 // TestRulesAgreeWithClaudeCode compares with recordings of the real program. If that could
 // not decide and ran every hook, a decision here is no difference.
@@ -60,7 +61,7 @@ func TestRulesAgreeWithClaudeCode(t *testing.T) {
 			compared++
 			ok, why := false, ""
 			if r, err := ParseRule(text); err == nil {
-				ok, why = r.Match(testScope, Call{Tool: c.Tool, Input: c.Input})
+				ok, why = r.Match(testScope, plain.Call{Tool: c.Tool, Input: c.Input})
 			}
 			if want := slices.Contains(c.Ran, text); ok != want && (want || !tolerated) && !widened(c.Tool, text) {
 				t.Errorf("%s on %s %s: %t (%s), Claude Code says %t", text, c.Tool, c.Input, ok, why, want)
@@ -141,7 +142,7 @@ func TestRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, why := r.Match(testScope, Call{Tool: tc.tool, Input: json.RawMessage(tc.input)})
+			got, why := r.Match(testScope, plain.Call{Tool: tc.tool, Input: json.RawMessage(tc.input)})
 			if got != tc.want || why == "" {
 				t.Errorf("%s on %s %s: %t, %q", tc.rule, tc.tool, tc.input, got, why)
 			}
@@ -151,7 +152,7 @@ func TestRules(t *testing.T) {
 
 // A rule may name a tool of an MCP server as either Cline calls it.
 func TestRuleFitsAnotherNameOfAnMCPTool(t *testing.T) {
-	c := Call{
+	c := plain.Call{
 		Tool: "mcp__My_Server__do_it_ecbcd495", Input: json.RawMessage("{}"),
 		Subjects: []string{"mcp__My_Server__do_it_ecbcd495", "mcp__My_Server__do_it", "use_mcp_tool"},
 	}
@@ -171,13 +172,13 @@ func TestRuleFitsAnotherNameOfAnMCPTool(t *testing.T) {
 // Without a parser for addresses a rule on hosts starts the hook.
 func TestHostRuleFitsWhereHostsCannotBeRead(t *testing.T) {
 	r, err := ParseRule("WebFetch(domain:example.com)")
-	if ok, why := r.Match(Scope{}, Call{Tool: "WebFetch", Input: json.RawMessage(`{"url":"https://other.example"}`)}); !ok || err != nil || !r.OnHost() {
+	if ok, why := r.Match(plain.Scope{}, plain.Call{Tool: "WebFetch", Input: json.RawMessage(`{"url":"https://other.example"}`)}); !ok || err != nil || !plain.OnHost("WebFetch(domain:evil.example)") {
 		t.Errorf("%t, %s, %v", ok, why, err)
 	}
 }
 
 func TestRulePathsOnWindows(t *testing.T) {
-	s := Scope{Dir: `C:\ws`, Project: `C:\ws`, Home: `C:\Users\me`, GOOS: "windows"}
+	s := plain.Scope{Dir: `C:\ws`, Project: `C:\ws`, Home: `C:\Users\me`, GOOS: "windows"}
 	for pattern, want := range map[string]map[string]bool{
 		"src/**":     {`C:\ws\src\a.go`: true, `c:/WS/SRC/a.go`: true, `D:\ws\src\a.go`: false, `src\a.go`: true},
 		"//c/**/*.k": {`C:\x\y.k`: true, `D:\x\y.k`: false},
@@ -186,7 +187,7 @@ func TestRulePathsOnWindows(t *testing.T) {
 		"*.go":       {`D:\x\a.go`: true},
 	} {
 		for file, ok := range want {
-			if got := s.fitsPath(pattern, file); got != ok {
+			if got := fitsPath(s, pattern, file); got != ok {
 				t.Errorf("%s on %s: %t, want %t", pattern, file, got, ok)
 			}
 		}
@@ -306,7 +307,7 @@ func FuzzRule(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok, why := r.Match(testScope, Call{Tool: r.tool, Input: in})
+		ok, why := r.Match(testScope, plain.Call{Tool: r.tool, Input: in})
 		if why == "" {
 			t.Errorf("%q on %q: %t without a reason", text, value, ok)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/clinehooks/plain"
 )
 
 // Select reports which handlers would run for the events, and why, and runs none.
@@ -33,15 +33,15 @@ func (m Match) String() string {
 
 // decider tries handlers on events.
 type decider struct {
-	scope    hookmatch.Scope
+	scope    plain.Scope
 	handlers []hookfile.Handler
 	compiled []compiled
 }
 
 // compiled is the part of a handler that decides whether it runs.
 type compiled struct {
-	matcher             hookmatch.Matcher
-	rule                hookmatch.Rule
+	matcher             plain.Matcher
+	rule                func(plain.Scope, plain.Call) (ok bool, why string)
 	matcherErr, ruleErr error
 	// tried has the matcher's results by subjects, which the operations of a call
 	// share: an expression can be slow.
@@ -56,15 +56,18 @@ type trial struct {
 
 func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
 	d := &decider{
-		scope:    hookmatch.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
+		scope:    plain.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
 		handlers: handlers, compiled: make([]compiled, len(handlers)),
 	}
 	for i, h := range handlers {
 		c := &d.compiled[i]
 		c.tried = map[string]trial{}
-		c.matcher, c.matcherErr = hookmatch.Compile(h.Event, h.Matcher)
+		var expression string
+		if c.matcher, expression = plain.Compile(h.Event, h.Matcher); expression != "" {
+			c.matcher, c.matcherErr = r.Conditions.Matcher(h.Event, h.Matcher)
+		}
 		if h.If != "" {
-			c.rule, c.ruleErr = hookmatch.ParseRule(h.If)
+			c.rule, c.ruleErr = r.Conditions.Rule(h.If)
 		}
 	}
 	return d
@@ -125,14 +128,14 @@ func (d *decider) decide(n int, e Event) []Match {
 
 // tryRule narrows a match by the handler's rule. An invalid rule never fits, as in
 // Claude Code, but is reported.
-func (m *Match) tryRule(s hookmatch.Scope, c *compiled, e Event) {
+func (m *Match) tryRule(s plain.Scope, c *compiled, e Event) {
 	switch {
 	case !hookfile.HasTool(e.Name):
 		m.Matched, m.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
 	case c.ruleErr != nil:
 		m.Matched, m.Why, m.err = false, c.ruleErr.Error(), c.ruleErr
 	default:
-		ok, why := c.rule.Match(s, hookmatch.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
+		ok, why := c.rule(s, plain.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
 		m.Matched, m.Why = ok, m.Why+"; "+why
 	}
 }

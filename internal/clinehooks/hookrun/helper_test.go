@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 	"github.com/hookspan/hookspan/internal/skip"
 )
 
@@ -26,7 +27,7 @@ const runVariable = "RUN_THIS_HOOK"
 func TestMain(m *testing.M) {
 	if command := os.Getenv(runVariable); command != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		r := &Runner{GOOS: runtime.GOOS, Env: os.Environ()}
+		r := &Runner{GOOS: runtime.GOOS, Env: os.Environ(), Conditions: conditions}
 		res := r.Run(ctx, []hookfile.Handler{shell(command)}, []Event{toolCall("{}")})
 		stop()
 		for _, run := range res.Runs {
@@ -51,6 +52,9 @@ type world struct {
 	dir, token string
 }
 
+// conditions are those of package hookmatch.
+var conditions = Conditions{Matcher: hookmatch.Compile, Rule: hookmatch.Fits}
+
 // newWorld makes a folder with the fifos "ready" and "go". What a test leaves
 // behind is ended with it.
 func newWorld(t testing.TB) world {
@@ -59,8 +63,8 @@ func newWorld(t testing.TB) world {
 	dir := t.TempDir()
 	w := world{dir: dir, token: "hookrun-test-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(filepath.Dir(dir)) + filepath.Base(dir)}
 	w.Runner = &Runner{
-		Session: "s",
-		Dir:     dir, ProjectDir: dir, Home: dir, GOOS: runtime.GOOS,
+		Session: "s", Conditions: conditions,
+		Dir: dir, ProjectDir: dir, Home: dir, GOOS: runtime.GOOS,
 		Env: []string{"PATH=" + os.Getenv("PATH"), "TOKEN=" + w.token},
 	}
 	t.Cleanup(func() {

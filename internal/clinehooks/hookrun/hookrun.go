@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/plain"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 )
@@ -54,10 +55,19 @@ type Runner struct {
 	// Post sends the request of an http handler, as hookhttp.Post does. It must be
 	// set if there are such handlers.
 	Post Post
-	// Host is that of hookmatch.Scope. It must be set if a handler's rule is on a host.
+	// Conditions decide what names alone do not.
+	Conditions Conditions
+	// Host is that of plain.Scope. It must be set if a handler's rule is on a host.
 	Host func(address string) (string, error)
 	// Trace is called for each decision; nil means no calls.
 	Trace func(format string, args ...any)
+}
+
+// Conditions read the matchers that are expressions, and the rules of "if", as package
+// hookmatch does. They must be set if there are such handlers.
+type Conditions struct {
+	Matcher func(event, text string) (plain.Matcher, error)
+	Rule    func(text string) (fits func(plain.Scope, plain.Call) (ok bool, why string), err error)
 }
 
 // Post sends body to url and returns the answer, at most the given number of bytes.

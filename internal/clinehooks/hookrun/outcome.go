@@ -18,8 +18,8 @@ type outcome struct {
 	// late reports that this program noticed the time limit late, and does not know
 	// whether the handler was in time.
 	late bool
-	// cancelled reports that ctx was cancelled.
-	cancelled bool
+	// cancelled reports that ctx was cancelled, panicked a fault of this program.
+	cancelled, panicked bool
 }
 
 // failure is the outcome of a handler that could not be run.

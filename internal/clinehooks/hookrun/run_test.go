@@ -213,7 +213,7 @@ func TestSelect(t *testing.T) {
 		e.Input = []byte(`{"command":"` + command + `"}`)
 		return e
 	}
-	var r Runner
+	r := Runner{Conditions: conditions}
 	var got []string
 	for _, m := range r.Select(hooks, []Event{call("git status"), call("ls"), {Name: "Stop"}}) {
 		got = append(got, fmt.Sprintf("%d %s %t: %s", m.Event, m.Handler.Command, m.Matched, m.Why))

@@ -302,7 +302,7 @@ func (b *batch) run(limit context.Context, run *Run) {
 // the others.
 func (b *batch) within(ctx context.Context, run *Run) outcome {
 	done := make(chan outcome, 1)
-	go func() { done <- b.do(ctx, run) }()
+	go func() { done <- b.recovered(func() outcome { return b.do(ctx, run) }) }()
 	select {
 	case o := <-done:
 		return o
@@ -317,6 +317,17 @@ func (b *batch) within(ctx context.Context, run *Run) outcome {
 	o := stopped(ctx, outcome{})
 	o.note = "it did not end when it was stopped, and was abandoned"
 	return o
+}
+
+// recovered turns a panic into a failure: in the hook process it must not reach the agent.
+func (b *batch) recovered(do func() outcome) (o outcome) {
+	defer func() {
+		if e := recover(); e != nil {
+			o = failure(fmt.Errorf("panic: %v", e))
+			o.panicked = true
+		}
+	}()
+	return do()
 }
 
 // do runs a handler.
@@ -372,6 +383,8 @@ func (b *batch) unguarded(run *Run, o outcome, overall bool) string {
 	errs := run.Verdict.Errors
 	switch {
 	case b.OnError == OnErrorAllow:
+	case run.event.Name == preToolUse && o.panicked:
+		return fmt.Sprintf("hookspan failed while it ran the hook (%s), so the call is denied%s", o.Stderr, lift)
 	case run.event.Name == preToolUse && o.exhausted:
 		return fmt.Sprintf("the hook could not be started (%s), so the call is denied: end other programs or raise the limit%s", o.Stderr, lift)
 	case run.event.Name == preToolUse && o.tooLong:

@@ -278,3 +278,13 @@ func TestAbandonedHandlerKeepsOtherVerdicts(t *testing.T) {
 		})
 	}
 }
+
+// TestPanicDeniesACall: a fault of this program is no answer of a guard.
+func TestPanicDeniesACall(t *testing.T) {
+	r := &Runner{Post: func(context.Context, string, map[string]string, []byte, int64) (int, []byte, error) { panic("boom") }}
+	h := hookfile.Handler{Event: preToolUse, Type: hookfile.TypeHTTP, URL: "http://127.0.0.1:1"}
+	run := runOne(t.Context(), t, r, h, "{}")
+	if run.Verdict.Decision != verdict.Deny || !strings.Contains(run.Verdict.Reason, "panic: boom") {
+		t.Errorf("%+v, want a denial with the reason", run.Verdict)
+	}
+}

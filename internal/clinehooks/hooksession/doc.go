@@ -1,5 +1,6 @@
 // Package hooksession is what the processes that handle the events of one session
-// keep for the user's hooks, and how the hook process finds that none of them can run.
+// keep for the user's hooks, and how the hook process finds which program, if any, has
+// to run them.
 //
 // The runner stores a [Summary] of each hooks file without problems: the events, and
 // the tools, that may start one of its hooks. Where the summaries rule out an event,

@@ -18,6 +18,8 @@ func Dir(stateDir string) string {
 
 // The programs that run hooks.
 const (
+	// Own is the hook process itself, which runs plain hooks.
+	Own = "cline-hook"
 	// Small runs command hooks. It links little, so that it starts fast.
 	Small = "hook-runner"
 	// Full runs all hooks.
@@ -27,8 +29,10 @@ const (
 // Program returns the program that runs the hooks for an event of Cline. It is empty if
 // no hook of the files can run and the answer is the neutral one. The event is then kept
 // for the session's next event that starts a program, since hooks can read the whole
-// conversation. In any doubt it is Full, which decides.
-func Program(raw hook.Raw, stateDir, trusted string, own, projects []string, now func() time.Time) string {
+// conversation. In any doubt it is Full, which decides. guards reports that the event is
+// denied if its hooks cannot be run: it is never Own then, since nothing denies for the
+// hook process if that is killed.
+func Program(raw hook.Raw, stateDir, trusted string, own, projects []string, guards bool, now func() time.Time) string {
 	dir := Dir(stateDir)
 	events, err := cline.Read(raw).Events()
 	if dir == "" || err != nil || len(events) == 0 {
@@ -50,10 +54,12 @@ func Program(raw hook.Raw, stateDir, trusted string, own, projects []string, now
 	for _, f := range files {
 		need = max(need, f.Need(dir, ev.Kind, tool))
 	}
-	switch need {
-	case Commands:
+	switch {
+	case need == Plain && !guards:
+		return Own
+	case need == Plain, need == Commands:
 		return Small
-	case Everything:
+	case need == Everything:
 		return Full
 	}
 	s := At(dir, ev.Session, now)

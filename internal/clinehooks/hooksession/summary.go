@@ -42,20 +42,19 @@ func (f File) Read() ([]byte, error) {
 // files that are trusted and have no problems, and counts for one content of the file
 // and of the list of trusted files. It is a file of lines:
 //
-//	hookspan-summary 3 SHA256-OF-FILE [SHA256-OF-LIST]
-//	requests
-//	run_complete
-//	tool_start TAB list_files TAB read_file
-type Summary struct {
-	// Kinds are the kinds of events that may start a hook of the file, each with the
-	// Cline tools whose calls start none.
-	Kinds map[hook.Kind][]string
-	// Requests reports that the file has http hooks, or rules on hosts of addresses.
-	Requests bool
-}
+//	hookspan-summary 4 SHA256-OF-FILE [SHA256-OF-LIST]
+//	run_complete TAB plain
+//	tool_start TAB commands TAB list_files TAB read_file
+//
+// Its keys are the kinds of events that may start a hook of the file.
+type Summary map[hook.Kind]Hooks
 
-// requests is the line of Summary.Requests.
-const requests = "requests"
+// Hooks are those for one kind of event.
+type Hooks struct {
+	Need Need
+	// NotFor are the Cline tools whose calls start none.
+	NotFor []string
+}
 
 // Need is what an event needs of a file with hooks.
 type Need int
@@ -64,18 +63,24 @@ type Need int
 const (
 	// Nothing: no hook can run.
 	Nothing Need = iota
-	// Commands: hooks may run, and hook-runner can do it.
+	// Plain: command hooks may run, for which names alone decide.
+	Plain
+	// Commands: so may hooks with expressions and rules.
 	Commands
-	// Everything: Requests is set, or what may run is not known.
+	// Everything: so may http hooks, or rules on hosts of addresses, or what may run is not
+	// known.
 	Everything
 )
+
+// words are the needs in a summary.
+var words = [...]string{Plain: "plain", Commands: "commands", Everything: "everything"}
 
 const (
 	// maxFile is the size in bytes of the largest file with hooks that is read.
 	maxFile = 4 << 20
 	// summaryForm begins a summary. Another form, or another meaning of a hooks file,
 	// needs another number.
-	summaryForm = "hookspan-summary 3"
+	summaryForm = "hookspan-summary 4"
 )
 
 // summary is where the summary is. Sweep removes it as it does a session.
@@ -106,14 +111,11 @@ func (f File) Summarize(dir string, data []byte, s Summary) error {
 	if err != nil {
 		return err
 	}
-	lines := make([]string, 0, len(s.Kinds)+1)
-	for kind, tools := range s.Kinds {
-		lines = append(lines, strings.Join(append([]string{kind.String()}, tools...), "\t")+"\n")
+	lines := make([]string, 0, len(s))
+	for kind, hooks := range s {
+		lines = append(lines, strings.Join(append([]string{kind.String(), words[hooks.Need]}, hooks.NotFor...), "\t")+"\n")
 	}
 	slices.Sort(lines)
-	if s.Requests {
-		lines = slices.Insert(lines, 0, requests+"\n")
-	}
 	text := []byte(head + strings.Join(lines, ""))
 	path := f.summary(dir)
 	if old, err := regular.Read(path, regular.Options{Max: maxFile, NoLink: true}); err == nil && bytes.Equal(old, text) {
@@ -145,17 +147,19 @@ func (f File) Need(dir string, kind hook.Kind, tool string) Need {
 	if err != nil || !current {
 		return Everything
 	}
-	need := Commands
-	if line, _, _ := strings.Cut(lines, "\n"); line == requests {
-		need = Everything
-	}
 	for line := range strings.Lines(lines) {
-		if words := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); words[0] == kind.String() {
-			if tool != "" && slices.Contains(words[1:], tool) {
-				return Nothing
-			}
-			return need
+		said, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if said != kind.String() {
+			continue
 		}
+		word, tools, _ := strings.Cut(rest, "\t")
+		if tool != "" && slices.Contains(strings.Split(tools, "\t"), tool) {
+			return Nothing
+		}
+		if need := slices.Index(words[:], word); need > 0 {
+			return Need(need)
+		}
+		return Everything
 	}
 	return Nothing
 }

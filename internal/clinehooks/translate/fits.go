@@ -38,8 +38,8 @@ func EventsOf(kind hook.Kind) []string {
 // can be tried against. Tools whose calls go by names from the input, those of MCP
 // servers, and unknown ones are not among them.
 func ToolSubjects() map[string][]string {
-	out := make(map[string][]string, len(tools))
-	for name, t := range tools {
+	out := make(map[string][]string, len(tools()))
+	for name, t := range tools() {
 		if name == mcpByName {
 			continue
 		}

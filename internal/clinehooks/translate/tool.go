@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/internal/jstext"
@@ -48,40 +49,43 @@ type tool struct {
 }
 
 // tools has Cline's tools by name. The SDK's tool "editor" does what two of the
-// classic tools do; see twinOf.
-var tools = map[string]tool{
-	"read_file":                  {form: readForm, twin: "read_files", one: place.read},
-	"read_files":                 {form: readForm, twin: "read_file", read: readFiles},
-	"write_to_file":              {form: form{tool: toolWrite, params: []param{filePath, {claude: "content", required: true}}}, twin: "editor"},
-	"replace_in_file":            {form: form{tool: toolEdit, aliases: []string{aliasMultiEdit}}, twin: "editor", read: replaceInFile},
-	"editor":                     {form: form{tool: toolEdit}, twin: "replace_in_file", read: editor},
-	"apply_patch":                {form: form{tool: toolEdit}, read: applyPatch},
-	"execute_command":            {form: inRoot(commandForm("description")), twin: "run_commands"},
-	"run_commands":               {form: form{tool: toolBash}, twin: "execute_command", read: runCommands},
-	"search_files":               {form: searchForm, twin: "search_codebase"},
-	"search_codebase":            {form: form{tool: toolGrep}, twin: "search_files", read: searchCodebase},
-	"list_files":                 {form: listForm, one: place.list},
-	"list_code_definition_names": {form: form{tool: "ListCodeDefinitionNames", params: []param{folderPath, {claude: "file_path", cline: pathNames, kind: asPath}}}},
-	"web_fetch":                  {form: fetchForm, twin: "fetch_web_content"},
-	"fetch_web_content":          {form: form{tool: toolFetch}, twin: "web_fetch", read: fetchWeb},
-	"web_search": {form: form{tool: "WebSearch", params: []param{
-		{claude: "query", required: true}, {claude: "allowed_domains", kind: asList}, {claude: "blocked_domains", kind: asList},
-	}}},
-	mcpByName: {form: form{tool: mcpByName}, read: mcpTool},
-	"access_mcp_resource": {form: form{tool: "ReadMcpResourceTool", params: []param{
-		{claude: "server", cline: []string{"server_name"}, required: true}, {claude: "uri", required: true},
-	}}},
-	"ask_followup_question": {form: form{tool: "AskUserQuestion"}, twin: "ask_question", one: question},
-	"ask_question":          {form: form{tool: "AskUserQuestion"}, twin: "ask_followup_question", one: question},
-	"plan_mode_respond":     {form: form{tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}}},
-	"new_task":              {form: form{tool: "NewTask", params: []param{{claude: "context", required: true}}}},
-	"use_skill":             {form: skillForm("skill_name", "skill"), twin: "skills"},
-	"skills":                {form: skillForm("skill", "skill_name"), twin: "use_skill"},
-	"spawn_agent":           {form: agentForm, twin: "use_subagents", one: place.agent},
-	"use_subagents":         {form: agentForm, twin: "spawn_agent", read: subagents},
-	"focus_chain":           {form: form{tool: "TodoWrite"}, one: todos},
-	"browser_action":        {form: form{tool: "BrowserAction"}},
-}
+// classic tools do; see twinOf. It is made when it is first used: the hook process links
+// it and mostly needs it not.
+var tools = sync.OnceValue(func() map[string]tool {
+	return map[string]tool{
+		"read_file":                  {form: readForm, twin: "read_files", one: place.read},
+		"read_files":                 {form: readForm, twin: "read_file", read: readFiles},
+		"write_to_file":              {form: form{tool: toolWrite, params: []param{filePath, {claude: "content", required: true}}}, twin: "editor"},
+		"replace_in_file":            {form: form{tool: toolEdit, aliases: []string{aliasMultiEdit}}, twin: "editor", read: replaceInFile},
+		"editor":                     {form: form{tool: toolEdit}, twin: "replace_in_file", read: editor},
+		"apply_patch":                {form: form{tool: toolEdit}, read: applyPatch},
+		"execute_command":            {form: inRoot(commandForm("description")), twin: "run_commands"},
+		"run_commands":               {form: form{tool: toolBash}, twin: "execute_command", read: runCommands},
+		"search_files":               {form: searchForm, twin: "search_codebase"},
+		"search_codebase":            {form: form{tool: toolGrep}, twin: "search_files", read: searchCodebase},
+		"list_files":                 {form: listForm, one: place.list},
+		"list_code_definition_names": {form: form{tool: "ListCodeDefinitionNames", params: []param{folderPath, {claude: "file_path", cline: pathNames, kind: asPath}}}},
+		"web_fetch":                  {form: fetchForm, twin: "fetch_web_content"},
+		"fetch_web_content":          {form: form{tool: toolFetch}, twin: "web_fetch", read: fetchWeb},
+		"web_search": {form: form{tool: "WebSearch", params: []param{
+			{claude: "query", required: true}, {claude: "allowed_domains", kind: asList}, {claude: "blocked_domains", kind: asList},
+		}}},
+		mcpByName: {form: form{tool: mcpByName}, read: mcpTool},
+		"access_mcp_resource": {form: form{tool: "ReadMcpResourceTool", params: []param{
+			{claude: "server", cline: []string{"server_name"}, required: true}, {claude: "uri", required: true},
+		}}},
+		"ask_followup_question": {form: form{tool: "AskUserQuestion"}, twin: "ask_question", one: question},
+		"ask_question":          {form: form{tool: "AskUserQuestion"}, twin: "ask_followup_question", one: question},
+		"plan_mode_respond":     {form: form{tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}}},
+		"new_task":              {form: form{tool: "NewTask", params: []param{{claude: "context", required: true}}}},
+		"use_skill":             {form: skillForm("skill_name", "skill"), twin: "skills"},
+		"skills":                {form: skillForm("skill", "skill_name"), twin: "use_skill"},
+		"spawn_agent":           {form: agentForm, twin: "use_subagents", one: place.agent},
+		"use_subagents":         {form: agentForm, twin: "spawn_agent", read: subagents},
+		"focus_chain":           {form: form{tool: "TodoWrite"}, one: todos},
+		"browser_action":        {form: form{tool: "BrowserAction"}},
+	}
+})
 
 // shownTools are the tools that hooks see as Cline has them: Claude has no tool like
 // these.
@@ -143,7 +147,7 @@ func skillForm(names ...string) form {
 // alphabetical order. The tools of MCP servers and of teams are not listed.
 func ToolNames() []string {
 	names := slices.Clone(shownTools)
-	for name, t := range tools {
+	for name, t := range tools() {
 		names = append(append(names, name, t.tool), t.aliases...)
 	}
 	slices.Sort(names)
@@ -159,7 +163,7 @@ func twinOf(name, claude string) string {
 	case name != mcpByName && strings.HasPrefix(claude, mcpPrefix):
 		return mcpByName
 	}
-	return tools[name].twin
+	return tools()[name].twin
 }
 
 // operations takes a call apart. A call that hooks do not get has none.
@@ -167,7 +171,7 @@ func (p place) operations(name string, input any) toolCall {
 	if name == "attempt_completion" || name == "submit_and_exit" {
 		return toolCall{}
 	}
-	t, known := tools[name]
+	t, known := tools()[name]
 	if !known {
 		return plain(name, input)
 	}

@@ -26,8 +26,17 @@ type Hooks struct {
 	// Runner returns the program that runs the hooks of the files for an event: the
 	// user's own, and those of projects, which count if the list of
 	// trusted files has them. None of them need exist. It is empty if no hook can run and
-	// nothing is left to do for them. If nil, and in any doubt, the program is hookspan.
-	Runner func(raw hook.Raw, stateDir, trusted string, own, projects []string, now func() time.Time) string
+	// nothing is left to do for them. guards reports that the event is denied if they cannot
+	// be run. If nil, and in any doubt, the program is hookspan.
+	Runner func(raw hook.Raw, stateDir, trusted string, own, projects []string, guards bool, now func() time.Time) string
+	// Own is the program's name by which Runner returns that Ask runs them in this process.
+	Own string
+	// Ask returns the answer, and a report of what went wrong, in which secrets may be:
+	// `Reporter run-hooks --report` removes them and writes it to the log. about is the stored
+	// event's hash. It returns otherProgram, having done nothing, if that must run them.
+	Ask func(ctx context.Context, c *hookproc.Call, about string) (answer, report []byte, err error)
+	// Reporter is a program of hookspan's.
+	Reporter string
 	// Run runs `program args...`, a program of hookspan's, with that standard input, ends
 	// it with ctx, and returns what it prints. If nil, it starts the program beside this one.
 	Run func(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error)

@@ -1,9 +1,13 @@
 // Package answer answers Cline with what the user's hooks say: the Claude-format
 // hooks of hooks.json files, and the Cline hook that hookspan's has replaced.
 //
-// The Claude-format hooks run in another program, which is started only if one of
-// them may fit the event; a call without hooks pays for one stat per folder. If that
-// program fails, the user's settings decide whether a tool call is denied.
+// Plain Claude-format hooks, commands whose matchers are names, run in this process. All
+// others run in another program, as do all hooks for an event that is denied if they cannot
+// be run: if that program is killed, this one denies. Nothing is started, and nothing
+// run, if no hook may fit the event; a call without hooks pays for one stat per folder.
+//
+// What plain hooks leave for the log may hold secrets, which this process links nothing to
+// find: hook-runner gets it on its standard input, removes them and writes it.
 //
 // A payload above the limit is kept whole for both. If the state folder cannot be
 // written to, they get it cut, and the log says so.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -55,8 +56,39 @@ func (a *asking) runner() (program string) {
 		}
 	}
 	raw := hook.Raw{Payload: c.Payload, Event: p.Event, StoredAt: p.Now(), Cwd: p.Dir, TraceParent: c.Config.Traceparent}
-	return a.hooks.Runner(raw, c.Config.StateDir, a.trustList(), own, projects, p.Now)
+	// The user's own hook is not to be taken for a process of the hooks.
+	guards := a.script != "" || a.denial(errOverdue) != nil
+	return a.hooks.Runner(raw, c.Config.StateDir, a.trustList(), own, projects, guards, p.Now)
 }
+
+// ask has a program, or this process, run the user's hooks.
+func (a *asking) ask(ctx context.Context, stdin io.Reader, program, about string) ([]byte, error) {
+	c, p := a.call, a.call.Process
+	if program == a.hooks.Own && program != "" {
+		out, report, err := a.hooks.Ask(ctx, c, about)
+		if report != nil {
+			if _, err := a.run(ctx, bytes.NewReader(report), a.hooks.Reporter, "run-hooks", "--host", p.Agent.Name, "--event", p.Event, "--report"); err != nil {
+				a.log("hooks: what went wrong is not in the log: %v", err)
+			}
+		}
+		var other otherProgram
+		if !errors.As(err, &other) {
+			return out, err
+		}
+		program = string(other)
+	}
+	args := []string{"run-hooks", "--host", p.Agent.Name, "--event", p.Event, "--began", strconv.FormatInt(c.Began.UnixMilli(), 10)}
+	if about != "" {
+		args = append(args, "--about", about)
+	}
+	return a.run(ctx, stdin, program, args...)
+}
+
+// otherProgram is the error of hooks that a program of that name must run.
+type otherProgram string
+
+// Error implements error.
+func (p otherProgram) Error() string { return string(p) + " must run these hooks" }
 
 // run runs a program of hookspan's. The main program can do what the others do.
 func (a *asking) run(ctx context.Context, stdin io.Reader, program string, args ...string) ([]byte, error) {
@@ -104,13 +136,11 @@ func (a *asking) start(program string) func() hookReply {
 	if p.RestoreSignals != nil {
 		p.RestoreSignals()
 	}
-	args := []string{
-		"run-hooks", "--host", p.Agent.Name, "--event", p.Event, "--began", strconv.FormatInt(c.Began.UnixMilli(), 10),
-	}
+	about := ""
 	if c.Stored {
 		// The record of the hooks refers to the event by this.
 		sum := sha256.Sum256(c.Payload)
-		args = append(args, "--about", hex.EncodeToString(sum[:8]))
+		about = hex.EncodeToString(sum[:8])
 	}
 	limit := cmp.Or(c.Head.Patience, patience) - margin
 	ctx, cancel := context.WithTimeout(context.Background(), limit-p.Now().Sub(c.Began))
@@ -121,7 +151,7 @@ func (a *asking) start(program string) func() hookReply {
 				done <- hookReply{asked: true, err: fmt.Errorf("panic: %v", e)}
 			}
 		}()
-		out, err := a.run(ctx, stdin, program, args...)
+		out, err := a.ask(ctx, stdin, program, about)
 		if err != nil && ctx.Err() != nil {
 			err = errOverdue
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // asks says whether the agent asks this hook at all, and what keeps it from doing so.
-func (m *Machine) asks(f *File, h *Hook, e hookfile.Entry, report *install.Report) {
+func (c *Catalog) asks(f *File, h *Hook, e hookfile.Entry, report *install.Report) {
 	switch {
 	case f.Off != "":
 		h.Never = f.Off
@@ -92,7 +92,7 @@ func clineAsks(r *install.Report, event, project string) (never, partly, hint st
 }
 
 // clineNotes add what is known of Cline's hook files.
-func (m *Machine) clineNotes(l *Listing, r *install.Report) {
+func (c *Catalog) clineNotes(l *Listing, r *install.Report) {
 	if r == nil {
 		return
 	}

@@ -10,19 +10,17 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
 )
 
 // Editor changes the hooks of a machine, one change at a time.
 type Editor struct {
-	Machine *Machine
+	Catalog *Catalog
 	// Say shows a line in the terminal in which the page was started. It must not be
 	// nil.
 	Say func(string)
@@ -139,7 +137,7 @@ func (e *Editor) Preview(ctx context.Context, r Request) (*Preview, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.shown = nil
-	c := &change{expires: e.Machine.Process.Now().Add(validFor), tries: maxTries}
+	c := &change{expires: e.Catalog.Process.Now().Add(validFor), tries: maxTries}
 	if err := e.prepare(ctx, c, r); err != nil {
 		return nil, err
 	}
@@ -180,7 +178,7 @@ func (c *change) Result() bool { return c.Call != nil }
 func (e *Editor) confirmed(r Confirmation) (*change, error) {
 	c := e.shown
 	switch {
-	case c == nil || r.ID != c.ID || e.Machine.Process.Now().After(c.expires):
+	case c == nil || r.ID != c.ID || e.Catalog.Process.Now().After(c.expires):
 		return nil, &Error{Stale, "this change is not shown any more: nothing was done", "look at the change again"}
 	case r.SHA256 != c.SHA256:
 		return nil, stale(c.Path)
@@ -201,7 +199,7 @@ func plainCode(s string) string {
 
 // prepare fills in the change.
 func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
-	m := e.Machine
+	catalog := e.Catalog
 	if r.Kind == "test" {
 		return e.prepareTest(ctx, c, r)
 	}
@@ -213,7 +211,7 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 	if r.SHA256 != f.SHA256 {
 		return stale(f.Path)
 	}
-	off, err := m.switchedOff()
+	off, err := catalog.switchedOff()
 	if err != nil {
 		return err
 	}
@@ -226,15 +224,15 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 	case "change":
 		err = e.change(c, r)
 	case "off":
-		if c.after, err = switched.switchOff(f.text(), r.Hook, m.Process.Now()); err == nil {
+		if c.after, err = switched.switchOff(f.text(), r.Hook, catalog.Process.Now()); err == nil {
 			saveOff = true
 			h := f.entries[r.Hook]
-			c.What = "switch off " + m.describe(h.Handler, textOf(h))
+			c.What = "switch off " + catalog.describe(h.Handler, textOf(h))
 		}
 	case "on":
 		if i := slices.IndexFunc(switched.Hooks, func(h offHook) bool { return h.ID == r.Off }); i >= 0 {
 			h := switched.Hooks[i]
-			c.What = "switch on " + m.describe(hookfile.Handler{Event: h.Event, Matcher: h.Matcher}, h.text())
+			c.What = "switch on " + catalog.describe(hookfile.Handler{Event: h.Event, Matcher: h.Matcher}, h.text())
 		}
 		c.after, err = switched.switchOn(f.text(), r.Off)
 		saveOff = true
@@ -253,10 +251,10 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 	if bytes.Equal(c.after, f.doc.Data) {
 		return Refused("there is nothing to change")
 	}
-	c.What += ", in " + m.whole(f.Path)
-	c.Diff = m.diff(f, c.after)
+	c.What += ", in " + catalog.whole(f.Path)
+	c.Diff = catalog.diff(f, c.after)
 	c.apply = func(ctx context.Context) (*Done, error) {
-		lock, err := m.lock(ctx)
+		lock, err := catalog.lock(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("another page changes hooks: nothing was written: %w", err)
 		}
@@ -266,15 +264,15 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 			if !saveOff {
 				return nil
 			}
-			if now, err := m.switchedOff(); err != nil || !reflect.DeepEqual(now, off) {
-				return stale(m.offPath())
+			if now, err := catalog.switchedOff(); err != nil || !reflect.DeepEqual(now, off) {
+				return stale(catalog.offPath())
 			}
 			saved = true
-			return m.saveOff(off.with(switched))
+			return catalog.saveOff(off.with(switched))
 		})
 		switch last, ok := e.before[f.Path]; {
 		case err != nil && saved:
-			err = errors.Join(err, m.saveOff(off))
+			err = errors.Join(err, catalog.saveOff(off))
 		case err == nil && ok:
 			last.off = before
 			e.before[f.Path] = last
@@ -295,8 +293,8 @@ func asRefusal(err error) error {
 
 // find reads the file with an id again. strict is as in File.open.
 func (e *Editor) find(ctx context.Context, id string, strict bool) (*File, error) {
-	projects, _, _ := e.Machine.survey(ctx)
-	for _, f := range e.Machine.files(projects) {
+	projects, _, _ := e.Catalog.survey(ctx)
+	for _, f := range e.Catalog.files(projects) {
 		if f.ID != id {
 			continue
 		}
@@ -304,180 +302,11 @@ func (e *Editor) find(ctx context.Context, id string, strict bool) (*File, error
 			return nil, Refused("%s is not yours to change here: it is read only", f.Path)
 		}
 		if err := f.open(strict); err != nil {
-			return nil, &Error{Wrong, e.Machine.Process.Clean(err.Error()), "fix the file first"}
+			return nil, &Error{Wrong, e.Catalog.Process.Clean(err.Error()), "fix the file first"}
 		}
 		return &f, nil
 	}
 	return nil, unknown("there is no such file in the list")
-}
-
-// describe is a line about a hook.
-func (m *Machine) describe(h hookfile.Handler, text string) string {
-	out := h.Event
-	if h.Matcher != "" && h.Matcher != "*" {
-		out += " [" + h.Matcher + "]"
-	}
-	return m.whole(out + ": " + text)
-}
-
-func (e *Editor) add(c *change, r Request) error {
-	value := func(s *string) string {
-		if s == nil {
-			return ""
-		}
-		return strings.TrimSpace(*s)
-	}
-	h := hookfile.Handler{
-		Event: value(r.Event), Matcher: value(r.Matcher), Type: hookfile.TypeCommand, Command: value(r.Command), URL: value(r.URL), If: value(r.If),
-	}
-	switch {
-	case h.Event == "":
-		return Refused("event: want the event that starts the hook")
-	case h.URL != "" && h.Command != "":
-		return Refused("a command and an address: a hook is one of the two")
-	case h.URL != "":
-		h.Type = hookfile.TypeHTTP
-	case h.Command == "":
-		return Refused("command: want what the hook runs, or an address")
-	}
-	if r.Args != nil && h.Type == hookfile.TypeCommand {
-		h.Args = *r.Args
-	}
-	if r.Timeout != nil {
-		h.Timeout = time.Duration(*r.Timeout * float64(time.Second))
-	}
-	h.Async = r.Async != nil && *r.Async && h.Type == hookfile.TypeCommand
-	if err := e.checkFields(r, h.Event); err != nil {
-		return err
-	}
-	var err error
-	if c.after, err = c.file.text().Add(h); err != nil {
-		return err
-	}
-	c.What = "add " + e.Machine.describe(h, h.Text())
-	return e.notes(c, h)
-}
-
-// checkFields checks what a form has, before anything is computed with it.
-func (e *Editor) checkFields(r Request, event string) error {
-	if r.Timeout != nil && (*r.Timeout < 0 || *r.Timeout > maxSeconds) {
-		return Refused("time limit %v: want seconds, more than 0 and at most %d, or nothing", *r.Timeout, maxSeconds)
-	}
-	if r.Matcher != nil {
-		if _, err := hookmatch.Compile(event, strings.TrimSpace(*r.Matcher)); err != nil {
-			return err
-		}
-	}
-	if r.If != nil && strings.TrimSpace(*r.If) != "" {
-		if _, err := hookmatch.ParseRule(strings.TrimSpace(*r.If)); err != nil {
-			return err
-		}
-	}
-	texts := []*string{r.Command, r.URL, r.If, r.Matcher}
-	if r.Args != nil {
-		for i := range *r.Args {
-			texts = append(texts, &(*r.Args)[i])
-		}
-	}
-	for _, s := range texts {
-		if s == nil {
-			continue
-		}
-		if mark := marks.FindString(*s); mark != "" {
-			return Refused("the text has %q, with which a secret or a character is marked where it is shown: write the secret itself, or the character", mark)
-		}
-	}
-	return nil
-}
-
-var marks = regexp.MustCompile(`\[REDACTED:|⟨secret: |⟨U\+`)
-
-func (e *Editor) change(c *change, r Request) error {
-	if r.Hook < 0 || r.Hook >= len(c.file.entries) {
-		return unknown("there is no such hook in the file")
-	}
-	h := c.file.entries[r.Hook]
-	trim := func(s *string) *string {
-		if s == nil {
-			return nil
-		}
-		t := strings.TrimSpace(*s)
-		return &t
-	}
-	ch := hookfile.Change{Event: trim(r.Event), Matcher: trim(r.Matcher), Command: trim(r.Command), URL: trim(r.URL), If: trim(r.If), Args: r.Args, Async: r.Async}
-	if r.Timeout != nil {
-		d := time.Duration(*r.Timeout * float64(time.Second))
-		ch.Timeout = &d
-	}
-	event := h.Event
-	if ch.Event != nil {
-		event = *ch.Event
-	}
-	if err := e.checkFields(r, event); err != nil {
-		return err
-	}
-	var err error
-	if c.after, err = c.file.text().Change(r.Hook, ch); err != nil {
-		return err
-	}
-	entries, err := hookfile.Text{Data: c.after, Claude: c.file.text().Claude}.Entries()
-	if err != nil {
-		return err
-	}
-	c.What = "change " + e.Machine.describe(h.Handler, textOf(h))
-	for _, now := range entries {
-		if !slices.ContainsFunc(c.file.entries, func(old hookfile.Entry) bool { return sameEntry(old, now) }) {
-			if h.Runs && !now.Runs {
-				return Refused("the hook would not run any more with that: %s", e.fault(c, now))
-			}
-			c.What += " to " + e.Machine.describe(now.Handler, textOf(now))
-			return e.notes(c, now.Handler)
-		}
-	}
-	return nil
-}
-
-// fault is why a hook of the new text does not run.
-func (e *Editor) fault(c *change, h hookfile.Entry) string {
-	parse := hookfile.Parse
-	if c.file.Agent == agentClaude {
-		parse = hookfile.ParseClaude
-	}
-	if f, err := parse(c.file.Path, c.after); err == nil {
-		for _, p := range f.Problems {
-			if p.Dropped && p.Event == h.Event {
-				return e.Machine.Process.Clean(p.Text)
-			}
-		}
-	}
-	return "its event or a member is not valid"
-}
-
-func sameEntry(a, b hookfile.Entry) bool {
-	return a.Event == b.Event && a.Matcher == b.Matcher && bytes.Equal(compact(a.Raw), compact(b.Raw))
-}
-
-// notes adds what will not work with a new or changed hook.
-func (e *Editor) notes(c *change, h hookfile.Handler) error {
-	after := *c.file
-	doc := *c.file.doc
-	doc.Data, doc.Exists = c.after, true
-	after.doc, after.Exists = &doc, true
-	parse := hookfile.Parse
-	if c.file.Agent == agentClaude {
-		parse = hookfile.ParseClaude
-	}
-	var err error
-	if after.parsed, err = parse(c.file.Path, c.after); err != nil {
-		return err
-	}
-	for _, p := range e.Machine.problems(&after) {
-		known := slices.ContainsFunc(e.Machine.problems(c.file), func(old hookfile.Problem) bool { return old.Text == p.Text })
-		if !known && p.Event == h.Event {
-			c.Notes = append(c.Notes, p.Text)
-		}
-	}
-	return nil
 }
 
 // undo prepares to write back what was there before the last change of a file.
@@ -506,7 +335,7 @@ func (e *Editor) write(ctx context.Context, c *change, kind string, first func()
 	case kind == "undo" && last.absent:
 		err = os.Remove(f.doc.Target)
 	case f.NeedsTrust:
-		trusted, err = f.doc.WriteTrusted(c.after, e.Machine.Process.Setup().Trust, kind == "add")
+		trusted, err = f.doc.WriteTrusted(c.after, e.Catalog.Process.Setup().Trust, kind == "add")
 	default:
 		err = f.doc.Write(c.after)
 	}
@@ -544,7 +373,7 @@ func (e *Editor) same(ctx context.Context, c *change) (*File, error) {
 
 // trust prepares to trust the content of a project's file, or to stop that.
 func (e *Editor) trust(c *change, on bool) error {
-	f, list := c.file, e.Machine.Process.Setup().Trust
+	f, list := c.file, e.Catalog.Process.Setup().Trust
 	is := f.Exists && list.Trusted(f.Path, f.doc.Data)
 	switch {
 	case !f.NeedsTrust:
@@ -557,12 +386,12 @@ func (e *Editor) trust(c *change, on bool) error {
 	if err := hookfile.CheckOwner(f.Path); err != nil {
 		return Refused("%s", err)
 	}
-	c.What = "stop trusting " + e.Machine.whole(f.Path)
-	c.Diff = fmt.Sprintf("-%s trusted, SHA-256 %s\n", e.Machine.whole(f.Path), f.SHA256)
+	c.What = "stop trusting " + e.Catalog.whole(f.Path)
+	c.Diff = fmt.Sprintf("-%s trusted, SHA-256 %s\n", e.Catalog.whole(f.Path), f.SHA256)
 	if on {
-		c.What = "trust " + e.Machine.whole(f.Path) + ": " + runs(f) + " in that project"
+		c.What = "trust " + e.Catalog.whole(f.Path) + ": " + runs(f) + " in that project"
 		c.Diff = "+" + c.Diff[1:]
-		c.Diff += "\nwhat the file has:\n" + e.Machine.shown(f)
+		c.Diff += "\nwhat the file has:\n" + e.Catalog.shown(f)
 	}
 	c.apply = func(ctx context.Context) (*Done, error) {
 		f, err := e.same(ctx, c)

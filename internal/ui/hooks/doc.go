@@ -2,7 +2,7 @@
 // the page of hookspan ui: those for Cline in hooks.json, Cline's own hook files, and
 // those in Claude Code's settings.
 //
-// [Machine] reads only. It says of each hook where it is, what keeps it from running,
+// [Catalog] reads only. It says of each hook where it is, what keeps it from running,
 // how its runs of the last day went, and whether it is for a call.
 //
 // [Editor] promises that

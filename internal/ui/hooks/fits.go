@@ -11,7 +11,7 @@ import (
 
 // Fit marks the hooks that a call of a tool starts, and says why. Without arguments,
 // an "if" is not tried.
-func (m *Machine) Fit(l *Listing, tool, arguments string) error {
+func (c *Catalog) Fit(l *Listing, tool, arguments string) error {
 	var input json.RawMessage
 	if arguments != "" {
 		var object map[string]json.RawMessage
@@ -25,15 +25,15 @@ func (m *Machine) Fit(l *Listing, tool, arguments string) error {
 		events := claudeCalls(tool, input)
 		if f.Agent == agentCline {
 			var err error
-			if events, err = m.Process.Setup().CallsOf(tool, input, m.root(f), m.Process.Now()); err != nil {
+			if events, err = c.Process.Setup().CallsOf(tool, input, c.root(f), c.Process.Now()); err != nil {
 				return refusedField(err)
 			}
 		}
-		r := &hookrun.Runner{Dir: m.root(f), ProjectDir: m.root(f), Home: m.Process.Home, GOOS: m.Process.GOOS, Host: m.Process.Host}
+		r := &hookrun.Runner{Dir: c.root(f), ProjectDir: c.root(f), Home: c.Process.Home, GOOS: c.Process.GOOS, Conditions: c.Process.Conditions, Host: c.Process.Host}
 		for j := range f.Hooks {
 			h := &f.Hooks[j]
 			fits, why := fit(r, f.entries[j].Handler, events, input == nil)
-			h.Fits, h.Why = &fits, m.Process.Clean(why)
+			h.Fits, h.Why = &fits, c.Process.Clean(why)
 		}
 	}
 	return nil
@@ -43,14 +43,14 @@ func (m *Machine) Fit(l *Listing, tool, arguments string) error {
 func Known(tool string) bool { return sample.KnownTool(tool) }
 
 // root is the folder in which the hooks of a file run here.
-func (m *Machine) root(f *File) string {
+func (c *Catalog) root(f *File) string {
 	switch {
 	case f != nil && f.Project != "":
 		return f.Project
-	case m.Dir != "":
-		return m.Dir
+	case c.Dir != "":
+		return c.Dir
 	}
-	return m.Process.Home
+	return c.Process.Home
 }
 
 // toolEvents are the events that belong to a tool call.

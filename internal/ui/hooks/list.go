@@ -20,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
@@ -27,8 +28,8 @@ import (
 	"github.com/hookspan/hookspan/internal/store"
 )
 
-// Machine is where hooks are configured on this machine.
-type Machine struct {
+// Catalog finds the hooks that are configured on this machine.
+type Catalog struct {
 	// Process has Cline's hooks and their settings.
 	Process *clinehooks.Process
 	// Claude finds Claude Code's files, System says where.
@@ -164,8 +165,8 @@ const (
 )
 
 // List lists the hooks.
-func (m *Machine) List(ctx context.Context) (*Listing, error) {
-	projects, report, fault := m.survey(ctx)
+func (c *Catalog) List(ctx context.Context) (*Listing, error) {
+	projects, report, fault := c.survey(ctx)
 	l := &Listing{
 		Files: []File{}, Folders: []Folder{}, Notes: []Note{},
 		Events: map[string][]string{agentCline: hookfile.Events(), agentClaude: claudehook.EventNames()},
@@ -173,69 +174,69 @@ func (m *Machine) List(ctx context.Context) (*Listing, error) {
 	if fault != nil {
 		l.Notes = append(l.Notes, Note{agentCline, "it is not known which hook files Cline has: " + fault.Error(), ""})
 	}
-	_, runs, err := m.lastDay(ctx)
+	_, runs, err := c.lastDay(ctx)
 	if err != nil {
 		return nil, err
 	}
-	off, err := m.switchedOff()
+	off, err := c.switchedOff()
 	if err != nil {
 		l.Notes = append(l.Notes, Note{"", err.Error(), ""})
 	}
-	for _, f := range m.files(projects) {
-		m.read(&f, report, runs)
-		f.SwitchedOff = off.of(&f, m.whole)
-		if f.Exists || f.Error != "" || f.Editable && (f.Project == "" || f.Project == m.Dir) {
+	for _, f := range c.files(projects) {
+		c.read(&f, report, runs)
+		f.SwitchedOff = off.of(&f, c.whole)
+		if f.Exists || f.Error != "" || f.Editable && (f.Project == "" || f.Project == c.Dir) {
 			l.Files = append(l.Files, f)
 		}
 	}
-	m.clineNotes(l, report)
-	if off := m.Claude.Off(m.System, m.Dir); off != "" {
+	c.clineNotes(l, report)
+	if off := c.Claude.Off(c.System, c.Dir); off != "" {
 		l.Notes = append(l.Notes, Note{agentClaude, off, "change that setting"})
 	}
 	return l, nil
 }
 
 // Paths are the files whose changes a page should show at once.
-func (m *Machine) Paths() (out []string) {
-	for _, f := range m.files([]string{m.Dir}) {
+func (c *Catalog) Paths() (out []string) {
+	for _, f := range c.files([]string{c.Dir}) {
 		out = append(out, f.Path)
 	}
-	return append(out, m.Process.Setup().Trust.Path)
+	return append(out, c.Process.Setup().Trust.Path)
 }
 
 // survey finds the projects and Cline's hook files, which takes longer than to read
 // files, and keeps them for a moment.
-func (m *Machine) survey(ctx context.Context) ([]string, *install.Report, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now := m.Process.Now(); m.found.IsZero() || now.Sub(m.found) > keepFor {
-		m.found, m.projects = now, m.findProjects(ctx)
-		m.report, m.fault = nil, nil
-		if m.Installed != nil {
-			m.report, m.fault = m.Installed(ctx)
+func (c *Catalog) survey(ctx context.Context) ([]string, *install.Report, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := c.Process.Now(); c.found.IsZero() || now.Sub(c.found) > keepFor {
+		c.found, c.projects = now, c.findProjects(ctx)
+		c.report, c.fault = nil, nil
+		if c.Installed != nil {
+			c.report, c.fault = c.Installed(ctx)
 		}
 	}
-	return m.projects, m.report, m.fault
+	return c.projects, c.report, c.fault
 }
 
 // findProjects are the folders of projects that may have hooks: the working directory,
 // those with a trusted file, and those of the stored traces.
-func (m *Machine) findProjects(ctx context.Context) []string {
+func (c *Catalog) findProjects(ctx context.Context) []string {
 	var out []string
 	add := func(dir string) {
 		if !filepath.IsAbs(dir) || len(out) >= maxProjects {
 			return
 		}
 		dir = filepath.Clean(dir)
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != m.Process.Home && !slices.Contains(out, dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != c.Process.Home && !slices.Contains(out, dir) {
 			out = append(out, dir)
 		}
 	}
-	add(m.Dir)
-	for _, f := range m.Process.Setup().Trust.List() {
+	add(c.Dir)
+	for _, f := range c.Process.Setup().Trust.List() {
 		add(hookfile.ProjectOf(f.Path))
 	}
-	groups, err := m.Store.Group(ctx, store.Filter{}, store.ByProject, time.UTC)
+	groups, err := c.Store.Group(ctx, store.Filter{}, store.ByProject, time.UTC)
 	if err != nil {
 		return out // the store's own views report it
 	}
@@ -246,8 +247,8 @@ func (m *Machine) findProjects(ctx context.Context) []string {
 }
 
 // files names the files, without their content.
-func (m *Machine) files(projects []string) []File {
-	setup := m.Process.Setup()
+func (c *Catalog) files(projects []string) []File {
+	setup := c.Process.Setup()
 	var out []File
 	user, ofProjects := hookfile.Files(setup.Home, setup.ClineDir, projects)
 	if user != "" {
@@ -256,7 +257,7 @@ func (m *Machine) files(projects []string) []File {
 	for _, path := range ofProjects {
 		out = append(out, File{Path: path, Agent: agentCline, Scope: install.ScopeProject, Project: hookfile.ProjectOf(path), NeedsTrust: true, Editable: true})
 	}
-	for _, f := range m.Claude.HookFiles(m.System, projects) {
+	for _, f := range c.Claude.HookFiles(c.System, projects) {
 		out = append(out, File{
 			Path: f.Path, Agent: agentClaude, Scope: f.Scope, Project: f.Project, Plugin: f.Plugin, Off: f.Off,
 			Editable: f.Scope == install.ScopeUser || f.Scope == install.ScopeProject || f.Scope == install.ScopeLocal,
@@ -306,8 +307,8 @@ func digest(data []byte) string {
 }
 
 // read fills a file with its hooks.
-func (m *Machine) read(f *File, report *install.Report, runs runsByHook) {
-	setup := m.Process.Setup()
+func (c *Catalog) read(f *File, report *install.Report, runs runsByHook) {
+	setup := c.Process.Setup()
 	if err := f.open(false); err != nil {
 		f.Error = strings.TrimPrefix(err.Error(), fmt.Sprintf("hooks file %q: ", f.Path))
 		var syntax *hookfile.SyntaxError
@@ -322,17 +323,17 @@ func (m *Machine) read(f *File, report *install.Report, runs runsByHook) {
 	}
 	switch {
 	case !f.Exists || f.Off != "":
-	case f.Agent == agentCline && !m.Process.Config.Hooks:
+	case f.Agent == agentCline && !c.Process.Config.Hooks:
 		f.Off = "HOOKSPAN_HOOKS is false: none of your hooks for Cline runs"
 	case f.NeedsTrust && !f.Trusted:
 		f.Off = "you have not trusted this content"
 	case f.parsed.Disabled && f.Agent == agentCline:
 		f.Off = "disableAllHooks is set in this file"
 	}
-	problems := m.problems(f)
+	problems := c.problems(f)
 	for i, e := range f.entries {
 		h := Hook{
-			Index: i, Line: e.Line, Event: e.Event, Matcher: m.whole(e.Matcher), Type: e.Type, Text: m.whole(textOf(e)), Traits: e.Traits(),
+			Index: i, Line: e.Line, Event: e.Event, Matcher: c.whole(e.Matcher), Type: e.Type, Text: c.whole(textOf(e)), Traits: e.Traits(),
 			Fields: Fields{
 				Matcher: e.Matcher, Command: e.Command, Args: e.Args, URL: e.URL, If: e.If, Timeout: e.Timeout.Seconds(), Async: e.Async || e.AsyncRewake,
 			},
@@ -340,7 +341,7 @@ func (m *Machine) read(f *File, report *install.Report, runs runsByHook) {
 			Runs:    runs.of(f, e.Handler, setup.Clean),
 		}
 		for j := range h.Traits {
-			h.Traits[j] = m.whole(h.Traits[j])
+			h.Traits[j] = c.whole(h.Traits[j])
 		}
 		problems = slices.DeleteFunc(problems, func(p hookfile.Problem) bool {
 			last := i+1 == len(f.entries) || p.Line < f.entries[i+1].Line || f.entries[i+1].Line == e.Line && p.Line == e.Line
@@ -350,7 +351,7 @@ func (m *Machine) read(f *File, report *install.Report, runs runsByHook) {
 			}
 			return own
 		})
-		m.asks(f, &h, e, report)
+		c.asks(f, &h, e, report)
 		f.Hooks = append(f.Hooks, h)
 	}
 	f.Problems = problems
@@ -358,22 +359,22 @@ func (m *Machine) read(f *File, report *install.Report, runs runsByHook) {
 
 // textOf is what a hook runs, also one that only Claude Code can run.
 func textOf(e hookfile.Entry) string {
-	if text := e.Text(); text != "" {
+	if text := shelltext.Text(e.Handler); text != "" {
 		return text
 	}
 	return strings.Join(strings.Fields(string(e.Raw)), " ")
 }
 
 // problems are what in a file will not work.
-func (m *Machine) problems(f *File) []hookfile.Problem {
-	setup := m.Process.Setup()
+func (c *Catalog) problems(f *File) []hookfile.Problem {
+	setup := c.Process.Setup()
 	if !f.Exists {
 		return nil
 	}
 	if f.Agent == agentCline {
 		return setup.Check(f.parsed, f.Project, nil)
 	}
-	place := hookcheck.Place{
+	place := hookfile.Place{
 		Project: f.Project, Home: setup.Home, GOOS: setup.GOOS, Path: setup.Path, Tools: translate.ToolNames(), Claude: true, Shell: "bash",
 	}
 	if f.Scope == claude.ScopePlugin {

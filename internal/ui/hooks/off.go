@@ -59,15 +59,15 @@ type offHook struct {
 	Place int `json:"place"`
 }
 
-func (m *Machine) offPath() string {
-	return filepath.Join(m.Process.Config.StateDir, "ui", "hooks-off.json")
+func (c *Catalog) offPath() string {
+	return filepath.Join(c.Process.Config.StateDir, "ui", "hooks-off.json")
 }
 
 // switchedOff reads the list. One that cannot be read is an error: to write it would
 // lose hooks.
-func (m *Machine) switchedOff() (offList, error) {
+func (c *Catalog) switchedOff() (offList, error) {
 	out := offList{Version: offVersion}
-	data, err := regular.Read(m.offPath(), regular.Options{Max: hookfile.MaxSize})
+	data, err := regular.Read(c.offPath(), regular.Options{Max: hookfile.MaxSize})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return out, nil
@@ -78,20 +78,20 @@ func (m *Machine) switchedOff() (offList, error) {
 		err = fmt.Errorf("version %d, this hookspan reads %d", out.Version, offVersion)
 	}
 	if err != nil {
-		return offList{Version: offVersion}, fmt.Errorf("list of hooks that are switched off %q: %w", m.offPath(), err)
+		return offList{Version: offVersion}, fmt.Errorf("list of hooks that are switched off %q: %w", c.offPath(), err)
 	}
 	return out, nil
 }
 
-func (m *Machine) saveOff(l offList) error {
+func (c *Catalog) saveOff(l offList) error {
 	l.Files = slices.DeleteFunc(slices.Clone(l.Files), func(f offFile) bool { return len(f.Hooks) == 0 })
 	data, err := json.Marshal(l)
 	switch {
 	case err != nil:
 	case len(data) > hookfile.MaxSize:
-		err = errors.New("too many hooks are switched off: switch some on, or remove their file " + m.offPath())
+		err = errors.New("too many hooks are switched off: switch some on, or remove their file " + c.offPath())
 	default:
-		err = atomicfile.Write(m.offPath(), data, atomicfile.Options{})
+		err = atomicfile.Write(c.offPath(), data, atomicfile.Options{})
 	}
 	if err != nil {
 		return fmt.Errorf("list of hooks that are switched off: %w", err)
@@ -103,8 +103,8 @@ func (m *Machine) saveOff(l offList) error {
 const lockTime = 5 * time.Second
 
 // lock keeps other pages from changing hooks.
-func (m *Machine) lock(ctx context.Context) (io.Closer, error) {
-	dir := filepath.Dir(m.offPath())
+func (c *Catalog) lock(ctx context.Context) (io.Closer, error) {
+	dir := filepath.Dir(c.offPath())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ func (l *offList) of(f *File, clean func(string) string) (out []SwitchedOff) {
 
 // SwitchedOff are the hooks of Cline's file at a path that are switched off, without
 // secrets.
-func (m *Machine) SwitchedOff(path string) ([]SwitchedOff, error) {
-	off, err := m.switchedOff()
+func (c *Catalog) SwitchedOff(path string) ([]SwitchedOff, error) {
+	off, err := c.switchedOff()
 	if err != nil || len(off.file(path).Hooks) == 0 {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (m *Machine) SwitchedOff(path string) ([]SwitchedOff, error) {
 	if err := f.open(false); err != nil {
 		f.entries = nil // All of them are shown.
 	}
-	return off.of(&f, m.Process.Clean), nil
+	return off.of(&f, c.Process.Clean), nil
 }
 
 // present are the hooks without those that are in the file.

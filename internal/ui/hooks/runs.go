@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/store"
 )
 
@@ -49,15 +50,15 @@ type lately struct {
 const keptFor = 10 // times as long as the reading took
 
 // lastDay reads the runs of the last day.
-func (m *Machine) lastDay(ctx context.Context) (recent []store.HookRun, by runsByHook, err error) {
-	c := &m.lately
+func (catalog *Catalog) lastDay(ctx context.Context) (recent []store.HookRun, by runsByHook, err error) {
+	c := &catalog.lately
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := m.Process.Now()
+	now := catalog.Process.Now()
 	if now.Before(c.until) {
 		return c.recent, c.by, nil
 	}
-	runs, err := m.Store.HookRuns(ctx, store.Filter{Since: now.Add(-tracesOf), Limit: maxRuns})
+	runs, err := catalog.Store.HookRuns(ctx, store.Filter{Since: now.Add(-tracesOf), Limit: maxRuns})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,21 +70,21 @@ func (m *Machine) lastDay(ctx context.Context) (recent []store.HookRun, by runsB
 		key := [2]string{r.Event, r.Source}
 		c.by[key] = append(c.by[key], r)
 	}
-	after := m.Process.Now()
+	after := catalog.Process.Now()
 	c.until = after.Add(keptFor * after.Sub(now))
 	return c.recent, c.by, nil
 }
 
 // Recent returns the latest runs of the last day.
-func (m *Machine) Recent(ctx context.Context) ([]store.HookRun, error) {
-	recent, _, err := m.lastDay(ctx)
+func (c *Catalog) Recent(ctx context.Context) ([]store.HookRun, error) {
+	recent, _, err := c.lastDay(ctx)
 	return recent, err
 }
 
 // of sums up the runs of a hook. The store has the beginning of its command, without
 // secrets.
 func (r runsByHook) of(f *File, h hookfile.Handler, clean func(string) string) (out Runs) {
-	title := h.Text()
+	title := shelltext.Text(h)
 	if h.Type == hookfile.TypeCommand && len(h.Args) > 0 {
 		title = h.Command + " " + strings.Join(h.Args, " ")
 	}

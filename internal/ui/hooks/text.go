@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -67,7 +68,7 @@ func (t Text) hook(h hookfile.Handler) {
 		}
 		member("sends", strings.Join(h.AllowedEnvVars, ", "))
 	case h.Args != nil:
-		member("program", h.Text())
+		member("program", shelltext.Text(h))
 	default:
 		member("command", h.Command)
 		member("shell", h.Shell)
@@ -120,7 +121,7 @@ func (t Text) Files(files []clinehooks.ListedFile, tool string) {
 		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 		for _, h := range f.Hooks {
 			_, _ = fmt.Fprintf(w, "  %d\t%s\t%s\t%s\t%s\n", h.Number, termtext.Value(h.Event), termtext.Value(MatcherText(h.Matcher)),
-				termtext.Value(t.Clean(h.Handler.Text())), termtext.Value(strings.Join(h.Handler.Traits(), ", ")))
+				termtext.Value(t.Clean(shelltext.Text(h.Handler))), termtext.Value(strings.Join(h.Handler.Traits(), ", ")))
 			if h.Why != "" {
 				_, _ = fmt.Fprintf(w, "\t%s\n", termtext.Value(h.Why))
 			}

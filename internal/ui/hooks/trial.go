@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -71,8 +72,8 @@ func (e *Editor) prepareTest(ctx context.Context, c *change, r Request) error {
 	}
 	var of *File
 	if r.File != "" {
-		projects, _, _ := e.Machine.survey(ctx)
-		files := e.Machine.files(projects)
+		projects, _, _ := e.Catalog.survey(ctx)
+		files := e.Catalog.files(projects)
 		i := slices.IndexFunc(files, func(f File) bool { return f.ID == r.File })
 		if i < 0 {
 			return unknown("there is no such file in the list")
@@ -80,7 +81,7 @@ func (e *Editor) prepareTest(ctx context.Context, c *change, r Request) error {
 		of = &files[i]
 	}
 	c.Code = true
-	root := e.Machine.root(of)
+	root := e.Catalog.root(of)
 	if r.Agent == agentCline {
 		return e.clineTest(c, r, root)
 	}
@@ -89,7 +90,7 @@ func (e *Editor) prepareTest(ctx context.Context, c *change, r Request) error {
 
 // clineTest prepares a test as Cline would call.
 func (e *Editor) clineTest(c *change, r Request, root string) error {
-	m := e.Machine
+	catalog := e.Catalog
 	q := sample.Request{Event: *r.Event, Tool: r.Tool, Input: r.Input, Result: r.Text, Prompt: r.Text}
 	event, err := sample.FindEvent(q.Event)
 	if err != nil {
@@ -114,7 +115,7 @@ func (e *Editor) clineTest(c *change, r Request, root string) error {
 	} else {
 		q.Prompt = ""
 	}
-	raw := hook.Raw{StoredAt: m.Process.Now(), Cwd: root}
+	raw := hook.Raw{StoredAt: catalog.Process.Now(), Cwd: root}
 	payload, err := q.Payload(root, raw.StoredAt)
 	if err == nil {
 		raw.Event = payload.Event.HookFile()
@@ -123,7 +124,7 @@ func (e *Editor) clineTest(c *change, r Request, root string) error {
 	if err != nil {
 		return refusedField(err)
 	}
-	h := m.Process.Hooks()
+	h := catalog.Process.Hooks()
 	h.Trace = nil
 	t, err := h.Select(raw)
 	if err != nil {
@@ -131,26 +132,26 @@ func (e *Editor) clineTest(c *change, r Request, root string) error {
 	}
 	c.Call = []string{}
 	for _, ev := range t.Call.Events {
-		c.Call = append(c.Call, m.callText(ev.Name, ev.Tool, ev.Input))
+		c.Call = append(c.Call, catalog.callText(ev.Name, ev.Tool, ev.Input))
 	}
-	c.Matches = m.matches(t.Matches)
+	c.Matches = catalog.matches(t.Matches)
 	c.Notes = t.Sources.Problems()
 	c.What = "test " + describeCall(*r.Event, r.Tool) + " as Cline calls in " + root + ": " + starts(c.Matches)
 	c.Code = slices.ContainsFunc(c.Matches, func(m Match) bool { return m.Runs })
 	c.apply = func(ctx context.Context) (*Done, error) {
 		// The code is for what was shown.
-		if now, err := h.Select(raw); err != nil || !slices.Equal(m.matches(now.Matches), c.Matches) {
+		if now, err := h.Select(raw); err != nil || !slices.Equal(catalog.matches(now.Matches), c.Matches) {
 			return nil, &Error{Stale, "the hooks have changed since they were shown: none was started", "look at the test again"}
 		}
 		out, err := h.Try(ctx, raw)
 		if err != nil {
 			return nil, err
 		}
-		result := m.result(&out.Result)
-		result.Answer = m.Process.Clean(string(clinehook.EncodeReply(out.Answer.Reply)))
-		result.Effect = m.Process.Clean(out.Effect())
+		result := catalog.result(&out.Result)
+		result.Answer = catalog.Process.Clean(string(clinehook.EncodeReply(out.Answer.Reply)))
+		result.Effect = catalog.Process.Clean(out.Effect())
 		for _, text := range out.Problems {
-			result.Notes = append(result.Notes, m.Process.Clean(text))
+			result.Notes = append(result.Notes, catalog.Process.Clean(text))
 		}
 		return &Done{Text: "tested " + describeCall(*r.Event, r.Tool), Result: result}, nil
 	}
@@ -178,30 +179,30 @@ func starts(matches []Match) string {
 }
 
 // callText is an event of a test in one line.
-func (m *Machine) callText(event, tool string, input json.RawMessage) string {
+func (c *Catalog) callText(event, tool string, input json.RawMessage) string {
 	text := describeCall(event, tool)
 	var b bytes.Buffer
 	if json.Compact(&b, input) == nil && b.Len() > 0 {
 		text += " " + b.String()
 	}
-	return m.whole(text)
+	return c.whole(text)
 }
 
-func (m *Machine) matches(list []hookrun.Match) []Match {
+func (c *Catalog) matches(list []hookrun.Match) []Match {
 	out := []Match{}
 	for _, x := range list {
-		out = append(out, Match{x.Handler.File, x.Handler.Line, m.whole(x.Handler.Text()), x.Matched, m.Process.Clean(x.Why)})
+		out = append(out, Match{x.Handler.File, x.Handler.Line, c.whole(shelltext.Text(x.Handler)), x.Matched, c.Process.Clean(x.Why)})
 	}
 	return out
 }
 
-func (m *Machine) result(r *hookrun.Result) *TestResult {
+func (c *Catalog) result(r *hookrun.Result) *TestResult {
 	out := &TestResult{Runs: []TestRun{}}
-	clean := m.Process.Clean
+	clean := c.Process.Clean
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		t := TestRun{
-			Where: where(run.Handler.File, run.Handler.Line), Text: clean(run.Handler.Text()), Ending: clean(clinehooks.Ending(run)),
+			Where: where(run.Handler.File, run.Handler.Line), Text: clean(shelltext.Text(run.Handler)), Ending: clean(clinehooks.Ending(run)),
 			Stdout: clean(run.Output.Stdout), Stderr: clean(run.Output.Stderr),
 		}
 		for _, line := range clinehooks.Verdict(run.Verdict) {
@@ -215,20 +216,20 @@ func (m *Machine) result(r *hookrun.Result) *TestResult {
 // claudeTest prepares a test as Claude Code would call. Of its hooks only commands and
 // requests run here, and none that records for hookspan.
 func (e *Editor) claudeTest(ctx context.Context, c *change, r Request, root string) error {
-	m := e.Machine
+	catalog := e.Catalog
 	ev, err := claudeEvent(r, root)
 	if err != nil {
 		return err
 	}
-	handlers, env, notes := m.claudeHandlers(ctx, root)
+	handlers, env, notes := catalog.claudeHandlers(ctx, root)
 	c.Notes = notes
 	run := &hookrun.Runner{
-		Dir: root, ProjectDir: root, Session: testSession, Home: m.Process.Home, GOOS: m.Process.GOOS, Env: append(slices.Clone(m.Process.Environ), env...),
-		Budget: claudeBudget, OnError: hookrun.OnErrorAllow, Post: m.Process.Post, Host: m.Process.Host,
+		Dir: root, ProjectDir: root, Session: testSession, Home: catalog.Process.Home, GOOS: catalog.Process.GOOS, Env: append(slices.Clone(catalog.Process.Environ), env...),
+		Budget: claudeBudget, OnError: hookrun.OnErrorAllow, Post: catalog.Process.Post, Conditions: catalog.Process.Conditions, Host: catalog.Process.Host,
 	}
 	matches := run.Select(handlers, []hookrun.Event{ev})
-	c.Call = []string{m.callText(ev.Name, ev.Tool, ev.Input)}
-	c.Matches = m.matches(matches)
+	c.Call = []string{catalog.callText(ev.Name, ev.Tool, ev.Input)}
+	c.Matches = catalog.matches(matches)
 	c.What = "test " + describeCall(*r.Event, r.Tool) + " as Claude Code calls in " + root + ": " + starts(c.Matches)
 	c.Code = slices.ContainsFunc(c.Matches, func(m Match) bool { return m.Runs })
 	c.apply = func(ctx context.Context) (*Done, error) {
@@ -236,8 +237,8 @@ func (e *Editor) claudeTest(ctx context.Context, c *change, r Request, root stri
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		result := m.result(&got)
-		result.Effect = m.Process.Clean(claudeEffect(ev.Name, got.Verdicts[0]))
+		result := catalog.result(&got)
+		result.Effect = catalog.Process.Clean(claudeEffect(ev.Name, got.Verdicts[0]))
 		return &Done{Text: "tested " + c.Call[0], Result: result}, nil
 	}
 	return nil
@@ -247,14 +248,14 @@ const testSession = "hookspan-test"
 
 // claudeHandlers are the hooks that Claude Code has in a project and that a test can
 // run, with the variables of its settings.
-func (m *Machine) claudeHandlers(ctx context.Context, root string) (handlers []hookfile.Handler, env, notes []string) {
-	projects, _, _ := m.survey(ctx)
-	for _, f := range m.files(projects) {
+func (c *Catalog) claudeHandlers(ctx context.Context, root string) (handlers []hookfile.Handler, env, notes []string) {
+	projects, _, _ := c.survey(ctx)
+	for _, f := range c.files(projects) {
 		if f.Agent != agentClaude || f.Project != "" && f.Project != root {
 			continue
 		}
 		if err := f.open(false); err != nil {
-			notes = append(notes, m.Process.Clean(err.Error()))
+			notes = append(notes, c.Process.Clean(err.Error()))
 			continue
 		}
 		if len(f.entries) > 0 && f.Off != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -85,7 +86,7 @@ func (p TrialText) Choice(t *clinehooks.Trial) {
 		if m.Matched {
 			verb = "runs"
 		}
-		p.Printf("  %-6s %s: %s\n", verb, termtext.Value(fmt.Sprintf("%s:%d", m.Handler.File, m.Handler.Line)), termtext.Value(m.Handler.Text()))
+		p.Printf("  %-6s %s: %s\n", verb, termtext.Value(fmt.Sprintf("%s:%d", m.Handler.File, m.Handler.Line)), termtext.Value(shelltext.Text(m.Handler)))
 		why := m.Why
 		if several && m.Event < len(t.Call.Events) {
 			e := t.Call.Events[m.Event]
@@ -114,7 +115,7 @@ func (p TrialText) Runs(o *clinehooks.Outcome) {
 	p.Printf("\nwhat they did\n")
 	for i := range o.Result.Runs {
 		r := &o.Result.Runs[i]
-		p.Printf("  %s\n", termtext.Value(r.Handler.Text()))
+		p.Printf("  %s\n", termtext.Value(shelltext.Text(r.Handler)))
 		p.Printf("    %s\n", termtext.Value(clinehooks.Ending(r)))
 		if p.Debug && o.Call != nil && r.Event < len(o.Call.Events) {
 			p.part("    stdin    ", string(o.Call.Events[r.Event].Payload))

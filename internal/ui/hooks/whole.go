@@ -7,22 +7,23 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 )
 
 // whole is a text over which a person decides, all of it.
-func (m *Machine) whole(text string) string { return hookfile.Whole(text, m.Process.Clean) }
+func (c *Catalog) whole(text string) string { return hookfile.Whole(text, c.Process.Clean) }
 
 // diff is the difference of a file to a new text.
-func (m *Machine) diff(f *File, after []byte) string { return f.doc.Diff(after, m.Process.Clean) }
+func (c *Catalog) diff(f *File, after []byte) string { return f.doc.Diff(after, c.Process.Clean) }
 
 // shown is everything that a file runs and sets.
-func (m *Machine) shown(f *File) string {
+func (c *Catalog) shown(f *File) string {
 	var lines []string
 	for _, v := range f.parsed.Env {
 		lines = append(lines, "variable "+v.Name+"="+v.Value)
 	}
 	for _, h := range f.parsed.Handlers {
-		lines = append(lines, fmt.Sprintf("line %d: %s", h.Line, hookfile.Describe(h)))
+		lines = append(lines, fmt.Sprintf("line %d: %s", h.Line, shelltext.Describe(h)))
 		for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
 			lines = append(lines, "  header "+name+": "+h.Headers[name])
 		}
@@ -31,7 +32,7 @@ func (m *Machine) shown(f *File) string {
 		}
 	}
 	for i, l := range lines {
-		lines[i] = " " + strings.ReplaceAll(m.whole(l), "\n", "\n ")
+		lines[i] = " " + strings.ReplaceAll(c.whole(l), "\n", "\n ")
 	}
 	return strings.Join(lines, "\n")
 }

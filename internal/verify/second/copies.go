@@ -13,9 +13,6 @@ func (out *Reading) add(r *file) {
 		return
 	}
 	out.Unread = append(out.Unread, r.unread...)
-	if len(r.sessions) == 0 {
-		out.Empty = append(out.Empty, r.path)
-	}
 	for id, s := range r.sessions {
 		out.merge(id, s)
 	}

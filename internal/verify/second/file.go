@@ -71,7 +71,7 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 			return err
 		}
 		defer unpacked.Close()
-		in = io.LimitReader(unpacked, min(maxLines, minUnpacked+maxRatio*info.Size()))
+		in = &bounded{unpacked, min(maxLines, minUnpacked+maxRatio*info.Size())}
 	}
 	take := f.open(r)
 	if strings.HasSuffix(r.path, ".json") {
@@ -118,6 +118,20 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 			return nil
 		}
 	}
+}
+
+// bounded is a reader that fails after left bytes.
+type bounded struct {
+	io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("it unpacks to more than %d times its size, or than %d bytes", maxRatio, maxLines)
+	}
+	return n, err
 }
 
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

@@ -35,8 +35,6 @@ type Reading struct {
 	Sessions map[string]*Session
 	// Unread is what is no row, in the order of the files.
 	Unread []Unread
-	// Empty are the files without any fact of a session.
-	Empty []string
 	// Lacks is what the files never have.
 	Lacks Lacks
 }

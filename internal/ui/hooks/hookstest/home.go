@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
+	"github.com/hookspan/hookspan/internal/clinehooks/runner"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/install/cline"
@@ -94,8 +95,8 @@ func (h *Home) Read(name string) string {
 	return string(text)
 }
 
-// Machine is what a page lists of the home folder.
-func (h *Home) Machine(s *store.Store) *hooks.Machine {
+// Catalog is what a page lists of the home folder.
+func (h *Home) Catalog(s *store.Store) *hooks.Catalog {
 	h.t.Helper()
 	environ := []string{"HOME=" + h.Dir, "PATH=" + os.Getenv("PATH")}
 	cfg, err := config.Load(config.Input{Environ: environ, Home: h.Dir, GOOS: "linux"})
@@ -103,10 +104,12 @@ func (h *Home) Machine(s *store.Store) *hooks.Machine {
 		h.t.Fatal(err)
 	}
 	sys := install.System{GOOS: "linux", Home: h.Dir, StateDir: cfg.StateDir}
-	return &hooks.Machine{
+	parts := runner.Parts()
+	parts.Post, parts.Host = hookhttp.Post, hookhttp.Host
+	return &hooks.Catalog{
 		Process: &clinehooks.Process{
 			Config: cfg, Environ: environ, Home: h.Dir, GOOS: "linux", Now: time.Now, Clean: redactor.Always(cfg).String,
-			Log: func(string) {}, Post: hookhttp.Post, Host: hookhttp.Host,
+			Log: func(string) {}, Parts: parts,
 		},
 		Claude: claude.Installer{ManagedDir: filepath.Join(h.Dir, "managed")}, System: sys, Dir: h.Project, Store: s,
 		Installed: func(ctx context.Context) (*install.Report, error) {

@@ -1,4 +1,4 @@
-package main
+package deliver
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestFlushEndsWithItsContext(t *testing.T) {
+func TestPromptlyEndsWithItsContext(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
 	over, cancel := context.WithCancel(t.Context())
@@ -28,7 +28,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 		{"does not look at the context", over, time.Millisecond, func() error { <-hang; return nil }, context.Canceled, ""},
 		{"panics", t.Context(), 0, func() error { panic("boom") }, nil, "internal error: boom"},
 	} {
-		err := promptly(tc.ctx, tc.grace, tc.f)
+		err := Promptly(tc.ctx, tc.grace, tc.f)
 		if tc.says == "" && !errors.Is(err, tc.want) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
 			t.Errorf("%s: %v, want %v%s", tc.name, err, tc.want, tc.says)
 		}

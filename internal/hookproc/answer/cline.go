@@ -1,0 +1,40 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+
+	"github.com/hookspan/hookspan/internal/clinehooks"
+	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/hookproc"
+)
+
+// Cline are the hooks on Cline.
+func Cline() *Hooks {
+	return &Hooks{
+		File: filepath.Join(".cline", "hooks.json"), Variable: "CLINE_DIR",
+		Runner: hooksession.Program, Own: hooksession.Own, Ask: askPlain, Reporter: hooksession.Small,
+	}
+}
+
+// askPlain runs plain hooks in this process. What it would log may hold secrets, and what
+// finds them would cost every call time at start.
+func askPlain(ctx context.Context, c *hookproc.Call, about string) (answer, report []byte, err error) {
+	p := c.Process
+	_, environ := hookproc.Variable(p.Environ, chainVariable)
+	hooks := &clinehooks.Process{Config: c.Config, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
+	request := clinehooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
+	answer, left, err := hooks.Ask(ctx, request, c.Payload, p.Dir)
+	switch {
+	case errors.Is(err, clinehooks.ErrSpan):
+		return nil, nil, otherProgram(hooksession.Small)
+	case errors.Is(err, clinehooks.ErrOther):
+		return nil, nil, otherProgram(hooksession.Full)
+	}
+	if !left.Empty() {
+		report, _ = json.Marshal(left) // texts always encode
+	}
+	return answer, report, err
+}
