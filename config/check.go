@@ -49,6 +49,12 @@ func (k checker) check(raw string, v *variable) (text string, valid bool) {
 		return p, p != "" && !hasControl(p) && isAbs(k.goos, p)
 	case "url":
 		return raw, validURL(raw)
+	case "proxy":
+		if !strings.Contains(raw, "://") {
+			raw = "http://" + raw
+		}
+		u, err := url.Parse(raw)
+		return raw, err == nil && u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 	case "baseurl":
 		return strings.TrimRight(raw, "/"), validURL(raw) && !strings.ContainsAny(raw, "?#")
 	case "headers":

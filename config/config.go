@@ -42,6 +42,16 @@ type Config struct {
 	HooksAsk        string `env:"HOOKSPAN_HOOKS_ASK"`
 	HooksDebug      bool   `env:"HOOKSPAN_HOOKS_DEBUG"`
 
+	// Managed reports that users can only tighten what the machine-wide file sets.
+	Managed bool `env:"HOOKSPAN_MANAGED"`
+
+	// Proxies are as HTTP clients read them from the environment.
+	HTTPSProxy string `env:"HTTPS_PROXY"`
+	HTTPProxy  string `env:"HTTP_PROXY"`
+	NoProxy    string `env:"NO_PROXY"`
+	// HeadersCommand is the program that prints headers of OTLP requests.
+	HeadersCommand string `env:"HOOKSPAN_OTLP_HEADERS_COMMAND"`
+
 	AllowInsecure bool `env:"HOOKSPAN_ALLOW_INSECURE"`
 
 	InfiniumAgentID     string `env:"INFINIUM_AGENT_ID"`
@@ -64,6 +74,8 @@ type Config struct {
 	// home folder is known, which is a problem that Load reports.
 	StateDir  string
 	ConfigDir string
+	// MachineFile is the machine-wide file if it counts.
+	MachineFile string
 
 	goos   string
 	values map[string]*value
@@ -74,6 +86,8 @@ type Config struct {
 	ownFile string
 	// ineffective are the standard variables without effect.
 	ineffective map[string]bool
+	// held reports that the machine-wide file is managed.
+	held bool
 	// unread and noRules are for Protected: the problem with the env file, and
 	// with the name of the file with the rules.
 	unread, noRules *Problem
@@ -110,6 +124,13 @@ var table = [...]variable{
 	{name: "HOOKSPAN_HOOKS_SOFT_DENY", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets Cline's SDK (CLI 3) continue after a denied command, read or edit: the call is replaced by one that prints the reason and fails. Otherwise a denied call stops the task."},
 	{name: "HOOKSPAN_HOOKS_ASK", guards: true, byDefault: "host", whenWrong: "deny", kind: "oneof", allowed: "host, deny", doc: "What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."},
 	{name: "HOOKSPAN_HOOKS_DEBUG", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Writes each decision about your hooks into the log: which matchers match, what ran, what it answered."},
+
+	{group: "Whole machine", name: managedName, byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "In the machine-wide file alone: what it sets holds. Users and projects may record, keep and send less, and add resource attributes; if it names a destination, no other is used. A wrong value counts as true."},
+
+	{group: "Network", name: "HTTPS_PROXY", kind: "proxy", allowed: "a URL such as http://proxy.example:3128", doc: "Proxy for https destinations, in the environment or in a file, which agents that strip the environment leave alone."},
+	{name: "HTTP_PROXY", kind: "proxy", allowed: "a URL such as http://proxy.example:3128", doc: "Proxy for http destinations."},
+	{name: "NO_PROXY", kind: "text", allowed: "host names, domains and networks with commas between them", doc: "Destinations that are reached without a proxy. This machine always is."},
+	{name: headersCommand, kind: "abspath", allowed: "an absolute path", doc: "Program that prints headers of OTLP requests, for tokens that expire: `Name: value` lines, or a JSON object of names and values. A JSON member or a line `expires_in` says for how many seconds they are good; else they are kept until the endpoint answers 401. It has 5 s. Only read from your env file and the machine-wide file."},
 
 	{group: "Safety", name: "HOOKSPAN_ALLOW_INSECURE", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets credentials travel over cleartext http to hosts other than this one. For credentials of the env file and the keyring it counts in the env file alone."},
 
@@ -161,6 +182,11 @@ type Input struct {
 	GOOS string
 	// ReadFile reads the env file; if nil, none is read.
 	ReadFile func(string) ([]byte, error)
+	// MachineFile is the path of the machine-wide file, and ReadMachine reads it. Its
+	// error has a method Untrusted that reports a file that others than the
+	// administrator can change. If either is missing, there is no such file.
+	MachineFile string
+	ReadMachine func(string) ([]byte, error)
 }
 
 // Load fills a Config. The Config is never nil and always usable; the error,
@@ -169,6 +195,11 @@ func Load(in Input) (*Config, error) {
 	goos := cmp.Or(in.GOOS, runtime.GOOS)
 	vars := environment(in.Environ, goos)
 	c := &Config{goos: goos, read: in.ReadFile, values: make(map[string]*value, len(table)), refused: make(map[string]*Problem), ineffective: make(map[string]bool)}
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"} {
+		if low := vars[strings.ToLower(name)]; low != "" && vars[name] == "" {
+			vars[name] = low
+		}
+	}
 	var errs []error
 	found := cmp.Or(in.Home, vars["HOME"])
 	if goos == "windows" {
@@ -186,12 +217,13 @@ func Load(in Input) (*Config, error) {
 	ck := checker{goos: goos, home: home}
 	files, problems := c.readFiles(vars[configFile], ck)
 	errs = append(errs, problems...)
-	sources := append([]source{{name: Environment, from: ofEnvironment, vars: vars}}, files...)
+	machine, problems := c.readMachine(in)
+	errs = append(errs, problems...)
+	sources := append(append([]source{{name: Environment, from: ofEnvironment, vars: vars}}, files...), machine)
 	values := make([]value, len(table))
 	for i := range values {
 		values[i].variable, c.values[table[i].name] = &table[i], &values[i]
 	}
-	unknown := c.unknown(sources)
 	for _, s := range sources {
 		for _, name := range withoutEffect {
 			if s.vars[name] != "" {
@@ -199,6 +231,7 @@ func Load(in Input) (*Config, error) {
 			}
 		}
 	}
+	unknown := append(c.unknown(sources), c.hold(&sources[len(sources)-1], sources[:len(sources)-1])...)
 
 	checked := make(map[string]string, len(table))
 	for i := range values {
@@ -257,9 +290,7 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 	var found []candidate
 	for i, s := range sources {
 		raw := s.vars[v.name]
-		// HOOKSPAN_CONFIG_FILE counts in the environment alone. What the user's
-		// own file says about texts and guards counts even if another file is named.
-		if raw == "" && !s.unclear[v.name] || i > 0 && v.name == configFile || i > 1 && !v.texts && !v.guards && !v.own {
+		if !s.has(v.name) || !s.counts(v.name) || s.replaced && !v.texts && !v.guards && !v.own {
 			continue
 		}
 		if v.own && s.from == ofEnvironment {
@@ -271,8 +302,8 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		if in.valid = in.valid && !s.unclear[v.name]; in.valid {
 			v.inFile = v.inFile || i > 0
 			v.by[s.from] = cmp.Or(v.by[s.from], in.text)
-		} else if s.from == ofUser {
-			v.by[ofUser] = v.whenWrong
+		} else if s.from != ofEnvironment {
+			v.by[s.from] = v.whenWrong
 		} else {
 			v.unusable = raw
 		}
@@ -284,14 +315,11 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 			if p := c.wrongValue(v, in); !in.unclear[v.name] { // Otherwise the line or the name is the problem.
 				problems = append(problems, p)
 			}
-		} else if than, loosens := c.loosens(v, in.text); loosens && in.from == ofEnvironment {
-			problems = append(problems, c.refusal(v.name, than, in))
+		} else if than, file, refused := c.refusedBy(v, in); refused {
+			problems = append(problems, c.refusal(v.name, than, file, in))
 			continue
 		} else if v.source == "" {
-			text, v.from, v.shown, v.source = in.text, in.from, v.show(in.text, in.raw), File
-			if in.name == Environment {
-				v.source = Environment
-			}
+			text, v.from, v.shown, v.source = in.text, in.from, v.show(in.text, in.raw), in.kind()
 		}
 		if v.name != redactFile { // All files of rules count.
 			break

@@ -91,6 +91,9 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_HOOKS_SOFT_DENY", func(c *Config) any { return c.HooksSoftDeny }, map[string]any{"true": true}, []string{"soft"}, ""},
 		{"HOOKSPAN_HOOKS_ASK", func(c *Config) any { return c.HooksAsk }, map[string]any{"host": "host", "deny": "deny"}, []string{"allow"}, ""},
 		{"HOOKSPAN_HOOKS_DEBUG", func(c *Config) any { return c.HooksDebug }, map[string]any{"true": true}, []string{"loud"}, ""},
+		{"HTTPS_PROXY", func(c *Config) any { return c.HTTPSProxy }, map[string]any{"http://proxy:3128": "http://proxy:3128", "proxy:3128": "http://proxy:3128"}, []string{"ftp://x", "http://"}, ""},
+		{"HTTP_PROXY", func(c *Config) any { return c.HTTPProxy }, map[string]any{"socks5://p:1": "socks5://p:1"}, []string{"://"}, ""},
+		{"NO_PROXY", func(c *Config) any { return c.NoProxy }, map[string]any{".internal,10.0.0.0/8": ".internal,10.0.0.0/8"}, nil, ""},
 		{"HOOKSPAN_ALLOW_INSECURE", func(c *Config) any { return c.AllowInsecure }, map[string]any{"true": true}, []string{"si"}, ""},
 		{"INFINIUM_AGENT_ID", func(c *Config) any { return c.InfiniumAgentID }, map[string]any{"0199-ab": "0199-ab"}, []string{"a/b", "a b", strings.Repeat("a", 201)}, ""},
 		{"INFINIUM_AGENT_SECRET", func(c *Config) any { return string(c.InfiniumAgentSecret) }, map[string]any{"s3cret!": "s3cret!"}, []string{"two words", "bad\x01"}, masked},
@@ -128,7 +131,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_CONFIG_FILE", func(c *Config) any { return c.ConfigFile }, nil, []string{"relative.env"}, ""},
 	}
 	zero := load(t, input(""))
-	covered := map[string]bool{}
+	covered := map[string]bool{managedName: true, headersCommand: true} // which have no effect in the environment
 	for _, tt := range tests {
 		covered[tt.name] = true
 		t.Run(tt.name, func(t *testing.T) {

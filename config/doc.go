@@ -11,11 +11,13 @@
 // default. A variable with an empty value counts as not set, as the
 // OpenTelemetry specification asks. The env file is
 // $XDG_CONFIG_HOME/hookspan/hookspan.env, or the file HOOKSPAN_CONFIG_FILE
-// names; it holds NAME=value lines, and a value with a # in it needs quotes.
+// names; it holds NAME=value lines, and a value with a # in it needs quotes. Below it is
+// the machine-wide file of the administrator; with HOOKSPAN_MANAGED=true in it, the
+// others can only tighten what it sets.
 //
 // The environment is set by more than the user. A credential goes only to an
-// address from the same side, the user's (env file, keyring, defaults) or the
-// environment's; else the destination is off, see [Config.Refused]. The
+// address from the same side, the user's (env file, keyring, defaults), the
+// administrator's or the environment's, and a user's also to the administrator's; else the destination is off, see [Config.Refused]. The
 // environment may keep or show less of the texts than the env file allows, never
 // more. A file that HOOKSPAN_CONFIG_FILE names is on the environment's side.
 //

@@ -21,6 +21,9 @@ type source struct {
 	// does not exist, probably means. Their wrong value may be the user's privacy,
 	// so each counts as a wrong value does.
 	unclear map[string]bool
+	// replaced reports the user's own file if another is named: what it says about
+	// texts and guards alone counts.
+	replaced bool
 }
 
 // candidate is a value that one source gives a variable.
@@ -29,6 +32,17 @@ type candidate struct {
 	// text is raw as checker.check returns it.
 	raw, text string
 	valid     bool
+}
+
+// kind is the source in the form of Setting.Source.
+func (s *source) kind() string {
+	switch {
+	case s.name == Environment:
+		return Environment
+	case s.from == ofMachine:
+		return Machine
+	}
+	return File
 }
 
 // readFiles reads the env files, the one that HOOKSPAN_CONFIG_FILE names before
@@ -47,6 +61,7 @@ func (c *Config) readFiles(named string, k checker) (files []source, errs []erro
 		files, errs = append(files, file), problems
 	}
 	file, problems := c.readFile(c.ownFile, asked)
+	file.replaced = len(files) > 0
 	return append(files, file), append(errs, problems...)
 }
 
@@ -159,8 +174,10 @@ func (c *Config) unknown(sources []source) (errs []error) {
 			}
 		}
 		slices.Sort(names)
-		if _, named := s.vars[configFile]; file && named {
-			errs = append(errs, &Problem{Variable: configFile, Reason: "has no effect in a file", Source: s.name, Allowed: "the process environment only"})
+		for _, name := range []string{configFile, managedName, headersCommand} {
+			if s.vars[name] != "" && !s.counts(name) {
+				errs = append(errs, s.ineffective(name))
+			}
 		}
 		for _, name := range names {
 			best := c.nearest(named(name))

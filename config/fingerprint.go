@@ -36,7 +36,7 @@ func (c *Config) Fingerprint() string {
 	}
 	for _, name := range placing {
 		v := c.value(name)
-		if given := cmp.Or(v.by[ofEnvironment], v.unusable); given != "" && given != v.by[ofUser] {
+		if given := cmp.Or(v.by[ofEnvironment], v.unusable); given != "" && given != v.users() {
 			add(name + "=" + given)
 		}
 	}

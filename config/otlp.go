@@ -110,7 +110,7 @@ func (c *Config) otlpURL() (*value, string) {
 // sideURL is the OTLP address that one side alone would give, in the form of otlpURL.
 func (c *Config) sideURL(s side) string {
 	for _, key := range []string{"TRACES_ENDPOINT", "ENDPOINT"} {
-		if raw := c.value(otlpPrefix + key).by[s]; raw != "" {
+		if raw := c.value(otlpPrefix + key).given(s); raw != "" {
 			return c.tracesURL(otlpPrefix+key, raw)
 		}
 	}
@@ -239,6 +239,9 @@ func (c *Config) Service() string {
 	}
 	return service
 }
+
+// ParseAttributes reads a text in the form of OTEL_RESOURCE_ATTRIBUTES.
+func ParseAttributes(s string) ([]Pair, bool) { return parsePairs(s) }
 
 // parsePairs reads key=value,key=value with percent-encoded parts, the form of
 // W3C Baggage without properties. Empty members are skipped.

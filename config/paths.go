@@ -62,6 +62,9 @@ func (c *Config) SpoolDir() string { return c.below("spool") }
 // StorePath is the local trace store's database file.
 func (c *Config) StorePath() string { return c.below("traces.db") }
 
+// HeadersCachePath is the file that keeps what HeadersCommand printed until it expires.
+func (c *Config) HeadersCachePath() string { return c.below("otlp-headers.json") }
+
 // LogPath is the file that hook processes log to.
 func (c *Config) LogPath() string { return c.below("hookspan.log") }
 

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// The values of Setting.Source. A Problem's Source is Environment or the env
-// file's path.
+// The values of Setting.Source. A Problem's Source is Environment or the path of an
+// env file or the machine-wide file.
 const (
 	Default     = "default"
 	File        = "file"
 	Environment = "environment"
+	Machine     = "machine"
 	// Fallback is the source of a value that replaces a wrong one and is not the
 	// default.
 	Fallback = "in place of a wrong value"
@@ -127,7 +128,7 @@ func (v *variable) show(checked, raw string) string {
 // showURL masks what may be a secret in a text that is, or should be, a URL:
 // its userinfo, the values of its query and its fragment.
 func (v *variable) showURL(s string) string {
-	if v.kind != "url" && v.kind != "baseurl" {
+	if v.kind != "url" && v.kind != "baseurl" && v.kind != "proxy" {
 		return hideUserinfo(s)
 	}
 	if !strings.Contains(s, "://") {

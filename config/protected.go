@@ -39,7 +39,8 @@ type RulesFile struct {
 }
 
 // RedactFiles are the files with redaction rules, all of which count: the user's
-// own, named in the env file or beside it, and one that the environment names.
+// own, named in the env file or beside it, one that the environment names, and the
+// administrator's.
 func (c *Config) RedactFiles() []RulesFile {
 	by := c.value(redactFile).by
 	var out []RulesFile
@@ -48,8 +49,10 @@ func (c *Config) RedactFiles() []RulesFile {
 	} else if c.ConfigDir != "" {
 		out = append(out, RulesFile{Path: join(c.goos, c.ConfigDir, "redact.rules")})
 	}
-	if more := by[ofEnvironment]; more != "" {
-		out = append(out, RulesFile{more, true})
+	for _, s := range []side{ofEnvironment, ofMachine} {
+		if more := by[s]; more != "" {
+			out = append(out, RulesFile{more, true})
+		}
 	}
 	return out
 }

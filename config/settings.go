@@ -12,14 +12,14 @@ type Setting struct {
 	Name string `json:"name"`
 	// Value is the value in force, stars for a secret, empty for none.
 	Value string `json:"value"`
-	// Source is Default, File, Environment or Fallback.
+	// Source is Default, File, Machine, Environment or Fallback.
 	Source string `json:"source"`
 	// Doc explains the variable in a sentence or two.
 	Doc string `json:"doc"`
 }
 
-// Source returns where a variable's value in force came from: Default, File or
-// Environment. It is Default for a wrong value, which is not in force.
+// Source returns where a variable's value in force came from: Default, File,
+// Machine or Environment. It is Default for a wrong value, which is not in force.
 func (c *Config) Source(name string) string { return cmp.Or(c.value(name).source, Default) }
 
 // InFile reports whether an env file gives a variable a valid value, which is in

@@ -177,6 +177,17 @@ The env file is ` + "`$XDG_CONFIG_HOME/hookspan/hookspan.env`" + ` (` + "`~/.con
 agents keep variables from their hooks. It holds lines of the form ` + "`NAME=value`" + `; a value with ` + "`#`" + ` in it needs quotes. Paths
 may begin with ` + "`~/`" + `.
 
+Below the env file, a machine-wide file counts for every user: ` + "`/etc/hookspan/hookspan.env`" + `, on macOS
+` + "`/Library/Application Support/hookspan/hookspan.env`" + `, on Windows ` + "`ProgramData\\hookspan\\hookspan.env`" + ` on the system's drive. File and folder must
+belong to root (on Windows to SYSTEM or the Administrators) and others must not be able to write to them, else the file counts
+for nothing and ` + "`hookspan doctor`" + ` says so. With ` + "`HOOKSPAN_MANAGED=true`" + ` in it, what it sets holds:
+
+- Users, projects and the environment can ask for less (less capture, redaction, more patterns, fewer destinations, no
+  recording) and add resource attributes. Everything else that they say about its settings has no effect and is reported.
+- If it names a destination, no other destination, header or certificate is used.
+- Where its ` + "`HOOKSPAN_CAPTURE`" + ` is none, the event log keeps no texts either. Then the result of a Cline tool is known by
+  Cline's own flag alone.
+
 A project, or the program that starts an agent, can also set the environment. Hence:
 
 - A credential goes only to an address from the same place: headers, a client key or the agent's secret of the env file, or of

@@ -20,14 +20,35 @@ const (
 	ofUser side = iota
 	// ofEnvironment includes the file that HOOKSPAN_CONFIG_FILE names.
 	ofEnvironment
+	// ofMachine is the machine-wide file of the administrator.
+	ofMachine
 )
 
-// loosens reports that a value of the environment keeps or shows more of the texts
-// than the user's settings do, or asks the user's hooks less, and returns the user's
-// value. If the user set nothing, the environment may choose, but not switch
-// redaction off.
-func (c *Config) loosens(v *value, text string) (than string, loosens bool) {
-	own := v.by[ofUser]
+// refusedBy returns the value of the user's settings, or of a managed machine-wide file,
+// than which a candidate keeps or shows more of the texts, or asks the user's hooks less,
+// and the file that it is in.
+func (c *Config) refusedBy(v *value, in candidate) (than, file string, refused bool) {
+	if c.held && in.from != ofMachine {
+		if than, refused = c.loosens(v, in.text, func(v *value) string { return v.by[ofMachine] }); refused && (v.name != "HOOKSPAN_REDACT" || v.by[ofMachine] != "") {
+			return than, c.MachineFile, true
+		}
+	}
+	if in.from != ofEnvironment {
+		return "", "", false
+	}
+	file = c.ownFile
+	if v.by[ofUser] == "" && v.by[ofMachine] != "" {
+		file = c.MachineFile
+	}
+	than, refused = c.loosens(v, in.text, (*value).users)
+	return than, file, refused
+}
+
+// loosens reports that a value keeps or shows more of the texts than others do, or asks
+// the user's hooks less, and returns the others' value. If they set nothing, any is
+// right, but redaction stays on.
+func (c *Config) loosens(v *value, text string, by func(*value) string) (than string, loosens bool) {
+	own := by(v)
 	if v.guards {
 		// The values of all of them, the loosest first.
 		levels := []string{"false", "allow", "host", "limits", "true", "deny"}
@@ -40,7 +61,7 @@ func (c *Config) loosens(v *value, text string) (than string, loosens bool) {
 		levels := []string{"none", "preview", "full"}
 		return own, own != "" && slices.Index(levels, text) > slices.Index(levels, own)
 	case "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
-		if own == "" && c.value("HOOKSPAN_CAPTURE").by[ofUser] == "preview" {
+		if own == "" && by(c.value("HOOKSPAN_CAPTURE")) == "preview" {
 			own = "0"
 		}
 		return own, own != "" && previewSize(text) > previewSize(own)
@@ -56,15 +77,17 @@ func previewSize(text string) int {
 }
 
 // refusal is the problem with a value that loosens.
-func (c *Config) refusal(name, than string, in candidate) *Problem {
+func (c *Config) refusal(name, than, file string, in candidate) *Problem {
 	p := &Problem{
 		Variable: name, Source: in.name, Allowed: "the same or less; more can be set in the env file alone",
-		Reason: fmt.Sprintf("%q keeps more of the texts than %q in %s, which stays in force", shorten(in.raw), than, c.ownFile),
+		Reason: fmt.Sprintf("%q keeps more of the texts than %q in %s, which stays in force", shorten(in.raw), than, file),
 	}
 	if c.value(name).guards {
-		p.Reason = fmt.Sprintf("%q asks your hooks less than %q in %s, which stays in force", shorten(in.raw), than, c.ownFile)
+		p.Reason = fmt.Sprintf("%q asks your hooks less than %q in %s, which stays in force", shorten(in.raw), than, file)
 	}
-	if name == "HOOKSPAN_REDACT" {
+	if file == c.MachineFile && c.held {
+		p.Allowed = "the same or less"
+	} else if name == "HOOKSPAN_REDACT" {
 		p.Reason = fmt.Sprintf("%q counts in the env file alone, so secrets are still removed", shorten(in.raw))
 		p.Allowed = "true"
 	}
@@ -90,10 +113,10 @@ func (c *Config) otlpMixed() *Problem {
 	}
 	for _, credential := range c.otlpCredentials() {
 		s := credential.from
-		if address.source != "" && address.from != s && c.sideURL(s) != u {
+		if address.source != "" && !mayTake(address.from, s) && c.sideURL(s) != u {
 			return c.mixed(ExporterOTLP, address, credential)
 		}
-		if ca := c.otlpVariable("CERTIFICATE"); s == ofUser && ca.source != "" && ca.from == ofEnvironment {
+		if ca := c.otlpVariable("CERTIFICATE"); s != ofEnvironment && ca.source != "" && ca.from == ofEnvironment {
 			p := c.mixed(ExporterOTLP, ca, credential)
 			p.Reason = "may not decide which server gets" + strings.TrimPrefix(p.Reason, "may not get")
 			return p
@@ -106,6 +129,9 @@ func (c *Config) otlpMixed() *Problem {
 func (c *Config) otlpCredentials() (out []*value) {
 	if len(c.Export.Headers) > 0 {
 		out = append(out, c.otlpVariable("HEADERS"))
+	}
+	if c.HeadersCommand != "" {
+		out = append(out, c.value(headersCommand))
 	}
 	if c.Export.ClientKey != "" {
 		out = append(out, c.otlpVariable("CLIENT_KEY"))
@@ -123,8 +149,8 @@ func (c *Config) otlpCredentials() (out []*value) {
 // secret is the keyring's.
 func (c *Config) infiniumMixed() *Problem {
 	address, secret := c.value("INFINIUM_BASE_URL"), c.value("INFINIUM_AGENT_SECRET")
-	if c.InfiniumAgentID == "" || address.source == "" || address.from == secret.from ||
-		cmp.Or(address.by[secret.from], address.byDefault) == c.InfiniumBaseURL {
+	if c.InfiniumAgentID == "" || address.source == "" || mayTake(address.from, secret.from) ||
+		cmp.Or(address.given(secret.from), address.byDefault) == c.InfiniumBaseURL {
 		return nil
 	}
 	return c.mixed(ExporterInfinium, address, secret)
@@ -142,7 +168,7 @@ func (c *Config) mixed(exporter string, address, credential *value) *Problem {
 		Reason:  fmt.Sprintf("may not get the credential in %s of %s, so %s is off", credential.name, in, exporter),
 		Allowed: "address and credential from one place, both in the env file or both in the environment",
 	}
-	if address.from == ofUser {
+	if credential.from == ofEnvironment {
 		p.Variable, p.Source = credential.name, c.where(credential)
 		p.Reason = fmt.Sprintf("may not go to the address in %s of %s, so %s is off", address.name, place(c.where(address)), exporter)
 	}
@@ -151,8 +177,11 @@ func (c *Config) mixed(exporter string, address, credential *value) *Problem {
 
 // where is the source of a variable for a problem's text.
 func (c *Config) where(v *value) string {
-	if v.source == File {
+	switch v.source {
+	case File:
 		return c.ConfigFile
+	case Machine:
+		return c.MachineFile
 	}
 	return Environment
 }
@@ -167,12 +196,14 @@ func (c *Config) otlpInsecure() bool { return c.insecure(c.otlpCredentials()...)
 // InfiniumInsecure reports whether the agent's secret may go over cleartext http.
 func (c *Config) InfiniumInsecure() bool { return c.insecure(c.value("INFINIUM_AGENT_SECRET")) }
 
-// insecure reports whether credentials may go over cleartext http. For the user's
-// own only the user can allow that.
+// insecure reports whether credentials may go over cleartext http. For the user's own
+// only the user can allow that, for the machine's only the administrator.
 func (c *Config) insecure(credentials ...*value) bool {
 	allow := c.value("HOOKSPAN_ALLOW_INSECURE")
-	if allow.from == ofEnvironment && slices.ContainsFunc(credentials, func(v *value) bool { return v.from == ofUser }) {
-		return c.AllowInsecure && allow.by[ofUser] == "true"
+	for _, v := range credentials {
+		if allow.from == ofEnvironment && v.from == ofUser && allow.users() != "true" || v.from == ofMachine && allow.by[ofMachine] != "true" {
+			return false
+		}
 	}
 	return c.AllowInsecure
 }

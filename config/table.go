@@ -52,12 +52,12 @@ func (c *Config) Ineffective() []string { return slices.Sorted(maps.Keys(c.ineff
 // value is what the environment and the files give a variable.
 type value struct {
 	*variable
-	// source is File or Environment, empty if no valid value is in force; from
+	// source is File, Machine or Environment, empty if no valid value is in force; from
 	// and shown are of the value in force.
 	source, shown string
 	from          side
 	// by has the valid value of each side, or else empty.
-	by [2]string
+	by [3]string
 	// unusable is the value of the environment's side if it is wrong.
 	unusable string
 	// wrong marks a value that was replaced by its default, inFile a valid one

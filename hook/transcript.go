@@ -14,6 +14,8 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
+	// Repository is the one that the session worked in, as far as the files say.
+	Repository Repository
 	// Moves are the working directories of a session that went from one to another, by
 	// the time from which on it was there. Cwd is the last of them.
 	Moves []Move

@@ -82,6 +82,9 @@ var classes = map[Class]class{
 	ClassEncode:     {final: true},
 }
 
+// Unauthorized reports that the service refused the credential.
+func (e *Error) Unauthorized() bool { return e.Class == ClassAuth }
+
 // Retryable reports whether sending the same trace again later can succeed
 // without any other change, or after the user has repaired the network or the
 // address.

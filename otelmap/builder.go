@@ -95,6 +95,9 @@ func (b *Builder) Tighten(c Capture) {
 	}
 }
 
+// In says which repository the session works in.
+func (b *Builder) In(r hook.Repository) { b.opts.Repository = r }
+
 // Limit lowers the lengths of previews of later events, unless they are zero, and
 // replaces Options.Clean, unless clean is nil.
 func (b *Builder) Limit(maxInput, maxOutput int, clean func(text string, max int) string) {

@@ -68,6 +68,12 @@ const (
 	KeyHostArch         = string(semconv.HostArchKey)
 	KeyOSType           = string(semconv.OSTypeKey)
 
+	// KeyRepositoryName, KeyRepositoryURL and KeyBranch are the repository of the session's
+	// folder, on roots.
+	KeyRepositoryName = "vcs.repository.name"
+	KeyRepositoryURL  = "vcs.repository.url.full"
+	KeyBranch         = "vcs.ref.head.name"
+
 	// KeyInputValue is the run's first prompt as typed, up to MaxTaskRunes, and
 	// KeyOutputValue its final text, on roots: the names by OpenInference, which some
 	// backends list traces by. If a task begins without a prompt, the first is a preview of
@@ -90,6 +96,9 @@ const (
 	KeyHostVersion = "hookspan.host_version"
 	// KeyHostApp is the program the agent runs in, such as an editor.
 	KeyHostApp = "hookspan.host_app"
+	// KeyImported is true on every span that was sent from history: by an import, or by an
+	// export to a destination.
+	KeyImported = "hookspan.imported"
 	// KeyDialect is the wire form of the events.
 	KeyDialect = "hookspan.dialect"
 	// KeyHostProvider is the model's provider as the host spells it; the

@@ -8,6 +8,7 @@ import (
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	// FromFiles reports that the events were made from the agent's files, which show how a
 	// run went on: no silence before an event ends it, only that after the last.
 	FromFiles bool
+	// Repository is the one that the session works in.
+	Repository hook.Repository
 	// Traceparent is the W3C context that becomes the parent of every root
 	// whose events have none.
 	Traceparent string

@@ -140,10 +140,15 @@ func (s *segmenter) closeIdle(now time.Time) {
 	}
 }
 
+// idle reports that a turn's run had no event for so long when an event was stored.
+func (s *segmenter) idle(r *Run, it *item) bool {
+	return r != nil && s.b.turns() && !s.b.opts.FromFiles && it.StoredAt().Sub(r.EndedAt) > s.b.opts.IdleTimeout
+}
+
 // silent reports that a turn's run had been silent for so long when an event was stored
 // that it counts as ended, with its agents.
 func (s *segmenter) silent(r *Run, it *item) bool {
-	if r == nil || !s.b.turns() || s.b.opts.FromFiles || it.StoredAt().Sub(r.EndedAt) <= s.b.opts.IdleTimeout {
+	if !s.idle(r, it) {
 		return false
 	}
 	r.sleep(s.b.opts.IdleTimeout)

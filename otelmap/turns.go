@@ -163,7 +163,8 @@ func (s *segmenter) runOf(it *item) *Run {
 	// Events of a turn after a run of it was closed for its silence make a
 	// separate run, so that the same log gives the same runs whenever it is read.
 	if r := s.turnRuns[it.Turn]; r != nil && !r.silent {
-		if !r.working() || !s.silent(r, it) {
+		// Whether one of many agents works is asked last.
+		if !s.idle(r, it) || !r.working() || !s.silent(r, it) {
 			return r
 		}
 	}

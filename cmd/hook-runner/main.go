@@ -46,7 +46,10 @@ func run(args []string) error {
 	defer stop()
 	p := &clinehooks.Process{Environ: os.Environ(), Home: hookproc.Home(), GOOS: runtime.GOOS, Now: time.Now, Parts: runner.Parts()}
 	// Wrong settings have their defaults, and hookspan doctor shows them.
-	p.Config, _ = config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: hookproc.ReadSettings})
+	p.Config, _ = config.Load(config.Input{
+		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: hookproc.ReadSettings,
+		MachineFile: hookproc.MachineFile(), ReadMachine: hookproc.ReadMachine,
+	})
 	p.Log = logfile.Log{Path: p.Config.LogPath(), Who: "hook-runner"}.Line
 	// Few events have a text to clean.
 	clean := sync.OnceValue(func() func(string) string { return redactor.Always(p.Config).String })

@@ -40,8 +40,10 @@ type app struct {
 	environ []string
 	home    string
 	goos    string
-	now     func() time.Time
-	sleep   func(context.Context, time.Duration) error
+	// machineFile is the machine-wide settings file. If empty, there is none.
+	machineFile string
+	now         func() time.Time
+	sleep       func(context.Context, time.Duration) error
 
 	cfg    *config.Config
 	cfgErr error
@@ -55,7 +57,7 @@ type app struct {
 func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) *app {
 	return &app{
 		agents: agents.All(), args: args, stdin: stdin, stdout: &output{Writer: stdout}, stderr: stderr, environ: environ,
-		home: hookproc.Home(), goos: runtime.GOOS, now: time.Now, sleep: sleep,
+		home: hookproc.Home(), goos: runtime.GOOS, machineFile: hookproc.MachineFile(), now: time.Now, sleep: sleep,
 	}
 }
 
@@ -127,12 +129,19 @@ func run(ctx context.Context, a *app) (exit int) {
 	}()
 	a.cfg, a.cfgErr = config.Load(config.Input{
 		Environ: a.environ, Home: a.home, GOOS: a.goos, ReadFile: hookproc.ReadSettings,
+		MachineFile: a.machineFile, ReadMachine: hookproc.ReadMachine,
 	})
 	a.log = logfile.Log{Path: a.cfg.LogPath(), Who: "hookspan"}
 	// The exporter would read these by itself, past the env file and the checks.
 	for _, kv := range a.environ {
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") {
 			_ = os.Unsetenv(name)
+		}
+	}
+	// HTTP clients read these from the environment; a file may set them.
+	for name, value := range map[string]string{"HTTPS_PROXY": a.cfg.HTTPSProxy, "HTTP_PROXY": a.cfg.HTTPProxy, "NO_PROXY": a.cfg.NoProxy} {
+		if value != "" {
+			_ = os.Setenv(name, value)
 		}
 	}
 	otel.SetLogger(logr.Discard())
@@ -197,8 +206,9 @@ this machine and delivered to the destinations you name.
 	})
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
-		installCmd(a, false), installCmd(a, true), statusCmd(a), doctorCmd(a), testCmd(a),
-		listCmd(a), callsCmd(a), statsCmd(a), reportCmd(a), statuslineCmd(a), compareCmd(a), tailCmd(a), showCmd(a), exportCmd(a), verifyCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
+		installCmd(a, false), installCmd(a, true), reconcileCmd(a), statusCmd(a), doctorCmd(a), testCmd(a),
+		listCmd(a), callsCmd(a), statsCmd(a), reportCmd(a), statuslineCmd(a), compareCmd(a), tailCmd(a), showCmd(a),
+		exportCmd(a), verifyCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
 		configCmd(a), credentialsCmd(a), hooksCmd(a), demoCmd(a), versionCmd(a), upgradeCmd(a),
 		uiCmd(a), bridgeCmd(a), clineHookCmd(a), claudeHookCmd(a), runHooksCmd(a),
 	)

@@ -23,8 +23,8 @@ func configCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config", Short: "Print each setting, its value and where it came from",
 		Long: `Print each setting, its value and where it came from. Secrets are shown as stars.
-Settings come from the environment, else from the env file, else they have their
-default. For a wrong value it says what is allowed, and the exit code is 1.`,
+Settings come from the environment, else from the env file, else from the
+machine-wide file, else they have their default; a managed machine-wide file holds. For a wrong value it says what is allowed, and the exit code is 1.`,
 	}
 	asJSON, all := jsonFlag(cmd), cmd.Flags().Bool("all", false, "list settings that are not set, too")
 	cmd.RunE = func(*cobra.Command, []string) error {
@@ -37,9 +37,12 @@ default. For a wrong value it says what is allowed, and the exit code is 1.`,
 		}
 		return a.result(*asJSON, map[string]any{
 			"settings": settings, "problems": problems, "destinations": destinations,
-			"env_file": envFile(a), "state_dir": a.cfg.StateDir,
+			"env_file": envFile(a), "machine_file": a.cfg.MachineFile, "managed": a.cfg.Managed, "state_dir": a.cfg.StateDir,
 		}, len(problems) == 0, func() {
 			a.printf("env file     %s\n", envFile(a))
+			if a.cfg.MachineFile != "" {
+				a.printf("machine file %s\n", a.cfg.MachineFile)
+			}
 			a.printf("state        %s\n", a.cfg.StateDir)
 			a.printf("destinations %s\n\n", cmp.Or(strings.Join(destinations, ", "), "none"))
 			printSettings(a, settings, *all)

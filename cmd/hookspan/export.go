@@ -12,12 +12,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/export"
+	"github.com/hookspan/hookspan/internal/importer"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/redactor"
 	"github.com/hookspan/hookspan/internal/store"
@@ -28,6 +31,8 @@ import (
 type exportFlags struct {
 	format, output, to string
 	yes                bool
+	// resource replaces attributes of the resource, as OTEL_RESOURCE_ATTRIBUTES does.
+	resource string
 }
 
 func exportCmd(a *app) *cobra.Command {
@@ -47,7 +52,10 @@ hookspan list prints it. Without an ID and a filter, it is the newest trace.
 
 With --to, the traces go to one of the configured destinations, such as one that you
 have added since: under the same ids, the oldest first. A trace that hookspan flush
-will send there is left out. A destination that already has a trace gets it again.`,
+will send there is left out. A destination that already has a trace gets it again. Every span
+is marked with hookspan.imported=true: what is counted when it arrives is of today. The
+resource has the attributes of when the trace was recorded, unless --resource sets them
+anew.`,
 		Args: takes(1, "one trace id"),
 	}
 	flags := cmd.Flags()
@@ -55,6 +63,7 @@ will send there is left out. A destination that already has a trace gets it agai
 	flags.StringVarP(&f.output, "output", "o", "", "write to this `FILE`, which only you can read, instead of standard output")
 	flags.StringVar(&f.to, "to", "", "send to this destination: otlp, infinium or file")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask")
+	flags.StringVar(&f.resource, "resource", "", "with --to: set these resource attributes anew, as key=value,... or now for those that the settings name now")
 	_ = cmd.MarkFlagFilename("output", "html", "md", "json")
 	oneOf(cmd, "format", "html", "md", "otlp")
 	oneOf(cmd, "to", exportTo...)
@@ -110,6 +119,8 @@ func (f *exportFlags) check(cmd *cobra.Command) error {
 		return wrongUsage(cmd, "--to: it does not go with --format and -o")
 	case changed("to") && !slices.Contains(exportTo, f.to):
 		return wrongUsage(cmd, "--to %q: want one of %s", f.to, strings.Join(exportTo, ", "))
+	case changed("resource") && !changed("to"):
+		return wrongUsage(cmd, "--resource: it goes with --to alone")
 	case changed("output") && f.output == "":
 		return wrongUsage(cmd, "--output: found nothing, want a file")
 	case !changed("format"):
@@ -271,6 +282,44 @@ func (f *exportFlags) reachable(cmd *cobra.Command, a *app) error {
 	return nil
 }
 
+// ofThePast says, before traces of the past are sent, how backends count them.
+func (a *app) ofThePast(destinations ...string) {
+	if slices.Contains(destinations, config.ExporterOTLP) {
+		a.hint("what is counted when it arrives is of today there, unless hookspan.imported=true is left out; a backend that keeps a limited time, such as ClickHouse with a TTL, drops what is older")
+	}
+}
+
+// attributes are the resource attributes to set anew.
+func (f *exportFlags) attributes(a *app) ([]config.Pair, error) {
+	if f.resource == "" {
+		return nil, nil
+	}
+	if f.resource == "now" {
+		return a.cfg.ResourceAttributes(), nil
+	}
+	pairs, ok := config.ParseAttributes(f.resource)
+	if !ok {
+		return nil, fmt.Errorf("--resource %q: want key=value pairs with commas between them, values percent-encoded, or now", f.resource)
+	}
+	return pairs, nil
+}
+
+// setResource sets attributes of a run's resource.
+func setResource(run *tracepb.ResourceSpans, pairs []config.Pair) {
+	r := run.GetResource()
+	for _, p := range pairs {
+		attr := otlp.String(p.Key, p.Value)
+		i := slices.IndexFunc(r.GetAttributes(), func(kv *commonpb.KeyValue) bool { return kv.GetKey() == p.Key })
+		switch {
+		case r == nil:
+		case i >= 0:
+			r.Attributes[i] = attr
+		default:
+			r.Attributes = append(r.Attributes, attr)
+		}
+	}
+}
+
 // exportToDestination sends traces to a destination, the oldest first.
 func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []store.Summary, f exportFlags) error {
 	a.byHand = true
@@ -279,6 +328,10 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		return err
 	}
 	defer func() { _ = p.Close() }()
+	resource, err := f.attributes(a)
+	if err != nil {
+		return err
+	}
 	dst := &p.Deliverer.Destinations[0]
 	waiting, err := p.Deliverer.Waiting(ctx, dst)
 	if err != nil {
@@ -292,6 +345,7 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 	if len(traces) == 0 {
 		return nil
 	}
+	a.ofThePast(f.to)
 	if err := consentToExport(ctx, a, traces, f, "Send "+them(traces)+" to "+f.to+" at "+a.setup().Target(f.to)); err != nil {
 		return err
 	}
@@ -313,6 +367,10 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		}
 		if err != nil {
 			return nil, err
+		}
+		for _, run := range t.ResourceSpans {
+			importer.MarkImported(run)
+			setResource(run, resource)
 		}
 		return t.ResourceSpans, nil
 	})

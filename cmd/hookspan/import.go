@@ -45,6 +45,9 @@ The local store keeps what was imported for HOOKSPAN_RETENTION, counted from the
 import. For a year after it has removed a run, an import leaves the run out, so
 that no destination gets it twice; --again imports it all the same.
 
+Every span is marked with hookspan.imported=true: what is counted when it arrives is of
+today. The branch is the one that the agent's files name.
+
 At the end, all files of the agent are read a second time by other code. What was not
 read is named, and one line says whether the traces have what the files have.
 
@@ -189,6 +192,11 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlag
 		}
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory(sessions)))
+	if !f.dryRun {
+		for _, d := range p.Deliverer.Destinations {
+			a.ofThePast(d.Name)
+		}
+	}
 	check := newImportCheck(agent.Host, all)
 	im.Observe = check.observe
 	step, done := flushProgress(a, len(sessions), "importing")

@@ -24,7 +24,7 @@ import (
 func installCmd(a *app, undo bool) *cobra.Command {
 	all := installFoundCmd(a)
 	if undo {
-		all = group("uninstall AGENT", "Remove the hooks of a coding agent")
+		all = uninstallAllCmd(a)
 	}
 	for _, agent := range a.agents {
 		about, run := agent.Install, installAgent
@@ -40,8 +40,12 @@ func installCmd(a *app, undo bool) *cobra.Command {
 			_ = c.Flags().MarkHidden("binary")
 		}
 		c.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-			if cmd.Flags().Changed("scope") && o.Scope == "" {
+			switch {
+			case cmd.Flags().Changed("scope") && o.Scope == "":
 				return wrongUsage(cmd, "--scope: found nothing, want %s", strings.Join(agent.Scopes, " or "))
+			case o.Scope == install.ScopeManaged: // for --managed alone, by which all agents get it
+				last := len(agent.Scopes) - 1
+				return wrongUsage(cmd, "--scope %q: want %s or %s", o.Scope, strings.Join(agent.Scopes[:last], ", "), agent.Scopes[last])
 			}
 			if o.Project, err = projectDir(cmd, false); err != nil {
 				return err
@@ -153,6 +157,30 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 	a.printf("\ninstalled. %s: hookspan list\n", work)
 	printRecording(a)
 	return nil
+}
+
+// uninstallAllCmd makes the command that removes the hooks of every agent. Its
+// subcommands remove those of one agent.
+func uninstallAllCmd(a *app) *cobra.Command {
+	cmd := group("uninstall [AGENT]", "Remove the hooks of coding agents")
+	every, dryRun := cmd.Flags().Bool("all", false, "remove the hooks of every agent"), dryRunFlag(cmd)
+	managed := cmd.Flags().Bool("managed", false, "remove the hooks from the settings of your organisation (as root)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *managed {
+			return installManaged(a, cmd, true, *dryRun)
+		}
+		if !*every {
+			return cmd.Help()
+		}
+		var errs []error
+		for _, agent := range a.agents {
+			if err := uninstallAgent(a, cmd, agent, install.Options{Dir: workingDir()}, *dryRun); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", agent.Name, err))
+			}
+		}
+		return errors.Join(errs...)
+	}
+	return cmd
 }
 
 func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) error {

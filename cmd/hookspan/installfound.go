@@ -23,9 +23,19 @@ func installFoundCmd(a *app) *cobra.Command {
 their sessions, and offer to install hookspan's hooks for each. --yes installs them
 without asking; without a terminal and without --yes, nothing is installed and the
 commands are printed. hookspan install AGENT installs the hooks of one agent and takes
-its options; hookspan uninstall AGENT undoes it.`
+its options; hookspan uninstall AGENT undoes it.
+
+--managed writes the hooks, as root, into the settings that an organisation has for
+Claude Code, Codex and GitHub Copilot on this machine, where users cannot change them
+and nobody is asked for trust; with --dry-run it prints them.`
 	yes, dryRun := yesFlag(cmd), dryRunFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return installFound(a, cmd, *yes, *dryRun) }
+	managed := cmd.Flags().Bool("managed", false, "install the hooks for everybody on this machine (as root)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *managed {
+			return installManaged(a, cmd, false, *dryRun)
+		}
+		return installFound(a, cmd, *yes, *dryRun)
+	}
 	return cmd
 }
 

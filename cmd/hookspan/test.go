@@ -69,6 +69,9 @@ func runTest(ctx context.Context, a *app, verbose, asJSON bool) error {
 			if t.Backend != "" {
 				a.printf("  This is %s. %s\n", t.Backend, t.Shows)
 			}
+			if t.Clock != "" {
+				a.hint(t.Clock + ": its spans have the wrong time there; set the clock")
+			}
 		}
 	}
 	return a.result(asJSON, trials, !failed, func() {

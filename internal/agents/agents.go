@@ -63,6 +63,8 @@ type Agent struct {
 	// Resume is the agent's command that continues a session, whose id follows it. It is
 	// empty if the agent has none.
 	Resume string
+	// Managed reports that an organisation can have the hooks in settings of its own.
+	Managed bool
 	// Install and Uninstall describe the commands for the agent's hooks.
 	Install, Uninstall install.Command
 	// StripsOTel reports that the agent removes OTEL_* variables from the
@@ -97,7 +99,7 @@ func All() Table {
 				Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500,
 				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
 			},
-			Settings: true, StripsOTel: true, Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
+			Settings: true, StripsOTel: true, Managed: true, Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 			Install: claudehooks.InstallCommand(), Uninstall: claudehooks.UninstallCommand(),
 		},
 		{
@@ -117,7 +119,7 @@ func All() Table {
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 				Extensions: []string{"web_search", "web_search_call"},
 			},
-			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
+			Settings: true, Managed: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: codexhooks.InstallCommand(), Uninstall: codexhooks.UninstallCommand(),
 		},
 		{
@@ -126,7 +128,7 @@ func All() Table {
 			Mapping: otelmap.Agent{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 			},
-			Settings: true, StripsOTel: true,
+			Settings: true, StripsOTel: true, Managed: true,
 			Install: copilothooks.InstallCommand(), Uninstall: copilothooks.UninstallCommand(),
 		},
 		{

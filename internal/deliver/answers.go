@@ -23,6 +23,9 @@ type Answer struct {
 	Taken time.Time `json:"taken,omitzero"`
 	// Error is the error of the last try, empty if it succeeded.
 	Error string `json:"error,omitempty"`
+	// Clock is how far the destination's clock was ahead of this machine's, if that was
+	// more than five minutes.
+	Clock time.Duration `json:"clock,omitempty"`
 	// Until is until when the destination has asked all senders to wait, zero if it has
 	// not.
 	Until time.Time `json:"until,omitzero"`

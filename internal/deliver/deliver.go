@@ -10,6 +10,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -39,6 +40,9 @@ type Destination struct {
 	// Paused returns until when the destination has asked all senders to wait, zero if
 	// it has not; if nil, it never has.
 	Paused func() time.Time
+	// Taken returns when the destination has last taken something, zero if never; if nil,
+	// that is not known.
+	Taken func() time.Time
 	// Join makes one run of a session's runs, each with its root first. If set,
 	// the runs of a session are sent together when the session ends, and again
 	// those of a session that was continued. If nil, each run is sent when it ends.
@@ -71,6 +75,9 @@ type Deliverer struct {
 	// Rules returns what Map.Clean and Redact are for records that were made under
 	// redaction rules too, by the names in Terms. It may be nil if Judge names none.
 	Rules func(names []string) (clean func(text string, max int) string, redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, err error)
+	// Repository returns the repository that a folder belongs to. If nil, it is not
+	// looked for.
+	Repository func(dir string) hook.Repository
 	// KeepRefused tries rejected runs again from time to time. It is for a setup
 	// without a local store.
 	KeepRefused bool

@@ -20,6 +20,9 @@ type Error struct {
 	Rejected int64
 	// TooLarge reports that the destination may take fewer spans at a time.
 	TooLarge bool
+	// Denied reports that the destination refused the credential, so that the same may be
+	// taken when that is right.
+	Denied bool
 	// RunOnly reports a failure that may be caused by these spans.
 	RunOnly bool
 }
@@ -32,6 +35,9 @@ func (e *Error) Retryable() bool { return !e.Permanent }
 
 // RetryAfter returns how long the destination asks to wait.
 func (e *Error) RetryAfter() time.Duration { return e.After }
+
+// Unauthorized reports that the destination refused the credential.
+func (e *Error) Unauthorized() bool { return e.Denied }
 
 // Answered reports that the destination answered with a failure that may be caused
 // by these spans: others may be sent at once.
@@ -55,6 +61,8 @@ type failure struct {
 	retry    bool
 	after    time.Duration
 	answered bool
+	// denied reports a refused credential.
+	denied bool
 }
 
 // classify asks the error for its methods Retryable, RetryAfter and Answered. If it
@@ -70,6 +78,8 @@ func classify(err error) failure {
 	if errors.As(err, &after) {
 		f.after = after.RetryAfter()
 	}
+	var denied interface{ Unauthorized() bool }
+	f.denied = errors.As(err, &denied) && denied.Unauthorized()
 	var a interface{ Answered() bool }
 	f.answered = errors.As(err, &a) && a.Answered()
 	return f

@@ -102,6 +102,6 @@ func (p *reading) reread(s *spool.Session, from Place, to int64) (*reading, erro
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	q := p.reading(p.key, &State{Session: p.session, Offset: from.Offset, Carry: from.Carry})
+	q := p.reading(p.key, &State{Session: p.session, Offset: from.Offset, Carry: from.Carry, Repository: p.st.Repository})
 	return q, q.read(r, max(0, to-from.Offset))
 }

@@ -33,6 +33,12 @@ type OTLP struct {
 	// CA, Cert and Key are PEM files; empty means the system's roots and no
 	// client certificate.
 	CA, Cert, Key string
+	// HeadersCommand is a program that prints further headers, HeadersCache the file that
+	// keeps them until they expire. Both may be empty.
+	HeadersCommand, HeadersCache string
+	// Date is called with the time by the endpoint's clock at each answer that has it, and
+	// the time by this machine's. It may be nil.
+	Date func(there, here time.Time)
 	// AllowInsecure lets headers, which may be credentials, go over cleartext
 	// to another machine.
 	AllowInsecure bool
@@ -51,7 +57,7 @@ func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
 		return nil, fmt.Errorf("otlp endpoint %q: want a URL such as http://localhost:4318", shown)
 	}
 	bare := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	private := len(o.Headers) > 0 || u.User != nil || u.RawQuery != ""
+	private := len(o.Headers) > 0 || o.HeadersCommand != "" || u.User != nil || u.RawQuery != ""
 	if u.Scheme == "http" && private && !o.AllowInsecure && !outbound.Loopback(u.Hostname()) {
 		return nil, fmt.Errorf("otlp endpoint %s: headers, user and query may hold credentials and would cross the network "+
 			"in cleartext: use https, or set HOOKSPAN_ALLOW_INSECURE=true", bare)
@@ -64,10 +70,14 @@ func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
 		o.Timeout = 10 * time.Second
 	}
 	secrets := outbound.NewSecrets(u, o.Headers)
-	client := &http.Client{Transport: &transport{
-		endpoint: bare, query: u.RawQuery, user: u.User, secrets: secrets,
+	t := &transport{
+		endpoint: bare, query: u.RawQuery, user: u.User, secrets: secrets, static: o.Headers, date: o.Date,
 		next: outbound.New(outbound.Options{TLS: tlsConfig, Timeout: o.Timeout, Secrets: secrets}).Transport(),
-	}}
+	}
+	if o.HeadersCommand != "" {
+		t.tokens = &tokens{program: o.HeadersCommand, cache: o.HeadersCache, now: time.Now}
+	}
+	client := &http.Client{Transport: t}
 	c := otlptracehttp.NewClient(otlpOptions(o, bare, client)...)
 	return c, c.Start(ctx)
 }

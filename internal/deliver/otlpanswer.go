@@ -2,10 +2,12 @@ package deliver
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -33,16 +36,61 @@ type transport struct {
 	user    *url.Userinfo
 	secrets *outbound.Secrets
 	next    http.RoundTripper
+	// static are the headers of the settings, tokens those of a program, nil for none.
+	static map[string]string
+	tokens *tokens
+	date   func(there, here time.Time)
 }
 
 // RoundTrip implements http.RoundTripper. The error is an *Error.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.next.RoundTrip(t.complete(req))
+	if t.tokens == nil {
+		return t.send(t.complete(req))
+	}
+	// A refused token is replaced once, which needs the body again.
+	content, err := io.ReadAll(req.Body)
+	_ = req.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	var refused map[string]string
+	for {
+		headers, err := t.tokens.headers(req.Context(), refused)
+		if err != nil {
+			return nil, err
+		}
+		again := t.complete(req).Clone(req.Context())
+		again.Body = io.NopCloser(bytes.NewReader(content))
+		for name, value := range headers {
+			again.Header.Set(name, value)
+		}
+		with := *t
+		all := maps.Clone(t.static)
+		if all == nil {
+			all = make(map[string]string)
+		}
+		maps.Copy(all, headers)
+		with.secrets = outbound.NewSecrets(&url.URL{User: t.user, RawQuery: t.query}, all)
+		resp, err := with.send(again)
+		var e *Error
+		if refused != nil || !errors.As(err, &e) || !e.Denied {
+			return resp, err
+		}
+		refused = headers
+	}
+}
+
+// send sends a request that is complete.
+func (t *transport) send(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, t.noAnswer(err)
 	}
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
+	if there, err := http.ParseTime(resp.Header.Get("Date")); err == nil && t.date != nil {
+		t.date(there, time.Now())
+	}
 	if e := t.read(resp, body, err); e != nil {
 		e.Err = t.secrets.CleanError(e.Err)
 		return nil, e
@@ -72,6 +120,10 @@ func (t *transport) noAnswer(err error) *Error {
 	var e *outbound.Error
 	switch {
 	case !errors.As(err, &e):
+	case errors.As(e.Err, new(x509.UnknownAuthorityError)):
+		hint = ": set OTEL_EXPORTER_OTLP_CERTIFICATE to the PEM file of the authority that signed the server's certificate, such as your company's"
+	case errors.As(e.Err, new(x509.HostnameError)), errors.As(e.Err, new(x509.CertificateInvalidError)):
+		hint = ": correct the host in OTEL_EXPORTER_OTLP_ENDPOINT, the server's certificate or this machine's clock"
 	case e.Kind == outbound.OnlyHTTP2:
 		hint = t.grpcHint("http")
 	case e.WrongProtocol():
@@ -80,6 +132,8 @@ func (t *transport) noAnswer(err error) *Error {
 		hint = ": correct the host in OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, or look at the network"
 	case e.Unreached:
 		hint = ": start the backend, or correct OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	case e.Kind == outbound.Network && t.endpoint.Scheme == "http" && t.endpoint.Port() != grpcPort:
+		hint = ": if the port has TLS, write https:// in OTEL_EXPORTER_OTLP_ENDPOINT"
 	case t.endpoint.Port() == grpcPort:
 		hint = "; " + grpcPort + " is the port of OTLP over gRPC, that of OTLP over HTTP is mostly " + httpPort
 	}
@@ -106,7 +160,7 @@ func (t *transport) read(resp *http.Response, body []byte, broken error) *Error 
 	page := outbound.IsPage(resp.Header, body)
 	say := func(hint string) error {
 		text := fmt.Sprintf("otlp %s: %s", t.endpoint, resp.Status)
-		if s := t.quote(string(body)); s != "" && !page {
+		if s := t.quote(readable(kind, body)); s != "" && !page {
 			text += ": " + s
 		}
 		if hint != "" {
@@ -151,13 +205,43 @@ func (t *transport) read(resp *http.Response, body []byte, broken error) *Error 
 	case code == http.StatusRequestEntityTooLarge:
 		failed.TooLarge = true
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		hint = "check OTEL_EXPORTER_OTLP_HEADERS"
+		failed.Denied, hint = true, "check OTEL_EXPORTER_OTLP_HEADERS"
+		if t.tokens != nil {
+			hint = "check HOOKSPAN_OTLP_HEADERS_COMMAND"
+		}
 	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
 		hint = "check the endpoint's path: OTEL_EXPORTER_OTLP_ENDPOINT gets /v1/traces appended, " +
 			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is"
 	}
 	failed.Err = say(hint)
 	return failed
+}
+
+// readable returns what a body says to people. Protobuf is a google.rpc.Status, the
+// message of failures, of which the second field is a text.
+func readable(kind string, body []byte) string {
+	binary := !utf8.Valid(body) || bytes.ContainsFunc(body, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) })
+	if !binary && kind != "application/x-protobuf" && kind != "application/protobuf" {
+		return string(body)
+	}
+	for rest := body; len(rest) > 0; {
+		field, wire, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			break
+		}
+		rest = rest[n:]
+		if text, n := protowire.ConsumeBytes(rest); field == 2 && wire == protowire.BytesType && n >= 0 {
+			return string(text)
+		}
+		if n = protowire.ConsumeFieldValue(field, wire, rest); n < 0 {
+			break
+		}
+		rest = rest[n:]
+	}
+	if binary {
+		return ""
+	}
+	return string(body)
 }
 
 // ofTheRun reports whether a status may be caused by what was sent, as with a

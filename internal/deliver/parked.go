@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -75,9 +76,17 @@ func (st *State) parked(root string) *Parked {
 func (d *delivery) again(st *State) map[string]string {
 	out := make(map[string]string)
 	paused := d.down || d.paused(st)
+	taken := sync.OnceValue(func() (at time.Time) {
+		if d.dst.Taken != nil {
+			at = d.dst.Taken()
+		}
+		return at
+	})
 	for i := range st.Parked {
 		p := &st.Parked[i]
-		due := d.pass.Force || p.Elsewhere || !p.NextTry.IsZero() && !d.early(p.NextTry)
+		// After another run was taken, a refused credential may be right. Each further
+		// refusal makes the wait longer.
+		due := d.pass.Force || p.Elsewhere || !p.NextTry.IsZero() && !d.early(p.NextTry) || p.Denied && taken().After(p.At) && !d.early(p.At.Add(backoff(p.Attempts, 0)))
 		switch {
 		case !d.dst.Local && !d.pass.OtherSettings && !d.here(p.Settings):
 			d.elsewhere()

@@ -332,6 +332,9 @@ func (p *reading) add(rec *spool.Record) error {
 		p.session = rec.Session
 		o := p.Map
 		o.Agent = p.src.Agent
+		if p.st.Repository != nil {
+			o.Repository = *p.st.Repository
+		}
 		p.builder = otelmap.NewBuilder(p.host, p.session, o, p.carry)
 	}
 	if err := p.tighten(rec); err != nil {
@@ -443,6 +446,7 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 	if p.more {
 		p.facts.Until = now.Add(undecided)
 	}
+	p.locate()
 	tr, err := p.transcript(ctx, due)
 	if err != nil {
 		p.logf("session %q of %s: not all of the host's files was read: %v", p.session, p.host, err)
@@ -481,6 +485,15 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		p.runs = append(p.runs, run)
 	}
 	return ctx.Err()
+}
+
+// locate looks once for the repository that the session works in.
+func (p *reading) locate() {
+	if p.st.Repository == nil && p.Repository != nil && p.facts.Cwd != "" {
+		r := p.Repository(p.facts.Cwd)
+		p.st.Repository = &r
+		p.builder.In(r)
+	}
 }
 
 // clean removes the secrets from spans, by the rules of the records too.

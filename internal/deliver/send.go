@@ -119,6 +119,7 @@ func (d *delivery) stop(st *State, trace string, err error, f failure) error {
 // itself.
 func (d *delivery) setAside(p *Parked, err error, f failure, all bool) {
 	p.At, p.Error, p.Elsewhere, p.NextTry = d.Now(), err.Error(), false, time.Time{}
+	p.Denied = f.denied
 	d.res.fail(err)
 	p.Attempts++
 	switch {

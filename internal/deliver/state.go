@@ -35,6 +35,9 @@ type State struct {
 	// Start is Carry at the log's start, if it is not the session's: an earlier log was
 	// removed when the session had ended.
 	Start *otelmap.Carry `json:"start,omitempty"`
+	// Repository is the one of the session's first folder, as it was at the first
+	// delivery; nil before that.
+	Repository *hook.Repository `json:"repository,omitempty"`
 	// Done are the ids of the runs behind Offset that the destination has answered
 	// for.
 	Done map[string]bool `json:"done,omitempty"`
@@ -79,6 +82,9 @@ type Parked struct {
 	Settings string `json:"settings,omitempty"`
 	// Elsewhere reports that it was not sent, because it was recorded for another place.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Denied reports that the destination refused the credential: the run is sent again
+	// when it has taken another one since.
+	Denied bool `json:"denied,omitempty"`
 	// Attempts counts the tries, and NextTry is the earliest time of the next one. It
 	// is zero for a run that the destination rejected for good, such as with a 4xx:
 	// only a forced pass sends that again.

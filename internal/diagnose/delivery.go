@@ -26,6 +26,9 @@ func (e *exam) delivery() {
 		default:
 			e.found = append(e.found, d.examine(now))
 		}
+		if d.clock != "" {
+			e.add(Problem, d.Name+": "+d.clock, "set the clock: spans have the wrong time there")
+		}
 		if d.Stored != nil && d.Stored.Partial > 0 {
 			e.add(Note, fmt.Sprintf("%s: something is missing from %s: events or rows that could not be read", d.Name, termtext.Plural(int(d.Stored.Partial), "trace")),
 				"'hookspan show ID' says what, 'hookspan verify --all' in which files")
@@ -34,6 +37,10 @@ func (e *exam) delivery() {
 			last := d.Parked[n-1]
 			hint := "fix the cause, then run 'hookspan flush': it sends them again"
 			switch {
+			case last.Denied && d.Taken.After(last.At):
+				hint = d.Name + " has taken others since: these are sent again by themselves, or now by 'hookspan flush'"
+			case last.Denied:
+				hint = "fix the key: they are sent again when " + d.Name + " takes the next one, or now by 'hookspan flush'"
 			case d.Taken.After(last.At):
 				hint = d.Name + " has taken others since: 'hookspan flush' sends these again"
 			case d.elsewhere != "":

@@ -99,6 +99,9 @@ func (e *exam) settings(h agentHooks) {
 
 func (e *exam) settingsFile(h agentHooks, s install.Site) {
 	command := "hookspan install " + h.Word
+	if s.Kind == install.ScopeManaged {
+		command = "the administrator runs hookspan install --managed"
+	}
 	if s.Project != "" {
 		command += " --scope " + s.Kind + " --project " + s.Project
 	}

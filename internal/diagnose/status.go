@@ -67,10 +67,12 @@ type OwnHooks struct {
 // Status is what is installed, recorded and delivered. Its JSON is stable.
 type Status struct {
 	Recording string `json:"recording"`
-	// Hooks are the files of agents that read hooks from folders, Settings the
-	// settings files of other agents that exist or were installed into.
+	// Agents are all supported agents. Hooks are the files of those that read hooks from
+	// folders, Settings the settings files of the others that exist or were installed
+	// into.
+	Agents   []AgentStatus  `json:"agents"`
 	Hooks    []install.Hook `json:"hooks"`
-	Settings []SettingsFile `json:"claude,omitempty"`
+	Settings []SettingsFile `json:"settings,omitempty"`
 	// HooksHealthy reports that an agent has hookspan's hooks, and that those
 	// of each agent that has any are as they should be.
 	HooksHealthy bool `json:"hooks_healthy"`
@@ -88,13 +90,31 @@ type Status struct {
 	OwnHooks []OwnHooksFile `json:"own_hooks,omitempty"`
 	StateDir string         `json:"state_dir"`
 	EnvFile  string         `json:"env_file"`
+	// MachineFile is the machine-wide settings file if it counts, Managed reports that
+	// it holds. Values are the settings that are not defaults, with where each came from.
+	MachineFile string           `json:"machine_file,omitempty"`
+	Managed     bool             `json:"managed,omitempty"`
+	Values      []config.Setting `json:"values,omitempty"`
 
 	machine *Machine
 	agents  []agentHooks
 }
 
+// AgentStatus is the state of one agent's hooks.
+type AgentStatus struct {
+	Agent string `json:"agent"`
+	Name  string `json:"name"`
+	// Hooks is none, installed, faulty or off.
+	Hooks string `json:"hooks"`
+	// Managed reports that hooks are in the settings of an organisation.
+	Managed bool `json:"managed,omitempty"`
+	// Off says why the agent runs no hooks.
+	Off []string `json:"off,omitempty"`
+}
+
 // SettingsFile counts the hooks in one settings file.
 type SettingsFile struct {
+	Agent     string `json:"agent"`
 	Scope     string `json:"scope"`
 	Path      string `json:"path"`
 	Installed int    `json:"installed"`
@@ -140,6 +160,8 @@ type Destination struct {
 	Parked    []deliver.Parked `json:"parked,omitempty"`
 	NextTry   time.Time        `json:"next_try,omitzero"`
 	LastError string           `json:"last_error,omitempty"`
+	// clock says that this machine's clock is off, by the last answer.
+	clock string
 	// elsewhere is the address that was tried last, if it is not Target.
 	elsewhere string
 }
@@ -187,6 +209,8 @@ func hint(err error) string {
 // Status gathers the status.
 func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	st := &Status{StateDir: m.Setup.Config.StateDir, EnvFile: m.EnvFile, Recording: recordingOn, machine: m}
+	st.MachineFile, st.Managed = m.Setup.Config.MachineFile, m.Setup.Config.Managed
+	st.Values = slices.DeleteFunc(m.Setup.Config.Settings(), func(s config.Setting) bool { return s.Source == config.Default })
 	st.HookVersion, _ = m.Copies.Version() // The doctor reports a damaged record.
 	switch {
 	case m.Setup.Config.Off():
@@ -242,10 +266,23 @@ func errorText(err error) string {
 
 func (st *Status) addHooks(h agentHooks) {
 	st.agents = append(st.agents, h)
+	about := AgentStatus{Agent: h.Word, Name: h.Name, Hooks: "faulty"}
+	switch {
+	case !h.Present():
+		about.Hooks = "none"
+	case len(h.Off) > 0:
+		about.Hooks, about.Off = "off", h.Off
+	case h.Healthy():
+		about.Hooks = "installed"
+	}
+	for _, s := range h.Sites {
+		about.Managed = about.Managed || s.Kind == install.ScopeManaged
+	}
+	st.Agents = append(st.Agents, about)
 	for _, s := range h.Sites {
 		if h.Settings {
 			st.Settings = append(st.Settings, SettingsFile{
-				Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
+				Agent: h.Word, Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
 				Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing), Error: errorText(s.Err),
 			})
 			continue
@@ -276,7 +313,7 @@ func (m *Machine) destination(ctx context.Context, name string) Destination {
 	}
 	last, other := m.Setup.LastAnswer(name)
 	if d.elsewhere = other; last != nil {
-		d.Tried, d.Taken, d.Error = last.Tried, last.Taken, last.Error
+		d.Tried, d.Taken, d.Error, d.clock = last.Tried, last.Taken, last.Error, pipeline.ClockText(last.Clock)
 	}
 	return d
 }

@@ -108,6 +108,24 @@ func (st *Status) Text(l Look) string {
 		row("", "hooks run", "hookspan "+st.HookVersion)
 	}
 	row("", "env file", st.EnvFile)
+	if st.MachineFile != "" {
+		managed := ""
+		if st.Managed {
+			managed = " (managed: what it sets holds)"
+		}
+		row("", "machine file", st.MachineFile+managed)
+	}
+	for _, side := range []string{config.Machine, config.File, config.Environment, config.Fallback} {
+		var names []string
+		for _, v := range st.Values {
+			if v.Source == side {
+				names = append(names, v.Name)
+			}
+		}
+		if len(names) > 0 {
+			row("", "settings", side+": "+strings.Join(names, ", "))
+		}
+	}
 	b.WriteByte('\n')
 	if text := st.ownHooksText(); text != "" {
 		printf("", "%s\n\n", l.fold(text, 2))

@@ -83,9 +83,11 @@ type Process struct {
 	Environ []string
 	Home    string
 	GOOS    string
-	Dir     string // working directory
-	PPID    int
-	Now     func() time.Time
+	// MachineFile is the machine-wide settings file. If empty, there is none.
+	MachineFile string
+	Dir         string // working directory
+	PPID        int
+	Now         func() time.Time
 	// Spawn starts `hookspan args...` detached and does not wait.
 	Spawn func(args ...string) error
 	// RestoreSignals makes programs that are started afterwards begin with the
@@ -249,7 +251,11 @@ func (p *Process) Record() (stored bool, err error) {
 // the log. read reads the files of settings; if nil, none counts.
 func (c *Call) begin(read func(path string) ([]byte, error)) {
 	p := c.Process
-	c.Config, c.configErr = config.Load(config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: read})
+	in := config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: read}
+	if read != nil {
+		in.MachineFile, in.ReadMachine = p.MachineFile, ReadMachine
+	}
+	c.Config, c.configErr = config.Load(in)
 	c.Log = logfile.Log{Path: c.Config.LogPath(), Who: p.Agent.program(), Now: p.Now}
 	c.Began = p.Now()
 	p.stateDir = c.Config.StateDir
@@ -305,6 +311,12 @@ func (c *Call) store(in payload) (*spool.Spool, error) {
 		if b, err := readRules(rules); err == nil {
 			terms.Rules, _ = sp.KeepRules(b)
 			terms.Rules = cmp.Or(terms.Rules, config.UnreadRules)
+		}
+	}
+	if cfg.Textless() {
+		// A payload that is not JSON is nothing but text.
+		if in.data = withoutTexts(in.data); !in.json {
+			in.data = nil
 		}
 	}
 	err = sp.Append(&spool.Record{

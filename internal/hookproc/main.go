@@ -92,7 +92,7 @@ func (c *Call) showLog() {
 func newProcess(a Agent, args []string) *Process {
 	p := &Process{
 		Agent: a, Stdin: input(os.Stdin, stdinDeadline), Stdout: os.Stdout, Environ: os.Environ(),
-		GOOS: runtime.GOOS, PPID: os.Getppid(), Now: time.Now,
+		GOOS: runtime.GOOS, MachineFile: MachineFile(), PPID: os.Getppid(), Now: time.Now,
 	}
 	p.Home, _ = os.UserHomeDir()
 	p.Dir, _ = os.Getwd()

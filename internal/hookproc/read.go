@@ -79,3 +79,8 @@ func readRules(path string) ([]byte, error) {
 func ReadSettings(path string) ([]byte, error) {
 	return regular.Read(path, regular.Options{Max: maxSettings})
 }
+
+// ReadMachine reads the machine-wide settings, which only the administrator can change.
+func ReadMachine(path string) ([]byte, error) {
+	return regular.Read(path, regular.Options{Max: maxSettings, Rooted: true})
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
@@ -151,6 +152,18 @@ func ahead[T any](sessions []Session, f func(*Session) T) iter.Seq[T] {
 	}
 }
 
+// MarkImported marks spans that are sent from history, so that they can be kept out of
+// what counts as of today.
+func MarkImported(run *tracepb.ResourceSpans) {
+	for _, scope := range run.GetScopeSpans() {
+		for _, s := range scope.GetSpans() {
+			if otlp.Find(s.GetAttributes(), otelmap.KeyImported) == nil {
+				s.Attributes = append(s.Attributes, otlp.Bool(otelmap.KeyImported, true))
+			}
+		}
+	}
+}
+
 // keptUntil is when the local store may remove what was imported into it; zero
 // if it never does, or if nothing was.
 func (im *Importer) keptUntil(rep *Report) time.Time {
@@ -225,6 +238,7 @@ func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store
 	if tr.OriginTurn != "" {
 		b.LinkTo(tr.Origin, tr.OriginTurn, "")
 	}
+	b.In(tr.Repository)
 	for _, e := range im.Agent.Events(s.Dialect, tr) {
 		b.Add(e)
 	}
@@ -317,9 +331,12 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 			continue
 		}
 		seen.add(root)
-		clean := im.Deliverer.Clean
-		if im.DryRun {
-			clean = func(run *tracepb.ResourceSpans) *tracepb.ResourceSpans { return run }
+		clean := func(run *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+			MarkImported(run)
+			if im.DryRun {
+				return run
+			}
+			return im.Deliverer.Clean(run)
 		}
 		if len(runs) > mappedOnce {
 			f.runs = append(f.runs, func() *tracepb.ResourceSpans { return clean(b.Spans(r, tr)) })

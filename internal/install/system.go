@@ -83,6 +83,9 @@ const (
 	ScopeProject = "project"
 	// ScopeLocal is the user's own settings for one project.
 	ScopeLocal = "local"
+	// ScopeManaged is an organisation's settings, which administrators write for everybody
+	// on the machine. They are in no install record: the files say all.
+	ScopeManaged = "managed"
 )
 
 // Command describes a command of the command line.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -125,6 +126,8 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
 			Gzip: o.Compression == "gzip", Timeout: o.Timeout, CA: o.Certificate,
 			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure,
+			HeadersCommand: cfg.HeadersCommand, HeadersCache: cfg.HeadersCachePath(),
+			Date: func(there, here time.Time) { s.clock.Store(int64(there.Sub(here).Round(time.Second))) },
 		})
 	case config.ExporterInfinium:
 		switch {
@@ -147,6 +150,26 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 // forms returns the agents' forms at Infinium.
 func (s *Setup) forms() infinium.Forms {
 	return connectors.Forms().WithPreviews(s.Config.MaxInput, s.Config.MaxOutput)
+}
+
+// clockOff is a difference of clocks that matters, or zero.
+func clockOff(d time.Duration) time.Duration {
+	if d.Abs() > 5*time.Minute {
+		return d
+	}
+	return 0
+}
+
+// ClockText says that this machine's clock differs from an endpoint's, which is ahead by
+// d, or nothing.
+func ClockText(d time.Duration) string {
+	switch {
+	case d > 0:
+		return fmt.Sprintf("this machine's clock is %s behind the receiver's", d)
+	case d < 0:
+		return fmt.Sprintf("this machine's clock is %s ahead of the receiver's", -d)
+	}
+	return ""
 }
 
 // LastAnswer returns the last answer of a destination at its address. If it was
@@ -176,6 +199,9 @@ func (p *Pipeline) recordAnswers(clean *redact.Redactor) {
 			return
 		}
 		got := deliver.Answer{Target: s.Target(name), Tried: s.Now()}
+		if name == config.ExporterOTLP {
+			got.Clock = clockOff(time.Duration(s.clock.Load()))
+		}
 		if err == nil {
 			got.Taken = got.Tried
 		} else if got.Error = termtext.Message(err); clean != nil {

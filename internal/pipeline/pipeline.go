@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -20,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/checkout"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
@@ -53,6 +55,9 @@ type Setup struct {
 	RemoveOld func() error
 	// Store is the local store if the process has it open. It stays open.
 	Store *store.Store
+
+	// clock is how far the OTLP endpoint's clock is ahead of this machine's.
+	clock atomic.Int64
 }
 
 // Pipeline delivers from the spool to the destinations. It must be closed.
@@ -82,8 +87,9 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 	p := &Pipeline{setup: s, close: []func() error{sp.Close}}
 	p.Deliverer = &deliver.Deliverer{
 		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge, Rules: p.rules,
-		SyncLog: s.Config.SpoolSync != "never",
-		Now:     s.Now, Sleep: s.Sleep, Log: s.Log,
+		Repository: checkout.Read,
+		SyncLog:    s.Config.SpoolSync != "never",
+		Now:        s.Now, Sleep: s.Sleep, Log: s.Log,
 	}
 	if clean != nil {
 		p.Deliverer.Redact = func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }
@@ -131,6 +137,12 @@ func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destina
 		d.Paused = func() time.Time {
 			if last, _ := p.setup.LastAnswer(name); last != nil {
 				return last.Until
+			}
+			return time.Time{}
+		}
+		d.Taken = func() time.Time {
+			if last, _ := p.setup.LastAnswer(name); last != nil {
+				return last.Taken
 			}
 			return time.Time{}
 		}

@@ -29,6 +29,8 @@ type Trial struct {
 	// will have of the trace.
 	Backend string `json:"backend,omitempty"`
 	Shows   string `json:"shows,omitempty"`
+	// Clock says that this machine's clock is off by more than five minutes.
+	Clock string `json:"clock,omitempty"`
 }
 
 // Payload returns the test trace in the form that a destination gets.
@@ -51,6 +53,9 @@ func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*trac
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	answer, err := p.send(within, d.Client, spans)
+	if d.Name == config.ExporterOTLP {
+		t.Clock = ClockText(clockOff(time.Duration(p.setup.clock.Load())))
+	}
 	t.Seconds = p.Deliverer.Now().Sub(start).Seconds()
 	// What the client says around an error of deliver's names the endpoint twice.
 	if e := (*deliver.Error)(nil); errors.As(err, &e) {

@@ -48,3 +48,17 @@ func private(path string, info fs.FileInfo) error {
 
 // trusted reports this user, and root, who can do anything anyway.
 func trusted(uid uint32) bool { return uid == 0 || int64(uid) == int64(os.Geteuid()) }
+
+// rooted refuses an open file that others than root can change or replace.
+func rooted(path string, f *os.File) error {
+	for _, look := range []func() (fs.FileInfo, error){f.Stat, func() (fs.FileInfo, error) { return os.Stat(filepath.Dir(path)) }} {
+		info, err := look()
+		if err != nil {
+			return err
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 || info.Mode().Perm()&othersWrite != 0 {
+			return &Error{Path: path, Found: fmt.Sprintf("%s with mode %04o", info.Name(), info.Mode().Perm()), Want: "file and folder that belong to root and that others cannot write to", open: true}
+		}
+	}
+	return nil
+}

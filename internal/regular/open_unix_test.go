@@ -4,6 +4,7 @@ package regular
 
 import (
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -133,6 +134,46 @@ func TestPrivateRefusesFilesOfOthers(t *testing.T) {
 			_, _, err = Open(path, Options{Private: true, NoLink: true, Flag: os.O_RDWR | os.O_APPEND | os.O_CREATE, Perm: 0o600})
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("error %v, want one that says %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestRootedRefusesWhatOthersCanChange has a file of root's in folders and modes.
+func TestRootedRefusesWhatOthersCanChange(t *testing.T) {
+	if os.Geteuid() != 0 {
+		path := filepath.Join(t.TempDir(), "x")
+		_ = os.WriteFile(path, nil, 0o644) //nolint:gosec // A test's.
+		if _, err := Read(path, Options{Rooted: true}); err == nil {
+			t.Error("a file of this user counts")
+		}
+		skip.Missing(t, "only root has files of root")
+	}
+	tests := map[string]struct {
+		file, folder fs.FileMode
+		owner        int
+		ok           bool
+	}{
+		"of root":                  {0o644, 0o755, 0, true},
+		"of root alone":            {0o600, 0o700, 0, true},
+		"of another":               {0o644, 0o755, 1000, false},
+		"others can write":         {0o646, 0o755, 0, false},
+		"the group can write":      {0o664, 0o755, 0, false},
+		"the folder can be filled": {0o644, 0o777, 0, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "x")
+			for _, err := range []error{os.WriteFile(path, []byte("a"), 0o600), os.Chmod(path, tt.file), os.Chown(path, tt.owner, 0), os.Chmod(dir, tt.folder)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := Read(path, Options{Rooted: true})
+			var refused *Error
+			if (err == nil) != tt.ok || err != nil && (!errors.As(err, &refused) || !refused.Untrusted()) {
+				t.Errorf("error %v, want ok %v", err, tt.ok)
 			}
 		})
 	}

@@ -33,6 +33,10 @@ type Options struct {
 	// may write to one that they may write to as well, or that has a second name.
 	// Windows has no such check: its folders pass on their access rights.
 	Private bool
+	// Rooted refuses a file that others than the system's administrator can change or
+	// replace: the owner of the file and of its folder is root (on Windows SYSTEM or the
+	// Administrators), and no other may write to them.
+	Rooted bool
 	// Flag and Perm are as for os.OpenFile. If Flag is zero, the file is opened
 	// for reading. os.O_TRUNC is not allowed: it would act before the check.
 	Flag int
@@ -44,7 +48,11 @@ type Error struct {
 	Path string
 	// Found is the kind of file, Want the allowed one.
 	Found, Want string
+	open        bool
 }
+
+// Untrusted reports that Options.Rooted refused the file.
+func (e *Error) Untrusted() bool { return e.open }
 
 // Error names the file, what was found and what is allowed.
 func (e *Error) Error() string { return e.Path + ": found " + e.Found + ", want " + e.Want }
@@ -88,6 +96,9 @@ func Open(path string, o Options) (*os.File, fs.FileInfo, error) {
 	}
 	if err == nil && o.Private {
 		err = private(path, info)
+	}
+	if err == nil && o.Rooted {
+		err = rooted(path, f)
 	}
 	if err != nil {
 		_ = f.Close()

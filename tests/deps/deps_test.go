@@ -258,8 +258,9 @@ var mayImport = map[string][]string{
 	// An agent's package knows no other agent's.
 	"internal/install/...": {"internal/install", "internal/install/settings", "internal/lookpath", "internal/regular", "internal/termtext"},
 	"internal/live":        {"hook", "spool"},
+	"internal/checkout":    {"hook", "internal/regular"},
 	"internal/pipeline": {
-		"config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
+		"internal/checkout", "config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/hookproc": {"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular"},

@@ -3,6 +3,7 @@ package shelltext
 import (
 	"path/filepath"
 	"testing"
+
 	"github.com/hookspan/hookspan/internal/skip"
 )
 

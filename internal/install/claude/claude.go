@@ -37,7 +37,7 @@ func (in Installer) agent() *settings.Agent {
 		ManagedDir: map[string]string{
 			"darwin": "/Library/Application Support/ClaudeCode", "windows": `C:\Program Files\ClaudeCode`, "linux": "/etc/claude-code",
 		},
-		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json",
+		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json", ManagedHooks: "managed-settings.d/50-hookspan.json",
 		Events: events(), Version: askVersion, ExecSince: settings.Version{2, 1, 139}, Off: off,
 	}
 	if in.ManagedDir != "" {

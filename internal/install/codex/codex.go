@@ -14,6 +14,9 @@ func Installer() settings.Installer {
 		Name: "Codex", RecordName: "codex", Folder: ".codex", HomeVariable: "CODEX_HOME",
 		File: "hooks.json", Members: []string{"description"}, Scopes: []string{install.ScopeUser, install.ScopeProject},
 		Args: []string{"codex"}, WindowsShell: settings.ShellCmd, Untrusted: untrusted,
+		// Hooks in there need no trust.
+		ManagedDir:  map[string]string{"linux": "/etc/codex", "windows": `C:\ProgramData\OpenAI\Codex`},
+		ManagedFile: "requirements.toml", ManagedHooks: "requirements.toml",
 		TrustHint: `start codex and choose "Trust all", or type /hooks there`,
 		Events: append(settings.Events(
 			"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PreCompact", "PostCompact",

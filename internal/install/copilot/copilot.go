@@ -20,6 +20,9 @@ func Installer() settings.Installer {
 		Args: []string{"copilot"}, WindowsShell: settings.ShellPowerShell,
 		Off:          func(_ install.System, files []settings.File) []string { return settings.DisableAllHooks(name, files) },
 		SwitchesFile: "settings.json",
+		// No setting switches these off. Copilot reads them if root owns them.
+		ManagedDir:     map[string]string{"linux": "/etc/github-copilot/policy.d", "windows": `C:\ProgramData\GitHub\Copilot\policy.d`},
+		ManagedPattern: "*.json", ManagedHooks: "hookspan.json",
 		Events: settings.Events(
 			"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop",
 			"notification", "preCompact", "agentStop", "errorOccurred", "sessionEnd",

@@ -59,6 +59,10 @@ type Agent struct {
 	// ManagedPattern matches more of them; if empty, there are no more.
 	ManagedDir                  map[string]string
 	ManagedFile, ManagedPattern string
+	// ManagedHooks is the path in ManagedDir of the file that hookspan's hooks go into
+	// for everybody on the machine; it is TOML if its name says so. If empty, the agent
+	// has no such hooks.
+	ManagedHooks string
 	// SwitchesFile is the path of one more settings file in the agent's folder, one
 	// without hooks. If empty, there is none.
 	SwitchesFile string

@@ -21,6 +21,8 @@ func (a *Agent) place(scope, path, project string) install.Place {
 		readers = "read by " + a.Name + " in this project, by everybody who has it"
 	case install.ScopeLocal:
 		readers = "read by your " + a.Name + " in this project"
+	case ScopeManaged:
+		readers = "read by everybody's " + a.Name + " on this machine"
 	}
 	return install.Place{Path: path, Kind: scope, Project: project, Readers: readers}
 }

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -12,9 +11,6 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
-
-// ScopeManaged is the scope of an organisation's settings. Nothing is installed there.
-const ScopeManaged = "managed"
 
 // File is a settings file that an agent reads.
 type File struct {
@@ -40,8 +36,10 @@ func (a *Agent) Files(sys install.System, project string) []File {
 	var files []File
 	add := func(scope, path string) { files = append(files, File{path, scope, a.members(path)}) }
 	if a.ManagedDir != nil {
-		dir := cmp.Or(a.ManagedDir[sys.GOOS], a.ManagedDir["linux"])
-		add(ScopeManaged, filepath.Join(dir, a.ManagedFile))
+		dir := a.managedDir(sys)
+		if a.ManagedFile != "" {
+			add(ScopeManaged, filepath.Join(dir, a.ManagedFile))
+		}
 		if a.ManagedPattern != "" {
 			more, _ := filepath.Glob(filepath.Join(dir, a.ManagedPattern)) // the pattern is valid
 			for _, path := range more {
@@ -80,12 +78,17 @@ func (a *Agent) members(path string) (members map[string]json.RawMessage) {
 }
 
 // offReasons lists why the agent does not run hookspan's hooks in a project, or,
-// without a project, anywhere.
-func (a *Agent) offReasons(sys install.System, project string) []string {
-	if a.Off == nil {
-		return nil
+// without a project, anywhere. managed is for hooks of an organisation.
+func (a *Agent) offReasons(sys install.System, project string, managed bool) (reasons []string) {
+	switch files := a.Files(sys, project); {
+	case managed:
+		// The user's settings do not switch these off, and one of two agents' own does.
+		if a.Off != nil && a.ManagedFile != "" {
+			reasons = DisableAllHooks(a.Name, slices.DeleteFunc(files, func(f File) bool { return f.Scope != ScopeManaged }))
+		}
+	case a.Off != nil:
+		reasons = a.Off(sys, files)
 	}
-	reasons := a.Off(sys, a.Files(sys, project))
 	for i := range reasons {
 		reasons[i] += ": nothing is recorded"
 	}

@@ -31,9 +31,15 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	if err := sys.CheckBinary(o, Program); err != nil {
 		return nil, err
 	}
+	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
+		return a.planManaged(sys, o, false)
+	}
 	place, err := a.selectedPlace(sys, o)
 	if err != nil {
 		return nil, err
+	}
+	if managed := a.managed(sys); len(managed) > 0 {
+		return &install.Plan{Warnings: []string{fmt.Sprintf("hookspan's hooks are in %q, which your organisation manages: none are added", managed[0].Path)}}, nil
 	}
 	m, err := install.ReadManifest(sys.StateDir)
 	if err != nil {
@@ -72,7 +78,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 
 // warn adds the warnings of an installation.
 func (a *Agent) warn(p *install.Plan, sys install.System, m *install.Manifest, place install.Place, v Version) error {
-	p.Warnings = append(p.Warnings, a.offReasons(sys, place.Project)...)
+	p.Warnings = append(p.Warnings, a.offReasons(sys, place.Project, false)...)
 	var unknown []string
 	for _, ev := range a.Events {
 		if !v.has(ev.Since) {
@@ -122,11 +128,14 @@ func (a *Agent) hasHooks(sys install.System, m *install.Manifest, path string) b
 // PlanUninstall implements install.Installer. It finds the settings of the install
 // record and those that the agent reads now. Edited entries go too.
 func (in Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+	a := in.Agent
+	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
+		return a.planManaged(sys, o, true)
+	}
 	m, err := install.ReadManifest(sys.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	a := in.Agent
 	places, err := a.uninstallPlaces(sys, m, o)
 	if err != nil {
 		return nil, err
@@ -287,7 +296,7 @@ func (f *plannedFile) addTo(p *install.Plan) error {
 		switch place.Kind {
 		case install.ScopeUser:
 			a.FolderMode = 0o700
-		case install.ScopeProject:
+		case install.ScopeProject, ScopeManaged:
 			a.Mode = 0o644
 		}
 		switch {

@@ -24,7 +24,8 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		return nil, err
 	}
 	r := &install.Report{}
-	for _, place := range places {
+	managed := a.managed(sys)
+	for _, place := range slices.Concat(places, managed) {
 		if place.Project != "" && !install.FileExists(place.Project) {
 			continue // a project that is gone needs no hooks
 		}
@@ -37,7 +38,11 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 			found.Data = []byte("{}")
 		}
 		if err == nil {
-			s.Hooks, err = a.hookStates(sys.GOOS, found.Data, o.Binary, a.ours(sys, o, m, place.Path))
+			binary, ours := o.Binary, a.ours(sys, o, m, place.Path)
+			if place.Kind == ScopeManaged {
+				binary, ours = "", inManaged // the administrator's choice
+			}
+			s.Hooks, err = a.hookStates(sys.GOOS, a.asJSON(place.Path, found.Data), binary, ours)
 			if err != nil {
 				err = fmt.Errorf("settings %q: %w", place.Path, err)
 			}
@@ -55,12 +60,16 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		if s.Kind == install.ScopeUser && s.Path != places[0].Path {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s reads %q now, not %q, where hooks were installed (%s): install again", a.Name, places[0].Path, s.Path, a.HomeVariable))
 		}
-		if a.Untrusted != nil && s.Count(install.StateInstalled) > 0 {
+		if s.Kind != ScopeManaged && len(managed) > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("hookspan's hooks are in %q and, by your organisation, in %q: each event is stored twice and counted once; hookspan reconcile takes yours out", s.Path, managed[0].Path))
+			continue
+		}
+		if s.Kind != ScopeManaged && a.Untrusted != nil && s.Count(install.StateInstalled) > 0 {
 			if why := a.Untrusted(ctx, cmp.Or(s.Project, o.Dir, sys.Home)); why != "" {
 				r.Off, r.OffHint = append(r.Off, why), a.TrustHint
 			}
 		}
-		for _, why := range a.offReasons(sys, s.Project) {
+		for _, why := range a.offReasons(sys, s.Project, s.Kind == ScopeManaged) {
 			if !slices.Contains(r.Off, why) {
 				r.Off = append(r.Off, why)
 			}

@@ -39,6 +39,7 @@ type build struct {
 	// damaged are the lines of which something could not be read.
 	damaged      int
 	version, cwd string
+	branch       string
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
 }

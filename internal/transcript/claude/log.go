@@ -155,6 +155,9 @@ func (l *fileLog) addRow(r *row) {
 	if l.agent == "" {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
 		l.b.cwd = cmp.Or(r.text("cwd"), l.b.cwd)
+		if branch := r.text("gitBranch"); branch != "" && branch != "HEAD" { // which means none
+			l.b.branch = word(branch)
+		}
 		if r.at.After(l.b.lastTime) {
 			l.b.lastTime = r.at
 		}

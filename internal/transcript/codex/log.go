@@ -111,6 +111,7 @@ type log struct {
 	priced bool
 
 	version, cwd, provider, model string
+	repository                    hook.Repository
 	// system are the instructions before all prompts.
 	system string
 	last   time.Time
@@ -176,6 +177,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		t.Origin, t.OriginTurn = h.from[0].id, h.turn
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
+	t.Repository = l.repository
 	// The tokens of an answer are written just after it.
 	t.Pending = l.open && len(l.words)+len(l.asked) > 0 && f.Now().Sub(l.last) < transcript.PendingAge
 	return t, err
@@ -225,6 +227,9 @@ func (l *log) add(r *row) {
 	case "session_meta":
 		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
+			git := p.Members("git")
+			l.repository.Name, l.repository.URL = hook.RepositoryAt(git.Text("repository_url"))
+			l.repository.Branch = hook.PlainWord(git.Text("branch"))
 			l.system = l.Texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
 		}
 	case "turn_context":

@@ -77,6 +77,32 @@ func (a *Arena) Environ() []string {
 // ConfigDir is where hookspan.env is looked for.
 func (a *Arena) ConfigDir() string { return filepath.Join(a.Home, ".config", "hookspan") }
 
+func (a *Arena) etc() string { return filepath.Join(a.Dir, "etc") }
+
+// ownEtc reports that the run sees a folder of the arena as /etc.
+func (a *Arena) ownEtc() bool {
+	_, err := os.Stat(a.etc())
+	return err == nil
+}
+
+// MakeEtc gives the run an /etc of its own, with what programs look up there. It is for
+// settings of a whole machine.
+func (a *Arena) MakeEtc() error {
+	if err := os.MkdirAll(a.etc(), 0o755); err != nil { //nolint:gosec // As /etc.
+		return err
+	}
+	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf", "localtime"} {
+		data, err := os.ReadFile(filepath.Join("/etc", name))
+		if err != nil {
+			continue // not every machine has it
+		}
+		if err := os.WriteFile(filepath.Join(a.etc(), name), data, 0o644); err != nil { //nolint:gosec // As in /etc.
+			return err
+		}
+	}
+	return nil
+}
+
 func (a *Arena) mark() string { return filepath.Join(a.Dir, "mark") }
 
 // words returns the replacer for the words that are known before a step runs.

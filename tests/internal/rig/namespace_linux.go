@@ -43,7 +43,7 @@ func runInNamespace(ctx context.Context, j *job) (*Result, error) {
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), innerVar+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &log
-	cmd.SysProcAttr = namespaceAttr()
+	cmd.SysProcAttr = namespaceAttr(j.Arena.ownEtc())
 	// The inner half ends what it started when it is asked to.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
@@ -70,9 +70,12 @@ func runInNamespace(ctx context.Context, j *job) (*Result, error) {
 }
 
 // namespaceAttr asks for a network namespace: directly as root, else by way of
-// a user namespace in which we are root.
-func namespaceAttr() *syscall.SysProcAttr {
+// a user namespace in which we are root. etc asks for one of mounts, too.
+func namespaceAttr(etc bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGTERM}
+	if etc {
+		attr.Cloneflags |= syscall.CLONE_NEWNS
+	}
 	if os.Geteuid() == 0 {
 		return attr
 	}
@@ -103,6 +106,13 @@ func Inner(stdin io.Reader, stdout, stderr io.Writer, newModel NewModel) (code i
 	if err := json.NewDecoder(stdin).Decode(&j); err != nil {
 		_, _ = fmt.Fprintf(stderr, "decode the run: %v\n", err)
 		return 1, true
+	}
+	if j.Arena.ownEtc() {
+		err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		if err = errors.Join(err, unix.Mount(j.Arena.etc(), "/etc", "", unix.MS_BIND, "")); err != nil {
+			_, _ = fmt.Fprintf(stderr, "mount the run's /etc: %v\n", err)
+			return 1, true
+		}
 	}
 	res, err := perform(ctx, &j, newModel)
 	if err != nil {

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/regular"
+)
+
+// installManaged puts the hooks into the settings of an organisation, for everybody on
+// the machine, or takes them out. It does so for every agent that has such settings,
+// whether it is here yet or not.
+func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
+	changed := false
+	var errs []error
+	for _, agent := range a.agents {
+		if !agent.Managed {
+			continue
+		}
+		var plan *install.Plan
+		o := install.Options{Scope: install.ScopeManaged}
+		run := agent.Installer.PlanUninstall
+		var err error
+		if !undo {
+			o.Binary, err = managedProgram(a, agent.Program, dryRun)
+			run = agent.Installer.Plan
+		}
+		if err == nil {
+			plan, err = run(cmd.Context(), systemOf(a), o)
+		}
+		if err == nil {
+			a.printf("%s\n", agent.Name)
+			var did bool
+			did, err = applyPlan(a, plan, "", dryRun)
+			changed = changed || did
+		}
+		if err != nil {
+			// One agent's fault does not keep the others from being installed.
+			errs = append(errs, fmt.Errorf("%s: %w", agent.Name, err))
+		}
+	}
+	if changed {
+		a.printf("\neverybody's agents on this machine now run these hooks; hookspan status shows them\n")
+	}
+	return errors.Join(errs...)
+}
+
+// managedProgram is the hook program for everybody on the machine: beside this program,
+// where no one but the administrator can replace it.
+func managedProgram(a *app, program string, dryRun bool) (string, error) {
+	path, err := hookProgram(a, program, "")
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	f, _, err := regular.Open(path, regular.Options{Rooted: true})
+	switch {
+	case err == nil:
+		return path, f.Close()
+	case dryRun:
+		a.warnf("%v", err)
+		return path, nil
+	}
+	return "", hinted{
+		fmt.Errorf("everybody's agents would run a program that others can change: %w", err),
+		"install hookspan for the whole machine, with its .deb or .rpm or into /usr/local/bin, and run that one",
+	}
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// The variables of the machine-wide file, and of files alone.
+const (
+	managedName    = "HOOKSPAN_MANAGED"
+	headersCommand = ownOTLP + "HEADERS_COMMAND"
+	ownOTLP        = "HOOKSPAN_OTLP_"
+)
+
+// readMachine reads the machine-wide file. One that others than the administrator can
+// change counts for nothing; one that is there and cannot be read may hold what must
+// stay private, so that nothing is delivered.
+func (c *Config) readMachine(in Input) (source, []error) {
+	file := source{name: in.MachineFile, from: ofMachine}
+	if in.ReadMachine == nil || in.MachineFile == "" {
+		return file, nil
+	}
+	data, err := in.ReadMachine(in.MachineFile)
+	var open interface{ Untrusted() bool }
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return file, nil
+	case errors.As(err, &open) && open.Untrusted():
+		return file, []error{&Problem{Source: in.MachineFile, Reason: "counts for nothing: " + reason(err), Allowed: "a file and a folder that only the administrator can change"}}
+	case err != nil:
+		c.unread = &Problem{Source: in.MachineFile, Reason: "cannot be read: " + reason(err), Allowed: "a file of NAME=value lines that every user can read"}
+		return file, []error{c.unread}
+	}
+	c.MachineFile = in.MachineFile
+	var errs []error
+	file.vars, file.unclear, errs = parseFile(data, in.MachineFile)
+	return file, errs
+}
+
+// has reports that the source gives a variable a value, valid or not.
+func (s *source) has(name string) bool { return s.vars[name] != "" || s.unclear[name] }
+
+// names reports a destination: whoever names one in a managed file decides about all.
+func (s *source) names() bool {
+	return slices.ContainsFunc([]string{
+		"HOOKSPAN_EXPORTERS", "HOOKSPAN_FILE_PATH", "INFINIUM_AGENT_ID", otlpPrefix + "ENDPOINT", otlpPrefix + "TRACES_ENDPOINT",
+	}, s.has)
+}
+
+// hold takes what a managed machine-wide file decides from the other sources. Of texts
+// and guards they may still ask for more protection: see Config.refusedBy.
+func (c *Config) hold(machine *source, others []source) (errs []error) {
+	managed, valid := checkBool(strings.TrimSpace(machine.vars[managedName]))
+	if !machine.has(managedName) || managed == "false" && valid && !machine.unclear[managedName] {
+		return nil
+	}
+	c.held = true
+	for i := range table {
+		row := &table[i]
+		if row.texts || row.guards || !machine.holds(row) {
+			continue
+		}
+		for _, s := range others {
+			raw := s.vars[row.name]
+			if !s.has(row.name) || row.name == configFile || machine.permits(row, &s) {
+				continue
+			}
+			delete(s.vars, row.name)
+			delete(s.unclear, row.name)
+			if raw != machine.vars[row.name] {
+				errs = append(errs, &Problem{Variable: row.name, Source: s.name, Reason: "has no effect: " + machine.name + " decides about it on this machine"})
+			}
+		}
+	}
+	return errs
+}
+
+// holds reports that a managed file decides about a variable: it sets it, or the
+// variable it is for traces, or names a destination.
+func (s *source) holds(row *variable) bool {
+	switch {
+	case s.has(row.name), row.general != "" && s.has(row.general):
+		return true
+	case row.name == "OTEL_SERVICE_NAME":
+		pairs, _ := parsePairs(s.vars["OTEL_RESOURCE_ATTRIBUTES"])
+		return slices.ContainsFunc(pairs, func(p Pair) bool { return p.Key == "service.name" })
+	case row.name == "INFINIUM_AGENT_SECRET" && s.has("INFINIUM_AGENT_ID"):
+		return false // each user's own, for the agent that the file names
+	}
+	return s.names() && (hasPrefix(row.name, otlpPrefix, ownOTLP, "INFINIUM_") ||
+		slices.Contains([]string{"HOOKSPAN_EXPORTERS", "HOOKSPAN_FILE_PATH", "HOOKSPAN_ALLOW_INSECURE"}, row.name))
+}
+
+// permits reports that another source's value of a held variable is not less strict: it
+// records or sends less, or adds attributes, which it completes with the file's.
+func (s *source) permits(row *variable, other *source) bool {
+	raw := strings.TrimSpace(other.vars[row.name])
+	switch row.name {
+	case "HOOKSPAN_DISABLED", "OTEL_SDK_DISABLED":
+		on, valid := checkBool(raw)
+		return on == "true" || row.whenWrong == "true" && !valid
+	case "HOOKSPAN_EXPORTERS":
+		asked, valid := checkExporters(raw)
+		return valid && !slices.ContainsFunc(strings.Split(asked, ","), func(e string) bool { return !s.exports(e) })
+	case "OTEL_RESOURCE_ATTRIBUTES":
+		if _, valid := parsePairs(raw); valid && raw != "" && s.vars[row.name] != "" {
+			other.vars[row.name] = raw + "," + s.vars[row.name] // the last of a key counts
+			return true
+		}
+	}
+	return false
+}
+
+// exports reports that the file lets runs go to a destination.
+func (s *source) exports(name string) bool {
+	if raw := s.vars["HOOKSPAN_EXPORTERS"]; raw != "" {
+		named, valid := checkExporters(raw)
+		return valid && slices.Contains(strings.Split(named, ","), name)
+	}
+	switch name {
+	case ExporterOTLP:
+		return s.has(otlpPrefix+"ENDPOINT") || s.has(otlpPrefix+"TRACES_ENDPOINT")
+	case ExporterInfinium:
+		return s.has("INFINIUM_AGENT_ID")
+	case ExporterFile:
+		return s.has("HOOKSPAN_FILE_PATH")
+	}
+	return true
+}
+
+// counts reports whether a variable has an effect in a source.
+func (s *source) counts(name string) bool {
+	switch name {
+	case configFile:
+		return s.name == Environment
+	case managedName:
+		return s.from == ofMachine
+	case headersCommand:
+		// A project's files and the program that started this one set the environment.
+		return s.from != ofEnvironment
+	}
+	return true
+}
+
+// ineffective is the problem with a variable that does not count in a source.
+func (s *source) ineffective(name string) *Problem {
+	p := &Problem{Variable: name, Reason: "has no effect in a file", Source: s.name, Allowed: "the process environment only"}
+	switch name {
+	case managedName:
+		p.Reason, p.Allowed = "has no effect here", "the machine-wide file only"
+	case headersCommand:
+		p.Reason, p.Allowed = "has no effect here", "your env file or the machine-wide file only"
+	}
+	return p
+}
+
+// Textless reports that the event log keeps no texts either: HOOKSPAN_CAPTURE is none on a
+// machine whose administrator decides about settings.
+func (c *Config) Textless() bool {
+	return c.Capture == "none" && (c.held || c.value("HOOKSPAN_CAPTURE").by[ofMachine] == "none")
+}
+
+// own is the value of the user's settings, or else of the machine's.
+func (v *value) users() string {
+	if v.by[ofUser] != "" {
+		return v.by[ofUser]
+	}
+	return v.by[ofMachine]
+}
+
+// given is the value that one side alone gives. What the machine-wide file says is the
+// user's, too, unless it says otherwise.
+func (v *value) given(s side) string {
+	if s == ofUser {
+		return v.users()
+	}
+	return v.by[s]
+}
+
+// mayTake reports whether a credential of one side may go to an address of another: to
+// its own side's, and a user's to the administrator's.
+func mayTake(address, credential side) bool {
+	return address == credential || address == ofMachine && credential == ofUser
+}

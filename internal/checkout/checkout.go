@@ -1,0 +1,133 @@
+// Package checkout reads which repository and branch a folder belongs to, from Git's own
+// files: HEAD and config of the folder's .git. Git is not started, nothing is written,
+// and what is missing, large, of another user or in another form counts as nothing.
+//
+// It does not promise what git would print: files that config includes, and rewritten
+// addresses, are not followed.
+package checkout
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/regular"
+)
+
+const (
+	// maxHead and maxConfig are the largest files that are read, in bytes.
+	maxHead, maxConfig = 4 << 10, 128 << 10
+	// maxDepth is how many folders above the given one may hold .git.
+	maxDepth = 40
+)
+
+// Read returns what the repository of a folder says, or nothing.
+func Read(dir string) hook.Repository {
+	if !local(dir) {
+		return hook.Repository{}
+	}
+	top, git := find(filepath.Clean(dir))
+	if git == "" {
+		return hook.Repository{}
+	}
+	// A worktree has a HEAD of its own and shares the rest.
+	common := git
+	if text := line(filepath.Join(git, "commondir")); text != "" {
+		common = absolute(git, text)
+		top = filepath.Dir(common)
+	}
+	if !local(common) || !ours(common) {
+		return hook.Repository{}
+	}
+	head := line(filepath.Join(git, "HEAD"))
+	config, err := regular.Read(filepath.Join(common, "config"), regular.Options{Max: maxConfig, NoLink: true})
+	if head == "" || err != nil {
+		return hook.Repository{}
+	}
+	r := hook.Repository{}
+	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+		r.Branch = hook.PlainWord(branch)
+	}
+	r.Name, r.URL = hook.RepositoryAt(remote(string(config)))
+	if r.Name == "" {
+		r.Name = hook.PlainWord(strings.TrimSuffix(filepath.Base(top), ".git"))
+	}
+	return r
+}
+
+// find returns the nearest folder with a .git, and the folder that this is or names.
+func find(dir string) (top, git string) {
+	for range maxDepth {
+		path := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(path); err == nil {
+			switch {
+			case info.IsDir():
+				git = path
+			case info.Mode().IsRegular():
+				if to, ok := strings.CutPrefix(line(path), "gitdir: "); ok {
+					git = absolute(dir, to)
+				}
+			}
+			if !local(git) || !ours(git) {
+				git = ""
+			}
+			return dir, git
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	return "", ""
+}
+
+// local refuses relative paths, and those of another machine: only to look at one can
+// send a credential there.
+func local(path string) bool {
+	return filepath.IsAbs(path) && !strings.HasPrefix(path, `\\`) && !strings.HasPrefix(path, "//")
+}
+
+func absolute(dir, path string) string {
+	if strings.HasPrefix(path, `\\`) || strings.HasPrefix(path, "//") {
+		return ""
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.Clean(path)
+}
+
+// line returns a short file's only line.
+func line(path string) string {
+	data, err := regular.Read(path, regular.Options{Max: maxHead, NoLink: true})
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// remote returns the address of origin, or of the first remote.
+func remote(config string) (first string) {
+	section := ""
+	for text := range strings.Lines(config) {
+		text = strings.TrimSpace(text)
+		if strings.HasPrefix(text, "[") {
+			section, _, _ = strings.Cut(text, "]")
+			continue
+		}
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || !strings.EqualFold(strings.TrimSpace(name), "url") || !strings.HasPrefix(strings.ToLower(section), "[remote ") {
+			continue
+		}
+		value = strings.Trim(strings.TrimSpace(value), `"`)
+		if strings.HasSuffix(section, ` "origin"`) {
+			return value
+		}
+		if first == "" {
+			first = value
+		}
+	}
+	return first
+}

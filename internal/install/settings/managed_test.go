@@ -1,0 +1,57 @@
+package settings
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/install"
+)
+
+// TestTOMLPartIsAddedAndTakenOut edits requirements of an administrator's.
+func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
+	a := &Agent{Name: "Test Agent", Events: append(Events("Stop"), Event{Name: "End", Timeout: 1})}
+	w := a.wanted("linux", "/usr/bin/claude-hook", Version{})
+	byHand := "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = '/usr/bin/claude-hook Stop'\n"
+	tests := map[string]struct {
+		text   string
+		header int // of [hooks] afterwards
+		fails  string
+	}{
+		"no file":           {"", 1, ""},
+		"other settings":    {"a = 1 # mine\n", 1, ""},
+		"no line's end":     {"a = 1", 1, ""},
+		"hooks of others":   {"[hooks]\nmanaged_dir = \"/opt\"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"/opt/x\"\n", 1, ""},
+		"hooks by hand":     {byHand, 0, "written by hand"},
+		"a part cut in two": {tomlBegin + "x\n", 0, "is missing"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			added, changes, err := a.editTOML(install.File{Data: []byte(tt.text)}, w, false)
+			if tt.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.fails) {
+					t.Errorf("error %v, want %q", err, tt.fails)
+				}
+				return
+			}
+			if err != nil || len(changes) != 2 || strings.Count(string(added), "[hooks]\n") != tt.header {
+				t.Fatalf("%v, %v:\n%s", err, changes, added)
+			}
+			again, _, err := a.editTOML(install.File{Data: added}, w, false)
+			if diff := cmp.Diff(string(added), string(again)); diff != "" || err != nil {
+				t.Errorf("a second time, %v:\n%s", err, diff)
+			}
+			states, err := a.hookStates("linux", tomlHooks(added), "", inManaged)
+			for _, h := range states {
+				if h.State != install.StateOutdated || !strings.Contains(h.Reason, "is gone") && h.State != install.StateInstalled {
+					t.Errorf("%s is %s %s, %v", h.Event, h.State, h.Reason, err)
+				}
+			}
+			out, _, err := a.editTOML(install.File{Data: added}, w, true)
+			if diff := cmp.Diff(strings.TrimSpace(tt.text), strings.TrimSpace(string(out))); diff != "" || err != nil {
+				t.Errorf("taken out, %v:\n%s", err, diff)
+			}
+		})
+	}
+}
