@@ -94,6 +94,8 @@ type Group struct {
 	Last        string    `json:"lastTraceId,omitempty"`
 	Until       time.Time `json:"until,omitzero"`
 	EditsDenied int       `json:"editsDenied,omitempty"`
+	// Branches are those of a project, sorted.
+	Branches []string `json:"branches,omitempty"`
 }
 
 // Hit is a span that has the text of a search.

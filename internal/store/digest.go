@@ -22,7 +22,7 @@ import (
 // varints, texts and lists with their length first. It does not depend on the order
 // in which the spans were stored.
 type digest struct {
-	// sum has what the sums need of the trace's Summary: Host, Session, Model,
+	// sum has what the sums need of the trace's Summary: Host, Session, Model, Branch,
 	// Directory, Runs, Usage, which is own with ownCost
 	// after decode.
 	sum     Summary
@@ -264,7 +264,7 @@ func (d *digest) encode() []byte {
 	slices.SortFunc(d.models, func(x, y modelDigest) int { return cmp.Compare(x.name, y.name) })
 	u := d.sum.Usage
 	out := []byte{digestVersion, flags(d.badRun, u != nil, u != nil && u.CostUSD != nil)}
-	for _, text := range []string{d.sum.Host, d.sum.Session, d.sum.Model, d.sum.Directory} {
+	for _, text := range []string{d.sum.Host, d.sum.Session, d.sum.Model, d.sum.Directory, d.sum.Branch} {
 		out = appendText(out, text)
 	}
 	out = binary.AppendVarint(out, int64(d.sum.Runs))
@@ -339,7 +339,7 @@ func (r *digestReader) decode(data []byte, d *digest) error {
 	}
 	set := r.byte()
 	d.badRun = set&1 != 0
-	d.sum = Summary{Host: r.text(), Session: r.text(), Model: r.text(), Directory: r.text(), Runs: int(r.varint())}
+	d.sum = Summary{Host: r.text(), Session: r.text(), Model: r.text(), Directory: r.text(), Branch: r.text(), Runs: int(r.varint())}
 	if set&2 != 0 {
 		d.own = Usage{Input: r.varint(), Output: r.varint(), CacheRead: r.varint(), CacheWrite: r.varint()}
 		if d.sum.Usage = &d.own; set&4 != 0 {

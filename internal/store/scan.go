@@ -35,6 +35,9 @@ func (f Filter) where() (string, []any) {
 	if f.Host != "" {
 		add(`t.host = ?`, f.Host)
 	}
+	if f.Branch != "" {
+		add(`t.branch = ?`, f.Branch)
+	}
 	if f.Outcome != "" {
 		add(`t.outcome = ?`, f.Outcome)
 	}

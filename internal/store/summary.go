@@ -33,6 +33,9 @@ type Summary struct {
 	Model string `json:"model,omitempty"`
 	// Directory is the working directory.
 	Directory string `json:"workingDirectory,omitempty"`
+	// Branch is that of the version control when the session began, as far as the agent's
+	// files name it.
+	Branch string `json:"branch,omitempty"`
 	// Outcome is how the last run ended, one of otelmap's outcomes. It is empty
 	// until a root span is stored.
 	Outcome string `json:"outcome,omitempty"`
@@ -186,6 +189,7 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		s.Session = cmp.Or(s.Session, otlp.Text(a, otelmap.KeyConversationID))
 		s.Title = cmp.Or(s.Title, oneLine(otelmap.Task(a), maxTitle))
 		s.Model = cmp.Or(s.Model, otelmap.Model(a))
+		s.Branch = cmp.Or(s.Branch, otlp.Text(a, otelmap.KeyBranch))
 		s.Directory = cmp.Or(s.Directory, Folder(otlp.Text(a, otelmap.KeyWorkingDirectory)))
 	}
 	if counted {

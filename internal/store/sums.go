@@ -149,6 +149,9 @@ func (g *grouping) add(t *found) {
 		}
 		sum := g.of(key)
 		sum.addTrace(t)
+		if g.by == ByProject && t.Branch != "" && !slices.Contains(sum.branches, t.Branch) {
+			sum.branches = append(sum.branches, t.Branch)
+		}
 		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
 	}
 }
@@ -169,7 +172,8 @@ func (g *grouping) groups() []Group {
 	out := make([]Group, 0, len(g.tallies))
 	for _, key := range slices.Sorted(maps.Keys(g.tallies)) {
 		t := g.tallies[key]
-		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95)})
+		slices.Sort(t.branches)
+		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95), Branches: t.branches})
 	}
 	return out
 }
@@ -263,6 +267,8 @@ type tally struct {
 	// each keeps took, the durations for percentiles.
 	each bool
 	took []time.Duration
+	// branches are those of a project.
+	branches []string
 	// last is the trace that was counted last.
 	last int64
 }

@@ -40,7 +40,7 @@ func HeaderOf(s *store.Summary, zone *time.Location, form string) Header {
 		},
 	}
 	h.Facts = slices.DeleteFunc(h.Facts, func(f string) bool { return f == "" })
-	for _, f := range []Field{{"session", s.Session}, {"folder", s.Directory}, {"trace", s.TraceID}, {"missing", missing}} {
+	for _, f := range []Field{{"session", s.Session}, {"folder", s.Directory}, {"branch", s.Branch}, {"trace", s.TraceID}, {"missing", missing}} {
 		if f.Text = termtext.Line(f.Text); f.Text != "" {
 			h.Fields = append(h.Fields, f)
 		}

@@ -12,6 +12,7 @@ CREATE TABLE traces (
 	title         TEXT NOT NULL DEFAULT '',
 	model         TEXT NOT NULL DEFAULT '',
 	directory     TEXT NOT NULL DEFAULT '',
+	branch        TEXT NOT NULL DEFAULT '',
 	outcome       TEXT NOT NULL DEFAULT '',
 	runs          INTEGER NOT NULL DEFAULT 0,
 	started       INTEGER NOT NULL DEFAULT 0,
