@@ -36,7 +36,6 @@ cost that it started.
 --edits selects calls that change files; with --full the changes are printed as diffs of
 the whole texts, from the agent's own files or the spool. hookspan show TRACE --span CALL
 shows one call.`,
-		Args: takes(0, "no argument"),
 	}
 	f := &callsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
@@ -60,11 +59,14 @@ shows one call.`,
 	return cmd
 }
 
-// print finds the calls. The conditions on calls select traces as well, which is quicker.
+// print finds the calls. A condition on calls selects traces as well, which is quicker,
+// unless two do or a server is meant.
 func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
 	a := f.app
 	f.calls.Tool, f.calls.Failed, f.calls.Denied = filter.Tool, filter.Failed, filter.Denied
-	filter.Tool, filter.Failed, filter.Denied = "", false, false // a server is no tool, and a run may have failed
+	if filter.Tool = ""; filter.Failed && filter.Denied {
+		filter.Failed, filter.Denied = false, false
+	}
 	tasks, err := p.Running(ctx)
 	if err != nil {
 		a.warnf("running tasks: %v", err)
@@ -88,50 +90,41 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	if all.Calls > len(found) && (f.asJSON || f.asCSV || a.terminal() == 0) {
 		defer a.hint(fmt.Sprintf("%d of %d calls; --all lists every one", len(found), all.Calls))
 	}
+	for i := range found {
+		if f.full && err == nil {
+			err = f.whole(ctx, p, &found[i])
+		}
+	}
 	switch {
-	case f.asJSON && !f.full:
+	case err != nil:
+		return err
+	case f.asJSON:
 		return a.printJSON(append([]store.Call{}, found...))
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
-	case len(found) == 0 && !f.asJSON:
+	case len(found) == 0:
 		a.printf("no calls match\n")
 		return nil
 	case f.full:
-		return f.edits(ctx, p, found)
+		return paged(a, showFlags{}, func(w io.Writer) error { return view.Edits(w, found, a.viewOptions()) })
 	}
 	return view.Calls(a.stdout, found, all, a.viewOptions())
 }
 
-// edits prints calls with their whole texts.
-func (f *callsFlags) edits(ctx context.Context, p *pipeline.Pipeline, found []store.Call) error {
-	for i := range found {
-		t, err := p.Trace(ctx, found[i].Trace)
-		if err != nil {
-			return err
-		}
-		rows := view.Rows(t)
-		at, err := view.FindRow(rows, found[i].Span)
-		if err != nil {
-			return err
-		}
-		texts, err := f.app.finder(p).Rows(ctx, t, &rows[at])
-		if err != nil {
-			return err
-		}
-		found[i].Arguments = texts[0].Arguments
+// whole replaces a call's preview by the whole arguments.
+func (f *callsFlags) whole(ctx context.Context, p *pipeline.Pipeline, c *store.Call) error {
+	t, err := p.Trace(ctx, c.Trace)
+	if err != nil {
+		return err
 	}
-	if f.asJSON {
-		return f.app.printJSON(append([]store.Call{}, found...))
+	rows := view.Rows(t)
+	at, err := view.FindRow(rows, c.Span)
+	if err != nil {
+		return err
 	}
-	return paged(f.app, showFlags{}, func(w io.Writer) error {
-		for i := range found {
-			if i > 0 {
-				_, _ = io.WriteString(w, "\n")
-			}
-			if err := view.Edits(w, &found[i], f.app.viewOptions()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	texts, err := f.app.finder(p).Rows(ctx, t, &rows[at])
+	if err == nil {
+		c.Arguments = texts[0].Arguments
+	}
+	return err
 }

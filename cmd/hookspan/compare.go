@@ -39,7 +39,7 @@ flags themselves apply to both sides.
 			}
 		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
-			var of [2]*view.Side
+			of := make([]store.Group, len(sides))
 			for i, one := range sides {
 				f, err := one.check()
 				if err == nil && one.project != "" {
@@ -55,7 +55,7 @@ flags themselves apply to both sides.
 			if *asJSON {
 				return a.printJSON(of)
 			}
-			return view.Compare(a.stdout, of[0], of[1], a.viewOptions())
+			return view.Sides(a.stdout, of, a.viewOptions())
 		})
 	}
 	return cmd
@@ -85,11 +85,16 @@ func (ff *filterFlags) side(word string) (*filterFlags, error) {
 	return one, nil
 }
 
-func sideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (*view.Side, error) {
+// sideOf sums up the tasks of a side.
+func sideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (store.Group, error) {
 	all, err := s.Totals(ctx, f)
-	if err != nil {
-		return nil, err
+	sums := view.Sums{By: view.BySide}
+	if err == nil {
+		err = s.EachWork(ctx, f, nil, func(w *store.Work) error { sums.Add(w); return nil })
 	}
-	side := &view.Side{Name: name, Totals: all}
-	return side, s.EachWork(ctx, f, nil, func(w *store.Work) error { side.Add(w); return nil })
+	side := store.Group{Key: name, Totals: all}
+	for _, g := range sums.Groups() {
+		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
+	}
+	return side, err
 }

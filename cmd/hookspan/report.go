@@ -33,7 +33,6 @@ secrets that hookspan recognizes, and never sent.
 
   hookspan report
   hookspan report --since 4w --project . --format html -o month.html`,
-		Args: takes(0, "no argument"),
 	}
 	ff := addFilterFlags(a, cmd)
 	var format, file string

@@ -147,7 +147,7 @@ func (f *statsFlags) sum(ctx context.Context, s *store.Store, filter store.Filte
 	}
 	denied := make(map[string]int)
 	for _, g := range sums.Groups() {
-		denied[strings.TrimSpace(g.Key)] = g.Denials
+		denied[g.Key] = g.EditsDenied
 	}
 	for i, g := range grouped[by] {
 		grouped[by][i].EditsDenied = denied[g.Key]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,36 +32,34 @@ type statusInput struct {
 	} `json:"rate_limits"`
 }
 
+// statusTime is how long another status line may take, statusPast how far back windows are
+// counted.
 const (
-	// maxStatus is how much of the input is read, statusTime how long another status line
-	// may take, statusPast how far back windows are counted.
-	maxStatus  = 1 << 20
 	statusTime = 2 * time.Second
 	statusPast = 48 * time.Hour
 )
 
 func statuslineCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "statusline", Short: "Print the costs of this task, today and the five hours for Claude Code's status line",
-		Long: `Read what Claude Code gives the command of its status line and print one line: what this
-task has cost, what today, and how much of the window of five hours is left, with its
-share of the limit where Claude Code reports one. The costs are of Claude Code's tasks in
-the local store. hookspan never installs it: put it into ~/.claude/settings.json,
+		Use: "statusline", Short: "Print what this task, today and the five hours cost, for Claude Code's status line",
+		Long: `Read what Claude Code gives the command of its status line and print one line: the cost
+of this task, of today, and of the window of five hours with the time left, and the share
+of the limit where Claude Code reports one. The costs are of Claude Code's tasks in the
+local store. hookspan never installs it: put it into ~/.claude/settings.json,
 
   "statusLine": {"type": "command", "command": "hookspan statusline"}
 
-or, to keep another status line before it, hookspan statusline --after 'OTHER COMMAND'.
+or, to keep another status line in front, hookspan statusline --after 'OTHER COMMAND'.
 The exit code is always 0.`,
-		Args: takes(0, "no argument"),
 	}
-	after := cmd.Flags().String("after", "", "print the first line of this `COMMAND`, which gets the same input, before")
+	after := cmd.Flags().String("after", "", "print the first line of this `COMMAND`, which gets the same input, in front")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		raw, err := io.ReadAll(io.LimitReader(a.stdin, maxStatus))
+		raw, err := io.ReadAll(io.LimitReader(a.stdin, 1<<20))
+		parts := []string{otherLine(cmd.Context(), *after, raw)}
 		var in statusInput
 		if err == nil {
 			err = json.Unmarshal(raw, &in)
 		}
-		parts := []string{otherLine(cmd.Context(), *after, raw)}
 		if err == nil {
 			err = a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
 				costs, err := statusCosts(ctx, s, &in, a.now())
@@ -71,13 +70,8 @@ The exit code is always 0.`,
 		if err != nil {
 			a.log.Line("status line: " + err.Error()) // there is no place for it in the line
 		}
-		line := ""
-		for _, p := range parts {
-			if p != "" {
-				line += map[bool]string{true: " · "}[line != ""] + p
-			}
-		}
-		_, _ = io.WriteString(a.stdout, line+"\n")
+		parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+		_, _ = io.WriteString(a.stdout, strings.Join(parts, " · ")+"\n")
 		return nil
 	}
 	return cmd
@@ -101,51 +95,39 @@ func otherLine(ctx context.Context, command string, input []byte) string {
 // statusCosts are the costs of the task, of today and of the window. The store has what has
 // ended; what the agent reports for the session beyond that is the task that runs.
 func statusCosts(ctx context.Context, s *store.Store, in *statusInput, now time.Time) ([]string, error) {
-	usd := func(u *store.Usage) float64 {
-		if u == nil || u.CostUSD == nil {
-			return 0
-		}
-		return *u.CostUSD
-	}
-	y, m, d := now.Date()
-	day := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
-	filter := store.Filter{Host: claude.Host, Since: now.Add(-statusPast)}
 	blocks := view.Sums{By: view.ByBlock}
 	var task, session, today float64
-	err := s.EachWork(ctx, filter, nil, func(w *store.Work) error {
-		cost := usd(w.Summary.Usage)
+	err := s.EachWork(ctx, store.Filter{Host: claude.Host, Since: now.Add(-statusPast)}, nil, func(w *store.Work) error {
+		cost := w.Summary.Usage.Cost()
 		if w.Summary.Session == in.Session {
 			if session += cost; session == cost {
 				task = cost // the newest is first
 			}
 		}
-		if !w.Summary.Started.Before(day) {
+		if w.Summary.Started.In(now.Location()).Format(time.DateOnly) == now.Format(time.DateOnly) {
 			today += cost
 		}
 		blocks.Add(w)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 	runs := max(0, in.Cost.Total-session)
 	if runs > 0 {
 		task = runs
 	}
-	out := []string{"task " + view.Dollars(task), "today " + view.Dollars(today+runs)}
-	window, until := "", time.Time{}
+	window, until := "", time.Unix(in.Limits.FiveHour.Resets, 0)
 	if groups := blocks.Groups(); len(groups) > 0 && groups[len(groups)-1].Until.After(now) {
 		last := groups[len(groups)-1]
-		window, until = view.Dollars(usd(last.Usage)+runs), last.Until
+		window, until = " "+view.Dollars(last.Usage.Cost()+runs), last.Until
 	}
 	if used := in.Limits.FiveHour.Used; used != nil {
-		window = strings.TrimSpace(fmt.Sprintf("%s %.0f %%", window, *used))
-		if at := time.Unix(in.Limits.FiveHour.Resets, 0); at.After(now) {
-			until = at
-		}
+		window, until = window+fmt.Sprintf(" %.0f %%", *used), time.Unix(in.Limits.FiveHour.Resets, 0)
 	}
-	if window != "" {
-		out = append(out, "5h "+window+map[bool]string{true: ", " + view.Duration(until.Sub(now).Truncate(time.Minute)) + " left"}[until.After(now)])
+	if window != "" && until.After(now) {
+		window += ", " + view.Duration(until.Sub(now)) + " left"
 	}
-	return out, nil
+	out := []string{"task " + view.Dollars(task), "today " + view.Dollars(today+runs), "5h" + window}
+	if window == "" {
+		out = out[:2]
+	}
+	return out, err
 }

@@ -241,6 +241,22 @@ func (u *Usage) Add(v *Usage) *Usage {
 	return &sum
 }
 
+// Cost returns the cost, 0 if it is not known.
+func (u *Usage) Cost() float64 {
+	if u == nil || u.CostUSD == nil {
+		return 0
+	}
+	return *u.CostUSD
+}
+
+// Tokens returns the sum of input and output.
+func (u *Usage) Tokens() int64 {
+	if u == nil {
+		return 0
+	}
+	return u.Input + u.Output
+}
+
 // Less returns the usage that is left without a part of it, nil if that is nothing.
 func (u *Usage) Less(part *Usage) *Usage {
 	if u == nil || part == nil {

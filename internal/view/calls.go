@@ -203,16 +203,18 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	return w.Error()
 }
 
-// Edits writes the changes that a call makes, below a line that names it.
-func Edits(w io.Writer, c *store.Call, o Options) error {
+// Edits writes the changes that calls make, each below a line that names it.
+func Edits(w io.Writer, calls []store.Call, o Options) error {
 	st, b := newStyle(o), bufio.NewWriter(w)
-	given := NewArguments(c.Tool, c.Arguments)
-	head := []string{termtext.CutWidth(c.Trace, shortID, ""), termtext.CutWidth(c.Span, shortID, ""), st.age(c.Started), lastPart(c.Directory), termtext.Line(c.Tool)}
-	_, _ = b.WriteString(st.mark(c.Status) + " " + st.paint(sgrDim, st.cut(st.join(head...), st.room()-2)) + "\n")
-	for _, e := range given.Edits() {
-		_, _ = b.WriteString("  " + st.paint(sgrBold, st.cut(termtext.Line(e.Path), st.room()-2)) + "\n")
-		for _, l := range e.Lines {
-			_, _ = b.WriteString("  " + st.paint(signColor(l), st.cut(l, st.room()-2)) + "\n")
+	for i := range calls {
+		c := &calls[i]
+		head := []string{termtext.CutWidth(c.Trace, shortID, ""), termtext.CutWidth(c.Span, shortID, ""), st.age(c.Started), lastPart(c.Directory), termtext.Line(c.Tool)}
+		_, _ = b.WriteString(map[bool]string{true: "\n"}[i > 0] + st.mark(c.Status) + " " + st.paint(sgrDim, st.cut(st.join(head...), st.room()-2)) + "\n")
+		for _, e := range NewArguments(c.Tool, c.Arguments).Edits() {
+			_, _ = b.WriteString("  " + st.paint(sgrBold, st.cut(termtext.Line(e.Path), st.room()-2)) + "\n")
+			for _, l := range e.Lines {
+				_, _ = b.WriteString("  " + st.paint(signColor(l), st.cut(l, st.room()-2)) + "\n")
+			}
 		}
 	}
 	return b.Flush()

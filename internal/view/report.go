@@ -105,11 +105,7 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 			if by == store.ByProject {
 				key = cmp.Or(lastPart(key), key)
 			}
-			in := "-"
-			if g.Usage != nil {
-				in = tokens(g.Usage.Input + g.Usage.Output)
-			}
-			rows = append(rows, []string{key, fmt.Sprint(g.Traces), duration(g.Took), fmt.Sprint(g.Failures), in, price(g.Usage)})
+			rows = append(rows, []string{key, fmt.Sprint(g.Traces), duration(g.Took), fmt.Sprint(g.Failures), tokens(g.Usage.Tokens()), price(g.Usage)})
 		}
 		add(map[store.By]string{store.ByProject: "Projects", store.ByModel: "Models"}[by], []string{string(by), "tasks", "time", "failures", "tokens", "cost"}, rows)
 	}
@@ -128,13 +124,10 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 }
 
 func (r *Reporter) dearest(st *style, cents bool) (rows [][]string) {
-	price := func(s *store.Summary) float64 {
-		return usageOf(&store.Group{Totals: store.Totals{Usage: s.Usage}}).cost()
-	}
-	slices.SortStableFunc(r.tasks, func(x, y store.Summary) int { return cmp.Compare(price(&y), price(&x)) })
+	slices.SortStableFunc(r.tasks, func(x, y store.Summary) int { return cmp.Compare(y.Usage.Cost(), x.Usage.Cost()) })
 	for i := range r.tasks[:min(len(r.tasks), reportRows)] {
 		s := &r.tasks[i]
-		if price(s) == 0 {
+		if s.Usage.Cost() == 0 {
 			break
 		}
 		text, _ := cost(s.Usage, cents)

@@ -28,6 +28,13 @@ func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o 
 	return b.Flush()
 }
 
+// Sides writes the sums of the sides of a comparison.
+func Sides(w io.Writer, sides []store.Group, o Options) error {
+	b := bufio.NewWriter(w)
+	newStyle(o).groups(b, BySide, sides, nil)
+	return b.Flush()
+}
+
 // unpriced names the models without a price.
 func (st *style) unpriced(b *bufio.Writer, all store.Totals) {
 	if len(all.Unpriced) > 0 {
@@ -129,7 +136,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	}
 	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
 	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
-	if by == store.ByModel {
+	if by == store.ByModel || by == BySide {
 		perTask := func(g *store.Group) bool { return g.Traces > 0 }
 		add(&column{name: "COST/TASK", order: 4}, used, func(g *store.Group) (string, string) {
 			if g.Traces == 0 || g.Usage == nil || g.Usage.CostUSD == nil {
@@ -161,8 +168,8 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 // bars returns the length of each group's bar.
 func bars(by store.By, groups []store.Group) func(i int) float64 {
 	measures := []func(*store.Group) float64{
-		func(g *store.Group) float64 { return usageOf(g).cost() },
-		func(g *store.Group) float64 { return float64(usageOf(g).Input + usageOf(g).Output) },
+		func(g *store.Group) float64 { return g.Usage.Cost() },
+		func(g *store.Group) float64 { return float64(g.Usage.Tokens()) },
 		func(g *store.Group) float64 { return float64(g.Calls) },
 		func(g *store.Group) float64 { return float64(g.Runs) },
 	}
@@ -179,23 +186,6 @@ func bars(by store.By, groups []store.Group) func(i int) float64 {
 		}
 	}
 	return nil
-}
-
-// groupUsage is a usage of which nothing need be known.
-type groupUsage struct{ store.Usage }
-
-func usageOf(g *store.Group) groupUsage {
-	if g.Usage == nil {
-		return groupUsage{}
-	}
-	return groupUsage{*g.Usage}
-}
-
-func (u groupUsage) cost() float64 {
-	if u.CostUSD == nil {
-		return 0
-	}
-	return *u.CostUSD
 }
 
 // key returns a group's key for people.

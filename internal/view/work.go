@@ -22,12 +22,15 @@ const (
 	ByDenial   store.By = "denial"
 	ByFailure  store.By = "failure"
 	ByBlock    store.By = "block"
+	// BySide sums up all tasks, for a comparison.
+	BySide store.By = "side"
 )
 
 // WorkKeys are what Sums can sum by.
 var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
 
-// Sums sums up work by one of WorkKeys, or the denied edits by store.ByModel.
+// Sums sums up work by one of WorkKeys. By store.ByModel and BySide only the percentiles and
+// the denied edits count.
 type Sums struct {
 	By store.By
 
@@ -59,9 +62,20 @@ func (s *Sums) Add(w *store.Work) {
 			g.Took += a.Took
 		}
 	}
+	if key := w.Summary.Model; s.By == store.ByModel || s.By == BySide {
+		if s.By == BySide {
+			key = ""
+		}
+		g := s.of(key, w, w.Summary.Duration())
+		for i := range w.Calls {
+			if c := &w.Calls[i]; c.Status == otelmap.EndDenied && len(NewArguments(c.Tool, c.Arguments).Edits()) > 0 {
+				g.EditsDenied++
+			}
+		}
+	}
 	for i := range w.Calls {
 		c := &w.Calls[i]
-		if key := s.key(w, c); key != "" {
+		if key := s.key(c); key != "" {
 			g := s.of(key, w, c.Took)
 			Sum(&g.Totals, c)
 			if g.Last = cmp.Or(g.Last, c.Trace); s.By == ByServer && c.CostUSD != nil {
@@ -75,7 +89,7 @@ func (s *Sums) Add(w *store.Work) {
 }
 
 // key is that of a call, "" for one that is in no sum.
-func (s *Sums) key(w *store.Work, c *store.Call) string {
+func (s *Sums) key(c *store.Call) string {
 	switch {
 	case s.By == ByServer:
 		return c.Server
@@ -83,8 +97,6 @@ func (s *Sums) key(w *store.Work, c *store.Call) string {
 		return Denier(c)
 	case s.By == ByFailure && c.Status.Failed():
 		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String()), "#")
-	case s.By == store.ByModel && c.Status == otelmap.EndDenied && len(NewArguments(c.Tool, c.Arguments).Edits()) > 0:
-		return cmp.Or(w.Summary.Model, " ")
 	}
 	return ""
 }
