@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,16 +21,46 @@ func canAsk(a *app) bool {
 }
 
 // confirm asks a question on standard error, since standard output may be a file,
-// and reports whether the answer is yes.
-func confirm(a *app, question string) (bool, error) {
-	_, _ = fmt.Fprintf(a.stderr, "%s [y/N] ", termtext.Value(question))
-	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, fmt.Errorf("read the answer: %w", err)
+// until the answer is yes or no, and reports whether it is yes. No answer is no.
+func confirm(ctx context.Context, a *app, question string) (bool, error) {
+	in := bufio.NewReader(a.stdin)
+	for {
+		_, _ = fmt.Fprintf(a.stderr, "%s [y/N] ", termtext.Value(question))
+		answer, err := lineFrom(ctx, in)
+		if err != nil && !errors.Is(err, io.EOF) {
+			_, _ = fmt.Fprintln(a.stderr)
+			return false, fmt.Errorf("read the answer: %w", err)
+		}
+		answer = strings.TrimSpace(answer)
+		switch strings.ToLower(answer) {
+		case "y", "yes":
+			return true, nil
+		case "", "n", "no":
+			return false, nil
+		}
+		a.warnf("the answer is %q: want y or n", answer)
+		if err != nil {
+			return false, nil
+		}
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true, nil
+}
+
+// lineFrom reads a line until the context ends. The read itself cannot be ended: after
+// Ctrl-C its goroutine waits for the exit.
+func lineFrom(ctx context.Context, in *bufio.Reader) (string, error) {
+	type read struct {
+		line string
+		err  error
 	}
-	return false, nil
+	done := make(chan read, 1)
+	go func() {
+		line, err := in.ReadString('\n')
+		done <- read{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case r := <-done:
+		return r.line, r.err
+	}
 }

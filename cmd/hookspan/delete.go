@@ -140,7 +140,7 @@ func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, y
 	case !canAsk(a):
 		return hinted{errors.New("nothing was deleted: there is no terminal to ask on"), "--yes deletes them without asking"}
 	default:
-		ok, err := confirm(a, "Delete "+them(traces)+"?")
+		ok, err := confirm(ctx, a, "Delete "+them(traces)+"?")
 		if err != nil {
 			return err
 		}

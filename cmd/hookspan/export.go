@@ -187,7 +187,7 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 		return err
 	}
 	if f.output == "" {
-		if err := consentToExport(a, traces, f, "Write "+them(traces)); err != nil {
+		if err := consentToExport(ctx, a, traces, f, "Write "+them(traces)); err != nil {
 			return err
 		}
 		err := write(a.stdout)
@@ -197,7 +197,7 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	if info, err := os.Lstat(f.output); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("--output %q: it is there already and no regular file: want another name", f.output)
 	}
-	if err := consentToExport(a, traces, f, "Write "+f.output); err != nil {
+	if err := consentToExport(ctx, a, traces, f, "Write "+f.output); err != nil {
 		return err
 	}
 	var done func()
@@ -248,7 +248,7 @@ func holds(traces []store.Summary) string {
 // consentToExport says what the traces hold and asks whether they may leave, if there
 // is a person to ask. What goes to a terminal leaves nothing, and a pipe's reader may
 // need the terminal.
-func consentToExport(a *app, traces []store.Summary, f exportFlags, question string) error {
+func consentToExport(ctx context.Context, a *app, traces []store.Summary, f exportFlags, question string) error {
 	if f.yes || !canAsk(a) || f.output == "" && f.to == "" && a.terminal() > 0 {
 		return nil
 	}
@@ -258,7 +258,7 @@ func consentToExport(a *app, traces []store.Summary, f exportFlags, question str
 			return nil
 		}
 	}
-	if ok, err := confirm(a, question+"?"); err != nil || ok {
+	if ok, err := confirm(ctx, a, question+"?"); err != nil || ok {
 		return err
 	}
 	return errors.New("nothing was written")
@@ -354,7 +354,7 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		return nil
 	}
 	a.ofThePast(f.to)
-	if err := consentToExport(a, traces, f, "Send "+them(traces)+" to "+f.to+" at "+a.setup().Target(f.to)); err != nil {
+	if err := consentToExport(ctx, a, traces, f, "Send "+them(traces)+" to "+f.to+" at "+a.setup().Target(f.to)); err != nil {
 		return err
 	}
 	slices.Reverse(traces)

@@ -40,12 +40,13 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	flags.StringVar(&ff.project, "project", "", "only this `FOLDER` and those below it; . is this one, and the last part of a path suffices")
 	flags.StringVar(&ff.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
 	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus")
-	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool")
+	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool, or with a part of its name such as mcp__postgres")
+	flags.StringVar(&ff.f.Branch, "branch", "", "only sessions that began on this branch, where the agent's files name it")
 	flags.StringVar(&ff.f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
 	flags.Float64Var(&ff.f.MinCost, "min-cost", 0, "only what cost at least so many `DOLLARS`")
 	flags.BoolVar(&ff.f.Failed, "failed", false, "only with a call, or a run, that failed")
 	flags.BoolVar(&ff.f.Denied, "denied", false, "only with a call that was denied or cancelled")
-	flags.StringVar(&ff.since, "since", "", "only what began since then: today, 24h, 1w, or a day such as 2026-01-31")
+	flags.StringVar(&ff.since, "since", "", "only what began since then: today, monday, 24h, 1w, or a day such as 2026-01-31")
 	flags.StringVar(&ff.until, "until", "", "only what began until then, a day included: yesterday, 1w, 2026-01-31")
 	flags.StringVar(&ff.f.Text, "grep", "", "only with these words in a prompt, an answer, a call or its result; \"quotes\" make a phrase")
 	flags.StringVar(&ff.f.Session, "session", "", "only this session, or those whose id begins so")
@@ -106,7 +107,7 @@ func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store
 func (ff *filterFlags) check() (f store.Filter, err error) {
 	f = ff.f
 	changed, now := ff.cmd.Flags().Changed, ff.app.now()
-	for _, name := range []string{"project", "agent", "model", "tool", "outcome", "since", "until", "grep", "session"} {
+	for _, name := range []string{"project", "agent", "model", "tool", "branch", "outcome", "since", "until", "grep", "session"} {
 		if flag := ff.cmd.Flags().Lookup(name); flag != nil && flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
 			return f, wrongUsage(ff.cmd, "--%s: found nothing, want a value", name)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -111,7 +112,7 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 		a.printf("trusted already\n")
 		return nil
 	}
-	if err := consent(a, path, yes); err != nil {
+	if err := consent(cmd.Context(), a, path, yes); err != nil {
 		return err
 	}
 	if err := hookSetup(a).Trust.Add(path, f.Data); err != nil {
@@ -126,7 +127,7 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 
 // consent asks whether what was shown may run. Without a terminal it fails, unless
 // yes is set.
-func consent(a *app, path string, yes bool) error {
+func consent(ctx context.Context, a *app, path string, yes bool) error {
 	if yes {
 		return nil
 	}
@@ -136,7 +137,7 @@ func consent(a *app, path string, yes bool) error {
 			"read what it runs, then: hookspan hooks trust --yes " + shelltext.PromptWord(a.goos, hookfile.ProjectOf(path)),
 		}
 	}
-	ok, err := confirm(a, "Let this run when you work in "+hookfile.ProjectOf(path)+"?")
+	ok, err := confirm(ctx, a, "Let this run when you work in "+hookfile.ProjectOf(path)+"?")
 	if err == nil && !ok {
 		err = errors.New("nothing was trusted")
 	}

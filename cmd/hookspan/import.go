@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/importer"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -26,11 +30,12 @@ type importFlags struct {
 func importCmd(a *app) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use:   "import AGENT",
+		Use:   "import [AGENT]",
 		Short: "Build traces of past sessions from the agent's own files",
 		Long: `Build the traces of sessions from before hookspan was installed, from what the
 agent keeps in its own files, and send them to the configured destinations. AGENT
-is ` + strings.Join(a.agents.Words(), " or ") + `.
+is ` + strings.Join(a.agents.Words(), " or ") + `;
+without it, all agents that have sessions on this machine are imported.
 
 A run that is on this machine already is left out, whether an earlier import or
 hooks recorded it, and so is one that has not ended. The next import continues one
@@ -52,8 +57,11 @@ not supported, or when a destination did not take everything.`,
 		Args:      takes(1, "one agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			allowed := "want one of " + strings.Join(a.agents.Words(), ", ")
-			if len(args) == 0 {
-				return wrongUsage(cmd, "import: no agent named: %s", allowed)
+			switch {
+			case len(args) == 0 && (len(f.sessions) > 0 || f.asJSON):
+				return wrongUsage(cmd, "import: no agent named, which --session and --json need: %s", allowed)
+			case len(args) == 0:
+				return importAll(a, cmd, f)
 			}
 			agent, ok := a.agents.Named(args[0])
 			if !ok {
@@ -69,6 +77,58 @@ not supported, or when a destination did not take everything.`,
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "send nothing, say what would be sent")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
 	return cmd
+}
+
+// importAll imports what all agents have. One agent's fault leaves the others alone.
+func importAll(a *app, cmd *cobra.Command, f importFlags) error {
+	past := pastSessions(cmd.Context(), a)
+	if len(past) == 0 {
+		a.printf("no agent has sessions on this machine\n")
+	}
+	var errs []error
+	for i, one := range past {
+		a.printf("%s%s\n", map[bool]string{true: "\n"}[i > 0], one.Name)
+		if err := importFrom(a, cmd, one.Transcript, f); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// past is what an agent has of its sessions.
+type past struct {
+	agents.Agent
+	sessions int
+}
+
+// words says how many sessions there are of which agent.
+func (p past) words() string { return termtext.Plural(p.sessions, "session") + " of " + p.Name }
+
+// pastSessions returns the agents that have sessions on this machine.
+func pastSessions(ctx context.Context, a *app) (out []past) {
+	files := a.setup().Files()
+	for _, agent := range a.agents {
+		// What cannot be read is reported by the import.
+		found, err := files.Sessions(ctx, agent.Transcript)
+		if n := len(found); n > 0 || err != nil {
+			out = append(out, past{agent, n})
+		}
+	}
+	return out
+}
+
+// noTracesYet says what to do without traces: import what the agents have of past sessions.
+func noTracesYet(ctx context.Context, a *app) string {
+	var have []string
+	for _, one := range pastSessions(ctx, a) {
+		if one.sessions > 0 {
+			have = append(have, one.words())
+		}
+	}
+	if len(have) == 0 {
+		return noTraces
+	}
+	return strings.Join(have, ", ") + " are here: hookspan import brings them in; " + noTraces
 }
 
 // importMemory is the limit of the heap for an import, in bytes: most of what it allocates

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -76,7 +79,7 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 	switch {
 	case len(commands) == 0:
 		a.printf("\neverything is in place already\n")
-		return nil
+		return offerImport(a, cmd, found)
 	case !yes && !dryRun && !canAsk(a):
 		return hinted{
 			errors.New("nothing was installed: there is no terminal to ask on"),
@@ -89,21 +92,53 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 			continue
 		}
 		a.printf("\n")
+		var ask func() (bool, error)
 		if !yes && !dryRun {
-			ok, err := confirm(a, "Install the hooks of "+f.Name+"?")
-			if err != nil {
-				return err
-			}
-			if !ok {
-				continue
-			}
+			ask = func() (bool, error) { return confirm(cmd.Context(), a, "Install the hooks of "+f.Name+"?") }
 		}
 		// One agent's fault does not keep the others from being installed.
-		if err := installAgent(a, agentCmd(cmd, f.Agent), f.Agent, install.Options{Dir: workingDir()}, dryRun); err != nil {
+		err := installAsked(a, agentCmd(cmd, f.Agent), f.Agent, install.Options{Dir: workingDir()}, dryRun, ask)
+		if cmd.Context().Err() != nil {
+			return err
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
 		}
 	}
+	if !dryRun {
+		errs = append(errs, offerImport(a, cmd, found))
+	}
 	return errors.Join(errs...)
+}
+
+// offerImport asks whether to import the sessions of agents of which there is no trace yet,
+// or says how.
+func offerImport(a *app, cmd *cobra.Command, found []foundAgent) error {
+	here := make(map[string]bool)
+	_ = a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+		groups, err := s.Group(ctx, store.Filter{}, store.ByAgent, a.now().Location())
+		for _, g := range groups {
+			here[g.Key] = true
+		}
+		return err
+	})
+	for _, one := range pastSessions(cmd.Context(), a) {
+		switch {
+		case one.sessions == 0 || here[one.Host] || !slices.ContainsFunc(found, func(f foundAgent) bool { return f.Host == one.Host }):
+			continue
+		case !canAsk(a):
+			a.hint(one.words() + " are here: hookspan import " + one.Word + " makes traces of them")
+			continue
+		}
+		ok, err := confirm(cmd.Context(), a, one.words()+" are here; import them?")
+		if err == nil && ok {
+			err = importFrom(a, cmd, one.Transcript, importFlags{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // findAgents returns the agents on this machine and those that have hooks already.

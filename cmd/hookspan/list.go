@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/store"
@@ -19,12 +20,19 @@ func listCmd(a *app) *cobra.Command {
 		Long: `List the traces on this machine, newest first: the newest ` + strconv.Itoa(store.DefaultLimit) + `, with --json all of
 them, or as many as -n says. Where traces are left out, standard error says how
 many. On a terminal, lines fit its width: a narrow one shows fewer columns. Below a
-trace, --grep shows where the words are, --denied which hook denied what and why.`,
+trace, --grep shows where the words are, --denied what was denied by whom, and why.`,
 	}
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
+	timeline := cmd.Flags().Bool("timeline", false, "draw the sessions side by side in time, where they worked and where they waited")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *timeline && ff.asJSON {
+			return wrongUsage(cmd, "--timeline and --json: want one of them")
+		}
 		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+			if *timeline {
+				return drawTimeline(ctx, ff, p, f)
+			}
 			return listTraces(ctx, ff, p, f)
 		})
 	}
@@ -54,21 +62,54 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		return a.printJSON(sums)
 	case len(sums) > 0:
 		var denied []store.HookRun
+		var calls map[string][]*tracepb.Span
 		if f.Denied && len(page.Traces) > 0 {
 			f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
 			if denied, err = p.Store.HookRuns(ctx, f); err != nil {
 				return err
 			}
+			if calls, err = p.Store.DeniedCalls(ctx, f, page.Traces); err != nil {
+				return err
+			}
 		}
-		notes := view.Notes(page.Hits, f.Text, denied)
+		notes := view.Notes(page.Hits, f.Text, denied, calls)
 		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
 	case ff.any():
 		a.printf("no traces match\n")
 	default:
 		a.printf("no traces yet\n")
-		a.hint(noTraces)
+		a.hint(noTracesYet(ctx, a))
 	}
 	return nil
+}
+
+// drawTimeline draws the selected tasks in time.
+func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) error {
+	tasks, err := p.Running(ctx)
+	if err != nil {
+		ff.app.warnf("running tasks: %v", err)
+	}
+	var works []*store.Work
+	left := 0
+	err = p.Store.EachWork(ctx, f, tasks, func(w *store.Work) error {
+		if f.Limit >= 0 && ff.cmd.Flags().Changed("limit") && len(works) >= f.Limit {
+			left++
+			return nil
+		}
+		w.Requests, w.Subagents = nil, nil
+		works = append(works, w)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if left > 0 {
+		defer ff.app.hint(fmt.Sprintf("%d of %s; --all draws every one", len(works), termtext.Plural(len(works)+left, "trace")))
+	}
+	if len(works) == 0 {
+		ff.app.printf("no traces match\n")
+	}
+	return view.Timeline(ff.app.stdout, works, ff.app.viewOptions())
 }
 
 // viewOptions are for what is drawn on standard output.

@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              func(e *testscript.Env) error { return setup(e, source) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"alone": alone, "append": appendLine, "bridge": bridgeCommand, "entry": entry, "exits": exits, "fake": fake, "follow": follow, "home": home, "machine": onMachine, "play": play, "post": post, "took": took,
+			"alone": alone, "append": appendLine, "bridge": bridgeCommand, "entry": entry, "exits": exits, "fake": fake, "follow": follow, "generated": generated, "home": home, "machine": onMachine, "play": play, "post": post, "took": took,
 		},
 	})
 }
@@ -76,7 +76,7 @@ var notOnWindows = map[string]string{
 	"PowerShell, or hooks or an agent that are shell scripts": "cline_hook_enable doctor doctor_claude hook_sums hooks_add hooks_doctor hooks_import hooks_release hooks_secrets hooks_trust " +
 		"hooks_test install install_claude install_codex install_copilot install_edited install_foreign install_found install_gemini " +
 		"install_opencode install_programs install_project install_qwen list_denied",
-	"sh or sed":                    "delete delete_session doctor_claude_otel doctor_destinations verify",
+	"sh or sed":                    "delete delete_session doctor_claude_otel doctor_destinations statusline verify",
 	"a signal that ends a program": "bridge bridge_client bridge_cline bridge_record tail_follow ui",
 	"symbolic links":               "hooks_list",
 	"a system without a keyring":   "credentials",
@@ -118,11 +118,12 @@ func scripts(t *testing.T) (files []string) {
 func setup(e *testscript.Env, source string) error {
 	home := filepath.Join(e.WorkDir, "home")
 	for name, value := range map[string]string{
-		"HOME":     home,
-		"STATE":    filepath.Join(home, ".local", "state", "hookspan"),
-		"SETTINGS": filepath.Join(home, ".config", "hookspan", "hookspan.env"),
-		"SESSIONS": filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
-		"FILES":    filepath.Join(source, "..", "..", "internal", "transcript", "testdata"),
+		"HOME":      home,
+		"STATE":     filepath.Join(home, ".local", "state", "hookspan"),
+		"SETTINGS":  filepath.Join(home, ".config", "hookspan", "hookspan.env"),
+		"SESSIONS":  filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
+		"GENERATED": filepath.Join(source, "testdata", "home"),
+		"FILES":     filepath.Join(source, "..", "..", "internal", "transcript", "testdata"),
 		// Nobody answers there.
 		"DBUS_SESSION_BUS_ADDRESS": "unix:path=" + filepath.Join(e.WorkDir, "no-bus"),
 	} {
@@ -349,6 +350,18 @@ func home(ts *testscript.TestScript, neg bool, args []string) {
 	from := filepath.Join(ts.Getenv("FILES"), filepath.FromSlash(args[1]))
 	to := filepath.Join(ts.Getenv("HOME"), folders[args[0]], filepath.FromSlash(args[2]))
 	ts.Check(os.CopyFS(to, os.DirFS(from)))
+}
+
+// generated puts the files of Claude Code, Codex and the Gemini CLI in testdata/home, which a
+// generator of plausible work made, into the home folder and imports them.
+func generated(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: generated")
+	}
+	ts.Check(os.CopyFS(ts.Getenv("HOME"), os.DirFS(ts.Getenv("GENERATED"))))
+	for _, agent := range []string{"claude", "codex", "gemini"} {
+		ts.Check(ts.Exec("hookspan", "import", agent))
+	}
 }
 
 // play gives the payloads of a recorded session to hook processes; with & they

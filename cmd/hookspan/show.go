@@ -28,6 +28,7 @@ type showFlags struct {
 	span                            string
 	failed, full                    bool
 	verbose, ascii, asJSON, noPager bool
+	cost                            bool
 }
 
 // newestSession is the value of --session without one.
@@ -40,12 +41,15 @@ func showCmd(a *app) *cobra.Command {
 		Short: "Show a trace as a tree, the newest if none is named",
 		Long: `Show what the agent did in one task: tools, requests to the model, subagents,
 errors, with durations, tokens and cost. ID is the beginning of a trace id, four
-digits or more, as hookspan list prints it.
+digits or more, as hookspan list prints it, or that of a session's id.
 
 Each tool call has a number. --span shows one call with its arguments, its result
 and the hooks that decided about it, --failed every call that failed. With --full
 the texts are whole: from the agent's own files or, if these no longer have them,
 from the spool, without secrets; where they are from is printed.
+
+--cost says where the money went: for the agent's requests and its subagents, and which
+requests missed the cache or were made larger by the output of a call.
 
 --session shows a whole conversation in order: what you and the agent said, and
 the tools.
@@ -54,6 +58,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		Example: `  hookspan show
   hookspan show 1c29f818 --span 3 --full
   hookspan show --failed --full
+  hookspan show --cost
   hookspan show --session`,
 		Args: takes(1, "one trace id"), ValidArgsFunction: completeTraces(a),
 	}
@@ -62,6 +67,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 	flags.Lookup("session").NoOptDefVal = newestSession
 	flags.StringVar(&f.span, "span", "", "show one call: its `NUMBER` in the tree, or the beginning of a span id")
 	flags.BoolVar(&f.failed, "failed", false, "show every call that failed, was denied or never ended")
+	flags.BoolVar(&f.cost, "cost", false, "show where the money went: requests, subagents, cache misses, large outputs")
 	flags.BoolVar(&f.full, "full", false, "with --span or --failed: whole texts, not only the previews")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show ids and whole previews")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw with ASCII characters alone")
@@ -73,6 +79,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		switch {
 		case changed("session") && (f.failed || changed("span") || f.full):
 			return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
+		case f.cost && (changed("session") || f.failed || changed("span")):
+			return wrongUsage(cmd, "--cost: it is of one trace: want it without --session, --span and --failed")
 		case f.failed && changed("span"):
 			return wrongUsage(cmd, "--span and --failed: want one of them")
 		case f.full && !f.failed && !changed("span"):
@@ -85,16 +93,32 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 				return showSession(ctx, a, p.Store, cmd, f, id)
 			}
 			t, err := p.Trace(ctx, id)
+			if isSession, serr := namesSession(ctx, p.Store, id, err); serr != nil {
+				return serr
+			} else if isSession {
+				if f.failed || f.span != "" {
+					return wrongUsage(cmd, "%q: it is a session: --span and --failed are for one trace", id)
+				}
+				return showSession(ctx, a, p.Store, cmd, f, id)
+			}
 			if err != nil {
 				return noSuchTrace(ctx, a, p.Store, id, err)
 			}
 			switch {
 			case f.failed || f.span != "":
 				return showCalls(ctx, a, p, t, f)
+			case f.cost && f.asJSON:
+				return a.printJSON(view.CostsOf(store.WorkOf(t)))
+			case f.cost:
+				return view.Cost(a.stdout, t.Title, view.CostsOf(store.WorkOf(t)), a.viewOptions())
 			case f.asJSON:
 				return a.printJSON(t)
 			}
-			return paged(a, f, func(w io.Writer) error { return view.Tree(w, t, showOptions(a, f)) })
+			return paged(a, f, func(w io.Writer) error {
+				o := showOptions(a, f)
+				o.Resume = a.agents.ResumeCommand(t.Host, t.Session)
+				return view.Tree(w, t, o)
+			})
 		})
 	}
 	return cmd
@@ -191,7 +215,7 @@ func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
 // showSession shows a whole session: the newest, that of a trace, or the one whose id
 // begins with a word.
 func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command, f showFlags, id string) error {
-	if f.session != newestSession {
+	if f.session != "" && f.session != newestSession {
 		if id != "" {
 			return wrongUsage(cmd, "--session=%s and %q: want one of them", f.session, id)
 		}
@@ -226,6 +250,16 @@ func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command
 		get := func(id string) (*store.Trace, error) { return s.Trace(ctx, id) }
 		return view.Conversation(w, sums, &total, get, showOptions(a, f))
 	})
+}
+
+// namesSession reports whether a word of which no trace was found is a session's id or
+// the beginning of one.
+func namesSession(ctx context.Context, s *store.Store, word string, err error) (bool, error) {
+	if len(word) < 4 || !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrPrefix) {
+		return false, nil
+	}
+	n, err := s.Count(ctx, store.Filter{Session: word})
+	return n > 0, err
 }
 
 // findSession returns the id of a session. The word is the beginning of its id, or of
@@ -270,7 +304,7 @@ func withPipeline(ctx context.Context, a *app, f func(context.Context, *pipeline
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
-		return hinted{errors.New("no traces yet"), noTraces}
+		return hinted{errors.New("no traces yet"), noTracesYet(ctx, a)}
 	}
 	var several *store.AmbiguousError
 	switch {

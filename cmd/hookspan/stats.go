@@ -25,7 +25,7 @@ func statsCmd(a *app) *cobra.Command {
 over all traces or those that the filters select. Without --by it is an overview.
 
   hookspan stats --by tool --since 1w        which tool fails most
-  hookspan stats --by model --since 2026-01-01
+  hookspan stats --by model --since monday
   hookspan stats --by command --project .    how long test commands take here
   hookspan stats --by hook                   what your hooks denied
 
@@ -33,13 +33,14 @@ P50 and P95 are the times that half and 95 % of the runs, calls or hooks did not
 exceed. IN includes what came from the cache, CACHED is its share. A cost leaves out
 the models without a price, which are named. Days are those of the local time zone,
 weeks begin on Monday; a run counts where it began. With --by tool or command, RUNS
-are those with such a call; with --by hook, CALLS are the hook's.`,
+are those with such a call; with --by hook, CALLS are the hook's. With --tool, --grep,
+--failed and --denied, --by tool and command count only calls that are so themselves.`,
 	}
 	f := &statsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
-	words := make([]string, len(store.Keys))
-	for i, k := range store.Keys {
-		words[i] = string(k)
+	var words []string
+	for _, k := range slices.Concat(store.Keys, view.WorkKeys) {
+		words = append(words, string(k))
 	}
 	cmd.Flags().StringVar(&f.by, "by", "", "one line for each "+strings.Join(words, ", "))
 	cmd.Flags().BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
@@ -76,7 +77,7 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 	if f.by == "" {
 		keys = overviewKeys
 	}
-	all, grouped, err := s.Groups(ctx, filter, a.now().Location(), keys...)
+	all, grouped, err := f.sum(ctx, s, filter, keys)
 	if err != nil {
 		return err
 	}
@@ -91,6 +92,10 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 	groups := grouped[by]
 	if by == store.ByCommand {
 		groups = slices.DeleteFunc(groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
+	}
+	if by.OfCalls() && by != store.ByHook { // those of the tasks are of all calls
+		sum := view.SumOf(grouped[by])
+		all.Calls, all.Failures, all.Denials = sum.Calls, sum.Failures, sum.Denials
 	}
 	view.LargestFirst(by, groups)
 	shown := groups
@@ -110,10 +115,44 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 		a.printf("no traces have a %s\n", by)
 		return nil
 	}
-	if by == store.ByHook || by == store.ByCommand {
+	if by == store.ByHook || by == store.ByCommand || slices.Contains(view.WorkKeys, by) {
 		all = view.SumOf(groups) // those of all traces are of all calls
 	}
 	return view.Groups(a.stdout, by, shown, all, a.viewOptions())
+}
+
+// sum sums up by each of the keys.
+func (f *statsFlags) sum(ctx context.Context, s *store.Store, filter store.Filter, keys []store.By) (store.Totals, map[store.By][]store.Group, error) {
+	by := keys[0]
+	work := slices.Contains(view.WorkKeys, by)
+	if work {
+		keys = nil
+	}
+	all, grouped, err := s.Groups(ctx, filter, f.app.now().Location(), keys...)
+	if err != nil || !work && by != store.ByModel {
+		return all, grouped, err
+	}
+	sums := view.Sums{By: by}
+	calls := view.CallFilter{Tool: filter.Tool, Failed: filter.Failed, Denied: filter.Denied}
+	err = s.EachWork(ctx, filter, nil, func(w *store.Work) error {
+		if by == view.ByServer || by == view.ByDenial || by == view.ByFailure { // the sums are of such calls alone
+			w.Calls = slices.DeleteFunc(w.Calls, func(c store.Call) bool { return !calls.Selects(&c) })
+		}
+		sums.Add(w)
+		return nil
+	})
+	if work {
+		grouped[by] = sums.Groups()
+		return all, grouped, err
+	}
+	denied := make(map[string]int)
+	for _, g := range sums.Groups() {
+		denied[g.Key] = g.EditsDenied
+	}
+	for i, g := range grouped[by] {
+		grouped[by][i].EditsDenied = denied[g.Key]
+	}
+	return all, grouped, err
 }
 
 // sectionLength is how many groups a section of the overview shows.

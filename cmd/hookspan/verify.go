@@ -37,7 +37,8 @@ code 1 as well.`,
 	strict := cmd.Flags().Bool("strict", false, "exit code 1 also if a trace could not be verified")
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
-	cmd.Flags().Lookup("limit").Usage = "the newest of them, this many at most; without it all"
+	limit := cmd.Flags().Lookup("limit")
+	limit.Usage, limit.DefValue = "the newest of them, this many at most; without it all", "0"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id := strings.Join(args, "")
 		chosen := ff.any() || ff.all || cmd.Flags().Changed("limit")

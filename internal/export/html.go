@@ -87,17 +87,21 @@ func (r *pageRow) Open() bool { return len(r.Below) > 0 || r.Status == otelmap.E
 // Span is the length of the bar.
 func (r *pageRow) Span() int { return r.To - r.From }
 
+// policy is that of a document with the style sheet.
+func policy() string {
+	sum := sha256.Sum256([]byte(pageCSS))
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
 func openHTML(b *bufio.Writer, all []store.Summary, o Options) (*page, error) {
 	t, err := template.New("page").Parse(pageHTML)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(pageCSS))
 	head := pageHead{
-		Title: termtext.Plural(len(all), "trace"),
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
-			base64.StdEncoding.EncodeToString(sum[:]) + "'",
-		Style: template.CSS(pageCSS), //nolint:gosec // The program's file.
+		Title:  termtext.Plural(len(all), "trace"),
+		Policy: policy(),
+		Style:  template.CSS(pageCSS), //nolint:gosec // The program's file.
 	}
 	p := &page{b: b, t: t, zone: o.Location, alone: len(all) == 1}
 	if p.alone {

@@ -13,15 +13,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/hookspan/hookspan/internal/lookpath"
 )
 
-// standard is the pager if the user chose none: it ends at once if everything fits
+// standard is the pager if the user chose none.
+const standard = "less"
+
+// lessOptions are those of less if the user set none: it ends at once if everything fits
 // on the screen, shows colours and does not clear the screen.
-const standard = "less -FRX"
+const lessOptions = "LESS=FRX"
 
 // Command returns the command line of the pager, "" for none: the variable PAGER, or
 // less. goos is the operating system.
@@ -45,9 +49,12 @@ func Show(command string, out *os.File, stderr io.Writer, environ []string, writ
 	if len(words) == 0 {
 		return write(out)
 	}
+	if !slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, "LESS=") }) {
+		environ = append(slices.Clone(environ), lessOptions)
+	}
 	finder := lookpath.Here()
 	finder.Environ = environ
-	if strings.ContainsAny(command, "\"'$|&;<>`\\*?~(){}") {
+	if strings.ContainsAny(command, "\"'$|&;<>`\\*?~(){}=") {
 		words = []string{"sh", "-c", command}
 	}
 	// It ends when the user ends it.

@@ -19,7 +19,7 @@ func TestCommand(t *testing.T) {
 		set                     bool
 		want                    string
 	}{
-		{name: "none chosen", goos: "linux", want: "less -FRX"},
+		{name: "none chosen", goos: "linux", want: "less"},
 		{name: "none chosen on Windows", goos: "windows", want: ""},
 		{name: "chosen", pager: "most -s", set: true, goos: "linux", want: "most -s"},
 		{name: "cat", pager: "cat", set: true, goos: "linux", want: ""},
@@ -61,8 +61,12 @@ func TestShow(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		skip.Missing(t, "the pagers of this test are programs of Unix")
 	}
+	t.Setenv("LESS", "") // set back in the end
+	_ = os.Unsetenv("LESS")
 	for command, want := range map[string]string{
 		"":                        "text",
+		"printenv LESS":           "FRX",
+		"LESS=-S printenv LESS":   "-S",
 		"sed s/e/E/":              "tExt",
 		"sed 's/text/two words/'": "two words",
 		"no-such-pager-here -x":   "text",

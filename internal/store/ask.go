@@ -21,6 +21,9 @@ type Totals struct {
 	Denials  int `json:"toolDenials"`
 	// Took is the sum of the traces' durations.
 	Took time.Duration `json:"tookNs"`
+	// Waited is how long agents waited for the user, as far as events report it; zero if
+	// none does.
+	Waited time.Duration `json:"waitedNs,omitempty"`
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 	// Unpriced are the models, sorted, of which the cost of some requests is
@@ -30,6 +33,10 @@ type Totals struct {
 
 // By is what Group sums by.
 type By string
+
+// OfCalls reports whether the groups are sums over calls or hook runs, which have no
+// usage.
+func (by By) OfCalls() bool { return by == ByTool || by == ByCommand || by == ByHook }
 
 // The keys of groups. Days, weeks and months are those of the traces' start.
 const (
@@ -66,18 +73,29 @@ func names(keys []By) string {
 //
 // By tool and command, Traces and Runs are those of the traces with such a call,
 // Calls, Failures, Denials, Took and the percentiles those of the calls, and there
-// is no Usage. By hook it is the same of the hook runs: Failures could not start,
+// is no Usage; where the filter has a Tool, a Text, Failed or Denied, only calls that
+// meet these conditions themselves count. By hook it is the same of the hook runs: Failures could not start,
 // failed or reached their time limit, and Denials denied or blocked. By all other
 // keys the percentiles are those of the traces' durations.
 //
-// Except by hook, the sums of Calls, Failures and Denials over all groups are those
+// Except by hook and with such a filter, the sums of Calls, Failures and Denials over all groups are those
 // of Totals; by the keys that are not of calls, those of all other members are, too.
 type Group struct {
 	// Key is empty if the spans do not say.
 	Key string `json:"key"`
+	// Title is that of the session's first selected trace, by session.
+	Title string `json:"title,omitempty"`
 	Totals
 	P50 time.Duration `json:"p50Ns"`
 	P95 time.Duration `json:"p95Ns"`
+	// Last is the newest trace that is in a sum over failures or denials, Until the end of
+	// a period that is none of the calendar. EditsDenied counts the denied calls that
+	// change files; only sums by model have it.
+	Last        string    `json:"lastTraceId,omitempty"`
+	Until       time.Time `json:"until,omitzero"`
+	EditsDenied int       `json:"editsDenied,omitempty"`
+	// Branches are those of a project, sorted.
+	Branches []string `json:"branches,omitempty"`
 }
 
 // Hit is a span that has the text of a search.

@@ -77,7 +77,7 @@ func quoted(s string) (text, rest string) {
 
 // wrappers are programs and shell words before the program that counts.
 var wrappers = []string{
-	"sudo", "env", "time", "nohup", "exec", "command", "nice", "xvfb-run", "then", "do", "if", "while", "!", "{", "(", "stdbuf", "-i", "-n",
+	"env", "time", "nohup", "exec", "command", "nice", "xvfb-run", "then", "do", "if", "while", "!", "{", "(", "stdbuf", "-i", "-n",
 }
 
 // silent are commands before a "&&" or ";" that only prepare the next one.
@@ -101,13 +101,25 @@ const maxCommand = 60
 func program(command string, depth int) string {
 	for part := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
 		words := strings.Fields(part)
-		for len(words) > 0 && (slices.Contains(wrappers, words[0]) || assigns(words[0])) {
-			words = words[1:]
+		as := "" // whom it runs as
+		for len(words) > 0 {
+			switch first := words[0]; {
+			case slices.Contains(wrappers, first) || assigns(first):
+				words = words[1:]
+				continue
+			case first == "sudo" || first == "doas":
+				as, words = first+" ", afterOptions(first, words[1:])
+				continue
+			}
+			break
 		}
 		if len(words) > 2 && words[0] == "timeout" {
 			for words = words[1:]; len(words) > 0 && strings.ContainsRune("-0123456789", rune(words[0][0])); {
 				words = words[1:]
 			}
+		}
+		if len(words) == 0 && as != "" {
+			return strings.TrimSpace(as)
 		}
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
@@ -124,30 +136,74 @@ func program(command string, depth int) string {
 		case slices.Contains(subcommands, name):
 			name = withSubcommand(name, words[1:])
 		}
-		return strings.ToValidUTF8(termtext.HeadBytes(name, maxCommand), "")
+		return strings.ToValidUTF8(termtext.HeadBytes(as+name, maxCommand), "")
 	}
 	return ""
 }
 
+// valued are the options before a program's subcommand whose value is the next word.
+var valued = map[string][]string{
+	"sudo":      {"-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "-D", "--chdir", "-R", "-T", "-U"},
+	"doas":      {"-u", "-C"},
+	"git":       {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"},
+	"kubectl":   {"--context", "-n", "--namespace", "--kubeconfig", "--cluster", "--user", "-s", "--server", "--as", "--as-group", "--as-uid", "--token", "--request-timeout", "-v"},
+	"helm":      {"--kube-context", "-n", "--namespace", "--kubeconfig", "--kube-apiserver", "--kube-token", "--kube-as-user"},
+	"docker":    {"-c", "--context", "-H", "--host", "--config", "-l", "--log-level"},
+	"podman":    {"-c", "--connection", "--url", "--identity", "--log-level", "--root"},
+	"npm":       {"--prefix", "-w", "--workspace", "-C", "--registry"},
+	"pnpm":      {"--filter", "-F", "-C", "--dir"},
+	"yarn":      {"--cwd"},
+	"bun":       {"--cwd"},
+	"npx":       {"-p", "--package"},
+	"cargo":     {"--manifest-path", "-Z", "-C", "--config", "--color"},
+	"go":        {"-C"},
+	"make":      {"-C", "--directory", "-f", "--file", "-o", "-W"},
+	"just":      {"-f", "--justfile", "-d", "--working-directory"},
+	"task":      {"-t", "--taskfile", "-d", "--dir"},
+	"gradle":    {"-p", "--project-dir", "-b", "-c", "-g", "-I"},
+	"gradlew":   {"-p", "--project-dir", "-b", "-c", "-g", "-I"},
+	"mvn":       {"-f", "--file", "-pl", "--projects", "-s", "--settings", "-P", "-T"},
+	"mvnw":      {"-f", "--file", "-pl", "--projects", "-s", "--settings", "-P", "-T"},
+	"gh":        {"-R", "--repo"},
+	"glab":      {"-R", "--repo"},
+	"uv":        {"--directory", "--project", "-p", "--python", "--cache-dir", "--config-file"},
+	"poetry":    {"-C", "--directory", "-P", "--project"},
+	"composer":  {"-d", "--working-dir"},
+	"aws":       {"--profile", "--region", "--output", "--endpoint-url", "--query", "--color"},
+	"gcloud":    {"--project", "--account", "--configuration", "--format", "--verbosity"},
+	"az":        {"--subscription", "--output", "-o", "--query"},
+	"apt":       {"-o", "-c", "-t"},
+	"apt-get":   {"-o", "-c", "-t"},
+	"systemctl": {"-H", "--host", "-M", "--machine", "-t", "--type"},
+}
+
+// afterOptions returns the words from the first on that is no option of the program, nor
+// the value of one.
+func afterOptions(name string, words []string) []string {
+	for len(words) > 0 && words[0][0] == '-' {
+		n := 1
+		if slices.Contains(valued[name], words[0]) {
+			n = min(2, len(words))
+		}
+		words = words[n:]
+	}
+	return words
+}
+
 // withSubcommand adds the word after the options, and the script after "run".
 func withSubcommand(name string, words []string) string {
-	for i, w := range words {
-		if w[0] == '-' {
-			if (w == "-C" || w == "-c") && i+1 < len(words) {
-				return withSubcommand(name, words[i+2:])
-			}
-			continue
-		}
-		sub := plainWord(w)
-		if sub == "" {
-			return name
-		}
-		if name += " " + sub; sub == "run" && i+1 < len(words) {
-			if script := plainWord(words[i+1]); script != "" && script[0] != '-' {
-				name += " " + script
-			}
-		}
+	words = afterOptions(name, words)
+	if len(words) == 0 {
 		return name
+	}
+	sub := plainWord(words[0])
+	if sub == "" {
+		return name
+	}
+	if name += " " + sub; sub == "run" && len(words) > 1 {
+		if script := plainWord(words[1]); script != "" && script[0] != '-' {
+			name += " " + script
+		}
 	}
 	return name
 }

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Filter selects traces: those that meet every condition. The zero Filter selects
@@ -21,9 +24,11 @@ type Filter struct {
 	// its name between "-", "/", ":", "@" and ".": "opus" or "claude-sonnet-4". Case does
 	// not count. If empty, any.
 	Model string
-	// Tool is a tool that the trace has a call of. Case does not count. If empty,
-	// any.
+	// Tool is a tool that the trace has a call of, or whole parts of its name, as of
+	// Model, between "_", too: "mcp__postgres". If empty, any.
 	Tool string
+	// Branch is the branch that the trace's session began on. If empty, any.
+	Branch string
 	// Outcome is how the trace ended, one of otelmap's outcomes. If empty, any.
 	Outcome string
 	// Directory is a working directory, which includes the folders below it. If
@@ -48,9 +53,13 @@ type Filter struct {
 }
 
 // sameModel reports whether a model's name is want, or has want as whole parts.
-func sameModel(model, want string) bool {
+func sameModel(model, want string) bool { return hasParts(model, want, "-/:@.") }
+
+// SameTool reports whether a tool's name is want, or has want as whole parts.
+func SameTool(tool, want string) bool { return hasParts(tool, want, "-/:@._") }
+
+func hasParts(model, want, between string) bool {
 	model, want = strings.ToLower(model), strings.ToLower(want)
-	const between = "-/:@."
 	for at := 0; at < len(model); at++ {
 		i := strings.Index(model[at:], want)
 		if i < 0 {
@@ -63,6 +72,33 @@ func sameModel(model, want string) bool {
 		}
 	}
 	return false
+}
+
+// ofCalls reports whether the filter also selects among the calls of a trace.
+func (f Filter) ofCalls() bool { return f.Tool != "" || f.Failed || f.Denied || f.Text != "" }
+
+// keepCalls leaves in a digest the calls and hook runs that the filter selects by their
+// tool and end. Of hook runs the tool is not known.
+func (f Filter) keepCalls(d *digest) {
+	if f.Tool != "" {
+		d.tools = slices.DeleteFunc(d.tools, func(c callsDigest) bool { return !SameTool(c.name, f.Tool) })
+	}
+	if !f.Failed && !f.Denied {
+		return
+	}
+	for _, l := range []*[]callsDigest{&d.tools, &d.hooks} {
+		*l = slices.DeleteFunc(*l, func(c callsDigest) bool {
+			return !slices.ContainsFunc(c.calls, f.keeps)
+		})
+		for i := range *l {
+			(*l)[i].calls = slices.DeleteFunc((*l)[i].calls, func(c call) bool { return !f.keeps(c) })
+		}
+	}
+}
+
+// keeps reports whether a call ended as the filter wants.
+func (f Filter) keeps(c call) bool {
+	return f.Failed && c.end().Failed() || f.Denied && c.end() == otelmap.EndDenied
 }
 
 // In reports whether a folder is the filter's Directory or below it.

@@ -2,9 +2,17 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // HookRuns returns the runs of the user's hooks in the selected traces, the newest
@@ -17,6 +25,35 @@ func (s *Store) HookRuns(ctx context.Context, f Filter) (out []HookRun, err erro
 		return err
 	})
 	return out, s.wrap("read hook runs", err)
+}
+
+// DeniedCalls returns, by trace, the calls in these traces that were denied or cancelled,
+// the oldest first. Of the filter only the Tool counts.
+func (s *Store) DeniedCalls(ctx context.Context, f Filter, in []Summary) (map[string][]*tracepb.Span, error) {
+	ids := make([]string, len(in))
+	for i := range in {
+		ids[i] = `"` + in[i].TraceID + `"`
+	}
+	out := make(map[string][]*tracepb.Span)
+	var message sql.RawBytes
+	err := s.read(ctx, Filter{}, func(q querier) error {
+		return eachRow(ctx, q, func(scan func(...any) error) error {
+			if err := scan(&message); err != nil {
+				return err
+			}
+			sp := new(tracepb.Span)
+			if err := proto.Unmarshal(message, sp); err != nil {
+				return fmt.Errorf("%w: span: %w", errUndecodable, err)
+			}
+			if otelmap.EndOf(sp) == otelmap.EndDenied && (f.Tool == "" || SameTool(otlp.Text(sp.GetAttributes(), otelmap.KeyToolName), f.Tool)) {
+				id := otlp.TraceID(sp)
+				out[id] = append(out[id], sp)
+			}
+			return nil
+		}, `SELECT s.message FROM traces t CROSS JOIN spans s ON s.trace = t.id WHERE t.trace_id IN `+inList+` AND s.role = ? ORDER BY s.started, s.span_id`,
+			"["+strings.Join(ids, ",")+"]", RoleTool)
+	})
+	return out, s.wrap("read denied calls", err)
 }
 
 // runsOfHooks returns the runs that f selects in the traces that of selects.
@@ -55,7 +92,7 @@ func runsOfHooks(ctx context.Context, from querier, f, of Filter) (out []HookRun
 		var trace, started, took int64
 		err := scan(&trace, &h.Trace, &h.Span, &h.Session, &h.Host, &h.Directory,
 			&h.Event, &h.Tool, &h.Command, &h.Source, &h.Status, &h.Decision, &h.Reason, &started, &took)
-		if err != nil || selected != nil && !selected[trace] || f.Tool != "" && !strings.EqualFold(h.Tool, f.Tool) {
+		if err != nil || selected != nil && !selected[trace] || f.Tool != "" && !SameTool(h.Tool, f.Tool) {
 			return err
 		}
 		h.Started, h.Took = fromColumn(started), time.Duration(took)

@@ -46,7 +46,7 @@ func (f Filter) selectsTrace(t *Trace, want []phrase) bool {
 			outcome := otlp.Text(a, otelmap.KeyOutcome)
 			failed = failed || outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned
 		case RoleTool:
-			tool = tool || strings.EqualFold(otlp.Text(a, otelmap.KeyToolName), f.Tool)
+			tool = tool || SameTool(otlp.Text(a, otelmap.KeyToolName), f.Tool)
 			failed = failed || status == otelmap.EndFailed || status == otelmap.EndUnfinished
 			denied = denied || status == otelmap.EndDenied
 		case RoleChat:
@@ -74,7 +74,7 @@ func (m memory) list(f Filter) (out []Summary) {
 func (m memory) totals(f Filter) (sum Totals) {
 	unpriced := make(map[string]bool)
 	for _, t := range m.selected(f) {
-		for _, g := range groupsOf(t, ByModel, time.UTC) {
+		for _, g := range groupsOf(t, f, ByModel, time.UTC) {
 			sum.add(g)
 			for _, m := range g.Unpriced {
 				unpriced[m] = true
@@ -92,7 +92,7 @@ func (t *Totals) add(g part) {
 	t.Failures += g.Failures
 	t.Denials += g.Denials
 	t.Took += g.Took
-	t.Usage = t.Usage.add(g.Usage)
+	t.Usage = t.Usage.Add(g.Usage)
 }
 
 // part is what a trace, a call or a hook run adds to a group.
@@ -106,7 +106,7 @@ type part struct {
 func (m memory) group(f Filter, by By, loc *time.Location) (out []Group) {
 	groups, took, unpriced := make(map[string]*Group), make(map[string][]time.Duration), make(map[string]map[string]bool)
 	for _, t := range m.selected(f) {
-		for _, p := range groupsOf(t, by, loc) {
+		for _, p := range groupsOf(t, f, by, loc) {
 			g := groups[p.key]
 			if g == nil {
 				g = &Group{Key: p.key}
@@ -126,13 +126,31 @@ func (m memory) group(f Filter, by By, loc *time.Location) (out []Group) {
 			g.P50, g.P95 = d[(n+1)/2-1], d[(n*95+99)/100-1]
 		}
 		g.Unpriced = slices.Sorted(maps.Keys(unpriced[key]))
+		if by == BySession {
+			g.Title = m.title(f, key)
+		}
 		out = append(out, *g)
 	}
 	return out
 }
 
+// title is that of the first trace of a session that has one.
+func (m memory) title(f Filter, session string) (title string) {
+	f.Model, f.Tool, f.Text, f.Failed, f.Denied, f.MinCost = "", "", "", false, false, 0
+	for _, t := range m.selected(f) { // the newest first
+		if t.Session == session && t.Title != "" {
+			title = t.Title
+		}
+	}
+	return title
+}
+
 // groupsOf returns what a trace adds to the groups.
-func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
+func groupsOf(t *Trace, f Filter, by By, loc *time.Location) (out []part) {
+	want, _ := phrases(f.Text)
+	ends := func(one part) bool {
+		return !f.Failed && !f.Denied || f.Failed && one.Failures > 0 || f.Denied && one.Denials > 0
+	}
 	whole := part{took: []time.Duration{t.Duration()}, Totals: Totals{Traces: 1, Runs: t.Runs, Took: t.Duration(), Usage: t.Usage}}
 	models := make(map[string]*part)
 	model := func(name string) *part {
@@ -145,6 +163,7 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 	calls := make(map[string]*part)
 	for sp := range otlp.Spans(t.ResourceSpans) {
 		a, status := sp.GetAttributes(), otelmap.EndOf(sp)
+		selected := want == nil || snippet(textsOf(sp), want) != ""
 		took := max(0, otlp.End(sp).Sub(otlp.Start(sp)))
 		if otlp.Start(sp).IsZero() {
 			took = 0
@@ -164,20 +183,21 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 				one.Denials = 1
 			}
 			whole.Calls, whole.Failures, whole.Denials = whole.Calls+1, whole.Failures+one.Failures, whole.Denials+one.Denials
-			if by == ByTool || by == ByCommand {
+			isTool := f.Tool == "" || SameTool(otlp.Text(a, otelmap.KeyToolName), f.Tool)
+			if (by == ByTool || by == ByCommand) && selected && isTool && ends(one) {
 				tallyCall(calls, t, one)
 			}
 		case RoleChat:
 			if u := UsageOf(a); u != nil {
 				m := model(otlp.Text(a, otelmap.KeyRequestModel))
-				m.Usage = m.Usage.add(u)
-				requests = requests.add(u)
+				m.Usage = m.Usage.Add(u)
+				requests = requests.Add(u)
 				if u.CostUSD == nil && u.Input+u.Output > 0 {
 					m.Unpriced = []string{m.key}
 				}
 			}
 		}
-		if by == ByHook {
+		if by == ByHook && selected {
 			for _, h := range hookRuns(t, sp) {
 				one := part{key: h.Command, took: []time.Duration{h.Took}, Totals: Totals{Calls: 1, Took: h.Took}}
 				switch h.end() {
@@ -186,7 +206,9 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 				case otelmap.EndDenied:
 					one.Denials = 1
 				}
-				tallyCall(calls, t, one)
+				if ends(one) {
+					tallyCall(calls, t, one)
+				}
 			}
 		}
 	}
@@ -199,7 +221,7 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 	// What the roots report beyond the requests is the trace's model's.
 	own := model(t.Model)
 	if rest := t.Usage.without(requests); rest != nil {
-		own.Usage = own.Usage.add(rest)
+		own.Usage = own.Usage.Add(rest)
 		if t.Usage.CostUSD == nil && rest.Input+rest.Output > 0 {
 			own.Unpriced = []string{own.key}
 		}
@@ -287,7 +309,7 @@ func (m memory) hookRuns(f Filter) (out []HookRun) {
 	for _, t := range m.selected(g) {
 		for sp := range otlp.Spans(t.ResourceSpans) {
 			for _, h := range hookRuns(t, sp) {
-				if f.Failed && !h.Failed() || f.Denied && !h.Denied() || f.Tool != "" && !strings.EqualFold(h.Tool, f.Tool) {
+				if f.Failed && !h.Failed() || f.Denied && !h.Denied() || f.Tool != "" && !SameTool(h.Tool, f.Tool) {
 					continue
 				}
 				out = append(out, h)

@@ -152,7 +152,9 @@ func TestAnswersEqualThoseFromTheSpans(t *testing.T) {
 			for _, by := range Keys {
 				groups, err := s.Group(t.Context(), f, by, loc)
 				check("group by "+string(by), m.group(f, by, loc), groups, err)
-				check("sum by "+string(by), relevant(totals, by), relevant(sumOf(groups), by), nil)
+				if !by.OfCalls() || !f.ofCalls() {
+					check("sum by "+string(by), relevant(totals, by), relevant(sumOf(groups), by), nil)
+				}
 			}
 			all := f
 			all.Limit = -1

@@ -58,6 +58,7 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 	case !strings.HasPrefix(t.Session, f.Session), f.Whole && t.Session != f.Session,
 		!strings.HasPrefix(t.TraceID, strings.ToLower(f.Trace)),
 		f.Host != "" && t.Host != f.Host,
+		f.Branch != "" && t.Branch != f.Branch,
 		f.Outcome != "" && t.Outcome != f.Outcome,
 		!f.In(t.Directory),
 		!f.Since.IsZero() && t.Started.Before(f.Since),

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 // Totals returns the sums over the selected traces.
@@ -31,19 +33,45 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 		if !slices.Contains(Keys, by) {
 			return Totals{}, nil, fmt.Errorf("group by %q: want one of %s", by, names(Keys))
 		}
-		calls = calls || by == ByTool || by == ByCommand || by == ByHook
+		calls = calls || by.OfCalls()
 		grouped = append(grouped, &grouping{dates: dates{by: by, in: loc}, tallies: make(map[string]*tally)})
 	}
 	var all tally
-	err := s.read(ctx, f, func(q querier) error {
-		return f.scan(ctx, q, calls, func(t *found) error {
+	add := func(t *found, calls bool) {
+		f.keepCalls(t.digest)
+		for _, g := range grouped {
+			if g.by.OfCalls() == calls {
+				g.add(t)
+			}
+		}
+	}
+	var titles map[string]string
+	err := s.read(ctx, f, func(q querier) (err error) {
+		var later []found // of which some spans have the text
+		err = f.scan(ctx, q, calls, func(t *found) error {
 			all.addTrace(t)
 			t.eachModel(func(m *modelDigest) { all.addModel(m) })
-			for _, g := range grouped {
-				g.add(t)
+			add(t, false)
+			if f.Text == "" {
+				add(t, true)
+			} else if calls {
+				later = append(later, found{id: t.id, Summary: Summary{Runs: t.Runs}, spans: t.spans})
 			}
 			return nil
 		})
+		for i := 0; i < len(later) && err == nil; i++ {
+			t := &later[i]
+			t.digest = new(digest)
+			err = eachSpan(ctx, q, func(_ int64, sp *tracepb.Span) error {
+				t.digest.add(sp, RoleOf(sp.GetAttributes()))
+				return nil
+			}, `id IN `+inList, list(t.spans))
+			add(t, true)
+		}
+		if err == nil && slices.Contains(keys, BySession) {
+			titles, err = f.titles(ctx, q)
+		}
+		return err
 	})
 	if err != nil {
 		return Totals{}, nil, s.wrap("sum up traces", err)
@@ -52,7 +80,28 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 	for _, g := range grouped {
 		out[g.by] = g.groups()
 	}
+	for i := range out[BySession] {
+		g := &out[BySession][i]
+		g.Title = titles[g.Key]
+	}
 	return all.totals(), out, nil
+}
+
+// titles returns, by session, the title of the first trace that has one, of those that
+// the conditions on columns select.
+func (f Filter) titles(ctx context.Context, q querier) (map[string]string, error) {
+	titles := make(map[string]string)
+	where, args := f.where()
+	var session, title string
+	return titles, eachRow(ctx, q, func(scan func(...any) error) error {
+		if err := scan(&session, &title); err != nil {
+			return err
+		}
+		if titles[session] == "" {
+			titles[session] = title
+		}
+		return nil
+	}, `SELECT session, title FROM traces t`+where+` ORDER BY started, trace_id`, args...)
 }
 
 // grouping sums up by one key.
@@ -100,6 +149,9 @@ func (g *grouping) add(t *found) {
 		}
 		sum := g.of(key)
 		sum.addTrace(t)
+		if g.by == ByProject && t.Branch != "" && !slices.Contains(sum.branches, t.Branch) {
+			sum.branches = append(sum.branches, t.Branch)
+		}
 		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
 	}
 }
@@ -120,7 +172,8 @@ func (g *grouping) groups() []Group {
 	out := make([]Group, 0, len(g.tallies))
 	for _, key := range slices.Sorted(maps.Keys(g.tallies)) {
 		t := g.tallies[key]
-		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95)})
+		slices.Sort(t.branches)
+		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95), Branches: t.branches})
 	}
 	return out
 }
@@ -214,6 +267,8 @@ type tally struct {
 	// each keeps took, the durations for percentiles.
 	each bool
 	took []time.Duration
+	// branches are those of a project.
+	branches []string
 	// last is the trace that was counted last.
 	last int64
 }
@@ -223,6 +278,7 @@ func (g *tally) addTrace(t *found) {
 	g.Traces++
 	g.Runs += t.Runs
 	g.Took += d
+	g.Waited += t.digest.waited()
 	if g.each {
 		g.took = append(g.took, d)
 	}

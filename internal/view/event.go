@@ -117,10 +117,12 @@ func eventText(e *EventLine) (what, detail string) {
 	case hook.KindToolEnd.String():
 		if e.Status == "ok" || text == "" {
 			text = preview(e.Input)
+		} else {
+			text = FailureLine(e.Text)
 		}
 		return termtext.Line(e.Tool), text
 	case hook.KindPermission.String():
-		return "asks", termtext.Line(e.Tool) + "  " + preview(e.Input)
+		return "waits for you", termtext.Line(e.Tool) + "  " + preview(e.Input)
 	case hook.KindHookRuns.String():
 		return "hook", text
 	case hook.KindRunComplete.String():
@@ -141,6 +143,9 @@ func eventText(e *EventLine) (what, detail string) {
 	case hook.KindCompact.String():
 		return "compacts", text
 	case hook.KindNotification.String():
+		if e.Waiting {
+			return "waits for you", text
+		}
 		return "notifies", text
 	}
 	return cmp.Or(termtext.Line(e.Event), "event"), text

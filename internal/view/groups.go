@@ -14,7 +14,9 @@ import (
 )
 
 // IsTime reports keys that are times.
-func IsTime(by store.By) bool { return by == store.ByDay || by == store.ByWeek || by == store.ByMonth }
+func IsTime(by store.By) bool {
+	return by == ByBlock || by == store.ByDay || by == store.ByWeek || by == store.ByMonth
+}
 
 // LargestFirst sorts groups by cost, tokens, calls and runs, unless their keys are
 // times.
@@ -44,6 +46,7 @@ func SumOf(groups []store.Group) (all store.Totals) {
 		all.Calls += g.Calls
 		all.Failures += g.Failures
 		all.Denials += g.Denials
+		all.Usage = all.Usage.Add(g.Usage)
 	}
 	return all
 }
@@ -51,10 +54,14 @@ func SumOf(groups []store.Group) (all store.Totals) {
 // CSV writes groups as RFC 4180 has it, with a line of names.
 func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	w := csv.NewWriter(to)
-	_ = w.Write([]string{
+	names := []string{
 		string(by), "runs", "calls", "failures", "denials", "p50_ms", "p95_ms",
 		"input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "unpriced_models",
-	})
+	}
+	if by == store.BySession {
+		names = append(names, "title")
+	}
+	_ = w.Write(names)
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for _, g := range groups {
 		line := []string{
@@ -69,6 +76,9 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 			if u.CostUSD != nil {
 				line[11] = strconv.FormatFloat(*u.CostUSD, 'f', -1, 64)
 			}
+		}
+		if by == store.BySession {
+			line = append(line, cell(g.Title))
 		}
 		_ = w.Write(line)
 	}

@@ -10,6 +10,9 @@ import (
 	"time"
 	"unicode"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
@@ -34,9 +37,10 @@ type Note struct {
 // roleNames name the spans that are no tool calls.
 var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "request", store.RoleAgent: "subagent"}
 
-// Notes are, by trace, where a text that was searched for is, and which hooks denied what,
-// the oldest first. hits are those of the text, denied the runs of the hooks.
-func Notes(hits []store.Hit, text string, denied []store.HookRun) map[string][]Note {
+// Notes are, by trace, where a text that was searched for is, which hooks denied what, and
+// which other calls were denied by whom, the oldest first. hits are those of the text,
+// denied the runs of the hooks, calls the denied calls by trace.
+func Notes(hits []store.Hit, text string, denied []store.HookRun, calls map[string][]*tracepb.Span) map[string][]Note {
 	notes := make(map[string][]Note)
 	word, _, _ := strings.Cut(strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 	word = strings.Trim(word, `"`)
@@ -51,7 +55,28 @@ func Notes(hits []store.Hit, text string, denied []store.HookRun) map[string][]N
 		}
 		notes[r.Trace] = append(notes[r.Trace], Note{Status: otelmap.EndDenied, Where: cmp.Or(r.Tool, r.Event), Text: text})
 	}
+	for trace, spans := range calls {
+		for _, s := range spans {
+			if otlp.Text(s.GetAttributes(), otelmap.KeyHookDeniedBy) == "" { // else it is above
+				notes[trace] = append(notes[trace], denial(s))
+			}
+		}
+	}
 	return notes
+}
+
+// denial is the note of a denied call: who denied it and why, and what it was.
+func denial(call *tracepb.Span) Note {
+	tool := otlp.Text(call.GetAttributes(), otelmap.KeyToolName)
+	who, why := DeniedBy(call)
+	text := "denied by " + who
+	if why != "" {
+		text += ": " + why
+	}
+	if what := NewArguments(tool, otlp.Text(call.GetAttributes(), otelmap.KeyToolArguments)).Line(); what != "" {
+		text = what + "  (" + text + ")"
+	}
+	return Note{Status: otelmap.EndDenied, Where: tool, Text: text}
 }
 
 // cutAround cuts a safe text to n columns. If it is too wide, it begins not far before
@@ -112,7 +137,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 	add(&column{name: "OUTCOME", order: 4, narrow: func(i int) (string, string) { return t.outcomeSymbol(&traces[i]) }},
 		func(s *store.Summary) (string, string) {
 			symbol, color := t.outcomeSymbol(s)
-			return symbol + " " + t.cut(cmp.Or(termtext.Line(s.Outcome), "no root"), 12), color
+			return symbol + " " + t.cut(outcomeText(s), 13), color
 		})
 	add(&column{name: "TOOK", right: true, order: 5}, func(s *store.Summary) (string, string) { return duration(s.Duration()), "" })
 	add(&column{name: "TOOLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
@@ -128,7 +153,8 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 		}
 		return tokens(s.Usage.Input) + "/" + tokens(s.Usage.Output), ""
 	})
-	add(&column{name: "COST", right: true, order: 7}, func(s *store.Summary) (string, string) { return cost(s.Usage) })
+	cents := slices.ContainsFunc(traces, func(s store.Summary) bool { return inCents(s.Usage) })
+	add(&column{name: "COST", right: true, order: 7}, func(s *store.Summary) (string, string) { return cost(s.Usage, cents) })
 	if differ(func(s *store.Summary) string { return s.Host }) {
 		add(&column{name: "AGENT", order: 3}, func(s *store.Summary) (string, string) { return t.cut(termtext.Line(s.Host), 16), "" })
 	}
@@ -208,10 +234,19 @@ func callCounts(t store.Totals) []string {
 	return []string{text}
 }
 
-// cost returns the cost in a cell.
-func cost(u *store.Usage) (text, sgr string) {
-	if u == nil || u.CostUSD == nil {
+// inCents reports whether a cost is shown with two decimals.
+func inCents(u *store.Usage) bool { return u != nil && u.CostUSD != nil && *u.CostUSD >= aDollar }
+
+// cost returns the cost in a cell of a column. If one of its costs is in cents all are,
+// so that their digits are below one another.
+func cost(u *store.Usage, cents bool) (text, sgr string) {
+	switch {
+	case u == nil || u.CostUSD == nil:
 		return "-", sgrDim
+	case cents && *u.CostUSD > 0 && *u.CostUSD < 0.005:
+		return "<$0.01", ""
+	case cents && *u.CostUSD >= 0 && *u.CostUSD < aDollar:
+		return fmt.Sprintf("$%.2f", *u.CostUSD), ""
 	}
 	return dollars(*u.CostUSD), ""
 }
@@ -220,6 +255,14 @@ func cost(u *store.Usage) (text, sgr string) {
 func lastPart(path string) string {
 	path = strings.TrimRight(termtext.Line(path), `/\`)
 	return path[strings.LastIndexAny(path, `/\`)+1:]
+}
+
+// outcomeText says how a trace ended, or that it waits.
+func outcomeText(s *store.Summary) string {
+	if s.Waiting {
+		return "waits for you"
+	}
+	return cmp.Or(termtext.Line(s.Outcome), "no root")
 }
 
 // outcomeSymbol returns a trace's outcome as a symbol and its colour.

@@ -134,6 +134,27 @@ func TestModelsWithoutPriceAreNamedAtEveryWidth(t *testing.T) {
 	}
 }
 
+func TestCostsOfAColumnHaveTheSameDecimals(t *testing.T) {
+	tasks := sampleList()[:3]
+	for _, c := range []struct {
+		costs [3]float64
+		want  []string
+	}{
+		{[3]float64{0.0332, 1.3, 0.0004}, []string{" $0.03 ", " $1.30 ", " <$0.01 "}},
+		{[3]float64{0.0332, 0.5, 0}, []string{" $0.0332 ", " $0.5000 ", " $0.0000 "}},
+	} {
+		for i := range tasks {
+			tasks[i].Usage = &store.Usage{CostUSD: &c.costs[i]}
+		}
+		text := listing(t, tasks, Options{Now: t0, Width: 120})
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing:\n%s", want, text)
+			}
+		}
+	}
+}
+
 func TestWordOfNoteStaysVisible(t *testing.T) {
 	for w := 40; w <= 200; w++ {
 		if text := listingWith(t, sampleList()[:1], sampleNotes(), Options{Now: t0, Width: w}); !strings.Contains(text, "connection") {
@@ -154,7 +175,7 @@ func TestListKeepsToItsWidth(t *testing.T) {
 
 func TestListHasTitleTokensAndCostAt80Columns(t *testing.T) {
 	text := listing(t, sampleList(), Options{Now: t0, Width: 80})
-	for _, want := range []string{"TOKENS", "COST", "TASK", "81.2k/3.5k", "$0.4321", "Add a health endpoint"} {
+	for _, want := range []string{"TOKENS", "COST", "TASK", "81.2k/3.5k", "$0.43", "Add a health endpoint"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}

@@ -94,7 +94,7 @@ func IsPath(word string) bool {
 }
 
 // Period returns the beginning and the end of what a word names. They are equal if it
-// names an instant.
+// names an instant. A day of the week is the last one, today included.
 func Period(word string, now time.Time) (from, to time.Time, err error) {
 	day := func(t time.Time) (time.Time, time.Time, error) {
 		y, m, d := t.Date()
@@ -107,6 +107,12 @@ func Period(word string, now time.Time) (from, to time.Time, err error) {
 		return day(now)
 	case "yesterday":
 		return day(now.AddDate(0, 0, -1))
+	}
+	for ago := range 7 {
+		t := now.AddDate(0, 0, -ago)
+		if name := t.Weekday().String(); strings.EqualFold(word, name) || strings.EqualFold(word, name[:3]) {
+			return day(t)
+		}
 	}
 	if t, err := time.ParseInLocation(time.DateOnly, word, now.Location()); err == nil {
 		return day(t)
@@ -129,7 +135,7 @@ func Period(word string, now time.Time) (from, to time.Time, err error) {
 		at = now.Add(-d)
 	}
 	if at.IsZero() {
-		return at, at, fmt.Errorf("%q: want a time ago such as 12h, 30d or 2w, today, yesterday, a day such as 2026-01-31, "+
+		return at, at, fmt.Errorf("%q: want a time ago such as 12h, 30d or 2w, today, yesterday, monday, a day such as 2026-01-31, "+
 			"or a day with a time such as 2026-01-31T15:04", word)
 	}
 	return at, at, nil

@@ -22,9 +22,16 @@ const minKey = 16
 func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o Options) error {
 	st, b := newStyle(o), bufio.NewWriter(w)
 	st.groups(b, by, groups, &all)
-	if !ofCalls(by) {
+	if !by.OfCalls() {
 		st.unpriced(b, all)
 	}
+	return b.Flush()
+}
+
+// Sides writes the sums of the sides of a comparison.
+func Sides(w io.Writer, sides []store.Group, o Options) error {
+	b := bufio.NewWriter(w)
+	newStyle(o).groups(b, BySide, sides, nil)
 	return b.Flush()
 }
 
@@ -36,9 +43,9 @@ func (st *style) unpriced(b *bufio.Writer, all store.Totals) {
 	}
 }
 
-// ofCalls reports whether the groups of a key are sums over calls, which have no usage.
+// ofCalls reports whether the groups of a key are sums over calls, which have no tokens.
 func ofCalls(by store.By) bool {
-	return by == store.ByTool || by == store.ByCommand || by == store.ByHook
+	return by.OfCalls() || by == ByServer || by == ByDenial || by == ByFailure
 }
 
 // groups draws the table, with a last line for all of them unless all is nil.
@@ -85,7 +92,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		if total && i == last {
 			return "total", ""
 		}
-		return st.key(by, rows[i].Key)
+		return st.key(by, &rows[i])
 	}})
 	add(&column{name: "RUNS", order: 4}, nil, number(runs, ""))
 	add(&column{name: "CALLS", order: 6}, some(calls), number(calls, ""))
@@ -96,11 +103,12 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		return fmt.Sprintf("%d %3.0f%%", g.Failures, 100*float64(g.Failures)/float64(max(g.Calls, 1))), sgrRed
 	})
 	add(&column{name: "DENIED", order: 5}, some(denials), number(denials, sgrYellow))
+	timed := func(*store.Group) bool { return by != ByBlock }
 	for _, p := range []struct {
 		name string
 		of   func(*store.Group) time.Duration
 	}{{"P50", func(g *store.Group) time.Duration { return g.P50 }}, {"P95", func(g *store.Group) time.Duration { return g.P95 }}} {
-		add(&column{name: p.name, order: 3}, nil, func(g *store.Group) (string, string) {
+		add(&column{name: p.name, order: 3}, timed, func(g *store.Group) (string, string) {
 			if total && g == &rows[last] {
 				return "", "" // it is no sum
 			}
@@ -110,6 +118,12 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return duration(p.of(g)), ""
 		})
 	}
+	add(&column{name: "WAITED", order: 2}, func(g *store.Group) bool { return g.Waited > 0 && !ofCalls(by) }, func(g *store.Group) (string, string) {
+		if g.Waited == 0 {
+			return "", ""
+		}
+		return duration(g.Waited), ""
+	})
 	if !ofCalls(by) {
 		add(&column{name: "IN", order: 8}, used, tokenCount(func(u *store.Usage) int64 { return u.Input }))
 		add(&column{name: "CACHED", order: 1}, used, func(g *store.Group) (string, string) {
@@ -119,8 +133,34 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return fmt.Sprintf("%d%%", CachedShare(g.Usage)), ""
 		})
 		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
-		add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage) })
 	}
+	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
+	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
+	if by == store.ByModel || by == BySide {
+		perTask := func(g *store.Group) bool { return g.Traces > 0 }
+		add(&column{name: "COST/TASK", order: 4}, used, func(g *store.Group) (string, string) {
+			if g.Traces == 0 || g.Usage == nil || g.Usage.CostUSD == nil {
+				return "-", sgrDim
+			}
+			return cost(&store.Usage{CostUSD: new(*g.Usage.CostUSD / float64(g.Traces))}, cents)
+		})
+		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
+			return duration(g.Took / time.Duration(max(1, g.Traces))), ""
+		})
+		add(&column{name: "FAILED/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
+			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(max(1, g.Traces))), ""
+		})
+		add(&column{name: "EDITS DENIED", order: 4}, func(g *store.Group) bool { return g.EditsDenied > 0 }, number(func(g *store.Group) int { return g.EditsDenied }, sgrYellow))
+	}
+	if by == ByFailure || by == ByDenial {
+		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
+	}
+	add(&column{name: "BRANCHES", order: 1}, func(g *store.Group) bool { return len(g.Branches) > 0 }, func(g *store.Group) (string, string) {
+		return st.cut(termtext.Line(strings.Join(g.Branches, ", ")), 40), sgrDim
+	})
+	add(&column{name: "TITLE", order: 9, least: minTitle}, func(g *store.Group) bool { return g.Title != "" }, func(g *store.Group) (string, string) {
+		return termtext.Line(g.Title), ""
+	})
 	t.bar = bars(by, groups)
 	t.draw(b)
 }
@@ -128,12 +168,12 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 // bars returns the length of each group's bar.
 func bars(by store.By, groups []store.Group) func(i int) float64 {
 	measures := []func(*store.Group) float64{
-		func(g *store.Group) float64 { return usageOf(g).cost() },
-		func(g *store.Group) float64 { return float64(usageOf(g).Input + usageOf(g).Output) },
+		func(g *store.Group) float64 { return g.Usage.Cost() },
+		func(g *store.Group) float64 { return float64(g.Usage.Tokens()) },
 		func(g *store.Group) float64 { return float64(g.Calls) },
 		func(g *store.Group) float64 { return float64(g.Runs) },
 	}
-	if ofCalls(by) {
+	if by.OfCalls() {
 		measures = measures[2:]
 	}
 	for _, measure := range measures {
@@ -148,26 +188,9 @@ func bars(by store.By, groups []store.Group) func(i int) float64 {
 	return nil
 }
 
-// groupUsage is a usage of which nothing need be known.
-type groupUsage struct{ store.Usage }
-
-func usageOf(g *store.Group) groupUsage {
-	if g.Usage == nil {
-		return groupUsage{}
-	}
-	return groupUsage{*g.Usage}
-}
-
-func (u groupUsage) cost() float64 {
-	if u.CostUSD == nil {
-		return 0
-	}
-	return *u.CostUSD
-}
-
 // key returns a group's key for people.
-func (st *style) key(by store.By, key string) (text, sgr string) {
-	key = termtext.Line(key)
+func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
+	key := termtext.Line(g.Key)
 	if key == "" {
 		none := "(not known)"
 		switch by {
@@ -182,6 +205,14 @@ func (st *style) key(by store.By, key string) (text, sgr string) {
 	case store.ByDay:
 		if day, err := time.Parse(time.DateOnly, key); err == nil {
 			return key + day.Format(" Mon"), ""
+		}
+	case ByBlock:
+		if begin, err := time.Parse(time.RFC3339, key); err == nil {
+			key = begin.In(st.Location).Format("2006-01-02 15:04") + "-" + g.Until.In(st.Location).Format("15:04")
+			if left := g.Until.Sub(st.Now); !st.Now.IsZero() && left > 0 {
+				key += st.dot + duration(left) + " left"
+			}
+			return key, ""
 		}
 	case store.ByWeek:
 		return "from " + key, ""

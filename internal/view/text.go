@@ -26,6 +26,8 @@ type Options struct {
 	Width int
 	// Verbose adds ids and complete texts to a tree and shows all siblings.
 	Verbose bool
+	// Resume is the command that continues a trace's session, if there is one.
+	Resume string
 	// Now makes the times of a list relative to it. If zero, they are absolute.
 	Now time.Time
 	// Location is the time zone. If nil, time.Local.
@@ -130,12 +132,15 @@ func tokens(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
 }
 
+// aDollar is what is a dollar with four decimals.
+const aDollar = 0.99995
+
 // dollars formats a cost with two decimals from a dollar on, else with four.
 func dollars(usd float64) string {
 	switch {
 	case math.IsNaN(usd) || math.IsInf(usd, 0):
 		return "$?"
-	case math.Abs(usd) >= 0.99995: // a dollar with four decimals
+	case math.Abs(usd) >= aDollar:
 		return fmt.Sprintf("$%.2f", usd)
 	}
 	return fmt.Sprintf("$%.4f", usd)

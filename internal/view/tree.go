@@ -111,6 +111,9 @@ func (p *treePrinter) header(t *store.Trace) {
 	if len(h.Counts) > 0 {
 		p.line(p.paint(sgrDim, p.cut(p.join(h.Counts...), p.Width)))
 	}
+	if p.Resume != "" {
+		h.Fields = append(h.Fields, Field{"resume", p.Resume})
+	}
 	for _, f := range h.Fields {
 		p.line(p.paint(sgrDim, p.cut(padRight(f.Name, 8)+f.Text, p.Width)))
 	}
@@ -346,7 +349,7 @@ func (p *treePrinter) problem(r *Row, lead string) {
 	}
 	lines := termtext.Lines(message)
 	if !p.Verbose {
-		lines = p.gist(lines)
+		lines = p.gist(message)
 	}
 	if kind = termtext.Line(kind); kind != "" && lines[0] != "" {
 		kind += ": "
@@ -367,20 +370,24 @@ func (p *treePrinter) problem(r *Row, lead string) {
 	}
 }
 
-// gist returns the first and the last two lines of an error that are not empty: the
-// cause is usually at the end.
-func (p *treePrinter) gist(lines []string) []string {
-	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
+// gist returns the line of an error that says what failed and the last two, of a short
+// error all that are not empty.
+func (p *treePrinter) gist(message string) []string {
+	what := FailureLine(message)
+	lines := slices.DeleteFunc(termtext.Lines(wrapping.Replace(message)), func(l string) bool { return strings.TrimSpace(l) == "" })
 	for i := range lines {
 		lines[i] = line(lines[i])
 	}
-	switch n := len(lines); {
-	case n == 0:
-		return []string{""}
-	case n > 3:
-		return []string{lines[0] + " " + p.ellipsis, lines[n-2], lines[n-1]}
+	n := len(lines)
+	switch at := slices.Index(lines, what); {
+	case n <= 1 || at < 0:
+		return []string{what}
+	case n <= 3:
+		return lines
+	case at < n-2:
+		return []string{what + " " + p.ellipsis, lines[n-2], lines[n-1]}
 	}
-	return lines
+	return lines[n-2:]
 }
 
 // edits writes the changes that a call asked for, at most so many lines of each unless

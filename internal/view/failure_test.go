@@ -1,0 +1,63 @@
+package view
+
+import (
+	"testing"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+func TestFailureLineIsTheOneWithTheFailure(t *testing.T) {
+	for message, want := range map[string]string{
+		"": "", "File does not exist.": "File does not exist.",
+		"Exit code 1": "Exit code 1",
+		"Exit code 1\n  ✓ token (3 ms)\n  ✓ error handling (4 ms)\n  ✗ cart › empty delta (14 ms)\n    Expected: 6\n2 passed, 1 failed": "✗ cart › empty delta (14 ms)",
+		"Exit code 1\nok  \tshop/errors\t0.1s\n--- PASS: TestPanic (0.00s)\n--- FAIL: TestLogin (0.00s)\n    login_test.go:12: x\nFAIL": "--- FAIL: TestLogin (0.00s)",
+		"ok  \tshop/a\t0.1s\npanic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()":                           "panic: runtime error: index out of range",
+		"thread 'main' panicked at src/lib.rs:4:9:\nboom\nnote: run with RUST_BACKTRACE=1":                                              "thread 'main' panicked at src/lib.rs:4:9:",
+		"Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nValueError: bad window":                                     "ValueError: bad window",
+		"running 2 tests\ntest parse_error ... ok\ntest lexer ... FAILED\n\n1 passed; 1 failed":                                         "test lexer ... FAILED",
+		"tests/test_error.py::test_a PASSED [ 50%]\nE   assert 1 == 2\nFAILED tests/test_error.py::test_b - assert 1 == 2":              "FAILED tests/test_error.py::test_b - assert 1 == 2",
+		"src/a.ts(3,1): error TS2304: Cannot find name 'x'.\nFound 1 error.":                                                            "src/a.ts(3,1): error TS2304: Cannot find name 'x'.",
+		"Reading package lists... Done\nE: Unable to locate package jqq":                                                                "E: Unable to locate package jqq",
+		"Exit code 127\nbash: foo: command not found":                                                                                   "bash: foo: command not found",
+		"0 errors\n3 warnings\nstopped by the watcher":                                                                                  "stopped by the watcher",
+		"<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>":                                              "String to replace not found in file.",
+		"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.": "The user doesn't want to proceed with this tool use",
+		"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nonly the validation, please":   "only the validation, please",
+	} {
+		if got := FailureLine(message); got != want {
+			t.Errorf("%q: got %q, want %q", message, got, want)
+		}
+	}
+}
+
+func TestDeniedByNamesWhoAndWhy(t *testing.T) {
+	for _, c := range []struct{ kind, message, hook, who, why string }{
+		{otelmap.ErrorToolDenied, "exec command rejected by user", "", ByYou, ""},
+		{otelmap.ErrorToolDenied, "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. x). STOP what you are doing and wait.", "", ByYou, ""},
+		{otelmap.ErrorToolDenied, "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. x). To tell you how to proceed, the user said:\nno hooks", "", ByYou, "no hooks"},
+		{otelmap.ErrorToolDenied, "The user rejected permission to use this specific tool call with the following feedback: use the other file", "", ByYou, "use the other file"},
+		{otelmap.ErrorToolDenied, "[Operation Cancelled] Reason: User denied execution.", "", ByYou, ""},
+		{otelmap.ErrorToolDenied, "no: the token must stay", "", ByYou, "no: the token must stay"},
+		{otelmap.ErrorToolDenied, "Permission to use Bash with command rm has been denied.", "", ByRule, "Permission to use Bash with command rm has been denied."},
+		{otelmap.ErrorToolDenied, "The user has specified a rule which prevents you from using this specific tool call.", "", ByRule, "The user has specified a rule which prevents you from using this specific tool call."},
+		{otelmap.ErrorToolDenied, "PreToolUse:Bash hook error: [guard.sh]: no pushes", "", ByHook, "PreToolUse:Bash hook error: [guard.sh]: no pushes"},
+		{otelmap.ErrorToolDenied, "no pushes", "guard.sh", ByHook, "no pushes"},
+		{otelmap.ErrorToolCancelled, "[Request interrupted by user for tool use]", "", ByYou, ""},
+	} {
+		call := &tracepb.Span{
+			Status:     &tracepb.Status{Message: c.message},
+			Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyErrorType, c.kind)},
+		}
+		if c.hook != "" {
+			call.Attributes = append(call.Attributes, otlp.String(otelmap.KeyHookDeniedBy, c.hook))
+		}
+		if who, why := DeniedBy(call); who != c.who || why != c.why {
+			t.Errorf("%q: %q, %q, want %q, %q", c.message, who, why, c.who, c.why)
+		}
+	}
+}
