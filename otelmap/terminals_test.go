@@ -83,6 +83,10 @@ func TestAgentThatWasLostIsTheSameForEveryReading(t *testing.T) {
 			nil, []hook.Event{x(turnEv(4002, end, "p1"))},
 			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore"},
 		},
+		"silent until another's end": {
+			nil, []hook.Event{asAgent(turnEv(4002, end, "p1"), "y", "Explore")},
+			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := append(first[:len(first):len(first)], c.before...)
