@@ -261,8 +261,8 @@ func (d *Deliverer) remove(st stored, link bool) (gone bool, err error) {
 
 // evict removes sessions until excess bytes are gone.
 func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
-	// A session that was written to within the idle time is at work.
-	all = slices.DeleteFunc(all, func(st stored) bool { return !hook.Elapsed(now, st.last, d.idle()) })
+	// A session that was written to within the idle time is at work; a link is not in excess.
+	all = slices.DeleteFunc(all, func(st stored) bool { return st.size == 0 || !hook.Elapsed(now, st.last, d.idle()) })
 	counts := make(map[spool.Key]counted, len(all))
 	var errs []error
 	all = slices.DeleteFunc(all, func(st stored) bool {

@@ -409,6 +409,60 @@ func TestEndedSessionLeavesItsLinkForADay(t *testing.T) {
 	}
 }
 
+// TestDestinationThatIsAddedBeforeAResumeSharesNoLink has one destination know the session from
+// before its log was removed. Both read the later log from its start.
+func TestDestinationThatIsAddedBeforeAResumeSharesNoLink(t *testing.T) {
+	b := newBench(t)
+	var old, added memory
+	k := b.append(append(turn("p1"), said("SessionEnd", "p1", `"reason":"other"`))...)
+	b.at(k, b.clock.Now())
+	b.clock.Advance(2 * keepEnded)
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &old})
+	b.run(d, Pass{})
+	if err := d.Housekeep(t.Context(), Limits{}); err != nil || b.there(k) {
+		t.Fatalf("the log is there: %v, error %v", b.there(k), err)
+	}
+	b.append(append([]spool.Record{said("SessionStart", "", `"source":"resume"`)}, turn("p2")...)...)
+	b.clock.Advance(time.Minute)
+	b.run(b.claudeDeliverer(nil, Destination{Name: "store", Client: &old}, Destination{Name: "otlp", Client: &added}), Pass{})
+	links := func(m *memory) (n int) {
+		for _, s := range m.spans {
+			n += len(s.GetLinks())
+		}
+		return n
+	}
+	if links(&old) != 1 || links(&added) != 0 {
+		t.Errorf("%d links in the old destination, want 1; %d in the added one, want 0", links(&old), links(&added))
+	}
+}
+
+// TestLinksAreNotRemovedForTheirSize has a spool that is too large by a session that is at
+// work: the link of an ended one takes no space.
+func TestLinksAreNotRemovedForTheirSize(t *testing.T) {
+	b := newBench(t)
+	k := b.append(append(turn("p1"), said("SessionEnd", "p1", `"reason":"other"`))...)
+	b.at(k, b.clock.Now())
+	b.clock.Advance(2 * keepEnded)
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &memory{}})
+	b.run(d, Pass{})
+	if err := d.Housekeep(t.Context(), Limits{}); err != nil || b.there(k) {
+		t.Fatalf("the log is there: %v, error %v", b.there(k), err)
+	}
+	hourAgo := b.clock.Now().Add(-time.Hour)
+	if err := os.Chtimes(b.path(k, "."), hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
+	other := said("UserPromptSubmit", "q1", `"prompt":"do it"`)
+	other.Session = "s2"
+	b.at(b.append(other), b.clock.Now())
+	if err := d.Housekeep(t.Context(), Limits{MaxBytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.session(k).ReadFile("delivery-store.json"); err != nil || len(b.logged("spool over")) > 0 {
+		t.Errorf("the link: %v; log %q", err, b.logged("spool over"))
+	}
+}
+
 func TestSessionEndSendsOnlyWhatNoTraceHad(t *testing.T) {
 	b := newBench(t)
 	var got memory
