@@ -105,8 +105,9 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 	return errors.Join(errs...)
 }
 
-// ended reports that a session's last event is its end, and that it was a while ago. Runs of
-// a host whose runs are tasks have no ids by which their events are known again later.
+// ended reports that a session's last event is its end, that it was a while ago, and that no
+// event is missing. Runs of a host whose runs are tasks have no ids by which their events are
+// known again later.
 func (d *Deliverer) ended(st stored, now time.Time) (ended bool) {
 	if src := d.Sources[st.key.Host]; st.size == 0 || !src.Agent.Turns || !hook.Elapsed(now, st.last, keepEnded) {
 		return false
@@ -114,6 +115,12 @@ func (d *Deliverer) ended(st stored, now time.Time) (ended bool) {
 	_ = d.visit(st.key, func(s *spool.Session) error {
 		// Each sweep looks at each session of a day, so a little of it is enough.
 		ended = !d.surelyOpen(s, max(0, st.size-endRecords), st.size, false)
+		for _, name := range d.names() {
+			position, err := ReadState(s, name)
+			if ended = ended && err == nil && !position.Carry.Unfinished; err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 	return ended

@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -433,6 +434,32 @@ func TestDestinationThatIsAddedBeforeAResumeSharesNoLink(t *testing.T) {
 	}
 	if links(&old) != 1 || links(&added) != 0 {
 		t.Errorf("%d links in the old destination, want 1; %d in the added one, want 0", links(&old), links(&added))
+	}
+}
+
+// TestEventThatIsMissingAtTheEndOfASessionKeepsItsLog has the hook of a call that was under way
+// at the session's end be suspended for an hour.
+func TestEventThatIsMissingAtTheEndOfASessionKeepsItsLog(t *testing.T) {
+	b := newBench(t)
+	var got memory
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &got, Batch: 512})
+	recs := turn("p1")
+	k := b.append(recs[0], recs[1], recs[3], said("SessionEnd", "p1", `"reason":"other"`))
+	for _, rec := range []*spool.Record{nil, &recs[2]} {
+		if rec != nil {
+			b.append(*rec)
+		}
+		b.at(k, b.clock.Now())
+		b.clock.Advance(time.Hour)
+		b.run(d, Pass{})
+		if err := d.Housekeep(t.Context(), Limits{}); err != nil || !b.there(k) {
+			t.Fatalf("the log is there: %v, error %v", b.there(k), err)
+		}
+	}
+	for _, s := range got.spans {
+		if typ := otlp.Text(s.Attributes, otelmap.KeyErrorType); typ != "" {
+			t.Errorf("%s has the error %s", s.Name, typ)
+		}
 	}
 }
 
