@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -106,15 +107,19 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 }
 
 // ended reports that a session's last event is its end, that it was a while ago, and that no
-// event is missing. Runs of a host whose runs are tasks have no ids by which their events are
+// event is missing. The session in place of one that was cleared reads its log when its own
+// first run ends. Runs of a host whose runs are tasks have no ids by which their events are
 // known again later.
 func (d *Deliverer) ended(st stored, now time.Time) (ended bool) {
-	if src := d.Sources[st.key.Host]; st.size == 0 || !src.Agent.Turns || !hook.Elapsed(now, st.last, keepEnded) {
+	src := d.Sources[st.key.Host]
+	if st.size == 0 || !src.Agent.Turns || !hook.Elapsed(now, st.last, keepEnded) {
 		return false
 	}
 	_ = d.visit(st.key, func(s *spool.Session) error {
 		// Each sweep looks at each session of a day, so a little of it is enough.
-		ended = !d.surelyOpen(s, max(0, st.size-endRecords), st.size, false)
+		for _, e := range src.events(s, max(0, st.size-endRecords)) {
+			ended = e.Kind == hook.KindSessionEnd && textOf(e, otelmap.KeySessionEndReason) != "clear" || ended && !begins(e)
+		}
 		for _, name := range d.names() {
 			position, err := ReadState(s, name)
 			if ended = ended && err == nil && !position.Carry.Unfinished; err != nil {

@@ -463,6 +463,37 @@ func TestEventThatIsMissingAtTheEndOfASessionKeepsItsLog(t *testing.T) {
 	}
 }
 
+// TestClearedSessionWaitsForTheOneInItsPlace has the first turn after a session was cleared
+// take longer than an ended session's log stays.
+func TestClearedSessionWaitsForTheOneInItsPlace(t *testing.T) {
+	b := newBench(t)
+	var got memory
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &got})
+	k := b.append(append(turn("p1"), said("SessionEnd", "p1", `"reason":"clear"`))...)
+	b.at(k, b.clock.Now())
+	next := append([]spool.Record{said("SessionStart", "", `"source":"clear"`)}, turn("p2")...)
+	for i := range next {
+		next[i].Session, next[i].Payload = "s2", bytes.ReplaceAll(next[i].Payload, []byte(`"s1"`), []byte(`"s2"`))
+	}
+	b.at(b.append(next[:3]...), b.clock.Now())
+	b.clock.Advance(2 * keepEnded)
+	b.run(d, Pass{})
+	if err := d.Housekeep(t.Context(), Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	b.append(next[3:]...)
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	for _, s := range got.spans {
+		if otlp.Text(s.Attributes, "hookspan.prompt.id") == "p2" && len(s.Links) != 1 {
+			t.Errorf("the session has the links %v to the one that was cleared", s.Links)
+		}
+	}
+	if r := got.doubles(); len(got.spans) != 4 || r > 0 {
+		t.Errorf("%d spans, %d twice", len(got.spans), r)
+	}
+}
+
 // TestLinksAreNotRemovedForTheirSize has a spool that is too large by a session that is at
 // work: the link of an ended one takes no space.
 func TestLinksAreNotRemovedForTheirSize(t *testing.T) {
