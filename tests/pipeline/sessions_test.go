@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,21 +77,20 @@ type row struct {
 	Attributes, Events, Links int
 }
 
-// rows are the spans in one order, each once.
+// rows are the spans in one order, of each the newest.
 func rows(spans []otlptest.Span) []row {
-	var out []row
+	newest := make(map[otlptest.ID]row)
 	for i := range spans {
 		s := &spans[i]
-		out = append(out, row{
+		newest[s.ID] = row{
 			s.Trace, s.Span, s.Parent, s.Name, s.Proto.GetStatus().GetCode(), s.Proto.GetStatus().GetMessage(),
 			s.Proto.GetStartTimeUnixNano(), s.Proto.GetEndTimeUnixNano(),
 			len(s.Proto.GetAttributes()), len(s.Proto.GetEvents()), len(s.Proto.GetLinks()),
-		})
+		}
 	}
-	slices.SortFunc(out, func(a, b row) int {
+	return slices.SortedFunc(maps.Values(newest), func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.Span, b.Span))
 	})
-	return slices.Compact(out)
 }
 
 // golden are the spans of the session's golden file; ended leaves out the runs
@@ -238,7 +238,8 @@ func (w *world) holds(t testing.TB, when string, want []row) {
 		}
 	}
 	for _, s := range w.OTLP.Spans() {
-		if s.Changed {
+		// The root comes again if the hook of a note was slower than the delivery.
+		if s.Changed && s.Parent != "" {
 			t.Errorf("%s: otlp: span %s of %q came with two contents", when, s.Span, s.Name)
 		}
 	}
