@@ -44,10 +44,11 @@ func (s *segmenter) hearOf(it *item) {
 }
 
 // rename gives the end of an agent that nothing is known of to the agent of its turn and
-// type that is at work, if there is one: it was reported under another id.
+// type that is at work, if there is one: it was reported under another id. After a long
+// silence none is.
 func (s *segmenter) rename(it *item) {
 	asking := s.turnRuns[it.Turn]
-	if it.Kind != hook.KindRunComplete || asking == nil || it.AgentType == "" || s.agentRuns[it.Agent] != nil || slices.Contains(s.b.carry.Agents, it.Agent) {
+	if it.Kind != hook.KindRunComplete || asking == nil || it.AgentType == "" || s.agentRuns[it.Agent] != nil || slices.Contains(s.b.carry.Agents, it.Agent) || s.silent(asking, it) {
 		return
 	}
 	found := ""

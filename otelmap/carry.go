@@ -36,6 +36,9 @@ type Carry struct {
 	Silent []string `json:"silent,omitempty"`
 	// Ends are the reported ends of the newest parts of the turns of Recent.
 	Ends map[string]time.Time `json:"ends,omitempty"`
+	// Unfinished reports that the newest of those runs lack the end of a call, of a subagent
+	// or of the turn, which a slow hook may yet report.
+	Unfinished bool `json:"unfinished,omitempty"`
 	// Task is a preview of the session's first prompt that a hook reported, on
 	// hosts without turns. It names a run that begins without a prompt.
 	Task string `json:"task,omitempty"`
@@ -76,6 +79,7 @@ func (r *Run) after(o *Options) Carry {
 // list adds the lists of earlier and of the runs.
 func (c *Carry) list(earlier *Carry, runs []*Run) {
 	c.Agents, c.Recent, c.Silent = slices.Clone(earlier.Agents), slices.Clone(earlier.Recent), slices.Clone(earlier.Silent)
+	c.Unfinished = slices.ContainsFunc(runs, func(r *Run) bool { return !r.Complete() })
 	until, ends := make(map[string]time.Time), make(map[string]time.Time)
 	maps.Copy(until, earlier.Until)
 	maps.Copy(ends, earlier.Ends)

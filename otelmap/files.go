@@ -171,7 +171,7 @@ func (b *Builder) places(prompts []hook.Prompt) *places {
 		if r.turn == "" {
 			p.turnless = append(p.turnless, at)
 		} else {
-			add(p.turns, r.turn, stretch{run: r, from: r.since(), to: always})
+			add(p.turns, r.turn, stretch{run: r, from: b.since(r, prompts), to: always})
 		}
 		p.report("", r, r.items)
 		for id, a := range r.agents {

@@ -182,15 +182,23 @@ func (b *Builder) identify(e *hook.Event) (id identity, within time.Duration) {
 // clockStep is how much earlier than the event before it in the log an event must
 // have been stored to show that this machine's clock was set back. The host's
 // times do not show it: a detached hook may be late by any time, as when the
-// machine slept.
-const clockStep = time.Minute
+// machine slept. An event without a host's time gets its time when it is stored, so that
+// storedStep is enough.
+const (
+	clockStep  = time.Minute
+	storedStep = 10 * time.Second
+)
 
 func (b *Builder) keep(e hook.Event) *item {
 	it := b.clean(e)
+	step := clockStep
+	if e.Time.IsZero() {
+		step = storedStep
+	}
 	switch at := e.StoredAt; {
 	case at.After(b.maxStored):
 		b.maxStored = at
-	case b.maxStored.Sub(at) > clockStep:
+	case b.maxStored.Sub(at) > step:
 		b.epoch++
 		b.maxStored = at
 	}

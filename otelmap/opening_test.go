@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // A turn that was cut off shortly before the next prompt keeps its requests, whether the
@@ -65,6 +66,28 @@ func TestCutOffTurnKeepsItsRequests(t *testing.T) {
 				t.Errorf("runs (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRequestsThatWereQuickerThanTheHookOfTheirPrompt has the agent at work before its hook has
+// stored the prompt. A fork's copy of another turn stays out: its prompt is another.
+func TestRequestsThatWereQuickerThanTheHookOfTheirPrompt(t *testing.T) {
+	at := func(sec float64) time.Time { return ev(sec, 0).Time }
+	call := func(id string, from, to float64) hook.LLMCall {
+		return hook.LLMCall{ID: id, Turn: "p1", Model: id, Start: at(from), End: at(to)}
+	}
+	b := buildTurns(Carry{}, logged(turnPrompt(10, "p1"), turnStop(12, "p1")))
+	tr := &hook.Transcript{
+		Prompts: []hook.Prompt{{At: at(7), Text: "copied", Turn: "p1"}, {At: at(9), Text: "do p1", Turn: "p1"}},
+		Calls:   []hook.LLMCall{call("copied", 7.1, 8), call("m1", 9.1, 9.5), call("m2", 9.6, 11)},
+	}
+	runs := b.Runs(far)
+	if diff := cmp.Diff([]string{"completed: chat m1, chat m2"}, outline(b, runs, tr)); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+	spans := spansOf(b, runs[0], tr)
+	if got := otlp.End(spans[1]); !otlp.Start(spans[0]).Equal(at(9.1)) || !got.Equal(at(9.5)) {
+		t.Errorf("the run starts at %s, its first request ends at %s", otlp.Start(spans[0]), got)
 	}
 }
 

@@ -178,8 +178,11 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 		}
 	}
 	m.provider, m.model = m.namedProvider()
-	if r.later && len(m.calls) > 0 && m.calls[0].Start.Before(m.start) {
-		m.start = latest(m.calls[0].Start, r.resumed())
+	if len(m.calls) > 0 && r.turn != "" {
+		// Another part's end bounds the start of a later part. Else the hook of the prompt was slow.
+		if c := &m.calls[0]; c.Start.Before(m.start) && (r.later || !c.End.IsZero() && c.End.Before(m.start)) {
+			m.start = latest(c.Start, r.resumed())
+		}
 	}
 
 	m.findUnnamed()

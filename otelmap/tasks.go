@@ -83,5 +83,7 @@ func (s *segmenter) endTask(it *item) {
 func (s *segmenter) afterEnd(it *item) {
 	if r := s.last(); r != nil {
 		r.attachLate(it)
+		return
 	}
+	s.missed(it)
 }

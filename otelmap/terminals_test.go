@@ -83,6 +83,10 @@ func TestAgentThatWasLostIsTheSameForEveryReading(t *testing.T) {
 			nil, []hook.Event{x(turnEv(4002, end, "p1"))},
 			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore"},
 		},
+		"silent until another's end": {
+			nil, []hook.Event{asAgent(turnEv(4002, end, "p1"), "y", "Explore")},
+			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := append(first[:len(first):len(first)], c.before...)
@@ -217,5 +221,21 @@ func TestEachOfTwoEqualQuestionsIsAboutACall(t *testing.T) {
 	want := []string{"completed: execute_tool Bash#a!ToolDenied, execute_tool Bash#b!ToolDenied, execute_tool Bash#c!ToolUnfinished"}
 	if diff := cmp.Diff(want, outline(b, b.Runs(far), nil)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// TestClockThatIsSetBackBetweenTurnsMixesNone sets it by less than a minute.
+func TestClockThatIsSetBackBetweenTurnsMixesNone(t *testing.T) {
+	const pre, post, end = hook.KindToolStart, hook.KindToolEnd, hook.KindSessionEnd
+	x := func(e hook.Event) hook.Event { return asAgent(e, "x", "Explore") }
+	stop := turnStop(90.1, "p1")
+	stop.Background = &hook.Background{Listed: true} // none is at work
+	b := buildTurns(Carry{}, logged(
+		turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnTool(90, post, "p1", "Bash", "a"), stop, turnEv(91, end, "p1"),
+		turnPrompt(32, "p2"), turnTool(32.5, pre, "p2", "Agent", "b"), x(turnEv(32.5, hook.KindRunStart, "p2")), x(turnTool(32.6, pre, "p2", "Bash", "c")),
+		x(turnTool(121, pre, "p2", "Bash", "d")), x(turnTool(122, post, "p2", "Bash", "c")), x(turnTool(122, post, "p2", "Bash", "d")), x(turnEv(122, hook.KindRunComplete, "p2")), turnTool(122.1, post, "p2", "Agent", "b"), turnStop(123, "p2")))
+	want := []string{"completed: execute_tool Bash#a", "completed: execute_tool Agent#b, invoke_agent Explore, execute_tool Bash#c, execute_tool Bash#d"}
+	if diff := cmp.Diff(want, outline(b, b.Runs(far), nil)); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
 	}
 }

@@ -251,7 +251,8 @@ func (s *segmenter) endTurn(it *item) {
 	r := s.runOf(it)
 	if r == nil {
 		if it.keyed && s.delivered(it) {
-			return // a copy of the end that was delivered
+			s.missed(it) // it may also be a copy of the end that was delivered
+			return
 		}
 		r = s.beginTurn(it, s.closeOpen)
 	}

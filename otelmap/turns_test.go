@@ -994,7 +994,7 @@ func TestReadingTurnsFromABoundaryGivesTheSameRuns(t *testing.T) {
 func clockWasSetBack(events []hook.Event) bool {
 	var newest time.Time
 	return slices.ContainsFunc(events, func(e hook.Event) bool {
-		back := newest.Sub(e.StoredAt) > clockStep
+		back := newest.Sub(e.StoredAt) > storedStep
 		newest = latest(newest, e.StoredAt)
 		return back
 	})

@@ -35,8 +35,9 @@ func (r *Run) broke(c *hook.LLMCall) (end time.Time, ok bool) {
 }
 
 // since returns from when on the files' entries of the run's turn belong to it. The files
-// have milliseconds.
-func (r *Run) since() instant {
+// have milliseconds. The hook of a prompt may be so slow that the agent is at work before the
+// prompt is stored.
+func (b *Builder) since(r *Run, prompts []hook.Prompt) instant {
 	since := r.from.At()
 	switch end := r.resumed(); {
 	case !end.IsZero():
@@ -45,6 +46,8 @@ func (r *Run) since() instant {
 		since = end.Add(time.Millisecond)
 	case r.later:
 		since = since.Add(-promptLead)
+	default:
+		since = b.prompted(r, prompts, r.turn, since)
 	}
 	return instantOf(since.Truncate(time.Millisecond))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -43,8 +44,9 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 		Done   map[string]bool
 		Read   int64
 		Before *Place
+		Start  *otelmap.Carry
 		Whole  bool
-	}{s.Key(), st.Offset, size, st.Done, st.Read, st.Before, whole})
+	}{s.Key(), st.Offset, size, st.Done, st.Read, st.Before, st.Start, whole})
 	if err != nil {
 		return nil, err
 	}

@@ -245,7 +245,7 @@ func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string
 // all of it, and reports whether it did.
 func (d *Deliverer) removeEnded(s *spool.Session) (bool, error) {
 	st, err := d.inspect(s.Key(), d.Now())
-	if err != nil || !st.delivered || st.parked || d.surelyOpen(s, 0, st.size, true) {
+	if err != nil || !st.delivered || st.parked || d.surelyOpen(s, 0, st.size) {
 		return false, err
 	}
 	c, err := d.count(s.Key(), nil)

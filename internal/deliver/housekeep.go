@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -105,15 +106,26 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 	return errors.Join(errs...)
 }
 
-// ended reports that a session's last event is its end, and that it was a while ago. Runs of
-// a host whose runs are tasks have no ids by which their events are known again later.
+// ended reports that a session's last event is its end, that it was a while ago, and that no
+// event is missing. The session in place of one that was cleared reads its log when its own
+// first run ends. Runs of a host whose runs are tasks have no ids by which their events are
+// known again later.
 func (d *Deliverer) ended(st stored, now time.Time) (ended bool) {
-	if src := d.Sources[st.key.Host]; st.size == 0 || !src.Agent.Turns || !hook.Elapsed(now, st.last, keepEnded) {
+	src := d.Sources[st.key.Host]
+	if st.size == 0 || !src.Agent.Turns || !hook.Elapsed(now, st.last, keepEnded) {
 		return false
 	}
 	_ = d.visit(st.key, func(s *spool.Session) error {
 		// Each sweep looks at each session of a day, so a little of it is enough.
-		ended = !d.surelyOpen(s, max(0, st.size-endRecords), st.size, false)
+		for _, e := range src.events(s, max(0, st.size-endRecords)) {
+			ended = e.Kind == hook.KindSessionEnd && textOf(e, otelmap.KeySessionEndReason) != "clear" || ended && !begins(e)
+		}
+		for _, name := range d.names() {
+			position, err := ReadState(s, name)
+			if ended = ended && err == nil && !position.Carry.Unfinished; err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 	return ended
@@ -261,8 +273,8 @@ func (d *Deliverer) remove(st stored, link bool) (gone bool, err error) {
 
 // evict removes sessions until excess bytes are gone.
 func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
-	// A session that was written to within the idle time is at work.
-	all = slices.DeleteFunc(all, func(st stored) bool { return !hook.Elapsed(now, st.last, d.idle()) })
+	// A session that was written to within the idle time is at work; a link is not in excess.
+	all = slices.DeleteFunc(all, func(st stored) bool { return st.size == 0 || !hook.Elapsed(now, st.last, d.idle()) })
 	counts := make(map[spool.Key]counted, len(all))
 	var errs []error
 	all = slices.DeleteFunc(all, func(st stored) bool {

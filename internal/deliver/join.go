@@ -17,8 +17,8 @@ const lastRecords = 256 << 10
 
 // surelyOpen reports that a session has certainly not ended, from the end of its
 // log alone: for a destination that gets whole sessions the log need not be read
-// at the end of each turn. A long silence counts as an end if idle is set.
-func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64, idle bool) bool {
+// at the end of each turn.
+func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
 	src, ok := d.Sources[s.Key().Host]
 	if !ok {
 		return false
@@ -28,14 +28,18 @@ func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64, idle bool) 
 	// If this is within a record, the reader begins with the next.
 	for rec, e := range src.events(s, max(offset, size-lastRecords)) {
 		last = rec.At
-		switch e.Kind {
-		case hook.KindSessionEnd:
-			ended = true
-		case hook.KindPrompt, hook.KindSessionStart, hook.KindRunStart, hook.KindRunResume:
-			ended = ended && e.ParentAgent != ""
-		}
+		ended = e.Kind == hook.KindSessionEnd || ended && !begins(e)
 	}
-	return !ended && !(idle && hook.Elapsed(d.Now(), last, d.idle()))
+	return !ended && !hook.Elapsed(d.Now(), last, d.idle())
+}
+
+// begins reports an event with which an ended session goes on.
+func begins(e *hook.Event) bool {
+	switch e.Kind {
+	case hook.KindPrompt, hook.KindSessionStart, hook.KindRunStart, hook.KindRunResume:
+		return e.ParentAgent == ""
+	}
+	return false
 }
 
 // events yields the events of a session from an offset, with their records. It ends

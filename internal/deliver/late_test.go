@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -18,7 +20,7 @@ import (
 // change came once.
 func TestLateEventsCompleteTheirRun(t *testing.T) {
 	claudeTurn := longTurn("p1", 3)
-	classic := oneRun(t, "")
+	classic, noted := oneRun(t, ""), recorded(t, "e2e-cli2/ok", "")
 	background := []spool.Record{
 		turn("p0")[0], said("SubagentStart", "p0", `"agent_id":"a1","agent_type":"Explore"`), turn("p0")[3],
 	}
@@ -35,16 +37,20 @@ func TestLateEventsCompleteTheirRun(t *testing.T) {
 		late []int
 		// then are stored and delivered between the run and its late events.
 		then []spool.Record
-		// open reports that another run began before and has not ended.
-		open bool
+		// open reports that another run began before and has not ended, ended that the
+		// agent's files show the run's end.
+		open, ended bool
 	}{
-		"the end of a call":           {recs: claudeTurn, late: tools(claudeTurn, "PostToolUse")[1:2]},
-		"the ends of all calls":       {recs: claudeTurn, late: tools(claudeTurn, "PostToolUse")},
-		"a turn later":                {recs: claudeTurn, late: tools(claudeTurn, "PostToolUse")[:1], then: turn("p2")},
-		"two turns later":             {recs: claudeTurn, late: tools(claudeTurn, "PostToolUse")[:1], then: slices.Concat(turn("p2"), turn("p3"))},
-		"behind a run that is open":   {recs: append(background, claudeTurn...), late: []int{5}, open: true},
-		"a call of a task":            {recs: classic, late: append(tools(classic, "PreToolUse")[:1], tools(classic, "PostToolUse")[0])},
-		"the end of a call of a task": {recs: classic, late: tools(classic, "PostToolUse")[:1]},
+		"the end of a call":                    {recs: claudeTurn, late: tools(claudeTurn, "PostToolUse")[1:2]},
+		"the ends of all calls":                {recs: claudeTurn, late: tools(claudeTurn, "PostToolUse")},
+		"a turn later":                         {recs: claudeTurn, late: tools(claudeTurn, "PostToolUse")[:1], then: turn("p2")},
+		"two turns later":                      {recs: claudeTurn, late: tools(claudeTurn, "PostToolUse")[:1], then: slices.Concat(turn("p2"), turn("p3"))},
+		"behind a run that is open":            {recs: append(background, claudeTurn...), late: []int{5}, open: true},
+		"a call of a task":                     {recs: classic, late: append(tools(classic, "PreToolUse")[:1], tools(classic, "PostToolUse")[0])},
+		"the end of a call of a task":          {recs: classic, late: tools(classic, "PostToolUse")[:1]},
+		"the end of a task that its files had": {recs: classic, late: tools(classic, "TaskComplete"), ended: true},
+		"a note of the end of a task":          {recs: noted, late: tools(noted, "Notification")[:1]},
+		"the end of a turn that its files had": {recs: claudeTurn, late: tools(claudeTurn, "Stop"), ended: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, m := newBench(t), &memory{}
@@ -57,6 +63,13 @@ func TestLateEventsCompleteTheirRun(t *testing.T) {
 				recs = slices.Delete(recs, i, i+1)
 			}
 			k := b.append(recs...)
+			if at := b.clock.Now(); c.ended {
+				src := d.Sources[k.Host]
+				src.End = func(context.Context, string, Facts) (hook.Kind, time.Time, error) {
+					return hook.KindRunComplete, at, nil
+				}
+				d.Sources[k.Host] = src
+			}
 			b.clock.Advance(2 * time.Second)
 			b.run(d, Pass{})
 			for n := 0; n < len(c.then); n += 4 {

@@ -165,7 +165,7 @@ type visit struct {
 // once delivers what is due now. The caller holds the session's lock.
 func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	st, size, err := d.position(s)
-	if err != nil || size == st.Offset || d.dst.Join != nil && d.surelyOpen(s, st.Offset, size, true) {
+	if err != nil || size == st.Offset || d.dst.Join != nil && d.surelyOpen(s, st.Offset, size) {
 		return visit{size: size}, err
 	}
 	if d.paused(st) {

@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -406,6 +407,117 @@ func TestEndedSessionLeavesItsLinkForADay(t *testing.T) {
 	keep(0)
 	if _, err := os.Lstat(b.path(k, ".")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after a day: %v", err)
+	}
+}
+
+// TestDestinationThatIsAddedBeforeAResumeSharesNoLink has one destination know the session from
+// before its log was removed. Both read the later log from its start.
+func TestDestinationThatIsAddedBeforeAResumeSharesNoLink(t *testing.T) {
+	b := newBench(t)
+	var old, added memory
+	k := b.append(append(turn("p1"), said("SessionEnd", "p1", `"reason":"other"`))...)
+	b.at(k, b.clock.Now())
+	b.clock.Advance(2 * keepEnded)
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &old})
+	b.run(d, Pass{})
+	if err := d.Housekeep(t.Context(), Limits{}); err != nil || b.there(k) {
+		t.Fatalf("the log is there: %v, error %v", b.there(k), err)
+	}
+	b.append(append([]spool.Record{said("SessionStart", "", `"source":"resume"`)}, turn("p2")...)...)
+	b.clock.Advance(time.Minute)
+	b.run(b.claudeDeliverer(nil, Destination{Name: "store", Client: &old}, Destination{Name: "otlp", Client: &added}), Pass{})
+	links := func(m *memory) (n int) {
+		for _, s := range m.spans {
+			n += len(s.GetLinks())
+		}
+		return n
+	}
+	if links(&old) != 1 || links(&added) != 0 {
+		t.Errorf("%d links in the old destination, want 1; %d in the added one, want 0", links(&old), links(&added))
+	}
+}
+
+// TestEventThatIsMissingAtTheEndOfASessionKeepsItsLog has the hook of a call that was under way
+// at the session's end be suspended for an hour.
+func TestEventThatIsMissingAtTheEndOfASessionKeepsItsLog(t *testing.T) {
+	b := newBench(t)
+	var got memory
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &got, Batch: 512})
+	recs := turn("p1")
+	k := b.append(recs[0], recs[1], recs[3], said("SessionEnd", "p1", `"reason":"other"`))
+	for _, rec := range []*spool.Record{nil, &recs[2]} {
+		if rec != nil {
+			b.append(*rec)
+		}
+		b.at(k, b.clock.Now())
+		b.clock.Advance(time.Hour)
+		b.run(d, Pass{})
+		if err := d.Housekeep(t.Context(), Limits{}); err != nil || !b.there(k) {
+			t.Fatalf("the log is there: %v, error %v", b.there(k), err)
+		}
+	}
+	for _, s := range got.spans {
+		if typ := otlp.Text(s.Attributes, otelmap.KeyErrorType); typ != "" {
+			t.Errorf("%s has the error %s", s.Name, typ)
+		}
+	}
+}
+
+// TestClearedSessionWaitsForTheOneInItsPlace has the first turn after a session was cleared
+// take longer than an ended session's log stays.
+func TestClearedSessionWaitsForTheOneInItsPlace(t *testing.T) {
+	b := newBench(t)
+	var got memory
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &got})
+	k := b.append(append(turn("p1"), said("SessionEnd", "p1", `"reason":"clear"`))...)
+	b.at(k, b.clock.Now())
+	next := append([]spool.Record{said("SessionStart", "", `"source":"clear"`)}, turn("p2")...)
+	for i := range next {
+		next[i].Session, next[i].Payload = "s2", bytes.ReplaceAll(next[i].Payload, []byte(`"s1"`), []byte(`"s2"`))
+	}
+	b.at(b.append(next[:3]...), b.clock.Now())
+	b.clock.Advance(2 * keepEnded)
+	b.run(d, Pass{})
+	if err := d.Housekeep(t.Context(), Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	b.append(next[3:]...)
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	for _, s := range got.spans {
+		if otlp.Text(s.Attributes, "hookspan.prompt.id") == "p2" && len(s.Links) != 1 {
+			t.Errorf("the session has the links %v to the one that was cleared", s.Links)
+		}
+	}
+	if r := got.doubles(); len(got.spans) != 4 || r > 0 {
+		t.Errorf("%d spans, %d twice", len(got.spans), r)
+	}
+}
+
+// TestLinksAreNotRemovedForTheirSize has a spool that is too large by a session that is at
+// work: the link of an ended one takes no space.
+func TestLinksAreNotRemovedForTheirSize(t *testing.T) {
+	b := newBench(t)
+	k := b.append(append(turn("p1"), said("SessionEnd", "p1", `"reason":"other"`))...)
+	b.at(k, b.clock.Now())
+	b.clock.Advance(2 * keepEnded)
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &memory{}})
+	b.run(d, Pass{})
+	if err := d.Housekeep(t.Context(), Limits{}); err != nil || b.there(k) {
+		t.Fatalf("the log is there: %v, error %v", b.there(k), err)
+	}
+	hourAgo := b.clock.Now().Add(-time.Hour)
+	if err := os.Chtimes(b.path(k, "."), hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
+	other := said("UserPromptSubmit", "q1", `"prompt":"do it"`)
+	other.Session = "s2"
+	b.at(b.append(other), b.clock.Now())
+	if err := d.Housekeep(t.Context(), Limits{MaxBytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.session(k).ReadFile("delivery-store.json"); err != nil || len(b.logged("spool over")) > 0 {
+		t.Errorf("the link: %v; log %q", err, b.logged("spool over"))
 	}
 }
 

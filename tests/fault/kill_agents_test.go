@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -310,19 +309,7 @@ func last(t testing.TB, records []*spool.Record) bool {
 }
 
 // holdSweeps keeps hooks from starting a look at all sessions for a minute.
-func holdSweeps(t testing.TB, w *lab.World) {
-	t.Helper()
-	dir := filepath.Join(w.State(), "spool")
-	stamp := filepath.Join(dir, "sweep.stamp")
-	now := time.Now()
-	err := os.Chtimes(stamp, now, now)
-	if errors.Is(err, os.ErrNotExist) {
-		err = errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(stamp, nil, 0o600))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+func holdSweeps(_ testing.TB, w *lab.World) { w.HoldSweeps() }
 
 // documented are the files that may lie in the state folder: see spool/FORMAT.md
 // and the page on files in docs.

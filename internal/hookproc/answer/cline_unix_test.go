@@ -15,7 +15,7 @@ func TestPlainHooksRunInThisProcess(t *testing.T) {
 	file := func(event, matcher, command string) string {
 		return `{"hooks":{"` + event + `":[{"matcher":"` + matcher + `","hooks":[{"type":"command","command":"` + command + `"}]}]}}`
 	}
-	const ran = "touch $HOME/ran; echo $TRACEPARENT >$HOME/parent; "
+	const ran = "touch ${HOME:?}/ran; echo $TRACEPARENT >$HOME/parent; "
 	for name, tc := range map[string]struct {
 		event, file string
 		with        func(c *call)
@@ -44,7 +44,6 @@ func TestPlainHooksRunInThisProcess(t *testing.T) {
 			own.Run = c.hooked.Run
 			c.Agent.Answers = own.Answers
 			c.Stdin = strings.NewReader(tc.event)
-			c.setenv("HOME", c.path("home"))
 			c.hooksFile("home/.cline")
 			c.write("home/.cline/hooks.json", tc.file)
 			f := hooksession.File{Path: c.path("home/.cline/hooks.json")}

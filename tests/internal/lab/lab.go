@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 
@@ -197,6 +198,21 @@ func (w *World) Flush() map[string]deliver.Result {
 		results[r.Destination] = r
 	}
 	return results
+}
+
+// HoldSweeps keeps hooks from starting a look at all sessions for a minute.
+func (w *World) HoldSweeps() {
+	w.T.Helper()
+	dir := filepath.Join(w.State(), "spool")
+	stamp := filepath.Join(dir, "sweep.stamp")
+	now := time.Now()
+	err := os.Chtimes(stamp, now, now)
+	if errors.Is(err, os.ErrNotExist) {
+		err = errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(stamp, nil, 0o600))
+	}
+	if err != nil {
+		w.T.Fatal(err)
+	}
 }
 
 // Settle waits until the deliveries that the hooks have started are over.
