@@ -15,7 +15,7 @@ func drawnTurn(a drawn.Answer) mockanthropic.Turn {
 	for _, c := range a.Calls {
 		switch {
 		case c.Unknown():
-			t.Tools = append(t.Tools, mockanthropic.ToolCall{Name: "no_such_tool", Input: map[string]any{"x": c.Mark}})
+			t.Tools = append(t.Tools, mockanthropic.ToolCall{Name: "no_such_" + c.Mark, Input: map[string]any{"x": c.Mark}})
 		case c.Path != "":
 			t.Tools = append(t.Tools, read(rig.WordWorkspace+"/"+c.Path))
 		default:

@@ -15,7 +15,7 @@ func drawnTurn(a drawn.Answer) codexcli.Turn {
 	for _, c := range a.Calls {
 		switch {
 		case c.Unknown():
-			t.Tools = append(t.Tools, codexcli.Tool{Name: "no_such_tool", Args: map[string]any{"x": c.Mark}})
+			t.Tools = append(t.Tools, codexcli.Tool{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}})
 		case c.Path != "":
 			t.Tools = append(t.Tools, shell("cat "+c.Path))
 		default:

@@ -14,7 +14,7 @@ import (
 func drawnCall(c drawn.Call) mockllm.ToolCall {
 	switch {
 	case c.Unknown():
-		return mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": c.Mark}}
+		return mockllm.ToolCall{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}}
 	case c.Path != "":
 		return view(c.Path)
 	}

@@ -3,6 +3,7 @@ package geminicli_test
 import (
 	"testing"
 
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/geminicli"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
@@ -15,7 +16,7 @@ func drawnTurn(a drawn.Answer) geminicli.Turn {
 	for _, c := range a.Calls {
 		switch {
 		case c.Unknown():
-			t.Tools = append(t.Tools, geminicli.Tool{Name: "no_such_tool", Args: map[string]any{"x": c.Mark}})
+			t.Tools = append(t.Tools, geminicli.Tool{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}})
 		case c.Path != "":
 			t.Tools = append(t.Tools, read(c.Path))
 		default:
@@ -48,5 +49,11 @@ func TestDrawnSessions(t *testing.T) {
 			return res.Result, res.Requests
 		},
 	}
+	h.Say = func(s *drawn.Story, _ bool) {
+		if s.Outcome == otelmap.OutcomeFailed {
+			s.Outcome = otelmap.OutcomeInterrupted // No hook and no file says more.
+		}
+	}
+	h.Open = func(outcome string) bool { return outcome != otelmap.OutcomeCompleted }
 	h.Run(t)
 }

@@ -3,6 +3,7 @@ package opencodecli_test
 import (
 	"testing"
 
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
@@ -14,7 +15,7 @@ import (
 func drawnCall(c drawn.Call) mockllm.ToolCall {
 	switch {
 	case c.Unknown():
-		return mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": c.Mark}}
+		return mockllm.ToolCall{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}}
 	case c.Path != "":
 		return read(c.Path)
 	}
@@ -43,6 +44,13 @@ func TestDrawnSessions(t *testing.T) {
 			rig.Check(t, "opencode", err)
 			return res.Result, res.Requests
 		},
+	}
+	h.Say = func(s *drawn.Story, _ bool) {
+		// The program puts what has blanks between quotation marks.
+		s.Prompt = `"` + s.Prompt + `"`
+		if s.Outcome == otelmap.OutcomeInterrupted {
+			s.Forget() // It never counts a request whose call is cut off.
+		}
 	}
 	h.Run(t)
 }

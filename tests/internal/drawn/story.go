@@ -28,6 +28,16 @@ type Story struct {
 	Calls []Ended
 }
 
+// Forget takes the last request out.
+func (s *Story) Forget() {
+	if last := len(s.Requests) - 1; last >= 0 {
+		s.Requests, s.Total = s.Requests[:last:last], rig.Tokens{}
+		for _, r := range s.Requests {
+			s.Total = s.Total.Plus(r.Tokens)
+		}
+	}
+}
+
 // Request is an answered request.
 type Request struct {
 	Tokens rig.Tokens
@@ -128,7 +138,12 @@ func Read(s *Session, t *rig.Trace) Story {
 }
 
 func (s *Session) read(c *sink.Span) Ended {
-	e := Ended{Mark: mark.FindString(c.Attrs.String(otelmap.KeyToolArguments))}
+	said := c.StatusMessage + "\n" + c.Attrs.String(otelmap.KeyToolResult)
+	for _, event := range c.Events {
+		said += "\n" + event.Attrs.String(otelmap.KeyExceptionMessage)
+	}
+	// An agent may keep no arguments of a tool that it does not have.
+	e := Ended{Mark: mark.FindString(c.Attrs.String(otelmap.KeyToolArguments) + "\n" + c.Attrs.String(otelmap.KeyToolName) + "\n" + said)}
 	switch kind := c.Attrs.String(otelmap.KeyErrorType); kind {
 	case "":
 		e.End = ended
@@ -141,10 +156,6 @@ func (s *Session) read(c *sink.Span) Ended {
 	}
 	if (c.Status == "Error") != (e.End != ended) {
 		e.End += " with status " + c.Status
-	}
-	said := c.StatusMessage + "\n" + c.Attrs.String(otelmap.KeyToolResult)
-	for _, event := range c.Events {
-		said += "\n" + event.Attrs.String(otelmap.KeyExceptionMessage)
 	}
 	for _, a := range s.Answers {
 		for _, call := range a.Calls {
