@@ -230,7 +230,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, b *body, req
 	if t.Breaks {
 		a.begin(w)
 		rig.BreakOff(w)
-		return http.StatusOK, nil, false
+		return http.StatusOK, &u, false
 	}
 	if b.Stream {
 		return http.StatusOK, &u, a.stream(ctx, w, t.Tail)

@@ -39,7 +39,7 @@ func (f *facts) answered(keep func(*mockanthropic.Request) bool) (out []int) {
 	return out
 }
 
-// Planted are changes of the truth, by what they change: each reports whether there is
+// planted are changes of the truth, by what they change: each reports whether there is
 // something to change.
 var planted = map[string]func(*facts) bool{
 	"a request left out": func(f *facts) bool {

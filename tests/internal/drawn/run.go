@@ -46,6 +46,9 @@ type Host struct {
 	// Open reports that the agent's files do not say that a run with this outcome has
 	// ended, so that an import may leave it out; may be nil.
 	Open func(outcome string) bool
+
+	// found counts the planted changes that were found, by what they change.
+	found map[string]int
 }
 
 // Run draws sessions, one after the other, and puts the agent through them.
@@ -58,11 +61,18 @@ func (h *Host) Run(t *testing.T) {
 	case proof.Soak():
 		n = soaked
 	}
+	h.found = make(map[string]int)
 	if n == 0 {
 		skip.Elsewhere(t, "draws sessions of %s; make soak does", h.Agent)
 	}
 	for i := range uint64(n) { //nolint:gosec // Not negative.
 		t.Run(fmt.Sprintf("seed %d", *first+i), func(t *testing.T) { h.session(t, *first+i) })
+	}
+	t.Logf("planted changes that were found: %v", h.found)
+	for name := range planted {
+		if n >= soaked && h.found[name] == 0 {
+			t.Errorf("%s: planted in none of %d sessions", name, n)
+		}
 	}
 }
 
@@ -148,7 +158,9 @@ func (h *Host) compare(t *testing.T, f *facts, spans []sink.Span, imported bool)
 		}
 		if len(h.differ(other.truth(), got, imported)) == 0 {
 			t.Errorf("by the %s: not found: %s", from, name)
+			continue
 		}
+		h.found[name]++
 	}
 }
 
