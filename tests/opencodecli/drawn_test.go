@@ -52,5 +52,7 @@ func TestDrawnSessions(t *testing.T) {
 			s.Forget() // It never counts a request whose call is cut off.
 		}
 	}
+	// Its database does not say that such a turn has ended.
+	h.Open = func(outcome string) bool { return outcome == otelmap.OutcomeInterrupted }
 	h.Run(t)
 }

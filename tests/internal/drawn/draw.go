@@ -124,6 +124,9 @@ func (d *drawer) trouble() (out []Answer) {
 	return []Answer{a}
 }
 
+// long is a command with an output that agents shorten.
+const long = "echo said MARK; seq 3000"
+
 func (d *drawer) mark() string {
 	d.calls++
 	return fmt.Sprintf("m%dk", d.calls)
@@ -151,8 +154,11 @@ func (d *drawer) call() Call {
 			`echo '{"success":true,"exit_code":0,"said MARK":1}'; exit 4`, "echo said MARK; no-such-program-MARK")
 	default:
 		c.Command = pick(d, "echo said MARK", "echo said MARK >&2", "echo 'Error: said MARK'", "echo 'said MARK Exit Code: 7'",
-			"echo said MARK; echo 'Process exited with code 1'", "echo said MARK; seq 3000", "printf 'said MARK'", "echo said MARK; (exit 5); true",
+			"echo said MARK; echo 'Process exited with code 1'", long, "printf 'said MARK'", "echo said MARK; (exit 5); true",
 			`echo '{"success":false,"error":"said MARK"}'`, "echo 'said MARK ünïcödé \u00e9 \u4f60'", "echo 'fatal: said MARK'; echo '[Operation Cancelled] no'")
+	}
+	if c.Command == long {
+		c.Says = "" // It depends on the agent which part is kept.
 	}
 	c.Command = strings.ReplaceAll(c.Command, "MARK", c.Mark)
 	return c

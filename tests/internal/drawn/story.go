@@ -30,11 +30,10 @@ type Story struct {
 
 // Forget takes the last request out.
 func (s *Story) Forget() {
-	if last := len(s.Requests) - 1; last >= 0 {
-		s.Requests, s.Total = s.Requests[:last:last], rig.Tokens{}
-		for _, r := range s.Requests {
-			s.Total = s.Total.Plus(r.Tokens)
-		}
+	requests := s.Requests[:max(0, len(s.Requests)-1)]
+	s.Requests, s.Total = nil, rig.Tokens{}
+	for _, r := range requests {
+		s.Requests, s.Total = append(s.Requests, r), s.Total.Plus(r.Tokens)
 	}
 }
 
