@@ -170,11 +170,11 @@ func (h *Host) compare(t *testing.T, f *facts, spans []sink.Span, imported bool)
 func (h *Host) said(want, got []Story, imported bool) (out []Story) {
 	for _, s := range want {
 		open := imported && h.Open != nil && h.Open(s.Outcome)
-		if open && !slices.ContainsFunc(got, func(g Story) bool { return g.Prompt == s.Prompt }) {
-			continue
-		}
 		if h.Say != nil {
 			h.Say(&s, imported)
+		}
+		if open && !slices.ContainsFunc(got, func(g Story) bool { return g.Prompt == s.Prompt }) {
+			continue
 		}
 		out = append(out, s)
 	}
