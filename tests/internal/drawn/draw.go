@@ -150,7 +150,7 @@ func (d *drawer) call() Call {
 	case 2, 3:
 		c.Fails = true
 		c.Command = pick(d, "echo said MARK >&2; exit 3", "echo said MARK; exit 1", "echo 'Exit Code: 0 said MARK'; exit 7",
-			"echo 'said MARK: all 42 tests passed'; exit 2", "echo said MARK; echo 'exit code 0'; exit 9", "echo said MARK; kill -9 $$",
+			"echo 'said MARK: all 42 tests passed'; exit 2", "echo said MARK; echo 'exit code 0'; exit 9", "echo said MARK; exit 137",
 			`echo '{"success":true,"exit_code":0,"said MARK":1}'; exit 4`, "echo said MARK; no-such-program-MARK")
 	default:
 		c.Command = pick(d, "echo said MARK", "echo said MARK >&2", "echo 'Error: said MARK'", "echo 'said MARK Exit Code: 7'",
