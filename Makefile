@@ -116,7 +116,8 @@ race: ## the packages' own tests under the race detector; needs a C compiler
 
 SOAKTIME ?= 85m
 soak: setup collector build ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
-	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security ./tests/collector ./tests/hookscli ./tests/clinecli ./tests/opencodecli -soak -publish
+	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security ./tests/collector ./tests/hookscli ./tests/clinecli ./tests/opencodecli -soak -publish -skip Drawn
+	$(GO) test -count=1 -p 1 -timeout 6h ./tests/claudecli ./tests/clinecli ./tests/codexcli ./tests/copilotcli ./tests/geminicli ./tests/opencodecli ./tests/qwencli -run Drawn -soak
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
 
 backend-pictures: build ## docs/images/backend-*.png, a task in Phoenix and MLflow; needs Python 3 and chromium

@@ -32,6 +32,8 @@ type Turn struct {
 	// message of one that breaks off.
 	HTTPError int    `json:"http_error,omitempty"`
 	Failed    string `json:"failed,omitempty"`
+	// Breaks ends the connection in the midst of the answer.
+	Breaks bool `json:"breaks,omitempty"`
 }
 
 // Tool is a call that the model asks for.
@@ -182,6 +184,10 @@ func (m *model) answer(ctx context.Context, w http.ResponseWriter, req mockanthr
 		return map[string]any{"response": r}
 	}
 	event("response.created", response("in_progress", nil))
+	if t.Breaks {
+		rig.BreakOff(w)
+		return 0
+	}
 	if t.Failed != "" {
 		event("response.failed", response("failed", map[string]any{"error": map[string]any{"code": "server_error", "message": t.Failed}}))
 		return http.StatusOK

@@ -25,6 +25,8 @@ type Turn struct {
 	Tools []Tool `json:"tools,omitempty"`
 	// HTTPError, if not zero, is the status of an answer that is an error.
 	HTTPError int `json:"http_error,omitempty"`
+	// Breaks ends the connection before the answer says anything.
+	Breaks bool `json:"breaks,omitempty"`
 }
 
 // Tool is a call that the model asks for.
@@ -105,12 +107,16 @@ func (m *model) turn(w http.ResponseWriter, r *http.Request, op, tools []string)
 		return &logged
 	})
 	status := http.StatusOK
-	if turn.HTTPError != 0 {
+	switch {
+	case turn.Breaks:
+		w.Header().Set("Content-Type", "text/event-stream")
+		rig.BreakOff(w)
+	case turn.HTTPError != 0:
 		status = turn.HTTPError
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		reply(w, map[string]any{"error": map[string]any{"code": status, "message": "scripted refusal", "status": "INVALID_ARGUMENT"}})
-	} else {
+	default:
 		var parts []map[string]any
 		if turn.Text != "" {
 			parts = append(parts, map[string]any{"text": turn.Text})
@@ -120,7 +126,7 @@ func (m *model) turn(w http.ResponseWriter, r *http.Request, op, tools []string)
 		}
 		answer(r.Context(), w, op[2], op[1], parts, req.Usage)
 	}
-	m.Change(entry, func(e *mockanthropic.Request) { e.End, e.Status, e.Complete = time.Now(), status, true })
+	m.Change(entry, func(e *mockanthropic.Request) { e.End, e.Status, e.Complete = time.Now(), status, !turn.Breaks })
 }
 
 func id(n, i int) string { return fmt.Sprintf("call_%d_%d", n, i) }

@@ -124,7 +124,8 @@ func addSessionEvents(b *transcript.EventBuilder) {
 }
 
 // addAnswer adds the end of a run if an agent's newest reply after a time, and
-// not after another, asks for nothing more. A zero bound is none.
+// not after another, asks for nothing more, or says that the request failed. A zero
+// bound is none.
 func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (ended bool) {
 	var last *hook.LLMCall
 	for i := range b.Transcript.Calls {
@@ -136,8 +137,12 @@ func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (en
 			last = c
 		}
 	}
-	if last == nil || len(last.ToolCallIDs) > 0 || last.Error != "" || last.End.IsZero() {
+	if last == nil || len(last.ToolCallIDs) > 0 || last.End.IsZero() {
 		return false
+	}
+	if last.Error != "" {
+		b.AddFor(agent, last.End, hook.Event{Kind: hook.KindRunError, Name: "TaskError", Message: last.Error})
+		return true
 	}
 	b.AddFor(agent, last.End, hook.Event{Kind: hook.KindRunComplete, Name: "TaskComplete", Result: last.Text})
 	return true

@@ -191,7 +191,8 @@ func (l *messageLog) add(m rawjson.Object) {
 }
 
 // addReply adds an assistant message. One that names neither a model nor metrics
-// is not from a model: Cline wrote it.
+// is not from a model: Cline wrote it. One that is displayed as an error says why a
+// request failed, which ended the run.
 func (l *messageLog) addReply(m rawjson.Object, c transcript.Content, at time.Time) {
 	for _, b := range c {
 		if b.Type == "tool_use" && b.ID != "" {
@@ -222,6 +223,9 @@ func (l *messageLog) addReply(m rawjson.Object, c transcript.Content, at time.Ti
 	if info := m.Get("modelInfo"); info != nil {
 		l.model = modelOf(info, "provider", "id")
 		call.Provider, call.Model = l.model.provider, l.model.id
+	}
+	if rawjson.Unquote(rawjson.Member(m.Get("metadata"), "displayRole")) == "error" {
+		call.Text, call.Error = "", cmp.Or(call.Text, "failed")
 	}
 	l.calls = append(l.calls, call)
 }

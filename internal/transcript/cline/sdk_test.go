@@ -178,6 +178,34 @@ func TestCallsWithoutAResult(t *testing.T) {
 	}
 }
 
+// TestShownErrorEndsItsRun reads a session with a request that failed, of which Cline
+// writes the error as an answer that it only displays, and a prompt after it.
+func TestShownErrorEndsItsRun(t *testing.T) {
+	f := newFinder(t)
+	write(t, filepath.Join(f.Home, ".cline", "data", "sessions", "1_a", "1_a"+messagesSuffix), `[
+		{"role":"user","content":"<user_input mode=\"act\">go</user_input>","ts":1000},
+		{"role":"assistant","content":[{"type":"text","text":"no quota"}],"ts":2000,"metadata":{"displayOnly":true,"displayRole":"error"},
+			"modelInfo":{"id":"m","provider":"p"}},
+		{"role":"user","content":"<user_input mode=\"act\">again</user_input>","ts":3000},
+		{"role":"assistant","content":[{"type":"text","text":"done"}],"ts":4000,"metrics":{"inputTokens":1}}]`)
+	tr, err := full(t.Context(), f, DialectSDK, "1_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := tr.Calls[0]; c.Text != "" || c.Error != "no quota" {
+		t.Errorf("the request answered %q and failed with %q", c.Text, c.Error)
+	}
+	var got []string
+	for _, e := range Agent.Events(DialectSDK, tr) {
+		got = append(got, e.Name+" "+e.Prompt+e.Result+e.Message)
+	}
+	if diff := cmp.Diff([]string{
+		"TaskStart go", "UserPromptSubmit go", "TaskError no quota", "TaskStart again", "UserPromptSubmit again", "TaskComplete done",
+	}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
 func TestSessionPendingAndOddities(t *testing.T) {
 	const id = "1795174957841_0jeru"
 	asked := `{"messages":[{"role":"user","ts":1795174958160,"content":"go"}]}`

@@ -42,6 +42,8 @@ type Turn struct {
 	HTTPError int    `json:"http_error,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
 	Message   string `json:"message,omitempty"`
+	// Breaks ends the connection before the answer says anything.
+	Breaks bool `json:"breaks,omitempty"`
 	// Label is in the log, for tests to find the request by.
 	Label string `json:"label,omitempty"`
 }
@@ -212,6 +214,10 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, req Request,
 	}
 	w.Header().Set("Request-Id", req.RequestID)
 	switch {
+	case t.Breaks:
+		w.Header().Set("Content-Type", "text/event-stream")
+		rig.BreakOff(w)
+		return http.StatusOK, false
 	case t.HTTPError != 0:
 		return t.HTTPError, ctx.Err() == nil && writeJSON(w, t.HTTPError, errorBody(t.ErrorType, t.Message))
 	case req.Stream:

@@ -42,6 +42,8 @@ type Turn struct {
 	Tail  time.Duration `json:"tail,omitempty"`
 	// Hang keeps the answer back after the headers until the client goes away.
 	Hang bool `json:"hang,omitempty"`
+	// Breaks ends the connection in the midst of the answer.
+	Breaks bool `json:"breaks,omitempty"`
 	// HTTPError, if not zero, is the status of an answer that is an error;
 	// Message, Code and Type, if empty "server_error", are in its body.
 	HTTPError int    `json:"http_error,omitempty"`
@@ -224,6 +226,11 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, b *body, req
 	}
 	if !pause(ctx, t.Delay) {
 		return http.StatusOK, nil, false
+	}
+	if t.Breaks {
+		a.begin(w)
+		rig.BreakOff(w)
+		return http.StatusOK, &u, false
 	}
 	if b.Stream {
 		return http.StatusOK, &u, a.stream(ctx, w, t.Tail)

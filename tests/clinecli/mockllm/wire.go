@@ -94,6 +94,16 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter, tail time.Du
 	return true
 }
 
+// begin writes the beginning of a streamed answer.
+func (a *answer) begin(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	data, _ := json.Marshal(map[string]any{ // It is plain data.
+		"id": a.id, "object": "chat.completion.chunk", "created": 1, "model": a.model,
+		"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"role": "assistant", "content": a.text}, "finish_reason": nil}},
+	})
+	_, _ = fmt.Fprintf(w, "data: %s\n\n", data)
+}
+
 // XML writes tool calls the way models without native tools do: an element per
 // call, an element per argument, arguments in the order of their names.
 func XML(calls []ToolCall) string {

@@ -1,6 +1,9 @@
 package rig
 
-import "sync"
+import (
+	"net/http"
+	"sync"
+)
 
 // Journal is a model's log of requests of the kind R. The zero value is empty and
 // ready. It is safe for concurrent use and makes half of a Model.
@@ -68,4 +71,13 @@ func (j *Journal[R]) Seen(n int) <-chan struct{} {
 		j.arrived[n] = ch
 	}
 	return ch
+}
+
+// BreakOff ends the connection of a request in the midst of its answer.
+func BreakOff(w http.ResponseWriter) {
+	rc := http.NewResponseController(w)
+	_ = rc.Flush()
+	if conn, _, err := rc.Hijack(); err == nil {
+		_ = conn.Close()
+	}
 }

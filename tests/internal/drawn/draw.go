@@ -1,0 +1,165 @@
+package drawn
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+)
+
+// Session is what an agent is put through.
+type Session struct {
+	// Prompts are submitted one after the other, each to a new process, which resumes
+	// the session.
+	Prompts []string
+	// Answers are the model's, in the order of its requests. The last one says that the
+	// work is done.
+	Answers []Answer
+}
+
+// Answer is one of the model's.
+type Answer struct {
+	Text  string
+	Calls []Call
+	// Refusal is the status of an answer that is an error; Breaks reports that the
+	// connection ends in the midst of the answer.
+	Refusal int
+	Breaks  bool
+}
+
+// Call is a call of a tool that the model asks for: a command, or a file to read that
+// is named Path, or a tool that the agent does not have.
+type Call struct {
+	// Mark is in the call's arguments and in those of no other.
+	Mark string
+	// Command is a command for the shell.
+	Command string
+	// Path is the name of a file to read in the workspace.
+	Path string
+	// Fails reports that the call fails, Interrupts that the user interrupts the agent
+	// while it runs.
+	Fails, Interrupts bool
+	// Says is a text of the result; it may be empty.
+	Says string
+}
+
+// Unknown reports that the agent has no such tool.
+func (c *Call) Unknown() bool { return c.Command == "" && c.Path == "" }
+
+// Turns are the session's answers in the form of an agent's model.
+func Turns[T any](s *Session, turn func(Answer) T) (out []T) {
+	for _, a := range s.Answers {
+		out = append(out, turn(a))
+	}
+	return out
+}
+
+// Draw draws the session of a seed.
+func Draw(seed uint64) *Session {
+	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x5eed))} //nolint:gosec // Drawn again from the same seed.
+	s := new(Session)
+	for i := range 1 + d.IntN(3) {
+		s.Prompts = append(s.Prompts, fmt.Sprintf("p%dq: %s", i, pick(d, "fix the login", "why is it slow?", "räum auf, bitte", "<b>go</b> on & on", "System: all is well")))
+		s.Answers = append(s.Answers, d.turn()...)
+	}
+	s.Answers = append(s.Answers, Answer{Text: "Nothing more to do."})
+	return s
+}
+
+// ChatTurns are the session's answers for agents whose model is mockllm.
+func ChatTurns(s *Session, call func(Call) mockllm.ToolCall) []mockllm.Turn {
+	return Turns(s, func(a Answer) mockllm.Turn {
+		t := mockllm.Turn{Text: a.Text, Cached: 7, HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks}
+		for _, c := range a.Calls {
+			t.Tools = append(t.Tools, call(c))
+		}
+		return t
+	})
+}
+
+type drawer struct {
+	*rand.Rand
+
+	answers, calls int
+}
+
+func pick[T any](d *drawer, of ...T) T { return of[d.IntN(len(of))] }
+
+// turn draws the answers to a prompt.
+func (d *drawer) turn() (out []Answer) {
+	for range d.IntN(4) {
+		out = append(out, d.trouble()...)
+		a := d.answer()
+		for range pick(d, 1, 1, 2, 3, 5) {
+			a.Calls = append(a.Calls, d.call())
+		}
+		out = append(out, a)
+	}
+	if d.IntN(5) == 0 {
+		a := d.answer()
+		a.Calls = []Call{d.interrupted()}
+		return append(out, a)
+	}
+	out = append(out, d.trouble()...)
+	return append(out, d.answer())
+}
+
+func (d *drawer) answer() Answer {
+	d.answers++
+	return Answer{Text: fmt.Sprintf("a%dz %s", d.answers, pick(d, "Let me see.", "Error: not really.", "Now the next step, with a `code` piece.", "Fertig für jetzt."))}
+}
+
+// trouble draws refused and broken answers.
+func (d *drawer) trouble() (out []Answer) {
+	if d.IntN(6) != 0 {
+		return nil
+	}
+	a := d.answer()
+	if status := pick(d, 0, 429, 500, 503, 401, 400); status != 0 {
+		return []Answer{{Refusal: status}}
+	}
+	a.Breaks = true
+	return []Answer{a}
+}
+
+// long is a command with an output that agents shorten.
+const long = "echo said MARK; seq 3000"
+
+func (d *drawer) mark() string {
+	d.calls++
+	return fmt.Sprintf("m%dk", d.calls)
+}
+
+func (d *drawer) interrupted() Call {
+	m := d.mark()
+	return Call{Mark: m, Command: "echo " + m + " > " + rig.WordMark + "; tail -f /dev/null", Interrupts: true}
+}
+
+// call draws a call. Commands write MARK.
+func (d *drawer) call() Call {
+	c := Call{Mark: d.mark()}
+	c.Says = "said " + c.Mark
+	switch d.IntN(8) {
+	case 0:
+		c.Path, c.Says = "missing-"+c.Mark+".txt", ""
+		c.Fails = true
+	case 1:
+		c.Fails, c.Says = true, ""
+	case 2, 3:
+		c.Fails = true
+		c.Command = pick(d, "echo said MARK >&2; exit 3", "echo said MARK; exit 1", "echo 'Exit Code: 0 said MARK'; exit 7",
+			"echo 'said MARK: all 42 tests passed'; exit 2", "echo said MARK; echo 'exit code 0'; exit 9", "echo said MARK; exit 137",
+			`echo '{"success":true,"exit_code":0,"said MARK":1}'; exit 4`, "echo said MARK; no-such-program-MARK")
+	default:
+		c.Command = pick(d, "echo said MARK", "echo said MARK >&2", "echo 'Error: said MARK'", "echo 'said MARK Exit Code: 7'",
+			"echo said MARK; echo 'Process exited with code 1'", long, "printf 'said MARK'", "echo said MARK; (exit 5); true",
+			`echo '{"success":false,"error":"said MARK"}'`, "echo 'said MARK ünïcödé \u00e9 \u4f60'", "echo 'fatal: said MARK'; echo '[Operation Cancelled] no'")
+	}
+	if c.Command == long {
+		c.Says = "" // It depends on the agent which part is kept.
+	}
+	c.Command = strings.ReplaceAll(c.Command, "MARK", c.Mark)
+	return c
+}

@@ -1,0 +1,196 @@
+package drawn
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/proof"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/sink"
+)
+
+var (
+	number = flag.Int("drawn", -1, "draw this many sessions")
+	first  = flag.Uint64("seed", 1, "the seed of the first drawn session; the others follow")
+)
+
+// soaked is how many sessions of an agent the long form draws.
+const soaked = 200
+
+// Host is an agent to be put through drawn sessions.
+type Host struct {
+	// Agent is the name by which hookspan knows it.
+	Agent string
+	// Bin is the folder of hookspan's programs.
+	Bin string
+	// Short is how many sessions the short form draws.
+	Short int
+	// Prompt is the process that submits a prompt, the first of a session or a later one.
+	Prompt func(prompt string, first bool) rig.Step
+	// Play executes the steps in dir with hookspan installed and a model that plays the
+	// session. The log's requests have their index in the session's answers.
+	Play func(t *testing.T, dir string, s *Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request)
+	// Say changes a story of the truth to what the agent lets be known; may be nil.
+	// imported is set for what its own files say.
+	Say func(s *Story, imported bool)
+	// Open reports that the agent's files do not say that a run with this outcome has
+	// ended, so that an import may leave it out; may be nil.
+	Open func(outcome string) bool
+
+	// found counts the planted changes that were found, by what they change.
+	found map[string]int
+}
+
+// Run draws sessions, one after the other, and puts the agent through them.
+func (h *Host) Run(t *testing.T) {
+	t.Helper()
+	n := h.Short
+	switch {
+	case *number >= 0:
+		n = *number
+	case proof.Soak():
+		n = soaked
+	}
+	h.found = make(map[string]int)
+	if n == 0 {
+		skip.Elsewhere(t, "draws sessions of %s; make soak does", h.Agent)
+	}
+	for i := range uint64(n) { //nolint:gosec // Not negative.
+		t.Run(fmt.Sprintf("seed %d", *first+i), func(t *testing.T) { h.session(t, *first+i) })
+	}
+	t.Logf("planted changes that were found: %v", h.found)
+	for name := range planted {
+		if n >= soaked && h.found[name] == 0 {
+			t.Errorf("%s: planted in none of %d sessions", name, n)
+		}
+	}
+}
+
+// delivered waits until hookspan has a trace of each prompt: a turn of which no hook
+// reports the end needs a later look.
+const delivered = `for i in $(seq 60); do "$1" flush --wait >&2; [ "$("$1" list --all --json | grep '"outcome":' | grep -vc '"running"')" -ge "$2" ] && exit; sleep 0.3; done; exit 1`
+
+// session puts the agent through the session of a seed.
+func (h *Host) session(t *testing.T, seed uint64) {
+	s := Draw(seed)
+	dir := t.ArtifactDir()
+	hookspan := func(args ...string) rig.Step {
+		return rig.Step{Program: []string{filepath.Join(h.Bin, "hookspan")}, Args: args}
+	}
+	elsewhere := func(args ...string) rig.Step {
+		step, other := hookspan(args...), filepath.Join(dir, "elsewhere")
+		step.Env = map[string]string{"XDG_STATE_HOME": other, "XDG_CONFIG_HOME": other}
+		return step
+	}
+	var steps []rig.Step
+	for i, prompt := range s.Prompts {
+		step := h.Prompt(prompt, i == 0)
+		step.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
+		step.Timeout = 2 * time.Minute
+		steps = append(steps, step)
+	}
+	wait := rig.Step{Program: []string{"sh", "-c", delivered, "sh", filepath.Join(h.Bin, "hookspan")}, Args: []string{fmt.Sprint(len(s.Prompts))}, Timeout: 2 * time.Minute}
+	res, log := h.Play(t, dir, s, append(steps, wait, hookspan("verify", "--all"), elsewhere("import", h.Agent, "--json"), elsewhere("export", "--all", "--format", "otlp")))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("session %+v", *s)
+			for _, r := range log {
+				t.Logf("request %d: %s answer %d, status %d, complete %v, usage %+v", r.N, r.Part, r.Turn, r.Status, r.Complete, r.Usage)
+			}
+			res.Report(t, nil)
+		}
+	})
+	own := res.Steps[len(s.Prompts):]
+	for i, name := range []string{"delivery", "verify --all", "import"} {
+		if own[i].ExitCode != 0 {
+			t.Errorf("%s ended with code %d: %s\n%s%s", name, own[i].ExitCode, own[i].Error, own[i].Stdout, own[i].Stderr)
+		}
+	}
+	for i, step := range res.Steps[:len(s.Prompts)] {
+		// An agent tells an editor that a prompt failed.
+		if step.TimedOut || step.Error != "" && steps[i].ACP == nil {
+			t.Errorf("prompt %d: timed out %v, %s", i, step.TimedOut, step.Error)
+		}
+	}
+	f := &facts{Session: s, Log: log, Steps: res.Steps}
+	h.compare(t, f, res.Spans, false)
+	var imported []sink.Span
+	if own[3].ExitCode == 0 { // else there is no trace
+		var err error
+		if imported, err = sink.Decode([]byte(own[3].Stdout)); err != nil {
+			t.Errorf("export of what was imported: %v", err)
+		}
+	}
+	h.compare(t, f, imported, true)
+}
+
+// compare compares the truth with the traces, and looks that it finds what is planted.
+func (h *Host) compare(t *testing.T, f *facts, spans []sink.Span, imported bool) {
+	t.Helper()
+	from := "hooks"
+	if imported {
+		from = "import"
+	}
+	traces, wrong := rig.Traces(spans)
+	got := make([]Story, len(traces))
+	for i, trace := range traces {
+		got[i] = Read(f.Session, trace)
+	}
+	for _, w := range append(wrong, h.differ(f.truth(), got, imported)...) {
+		t.Errorf("by the %s: %s", from, w)
+	}
+	if t.Failed() {
+		return
+	}
+	for name, plant := range planted {
+		other := f.clone()
+		if !plant(other) || cmp.Equal(h.said(f.truth(), got, imported), h.said(other.truth(), got, imported)) {
+			continue // The agent's own files would not show it either.
+		}
+		if len(h.differ(other.truth(), got, imported)) == 0 {
+			t.Errorf("by the %s: not found: %s", from, name)
+			continue
+		}
+		h.found[name]++
+	}
+}
+
+// said are the stories as the agent lets them be known, without those that its files
+// leave open and that got lacks.
+func (h *Host) said(want, got []Story, imported bool) (out []Story) {
+	for _, s := range want {
+		open := imported && h.Open != nil && h.Open(s.Outcome)
+		if h.Say != nil {
+			h.Say(&s, imported)
+		}
+		if open && !slices.ContainsFunc(got, func(g Story) bool { return g.Prompt == s.Prompt }) {
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// differ returns what differs, one text each.
+func (h *Host) differ(want, got []Story, imported bool) (wrong []string) {
+	want = h.said(want, got, imported)
+	if len(want) != len(got) {
+		wrong = append(wrong, fmt.Sprintf("%d traces, want %d", len(got), len(want)))
+	}
+	for i := range min(len(want), len(got)) {
+		if diff := cmp.Diff(want[i], got[i]); diff != "" {
+			wrong = append(wrong, fmt.Sprintf("prompt %d (-want +got):\n%s", i, strings.ReplaceAll(diff, "\u00a0", " ")))
+		}
+	}
+	return wrong
+}

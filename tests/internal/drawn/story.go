@@ -1,0 +1,167 @@
+package drawn
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/sink"
+)
+
+// Story is what is compared of a prompt: what came of it by the script and the model's
+// log, or by a trace.
+type Story struct {
+	Prompt, Outcome string
+	// Answer is the last text of a prompt that completed.
+	Answer string
+	// Requests are those that were answered, in order, Total is their sum.
+	Requests []Request
+	Total    rig.Tokens
+	// Calls are the calls by the number in their marks.
+	Calls []Ended
+}
+
+// Forget takes the last request out.
+func (s *Story) Forget() {
+	requests := s.Requests[:max(0, len(s.Requests)-1)]
+	s.Requests, s.Total = nil, rig.Tokens{}
+	for _, r := range requests {
+		s.Requests, s.Total = append(s.Requests, r), s.Total.Plus(r.Tokens)
+	}
+}
+
+// Request is an answered request.
+type Request struct {
+	Tokens rig.Tokens
+	Text   string
+}
+
+// Ended is how a call ended.
+type Ended struct {
+	Mark string
+	// End is "ok", "failed", "cancelled" or what else a span says.
+	End string
+	// Says is the script's text if the result has it.
+	Says string
+}
+
+// How calls end, as the script has it.
+const (
+	ended     = "ok"
+	failed    = "failed"
+	cancelled = "cancelled"
+)
+
+// Truth are the stories of a session, of which log has the model's log and steps how
+// each prompt's process ended.
+func Truth(s *Session, log []mockanthropic.Request, steps []rig.StepResult) []Story {
+	var out []Story
+	before := 0
+	for i, prompt := range s.Prompts {
+		story := Story{Prompt: prompt, Outcome: otelmap.OutcomeFailed}
+		for _, r := range log {
+			if r.N > before && r.N <= steps[i].Requests && r.Part == mockanthropic.PartMain {
+				story.add(s, &r)
+			}
+		}
+		if steps[i].Signalled {
+			story.Outcome = otelmap.OutcomeInterrupted
+		}
+		if story.Outcome != otelmap.OutcomeCompleted {
+			story.Answer = ""
+		}
+		before = steps[i].Requests
+		out = append(out, story)
+	}
+	return out
+}
+
+// add adds a request of the log.
+func (s *Story) add(session *Session, r *mockanthropic.Request) {
+	s.Outcome = otelmap.OutcomeFailed
+	if r.Usage == nil || !r.Complete {
+		return
+	}
+	u := r.Usage
+	tokens := rig.Tokens{Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+	s.Requests = append(s.Requests, Request{Tokens: tokens, Text: r.Text})
+	s.Total = s.Total.Plus(tokens)
+	if len(r.Calls) == 0 {
+		s.Outcome, s.Answer = otelmap.OutcomeCompleted, r.Text
+	}
+	for _, c := range session.Answers[r.Turn].Calls[:min(len(r.Calls), len(session.Answers[r.Turn].Calls))] {
+		e := Ended{Mark: c.Mark, End: ended, Says: c.Says}
+		switch {
+		case c.Interrupts:
+			e.End = cancelled
+		case c.Fails:
+			e.End = failed
+		}
+		s.Calls = append(s.Calls, e)
+	}
+}
+
+var mark = regexp.MustCompile(`m(\d+)k`)
+
+// Read is the story of a trace of a session.
+func Read(s *Session, t *rig.Trace) Story {
+	if t.Root == nil {
+		return Story{Prompt: "no root"}
+	}
+	out := Story{Prompt: t.Root.Attrs.String(otelmap.KeyInputValue), Outcome: t.Outcome()}
+	out.Total, _ = rig.TokensOf(t.Root)
+	if out.Outcome == otelmap.OutcomeCompleted {
+		out.Answer = t.Root.Attrs.String(otelmap.KeyOutputValue)
+	}
+	for _, c := range t.Operation(otelmap.OpChat) {
+		if tokens, _ := rig.TokensOf(c); tokens != (rig.Tokens{}) {
+			text := otelmap.Answer([]*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, c.Attrs.String(otelmap.KeyOutputMessages))})
+			out.Requests = append(out.Requests, Request{Tokens: tokens, Text: text})
+		}
+	}
+	for _, c := range t.Operation(otelmap.OpExecuteTool) {
+		out.Calls = append(out.Calls, s.read(c))
+	}
+	// Calls of one answer start in any order.
+	slices.SortFunc(out.Calls, func(a, b Ended) int {
+		return cmp.Or(cmp.Compare(len(a.Mark), len(b.Mark)), cmp.Compare(a.Mark, b.Mark), cmp.Compare(a.End, b.End))
+	})
+	return out
+}
+
+func (s *Session) read(c *sink.Span) Ended {
+	said := c.StatusMessage + "\n" + c.Attrs.String(otelmap.KeyToolResult)
+	for _, event := range c.Events {
+		said += "\n" + event.Attrs.String(otelmap.KeyExceptionMessage)
+	}
+	// An agent may keep no arguments of a tool that it does not have.
+	e := Ended{Mark: mark.FindString(c.Attrs.String(otelmap.KeyToolArguments) + "\n" + c.Attrs.String(otelmap.KeyToolName) + "\n" + said)}
+	switch kind := c.Attrs.String(otelmap.KeyErrorType); kind {
+	case "":
+		e.End = ended
+	case otelmap.ErrorTool, otelmap.ErrorToolFailure:
+		e.End = failed
+	case otelmap.ErrorToolCancelled:
+		e.End = cancelled
+	default:
+		e.End = kind
+	}
+	if (c.Status == "Error") != (e.End != ended) {
+		e.End += " with status " + c.Status
+	}
+	for _, a := range s.Answers {
+		for _, call := range a.Calls {
+			if call.Mark == e.Mark && strings.Contains(said, call.Says) {
+				e.Says = call.Says
+			}
+		}
+	}
+	return e
+}
