@@ -75,6 +75,11 @@ func installFlags(cmd *cobra.Command, o *install.Options, usage map[string]strin
 }
 
 func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) (err error) {
+	return installAsked(a, cmd, agent, o, dryRun, nil)
+}
+
+// installAsked shows what it would do, warnings included, and does it if ask agrees.
+func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool, ask func() (bool, error)) (err error) {
 	copies := o.Binary == ""
 	if copies {
 		err = useCopy(a, agent.Program, &o)
@@ -115,16 +120,25 @@ func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 		notes += fmt.Sprintf("\n%s %s edited: left as found.\nhookspan install %s --force writes %s anew.\n",
 			termtext.Plural(n, thing), were, agent.Word, them)
 	}
+	showPlan(a, plan, notes, dryRun)
+	if dryRun {
+		return nil
+	}
+	if ask != nil {
+		if ok, err := ask(); err != nil || !ok {
+			return err
+		}
+	}
 	copied := false
-	if copies && !dryRun {
+	if copies {
 		if copied, err = copyPrograms(cmd.Context(), a); err != nil {
 			return err
 		}
 	}
-	changed, err := applyPlan(a, plan, notes, dryRun)
-	switch {
-	case err != nil || dryRun:
+	if err := install.Apply(plan); err != nil {
 		return err
+	}
+	switch changed := plan.Changed(); {
 	case !changed && copied:
 		a.printf("\nthe hook programs are now those of hookspan %s\n", buildVersion())
 		return nil
@@ -169,6 +183,15 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 // applyPlan shows a plan with notes and carries it out, unless dryRun. It reports
 // whether a hook was changed.
 func applyPlan(a *app, plan *install.Plan, notes string, dryRun bool) (changed bool, err error) {
+	showPlan(a, plan, notes, dryRun)
+	if dryRun {
+		return false, nil
+	}
+	return plan.Changed(), install.Apply(plan)
+}
+
+// showPlan shows a plan with notes, and with dryRun the changes of files.
+func showPlan(a *app, plan *install.Plan, notes string, dryRun bool) {
 	a.printf("%s", plan.Text())
 	if dryRun {
 		printDiff(a, plan.Diff())
@@ -176,9 +199,7 @@ func applyPlan(a *app, plan *install.Plan, notes string, dryRun bool) (changed b
 	a.printf("%s", notes)
 	if dryRun {
 		a.printf("\nnothing was done (--dry-run)\n")
-		return false, nil
 	}
-	return plan.Changed(), install.Apply(plan)
 }
 
 // warnOfStoppedHooks reports that Cline no longer runs the user's hooks.

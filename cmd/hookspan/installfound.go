@@ -79,17 +79,16 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 			continue
 		}
 		a.printf("\n")
+		var ask func() (bool, error)
 		if !yes && !dryRun {
-			ok, err := confirm(cmd.Context(), a, "Install the hooks of "+f.Name+"?")
-			if err != nil {
-				return err
-			}
-			if !ok {
-				continue
-			}
+			ask = func() (bool, error) { return confirm(cmd.Context(), a, "Install the hooks of "+f.Name+"?") }
 		}
 		// One agent's fault does not keep the others from being installed.
-		if err := installAgent(a, agentCmd(cmd, f.Agent), f.Agent, install.Options{Dir: workingDir()}, dryRun); err != nil {
+		err := installAsked(a, agentCmd(cmd, f.Agent), f.Agent, install.Options{Dir: workingDir()}, dryRun, ask)
+		if cmd.Context().Err() != nil {
+			return err
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
 		}
 	}

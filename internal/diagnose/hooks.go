@@ -19,6 +19,9 @@ func (e *exam) hooks() {
 	for _, h := range e.st.agents {
 		switch {
 		case !none && !h.Present():
+			if slices.Contains(e.st.WithoutHooks, h.Word) {
+				e.add(Note, h.Name+" is on this machine and has none of hookspan's hooks: it is not recorded", "hookspan install "+h.Word)
+			}
 		case h.Settings:
 			e.settings(h)
 		default:

@@ -74,6 +74,9 @@ type Status struct {
 	// HooksHealthy reports that an agent has hookspan's hooks, and that those
 	// of each agent that has any are as they should be.
 	HooksHealthy bool `json:"hooks_healthy"`
+	// WithoutHooks are the words of the agents that are on this machine and have none of
+	// hookspan's hooks.
+	WithoutHooks []string `json:"without_hooks,omitempty"`
 	// HookVersion is the version of hookspan that hooks run. It is empty where
 	// none is installed, and for hooks that do not start the copies of its programs.
 	HookVersion  string        `json:"hook_version,omitempty"`
@@ -193,12 +196,18 @@ func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	case m.ProjectOff:
 		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + filepath.Join(m.Dir, ".hookspan.env") + ")"
 	}
+	files := m.Setup.Files()
 	for _, a := range m.Setup.Agents {
 		r, err := m.HookStatus(ctx, a)
 		if err != nil {
 			return nil, err
 		}
 		st.addHooks(agentHooks{a, r})
+		if !r.Present() {
+			if where, _ := a.FoundIn(ctx, files); where != "" {
+				st.WithoutHooks = append(st.WithoutHooks, a.Word)
+			}
+		}
 	}
 	present := st.installed()
 	st.HooksHealthy = len(present) > 0 && !slices.ContainsFunc(present, func(h agentHooks) bool { return !h.Healthy() })

@@ -129,6 +129,13 @@ func (st *Status) Text(l Look) string {
 		}
 		printf(right(h.Healthy()), "%s\n", text)
 	}
+	without := len(st.WithoutHooks)
+	if len(present) == 0 {
+		without = 0 // said above
+	}
+	if without > 0 {
+		printf(Note, "%s\n\n", l.fold("here without hookspan's hooks, so not recorded: "+strings.Join(st.WithoutHooks, ", "), 2))
+	}
 	for i := range st.Destinations {
 		d := &st.Destinations[i]
 		bad := d.Off != "" && d.Off != switchedOff || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 ||
@@ -145,8 +152,11 @@ func (st *Status) Text(l Look) string {
 		printf(Problem, "no destination is set up; hookspan config shows the settings\n")
 	}
 	sum, sgr := "everything works", marks[OK].sgr
-	if problems > 0 {
+	switch {
+	case problems > 0:
 		sum, sgr = termtext.Plural(problems, "problem")+": hookspan doctor says what to do", marks[Problem].sgr
+	case without > 0:
+		sum, sgr = fmt.Sprintf("what is installed works; %s without hooks: hookspan install", termtext.Plural(without, "agent")), marks[Note].sgr
 	}
 	fmt.Fprintf(&b, "\n%s\n", l.paint(sgr, sum))
 	return b.String()
