@@ -40,7 +40,7 @@ func showCmd(a *app) *cobra.Command {
 		Short: "Show a trace as a tree, the newest if none is named",
 		Long: `Show what the agent did in one task: tools, requests to the model, subagents,
 errors, with durations, tokens and cost. ID is the beginning of a trace id, four
-digits or more, as hookspan list prints it.
+digits or more, as hookspan list prints it, or that of a session's id.
 
 Each tool call has a number. --span shows one call with its arguments, its result
 and the hooks that decided about it, --failed every call that failed. With --full
@@ -85,6 +85,14 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 				return showSession(ctx, a, p.Store, cmd, f, id)
 			}
 			t, err := p.Trace(ctx, id)
+			if isSession, serr := namesSession(ctx, p.Store, id, err); serr != nil {
+				return serr
+			} else if isSession {
+				if f.failed || f.span != "" {
+					return wrongUsage(cmd, "%q: it is a session: --span and --failed are for one trace", id)
+				}
+				return showSession(ctx, a, p.Store, cmd, f, id)
+			}
 			if err != nil {
 				return noSuchTrace(ctx, a, p.Store, id, err)
 			}
@@ -191,7 +199,7 @@ func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
 // showSession shows a whole session: the newest, that of a trace, or the one whose id
 // begins with a word.
 func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command, f showFlags, id string) error {
-	if f.session != newestSession {
+	if f.session != "" && f.session != newestSession {
 		if id != "" {
 			return wrongUsage(cmd, "--session=%s and %q: want one of them", f.session, id)
 		}
@@ -226,6 +234,16 @@ func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command
 		get := func(id string) (*store.Trace, error) { return s.Trace(ctx, id) }
 		return view.Conversation(w, sums, &total, get, showOptions(a, f))
 	})
+}
+
+// namesSession reports whether a word of which no trace was found is a session's id or
+// the beginning of one.
+func namesSession(ctx context.Context, s *store.Store, word string, err error) (bool, error) {
+	if len(word) < 4 || !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrPrefix) {
+		return false, nil
+	}
+	n, err := s.Count(ctx, store.Filter{Session: word})
+	return n > 0, err
 }
 
 // findSession returns the id of a session. The word is the beginning of its id, or of

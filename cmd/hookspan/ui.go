@@ -30,7 +30,7 @@ func uiCmd(a *app) *cobra.Command {
 in the browser. The first line is its address. The address holds a host name and a
 token, without which the server answers nothing; both change with each start. The page
 reads only, and asks no other host for anything. It runs until it is interrupted. If it
-runs already, its address is printed and opened.
+runs already, at whichever port, its address is printed and opened.
 
 The host name ends in .localhost, which Chromium and Firefox resolve to this machine.
 For another browser --ip uses 127.0.0.1 and a random port; links that it opens in a
@@ -40,7 +40,7 @@ With --edit it can also change hooks: those in your hooks.json and in a project'
 those in Claude Code's settings. It shows each change first. Each needs a code that
 only this terminal shows.`,
 	}
-	port := c.Flags().Int("port", uiPort, "the port; 0 takes any free one")
+	port := c.Flags().Int("port", uiPort, "the port; 0 takes any free one, as without it if another program has it")
 	noOpen := c.Flags().Bool("no-open", false, "open no browser")
 	edit := c.Flags().Bool("edit", false, "let the page change hooks, with a code from this terminal")
 	ip := c.Flags().Bool("ip", false, "use 127.0.0.1 and a random port, for a browser that does not resolve names in .localhost")
@@ -53,14 +53,17 @@ only this terminal shows.`,
 		case *ip:
 			*port = 0
 		}
-		return runUI(cmd.Context(), a, ui.Started{Dir: filepath.Join(a.cfg.StateDir, "ui"), Port: *port, IP: *ip, Edit: *edit}, !*noOpen)
+		s := ui.Started{Dir: filepath.Join(a.cfg.StateDir, "ui"), Port: *port, IP: *ip, Edit: *edit}
+		return runUI(cmd.Context(), a, s, !*noOpen, !*ip && !cmd.Flags().Changed("port"))
 	}
 	return c
 }
 
-func runUI(ctx context.Context, a *app, s ui.Started, open bool) error {
+// runUI serves the page, or opens the one that is served already. With anyPort the port
+// does not matter.
+func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error {
 	a.configProblems()
-	if first := s; (s.IP || s.Port != 0) && first.Find(ctx) {
+	if first := s; (s.IP || s.Port != 0) && first.Find(ctx, anyPort) {
 		if s.Edit && !first.Edit {
 			return hinted{fmt.Errorf("hookspan ui runs already, without --edit, as process %d", first.Process), "end it first, or take another port: hookspan ui --edit --port 0"}
 		}
@@ -75,6 +78,10 @@ func runUI(ctx context.Context, a *app, s ui.Started, open bool) error {
 	}
 	defer func() { _ = p.Close() }()
 	listeners, err := loopback.Listen(ctx, s.Port)
+	if anyPort && errors.Is(err, loopback.ErrTaken) {
+		a.hint(fmt.Sprintf("another program has port %d, which %s names: this is another port", s.Port, whoListens(a, s.Port)))
+		listeners, err = loopback.Listen(ctx, 0)
+	}
 	switch {
 	case errors.Is(err, loopback.ErrTaken):
 		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", whoListens(a, s.Port))}

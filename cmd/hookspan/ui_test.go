@@ -82,6 +82,12 @@ func TestUIPrintsItsAddressFirst(t *testing.T) {
 	if code, out, said := again(); code != 0 || out != line || !strings.Contains(said, fmt.Sprintf("as process %d", os.Getpid())) {
 		t.Errorf("a second start: %d, %q, %q", code, out, said)
 	}
+	var o bytes.Buffer
+	later := newApp([]string{"ui", "--no-open"}, nil, &o, io.Discard, environ)
+	later.home = home
+	if code := run(t.Context(), later); code != 0 || o.String() != line {
+		t.Errorf("a second start without a port: %d, %q", code, &o)
+	}
 	if code, out, said := again("--edit"); code == 0 || out != "" || !strings.Contains(said, "runs already, without --edit") {
 		t.Errorf("a second start with --edit: %d, %q, %q", code, out, said)
 	}

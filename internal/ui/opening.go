@@ -3,11 +3,13 @@ package ui
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,10 +52,22 @@ func (s Started) File() string {
 	return filepath.Join(s.Dir, name+".html")
 }
 
-// Find fills in the page that an earlier start serves at the same port. It must still
-// listen there and know its token: the port may be another program's by now.
-func (s *Started) Find(ctx context.Context) bool {
-	b, err := regular.Read(s.File(), regular.Options{Max: 4096, NoLink: true, Private: true})
+// Find fills in the page that an earlier start serves at the same port, or with anyPort at
+// any. It must still listen there and know its token: the port may be another program's by
+// now.
+func (s *Started) Find(ctx context.Context, anyPort bool) bool {
+	files := []string{s.File()}
+	if anyPort {
+		others, _ := fs.Glob(os.DirFS(s.Dir), "*.html") // without the folder there are none
+		for _, name := range others {
+			files = append(files, filepath.Join(s.Dir, name))
+		}
+	}
+	return slices.ContainsFunc(files, func(file string) bool { return s.find(ctx, file) })
+}
+
+func (s *Started) find(ctx context.Context, file string) bool {
+	b, err := regular.Read(file, regular.Options{Max: 4096, NoLink: true, Private: true})
 	if err != nil {
 		return false
 	}
