@@ -96,20 +96,62 @@ func (s *Server) changes(r *http.Request) (any, error) {
 		// Next is the row to continue from, 0 at the end.
 		Next int `json:"next"`
 	}{Changes: []change{}}
-	err = l.eachChange(r.Context(), from, func(i int, some []change) bool {
-		if len(out.Changes)+len(some) > maxChanges && len(out.Changes) > 0 {
-			out.Next = i
+	var calls []*editing
+	n := 0
+	err = l.eachChange(r.Context(), from, func(c *editing) bool {
+		if n += len(c.changes); n > maxChanges && len(calls) > 0 {
+			out.Next = c.at
 			return false
 		}
-		out.Changes = append(out.Changes, some...)
+		calls = append(calls, c)
 		return true
 	})
+	if err == nil {
+		err = s.complete(r.Context(), l, calls)
+	}
+	for _, c := range calls {
+		out.Changes = append(out.Changes, c.changes...)
+	}
 	return out, err
+}
+
+// editing is a call with its changes.
+type editing struct {
+	at      int
+	row     *view.Row
+	changes []change
+}
+
+// complete reads the changes of calls of which the store has only the beginning from the
+// whole texts, where these can be found.
+func (s *Server) complete(ctx context.Context, l *loaded, calls []*editing) error {
+	var cut []*editing
+	var rows []*view.Row
+	places := l.runs()
+	for _, c := range calls {
+		if len(c.changes) > 0 && c.changes[0].Cut {
+			cut, rows, places = append(cut, c), append(rows, c.row), append(places, c.at)
+		}
+	}
+	if len(cut) == 0 || s.opts.Whole == nil {
+		return nil
+	}
+	t, err := l.trace(ctx, places...)
+	if err != nil {
+		return err
+	}
+	texts, err := s.opts.Whole(ctx, t, rows...)
+	for i, c := range cut {
+		if err == nil && texts[i].Place != view.PlacePreview && texts[i].Arguments != "" {
+			c.changes = l.changesOf(c.at, c.row, view.NewArguments(c.row.Label, texts[i].Arguments))
+		}
+	}
+	return err
 }
 
 // eachChange calls f with what each call from a row on did to files, until it returns
 // false.
-func (l *loaded) eachChange(ctx context.Context, from int, f func(i int, some []change) bool) error {
+func (l *loaded) eachChange(ctx context.Context, from int, f func(*editing) bool) error {
 	places, err := l.choose(ctx, view.MayEdit)
 	if err != nil {
 		return err
@@ -120,22 +162,25 @@ func (l *loaded) eachChange(ctx context.Context, from int, f func(i int, some []
 	}
 	chosen := func(row *view.Row) bool { return row.Kind == view.KindTool && edits[row.Place()] }
 	return l.eachFull(ctx, from, chosen, func(i int, row *view.Row) bool {
-		var some []change
-		for _, e := range row.Arguments().Edits() {
-			c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: strings.HasSuffix(row.Arguments().Text, "…")}
-			for _, line := range e.Lines {
-				c.Lines = append(c.Lines, termtext.Value(line))
-				switch {
-				case strings.HasPrefix(line, "+"):
-					c.Plus++
-				case strings.HasPrefix(line, "-"):
-					c.Minus++
-				}
-			}
-			some = append(some, c)
-		}
-		return f(i, some)
+		return f(&editing{i, row, l.changesOf(i, row, row.Arguments())})
 	})
+}
+
+func (l *loaded) changesOf(i int, row *view.Row, given *view.Arguments) (some []change) {
+	for _, e := range given.Edits() {
+		c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: strings.HasSuffix(given.Text, "…")}
+		for _, line := range e.Lines {
+			c.Lines = append(c.Lines, termtext.Value(line))
+			switch {
+			case strings.HasPrefix(line, "+"):
+				c.Plus++
+			case strings.HasPrefix(line, "-"):
+				c.Minus++
+			}
+		}
+		some = append(some, c)
+	}
+	return some
 }
 
 // compared is one of two traces.
@@ -187,8 +232,8 @@ func (s *Server) compare(r *http.Request) (any, error) {
 		}
 		side.Files = []string{}
 		seen := make(map[string]bool)
-		err = l.eachChange(r.Context(), 0, func(_ int, some []change) bool {
-			for _, c := range some {
+		err = l.eachChange(r.Context(), 0, func(e *editing) bool {
+			for _, c := range e.changes {
 				if c.Status == otelmap.EndOK && c.Path != "" && !seen[c.Path] {
 					seen[c.Path], side.Files = true, append(side.Files, c.Path)
 				}

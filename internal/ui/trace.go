@@ -151,7 +151,8 @@ func (l *loaded) header(ctx context.Context) (header, error) {
 	return h, err
 }
 
-// reason is why the run failed: its own message, else the first problem's.
+// reason is why the run ended: its own message, else the problem after which nothing more
+// was done.
 func (l *loaded) reason(ctx context.Context) (reason string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,18 +165,43 @@ func (l *loaded) reason(ctx context.Context) (reason string, err error) {
 		reason = termtext.Cut(termtext.Line(message), 400)
 		return reason == ""
 	})
-	if err == nil && reason == "" {
-		failed := func(r *view.Row) bool { return r.Status == otelmap.EndFailed && r.Kind != view.KindRun }
-		err = l.eachFull(ctx, 0, failed, func(i int, r *view.Row) bool {
-			p := l.problem(i, r)
-			reason = cmp.Or(p.Message, p.Kind, p.Label)
-			return false
-		})
+	if i := l.lastProblem(); err == nil && reason == "" && i >= 0 {
+		var rows []*view.Row
+		if rows, err = l.full(ctx, i); err == nil {
+			p := l.problem(i, rows[0])
+			what := strings.TrimSpace(p.Label + " " + p.Detail)
+			if reason = what + ": " + cmp.Or(p.Message, p.Kind, p.Status.String()); p.Status == otelmap.EndDenied {
+				who, why := view.DeniedBy(rows[0].Span())
+				reason = strings.TrimSuffix(what+" was denied by "+who+": "+why, ": ")
+			}
+		}
 	}
 	if err == nil {
 		l.why = &reason
 	}
 	return reason, err
+}
+
+// lastProblem is the row of the problem after which no call and no request began, -1 if
+// there is none.
+func (l *loaded) lastProblem() int {
+	last, began := -1, time.Time{}
+	for i := range l.Len() {
+		r := l.Row(i)
+		if r.Kind != view.KindTool && r.Kind != view.KindChat {
+			continue
+		}
+		if r.Start.After(began) {
+			began = r.Start
+		}
+		if r.Status.Bad() && (last < 0 || !r.End.Before(l.Row(last).End)) {
+			last = i
+		}
+	}
+	if last >= 0 && began.After(l.Row(last).End) && !l.Row(last).End.IsZero() {
+		return -1
+	}
+	return last
 }
 
 // columns are the rows of a trace, one list for each property. The lists of numbers are

@@ -85,12 +85,13 @@ export function Changes({ base, version, picked, row, select }: Props) {
   if (!data) return <Wait />;
   const files = new Map<string, Change[]>();
   for (const c of data) files.set(c.path || "(no path)", [...(files.get(c.path || "(no path)") ?? []), c]);
-  const sum = (list: Change[], side: "plus" | "minus") => list.filter((c) => c.status === "ok" || c.status === "unknown").reduce((n, c) => n + c[side], 0);
+  const done = (list: Change[]) => list.filter((c) => c.status === "ok" || c.status === "unknown");
+  const sum = (list: Change[], side: "plus" | "minus") => done(list).reduce((n, c) => n + c[side], 0);
   return (
     <div class="story" tabIndex={0} role="region" aria-label="Changes">
       {before}
       {data.length === 0 && <div class="empty"><h2>No file was changed by a tool</h2><p>What commands changed is not recorded.</p></div>}
-      {data.length > 0 && <p class="sum">{plural(files.size, "file")}, <span class="plus">+{sum(data, "plus")}</span> <span class="minus">−{sum(data, "minus")}</span>{(before || after) && <span class="dim"> in this part</span>}</p>}
+      {data.length > 0 && <p class="sum">{done(data).some((c) => c.cut) && "at least "}{plural([...files.values()].filter((list) => done(list).length).length, "file")}, <span class="plus">+{sum(data, "plus")}</span> <span class="minus">−{sum(data, "minus")}</span>{(before || after) && <span class="dim"> in this part</span>}</p>}
       {[...files].map(([path, list]) => (
         <section class="file" key={path}>
           <h2><span class="path">{path}</span><span class="plus">+{sum(list, "plus")}</span><span class="minus">−{sum(list, "minus")}</span></h2>
