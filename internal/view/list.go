@@ -79,6 +79,18 @@ func denial(call *tracepb.Span) Note {
 	return Note{Status: otelmap.EndDenied, Where: tool, Text: text}
 }
 
+// Denials describes the denied calls of a trace on one line.
+func Denials(calls []*tracepb.Span) string {
+	if len(calls) == 0 {
+		return ""
+	}
+	first, more := denial(calls[0]), ""
+	if len(calls) > 1 {
+		more = fmt.Sprintf("; and %d more", len(calls)-1)
+	}
+	return termtext.Line(first.Where+" "+first.Text) + more
+}
+
 // cutAround cuts a safe text to n columns. If it is too wide, it begins not far before
 // the word.
 func (st *style) cutAround(text, word string, n int) string {

@@ -8,6 +8,18 @@ import type { Part, Status, Summary, Totals, Usage } from "./types";
 const symbols: Record<Status, string> = { "": "·", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
 const words: Record<Status, string> = { "": "", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
 
+// Took is how long a task took, and of one that runs how long it has been running.
+export function Took({ summary: s }: { summary: { outcome?: string; started?: string; durationMs: number } }) {
+  const runs = s.outcome === "running" && !!s.started;
+  const [now, set] = useState(Date.now());
+  useEffect(() => {
+    if (!runs) return;
+    const timer = setInterval(() => set(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [runs]);
+  return <>{duration((runs ? Math.max(s.durationMs, now - new Date(s.started!).getTime()) : s.durationMs) * 1e6)}</>;
+}
+
 export function Mark({ status, word = words[status] }: { status: Status; word?: string }) {
   return word ? <span class={"mark " + status} role="img" aria-label={word} title={word}>{symbols[status]}</span> : <span class={"mark " + status} aria-hidden="true">{symbols[status]}</span>;
 }

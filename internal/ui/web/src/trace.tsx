@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData } from "./api";
 import { dollars, duration, place, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, usageWords, Wait } from "./parts";
+import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
 import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
 import { Changes, Conversation } from "./story";
@@ -120,7 +120,7 @@ export function TraceView({ id }: { id: string }) {
     h: () => { const row = at(); if (tree && row >= 0) { if (tree.end[row] > row + 1 && !folded.has(row)) fold(row, true); else if (tree.parent[row] >= 0) select(tree.parent[row]); } },
     l: () => { const row = at(); if (tree && row >= 0) { if (folded.has(row)) fold(row, false); else select(visible(row, 1)); } },
     Enter: () => { if (at() >= 0) setSheet(!sheet); else select(0, true); },
-    Escape: () => { setSheet(false); mark(""); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "" }); },
+    Escape: () => { setSheet(false); mark(""); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "", find: "" }); },
     e: next(errorRows, 1), E: next(errorRows, -1), n: next(matchRows, 1), N: next(matchRows, -1),
     "]": () => head?.after && go("/t/" + head.after), "[": () => head?.before && go("/t/" + head.before),
     "1": () => show("waterfall"), "2": () => show("conversation"), "3": () => show("changes"),
@@ -150,7 +150,7 @@ export function TraceView({ id }: { id: string }) {
         <p class="facts">
           <Facts items={[
             <span class={"outcome " + head.status}><Mark status={head.status} word="" />{outcome(s)}</span>,
-            <b>{duration(s.durationMs * 1e6)}</b>,
+            <b><Took summary={s} /></b>,
             s.usage?.costUsd !== undefined && <b>{dollars(s.usage.costUsd)}</b>,
             s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
             s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
@@ -174,7 +174,7 @@ export function TraceView({ id }: { id: string }) {
           </div>
           <div class="finder">
             {find && found && <span class="dim">{found.length ? `${found.indexOf(selected) + 1 || "–"} of ${found.length}` : "nothing found"}</span>}
-            <Search label="Find in this task" value={find} onChange={(v) => put({ find: v })} />
+            <Search escape label="Find in this task" value={find} onChange={(v) => put({ find: v })} />
           </div>
         </div>
       </header>

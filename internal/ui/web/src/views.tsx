@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { ago, clock, dayName, dollars, duration, fold, place, plural, seen, stamp, tokens } from "./format";
+import { ago, clock, dayName, dollars, dollarsIn, duration, fold, place, plural, seen, stamp, tokens } from "./format";
 import { cached, Commands, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
@@ -59,6 +59,10 @@ function Context({ points }: { points: Point[] }) {
 
 export function SearchView() {
   const query = filtersOf(useRoute().query);
+  if (query.has("q")) { // as other pages' searches have it
+    if (!query.get("text")) query.set("text", query.get("q")!);
+    query.delete("q");
+  }
   const text = query.get("text") ?? "";
   const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query) : null);
   useEffect(() => { document.title = (text ? seen(text) + " · " : "") + "search · hookspan"; });
@@ -69,7 +73,7 @@ export function SearchView() {
   return (
     <div class="page narrow">
       <h1 class="hidden">Search</h1>
-      <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v })} /></div>
+      <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v, q: "" })} /></div>
       <Filters query={query} text={false} />
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
       {text.trim() && !hasWord(text) && <p class="note">The text needs a letter or digit.</p>}
@@ -187,6 +191,7 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
   const sorted = [...groups].sort((a, b) => money(b) - money(a) || amount(b) - amount(a));
   const most = Math.max(...sorted.map(money), 1e-9);
   const [shown, more] = useFirst(sorted);
+  const cost = dollarsIn(sorted.map((g) => g.usage?.costUsd));
   return (
     <section class="sums">
       <h2>{title}</h2>
@@ -199,7 +204,7 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
                 <th scope="row"><button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.value }, true)}>{name(g.key)}</button><Meter part={share(money(g), most)} /></th>
                 <td class="num least">{g.traces || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
                 <td class="num less">{g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
-                <td class="num strong">{g.usage?.costUsd !== undefined ? dollars(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
+                <td class="num strong">{g.usage?.costUsd !== undefined ? cost(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
               </tr>
             ))}
           </tbody>
