@@ -87,9 +87,9 @@ will send there is left out. A destination that already has a trace gets it agai
 			case err != nil:
 				return err
 			case len(traces) == 0 && !chosen:
-				return hinted{errors.New("no traces yet"), noTraces}
+				return hinted{errors.New("no tasks yet"), noTraces}
 			case len(traces) == 0:
-				return errors.New("no traces match: nothing was written")
+				return errors.New("no tasks match: nothing was written")
 			case f.to != "":
 				return exportToDestination(ctx, a, s, traces, f)
 			}

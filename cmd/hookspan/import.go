@@ -37,7 +37,7 @@ hooks recorded it, and so is one that has not ended. The next import continues o
 that was interrupted.
 
 The local store keeps what was imported for HOOKSPAN_RETENTION, counted from the
-import. For a year after it has removed a run, an import leaves the run out, so
+import. For a year after it has removed a task, an import leaves the task out, so
 that no destination gets it twice; --again imports it all the same.
 
 At the end, all files of the agent are read a second time by other code. What was not

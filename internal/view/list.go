@@ -152,7 +152,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 			return symbol + " " + t.cut(cmp.Or(termtext.Line(s.Outcome), "no root"), 12), color
 		})
 	add(&column{name: "TOOK", right: true, order: 5}, func(s *store.Summary) (string, string) { return duration(s.Duration()), "" })
-	add(&column{name: "TOOLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
+	add(&column{name: "CALLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
 		n := fmt.Sprint(s.Tools)
 		if not := toolCounts(s, t.symbol(otelmap.EndFailed), t.symbol(otelmap.EndDenied), t.symbol(otelmap.EndUnknown)); not != nil {
 			n += " (" + strings.Join(not, " ") + ")"
@@ -189,7 +189,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 // sums is the end of a list, which shows some of all traces: a line, or two if models
 // without a price need one.
 func (st *style) sums(shown, running int, all store.Totals) string {
-	count := termtext.Plural(all.Traces, "trace")
+	count := termtext.Plural(all.Traces, "task")
 	if shown < all.Traces {
 		count = fmt.Sprintf("%d of %s", shown, count)
 	}

@@ -178,14 +178,14 @@ export function SessionsView() {
   return (
     <div class="page">
       <h1 class="hidden">Sessions</h1>
-      <Sum totals={data.totals} sessions={data.totals.traces === data.traces.length ? threads(data.traces).length : undefined} />
+      <Sum totals={data.totals} sessions={data.totals.tasks === data.traces.length ? threads(data.traces).length : undefined} />
       <Filters query={query} />
       {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
       {list.length === 0 && <NoMatch />}
       {list.length > 0 && <Heads />}
       <Blocks blocks={blocks} at={at} />
-      {data.traces.length < data.totals.traces && (
-        <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.traces.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
+      {data.traces.length < data.totals.tasks && (
+        <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
       )}
     </div>
   );
@@ -278,7 +278,7 @@ export function Task({ task, money = dollars, at, turn }: { task: Listed; money?
       <div class="under">
         <span><Facts items={[
           place(s.workingDirectory), s.host && (agentNames[s.host] ?? s.host), s.model, status !== "ok" && s.outcome !== "failed" && outcome(s),
-          turn && turn.session && <Link to={sessionPath(turn.session, s.host)}>{plural(turn.traces.length, "turn")} in this session</Link>,
+          turn && turn.session && <Link to={sessionPath(turn.session, s.host)}>{plural(turn.traces.length, "task")} in this session</Link>,
         ]} /></span>
         {reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}
       </div>

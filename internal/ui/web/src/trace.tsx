@@ -142,9 +142,9 @@ export function TraceView({ id }: { id: string }) {
       <header class="head">
         <nav class="crumbs" aria-label="Place">
           <Link to={"/?project=" + encodeURIComponent(head.project ?? "")}>{place(s.workingDirectory) || "all projects"}</Link>
-          {head.session && <Link to={sessionPath(head.session, s.host)}>{head.turns! > 1 ? `turn ${head.turn} of ${head.turns}` : "session"}</Link>}
-          {head.before && <Link to={"/t/" + head.before} label="Turn before">‹</Link>}
-          {head.after && <Link to={"/t/" + head.after} label="Turn after">›</Link>}
+          {head.session && <Link to={sessionPath(head.session, s.host)}>{head.tasks! > 1 ? `task ${head.task} of ${head.tasks}` : "session"}</Link>}
+          {head.before && <Link to={"/t/" + head.before} label="Task before">‹</Link>}
+          {head.after && <Link to={"/t/" + head.after} label="Task after">›</Link>}
         </nav>
         <Title text={head.prompt || s.title || "untitled"} />
         <p class="facts">
@@ -204,7 +204,7 @@ function Overview({ head }: { head: Header }) {
   const s = head.summary;
   return (
     <div class="overview">
-      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The run ended as " + outcome(s) + "."}</p></>}
+      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The task ended as " + outcome(s) + "."}</p></>}
       <dl>
         {s.workingDirectory && <><dt>Folder</dt><dd>{s.workingDirectory}</dd></>}
         {s.session && <><dt>Session</dt><dd>{s.session}</dd></>}
@@ -231,7 +231,7 @@ function Details({ base, id, row, tree, close }: { base: string; id: string; row
     if (k === "agent") { own -= tree.cost[i]; agents ||= tree.cost[i] > 0; i = tree.end[i] - 1; } else if (k === "event") own -= tree.c.cost[i] ?? 0;
   }
   const wait = tree.c.waits[row];
-  const kind = { run: "run", agent: "subagent", tool: "tool call", chat: "request to the model", span: "span of another program", event: "event", "no root": "" }[r.kind];
+  const kind = { run: "task", agent: "subagent", tool: "tool call", chat: "request to the model", span: "span of another program", event: "event", "no root": "" }[r.kind];
   return (
     <article class="row-details" aria-busy={!data} key={r.id}>
       <header>
