@@ -85,13 +85,13 @@ type Config struct {
 var table = [...]variable{
 	{group: "Destinations", name: "HOOKSPAN_EXPORTERS", whenWrong: "store", kind: "exporters", allowed: "a comma list of store, otlp, infinium, file", doc: "Where traces go. Unset: store always, otlp when an OTLP endpoint is set, infinium when its id and secret are set, file when HOOKSPAN_FILE_PATH is set. A wrong value counts as store."},
 	{name: "HOOKSPAN_FILE_PATH", kind: "abspath", allowed: "an absolute path", doc: "File that receives traces as OTLP JSON lines. A link is refused, and so is a file of another user and, in a folder that others can write to, a file that they can write to."},
-	{name: "HOOKSPAN_TRACEPARENT", kind: "traceparent", allowed: "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", doc: "Trace context that becomes the parent of each run."},
+	{name: "HOOKSPAN_TRACEPARENT", kind: "traceparent", allowed: "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", doc: "Trace context that becomes the parent of each task."},
 
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none. The environment may ask for less than the env file, not for more."},
 	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500). A wrong value counts as 1."},
 	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500). A wrong value counts as 1."},
-	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a run may stay silent before it counts as abandoned."},
+	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a task may stay silent before it counts as abandoned."},
 	{name: "HOOKSPAN_USAGE_COST", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Adds the cost of each request as gen_ai.usage.cost, which Langfuse reads, to what goes to otlp and file. The conventions have no name for a cost yet; hookspan.cost.usd is always there."},
 
 	{group: "Secrets in texts", name: "HOOKSPAN_REDACT", texts: true, byDefault: "true", kind: "bool", allowed: "true, false", doc: "Removes keys and tokens of well-known forms, and random-looking values beside a name such as token, from every text before it is stored or sent. false counts in the env file alone."},
@@ -116,7 +116,7 @@ var table = [...]variable{
 	{group: "Infinium", name: "INFINIUM_AGENT_ID", kind: "id", allowed: "letters, digits and - _ . : up to 200 characters", doc: "The agent's id."},
 	{name: "INFINIUM_AGENT_SECRET", kind: "token", allowed: "printable ASCII without spaces", secret: true, doc: "The agent's secret. Unset: taken from the system's keyring."},
 	{name: "INFINIUM_BASE_URL", byDefault: "https://platform.i42m.ai/api/v1", kind: "baseurl", allowed: "an http or https URL", doc: "Address of the Infinium API."},
-	{name: "HOOKSPAN_INFINIUM_GRANULARITY", byDefault: "turn", kind: "oneof", allowed: "turn, session", doc: "What one Infinium trace holds: turn sends each run by itself when it ends (for Claude Code a run is one turn), session sends all runs of a session as one when the session ends."},
+	{name: "HOOKSPAN_INFINIUM_GRANULARITY", byDefault: "turn", kind: "oneof", allowed: "turn, session", doc: "What one Infinium trace holds: turn sends each task by itself when it ends, session sends all tasks of a session as one when the session ends."},
 
 	{group: "OpenTelemetry", name: otlpPrefix + "ENDPOINT", kind: "url", allowed: "an http or https URL such as http://localhost:4318", doc: "OTLP endpoint; /v1/traces is appended."},
 	{name: otlpPrefix + "TRACES_ENDPOINT", general: otlpPrefix + "ENDPOINT", kind: "url", allowed: "an http or https URL such as http://localhost:4318/v1/traces", doc: "OTLP endpoint for traces, used as it is."},

@@ -32,7 +32,7 @@ func importCmd(a *app) *cobra.Command {
 agent keeps in its own files, and send them to the configured destinations. AGENT
 is ` + strings.Join(a.agents.Words(), " or ") + `.
 
-A run that is on this machine already is left out, whether an earlier import or
+A task that is on this machine already is left out, whether an earlier import or
 hooks recorded it, and so is one that has not ended. The next import continues one
 that was interrupted.
 
