@@ -85,7 +85,8 @@ type tally struct {
 }
 
 type openCall struct {
-	tool  string
+	id    string
+	hash  uint64
 	asked bool
 }
 
@@ -100,7 +101,7 @@ func (t *tally) begin(e *hook.Event) {
 		t.open = make(map[string]*openCall)
 	}
 	if !t.ended[e.Tool.ID] && t.open[keyOf(e.Tool)] == nil {
-		t.open[keyOf(e.Tool)] = &openCall{tool: e.Tool.Name}
+		t.open[keyOf(e.Tool)] = &openCall{id: e.Tool.ID, hash: e.Hash}
 	}
 }
 
@@ -127,14 +128,9 @@ func (t *tally) count(key, id string, end otelmap.End) {
 
 // deny counts the call that a hook denied.
 func (t *tally) deny(e *hook.Event) {
-	name := ""
-	if len(e.HookRuns) > 0 {
-		name = e.HookRuns[0].Tool
-	}
 	for key, c := range t.open {
-		if e.Tool != nil && key == keyOf(e.Tool) || e.Tool == nil && name != "" && c.tool == name {
-			t.count(key, key, otelmap.EndDenied)
-			return
+		if c.hash == e.About {
+			t.count(key, c.id, otelmap.EndDenied)
 		}
 	}
 }
