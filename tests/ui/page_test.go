@@ -140,7 +140,7 @@ func TestKeys(t *testing.T) {
 	b.shows("Copied")
 	b.wait(`window.copied === location.href`)
 	b.keys("\x1b")
-	b.wait(`!document.querySelector(".row.selected") && !location.search.includes("span=")`)
+	b.wait(`!document.querySelector(".row.selected") && !location.search.includes("span=") && !location.search.includes("find=") && !document.querySelector(".finder").innerText.includes(" of ")`)
 	b.keys("j", "\r")
 	b.wait(`document.querySelector(".trace.with-sheet")`)
 	b.keys("\r")

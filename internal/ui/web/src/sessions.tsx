@@ -107,7 +107,7 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
   );
 }
 
-export function Search({ value, onChange, label, auto, escape }: { value: string; onChange: (v: string) => void; label: string; auto?: boolean; escape?: boolean }) {
+export function Search({ value, onChange, label, auto }: { value: string; onChange: (v: string) => void; label: string; auto?: boolean }) {
   const [text, set] = useState(value);
   const ref = useRef<HTMLInputElement>(null);
   const timer = useRef(0);
@@ -125,7 +125,7 @@ export function Search({ value, onChange, label, auto, escape }: { value: string
   }, []);
   useKeys({ "/": () => ref.current?.select() });
   return (
-    <input ref={ref} type="search" placeholder={label} aria-label={label} value={text} spellcheck={false} onKeyDown={(e) => { if (escape && e.key === "Escape") { clearTimeout(timer.current); set(sent.current = ""); onChange(""); } }} onInput={(e) => {
+    <input ref={ref} type="search" placeholder={label} aria-label={label} value={text} spellcheck={false} onInput={(e) => {
       const v = e.currentTarget.value;
       set(v);
       clearTimeout(timer.current);

@@ -174,7 +174,7 @@ export function TraceView({ id }: { id: string }) {
           </div>
           <div class="finder">
             {find && found && <span class="dim">{found.length ? `${found.indexOf(selected) + 1 || "–"} of ${found.length}` : "nothing found"}</span>}
-            <Search escape label="Find in this task" value={find} onChange={(v) => put({ find: v })} />
+            <Search label="Find in this task" value={find} onChange={(v) => put({ find: v })} />
           </div>
         </div>
       </header>
