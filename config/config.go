@@ -105,7 +105,7 @@ var table = [...]variable{
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none."},
 	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500). A wrong value counts as 1."},
 	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500). A wrong value counts as 1."},
-	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a run may stay silent before it counts as abandoned."},
+	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a task may stay silent before it counts as abandoned."},
 	{name: "HOOKSPAN_USAGE_COST", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Adds the cost of each request as gen_ai.usage.cost, which Langfuse reads, for otlp and file. hookspan.cost.usd is always there."},
 
 	{group: "Secrets in texts", name: "HOOKSPAN_REDACT", texts: true, byDefault: "true", kind: "bool", allowed: "true, false", doc: "Removes secrets from every text before it is stored or sent. false counts in the env file alone."},
@@ -137,7 +137,7 @@ var table = [...]variable{
 	{group: "Infinium", name: "INFINIUM_AGENT_ID", kind: "id", allowed: "letters, digits and - _ . : up to 200 characters", doc: "The agent's id."},
 	{name: "INFINIUM_AGENT_SECRET", kind: "token", allowed: "printable ASCII without spaces", secret: true, doc: "The agent's secret. Unset: taken from the system's keyring."},
 	{name: "INFINIUM_BASE_URL", byDefault: "https://platform.i42m.ai/api/v1", kind: "baseurl", allowed: "an http or https URL", doc: "Address of the Infinium API."},
-	{name: "HOOKSPAN_INFINIUM_GRANULARITY", byDefault: "turn", kind: "oneof", allowed: "turn, session", doc: "What one Infinium trace holds: each run by itself, or all runs of a session when it ends."},
+	{name: "HOOKSPAN_INFINIUM_GRANULARITY", byDefault: "turn", kind: "oneof", allowed: "turn, session", doc: "What one Infinium trace holds: each task by itself, or all tasks of a session when it ends."},
 
 	{group: "OpenTelemetry", name: otlpPrefix + "ENDPOINT", kind: "url", allowed: "an http or https URL such as http://localhost:4318", doc: "OTLP endpoint; /v1/traces is appended."},
 	{name: otlpPrefix + "TRACES_ENDPOINT", general: otlpPrefix + "ENDPOINT", kind: "url", allowed: "an http or https URL such as http://localhost:4318/v1/traces", doc: "OTLP endpoint for traces, used as it is."},

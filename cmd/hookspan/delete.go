@@ -122,7 +122,7 @@ func deleteTraces(ctx context.Context, a *app, s *store.Store, f store.Filter, y
 	}
 	traces := page.Traces
 	if len(traces) == 0 {
-		a.printf("no traces match\n")
+		a.printf("no tasks match\n")
 		return nil
 	}
 	if dryRun || !yes {

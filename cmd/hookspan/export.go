@@ -96,9 +96,9 @@ anew.`,
 			case err != nil:
 				return err
 			case len(traces) == 0 && !chosen:
-				return hinted{errors.New("no traces yet"), noTraces}
+				return hinted{errors.New("no tasks yet"), noTraces}
 			case len(traces) == 0:
-				return errors.New("no traces match: nothing was written")
+				return errors.New("no tasks match: nothing was written")
 			case f.to != "":
 				return exportToDestination(ctx, a, s, traces, f)
 			}

@@ -44,7 +44,7 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	flags.StringVar(&ff.f.Branch, "branch", "", "only sessions that began on this branch, where the agent's files name it")
 	flags.StringVar(&ff.f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
 	flags.Float64Var(&ff.f.MinCost, "min-cost", 0, "only what cost at least so many `DOLLARS`")
-	flags.BoolVar(&ff.f.Failed, "failed", false, "only with a call, or a run, that failed")
+	flags.BoolVar(&ff.f.Failed, "failed", false, "only those that failed, or with a call that failed")
 	flags.BoolVar(&ff.f.Denied, "denied", false, "only with a call that was denied or cancelled")
 	flags.StringVar(&ff.since, "since", "", "only what began since then: today, monday, 24h, 1w, or a day such as 2026-01-31")
 	flags.StringVar(&ff.until, "until", "", "only what began until then, a day included: yesterday, 1w, 2026-01-31")

@@ -37,12 +37,12 @@ agent keeps in its own files, and send them to the configured destinations. AGEN
 is ` + strings.Join(a.agents.Words(), " or ") + `;
 without it, all agents that have sessions on this machine are imported.
 
-A run that is on this machine already is left out, whether an earlier import or
+A task that is on this machine already is left out, whether an earlier import or
 hooks recorded it, and so is one that has not ended. The next import continues one
 that was interrupted.
 
 The local store keeps what was imported for HOOKSPAN_RETENTION, counted from the
-import. For a year after it has removed a run, an import leaves the run out, so
+import. For a year after it has removed a task, an import leaves the task out, so
 that no destination gets it twice; --again imports it all the same.
 
 Every span is marked with hookspan.imported=true: what is counted when it arrives is of

@@ -16,11 +16,11 @@ import (
 
 func listCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the traces on this machine, newest first",
-		Long: `List the traces on this machine, newest first: the newest ` + strconv.Itoa(store.DefaultLimit) + `, with --json all of
-them, or as many as -n says. Where traces are left out, standard error says how
+		Use: "list", Short: "List the tasks on this machine, newest first",
+		Long: `List the tasks on this machine, newest first: the newest ` + strconv.Itoa(store.DefaultLimit) + `, with --json all of
+them, or as many as -n says. Where tasks are left out, standard error says how
 many. On a terminal, lines fit its width: a narrow one shows fewer columns. Below a
-trace, --grep shows where the words are, --denied what was denied by whom, and why.`,
+task, --grep shows where the words are, --denied what was denied by whom, and why.`,
 	}
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
@@ -52,7 +52,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	running, sums, all := page.Running, page.Traces, page.Totals
 	// A program may read standard output.
 	if all.Traces > len(sums) && (ff.asJSON || a.terminal() == 0) {
-		defer a.hint(fmt.Sprintf("%d of %s; --all lists every one", len(sums), termtext.Plural(all.Traces, "trace")))
+		defer a.hint(fmt.Sprintf("%d of %s; --all lists every one", len(sums), termtext.Plural(all.Traces, "task")))
 	}
 	sums = append(running, sums...)
 	switch {
@@ -75,9 +75,9 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		notes := view.Notes(page.Hits, f.Text, denied, calls)
 		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
 	case ff.any():
-		a.printf("no traces match\n")
+		a.printf("no tasks match\n")
 	default:
-		a.printf("no traces yet\n")
+		a.printf("no tasks yet\n")
 		a.hint(noTracesYet(ctx, a))
 	}
 	return nil

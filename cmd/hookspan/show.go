@@ -304,7 +304,7 @@ func withPipeline(ctx context.Context, a *app, f func(context.Context, *pipeline
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
-		return hinted{errors.New("no traces yet"), noTracesYet(ctx, a)}
+		return hinted{errors.New("no tasks yet"), noTracesYet(ctx, a)}
 	}
 	var several *store.AmbiguousError
 	switch {

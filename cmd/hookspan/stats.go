@@ -21,18 +21,18 @@ type statsFlags struct {
 func statsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Sum up what the agents did, and what it cost",
-		Long: `Sum up what the agents did: runs, calls, failures, denials, times, tokens and cost,
-over all traces or those that the filters select. Without --by it is an overview.
+		Long: `Sum up what the agents did: tasks, calls, failures, denials, times, tokens and cost,
+over all tasks or those that the filters select. Without --by it is an overview.
 
   hookspan stats --by tool --since 1w        which tool fails most
   hookspan stats --by model --since monday
   hookspan stats --by command --project .    how long test commands take here
   hookspan stats --by hook                   what your hooks denied
 
-P50 and P95 are the times that half and 95 % of the runs, calls or hooks did not
+P50 and P95 are the times that half and 95 % of the tasks, calls or hooks did not
 exceed. IN includes what came from the cache, CACHED is its share. A cost leaves out
 the models without a price, which are named. Days are those of the local time zone,
-weeks begin on Monday; a run counts where it began. With --by tool or command, RUNS
+weeks begin on Monday; a task counts where it began. With --by tool or command, TASKS
 are those with such a call; with --by hook, CALLS are the hook's. With --tool, --grep,
 --failed and --denied, --by tool and command count only calls that are so themselves.`,
 	}
@@ -82,7 +82,7 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 		return err
 	}
 	if all.Traces == 0 && !f.asJSON && !f.asCSV {
-		a.printf("no traces%s\n", map[bool]string{true: " match", false: " yet"}[f.any()])
+		a.printf("no tasks%s\n", map[bool]string{true: " match", false: " yet"}[f.any()])
 		return nil
 	}
 	if f.by == "" {
@@ -112,7 +112,7 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 	case f.asCSV:
 		return view.CSV(a.stdout, by, shown)
 	case len(shown) == 0:
-		a.printf("no traces have a %s\n", by)
+		a.printf("no tasks have a %s\n", by)
 		return nil
 	}
 	if by == store.ByHook || by == store.ByCommand || slices.Contains(view.WorkKeys, by) {

@@ -102,6 +102,7 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 	machine := machineOf(a)
 	machine.Setup.Store = p.Store
 	configured := hookMachine(a, p.Store)
+	configured.Running = p.Running
 	var editor *hooks.Editor
 	if s.Edit {
 		editor = &hooks.Editor{Catalog: configured, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}

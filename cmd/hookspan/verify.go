@@ -60,7 +60,7 @@ code 1 as well.`,
 			case len(sums) == 0 && !chosen:
 				return noSuchTrace(ctx, a, p.Store, id, store.ErrNotFound)
 			case len(sums) == 0:
-				return errors.New("no traces match: nothing was verified")
+				return errors.New("no tasks match: nothing was verified")
 			}
 			v := &verify.Verifier{
 				Store: p.Store, Transcripts: make(map[string]transcript.Agent),

@@ -122,7 +122,7 @@ type Result struct {
 	Destination string `json:"destination"`
 	// Runs and Spans count what was delivered in this pass, without the spans that
 	// the destination refused.
-	Runs  int `json:"runs"`
+	Runs  int `json:"tasks"`
 	Spans int `json:"spans"`
 	// Late counts the runs of which only spans of late events were sent: these were
 	// stored after the run was delivered. Runs does not count them.

@@ -150,7 +150,7 @@ type Destination struct {
 	// Stored counts what is in the local store, imported traces included.
 	Stored *store.Stats `json:"stored,omitempty"`
 	// Runs and Spans were delivered, out of the sessions still in the spool.
-	Runs     int64 `json:"runs"`
+	Runs     int64 `json:"tasks"`
 	Spans    int64 `json:"spans"`
 	Rejected int64 `json:"rejected"`
 	// Behind counts the sessions with events that are not delivered, such as

@@ -22,7 +22,7 @@ type Report struct {
 	// NewSessions, Runs and Spans count what was to be sent: it has not been
 	// imported before, nor captured by hooks. First and Last bound it.
 	NewSessions int       `json:"newSessions"`
-	Runs        int       `json:"runs"`
+	Runs        int       `json:"tasks"`
 	Spans       int       `json:"spans"`
 	First       time.Time `json:"first,omitzero"`
 	Last        time.Time `json:"last,omitzero"`
@@ -68,7 +68,7 @@ type Delivered struct {
 	Destination string `json:"destination"`
 	// Runs and Spans were taken; where a destination takes a session as one, a
 	// run is a session.
-	Runs  int `json:"runs"`
+	Runs  int `json:"tasks"`
 	Spans int `json:"spans"`
 	// Waiting were not sent because the destination, or another one before the
 	// local store, did not take what should be tried again.

@@ -12,8 +12,9 @@ import (
 
 // Totals are sums over traces.
 type Totals struct {
-	Traces int `json:"traces"`
-	Runs   int `json:"runs"`
+	// Traces counts the tasks, Runs their parts.
+	Traces int `json:"tasks"`
+	Runs   int `json:"-"`
 	// Calls counts the tool calls, Failures those that failed or never finished,
 	// Denials those that were denied or cancelled.
 	Calls    int `json:"toolCalls"`

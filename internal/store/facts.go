@@ -142,50 +142,29 @@ func program(command string, depth int) string {
 }
 
 // valued are the options before a program's subcommand whose value is the next word.
-var valued = map[string][]string{
-	"sudo":      {"-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "-D", "--chdir", "-R", "-T", "-U"},
-	"doas":      {"-u", "-C"},
-	"git":       {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"},
-	"kubectl":   {"--context", "-n", "--namespace", "--kubeconfig", "--cluster", "--user", "-s", "--server", "--as", "--as-group", "--as-uid", "--token", "--request-timeout", "-v"},
-	"helm":      {"--kube-context", "-n", "--namespace", "--kubeconfig", "--kube-apiserver", "--kube-token", "--kube-as-user"},
-	"docker":    {"-c", "--context", "-H", "--host", "--config", "-l", "--log-level"},
-	"podman":    {"-c", "--connection", "--url", "--identity", "--log-level", "--root"},
-	"npm":       {"--prefix", "-w", "--workspace", "-C", "--registry"},
-	"pnpm":      {"--filter", "-F", "-C", "--dir"},
-	"yarn":      {"--cwd"},
-	"bun":       {"--cwd"},
-	"npx":       {"-p", "--package"},
-	"cargo":     {"--manifest-path", "-Z", "-C", "--config", "--color"},
-	"go":        {"-C"},
-	"make":      {"-C", "--directory", "-f", "--file", "-o", "-W"},
-	"just":      {"-f", "--justfile", "-d", "--working-directory"},
-	"task":      {"-t", "--taskfile", "-d", "--dir"},
-	"gradle":    {"-p", "--project-dir", "-b", "-c", "-g", "-I"},
-	"gradlew":   {"-p", "--project-dir", "-b", "-c", "-g", "-I"},
-	"mvn":       {"-f", "--file", "-pl", "--projects", "-s", "--settings", "-P", "-T"},
-	"mvnw":      {"-f", "--file", "-pl", "--projects", "-s", "--settings", "-P", "-T"},
-	"gh":        {"-R", "--repo"},
-	"glab":      {"-R", "--repo"},
-	"uv":        {"--directory", "--project", "-p", "--python", "--cache-dir", "--config-file"},
-	"poetry":    {"-C", "--directory", "-P", "--project"},
-	"composer":  {"-d", "--working-dir"},
-	"aws":       {"--profile", "--region", "--output", "--endpoint-url", "--query", "--color"},
-	"gcloud":    {"--project", "--account", "--configuration", "--format", "--verbosity"},
-	"az":        {"--subscription", "--output", "-o", "--query"},
-	"apt":       {"-o", "-c", "-t"},
-	"apt-get":   {"-o", "-c", "-t"},
-	"systemctl": {"-H", "--host", "-M", "--machine", "-t", "--type"},
+var valued = map[string]string{
+	"sudo": "-u --user -g --group -h --host -p --prompt -C -D --chdir -R -T -U", "doas": "-u -C",
+	"git":     "-C -c --git-dir --work-tree --namespace --config-env",
+	"kubectl": "--context -n --namespace --kubeconfig --cluster --user -s --server --as --as-group --token --request-timeout -v",
+	"helm":    "--kube-context -n --namespace --kubeconfig --kube-apiserver --kube-token",
+	"docker":  "-c --context -H --host --config -l --log-level", "podman": "-c --connection --url --identity --log-level --root",
+	"npm": "--prefix -w --workspace -C --registry", "pnpm": "--filter -F -C --dir", "yarn": "--cwd", "bun": "--cwd", "npx": "-p --package",
+	"cargo": "--manifest-path -Z -C --config --color", "go": "-C", "make": "-C --directory -f --file -o -W", "just": "-f --justfile -d",
+	"gradle": "-p --project-dir -b -c -g -I", "gradlew": "-p --project-dir -b -c -g -I",
+	"mvn": "-f --file -pl --projects -s --settings -P -T", "mvnw": "-f --file -pl --projects -s --settings -P -T",
+	"gh": "-R --repo", "glab": "-R --repo", "uv": "--directory --project -p --python --cache-dir", "poetry": "-C --directory -P --project",
+	"aws": "--profile --region --output --endpoint-url --query --color", "gcloud": "--project --account --configuration --format",
+	"az": "--subscription --output -o --query", "apt": "-o -c -t", "apt-get": "-o -c -t", "systemctl": "-H --host -M --machine -t --type",
 }
 
 // afterOptions returns the words from the first on that is no option of the program, nor
 // the value of one.
 func afterOptions(name string, words []string) []string {
 	for len(words) > 0 && words[0][0] == '-' {
-		n := 1
-		if slices.Contains(valued[name], words[0]) {
-			n = min(2, len(words))
+		if slices.Contains(strings.Fields(valued[name]), words[0]) && len(words) > 1 {
+			words = words[1:]
 		}
-		words = words[n:]
+		words = words[1:]
 	}
 	return words
 }

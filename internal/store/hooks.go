@@ -56,6 +56,20 @@ func (s *Store) DeniedCalls(ctx context.Context, f Filter, in []Summary) (map[st
 	return out, s.wrap("read denied calls", err)
 }
 
+// HookRunsOf returns the runs of the user's hooks in a trace that is not stored.
+func HookRunsOf(t *Trace) (out []HookRun) {
+	for sp := range otlp.Spans(t.ResourceSpans) {
+		for _, e := range sp.GetEvents() {
+			if e.GetName() == otelmap.EventHook {
+				h := hookRunOf(e)
+				h.Trace, h.Span, h.Session, h.Host, h.Directory = t.TraceID, otlp.SpanID(sp), t.Session, t.Host, t.Directory
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
 // runsOfHooks returns the runs that f selects in the traces that of selects.
 func runsOfHooks(ctx context.Context, from querier, f, of Filter) (out []HookRun, err error) {
 	var selected map[int64]bool

@@ -58,7 +58,7 @@ func TestEmptyTraceHasAnEmptyList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"traceId":"","runs":0,"spans":0,"tools":0,"toolFailures":0,"toolDenials":0,"durationMs":0,"resourceSpans":[]}`
+	want := `{"traceId":"","parts":0,"spans":0,"tools":0,"toolFailures":0,"toolDenials":0,"durationMs":0,"resourceSpans":[]}`
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Errorf("JSON (-want +got):\n%s", d)
 	}

@@ -45,7 +45,7 @@ type Summary struct {
 	Missing  string `json:"missing,omitempty"`
 	// Runs counts the root spans. A trace has several only if its id came from
 	// outside.
-	Runs int `json:"runs"`
+	Runs int `json:"parts"`
 	// Started and Ended are the first start and the last end of any span.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`

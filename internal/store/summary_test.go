@@ -143,10 +143,10 @@ func TestSummaryJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `[{"traceId":"00","runs":1,"started":"2026-03-04T10:15:00Z","ended":"2026-03-04T10:15:00.0015Z",` +
+	want := `[{"traceId":"00","parts":1,"started":"2026-03-04T10:15:00Z","ended":"2026-03-04T10:15:00.0015Z",` +
 		`"spans":0,"tools":0,"toolFailures":0,"toolDenials":0,` +
 		`"usage":{"inputTokens":1,"outputTokens":0,"cacheReadTokens":0,"cacheWriteTokens":0},"durationMs":1},` +
-		`{"traceId":"01","runs":0,"spans":0,"tools":0,"toolFailures":0,"toolDenials":0,"durationMs":0}]`
+		`{"traceId":"01","parts":0,"spans":0,"tools":0,"toolFailures":0,"toolDenials":0,"durationMs":0}]`
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Errorf("JSON (-want +got):\n%s", d)
 	}

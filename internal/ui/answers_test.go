@@ -67,7 +67,7 @@ type sessionAnswer struct {
 }
 
 type turnAnswer struct {
-	Turn, Turns   int
+	Task, Tasks   int
 	Before, After string
 }
 
@@ -98,8 +98,8 @@ func TestTurnsPastAThousandAreCounted(t *testing.T) {
 	tasksIn(t, s, tasks...)
 	addr := listening(t, Options{Store: s, Token: testToken})
 	for _, n := range []int{1, 150, 1203} {
-		if got := ask[turnAnswer](t, addr, fmt.Sprintf("traces/%x", fmt.Sprintf("%016d", n))); got.Turn != n || got.Turns != 1203 {
-			t.Errorf("turn %d of %d, want %d of 1203", got.Turn, got.Turns, n)
+		if got := ask[turnAnswer](t, addr, fmt.Sprintf("traces/%x", fmt.Sprintf("%016d", n))); got.Task != n || got.Tasks != 1203 {
+			t.Errorf("task %d of %d, want %d of 1203", got.Task, got.Tasks, n)
 		}
 	}
 	if got := ask[sessionAnswer](t, addr, "session/long"); len(got.Traces) != maxTurns || got.Totals.Traces != 1203 {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/view"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -76,6 +78,13 @@ func (s *Server) reason(ctx context.Context, t store.Summary) string {
 	if err == nil {
 		reason, err = l.reason(ctx)
 	}
+	if err == nil && reason == "" {
+		var all []problem
+		all, err = l.problems(ctx)
+		if i := slices.IndexFunc(all, func(p problem) bool { return p.Status == otelmap.EndFailed }); i >= 0 {
+			reason = cmp.Or(all[i].Message, all[i].Kind, all[i].Label)
+		}
+	}
 	if err != nil {
 		return ""
 	}
@@ -116,11 +125,21 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 			running = append(running, t.Summary)
 		}
 	}
+	traces := s.listed(r.Context(), page.Traces)
+	if f.Denied {
+		calls, err := s.opts.Store.DeniedCalls(r.Context(), f, page.Traces)
+		if err != nil {
+			return nil, err
+		}
+		for i := range traces {
+			traces[i].Reason = view.Denials(calls[traces[i].Summary.TraceID])
+		}
+	}
 	return struct {
 		Running []listed     `json:"running"`
 		Traces  []listed     `json:"traces"`
 		Totals  store.Totals `json:"totals"`
-	}{s.listed(r.Context(), running), s.listed(r.Context(), page.Traces), page.Totals}, nil
+	}{s.listed(r.Context(), running), traces, page.Totals}, nil
 }
 
 // kept is an answer of the store, and what the store's files were like before it.

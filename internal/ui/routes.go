@@ -76,9 +76,10 @@ func (s *Server) routes() {
 	}
 	s.mux.HandleFunc("/api/v1/events", s.events)
 	s.editRoutes()
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
 		s.fail(w, &refusal{http.StatusNotFound, "there is no such page", "the sessions are at /"})
 	})
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { s.fileAs(w, http.StatusNotFound, "index.html") }) // which says so
 }
 
 var noToken = &refusal{http.StatusUnauthorized, "the token is missing or wrong", "in a terminal, hookspan ui opens the page that runs already"}
@@ -175,13 +176,16 @@ func pageFiles(folder string) map[string][]byte {
 }
 
 // file answers with a file of the page.
-func (s *Server) file(w http.ResponseWriter, name string) {
+func (s *Server) file(w http.ResponseWriter, name string) { s.fileAs(w, http.StatusOK, name) }
+
+func (s *Server) fileAs(w http.ResponseWriter, code int, name string) {
 	b, kind := s.files[name], types[path.Ext(name)]
 	if b == nil || kind == "" {
 		s.fail(w, &refusal{http.StatusNotFound, "there is no such file", ""})
 		return
 	}
 	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(code)
 	_, _ = w.Write(b) //nolint:gosec // An embedded file.
 }
 

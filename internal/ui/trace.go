@@ -94,9 +94,9 @@ type header struct {
 	// Before and After are the neighbours in the session.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Turn is the place in the session, from 1, Turns how many there are.
-	Turn  int `json:"turn,omitempty"`
-	Turns int `json:"turns,omitempty"`
+	// Task is the place in the session, from 1, Tasks how many there are.
+	Task  int `json:"task,omitempty"`
+	Tasks int `json:"tasks,omitempty"`
 	exactNames
 }
 
@@ -118,7 +118,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 			if t.TraceID != l.TraceID {
 				continue
 			}
-			h.Turn, h.Turns = len(turns)-i, len(turns)
+			h.Task, h.Tasks = len(turns)-i, len(turns)
 			if i > 0 {
 				h.After = turns[i-1].TraceID
 			}

@@ -148,6 +148,35 @@ func TestEventLineMeasuresEachRun(t *testing.T) {
 	}
 }
 
+// TestEventLineCountsCallsWithoutAnEnd has, beside a call that ended and was reported
+// twice, one that never ended, one that a hook denied and one that the user did.
+func TestEventLineCountsCallsWithoutAnEnd(t *testing.T) {
+	call := func(id string) *hook.Tool { return &hook.Tool{ID: id, Name: "Bash", Status: hook.ToolOK} }
+	for kind, want := range map[hook.Kind]EventLine{
+		hook.KindRunComplete: {Calls: 4, Failures: 1, Denials: 2}, hook.KindRunCancel: {Calls: 4, Denials: 3},
+	} {
+		var lines EventLines
+		var got EventLine
+		for _, e := range []hook.Event{
+			{Kind: hook.KindPrompt, Prompt: "one"},
+			{Kind: hook.KindToolStart, Tool: call("1")}, {Kind: hook.KindToolEnd, Tool: call("1")}, {Kind: hook.KindToolEnd, Tool: call("1")},
+			{Kind: hook.KindToolStart, Tool: call("2"), Hash: 7}, {Kind: hook.KindHookRuns, About: 7, Answer: &hook.HookAnswer{Cancelled: true}},
+			{Kind: hook.KindToolStart, Tool: call("3")}, {Kind: hook.KindPermission, Tool: call("3")},
+			{Kind: hook.KindToolStart, Tool: call("4")},
+			{Kind: hook.KindToolStart, Tool: call("5"), Agent: "in the background"},
+			{Kind: kind},
+		} {
+			e.Host, e.Session, e.StoredAt = "claude-code", "s", t0
+			if l, ok := lines.Of(&e); ok && e.Kind == kind {
+				got = EventLine{Calls: l.Calls, Failures: l.Failures, Denials: l.Denials}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
 func TestEventSaysWhatARunDidWhereItsAnswerDoesNotFit(t *testing.T) {
 	e := EventLine{
 		Time: t0, Agent: "opencode", Session: "3f2a9c", Directory: "/home/me/shop", Kind: hook.KindRunComplete.String(), Status: "ok",

@@ -79,6 +79,10 @@ type tally struct {
 	// the end of the run.
 	closed                   bool
 	calls, failures, denials int
+	// open are the main agent's calls that have begun and not ended, and whether the user
+	// was asked about them; ended those that have an id and were counted.
+	open  map[string]*openCall
+	ended map[string]bool
 	// said is the text of the session's last run, which a notification may repeat.
 	said string
 }
@@ -89,6 +93,68 @@ func waits(e *hook.Event) bool {
 	return e.Kind == hook.KindPermission || slices.ContainsFunc(e.Attrs, func(a hook.Attr) bool {
 		return a.Value == true && a.Key == otelmap.KeyAwaitsUser || a.Value == "permission_prompt"
 	})
+}
+
+type openCall struct {
+	id    string
+	hash  uint64
+	asked bool
+}
+
+func keyOf(t *hook.Tool) string { return cmp.Or(t.ID, t.Name+"\x00"+t.Input) }
+
+// begin notes a call that has begun. Agents may report the start twice.
+func (t *tally) begin(e *hook.Event) {
+	if e.Agent != "" || e.Tool == nil {
+		return // the calls of a subagent may outlast the run
+	}
+	if t.open == nil {
+		t.open = make(map[string]*openCall)
+	}
+	if !t.ended[e.Tool.ID] && t.open[keyOf(e.Tool)] == nil {
+		t.open[keyOf(e.Tool)] = &openCall{id: e.Tool.ID, hash: e.Hash}
+	}
+}
+
+// count counts a call that has ended, once.
+func (t *tally) count(key, id string, end otelmap.End) {
+	delete(t.open, key)
+	if t.ended[id] {
+		return
+	}
+	if id != "" {
+		if t.ended == nil {
+			t.ended = make(map[string]bool)
+		}
+		t.ended[id] = true
+	}
+	t.calls++
+	switch {
+	case end == otelmap.EndDenied:
+		t.denials++
+	case end.Failed():
+		t.failures++
+	}
+}
+
+// deny counts the call that a hook denied.
+func (t *tally) deny(e *hook.Event) {
+	for key, c := range t.open {
+		if c.hash == e.About {
+			t.count(key, c.id, otelmap.EndDenied)
+		}
+	}
+}
+
+// close counts the calls that have not ended when the run has, as the trace has them.
+func (t *tally) close(run hook.Kind) {
+	for key, c := range t.open {
+		end := otelmap.EndUnfinished
+		if c.asked || run == hook.KindRunCancel {
+			end = otelmap.EndDenied
+		}
+		t.count(key, "", end)
+	}
 }
 
 // Of returns the line of an event, or false for one that says nothing to people.
@@ -108,18 +174,20 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		return out, false
 	case hook.KindToolStart:
 		out.Status = "running"
+		t.begin(e)
+	case hook.KindPermission:
+		if e.Tool != nil && t.open[keyOf(e.Tool)] != nil {
+			t.open[keyOf(e.Tool)].asked = true
+		}
 	case hook.KindToolEnd:
 		out.Status = statuses[e.Tool.Status]
 		out.Text = cmp.Or(e.Tool.Error, e.Tool.Output)
 		out.Took = max(0, e.Tool.Duration)
-		t.calls++
-		switch out.End() {
-		case otelmap.EndDenied:
-			t.denials++
-		case otelmap.EndFailed:
-			t.failures++
-		}
+		t.count(keyOf(e.Tool), e.Tool.ID, out.End())
 	case hook.KindHookRuns:
+		if e.Answer.Denies() {
+			t.deny(e)
+		}
 		return hookLine(out, e)
 	case hook.KindNotification:
 		if out.Text == "" || out.Text == t.said {
@@ -138,6 +206,7 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		out.Status = "ok"
 	}
 	if e.Kind.Terminal() && e.Kind != hook.KindSessionEnd && e.ParentAgent == "" {
+		t.close(e.Kind)
 		out.Took, out.Calls, out.Failures, out.Denials = max(0, e.At().Sub(t.began)), t.calls, t.failures, t.denials
 		*t = tally{said: out.Text}
 	}

@@ -20,14 +20,14 @@ var standing = regexp.MustCompile(`(?s)^(The user doesn't want to (?:proceed wit
 
 // passing begins or ends a line about something that went well, or that only leads to a
 // failure: a test that passed, a count of none, a frame of a stack, an exit code.
-var passing = regexp.MustCompile(`^(✓|√|✔|ok\b|PASS\b|--- PASS|--- SKIP|=== |at |Exit code \d+$|Traceback \()|(\.\.\. ok|\bPASSED\b.*)$|(?i:\b(0|no) (errors?|fail(ed|ures?|ing))\b|\b(errors?|fail(ed|ures?)): 0\b)`)
+var passing = regexp.MustCompile(`^(✓|√|✔|ok\b|PASS\b|--- PASS|--- SKIP|=== |at |(?i:(command failed with |process exited with )?(exit )?(code|status):? \d+\.?$)|Traceback \()|(\.\.\. ok|\bPASSED\b.*)$|(?i:\b(0|no) (errors?|fail(ed|ures?|ing))\b|\b(errors?|fail(ed|ures?)): 0\b)`)
 
 // failureMarks are what tells the line with the failure, the surest first.
 var failureMarks = []*regexp.Regexp{
 	regexp.MustCompile(`^(panic|fatal( error)?|FATAL)\b|\bpanicked at\b`),
 	regexp.MustCompile(`^(--- FAIL|FAIL\b.|FAILED\b|✗|✕|✘|×|not ok\b)|\bFAILED\b`),
 	regexp.MustCompile(`(?i)\berrors?\b|\bexception\b|[a-z](Error|Exception)\b`),
-	regexp.MustCompile(`(?i)not found|no such|cannot|can't|could not|denied|refused|timed? ?out|unable to|invalid|undefined|unexpected|\bfail(ed|ure|s)?\b`),
+	regexp.MustCompile(`(?i)not found|no such|cannot|can't|could not|denied|refused|timed? ?out|unable to|invalid|undefined|unexpected|\bfail(ed|ures?|s|ing)?\b`),
 }
 
 // FailureLine returns the line of a failure's message that says what failed, safe for a

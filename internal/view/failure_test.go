@@ -13,6 +13,7 @@ import (
 func TestFailureLineIsTheOneWithTheFailure(t *testing.T) {
 	for message, want := range map[string]string{
 		"": "", "File does not exist.": "File does not exist.",
+		"Command failed with exit code 1.\n> test\n1 failing: login rejects an empty password": "1 failing: login rejects an empty password",
 		"Exit code 1": "Exit code 1",
 		"Exit code 1\n  ✓ token (3 ms)\n  ✓ error handling (4 ms)\n  ✗ cart › empty delta (14 ms)\n    Expected: 6\n2 passed, 1 failed": "✗ cart › empty delta (14 ms)",
 		"Exit code 1\nok  \tshop/errors\t0.1s\n--- PASS: TestPanic (0.00s)\n--- FAIL: TestLogin (0.00s)\n    login_test.go:12: x\nFAIL": "--- FAIL: TestLogin (0.00s)",

@@ -18,7 +18,7 @@ func IsTime(by store.By) bool {
 	return by == ByBlock || by == store.ByDay || by == store.ByWeek || by == store.ByMonth
 }
 
-// LargestFirst sorts groups by cost, tokens, calls and runs, unless their keys are
+// LargestFirst sorts groups by cost, tokens, calls and tasks, unless their keys are
 // times.
 func LargestFirst(by store.By, groups []store.Group) {
 	if IsTime(by) {
@@ -36,7 +36,7 @@ func LargestFirst(by store.By, groups []store.Group) {
 	slices.SortStableFunc(groups, func(x, y store.Group) int {
 		xc, xt := weight(x)
 		yc, yt := weight(y)
-		return cmp.Or(cmp.Compare(yc, xc), cmp.Compare(yt, xt), cmp.Compare(y.Calls, x.Calls), cmp.Compare(y.Runs, x.Runs))
+		return cmp.Or(cmp.Compare(yc, xc), cmp.Compare(yt, xt), cmp.Compare(y.Calls, x.Calls), cmp.Compare(y.Traces, x.Traces))
 	})
 }
 
@@ -55,7 +55,7 @@ func SumOf(groups []store.Group) (all store.Totals) {
 func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	w := csv.NewWriter(to)
 	names := []string{
-		string(by), "runs", "calls", "failures", "denials", "p50_ms", "p95_ms",
+		string(by), "tasks", "calls", "failures", "denials", "p50_ms", "p95_ms",
 		"input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "unpriced_models",
 	}
 	if by == store.BySession {
@@ -65,7 +65,7 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for _, g := range groups {
 		line := []string{
-			cell(g.Key), strconv.Itoa(g.Runs), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), ms(g.P50), ms(g.P95),
+			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), ms(g.P50), ms(g.P95),
 			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")),
 		}
 		if u := g.Usage; u != nil {

@@ -28,7 +28,7 @@ func HeaderOf(s *store.Summary, zone *time.Location, form string) Header {
 		started = s.Started.In(zone).Format(form)
 	}
 	if s.Runs > 1 {
-		runs = termtext.Plural(s.Runs, "run")
+		runs = termtext.Plural(s.Runs, "part")
 	}
 	if s.Evidence != "" && s.Evidence != otelmap.EvidenceComplete {
 		missing = s.Evidence + ": " + s.Missing

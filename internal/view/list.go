@@ -79,6 +79,18 @@ func denial(call *tracepb.Span) Note {
 	return Note{Status: otelmap.EndDenied, Where: tool, Text: text}
 }
 
+// Denials describes the denied calls of a trace on one line.
+func Denials(calls []*tracepb.Span) string {
+	if len(calls) == 0 {
+		return ""
+	}
+	first, more := denial(calls[0]), ""
+	if len(calls) > 1 {
+		more = fmt.Sprintf("; and %d more", len(calls)-1)
+	}
+	return termtext.Line(first.Where+" "+first.Text) + more
+}
+
 // cutAround cuts a safe text to n columns. If it is too wide, it begins not far before
 // the word.
 func (st *style) cutAround(text, word string, n int) string {
@@ -140,7 +152,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 			return symbol + " " + t.cut(outcomeText(s), 13), color
 		})
 	add(&column{name: "TOOK", right: true, order: 5}, func(s *store.Summary) (string, string) { return duration(s.Duration()), "" })
-	add(&column{name: "TOOLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
+	add(&column{name: "CALLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
 		n := fmt.Sprint(s.Tools)
 		if not := toolCounts(s, t.symbol(otelmap.EndFailed), t.symbol(otelmap.EndDenied), t.symbol(otelmap.EndUnknown)); not != nil {
 			n += " (" + strings.Join(not, " ") + ")"
@@ -177,7 +189,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 // sums is the end of a list, which shows some of all traces: a line, or two if models
 // without a price need one.
 func (st *style) sums(shown, running int, all store.Totals) string {
-	count := termtext.Plural(all.Traces, "trace")
+	count := termtext.Plural(all.Traces, "task")
 	if shown < all.Traces {
 		count = fmt.Sprintf("%d of %s", shown, count)
 	}

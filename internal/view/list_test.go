@@ -186,7 +186,7 @@ func TestListIsCompleteWithoutWidth(t *testing.T) {
 	long := sampleList()
 	long[0].Title = strings.Repeat("a long title ", 15) + "and its end"
 	text := listing(t, long, Options{Now: t0})
-	for _, want := range []string{long[0].Title, "AGENT", "PROJECT", "TOOLS", "TOKENS", "COST"} {
+	for _, want := range []string{long[0].Title, "AGENT", "PROJECT", "CALLS", "TOKENS", "COST"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}

@@ -75,7 +75,7 @@ func TestUnknownOutcomesAreMarked(t *testing.T) {
 	for want, text := range map[string]string{
 		"? execute_command  npm test":   draw(t, tr, Options{}),
 		"~ execute_command  npm test":   draw(t, tr, Options{ASCII: true}),
-		"3 tools (1 failed, 1 unknown)": draw(t, tr, Options{}),
+		"3 calls (1 failed, 1 unknown)": draw(t, tr, Options{}),
 		"3 (1✗ 1?)":                     listing(t, []store.Summary{tr.Summary}, Options{}),
 	} {
 		if !strings.Contains(text, want) {

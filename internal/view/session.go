@@ -14,7 +14,7 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// Conversation writes the traces of a session in the order of time, each as a turn:
+// Conversation writes the traces of a session in the order of time, each as a task:
 // what was said and which tools ran. get returns a trace by its id.
 func Conversation(w io.Writer, sums []store.Summary, total *store.Totals, get func(id string) (*store.Trace, error), o Options) error {
 	sums = slices.Clone(sums)
@@ -49,7 +49,7 @@ func (p *treePrinter) sessionHeader(sums []store.Summary, total *store.Totals) {
 		began = first.Started.In(p.Location).Format(time.DateTime)
 	}
 	p.line(p.cut(p.join(termtext.Line(first.Host), termtext.Line(first.Directory), began), p.Width))
-	facts := []string{termtext.Plural(total.Traces, "turn"), duration(total.Took)}
+	facts := []string{termtext.Plural(total.Traces, "task"), duration(total.Took)}
 	counts := Counts(&store.Summary{Usage: total.Usage, Tools: total.Calls, ToolFailures: total.Failures, ToolDenials: total.Denials})
 	facts = append(facts, counts...)
 	if len(total.Unpriced) > 0 {
@@ -63,7 +63,7 @@ func (p *treePrinter) sessionHeader(sums []store.Summary, total *store.Totals) {
 // turn writes one trace as a part of a conversation.
 func (p *treePrinter) turn(t *store.Trace, n int) {
 	p.line("")
-	head := fmt.Sprintf("turn %d", n)
+	head := fmt.Sprintf("task %d", n)
 	var cost string
 	if t.Usage != nil && t.Usage.CostUSD != nil {
 		cost = dollars(*t.Usage.CostUSD)

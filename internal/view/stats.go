@@ -18,7 +18,7 @@ const minKey = 16
 
 // Groups writes a table of sums, one line for each group, with a last line for all if
 // there are several, and names the models without a price. The bars show cost, else
-// tokens, else calls, else runs. Columns in which every group is empty are left out.
+// tokens, else calls, else tasks. Columns in which every group is empty are left out.
 func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o Options) error {
 	st, b := newStyle(o), bufio.NewWriter(w)
 	st.groups(b, by, groups, &all)
@@ -73,7 +73,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return fmt.Sprint(n(g)), sgr
 		}
 	}
-	runs, calls := func(g *store.Group) int { return g.Runs }, func(g *store.Group) int { return g.Calls }
+	tasks, calls := func(g *store.Group) int { return g.Traces }, func(g *store.Group) int { return g.Calls }
 	failures, denials := func(g *store.Group) int { return g.Failures }, func(g *store.Group) int { return g.Denials }
 	some := func(n func(*store.Group) int) func(*store.Group) bool {
 		return func(g *store.Group) bool { return n(g) > 0 }
@@ -94,7 +94,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		}
 		return st.key(by, &rows[i])
 	}})
-	add(&column{name: "RUNS", order: 4}, nil, number(runs, ""))
+	add(&column{name: "TASKS", order: 4}, nil, number(tasks, ""))
 	add(&column{name: "CALLS", order: 6}, some(calls), number(calls, ""))
 	add(&column{name: "FAILED", order: 7}, some(failures), func(g *store.Group) (string, string) {
 		if g.Failures == 0 {
@@ -112,7 +112,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			if total && g == &rows[last] {
 				return "", "" // it is no sum
 			}
-			if g.Runs == 0 {
+			if g.Traces == 0 {
 				return "-", sgrDim
 			}
 			return duration(p.of(g)), ""
@@ -171,7 +171,7 @@ func bars(by store.By, groups []store.Group) func(i int) float64 {
 		func(g *store.Group) float64 { return g.Usage.Cost() },
 		func(g *store.Group) float64 { return float64(g.Usage.Tokens()) },
 		func(g *store.Group) float64 { return float64(g.Calls) },
-		func(g *store.Group) float64 { return float64(g.Runs) },
+		func(g *store.Group) float64 { return float64(g.Traces) },
 	}
 	if by.OfCalls() {
 		measures = measures[2:]
@@ -245,7 +245,7 @@ type Section struct {
 func Stats(w io.Writer, v Overview, o Options) error {
 	st := newStyle(o)
 	b := bufio.NewWriter(w)
-	sums := append(totals(termtext.Plural(v.All.Runs, "run"), v.All), duration(v.All.Took))
+	sums := append(totals(termtext.Plural(v.All.Traces, "task"), v.All), duration(v.All.Took))
 	_, _ = b.WriteString(st.paint(sgrBold, st.fitting(sums)) + "\n")
 	for _, s := range v.Sections {
 		if len(s.Groups) == 0 {

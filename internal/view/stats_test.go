@@ -29,23 +29,23 @@ func sampleGroups(by store.By) []store.Group {
 	switch by {
 	case store.ByTool:
 		return []store.Group{
-			{Key: "Bash", Totals: store.Totals{Runs: 30, Calls: 600, Failures: 36, Denials: 4}, P50: 300 * time.Millisecond, P95: 14 * time.Second},
-			{Key: "mcp__a_server_with_a_long_name__and_a_tool_with_another", Totals: store.Totals{Runs: 12, Calls: 100}, P50: time.Second, P95: 2 * time.Second},
-			{Key: "", Totals: store.Totals{Runs: 1, Calls: 1, Failures: 1}},
+			{Key: "Bash", Totals: store.Totals{Traces: 30, Calls: 600, Failures: 36, Denials: 4}, P50: 300 * time.Millisecond, P95: 14 * time.Second},
+			{Key: "mcp__a_server_with_a_long_name__and_a_tool_with_another", Totals: store.Totals{Traces: 12, Calls: 100}, P50: time.Second, P95: 2 * time.Second},
+			{Key: "", Totals: store.Totals{Traces: 1, Calls: 1, Failures: 1}},
 		}
 	case store.ByHook:
-		return []store.Group{{Key: "~/guard.sh", Totals: store.Totals{Runs: 9, Calls: 20, Denials: 3}, P50: 12 * time.Millisecond, P95: 80 * time.Millisecond}}
+		return []store.Group{{Key: "~/guard.sh", Totals: store.Totals{Traces: 9, Calls: 20, Denials: 3}, P50: 12 * time.Millisecond, P95: 80 * time.Millisecond}}
 	case store.ByProject:
 		return []store.Group{
-			{Key: "/home/me/work/shop-api", Totals: store.Totals{Runs: 30, Calls: 700, Failures: 30, Usage: sampleUsage(8_000_000, 6_800_000, 200_000, 14)}, P50: 3 * time.Minute, P95: 20 * time.Minute},
-			{Key: `C:\src\日本`, Totals: store.Totals{Runs: 10, Calls: 200, Failures: 7, Usage: sampleUsage(200_000, 0, 14_000, 0.21)}, P50: time.Minute, P95: 2 * time.Minute},
-			{Key: "", Totals: store.Totals{Runs: 2, Calls: 13}},
+			{Key: "/home/me/work/shop-api", Totals: store.Totals{Traces: 30, Calls: 700, Failures: 30, Usage: sampleUsage(8_000_000, 6_800_000, 200_000, 14)}, P50: 3 * time.Minute, P95: 20 * time.Minute},
+			{Key: `C:\src\日本`, Totals: store.Totals{Traces: 10, Calls: 200, Failures: 7, Usage: sampleUsage(200_000, 0, 14_000, 0.21)}, P50: time.Minute, P95: 2 * time.Minute},
+			{Key: "", Totals: store.Totals{Traces: 2, Calls: 13}},
 		}
 	}
 	return []store.Group{
-		{Key: "2026-03-02", Totals: store.Totals{Runs: 12, Calls: 300, Failures: 12, Usage: sampleUsage(3_000_000, 2_500_000, 80_000, 5.5)}, P50: time.Minute, P95: 9 * time.Minute},
-		{Key: "2026-03-03", Totals: store.Totals{Runs: 0, Usage: sampleUsage(1000, 0, 200, 0)}, P50: time.Second, P95: time.Second},
-		{Key: "2026-03-04", Totals: store.Totals{Runs: 30, Calls: 613, Failures: 25, Denials: 4, Usage: sampleUsage(5_199_000, 4_400_000, 133_800, 8.71)}, P50: 2 * time.Minute, P95: 30 * time.Minute},
+		{Key: "2026-03-02", Totals: store.Totals{Traces: 12, Calls: 300, Failures: 12, Usage: sampleUsage(3_000_000, 2_500_000, 80_000, 5.5)}, P50: time.Minute, P95: 9 * time.Minute},
+		{Key: "2026-03-03", Totals: store.Totals{Traces: 0, Usage: sampleUsage(1000, 0, 200, 0)}, P50: time.Second, P95: time.Second},
+		{Key: "2026-03-04", Totals: store.Totals{Traces: 30, Calls: 613, Failures: 25, Denials: 4, Usage: sampleUsage(5_199_000, 4_400_000, 133_800, 8.71)}, P50: 2 * time.Minute, P95: 30 * time.Minute},
 	}
 }
 

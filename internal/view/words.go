@@ -32,7 +32,7 @@ func Dollars(usd float64) string { return dollars(usd) }
 func Counts(s *store.Summary) []string {
 	out := usage(s.Usage)
 	if s.Tools > 0 {
-		tools := termtext.Plural(s.Tools, "tool")
+		tools := termtext.Plural(s.Tools, "call")
 		if not := toolCounts(s, " failed", " denied", " unknown"); not != nil {
 			tools += " (" + strings.Join(not, ", ") + ")"
 		}

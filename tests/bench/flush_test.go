@@ -170,11 +170,11 @@ func TestDeliveriesAreChecked(t *testing.T) {
 		received int64
 		ok       bool
 	}{
-		"all":                   {"otlp", `[{"destination":"otlp","runs":1,"spans":49}]`, 49, true},
+		"all":                   {"otlp", `[{"destination":"otlp","tasks":1,"spans":49}]`, 49, true},
 		"both":                  {"", `[{"destination":"store","spans":49},{"destination":"otlp","spans":49}]`, 49, true},
 		"the store alone":       {"store", `[{"destination":"store","spans":49}]`, 0, true},
-		"one is missing":        {"otlp", `[{"destination":"otlp","runs":1,"spans":48}]`, 48, false},
-		"one did not arrive":    {"otlp", `[{"destination":"otlp","runs":1,"spans":49}]`, 48, false},
+		"one is missing":        {"otlp", `[{"destination":"otlp","tasks":1,"spans":48}]`, 48, false},
+		"one did not arrive":    {"otlp", `[{"destination":"otlp","tasks":1,"spans":49}]`, 48, false},
 		"nobody took part":      {"otlp", `[]`, 0, false},
 		"another took part":     {"otlp", `[{"destination":"otlp","spans":49},{"destination":"store","spans":49}]`, 49, false},
 		"sent behind our backs": {"store", `[{"destination":"store","spans":49}]`, 49, false},

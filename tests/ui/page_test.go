@@ -28,7 +28,7 @@ func TestViews(t *testing.T) {
 		keys       []string
 		texts      []string
 	}{
-		{"sessions", "/", nil, []string{"39 tasks", "Checkout fails for orders", "API request failed: 529", "2 turns in this session", "Today"}},
+		{"sessions", "/", nil, []string{"39 tasks", "Checkout fails for orders", "API request failed: 529", "2 tasks in this session", "Today"}},
 		{"a project's sessions", "/?project=" + url.QueryEscape(tasks[3].Project), []string{"j"}, []string{"6 tasks", "Rotate the database passwords", "Clear"}},
 		{"sessions of some days", "/?from=2020-01-01&to=2020-02-01", nil, []string{"No task matches", "Fewer filters show more"}},
 		{"trace", first, nil, []string{"Checkout fails", "completed", "15m50s", "11 tool calls, 1 failed, 1 denied", "claude-opus-4-7", "npm test -- cart", "Explore"}},
@@ -36,7 +36,7 @@ func TestViews(t *testing.T) {
 		{"matches in a trace", first + "?find=discount", nil, []string{"of 10"}},
 		{"conversation", first + "?tab=conversation", nil, []string{"You", "I will look at how the total is computed first.", "Expected: 2700"}},
 		{"changes", first + "?tab=changes", nil, []string{"2 files", "src/cart/line.ts", "return times(line.price, line.count);"}},
-		{"session", "/s/" + tasks[0].Session, nil, []string{"2 turns", "Context", "Now the invoice"}},
+		{"session", "/s/" + tasks[0].Session, nil, []string{"2 tasks", "Context", "Now the invoice"}},
 		{"search", "/search?text=discount", nil, []string{"steps in", "Checkout fails"}},
 		{"empty search", "/search", nil, []string{"All words must be in one step"}},
 		{"search without a hit", "/search?text=hippopotamus", nil, []string{"Nothing found"}},
@@ -140,7 +140,7 @@ func TestKeys(t *testing.T) {
 	b.shows("Copied")
 	b.wait(`window.copied === location.href`)
 	b.keys("\x1b")
-	b.wait(`!document.querySelector(".row.selected") && !location.search.includes("span=")`)
+	b.wait(`!document.querySelector(".row.selected") && !location.search.includes("span=") && !location.search.includes("find=") && !document.querySelector(".finder").innerText.includes(" of ")`)
 	b.keys("j", "\r")
 	b.wait(`document.querySelector(".trace.with-sheet")`)
 	b.keys("\r")

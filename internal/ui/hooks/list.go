@@ -42,6 +42,8 @@ type Catalog struct {
 	Installed func(context.Context) (*install.Report, error)
 	// Store has the hooks' runs.
 	Store *store.Store
+	// Running returns the tasks that run now, whose runs the store has not. It may be nil.
+	Running func(context.Context) ([]*store.Trace, error)
 
 	mu       sync.Mutex
 	found    time.Time

@@ -62,6 +62,9 @@ func (catalog *Catalog) lastDay(ctx context.Context) (recent []store.HookRun, by
 	if err != nil {
 		return nil, nil, err
 	}
+	if runs, err = catalog.withRunning(ctx, runs); err != nil {
+		return nil, nil, err
+	}
 	if i := slices.IndexFunc(runs, func(r store.HookRun) bool { return r.Started.Before(now.Add(-day)) }); i >= 0 {
 		runs = runs[:i]
 	}
@@ -73,6 +76,21 @@ func (catalog *Catalog) lastDay(ctx context.Context) (recent []store.HookRun, by
 	after := catalog.Process.Now()
 	c.until = after.Add(keptFor * after.Sub(now))
 	return c.recent, c.by, nil
+}
+
+// withRunning adds the runs in tasks that still run, the newest of all first.
+func (catalog *Catalog) withRunning(ctx context.Context, runs []store.HookRun) ([]store.HookRun, error) {
+	if catalog.Running == nil {
+		return runs, nil
+	}
+	tasks, err := catalog.Running(ctx)
+	for _, t := range tasks {
+		if !slices.ContainsFunc(runs, func(r store.HookRun) bool { return r.Trace == t.TraceID }) {
+			runs = append(runs, store.HookRunsOf(t)...)
+		}
+	}
+	slices.SortStableFunc(runs, func(x, y store.HookRun) int { return y.Started.Compare(x.Started) })
+	return runs, err
 }
 
 // Recent returns the latest runs of the last day.

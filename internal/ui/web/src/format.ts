@@ -25,7 +25,14 @@ export function tokens(n: number): string {
   return (n / 1e6).toFixed(1) + "M";
 }
 
-export const dollars = (usd: number) => (Math.abs(usd) >= 0.99995 ? "$" + usd.toFixed(2) : "$" + usd.toFixed(4));
+const dollar = 0.99995; // with four decimals
+export const dollars = (usd: number) => "$" + usd.toFixed(Math.abs(usd) >= dollar ? 2 : 4);
+
+// dollarsIn is dollars for a column: if one of its costs has two decimals all have.
+export function dollarsIn(column: (number | undefined)[]): (usd: number) => string {
+  if (!column.some((usd) => usd !== undefined && usd >= dollar)) return dollars;
+  return (usd) => (usd > 0 && usd < 0.005 ? "<$0.01" : "$" + usd.toFixed(2));
+}
 
 export const plural = (n: number, thing: string) => n.toLocaleString("en") + " " + thing + (n === 1 ? "" : "s");
 

@@ -46,7 +46,7 @@ export function HooksView() {
   if (!shown) return <Wait />;
   const tool = wanted.tool || (wanted.call && shown.asked?.tool) || "", input = wanted.call ? shown.asked?.input ?? "" : wanted.input;
   const files = shown.files.filter((f) => f.exists || f.error || shown.edit);
-  const hooks = files.flatMap((f) => f.hooks);
+  const every = files.flatMap((f) => f.hooks), hooks = every.filter((h) => !h.records);
   const runs = shown.runs;
   const never = hooks.filter((h) => h.never).length;
   const fitting = hooks.filter((h) => h.fits), starting = fitting.filter((h) => !h.never).length;
@@ -56,7 +56,7 @@ export function HooksView() {
     <div class="page">
       <HookKeys />
       <h1>Hooks</h1>
-      <p class="sum">{hooks.length === 0 ? <>No hook is configured: <code>hookspan hooks add</code> makes one.</> : <><b>{hooks.length}</b> configured in {plural(files.filter((f) => f.hooks.length).length, "file")}{never > 0 && <>, <b class="warn">{never}</b> of which never {never === 1 ? "runs" : "run"}</>}; <b>{runs.length < 100 ? runs.length : "100 and more"}</b> {runs.length === 1 ? "run" : "runs"} in the last day{failed > 0 && <>, <b class="bad">{failed}</b> failed</>}{denied > 0 && <>, <b class="warn">{denied}</b> denied</>}.</>}</p>
+      <p class="sum">{hooks.length === 0 ? <>No hook of yours is configured: <code>hookspan hooks add</code> makes one.</> : <><b>{hooks.length}</b> configured in {plural(files.filter((f) => f.hooks.some((h) => !h.records)).length, "file")}{never > 0 && <>, <b class="warn">{never}</b> of which never {never === 1 ? "runs" : "run"}</>}; {runs.length ? <><b>{runs.length < 100 ? runs.length : "100 and more"}</b> {runs.length === 1 ? "run" : "runs"}</> : "no run of them"} in the last day{failed > 0 && <>, <b class="bad">{failed}</b> failed</>}{denied > 0 && <>, <b class="warn">{denied}</b> denied</>}.</>}{every.length > hooks.length && <> {plural(every.length - hooks.length, "hook")} more {every.length - hooks.length === 1 ? "records" : "record"} for hookspan.</>}</p>
       {shown.notes.map((n) => <Warning key={n.text} label={n.agent && agent(n.agent)}>{n.text}{n.hint && <>: <code>{n.hint}</code></>}</Warning>)}
       <Which tool={tool} input={input} error={error?.status === 400 ? error.message : ""} />
       {tool && !error && <p class="note" role="status">{shown.unknownTool && <>No tool {tool} is known, of Cline's or Claude Code's; upper and lower case count. </>}{shown.asked && !shown.asked.whole && <>Of this call's arguments only the beginning is left, so “only if” was not tried. </>}A call of {tool} starts <b>{starting ? plural(starting, "hook") : "no hook"}</b>{fitting.length > starting && <>; {fitting.length - starting}{starting > 0 && " more"} would be for it but never {fitting.length - starting === 1 ? "runs" : "run"}</>}.</p>}
@@ -156,9 +156,10 @@ function scopeOf(f: HookFile): string {
 }
 
 function FileSection({ file: f, keep, asked, edit, change, filtered }: { file: HookFile; keep: (h: Hook) => boolean; asked: boolean; edit: boolean; change: (c: Change) => void; filtered: boolean }) {
-  const hooks = f.hooks.filter(keep);
+  const hooks = f.hooks.filter(keep), mine = hooks.filter((h) => !h.records), records = hooks.filter((h) => h.records);
   if (filtered && !hooks.length) return null;
   const can = edit && f.editable && !f.error;
+  const row = (h: Hook) => <Row key={h.index} hook={h} file={f} asked={asked} can={!!can} change={change} />;
   return (
     <section class="sums hook-file" data-path={f.path}>
       <h2><span class="badge">{agent(f.agent)}</span> <code>{f.path}</code></h2>
@@ -167,7 +168,8 @@ function FileSection({ file: f, keep, asked, edit, change, filtered }: { file: H
       {f.error && <p class="callout failed"><Mark status="failed" /> It cannot be read, so none of its hooks runs: {f.error}</p>}
       {f.off && f.hooks.length > 0 && <Warning><b>None of these runs:</b> {f.off}.{f.needsTrust && !f.trusted && <> Read what it runs, then <code>hookspan hooks trust</code></>}</Warning>}
       {(f.problems ?? []).map((p, i) => <Warning key={i}>{p.line ? `Line ${p.line}: ` : ""}{p.text}</Warning>)}
-      <ul class="hooks">{hooks.map((h) => <Row key={h.index} hook={h} file={f} asked={asked} can={!!can} change={change} />)}</ul>
+      <ul class="hooks">{mine.map(row)}</ul>
+      {records.length > 0 && <details open={filtered || asked}><summary class="note">{plural(records.length, "hook")} {records.length === 1 ? "records" : "record"} for hookspan</summary><ul class="hooks">{records.map(row)}</ul></details>}
       {!filtered && (f.switchedOff ?? []).map((h) => (
         <div class="hook off" tabIndex={-1} key={h.id}>
           <div class="hook-head"><b>{h.event}</b> <span class="matcher">{h.matcher || "every call"}</span> <code>{h.text}</code></div>
@@ -191,7 +193,7 @@ function Row({ hook: h, file: f, asked, can, change }: { hook: Hook; file: HookF
       </div>
       <p class="facts"><span><Facts items={[
         "line " + h.line, h.type !== "command" && h.type, ...(h.traits ?? []), h.records && "records for hookspan",
-        r.count ? plural(r.count, "run") + " in the last day" : "no run in the last day", !!r.failed && <span class="bad">{r.failed} failed</span>, !!r.denied && <span class="warn">{r.denied} denied</span>,
+        h.records ? "" : r.count ? plural(r.count, "run") + " in the last day" : "no run in the last day", !!r.failed && <span class="bad">{r.failed} failed</span>, !!r.denied && <span class="warn">{r.denied} denied</span>,
         r.p50Ns !== undefined && `half within ${duration(r.p50Ns)}, 95 % within ${duration(r.p95Ns ?? 0)}`,
         last && <>last <Link class="plain" to={`/t/${last.traceId}?span=${last.spanId}`}>{last.decision || last.status || "run"}</Link>{last.reason && <>: {last.reason.slice(0, 120)}</>}</>,
       ]} /></span>

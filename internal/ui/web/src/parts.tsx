@@ -8,6 +8,18 @@ import type { Part, Status, Summary, Totals, Usage } from "./types";
 const symbols: Record<Status, string> = { "": "·", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
 const words: Record<Status, string> = { "": "", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
 
+// Took is how long a task took, and of one that runs how long it has been running.
+export function Took({ summary: s }: { summary: { outcome?: string; started?: string; durationMs: number } }) {
+  const runs = s.outcome === "running" && !!s.started;
+  const [now, set] = useState(Date.now());
+  useEffect(() => {
+    if (!runs) return;
+    const timer = setInterval(() => set(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [runs]);
+  return <>{duration((runs ? Math.max(s.durationMs, now - new Date(s.started!).getTime()) : s.durationMs) * 1e6)}</>;
+}
+
 export function Mark({ status, word = words[status] }: { status: Status; word?: string }) {
   return word ? <span class={"mark " + status} role="img" aria-label={word} title={word}>{symbols[status]}</span> : <span class={"mark " + status} aria-hidden="true">{symbols[status]}</span>;
 }
@@ -69,7 +81,7 @@ export const agentNames: Record<string, string> = {};
 export function labelOf(label: string): string {
   const agent = label.startsWith("invoke_agent ") ? label.slice(13) : "";
   if (agent) return agentNames[agent] ?? agent;
-  return label.replace(/^chat /, "").replace(/^permission_request$/, "asked for approval").replace(/^turn_failed$/, "turn failed");
+  return label.replace(/^chat /, "").replace(/^permission_request$/, "asked for approval").replace(/^turn_failed$/, "a task failed");
 }
 
 export const Facts = ({ items }: { items: ComponentChildren[] }) => (
@@ -112,10 +124,10 @@ export const Meter = ({ part, kind = "" }: { part: number; kind?: string }) => (
 
 export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number }) {
   const u = t.usage;
-  if (!t.traces) return <p class="sum"><b>0</b> tasks.</p>;
+  if (!t.tasks) return <p class="sum"><b>0</b> tasks.</p>;
   return (
     <p class="sum">
-      <b>{t.traces.toLocaleString("en")}</b> {t.traces === 1 ? "task" : "tasks"}{sessions !== undefined && sessions < t.traces ? <> in <b>{sessions.toLocaleString("en")}</b> {sessions === 1 ? "session" : "sessions"}</> : ""} took <b>{duration(t.tookNs)}</b>
+      <b>{t.tasks.toLocaleString("en")}</b> {t.tasks === 1 ? "task" : "tasks"}{sessions !== undefined && sessions < t.tasks ? <> in <b>{sessions.toLocaleString("en")}</b> {sessions === 1 ? "session" : "sessions"}</> : ""} took <b>{duration(t.tookNs)}</b>
       {u?.costUsd !== undefined ? <> and cost <b>{dollars(u.costUsd)}</b></> : ""}
       {u ? <> for <b>{tokens(u.inputTokens + u.outputTokens)}</b> tokens{u.cacheReadTokens ? <>, {cached(u)} % of the input cached</> : ""}</> : ""}.
       {t.toolCalls > 0 && <> {t.toolFailures ? <><b class="bad">{t.toolFailures.toLocaleString("en")}</b> of </> : "None of the "}<b>{t.toolCalls.toLocaleString("en")}</b> tool calls failed{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}.</>}

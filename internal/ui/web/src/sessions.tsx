@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { clock, dayName, dollars, duration, place, plural, seen, tokens } from "./format";
+import { clock, dayName, dollars, dollarsIn, place, plural, seen, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, Commands, Facts, Link, Mark, outcome, Problem, say, sentence, Sum, Wait } from "./parts";
+import { agentNames, Commands, Facts, Link, Mark, outcome, Problem, say, sentence, Sum, Took, Wait } from "./parts";
 import { go, put, sessionPath, useRoute } from "./route";
 import type { Facet, Facets, Listed, Sessions } from "./types";
 
@@ -178,14 +178,14 @@ export function SessionsView() {
   return (
     <div class="page">
       <h1 class="hidden">Sessions</h1>
-      <Sum totals={data.totals} sessions={data.totals.traces === data.traces.length ? threads(data.traces).length : undefined} />
+      <Sum totals={data.totals} sessions={data.totals.tasks === data.traces.length ? threads(data.traces).length : undefined} />
       <Filters query={query} />
       {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
       {list.length === 0 && <NoMatch />}
       {list.length > 0 && <Heads />}
       <Blocks blocks={blocks} at={at} />
-      {data.traces.length < data.totals.traces && (
-        <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.traces.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
+      {data.traces.length < data.totals.tasks && (
+        <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
       )}
     </div>
   );
@@ -216,6 +216,7 @@ const drawnAll = 150;
 // Blocks draws the blocks that can be seen, and keeps the others' room: their height when
 // they were drawn, or what they are expected to have.
 function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
+  const money = dollarsIn(blocks.flatMap((b) => b.tasks.map((t) => t.summary.usage?.costUsd)));
   const box = useRef<HTMLDivElement>(null);
   const known = useRef(new Map<string, number>());
   const [view, setView] = useState([0, 1500]);
@@ -250,7 +251,7 @@ function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
         <section key={b.key} data-key={b.key}>
           {b.heading && <h2 class="day">{b.heading}</h2>}
           <div class={"thread" + (b.thread.traces.length > 1 ? " many" : "")}>
-            {b.tasks.map((t, i) => <Task key={t.summary.traceId} task={t} at={t.summary.traceId === at} turn={b.first && i === 0 && b.thread.traces.length > 1 ? b.thread : undefined} />)}
+            {b.tasks.map((t, i) => <Task key={t.summary.traceId} task={t} money={money} at={t.summary.traceId === at} turn={b.first && i === 0 && b.thread.traces.length > 1 ? b.thread : undefined} />)}
           </div>
         </section>
       ))}
@@ -261,23 +262,23 @@ function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
 // Heads names the columns of tasks.
 export const Heads = () => <div class="heads" aria-hidden="true">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x}>{x}</span>)}</div>;
 
-export function Task({ task, at, turn }: { task: Listed; at?: boolean; turn?: Thread }) {
+export function Task({ task, money = dollars, at, turn }: { task: Listed; money?: (usd: number) => string; at?: boolean; turn?: Thread }) {
   const { summary: s, status, reason } = task;
   // It is drawn again only if something in it is another: an agent at work changes one of many.
-  const content = JSON.stringify([task, at, turn?.traces.length, s.host && agentNames[s.host]]);
+  const content = JSON.stringify([task, money(0), at, turn?.traces.length, s.host && agentNames[s.host]]);
   return useMemo(() => (
     <div class={"task " + status + (at ? " at" : "")}>
       <Mark status={status} word={outcome(s)} />
       <Link to={"/t/" + s.traceId} class="title" current={at}>{s.title || "untitled"}</Link>
-      <span class="num time" title="how long it took">{duration(s.durationMs * 1e6)}</span>
+      <span class="num time" title="how long it took"><Took summary={s} /></span>
       <span class="num tools" title="tool calls"><span class="n">{s.tools || ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
       <span class="num tokens" title="tokens">{s.usage ? tokens(s.usage.inputTokens + s.usage.outputTokens) : ""}</span>
-      <span class="num cost" title="cost">{s.usage?.costUsd !== undefined ? dollars(s.usage.costUsd) : ""}</span>
+      <span class="num cost" title="cost">{s.usage?.costUsd !== undefined ? money(s.usage.costUsd) : ""}</span>
       <span class="num clock">{clock(s.started)}</span>
       <div class="under">
         <span><Facts items={[
           place(s.workingDirectory), s.host && (agentNames[s.host] ?? s.host), s.model, status !== "ok" && s.outcome !== "failed" && outcome(s),
-          turn && turn.session && <Link to={sessionPath(turn.session, s.host)}>{plural(turn.traces.length, "turn")} in this session</Link>,
+          turn && turn.session && <Link to={sessionPath(turn.session, s.host)}>{plural(turn.traces.length, "task")} in this session</Link>,
         ]} /></span>
         {reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}
       </div>

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData } from "./api";
 import { dollars, duration, place, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, usageWords, Wait } from "./parts";
+import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
 import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
 import { Changes, Conversation } from "./story";
@@ -120,7 +120,7 @@ export function TraceView({ id }: { id: string }) {
     h: () => { const row = at(); if (tree && row >= 0) { if (tree.end[row] > row + 1 && !folded.has(row)) fold(row, true); else if (tree.parent[row] >= 0) select(tree.parent[row]); } },
     l: () => { const row = at(); if (tree && row >= 0) { if (folded.has(row)) fold(row, false); else select(visible(row, 1)); } },
     Enter: () => { if (at() >= 0) setSheet(!sheet); else select(0, true); },
-    Escape: () => { setSheet(false); mark(""); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "" }); },
+    Escape: () => { setSheet(false); mark(""); clearTimeout(later.current); later.current = 0; mine.current = ""; put({ span: "", find: "" }); },
     e: next(errorRows, 1), E: next(errorRows, -1), n: next(matchRows, 1), N: next(matchRows, -1),
     "]": () => head?.after && go("/t/" + head.after), "[": () => head?.before && go("/t/" + head.before),
     "1": () => show("waterfall"), "2": () => show("conversation"), "3": () => show("changes"),
@@ -142,15 +142,15 @@ export function TraceView({ id }: { id: string }) {
       <header class="head">
         <nav class="crumbs" aria-label="Place">
           <Link to={"/?project=" + encodeURIComponent(head.project ?? "")}>{place(s.workingDirectory) || "all projects"}</Link>
-          {head.session && <Link to={sessionPath(head.session, s.host)}>{head.turns! > 1 ? `turn ${head.turn} of ${head.turns}` : "session"}</Link>}
-          {head.before && <Link to={"/t/" + head.before} label="Turn before">‹</Link>}
-          {head.after && <Link to={"/t/" + head.after} label="Turn after">›</Link>}
+          {head.session && <Link to={sessionPath(head.session, s.host)}>{head.tasks! > 1 ? `task ${head.task} of ${head.tasks}` : "session"}</Link>}
+          {head.before && <Link to={"/t/" + head.before} label="Task before">‹</Link>}
+          {head.after && <Link to={"/t/" + head.after} label="Task after">›</Link>}
         </nav>
         <Title text={head.prompt || s.title || "untitled"} />
         <p class="facts">
           <Facts items={[
             <span class={"outcome " + head.status}><Mark status={head.status} word="" />{outcome(s)}</span>,
-            <b>{duration(s.durationMs * 1e6)}</b>,
+            <b><Took summary={s} /></b>,
             s.usage?.costUsd !== undefined && <b>{dollars(s.usage.costUsd)}</b>,
             s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
             s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
@@ -204,7 +204,7 @@ function Overview({ head }: { head: Header }) {
   const s = head.summary;
   return (
     <div class="overview">
-      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The run ended as " + outcome(s) + "."}</p></>}
+      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The task ended as " + outcome(s) + "."}</p></>}
       <dl>
         {s.workingDirectory && <><dt>Folder</dt><dd>{s.workingDirectory}</dd></>}
         {s.session && <><dt>Session</dt><dd>{s.session}</dd></>}
@@ -231,7 +231,7 @@ function Details({ base, id, row, tree, close }: { base: string; id: string; row
     if (k === "agent") { own -= tree.cost[i]; agents ||= tree.cost[i] > 0; i = tree.end[i] - 1; } else if (k === "event") own -= tree.c.cost[i] ?? 0;
   }
   const wait = tree.c.waits[row];
-  const kind = { run: "run", agent: "subagent", tool: "tool call", chat: "request to the model", span: "span of another program", event: "event", "no root": "" }[r.kind];
+  const kind = { run: "task", agent: "subagent", tool: "tool call", chat: "request to the model", span: "span of another program", event: "event", "no root": "" }[r.kind];
   return (
     <article class="row-details" aria-busy={!data} key={r.id}>
       <header>

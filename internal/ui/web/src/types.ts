@@ -7,7 +7,7 @@ export interface Usage { inputTokens: number; outputTokens: number; cacheReadTok
 
 export interface Summary {
   traceId: string; host?: string; session?: string; title?: string; model?: string; workingDirectory?: string; outcome?: string; evidence?: string; missing?: string;
-  runs: number; started?: string; ended?: string; spans: number; tools: number; toolFailures: number; toolDenials: number; toolsUnknown?: number;
+  parts: number; started?: string; ended?: string; spans: number; tools: number; toolFailures: number; toolDenials: number; toolsUnknown?: number;
   usage?: Usage; durationMs: number;
 }
 
@@ -15,7 +15,7 @@ export interface Summary {
 export interface Listed { summary: Summary; status: Status; reason?: string; project?: string; session?: string }
 
 export interface Totals {
-  traces: number; runs: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; usage?: Usage; unpricedModels?: string[];
+  tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; usage?: Usage; unpricedModels?: string[];
 }
 
 export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number }
@@ -26,7 +26,7 @@ export interface Facets { project: Facet[]; agent: Facet[]; model: Facet[]; tool
 export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
 
 export interface Header extends Listed {
-  rows: number; version: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; turn?: number; turns?: number;
+  rows: number; version: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; task?: number; tasks?: number;
 }
 
 // Columns are the rows as the API has them: lists of numbers in base64.

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { ago, clock, dayName, dollars, duration, fold, place, plural, seen, stamp, tokens } from "./format";
+import { ago, clock, dayName, dollars, dollarsIn, duration, fold, place, plural, seen, stamp, tokens } from "./format";
 import { cached, Commands, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
@@ -15,7 +15,7 @@ export function SessionView({ id }: { id: string }) {
   if (error && !data) return <Problem error={error.status === 404 ? Object.assign(error, { message: "there is no such session" }) : error} />;
   if (!data) return <Wait />;
   const first = data.traces[0].summary;
-  const before = data.totals.traces - data.traces.length;
+  const before = data.totals.tasks - data.traces.length;
   return (
     <div class="page">
       <nav class="crumbs" aria-label="Place"><Link to={"/?project=" + encodeURIComponent(data.traces[0].project ?? "")}>{place(first.workingDirectory) || "all projects"}</Link></nav>
@@ -23,7 +23,7 @@ export function SessionView({ id }: { id: string }) {
       <Sum totals={data.totals} />
       <Context points={data.points} />
       <Heads />
-      <h2 class="day">{before > 0 && "The last " + data.traces.length.toLocaleString("en") + " of "}{plural(data.totals.traces, "turn")}</h2>
+      <h2 class="day">{before > 0 && "The last " + data.traces.length.toLocaleString("en") + " of "}{plural(data.totals.tasks, "task")}</h2>
       <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{before + i + 1}</span><Task task={t} /></div>)}</div>
       <dl class="ids"><dt>session</dt><dd>{seen(id)}</dd></dl>
     </div>
@@ -59,6 +59,10 @@ function Context({ points }: { points: Point[] }) {
 
 export function SearchView() {
   const query = filtersOf(useRoute().query);
+  if (query.has("q")) { // as other pages' searches have it
+    if (!query.get("text")) query.set("text", query.get("q")!);
+    query.delete("q");
+  }
   const text = query.get("text") ?? "";
   const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query) : null);
   useEffect(() => { document.title = (text ? seen(text) + " · " : "") + "search · hookspan"; });
@@ -69,7 +73,7 @@ export function SearchView() {
   return (
     <div class="page narrow">
       <h1 class="hidden">Search</h1>
-      <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v })} /></div>
+      <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v, q: "" })} /></div>
       <Filters query={query} text={false} />
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
       {text.trim() && !hasWord(text) && <p class="note">The text needs a letter or digit.</p>}
@@ -113,7 +117,7 @@ export function CostView() {
   useEffect(() => { document.title = "Cost · hookspan"; });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
-  if (!data.totals.traces && !isFiltered(query)) return <Nothing title="No costs yet" />;
+  if (!data.totals.tasks && !isFiltered(query)) return <Nothing title="No costs yet" />;
   const days = data.groups.day.filter((g) => g.key);
   return (
     <div class="page">
@@ -121,8 +125,8 @@ export function CostView() {
       <Sum totals={data.totals} />
       <Filters query={query} />
       {days.length > 0 && <Days days={days} />}
-      {!data.totals.traces && <NoMatch />}
-      {data.totals.traces > 0 && (
+      {!data.totals.tasks && <NoMatch />}
+      {data.totals.tasks > 0 && (
         <div class="halves">
           <Table title="Models" groups={data.groups.model} pick="model" name={(k) => k || "(not known)"} />
           <Table title="Projects" groups={data.groups.project} pick="project" name={(k) => place(k) || "(not known)"} />
@@ -156,7 +160,7 @@ function Days({ days }: { days: Group[] }) {
   const d = g ?? best;
   return (
     <figure class="days">
-      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.traces, "task")}</>}</figcaption>
+      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.tasks, "task")}</>}</figcaption>
       <div class="columns" onMouseLeave={() => setAt(undefined)}>
         {all.map((k) => {
           const x = by.get(k);
@@ -187,6 +191,7 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
   const sorted = [...groups].sort((a, b) => money(b) - money(a) || amount(b) - amount(a));
   const most = Math.max(...sorted.map(money), 1e-9);
   const [shown, more] = useFirst(sorted);
+  const cost = dollarsIn(sorted.map((g) => g.usage?.costUsd));
   return (
     <section class="sums">
       <h2>{title}</h2>
@@ -197,9 +202,9 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
             {shown.map((g) => (
               <tr key={g.key}>
                 <th scope="row"><button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.value }, true)}>{name(g.key)}</button><Meter part={share(money(g), most)} /></th>
-                <td class="num least">{g.traces || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
+                <td class="num least">{g.tasks || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
                 <td class="num less">{g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
-                <td class="num strong">{g.usage?.costUsd !== undefined ? dollars(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
+                <td class="num strong">{g.usage?.costUsd !== undefined ? cost(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
               </tr>
             ))}
           </tbody>
