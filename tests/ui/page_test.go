@@ -28,7 +28,7 @@ func TestViews(t *testing.T) {
 		keys       []string
 		texts      []string
 	}{
-		{"sessions", "/", nil, []string{"39 tasks", "Checkout fails for orders", "API request failed: 529", "2 turns in this session", "Today"}},
+		{"sessions", "/", nil, []string{"39 tasks", "Checkout fails for orders", "API request failed: 529", "2 tasks", "Today"}},
 		{"a project's sessions", "/?project=" + url.QueryEscape(tasks[3].Project), []string{"j"}, []string{"6 tasks", "Rotate the database passwords", "Clear"}},
 		{"sessions of some days", "/?from=2020-01-01&to=2020-02-01", nil, []string{"No task matches", "Fewer filters show more"}},
 		{"trace", first, nil, []string{"Checkout fails", "completed", "15m50s", "11 tool calls, 1 failed, 1 denied", "claude-opus-4-7", "npm test -- cart", "Explore"}},
@@ -36,7 +36,7 @@ func TestViews(t *testing.T) {
 		{"matches in a trace", first + "?find=discount", nil, []string{"of 10"}},
 		{"conversation", first + "?tab=conversation", nil, []string{"You", "I will look at how the total is computed first.", "Expected: 2700"}},
 		{"changes", first + "?tab=changes", nil, []string{"2 files", "src/cart/line.ts", "return times(line.price, line.count);"}},
-		{"session", "/s/" + tasks[0].Session, nil, []string{"2 turns", "Context", "Now the invoice"}},
+		{"session", "/s/" + tasks[0].Session, nil, []string{"2 tasks", "Context", "Now the invoice"}},
 		{"search", "/search?text=discount", nil, []string{"steps in", "Checkout fails"}},
 		{"empty search", "/search", nil, []string{"All words must be in one step"}},
 		{"search without a hit", "/search?text=hippopotamus", nil, []string{"Nothing found"}},
@@ -165,14 +165,20 @@ func TestKeys(t *testing.T) {
 	b.run(chromedp.Evaluate(`document.activeElement.blur()`, nil))
 	b.keys("g", "s")
 	b.shows("39 tasks")
-	b.keys("j", "j")
-	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Checkout fails")`)
+	// The first line is a session, which unfolds to its tasks; the newest is first.
+	at = "document.querySelector('.task.at .title')?.textContent"
+	b.keys("j")
+	b.wait(at + `.startsWith("Checkout fails") && document.querySelectorAll(".task.inside").length === 0`)
+	b.keys("l", "j")
+	b.wait(at + `.startsWith("Now the invoice") && document.querySelectorAll(".task.inside").length === 2`)
+	b.keys("j", "h")
+	b.wait(`document.querySelector(".task.at.session") && document.querySelectorAll(".task.inside").length === 0`)
 	b.keys("e")
-	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Upgrade the map")`)
+	b.wait(at + `.startsWith("Upgrade the map")`)
 	b.keys("k")
-	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Checkout fails")`)
+	b.wait(at + `.startsWith("Checkout fails")`)
 	b.keys("e", "e", "E")
-	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Upgrade the map")`)
+	b.wait(at + `.startsWith("Upgrade the map")`)
 	b.keys("\r")
 	b.wait(`location.pathname === "/t/` + tasks[2].ID() + `"`)
 	dark := eval[string](b, `getComputedStyle(document.documentElement).backgroundColor`)
@@ -194,7 +200,7 @@ func TestBackAndReloadKeepWhatIsShown(t *testing.T) {
 	tasks := sample.Tasks()
 	s, b := serve(t, tasks), open(t)
 	b.enter(s)
-	b.run(chromedp.EmulateViewport(1440, 700))
+	b.run(chromedp.EmulateViewport(1440, 320))
 	b.shows("39 tasks")
 	b.wait(`document.querySelector('select[aria-label="Agent"]')`)
 	b.run(chromedp.SetValue(`select[aria-label="Agent"]`, "cline"))

@@ -180,7 +180,7 @@ func (l *listed) row() string {
 	return strings.Join(cells, " | ")
 }
 
-const rowsShown = `[...document.querySelectorAll(".task")].map((e) => [".title", ".time", ".tools", ".tokens", ".cost"].map((c) => e.querySelector(c).textContent.trim()).join(" | "))`
+const rowsShown = `[...document.querySelectorAll(".task:not(.session)")].map((e) => [".title", ".time", ".tools", ".tokens", ".cost"].map((c) => e.querySelector(c).textContent.trim()).join(" | "))`
 
 // TestSumsAreThoseOfTheCommands compares what a person reads in each view, with each
 // filter, with hookspan list --json and hookspan stats --json over the recorded sessions.
@@ -219,8 +219,8 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 			sessions[list[i].Session] = true
 			want[list[i].row()]++
 		}
-		b.goTo(s, "/?"+f.query)
-		b.wait(fmt.Sprintf("document.querySelectorAll('.task').length === %d", len(list)))
+		b.goTo(s, "/?open=all&"+f.query)
+		b.wait(fmt.Sprintf("document.querySelectorAll('.task:not(.session)').length === %d", len(list)))
 		if got, want := eval[string](b, "document.querySelector('.sum').innerText"), sentence(stats.Totals, len(sessions)); got != want {
 			t.Errorf("/?%s:\n%s\nwant\n%s", f.query, got, want)
 		}

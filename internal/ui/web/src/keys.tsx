@@ -42,9 +42,9 @@ export function useKeys(keys: Keys) {
 }
 
 export const help: [string, [string, string][]][] = [
-  ["Move", [["j k", "down, up"], ["h l", "fold, unfold"], ["Enter", "open"], ["e E", "next, previous failure"], ["] [", "next, previous turn"]]],
+  ["Move", [["j k", "down, up"], ["h l", "fold, unfold"], ["Enter", "open"], ["e E", "next, previous failure"], ["] [", "next, previous task of the session"]]],
   ["Find", [["/", "search"], ["n N", "next, previous match"]]],
-  ["Trace", [["1 2 3", "waterfall, conversation, changes"], ["z 0", "zoom to the row, zoom out"], ["f", "follow the newest row"], ["c", "compare with another trace"], ["y", "copy the link"]]],
+  ["Task", [["1 2 3", "waterfall, conversation, changes"], ["z 0", "zoom to the row, zoom out"], ["f", "follow the newest row"], ["c", "compare with another task"], ["y", "copy the link"]]],
   ["Hooks", [["e E", "next, previous that never runs"], ["/", "which hooks a call starts"], ["Enter", "edit"], ["x", "switch off or on"], ["v", "test"], ["a", "add"]]],
   ["Go", [["g s", "sessions"], ["g f", "search"], ["g c", "cost"], ["g h", "hooks"], ["g t", "status"]]],
   ["Page", [["t", "light or dark"], ["?", "these keys"], ["Esc", "close, leave a field"]]],

@@ -142,9 +142,9 @@ export function TraceView({ id }: { id: string }) {
       <header class="head">
         <nav class="crumbs" aria-label="Place">
           <Link to={"/?project=" + encodeURIComponent(head.project ?? "")}>{place(s.workingDirectory) || "all projects"}</Link>
-          {head.session && <Link to={sessionPath(head.session, s.host)}>{head.turns! > 1 ? `turn ${head.turn} of ${head.turns}` : "session"}</Link>}
-          {head.before && <Link to={"/t/" + head.before} label="Turn before">‹</Link>}
-          {head.after && <Link to={"/t/" + head.after} label="Turn after">›</Link>}
+          {head.session && <Link to={sessionPath(head.session, s.host)}>{head.turns! > 1 ? `task ${head.turn} of ${head.turns}` : "session"}</Link>}
+          {head.before && <Link to={"/t/" + head.before} label="Task before">‹</Link>}
+          {head.after && <Link to={"/t/" + head.after} label="Task after">›</Link>}
         </nav>
         <Title text={head.prompt || s.title || "untitled"} />
         <p class="facts">

@@ -7,7 +7,7 @@ import { put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 
-// Session: the turns in order, with the context's size and the cost over them.
+// Session: the tasks in order, with the context's size and the cost over them.
 export function SessionView({ id }: { id: string }) {
   const { query } = useRoute();
   const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[] }>("session/" + encodeURIComponent(id) + "?agent=" + encodeURIComponent(query.get("agent") ?? ""));
@@ -23,7 +23,7 @@ export function SessionView({ id }: { id: string }) {
       <Sum totals={data.totals} />
       <Context points={data.points} />
       <Heads />
-      <h2 class="day">{before > 0 && "The last " + data.traces.length.toLocaleString("en") + " of "}{plural(data.totals.traces, "turn")}</h2>
+      <h2 class="day">{before > 0 && "The last " + data.traces.length.toLocaleString("en") + " of "}{plural(data.totals.traces, "task")}</h2>
       <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{before + i + 1}</span><Task task={t} /></div>)}</div>
       <dl class="ids"><dt>session</dt><dd>{seen(id)}</dd></dl>
     </div>
@@ -316,7 +316,7 @@ export function StatusView() {
                 <Mark status={state} word={d.off ? "off" : undefined} />
                 <div><b>{d.name}</b> {d.target && <code>{d.target}</code>}
                   <p>{d.off ?? d.fault ?? d.error ?? (d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : "everything is delivered")}</p>
-                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "trace") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{d.rejected} rejected</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
+                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "task") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{d.rejected} rejected</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
               </div>
             );
           })}
