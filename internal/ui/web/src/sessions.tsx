@@ -213,7 +213,7 @@ export function SessionsView() {
   if (list.length === 0 && !isFiltered(query)) return <Nothing />;
   const many = groups.some((g) => g.traces.length > 1);
   return (
-    <div class={"page" + (beside ? " beside" : "")}>
+    <div class={"page tasks" + (beside ? " beside" : "")}>
       <h1 class="hidden">Sessions</h1>
       <Sum totals={data.totals} sessions={data.totals.traces === data.traces.length ? threads(data.traces).length : undefined} />
       <Filters query={query} />
