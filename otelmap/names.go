@@ -196,6 +196,10 @@ const (
 	KeyHookInputChanged = "hookspan.hook.input_changed"
 	// KeyHookStoppedBy is the command of the hook that asked the host to stop.
 	KeyHookStoppedBy = "hookspan.hook.stopped_by"
+	// KeyAwaitsUser is true on a notification of a host that waits for its user, KeyWaited
+	// how long it did, in milliseconds: until the next event of the run.
+	KeyAwaitsUser = "hookspan.notification.waiting_for_user_input"
+	KeyWaited     = "hookspan.notification.waited_ms"
 	// KeyUsageSource is "deleted", "subagents" or "session", on usage events.
 	KeyUsageSource = "hookspan.usage.source"
 )

@@ -175,7 +175,7 @@ func (r *Run) ending(f *files) *hook.TurnEnd {
 // those of the user come from the host's files.
 func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 	prompted := false
-	for _, it := range slices.Concat(m.run.items, m.run.late) {
+	for i, it := range slices.Concat(m.run.items, m.run.late) {
 		switch it.Kind {
 		case hook.KindPrompt:
 			prompt := it.Prompt
@@ -197,7 +197,12 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 		case hook.KindCompact:
 			events = append(events, m.event(EventCompaction, it, "", 0))
 		case hook.KindNotification:
-			events = append(events, m.event(EventNotification, it, it.Message, m.opts.MaxOutput))
+			e := m.event(EventNotification, it, it.Message, m.opts.MaxOutput)
+			if i+1 < len(m.run.items) && otlp.Find(e.Attributes, KeyAwaitsUser).GetBoolValue() {
+				// The host goes on when the user has acted.
+				e.Attributes = append(e.Attributes, otlp.Int(KeyWaited, max(0, m.run.items[i+1].At().Sub(it.At()).Milliseconds())))
+			}
+			events = append(events, e)
 		case hook.KindNote, hook.KindSessionStart, hook.KindRequestError:
 			e := m.event(EventNote, it, it.Message, m.opts.MaxOutput)
 			e.Attributes = append(e.Attributes, texts(KeyEventName, it.Name)...)

@@ -198,7 +198,7 @@ this machine and delivered to the destinations you name.
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		installCmd(a, false), installCmd(a, true), statusCmd(a), doctorCmd(a), testCmd(a),
-		listCmd(a), statsCmd(a), tailCmd(a), showCmd(a), exportCmd(a), verifyCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
+		listCmd(a), callsCmd(a), statsCmd(a), tailCmd(a), showCmd(a), exportCmd(a), verifyCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
 		configCmd(a), credentialsCmd(a), hooksCmd(a), demoCmd(a), versionCmd(a), upgradeCmd(a),
 		uiCmd(a), bridgeCmd(a), clineHookCmd(a), claudeHookCmd(a), runHooksCmd(a),
 	)

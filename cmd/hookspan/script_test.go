@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              func(e *testscript.Env) error { return setup(e, source) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"alone": alone, "append": appendLine, "bridge": bridgeCommand, "entry": entry, "exits": exits, "fake": fake, "follow": follow, "home": home, "play": play, "post": post, "took": took,
+			"alone": alone, "append": appendLine, "bridge": bridgeCommand, "entry": entry, "exits": exits, "fake": fake, "follow": follow, "generated": generated, "home": home, "play": play, "post": post, "took": took,
 		},
 	})
 }
@@ -114,11 +114,12 @@ func scripts(t *testing.T) (files []string) {
 func setup(e *testscript.Env, source string) error {
 	home := filepath.Join(e.WorkDir, "home")
 	for name, value := range map[string]string{
-		"HOME":     home,
-		"STATE":    filepath.Join(home, ".local", "state", "hookspan"),
-		"SETTINGS": filepath.Join(home, ".config", "hookspan", "hookspan.env"),
-		"SESSIONS": filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
-		"FILES":    filepath.Join(source, "..", "..", "internal", "transcript", "testdata"),
+		"HOME":      home,
+		"STATE":     filepath.Join(home, ".local", "state", "hookspan"),
+		"SETTINGS":  filepath.Join(home, ".config", "hookspan", "hookspan.env"),
+		"SESSIONS":  filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
+		"GENERATED": filepath.Join(source, "testdata", "home"),
+		"FILES":     filepath.Join(source, "..", "..", "internal", "transcript", "testdata"),
 		// Nobody answers there.
 		"DBUS_SESSION_BUS_ADDRESS": "unix:path=" + filepath.Join(e.WorkDir, "no-bus"),
 	} {
@@ -329,6 +330,18 @@ func home(ts *testscript.TestScript, neg bool, args []string) {
 	from := filepath.Join(ts.Getenv("FILES"), filepath.FromSlash(args[1]))
 	to := filepath.Join(ts.Getenv("HOME"), folders[args[0]], filepath.FromSlash(args[2]))
 	ts.Check(os.CopyFS(to, os.DirFS(from)))
+}
+
+// generated puts the files of Claude Code, Codex and the Gemini CLI in testdata/home, which a
+// generator of plausible work made, into the home folder and imports them.
+func generated(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: generated")
+	}
+	ts.Check(os.CopyFS(ts.Getenv("HOME"), os.DirFS(ts.Getenv("GENERATED"))))
+	for _, agent := range []string{"claude", "codex", "gemini"} {
+		ts.Check(ts.Exec("hookspan", "import", agent))
+	}
 }
 
 // play gives the payloads of a recorded session to hook processes; with & they

@@ -28,6 +28,7 @@ type showFlags struct {
 	span                            string
 	failed, full                    bool
 	verbose, ascii, asJSON, noPager bool
+	cost                            bool
 }
 
 // newestSession is the value of --session without one.
@@ -47,6 +48,9 @@ and the hooks that decided about it, --failed every call that failed. With --ful
 the texts are whole: from the agent's own files or, if these no longer have them,
 from the spool, without secrets; where they are from is printed.
 
+--cost says where the money went: for the agent's requests and its subagents, and which
+requests missed the cache or were made larger by the output of a call.
+
 --session shows a whole conversation in order: what you and the agent said, and
 the tools.
 
@@ -54,6 +58,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		Example: `  hookspan show
   hookspan show 1c29f818 --span 3 --full
   hookspan show --failed --full
+  hookspan show --cost
   hookspan show --session`,
 		Args: takes(1, "one trace id"), ValidArgsFunction: completeTraces(a),
 	}
@@ -62,6 +67,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 	flags.Lookup("session").NoOptDefVal = newestSession
 	flags.StringVar(&f.span, "span", "", "show one call: its `NUMBER` in the tree, or the beginning of a span id")
 	flags.BoolVar(&f.failed, "failed", false, "show every call that failed, was denied or never ended")
+	flags.BoolVar(&f.cost, "cost", false, "show where the money went: requests, subagents, cache misses, large outputs")
 	flags.BoolVar(&f.full, "full", false, "with --span or --failed: whole texts, not only the previews")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show ids and whole previews")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw with ASCII characters alone")
@@ -73,6 +79,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		switch {
 		case changed("session") && (f.failed || changed("span") || f.full):
 			return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
+		case f.cost && (changed("session") || f.failed || changed("span")):
+			return wrongUsage(cmd, "--cost: it is of one trace: want it without --session, --span and --failed")
 		case f.failed && changed("span"):
 			return wrongUsage(cmd, "--span and --failed: want one of them")
 		case f.full && !f.failed && !changed("span"):
@@ -91,10 +99,18 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			switch {
 			case f.failed || f.span != "":
 				return showCalls(ctx, a, p, t, f)
+			case f.cost && f.asJSON:
+				return a.printJSON(view.CostsOf(store.WorkOf(t)))
+			case f.cost:
+				return view.Cost(a.stdout, t.Title, view.CostsOf(store.WorkOf(t)), a.viewOptions())
 			case f.asJSON:
 				return a.printJSON(t)
 			}
-			return paged(a, f, func(w io.Writer) error { return view.Tree(w, t, showOptions(a, f)) })
+			return paged(a, f, func(w io.Writer) error {
+				o := showOptions(a, f)
+				o.Resume = a.agents.ResumeCommand(t.Host, t.Session)
+				return view.Tree(w, t, o)
+			})
 		})
 	}
 	return cmd

@@ -37,9 +37,9 @@ are those with such a call; with --by hook, CALLS are the hook's.`,
 	}
 	f := &statsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
-	words := make([]string, len(store.Keys))
-	for i, k := range store.Keys {
-		words[i] = string(k)
+	var words []string
+	for _, k := range slices.Concat(store.Keys, view.WorkKeys) {
+		words = append(words, string(k))
 	}
 	cmd.Flags().StringVar(&f.by, "by", "", "one line for each "+strings.Join(words, ", "))
 	cmd.Flags().BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
@@ -76,7 +76,7 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 	if f.by == "" {
 		keys = overviewKeys
 	}
-	all, grouped, err := s.Groups(ctx, filter, a.now().Location(), keys...)
+	all, grouped, err := f.sum(ctx, s, filter, keys)
 	if err != nil {
 		return err
 	}
@@ -110,10 +110,37 @@ func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Fil
 		a.printf("no traces have a %s\n", by)
 		return nil
 	}
-	if by == store.ByHook || by == store.ByCommand {
+	if by == store.ByHook || by == store.ByCommand || slices.Contains(view.WorkKeys, by) {
 		all = view.SumOf(groups) // those of all traces are of all calls
 	}
 	return view.Groups(a.stdout, by, shown, all, a.viewOptions())
+}
+
+// sum sums up by each of the keys.
+func (f *statsFlags) sum(ctx context.Context, s *store.Store, filter store.Filter, keys []store.By) (store.Totals, map[store.By][]store.Group, error) {
+	by := keys[0]
+	work := slices.Contains(view.WorkKeys, by)
+	if work {
+		keys = nil
+	}
+	all, grouped, err := s.Groups(ctx, filter, f.app.now().Location(), keys...)
+	if err != nil || !work && by != store.ByModel {
+		return all, grouped, err
+	}
+	sums := view.Sums{By: by}
+	err = s.EachWork(ctx, filter, nil, func(w *store.Work) error { sums.Add(w); return nil })
+	if work {
+		grouped[by] = sums.Groups()
+		return all, grouped, err
+	}
+	denied := make(map[string]int)
+	for _, g := range sums.Groups() {
+		denied[strings.TrimSpace(g.Key)] = g.Denials
+	}
+	for i, g := range grouped[by] {
+		grouped[by][i].EditsDenied = denied[g.Key]
+	}
+	return all, grouped, err
 }
 
 // sectionLength is how many groups a section of the overview shows.

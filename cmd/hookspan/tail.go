@@ -26,6 +26,7 @@ type tailFlags struct {
 	agent, project, session  string
 	last                     int
 	failed, noFollow, asJSON bool
+	notify                   bool
 }
 
 func tailCmd(a *app) *cobra.Command {
@@ -33,9 +34,9 @@ func tailCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tail", Short: "Follow what the agents on this machine do now",
 		Long: `Print a line for each event as the agents' hooks report it: prompts, tool calls with
-their results, failures, what your hooks denied, answers. The last events come first.
-Ctrl-C ends it. The log holds what is not delivered yet: finished tasks are in hookspan
-list.`,
+their results, failures, what your hooks denied, answers, and where an agent waits for
+you. The last events come first. Ctrl-C ends it. The log holds what is not delivered
+yet: finished tasks are in hookspan list.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
@@ -45,6 +46,7 @@ list.`,
 	flags.IntVarP(&f.last, "last", "n", 10, "how many of the last events to begin with")
 	flags.BoolVar(&f.noFollow, "no-follow", false, "end after the last events")
 	flags.BoolVar(&f.asJSON, "json", false, "one JSON object per line")
+	flags.BoolVar(&f.notify, "notify", false, "show a notification on the desktop when an agent waits for you")
 	oneOf(cmd, "agent", a.agents.Words()...)
 	_ = cmd.MarkFlagDirname("project")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -119,6 +121,13 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 		return kind, at, true
 	}}
 	options := a.viewOptions()
+	waiting := make(map[string]bool) // sessions; an agent may ask and notify about one thing
+	notify := func(context.Context, *view.EventLine) error { return nil }
+	if f.notify {
+		if notify, err = a.notifier(); err != nil {
+			return err
+		}
+	}
 	show := func(l view.EventLine) error {
 		if clean != nil {
 			l.Clean(clean.String)
@@ -146,6 +155,12 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 			recent = append(recent, l)
 			return nil
 		}
+		if was := waiting[l.Session]; l.Waiting && !was {
+			if err := notify(ctx, &l); err != nil && ctx.Err() == nil {
+				a.warnf("the notification was not shown: %v", err)
+			}
+		}
+		waiting[l.Session] = l.Waiting
 		return show(l)
 	}
 	follower := &live.Follower{

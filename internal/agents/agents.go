@@ -7,6 +7,7 @@ package agents
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
@@ -59,6 +60,9 @@ type Agent struct {
 	// Scopes are what install.Options.Scope can be, if the hooks are entries in
 	// settings files.
 	Scopes []string
+	// Resume is the agent's command that continues a session, whose id follows it. It is
+	// empty if the agent has none.
+	Resume string
 	// Install and Uninstall describe the commands for the agent's hooks.
 	Install, Uninstall install.Command
 	// StripsOTel reports that the agent removes OTEL_* variables from the
@@ -88,7 +92,7 @@ func All() Table {
 		},
 		{
 			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook",
-			Decode: claude.Decode, Transcript: claudefiles.Agent, Installer: claudehooks.Installer{},
+			Decode: claude.Decode, Transcript: claudefiles.Agent, Resume: "claude --resume", Installer: claudehooks.Installer{},
 			Mapping: otelmap.Agent{
 				Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500,
 				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
@@ -98,7 +102,7 @@ func All() Table {
 		},
 		{
 			Host: qwen.Host, Word: "qwen", Name: "Qwen Code", Program: "claude-hook",
-			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Installer: qwenhooks.Installer(),
+			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Resume: "qwen --resume", Installer: qwenhooks.Installer(),
 			Mapping: otelmap.Agent{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 				Providers: map[string]string{"gemini": "gcp.gemini", "vertex-ai": "gcp.vertex_ai"},
@@ -108,7 +112,7 @@ func All() Table {
 		},
 		{
 			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook",
-			Decode: codex.Decode, Transcript: codexfiles.Agent, Installer: codexhooks.Installer(),
+			Decode: codex.Decode, Transcript: codexfiles.Agent, Resume: "codex resume", Installer: codexhooks.Installer(),
 			Mapping: otelmap.Agent{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 				Extensions: []string{"web_search", "web_search_call"},
@@ -118,7 +122,7 @@ func All() Table {
 		},
 		{
 			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook",
-			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Installer: copilothooks.Installer(),
+			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Resume: "copilot --resume", Installer: copilothooks.Installer(),
 			Mapping: otelmap.Agent{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 			},
@@ -127,7 +131,7 @@ func All() Table {
 		},
 		{
 			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",
-			Decode: gemini.Decode, Transcript: geminifiles.Agent, Installer: geminihooks.Installer(),
+			Decode: gemini.Decode, Transcript: geminifiles.Agent, Resume: "gemini --resume", Installer: geminihooks.Installer(),
 			Mapping: otelmap.Agent{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
 				MCPServer: gemini.MCPServer,
@@ -137,12 +141,26 @@ func All() Table {
 		},
 		{
 			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook",
-			Decode: opencode.Decode, Transcript: opencodefiles.Agent, Installer: opencodeplugin.Installer{},
+			Decode: opencode.Decode, Transcript: opencodefiles.Agent, Resume: "opencode --session", Installer: opencodeplugin.Installer{},
 			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: opencodeplugin.InstallCommand(), Uninstall: opencodeplugin.UninstallCommand(),
 		},
 	}
+}
+
+// ResumeCommand returns the command that continues a session of the agent with this host,
+// "" if there is none. A session's id is what the agent's files say: one that a shell would
+// read otherwise is in no command.
+func (t Table) ResumeCommand(host, session string) string {
+	a, ok := t.Named(host)
+	odd := func(r rune) bool {
+		return !(r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	}
+	if !ok || a.Resume == "" || session == "" || session[0] == '-' || strings.ContainsFunc(session, odd) {
+		return ""
+	}
+	return a.Resume + " " + session
 }
 
 // Words returns the agents' names on the command line, sorted.

@@ -21,6 +21,9 @@ type Totals struct {
 	Denials  int `json:"toolDenials"`
 	// Took is the sum of the traces' durations.
 	Took time.Duration `json:"tookNs"`
+	// Waited is how long agents waited for the user, as far as events report it; zero if
+	// none does.
+	Waited time.Duration `json:"waitedNs,omitempty"`
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 	// Unpriced are the models, sorted, of which the cost of some requests is
@@ -78,6 +81,12 @@ type Group struct {
 	Totals
 	P50 time.Duration `json:"p50Ns"`
 	P95 time.Duration `json:"p95Ns"`
+	// Last is the newest trace that is in a sum over failures or denials, Until the end of
+	// a period that is none of the calendar. EditsDenied counts the denied calls that
+	// change files; only sums by model have it.
+	Last        string    `json:"lastTraceId,omitempty"`
+	Until       time.Time `json:"until,omitzero"`
+	EditsDenied int       `json:"editsDenied,omitempty"`
 }
 
 // Hit is a span that has the text of a search.

@@ -36,6 +36,10 @@ type digest struct {
 	modelAt int64
 	// badRun reports a run that failed or was abandoned.
 	badRun bool
+	// waits are the periods in which the agent waited for the user, open that it does so
+	// now.
+	waits  []otelmap.Wait
+	open   bool
 	models []modelDigest
 	// counted has the numbers of tool calls, without their time.
 	counted counts
@@ -76,7 +80,7 @@ func (d *digest) place(list *[]callsDigest, name, command string) (int, bool) {
 	return i, ok
 }
 
-const digestVersion = 3
+const digestVersion = 4
 
 // modelDigest is the sum over the requests to a model.
 type modelDigest struct {
@@ -143,7 +147,7 @@ func (c *counts) add(calls []call) {
 // usage returns the sum over the requests, nil if unknown.
 func (d *digest) usage() (sum *Usage) {
 	for i := range d.models {
-		sum = sum.add(d.models[i].usage())
+		sum = sum.Add(d.models[i].usage())
 	}
 	return sum
 }
@@ -189,12 +193,38 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 		}
 		d.addRequest(model, UsageOf(a))
 	}
+	for _, w := range otelmap.Waits(s) {
+		if w.To.IsZero() {
+			d.open = true
+			continue
+		}
+		d.waits = append(d.waits, w)
+	}
 	for _, e := range s.GetEvents() {
 		if e.GetName() == otelmap.EventHook {
 			h := hookRunOf(e)
 			d.addCall(&d.hooks, h.Command, "", callOf(h.Took, h.end()))
 		}
 	}
+}
+
+func (d *digest) sortWaits() {
+	slices.SortFunc(d.waits, func(x, y otelmap.Wait) int { return cmp.Or(x.From.Compare(y.From), x.To.Compare(y.To)) })
+}
+
+// waited is how long the agent waited; what several calls waited for at once counts once.
+func (d *digest) waited() (sum time.Duration) {
+	d.sortWaits()
+	var until time.Time
+	for _, w := range d.waits {
+		if w.From.Before(until) {
+			w.From = until
+		}
+		if w.To.After(w.From) {
+			sum, until = sum+w.To.Sub(w.From), w.To
+		}
+	}
+	return sum
 }
 
 func (d *digest) addCall(list *[]callsDigest, name, command string, c call) {
@@ -250,6 +280,11 @@ func (d *digest) encode() []byte {
 	out = appendText(out, d.model)
 	for _, n := range []int{d.counted.n, d.counted.failed, d.counted.denied} {
 		out = binary.AppendVarint(out, int64(n))
+	}
+	d.sortWaits()
+	out = binary.AppendUvarint(out, uint64(len(d.waits)))
+	for _, w := range d.waits {
+		out = binary.AppendVarint(binary.AppendVarint(out, column(otlp.UnixNano(w.From))), int64(w.To.Sub(w.From)))
 	}
 	out = binary.AppendUvarint(out, uint64(len(d.models)))
 	for i := range d.models {
@@ -314,6 +349,11 @@ func (r *digestReader) decode(data []byte, d *digest) error {
 	}
 	d.modelAt, d.model = r.varint(), r.text()
 	d.counted = counts{n: int(r.varint()), failed: int(r.varint()), denied: int(r.varint())}
+	d.waits = d.waits[:0]
+	for range r.length() {
+		from := fromColumn(r.varint())
+		d.waits = append(d.waits, otelmap.Wait{From: from, To: from.Add(time.Duration(r.varint()))})
+	}
 	d.models = d.models[:0]
 	for range r.length() {
 		m := modelDigest{name: r.text()}

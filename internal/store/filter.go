@@ -21,8 +21,8 @@ type Filter struct {
 	// its name between "-", "/", ":", "@" and ".": "opus" or "claude-sonnet-4". Case does
 	// not count. If empty, any.
 	Model string
-	// Tool is a tool that the trace has a call of. Case does not count. If empty,
-	// any.
+	// Tool is a tool that the trace has a call of, or whole parts of its name between "_",
+	// "-", ".", "/" and ":", such as "mcp__postgres". Case does not count. If empty, any.
 	Tool string
 	// Outcome is how the trace ended, one of otelmap's outcomes. If empty, any.
 	Outcome string
@@ -48,9 +48,15 @@ type Filter struct {
 }
 
 // sameModel reports whether a model's name is want, or has want as whole parts.
-func sameModel(model, want string) bool {
+func sameModel(model, want string) bool { return hasParts(model, want, "-/:@.") }
+
+// SameTool reports whether a tool's name is want, or has want as whole parts between "_",
+// "-", ".", "/" and ":". Case does not count.
+func SameTool(tool, want string) bool { return hasParts(tool, want, "_-./:") }
+
+// hasParts reports whether a name has want between signs.
+func hasParts(model, want, between string) bool {
 	model, want = strings.ToLower(model), strings.ToLower(want)
-	const between = "-/:@."
 	for at := 0; at < len(model); at++ {
 		i := strings.Index(model[at:], want)
 		if i < 0 {

@@ -55,7 +55,7 @@ func runsOfHooks(ctx context.Context, from querier, f, of Filter) (out []HookRun
 		var trace, started, took int64
 		err := scan(&trace, &h.Trace, &h.Span, &h.Session, &h.Host, &h.Directory,
 			&h.Event, &h.Tool, &h.Command, &h.Source, &h.Status, &h.Decision, &h.Reason, &started, &took)
-		if err != nil || selected != nil && !selected[trace] || f.Tool != "" && !strings.EqualFold(h.Tool, f.Tool) {
+		if err != nil || selected != nil && !selected[trace] || f.Tool != "" && !SameTool(h.Tool, f.Tool) {
 			return err
 		}
 		h.Started, h.Took = fromColumn(started), time.Duration(took)

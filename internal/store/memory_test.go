@@ -92,7 +92,7 @@ func (t *Totals) add(g part) {
 	t.Failures += g.Failures
 	t.Denials += g.Denials
 	t.Took += g.Took
-	t.Usage = t.Usage.add(g.Usage)
+	t.Usage = t.Usage.Add(g.Usage)
 }
 
 // part is what a trace, a call or a hook run adds to a group.
@@ -170,8 +170,8 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 		case RoleChat:
 			if u := UsageOf(a); u != nil {
 				m := model(otlp.Text(a, otelmap.KeyRequestModel))
-				m.Usage = m.Usage.add(u)
-				requests = requests.add(u)
+				m.Usage = m.Usage.Add(u)
+				requests = requests.Add(u)
 				if u.CostUSD == nil && u.Input+u.Output > 0 {
 					m.Unpriced = []string{m.key}
 				}
@@ -199,7 +199,7 @@ func groupsOf(t *Trace, by By, loc *time.Location) (out []part) {
 	// What the roots report beyond the requests is the trace's model's.
 	own := model(t.Model)
 	if rest := t.Usage.without(requests); rest != nil {
-		own.Usage = own.Usage.add(rest)
+		own.Usage = own.Usage.Add(rest)
 		if t.Usage.CostUSD == nil && rest.Input+rest.Output > 0 {
 			own.Unpriced = []string{own.key}
 		}

@@ -112,7 +112,7 @@ func checkPrefix(p string) error {
 }
 
 const summaryColumns = `trace_id, host, session, title, model, directory, outcome, runs, started, ended, spans,
-	tools, tool_failures, tool_denials, tools_unknown, evidence, missing, input, output, cache_read, cache_write, cost`
+	tools, tool_failures, tool_denials, tools_unknown, waited, evidence, missing, input, output, cache_read, cache_write, cost`
 
 // summaries returns the traces that a condition selects, and their ids.
 func summaries(ctx context.Context, q querier, where string, args ...any) (out []Summary, ids []int64, err error) {
@@ -132,7 +132,7 @@ func scanSummary(scan func(...any) error, t *Summary) error {
 	var usage usageColumns
 	err := scan(append([]any{
 		&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &t.Outcome, &t.Runs,
-		&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolDenials, &t.ToolsUnknown, &t.Evidence, &t.Missing,
+		&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolDenials, &t.ToolsUnknown, &t.Waited, &t.Evidence, &t.Missing,
 	}, usage.targets()...)...)
 	t.Started, t.Ended, t.Usage = fromColumn(started), fromColumn(ended), usage.usage()
 	return err

@@ -254,7 +254,7 @@ func (f Filter) selects(t *found, same map[string]bool) bool {
 		}
 	}
 	if f.Tool != "" && !slices.ContainsFunc(t.digest.tools, func(c callsDigest) bool {
-		return means("tool ", c.name, func() bool { return strings.EqualFold(c.name, f.Tool) })
+		return means("tool ", c.name, func() bool { return SameTool(c.name, f.Tool) })
 	}) {
 		return false
 	}
@@ -313,17 +313,28 @@ func (s *Store) Page(ctx context.Context, f Filter, running ...*Trace) (p Page, 
 	return p, s.wrap("list traces", err)
 }
 
-func (f Filter) page(ctx context.Context, q querier, running []*Trace) (p Page, err error) {
+// notStored returns the running tasks that the filter selects and that are not stored.
+func (f Filter) notStored(ctx context.Context, q querier, running []*Trace) (out []*Trace, err error) {
 	for _, t := range running {
 		stored, err := number(ctx, q, `SELECT count(*) FROM traces WHERE trace_id = ?`, t.TraceID)
 		if err != nil {
-			return p, err
+			return nil, err
 		}
 		if ok, err := f.Selects(t); err != nil {
-			return p, err
+			return nil, err
 		} else if ok && stored == 0 {
-			p.Running = append(p.Running, t.Summary)
+			out = append(out, t)
 		}
+	}
+	return out, nil
+}
+
+func (f Filter) page(ctx context.Context, q querier, running []*Trace) (p Page, err error) {
+	if running, err = f.notStored(ctx, q, running); err != nil {
+		return p, err
+	}
+	for _, t := range running {
+		p.Running = append(p.Running, t.Summary)
 	}
 	var want []phrase
 	var set traceSet

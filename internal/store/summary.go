@@ -56,6 +56,10 @@ type Summary struct {
 	ToolFailures int `json:"toolFailures"`
 	ToolDenials  int `json:"toolDenials"`
 	ToolsUnknown int `json:"toolsUnknown,omitempty"`
+	// Waited is how long the agent waited for the user, as far as events report it, and
+	// Waiting that it does so now.
+	Waited  time.Duration `json:"waitedNs,omitempty"`
+	Waiting bool          `json:"waiting,omitempty"`
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 }
@@ -157,7 +161,7 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 // root spans of its runs by start or, if there are none, its first span. The
 // totals count for what the root spans do not report.
 func summarize(d *digest, spans []storedSpan) Summary {
-	s := Summary{Spans: d.spans}
+	s := Summary{Spans: d.spans, Waited: d.waited(), Waiting: d.open}
 	counted := true
 	for _, span := range spans {
 		a := span.GetAttributes()
@@ -173,7 +177,7 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		s.Tools += int(calls)
 		s.ToolFailures += int(failures)
 		s.ToolsUnknown += int(unknown)
-		s.Usage = s.Usage.add(UsageOf(a))
+		s.Usage = s.Usage.Add(UsageOf(a))
 		s.Outcome = otlp.Text(a, otelmap.KeyOutcome)
 		if e := otlp.Text(a, otelmap.KeyEvidence); worse(e, s.Evidence) {
 			s.Evidence, s.Missing = e, otlp.Text(a, otelmap.KeyEvidenceMissing)
@@ -210,8 +214,8 @@ func worse(x, y string) bool {
 	return slices.Index(order, x) > slices.Index(order, y)
 }
 
-// add returns the sum of two usages, either of which may be nil.
-func (u *Usage) add(v *Usage) *Usage {
+// Add returns the sum of two usages, either of which may be nil.
+func (u *Usage) Add(v *Usage) *Usage {
 	switch {
 	case u == nil:
 		return v
@@ -231,6 +235,30 @@ func (u *Usage) add(v *Usage) *Usage {
 		sum.CostUSD = new(*u.CostUSD + *v.CostUSD)
 	}
 	return &sum
+}
+
+// Less returns the usage that is left without a part of it, nil if that is nothing.
+func (u *Usage) Less(part *Usage) *Usage {
+	if u == nil || part == nil {
+		return u
+	}
+	rest := Usage{
+		Input: u.Input - part.Input, Output: u.Output - part.Output,
+		CacheRead: u.CacheRead - part.CacheRead, CacheWrite: u.CacheWrite - part.CacheWrite,
+	}
+	if u.CostUSD != nil {
+		cost := moneyOf(*u.CostUSD)
+		if part.CostUSD != nil {
+			cost -= moneyOf(*part.CostUSD)
+		}
+		if cost != 0 {
+			rest.CostUSD = new(cost.usd())
+		}
+	}
+	if rest == (Usage{}) {
+		return nil
+	}
+	return &rest
 }
 
 // columns returns the five values as the tables have them, NULL for unknown.

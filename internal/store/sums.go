@@ -223,6 +223,7 @@ func (g *tally) addTrace(t *found) {
 	g.Traces++
 	g.Runs += t.Runs
 	g.Took += d
+	g.Waited += t.digest.waited()
 	if g.each {
 		g.took = append(g.took, d)
 	}

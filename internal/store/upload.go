@@ -256,11 +256,11 @@ func (t *openTrace) refresh(ctx context.Context, tx *prepared, now time.Time) er
 	d.sum = s
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Outcome, s.Runs,
-		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown, s.Evidence, s.Missing,
+		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown, int64(s.Waited), s.Evidence, s.Missing,
 	}, s.Usage.columns()...)
 	_, err = tx.ExecContext(ctx, `
 		UPDATE traces SET host = ?, session = ?, title = ?, model = ?, directory = ?, outcome = ?, runs = ?,
-			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tool_denials = ?, tools_unknown = ?, evidence = ?, missing = ?,
+			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tool_denials = ?, tools_unknown = ?, waited = ?, evidence = ?, missing = ?,
 			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, facts = ?, waiting = 1, stored = ?
 		WHERE id = ?`, append(args, d.encode(), column(otlp.UnixNano(now)), t.id)...)
 	return err

@@ -295,17 +295,11 @@ func (l *loaded) costs() map[int]float64 {
 	return own
 }
 
-// waited returns from when to when a call waited for approval: from the question to
-// the end, less the time that the agent says it ran.
+// waited returns from when to when a call waited for approval.
 func waited(call, question *view.Row) (from, to time.Time) {
-	from, to = question.Start, call.Start.Add(call.Took())
-	if ran, ok := call.Ran(); ok {
-		to = to.Add(-ran)
-	}
-	if to.Before(from) {
-		to = from
-	}
-	return from, to
+	ran, _ := call.Ran()
+	w := otelmap.Waited(question.Start, call.Start.Add(call.Took()), ran)
+	return w.From, w.To
 }
 
 // lineOf is what a row shows beside its label.

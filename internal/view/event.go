@@ -120,7 +120,7 @@ func eventText(e *EventLine) (what, detail string) {
 		}
 		return termtext.Line(e.Tool), text
 	case hook.KindPermission.String():
-		return "asks", termtext.Line(e.Tool) + "  " + preview(e.Input)
+		return "waits for you", termtext.Line(e.Tool) + "  " + preview(e.Input)
 	case hook.KindHookRuns.String():
 		return "hook", text
 	case hook.KindRunComplete.String():
@@ -141,6 +141,9 @@ func eventText(e *EventLine) (what, detail string) {
 	case hook.KindCompact.String():
 		return "compacts", text
 	case hook.KindNotification.String():
+		if e.Waiting {
+			return "waits for you", text
+		}
 		return "notifies", text
 	}
 	return cmp.Or(termtext.Line(e.Event), "event"), text

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,8 @@ type EventLine struct {
 	CallID string `json:"callId,omitempty"`
 	// Status is "running", "ok", "failed", "denied", "cancelled", "unknown" or empty.
 	Status string `json:"status,omitempty"`
+	// Waiting reports that the agent waits for the user from now on.
+	Waiting bool `json:"waiting,omitempty"`
 	// Input is a call's parameters, as JSON.
 	Input string `json:"input,omitempty"`
 	// Text is the prompt, the answer, the failure or the message.
@@ -80,12 +83,21 @@ type tally struct {
 	said string
 }
 
+// waits reports whether the agent waits for the user: for an approval, or for what a
+// notification asks.
+func waits(e *hook.Event) bool {
+	return e.Kind == hook.KindPermission || slices.ContainsFunc(e.Attrs, func(a hook.Attr) bool {
+		return a.Value == true && a.Key == otelmap.KeyAwaitsUser || a.Value == "permission_prompt"
+	})
+}
+
 // Of returns the line of an event, or false for one that says nothing to people.
 func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 	out := EventLine{
 		Time: e.At(), Agent: e.Host, Session: e.Session, Directory: e.Cwd,
 		Kind: e.Kind.String(), Event: e.Name, Subagent: e.AgentType, Text: cmp.Or(e.Message, e.Result, e.Prompt),
 	}
+	out.Waiting = waits(e)
 	open := l.open(e)
 	t := l.tally(e)
 	if e.Tool != nil {

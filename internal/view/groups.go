@@ -14,7 +14,9 @@ import (
 )
 
 // IsTime reports keys that are times.
-func IsTime(by store.By) bool { return by == store.ByDay || by == store.ByWeek || by == store.ByMonth }
+func IsTime(by store.By) bool {
+	return by == ByBlock || by == store.ByDay || by == store.ByWeek || by == store.ByMonth
+}
 
 // LargestFirst sorts groups by cost, tokens, calls and runs, unless their keys are
 // times.
@@ -44,6 +46,7 @@ func SumOf(groups []store.Group) (all store.Totals) {
 		all.Calls += g.Calls
 		all.Failures += g.Failures
 		all.Denials += g.Denials
+		all.Usage = all.Usage.Add(g.Usage)
 	}
 	return all
 }

@@ -112,7 +112,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 	add(&column{name: "OUTCOME", order: 4, narrow: func(i int) (string, string) { return t.outcomeSymbol(&traces[i]) }},
 		func(s *store.Summary) (string, string) {
 			symbol, color := t.outcomeSymbol(s)
-			return symbol + " " + t.cut(cmp.Or(termtext.Line(s.Outcome), "no root"), 12), color
+			return symbol + " " + t.cut(outcomeText(s), 13), color
 		})
 	add(&column{name: "TOOK", right: true, order: 5}, func(s *store.Summary) (string, string) { return duration(s.Duration()), "" })
 	add(&column{name: "TOOLS", right: true, order: 2}, func(s *store.Summary) (string, string) {
@@ -220,6 +220,14 @@ func cost(u *store.Usage) (text, sgr string) {
 func lastPart(path string) string {
 	path = strings.TrimRight(termtext.Line(path), `/\`)
 	return path[strings.LastIndexAny(path, `/\`)+1:]
+}
+
+// outcomeText says how a trace ended, or that it waits.
+func outcomeText(s *store.Summary) string {
+	if s.Waiting {
+		return "waits for you"
+	}
+	return cmp.Or(termtext.Line(s.Outcome), "no root")
 }
 
 // outcomeSymbol returns a trace's outcome as a symbol and its colour.

@@ -38,7 +38,7 @@ func (st *style) unpriced(b *bufio.Writer, all store.Totals) {
 
 // ofCalls reports whether the groups of a key are sums over calls, which have no usage.
 func ofCalls(by store.By) bool {
-	return by == store.ByTool || by == store.ByCommand || by == store.ByHook
+	return by == store.ByTool || by == store.ByCommand || by == store.ByHook || by == ByServer || by == ByDenial || by == ByFailure
 }
 
 // groups draws the table, with a last line for all of them unless all is nil.
@@ -85,7 +85,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		if total && i == last {
 			return "total", ""
 		}
-		return st.key(by, rows[i].Key)
+		return st.key(by, &rows[i])
 	}})
 	add(&column{name: "RUNS", order: 4}, nil, number(runs, ""))
 	add(&column{name: "CALLS", order: 6}, some(calls), number(calls, ""))
@@ -96,11 +96,12 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		return fmt.Sprintf("%d %3.0f%%", g.Failures, 100*float64(g.Failures)/float64(max(g.Calls, 1))), sgrRed
 	})
 	add(&column{name: "DENIED", order: 5}, some(denials), number(denials, sgrYellow))
+	timed := func(*store.Group) bool { return by != ByBlock }
 	for _, p := range []struct {
 		name string
 		of   func(*store.Group) time.Duration
 	}{{"P50", func(g *store.Group) time.Duration { return g.P50 }}, {"P95", func(g *store.Group) time.Duration { return g.P95 }}} {
-		add(&column{name: p.name, order: 3}, nil, func(g *store.Group) (string, string) {
+		add(&column{name: p.name, order: 3}, timed, func(g *store.Group) (string, string) {
 			if total && g == &rows[last] {
 				return "", "" // it is no sum
 			}
@@ -110,6 +111,12 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return duration(p.of(g)), ""
 		})
 	}
+	add(&column{name: "WAITED", order: 2}, func(g *store.Group) bool { return g.Waited > 0 && !ofCalls(by) }, func(g *store.Group) (string, string) {
+		if g.Waited == 0 {
+			return "", ""
+		}
+		return duration(g.Waited), ""
+	})
 	if !ofCalls(by) {
 		add(&column{name: "IN", order: 8}, used, tokenCount(func(u *store.Usage) int64 { return u.Input }))
 		add(&column{name: "CACHED", order: 1}, used, func(g *store.Group) (string, string) {
@@ -119,7 +126,26 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return fmt.Sprintf("%d%%", CachedShare(g.Usage)), ""
 		})
 		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
-		add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage) })
+	}
+	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage) })
+	if by == store.ByModel {
+		perTask := func(g *store.Group) bool { return g.Traces > 0 }
+		add(&column{name: "COST/TASK", order: 4}, used, func(g *store.Group) (string, string) {
+			if g.Traces == 0 || g.Usage == nil || g.Usage.CostUSD == nil {
+				return "-", sgrDim
+			}
+			return dollars(*g.Usage.CostUSD / float64(g.Traces)), ""
+		})
+		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
+			return duration(g.Took / time.Duration(max(1, g.Traces))), ""
+		})
+		add(&column{name: "FAILED/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
+			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(max(1, g.Traces))), ""
+		})
+		add(&column{name: "EDITS DENIED", order: 4}, func(g *store.Group) bool { return g.EditsDenied > 0 }, number(func(g *store.Group) int { return g.EditsDenied }, sgrYellow))
+	}
+	if by == ByFailure || by == ByDenial {
+		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
 	}
 	t.bar = bars(by, groups)
 	t.draw(b)
@@ -166,8 +192,8 @@ func (u groupUsage) cost() float64 {
 }
 
 // key returns a group's key for people.
-func (st *style) key(by store.By, key string) (text, sgr string) {
-	key = termtext.Line(key)
+func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
+	key := termtext.Line(g.Key)
 	if key == "" {
 		none := "(not known)"
 		switch by {
@@ -182,6 +208,14 @@ func (st *style) key(by store.By, key string) (text, sgr string) {
 	case store.ByDay:
 		if day, err := time.Parse(time.DateOnly, key); err == nil {
 			return key + day.Format(" Mon"), ""
+		}
+	case ByBlock:
+		if begin, err := time.Parse(time.RFC3339, key); err == nil {
+			key = begin.In(st.Location).Format("2006-01-02 15:04") + "-" + g.Until.In(st.Location).Format("15:04")
+			if left := g.Until.Sub(st.Now); !st.Now.IsZero() && left > 0 {
+				key += st.dot + duration(left) + " left"
+			}
+			return key, ""
 		}
 	case store.ByWeek:
 		return "from " + key, ""

@@ -26,6 +26,8 @@ type Options struct {
 	Width int
 	// Verbose adds ids and complete texts to a tree and shows all siblings.
 	Verbose bool
+	// Resume is the command that continues a trace's session, if there is one.
+	Resume string
 	// Now makes the times of a list relative to it. If zero, they are absolute.
 	Now time.Time
 	// Location is the time zone. If nil, time.Local.

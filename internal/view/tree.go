@@ -111,6 +111,9 @@ func (p *treePrinter) header(t *store.Trace) {
 	if len(h.Counts) > 0 {
 		p.line(p.paint(sgrDim, p.cut(p.join(h.Counts...), p.Width)))
 	}
+	if p.Resume != "" {
+		h.Fields = append(h.Fields, Field{"resume", p.Resume})
+	}
 	for _, f := range h.Fields {
 		p.line(p.paint(sgrDim, p.cut(padRight(f.Name, 8)+f.Text, p.Width)))
 	}

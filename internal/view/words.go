@@ -38,5 +38,8 @@ func Counts(s *store.Summary) []string {
 		}
 		out = append(out, tools)
 	}
+	if s.Waited > 0 {
+		out = append(out, "waited "+duration(s.Waited))
+	}
 	return out
 }

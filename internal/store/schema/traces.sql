@@ -22,6 +22,7 @@ CREATE TABLE traces (
 	tool_failures INTEGER NOT NULL DEFAULT 0,
 	tool_denials  INTEGER NOT NULL DEFAULT 0,
 	tools_unknown INTEGER NOT NULL DEFAULT 0,
+	waited        INTEGER NOT NULL DEFAULT 0,
 	input         INTEGER,
 	output        INTEGER,
 	cache_read    INTEGER,

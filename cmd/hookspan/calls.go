@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/view"
+)
+
+type callsFlags struct {
+	*filterFlags
+	calls view.CallFilter
+	full  bool
+}
+
+func callsCmd(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "calls", Short: "List calls of tools over all tasks, newest first",
+		Long: `List calls of tools over all tasks, one line each, the newest task first. --tool takes a
+tool, an MCP server or a part of a name, --command a command or its beginning, --file a
+name, a folder such as auth/ or a part of a path. --failed and --denied select calls, not
+tasks. COST is a call's share of the request that asked for it, and what the subagent
+cost that it started.
+
+  hookspan calls --file auth/ --edits --since 1w --full   what was changed there
+  hookspan calls --denied                                 which calls were denied, and why
+  hookspan calls --command "npm test" --slower 1m
+  hookspan calls --csv --all > calls.csv
+
+--edits selects calls that change files; with --full the changes are printed as diffs of
+the whole texts, from the agent's own files or the spool. hookspan show TRACE --span CALL
+shows one call.`,
+		Args: takes(0, "no argument"),
+	}
+	f := &callsFlags{filterFlags: addFilterFlags(a, cmd)}
+	f.addListing()
+	flags := cmd.Flags()
+	flags.StringVar(&f.calls.Command, "command", "", "only calls that run this `COMMAND`, or one that begins so")
+	flags.StringVar(&f.calls.File, "file", "", "only calls with this file, folder/ or *.pattern")
+	flags.DurationVar(&f.calls.MinTook, "slower", 0, "only calls that took at least so long: 30s, 5m")
+	flags.Float64Var(&f.calls.MinCost, "dearer", 0, "only calls that cost at least so many `DOLLARS`")
+	flags.BoolVar(&f.calls.Edits, "edits", false, "only calls that change files")
+	flags.BoolVar(&f.full, "full", false, "with --edits: the whole changes, as diffs")
+	flags.BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case f.asCSV && f.asJSON:
+			return wrongUsage(cmd, "--csv and --json: want one of them")
+		case f.full && (!f.calls.Edits || f.asCSV):
+			return wrongUsage(cmd, "--full: want --edits, and no --csv")
+		}
+		return f.runAll(f.print)
+	}
+	return cmd
+}
+
+// print finds the calls. The conditions on calls select traces as well, which is quicker.
+func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
+	a := f.app
+	f.calls.Tool, f.calls.Failed, f.calls.Denied = filter.Tool, filter.Failed, filter.Denied
+	filter.Tool, filter.Failed, filter.Denied = "", false, false // a server is no tool, and a run may have failed
+	tasks, err := p.Running(ctx)
+	if err != nil {
+		a.warnf("running tasks: %v", err)
+	}
+	var found []store.Call
+	var all store.Totals
+	err = p.Store.EachWork(ctx, filter, tasks, func(w *store.Work) error {
+		for i := range slices.Backward(w.Calls) {
+			if c := &w.Calls[i]; f.calls.Selects(c) {
+				view.Sum(&all, c)
+				if filter.Limit < 0 || len(found) < filter.Limit {
+					found = append(found, *c)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if all.Calls > len(found) && (f.asJSON || f.asCSV || a.terminal() == 0) {
+		defer a.hint(fmt.Sprintf("%d of %d calls; --all lists every one", len(found), all.Calls))
+	}
+	switch {
+	case f.asJSON && !f.full:
+		return a.printJSON(append([]store.Call{}, found...))
+	case f.asCSV:
+		return view.CallsCSV(a.stdout, found)
+	case len(found) == 0 && !f.asJSON:
+		a.printf("no calls match\n")
+		return nil
+	case f.full:
+		return f.edits(ctx, p, found)
+	}
+	return view.Calls(a.stdout, found, all, a.viewOptions())
+}
+
+// edits prints calls with their whole texts.
+func (f *callsFlags) edits(ctx context.Context, p *pipeline.Pipeline, found []store.Call) error {
+	for i := range found {
+		t, err := p.Trace(ctx, found[i].Trace)
+		if err != nil {
+			return err
+		}
+		rows := view.Rows(t)
+		at, err := view.FindRow(rows, found[i].Span)
+		if err != nil {
+			return err
+		}
+		texts, err := f.app.finder(p).Rows(ctx, t, &rows[at])
+		if err != nil {
+			return err
+		}
+		found[i].Arguments = texts[0].Arguments
+	}
+	if f.asJSON {
+		return f.app.printJSON(append([]store.Call{}, found...))
+	}
+	return paged(f.app, showFlags{}, func(w io.Writer) error {
+		for i := range found {
+			if i > 0 {
+				_, _ = io.WriteString(w, "\n")
+			}
+			if err := view.Edits(w, &found[i], f.app.viewOptions()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
