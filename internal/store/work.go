@@ -103,7 +103,7 @@ func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit 
 		}
 		return f.inOrder(ctx, q, -1, func(t found) error {
 			w := &workReader{Work: Work{Summary: t.Summary}}
-			skim := otlp.NewSkimmer(workKeys, nil)
+			skim := otlp.NewSkimmer(workKeys)
 			err := eachMessage(ctx, q, func(id int64, message []byte) error {
 				sp, err := skim.Span(message)
 				if err == nil {

@@ -234,7 +234,7 @@ func (s *Server) usage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return keep(s, "usage?"+r.URL.RawQuery, 0, func() (out usage, err error) {
-		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByTool}
+		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByAgent, store.ByTool}
 		var groups map[store.By][]store.Group
 		out.Totals, groups, err = s.opts.Store.Groups(r.Context(), f, zone(r), keys...)
 		out.Groups = make(map[store.By][]grouped)

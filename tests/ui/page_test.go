@@ -40,6 +40,9 @@ func TestViews(t *testing.T) {
 		{"search", "/search?text=discount", nil, []string{"steps in", "Checkout fails"}},
 		{"empty search", "/search", nil, []string{"All words must be in one step"}},
 		{"search without a hit", "/search?text=hippopotamus", nil, []string{"Nothing found"}},
+		{"calls", "/calls", nil, []string{"301 tool calls took", "8 failed", "2 were denied", "deleting folders needs a person"}},
+		{"a folder's changes", "/changes?file=src/cart/", nil, []string{"changes took", "return times(line.price, line.count);"}},
+		{"no calls", "/calls?command=hippopotamus", nil, []string{"No call matches", "Fewer filters show more"}},
 		{"cost", "/cost", nil, []string{"Models", "claude-sonnet-4-6", "Projects", "shop", "Tools", "execute_command"}},
 		{"comparison", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[1].ID(), nil, []string{"Two tasks", "second to first", "side by side", "src/cart/line.ts"}},
 		{"empty comparison", "/compare", nil, []string{"Compare two tasks"}},
@@ -157,7 +160,7 @@ func TestKeys(t *testing.T) {
 	b.shows("Now the invoice, please")
 	b.keys("c")
 	b.shows("Two tasks")
-	for key, path := range map[string]string{"s": "/", "f": "/search", "c": "/cost", "h": "/hooks", "t": "/status"} {
+	for key, path := range map[string]string{"s": "/", "f": "/search", "l": "/calls", "d": "/changes", "c": "/cost", "h": "/hooks", "t": "/status"} {
 		b.run(chromedp.Blur("body", chromedp.ByQuery), chromedp.Evaluate(`document.activeElement.blur()`, nil))
 		b.keys("g", key)
 		b.wait(`location.pathname === "` + path + `"`)

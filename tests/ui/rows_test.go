@@ -43,8 +43,8 @@ func TestPartsOfALargeTask(t *testing.T) {
 	b.run(chromedp.Click(".row-filters .plain", chromedp.ByQuery))
 	b.wait(`document.querySelector(".axis-tree").textContent === "902 rows" && document.querySelector(".row.selected")`)
 	// A row that a filter hides is shown when it is asked for.
-	rows("kind=edits&find=p500", "902 rows", "Rename the logger")
-	b.wait(`document.querySelector(".row.selected .text")?.textContent === "go vet ./p500"`)
+	b.goTo(s, "/t/"+task.ID()+"?kind=edits&find=p500")
+	b.wait(`document.querySelector(".row.selected .text")?.textContent === "go vet ./p500" && document.querySelector(".axis-tree").textContent === "902 rows" && !location.search.includes("kind")`)
 
 	// The middle of the strip, with the mouse.
 	b.goTo(s, "/t/"+task.ID())

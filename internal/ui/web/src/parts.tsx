@@ -59,7 +59,7 @@ export function usageWords(u: Usage | undefined): string[] {
 }
 
 export function outcome(s: Summary): string {
-  return s.outcome ? s.outcome : "no root span";
+  return s.waiting ? "waits for you" : s.outcome ? s.outcome : "no root span";
 }
 
 // agentNames are the agents' names by host; the server knows them.
@@ -119,6 +119,7 @@ export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number
       {u?.costUsd !== undefined ? <> and cost <b>{dollars(u.costUsd)}</b></> : ""}
       {u ? <> for <b>{tokens(u.inputTokens + u.outputTokens)}</b> tokens{u.cacheReadTokens ? <>, {cached(u)} % of the input cached</> : ""}</> : ""}.
       {t.toolCalls > 0 && <> {t.toolFailures ? <><b class="bad">{t.toolFailures.toLocaleString("en")}</b> of </> : "None of the "}<b>{t.toolCalls.toLocaleString("en")}</b> tool calls failed{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}.</>}
+      {t.waitedNs ? <> Agents waited <b>{duration(t.waitedNs)}</b> for you.</> : ""}
       {t.unpricedModels?.length ? <> <span class="warn">No price is known for {t.unpricedModels.join(", ")}.</span></> : ""}
     </p>
   );

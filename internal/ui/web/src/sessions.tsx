@@ -59,7 +59,7 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
   return out.toString();
 }
 
-export function Filters({ query, text = true }: { query: URLSearchParams; text?: boolean }) {
+export function Filters({ query, text = true, children }: { query: URLSearchParams; text?: boolean; children?: ComponentChildren }) {
   const { data } = useData<Facets>("facets");
   const used = filterNames.filter((n) => query.get(n) && (text || n !== "text"));
   const count = used.filter((n) => n !== "text").length;
@@ -103,6 +103,7 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
       )}
       {flag("failed", "Failed")}
       {flag("denied", "Denied")}
+      {children}
       {used.length > 0 && <button class="plain" onClick={() => put(Object.fromEntries(used.map((n) => [n, ""])), true)}>Clear</button>}
     </div>
   );
@@ -166,7 +167,7 @@ function sessionOf(t: Thread): Listed {
     ...newest, status: t.traces.find((x) => x.status === "running")?.status ?? newest.status, reason: t.traces.find((x) => x.reason)?.reason,
     summary: {
       ...newest.summary, title: t.traces[t.traces.length - 1].summary.title, model: models.length > 1 ? models.length + " models" : models[0], usage,
-      tools: sum((s) => s.tools), toolFailures: sum((s) => s.toolFailures), toolDenials: sum((s) => s.toolDenials), durationMs: sum((s) => s.durationMs),
+      tools: sum((s) => s.tools), toolFailures: sum((s) => s.toolFailures), toolDenials: sum((s) => s.toolDenials), durationMs: sum((s) => s.durationMs), waitedNs: sum((s) => s.waitedNs ?? 0), waiting: t.traces.some((x) => x.summary.waiting),
     },
   };
 }
@@ -341,7 +342,7 @@ export function Task({ task, at, thread, inside, open, unfold }: { task: Listed;
       {thread ? <button class={"fold " + (open ? "open" : "shut")} aria-expanded={!!open} aria-label={(open ? "Fold" : "Unfold") + " the session's tasks"} onClick={() => unfold?.(thread)} /> : <Mark status={status} word={outcome(s)} />}
       <span class="what">{thread && status !== "ok" && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}</span>}{reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
       <span class="under"><Facts items={[
-        status !== "ok" && s.outcome !== "failed" && !thread && <span class={status === "running" ? "plain" : "warn"}>{outcome(s)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
+        (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
       ]} /></span>
       <span class="num time" title="how long it took">{duration(s.durationMs * 1e6)}</span>
       <span class="num tools" title="tool calls"><span class="n">{s.tools || ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, useData } from "./api";
 import { duration, plural } from "./format";
-import { Diff, labelOf, Mark, Problem, Texts, Wait } from "./parts";
+import { labelOf, Mark, Problem, Texts, Wait } from "./parts";
 import type { Change, Said } from "./types";
+import { Lines } from "./work";
 
 // Props have the id that is selected, and its row.
 interface Props { base: string; version: number; picked: string; row: number; select: (id: string, open?: boolean) => void }
@@ -105,9 +106,4 @@ export function Changes({ base, version, picked, row, select }: Props) {
       {after}
     </div>
   );
-}
-
-function Lines({ lines }: { lines: string[] }) {
-  const [all, set] = useState(false);
-  return <><Diff lines={all ? lines : lines.slice(0, 80)} />{lines.length > 80 && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length} lines</button>}</>;
 }

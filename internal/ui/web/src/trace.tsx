@@ -8,6 +8,7 @@ import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
 import { Changes, Conversation } from "./story";
 import type { Columns, Header, Row } from "./types";
+import { Money } from "./work";
 import { treeOf, useLines, Waterfall, type Tree } from "./waterfall";
 
 const tabs = ["waterfall", "conversation", "changes"] as const;
@@ -69,7 +70,8 @@ export function TraceView({ id }: { id: string }) {
   // What the address selects.
   const mine = useRef("");
   useEffect(() => {
-    if (!tree || !span || span === mine.current || tree.rowOf(span) < 0) return;
+    // Meanwhile a key may have changed the address.
+    if (!tree || !span || span === mine.current || span !== new URLSearchParams(location.search).get("span") || tree.rowOf(span) < 0) return;
     mine.current = span;
     reveal(span);
   }, [tree, span]);
@@ -127,6 +129,8 @@ export function TraceView({ id }: { id: string }) {
   }, [found, find]);
   useEffect(() => { if (following && tree) select(tree.n - 1); }, [tree, following]);
 
+  // Once the address has the row.
+  const copyLink = () => { if (later.current) setTimeout(copyLink, 20); else copy(location.href); };
   useKeys({
     j: () => select(visible(at(), 1)), k: () => select(visible(at(), -1)),
     h: () => { const row = at(); if (tree && row >= 0) { if (tree.end[row] > row + 1 && !folded.has(row)) fold(row, true); else if (tree.parent[row] >= 0) select(tree.parent[row]); } },
@@ -139,7 +143,7 @@ export function TraceView({ id }: { id: string }) {
     z: () => { const row = at(); if (tree && row >= 0) setZoom([tree.c.at[row], tree.c.at[row] + Math.max(1000, tree.c.took[row])]); },
     "0": () => setZoom(),
     c: () => compareWith(id),
-    y: () => { const link = () => { if (later.current) setTimeout(link, 20); else copy(location.href); }; link(); }, // once the address has the row
+    y: copyLink,
     f: () => { setFollowing(!following); say(following ? "Stopped following" : "Following the newest row"); },
   });
   useEffect(() => { if (head) document.title = (head.summary.title || "untitled") + " · hookspan"; }, [head]);
@@ -167,10 +171,12 @@ export function TraceView({ id }: { id: string }) {
             s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
             s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
             s.model, s.host && (agentNames[s.host] ?? s.host), stamp(s.started),
+            !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>,
             s.evidence === "partial" && <span class="warn" title={s.missing}>partial: {s.missing}</span>,
             s.evidence === "unknown" && <span title={s.missing}>evidence unknown: {s.missing}</span>,
           ]} />
         </p>
+        {s.usage?.costUsd !== undefined && <Money base={base} version={head.version} pick={(id) => pick(id, true)} />}
         {current && (
           <div class={"callout " + current.status} role="group" aria-label="Failures">
             <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + " of " : ""}{errorRows.length}{problems.length === 1000 ? "+" : ""}{nth < 0 && <span class="wide"> {errorRows.length === 1 ? "problem" : "problems"}</span>}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
@@ -183,6 +189,12 @@ export function TraceView({ id }: { id: string }) {
               const n = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
               if (n) { const to = tabs[(tabs.indexOf(tab) + n + 3) % 3]; show(to); document.getElementById("tab-" + to)?.focus(); }
             }}>{t[0].toUpperCase() + t.slice(1)}</button>)}
+          </div>
+          <div class="acts">
+            {head.resume && <button class="plain" title={head.resume} onClick={() => copy(head.resume!)}>Copy resume command</button>}
+            <button class="plain" title="c" onClick={() => compareWith(id)}>Compare</button>
+            <button class="plain" title="y" onClick={copyLink}>Copy link</button>
+            <button class="plain" onClick={() => copy("hookspan export " + id)} title={"hookspan export " + id}>Copy export command</button>
           </div>
           <div class="finder">
             {find && found && <span class="dim">{found.length ? `${found.indexOf(selected) + 1 || "–"} of ${found.length}` : "nothing found"}</span>}
