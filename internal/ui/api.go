@@ -251,8 +251,9 @@ func (s *Server) usage(r *http.Request) (any, error) {
 // found is a hit of a search with the title of its trace.
 type found struct {
 	store.Hit
-	Title  string `json:"title"`
-	Failed bool   `json:"failed"`
+	Title   string `json:"title"`
+	Project string `json:"project,omitempty"`
+	Failed  bool   `json:"failed"`
 }
 
 func (s *Server) search(r *http.Request) (any, error) {
@@ -267,16 +268,16 @@ func (s *Server) search(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	titles := make(map[string]string)
+	tasks := make(map[string]store.Summary)
 	out := []found{}
 	for _, h := range hits {
-		if _, ok := titles[h.Trace]; !ok {
-			titles[h.Trace] = ""
+		if _, ok := tasks[h.Trace]; !ok {
+			tasks[h.Trace] = store.Summary{}
 			if t, err := s.opts.Store.List(r.Context(), store.Filter{Trace: h.Trace, Limit: 1}); err == nil && len(t) == 1 {
-				titles[h.Trace] = t[0].Title
+				tasks[h.Trace] = t[0]
 			}
 		}
-		out = append(out, found{h, titles[h.Trace], h.Status == otelmap.EndFailed})
+		out = append(out, found{h, tasks[h.Trace].Title, tasks[h.Trace].Directory, h.Status == otelmap.EndFailed})
 	}
 	return out, nil
 }

@@ -150,6 +150,9 @@ func sentence(t store.Totals, sessions int) string {
 		}
 		b.WriteString(".")
 	}
+	if t.Waited > 0 {
+		b.WriteString(" Agents waited " + view.Duration(t.Waited) + " for you.")
+	}
 	if len(t.Unpriced) > 0 {
 		b.WriteString(" No price is known for " + strings.Join(t.Unpriced, ", ") + ".")
 	}
@@ -258,6 +261,15 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 			if want := fmt.Sprintf("%s %s %d", g.Key, view.Dollars(cost), tokens); i >= len(shown) || shown[i] != want {
 				t.Errorf("/cost?%s: days %q, want %q as number %d", f.query, shown, want, i)
 			}
+		}
+	}
+	// Calls over all tasks.
+	for query, flags := range map[string][]string{"": nil, "denied=1": {"--denied"}, "tool=read_file": {"--tool", "read_file"}, "command=npm": {"--command", "npm"}, "slower=1": {"--slower", "1s"}} {
+		calls := reads[[]struct{ SpanID string }](m, append([]string{"calls", "--json", "-n", "5000"}, flags...)...)
+		b.goTo(s, "/calls?limit=5000&"+query)
+		b.wait(fmt.Sprintf("document.querySelectorAll('.call').length === %d", len(calls)))
+		if got, want := eval[string](b, "document.querySelector('.sum b').innerText"), fmt.Sprint(len(calls)); strings.ReplaceAll(got, ",", "") != want || len(calls) == 0 {
+			t.Errorf("/calls?%s: %s calls, want %s", query, got, want)
 		}
 	}
 	// Sessions of several turns.

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Refused } from "./api";
 import { dollars, duration, tokens } from "./format";
 import { go } from "./route";
@@ -97,11 +97,36 @@ function Text({ part: p, limit }: { part: Part; limit: number }) {
   );
 }
 
-export const Diff = ({ lines }: { lines: string[] }) => (
-  <pre class="diff" tabIndex={0}>{lines.map((l, i) => (
-    <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{l || " "}{"\n"}</span>
-  ))}</pre>
-);
+// wordsOf pairs removed lines with the added ones below them, and returns from where to where each line of a pair differs.
+function wordsOf(lines: string[]): Map<number, [number, number]> {
+  const out = new Map<number, [number, number]>();
+  for (let i = 0; i < lines.length; ) {
+    if (lines[i][0] !== "-") { i++; continue; }
+    let plus = i;
+    while (lines[plus]?.[0] === "-") plus++;
+    let end = plus;
+    while (lines[end]?.[0] === "+") end++;
+    if (end - plus === plus - i) for (let k = 0; i + k < plus; k++) {
+      const a = lines[i + k], b = lines[plus + k], most = Math.min(a.length, b.length);
+      let from = 1, less = 0;
+      while (from < most && a[from] === b[from]) from++;
+      while (less < most - from && a[a.length - 1 - less] === b[b.length - 1 - less]) less++;
+      if (from + less > most / 3) { out.set(i + k, [from, a.length - less]); out.set(plus + k, [from, b.length - less]); }
+    }
+    i = end;
+  }
+  return out;
+}
+
+export function Diff({ lines }: { lines: string[] }) {
+  const words = useMemo(() => wordsOf(lines), [lines]);
+  return (
+    <pre class="diff" tabIndex={0}>{lines.map((l, i) => {
+      const w = words.get(i);
+      return <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{w && w[1] > w[0] ? <>{l.slice(0, w[0])}<b>{l.slice(...w)}</b>{l.slice(w[1])}</> : l || " "}{"\n"}</span>;
+    })}</pre>
+  );
+}
 
 // Bars are the sums of a group beside its share of the largest.
 export const share = (part: number, whole: number) => (whole > 0 ? Math.max(0, Math.min(1, part / whole)) : 0);

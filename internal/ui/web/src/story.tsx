@@ -92,8 +92,9 @@ export function Changes({ base, version, picked, row, select }: Props) {
       {before}
       {data.length === 0 && <div class="empty"><h2>No file was changed by a tool</h2><p>What commands changed is not recorded.</p></div>}
       {data.length > 0 && <p class="sum">{plural(files.size, "file")}, <span class="plus">+{sum(data, "plus")}</span> <span class="minus">−{sum(data, "minus")}</span>{(before || after) && <span class="dim"> in this part</span>}</p>}
-      {[...files].map(([path, list]) => (
-        <section class="file" key={path}>
+      {files.size > 1 && <ul class="file-list">{[...files].map(([path, list], i) => <li key={path}><button class="plain" onClick={() => document.getElementById("file" + i)?.scrollIntoView()}>{path}</button> <span class="plus">+{sum(list, "plus")}</span> <span class="minus">−{sum(list, "minus")}</span></li>)}</ul>}
+      {[...files].map(([path, list], i) => (
+        <section class="file" key={path} id={"file" + i}>
           <h2><span class="path">{path}</span><span class="plus">+{sum(list, "plus")}</span><span class="minus">−{sum(list, "minus")}</span></h2>
           {list.map((c, i) => (
             <div key={c.id + " " + i} class={"change " + c.status + (c.id === picked ? " selected" : "")} data-id={c.id}>

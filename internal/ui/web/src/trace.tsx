@@ -176,7 +176,7 @@ export function TraceView({ id }: { id: string }) {
             s.evidence === "unknown" && <span title={s.missing}>evidence unknown: {s.missing}</span>,
           ]} />
         </p>
-        {s.usage?.costUsd !== undefined && <Money base={base} version={head.version} pick={(id) => pick(id, true)} />}
+        {s.usage?.costUsd !== undefined && <Money base={base} version={head.version} rows={tree?.n ?? 0} pick={(id) => pick(id, true)} />}
         {current && (
           <div class={"callout " + current.status} role="group" aria-label="Failures">
             <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + " of " : ""}{errorRows.length}{problems.length === 1000 ? "+" : ""}{nth < 0 && <span class="wide"> {errorRows.length === 1 ? "problem" : "problems"}</span>}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, duration, fold, place, plural, seen, stamp, tokens } from "./format";
 import { agentNames, cached, Commands, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
-import { put, useRoute } from "./route";
+import { go, put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 
@@ -44,52 +44,64 @@ function Context({ points }: { points: Point[] }) {
   return (
     <figure class="context">
       <figcaption><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
-      <svg width={points.length * 60} viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label={`Context size over ${requests.length} requests, at most ${tokens(most)} tokens`} onMouseLeave={() => setAt(-1)} onMouseMove={(e) => {
-        const box = e.currentTarget.getBoundingClientRect();
-        setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
-      }}>
-        {points.map((x, i) => x.compact
-          ? <rect key={i} class="compact" x={(i + 0.42) * w} width={Math.max(1, w * 0.16)} y={0} height={104} />
-          : <rect key={i} class={"bar" + (i === at ? " at" : "") + (i > 0 && points[i - 1].traceId !== x.traceId ? " first" : "")} x={i * w + w * 0.1} width={w * 0.8} y={104 - 100 * share(x.tokens, most)} height={100 * share(x.tokens, most)} />)}
-        {total > 0 && <path class="spent" d={line} vector-effect="non-scaling-stroke" />}
-      </svg>
+      <div class="chart">
+        <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{tokens(most * y)}</span>)}</div>
+        <svg width={points.length * 60} viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label={`Context size over ${requests.length} requests, at most ${tokens(most)} tokens`} onMouseLeave={() => setAt(-1)} onClick={() => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""))} onMouseMove={(e) => {
+          const box = e.currentTarget.getBoundingClientRect();
+          setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
+        }}>
+          {points.map((x, i) => i > 0 && points[i - 1].traceId !== x.traceId && <line key={"t" + i} class="border" x1={i * w} x2={i * w} y1="0" y2="104" vector-effect="non-scaling-stroke" />)}
+          {points.map((x, i) => x.compact
+            ? <rect key={i} class="compact" x={(i + 0.42) * w} width={Math.max(1, w * 0.16)} y={0} height={104} />
+            : <rect key={i} class={"bar" + (i === at ? " at" : "")} x={i * w + w * 0.1} width={w * 0.8} y={104 - 100 * share(x.tokens, most)} height={100 * share(x.tokens, most)} />)}
+          {total > 0 && <path class="spent" d={line} vector-effect="non-scaling-stroke" />}
+        </svg>
+        <div class="scale right" aria-hidden="true">{total > 0 && [1, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{dollars(total * y)}</span>)}</div>
+      </div>
+      <p class="legend"><i class="chat" /> size of a request's input {total > 0 && <><i class="spent" /> cost so far</>} <i class="border" /> a new task{points.some((x) => x.compact) && <> <i class="compact" /> compacted</>}</p>
     </figure>
   );
 }
 
 export function SearchView() {
   const query = filtersOf(useRoute().query);
-  const text = query.get("text") ?? "";
-  const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query) : null);
+  const text = query.get("text") ?? query.get("q") ?? "";
+  const limit = Number(query.get("limit")) || 100;
+  const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query, { text, limit: String(limit) }) : null);
+  const failures = (data ?? []).filter((h) => h.failed).length;
   useEffect(() => { document.title = (text ? seen(text) + " · " : "") + "search · hookspan"; });
   const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data?.length === 0 ? "about" : null);
   const groups = new Map<string, Hit[]>();
   for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
+  const [all, setAll] = useState(new Set<string>());
   const words = fold(text).text.match(/[\p{L}\p{N}]+/gu) ?? [];
   return (
     <div class="page narrow">
       <h1 class="hidden">Search</h1>
-      <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v })} /></div>
+      <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v, q: "" })} /></div>
       <Filters query={query} text={false} />
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
       {text.trim() && !hasWord(text) && <p class="note">The text needs a letter or digit.</p>}
       {error && <Problem error={error} />}
       {data && data.length === 0 && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
-      {data && data.length > 0 && <p class="note">{data.length === 100 ? "The newest 100 steps" : plural(data.length, "step")} in {plural(groups.size, "task")}</p>}
+      {data && data.length > 0 && <p class="note">{data.length === limit ? "The newest " + plural(limit, "step") : plural(data.length, "step")} in {plural(groups.size, "task")}{failures > 0 && <>, <span class="bad">{failures} failed</span></>}{data.length === limit && limit < 1600 && <>. <button class="plain" onClick={() => put({ limit: String(limit * 4) })}>Show more</button></>}</p>}
       {[...groups].map(([id, hits]) => (
         <section class="hits" key={id}>
-          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, words)[0] ?? [0, 0])) || (words[0] ?? ""))}`}>{hits[0].title || "untitled"}</Link><span class="dim">{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
-          {hits.slice(0, 8).map((h) => (
+          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, words)[0] ?? [0, 0])) || (words[0] ?? ""))}`}>{hits[0].title || "untitled"}</Link><span class="dim">{hits[0].project && place(hits[0].project) + ", "}{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
+          {hits.slice(0, all.has(id) ? undefined : 8).map((h) => (
             <Link key={h.spanId} class="hit" to={`/t/${id}?span=${h.spanId}`}>
-              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={h.snippet} words={words} /></span>
+              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={plainText(h.snippet)} words={words} /></span>
             </Link>
           ))}
-          {hits.length > 8 && <p class="note">and {hits.length - 8} more</p>}
+          {hits.length > 8 && !all.has(id) && <button class="more" onClick={() => setAll(new Set(all).add(id))}>{hits.length - 8} more</button>}
         </section>
       ))}
     </div>
   );
 }
+
+// plainText is a part of a text without the signs of JSON.
+const plainText = (text: string) => text.replace(/\\[nrt]/g, " ").replace(/"?[{}[\]]+"?|","|":"?|\\(?=")/g, (m) => (m.includes(":") ? ": " : m.includes(",") ? ", " : "")).replace(/(^|\s)"|"(?=$|[\s,])/g, "$1");
 
 // placesOf returns where words are in a text, as the search finds them: without accents.
 function placesOf(text: string, words: string[]): [number, number][] {

@@ -63,8 +63,11 @@ export function Lines({ lines, first = 80 }: { lines: string[]; first?: number }
 }
 
 // Money says where a task's money went, with links to the rows.
-export function Money({ base, version, pick }: { base: string; version: number; pick: (id: string) => void }) {
-  const { data } = useData<{ sentence: string; usage?: { costUsd?: number }; items: CostItem[] | null }>(base + "/cost", version);
+export function Money({ base, version, rows, pick }: { base: string; version: number; rows: number; pick: (id: string) => void }) {
+  // In a large task all requests and calls are read only when they are asked for.
+  const [asked, ask] = useState(false);
+  const { data } = useData<{ sentence: string; usage?: { costUsd?: number }; items: CostItem[] | null }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
+  if (rows >= 20_000 && !asked) return <p class="money"><button class="plain" onClick={() => ask(true)}>Where the money went</button></p>;
   if (!data?.items?.length || !data.usage?.costUsd) return null;
   const most = Math.max(...data.items.map((i) => i.costUsd ?? 0), 1e-9);
   return (
