@@ -66,3 +66,36 @@ func TestPartsOfALargeTask(t *testing.T) {
 	b.wait(`document.querySelector(".axis-tree").textContent === "902 rows" && !location.search.includes("zoom")`)
 	b.faultless(s)
 }
+
+// TestBackClosesTheSheetFirst opens a row's details on a phone.
+func TestBackClosesTheSheetFirst(t *testing.T) {
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(390, 844))
+	b.goTo(s, "/t/"+tasks[0].ID())
+	b.wait(`document.querySelectorAll(".row .text").length > 5`)
+	b.run(chromedp.Evaluate(`document.querySelectorAll(".row")[3].click()`, nil))
+	b.wait(`document.querySelector(".with-sheet") && location.search.includes("span=")`)
+	b.run(chromedp.Evaluate(`history.back()`, nil))
+	b.wait(`!document.querySelector(".with-sheet") && location.pathname === "/t/` + tasks[0].ID() + `" && location.search === ""`)
+	b.faultless(s)
+}
+
+// TestDayHasALaneForEachSession shows today's sessions in time.
+func TestDayHasALaneForEachSession(t *testing.T) {
+	script := axe(t)
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	day := time.Now().Add(-tasks[0].Ago).Format(time.DateOnly)
+	b.goTo(s, "/?when=dates&from="+day+"&to="+day+"&open=all")
+	b.wait(`document.querySelectorAll(".task:not(.session)").length > 0`)
+	if eval[int](b, `document.querySelectorAll(".task:not(.session)").length`) > 1 {
+		b.wait(`document.querySelectorAll(".lane button").length === document.querySelectorAll(".task:not(.session)").length`)
+	}
+	b.looks("a day", script)
+	b.run(chromedp.Evaluate(`document.querySelector(".lane button, .task .title").click()`, nil))
+	b.wait(`location.pathname.startsWith("/t/")`)
+	b.faultless(s)
+}

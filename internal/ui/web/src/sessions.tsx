@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
+import { Day } from "./day";
 import { clock, dayName, dollars, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { agentNames, Commands, Facts, labelOf, Link, Mark, outcome, Problem, say, sentence, Sum, usageWords, Wait } from "./parts";
@@ -220,6 +221,7 @@ export function SessionsView() {
       <Filters query={query} />
       {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
       {list.length === 0 && <NoMatch />}
+      {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} />}
       <div class={beside ? "split" : undefined}>
         <div>
           {list.length > 0 && <Heads>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}

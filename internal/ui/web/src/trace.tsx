@@ -14,6 +14,8 @@ import { treeOf, useLines, Waterfall, type Tree } from "./waterfall";
 const tabs = ["waterfall", "conversation", "changes"] as const;
 type Tab = (typeof tabs)[number];
 
+const small = matchMedia("(max-width: 900px)");
+
 export function TraceView({ id }: { id: string }) {
   const { query } = useRoute();
   const base = "traces/" + encodeURIComponent(id);
@@ -85,14 +87,17 @@ export function TraceView({ id }: { id: string }) {
     for (let p = tree.parent[tree.rowOf(name)] ?? -1; p >= 0; p = tree.parent[p]) if (folded.has(p)) f.delete(tree.idOf(p));
     if (f.size < foldedIds.size) keepFolded(f);
   };
+  useEffect(() => { if (!span && mine.current) { mine.current = ""; mark(""); setSheet(false); } }, [span]);
   // The address follows a little later: a browser slows pages that change it often.
   const later = useRef(0);
   useEffect(() => () => { clearTimeout(later.current); later.current = 0; }, []);
   const pick = (name: string, open = false) => {
     reveal(name);
+    // On a small screen Back closes the details first.
+    const opens = open && !sheet && small.matches;
     if (open) setSheet(true);
     clearTimeout(later.current);
-    later.current = window.setTimeout(() => { later.current = 0; mine.current = name; put({ span: name }); }, 60);
+    later.current = window.setTimeout(() => { later.current = 0; mine.current = name; put({ span: name }, opens); }, 60);
   };
   const select = (row: number, open = false) => { if (tree && row >= 0 && row < tree.n) pick(tree.idOf(row), open); };
   const fold = (row: number, shut: boolean) => {
