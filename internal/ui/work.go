@@ -82,7 +82,7 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 		Calls  []callRow    `json:"calls"`
 		Totals store.Totals `json:"totals"`
 	}
-	return keep(s, "calls?"+r.URL.RawQuery, workShare, func() (answer, error) {
+	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), workShare, func() (answer, error) {
 		out := answer{Calls: []callRow{}}
 		err := s.opts.Store.EachWork(r.Context(), f, s.running(r.Context()), func(w *store.Work) error {
 			for i := range slices.Backward(w.Calls) {
@@ -116,9 +116,10 @@ func rowOfCall(c store.Call, edits bool) callRow {
 	return out
 }
 
-// cost returns where a task's money went.
+// cost returns where a task's money went. What running tasks do is not in the store, so what
+// is kept is of one state of the watched files.
 func (s *Server) cost(r *http.Request) (any, error) {
-	return keep(s, r.URL.Path, workShare, func() (out view.Costs, err error) {
+	return keep(s, r.URL.Path+s.stamp(), workShare, func() (out view.Costs, err error) {
 		err = s.opts.Store.EachWork(r.Context(), store.Filter{Trace: r.PathValue("id")}, s.running(r.Context()), func(w *store.Work) error {
 			out = view.CostsOf(w)
 			return nil
