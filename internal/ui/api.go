@@ -253,7 +253,7 @@ func (s *Server) usage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return keep(s, "usage?"+r.URL.RawQuery, 0, func() (out usage, err error) {
-		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByTool}
+		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByAgent, store.ByTool}
 		var groups map[store.By][]store.Group
 		out.Totals, groups, err = s.opts.Store.Groups(r.Context(), f, zone(r), keys...)
 		out.Groups = make(map[store.By][]grouped)
@@ -270,8 +270,9 @@ func (s *Server) usage(r *http.Request) (any, error) {
 // found is a hit of a search with the title of its trace.
 type found struct {
 	store.Hit
-	Title  string `json:"title"`
-	Failed bool   `json:"failed"`
+	Title   string `json:"title"`
+	Project string `json:"project,omitempty"`
+	Failed  bool   `json:"failed"`
 }
 
 func (s *Server) search(r *http.Request) (any, error) {
@@ -286,16 +287,16 @@ func (s *Server) search(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	titles := make(map[string]string)
+	tasks := make(map[string]store.Summary)
 	out := []found{}
 	for _, h := range hits {
-		if _, ok := titles[h.Trace]; !ok {
-			titles[h.Trace] = ""
+		if _, ok := tasks[h.Trace]; !ok {
+			tasks[h.Trace] = store.Summary{}
 			if t, err := s.opts.Store.List(r.Context(), store.Filter{Trace: h.Trace, Limit: 1}); err == nil && len(t) == 1 {
-				titles[h.Trace] = t[0].Title
+				tasks[h.Trace] = t[0]
 			}
 		}
-		out = append(out, found{h, titles[h.Trace], h.Status == otelmap.EndFailed})
+		out = append(out, found{h, tasks[h.Trace].Title, tasks[h.Trace].Directory, h.Status == otelmap.EndFailed})
 	}
 	return out, nil
 }

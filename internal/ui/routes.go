@@ -28,7 +28,7 @@ import (
 var assets embed.FS
 
 // views are the paths at which the shell is served: it draws what the path names.
-var views = []string{"/{$}", Opening, "/s/{id}", "/t/{id}", "/search", "/cost", "/compare", "/hooks", "/status"}
+var views = []string{"/{$}", Opening, "/s/{id}", "/t/{id}", "/search", "/calls", "/changes", "/cost", "/compare", "/hooks", "/status"}
 
 // routes fills the table of what the server answers.
 func (s *Server) routes() {
@@ -54,6 +54,10 @@ func (s *Server) routes() {
 		"traces/{id}/conversation": s.conversation,
 		"traces/{id}/changes":      s.changes,
 		"search":                   s.search,
+		"traces/{id}/cost":         s.cost,
+		"calls":                    s.toolCalls,
+		"work":                     s.work,
+		"waiting":                  s.waiting,
 		"usage":                    s.usage,
 		"compare":                  s.compare,
 		"hooks":                    s.hooks,

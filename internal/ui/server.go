@@ -47,6 +47,9 @@ type Options struct {
 	NoTraces string
 	// Version is the program's.
 	Version string
+	// Resume returns the agent's command that continues a session of a host, "" if there is
+	// none. It may be nil.
+	Resume func(host, session string) string
 	// Agents are the names of the agents as their users know them, by host.
 	Agents map[string]string
 	// Now is the clock. If nil, time.Now.

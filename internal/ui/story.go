@@ -330,6 +330,7 @@ type point struct {
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"costUsd"`
 	Trace   string  `json:"traceId"`
+	Row     string  `json:"spanId"`
 	Compact bool    `json:"compact,omitempty"`
 }
 
@@ -380,7 +381,7 @@ func (s *Server) turnsOf(r *http.Request, f store.Filter) (any, error) {
 		for i := range l.Len() {
 			row := l.Row(i)
 			rest += costs[i]
-			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Compact: row.Event == otelmap.EventCompaction}
+			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Row: l.id(i), Compact: row.Event == otelmap.EventCompaction}
 			// A subagent has a separate context.
 			if u := row.Usage(); u != nil && row.Kind == view.KindChat && row.Depth <= 1 {
 				p.Tokens, p.CostUSD, rest = u.Input, rest, 0

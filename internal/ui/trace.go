@@ -94,6 +94,8 @@ type header struct {
 	// Before and After are the neighbours in the session.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
+	// Resume is the agent's command that continues the session.
+	Resume string `json:"resume,omitempty"`
 	// Task is the place in the session, from 1, Tasks how many there are.
 	Task  int `json:"task,omitempty"`
 	Tasks int `json:"tasks,omitempty"`
@@ -108,6 +110,9 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	h, err := l.header(r.Context())
 	if err != nil {
 		return nil, err
+	}
+	if s.opts.Resume != nil {
+		h.Resume = s.opts.Resume(l.Host, l.Session)
 	}
 	if l.Session != "" {
 		turns, err := s.turns(r.Context(), l.Session, l.Host)
@@ -365,11 +370,13 @@ func (s *Server) lines(r *http.Request) (any, error) {
 }
 
 // relative shortens paths in the task's folder.
-func (l *loaded) relative(text string) string {
-	if l.Directory == "" || l.Directory == "/" {
+func (l *loaded) relative(text string) string { return relative(text, l.Directory) }
+
+func relative(text, folder string) string {
+	if folder == "" || folder == "/" {
 		return text
 	}
-	return strings.ReplaceAll(text, strings.TrimRight(l.Directory, "/")+"/", "")
+	return strings.ReplaceAll(text, strings.TrimRight(folder, "/")+"/", "")
 }
 
 // rowOf is all that is known of a row.

@@ -45,7 +45,7 @@ func TestPictures(t *testing.T) {
 		{"trace-dark", "/t/" + other, "dark", "login", 1440, 900, []string{"e"}},
 		{"conversation", first + "?tab=conversation", "light", "auth.go", 1440, 900, []string{"e"}},
 		{"changes", "/t/" + other + "?tab=changes", "dark", "file", 1280, 700, nil},
-		{"session", "/s/" + session, "light", "turns", 1280, 620, nil},
+		{"session", "/s/" + session, "light", "tasks", 1280, 620, nil},
 		{"search", "/search?text=login", "light", "steps in", 1280, 560, nil},
 		{"cost", "/cost", "dark", "Models", 1280, 860, nil},
 		{"compare", "/compare?a=" + first[3:] + "&b=" + other, "light", "side by side", 1280, 860, nil},

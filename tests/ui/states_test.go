@@ -109,6 +109,7 @@ func TestRunningTask(t *testing.T) {
 		Steps: []sample.Step{{Say: "I measure first.", Took: 5 * time.Second, Context: 12_000}, {Tool: "Bash", Args: map[string]any{"command": "npm run bench"}, Took: time.Minute}},
 	}
 	running := store.NewTrace(task.Spans(time.Now()))
+	running.Waiting = true
 	s := serveWith(t, sample.Tasks(), nil, func(o *ui.Options) {
 		o.Running = func(context.Context) ([]*store.Trace, error) { return []*store.Trace{running}, nil }
 	})
@@ -118,14 +119,15 @@ func TestRunningTask(t *testing.T) {
 		name, path string
 		texts      []string
 	}{
-		{"running sessions", "/", []string{"Running now", "Speed up the search", "39 tasks in 32 sessions"}},
-		{"running task", "/t/" + running.TraceID, []string{"running", "npm run bench", "The task still runs"}},
+		{"running sessions", "/", []string{"Running now", "Speed up the search", "39 tasks in 32 sessions", "waits for you"}},
+		{"running task", "/t/" + running.TraceID, []string{"waits for you", "npm run bench", "The task still runs"}},
 	} {
 		b.goTo(s, view.path)
 		for _, text := range view.texts {
 			b.shows(text)
 		}
 		b.wait(`document.querySelector(".live.on")`)
+		b.wait(`document.title.startsWith("(waits for you) ")`)
 		b.looks(view.name, script)
 		b.faultless(s)
 	}

@@ -85,8 +85,8 @@ func TestSelectionStaysWhereItWas(t *testing.T) {
 
 	b.goTo(s, "/")
 	b.shows("39 tasks")
-	b.keys("j", "j", "j")
-	b.wait(`document.querySelector(".task.at .title")?.textContent.startsWith("Checkout fails")`)
+	b.keys("j", "j", "l", "j", "j")
+	b.wait(`document.querySelector(".task.inside.at .title")?.textContent.startsWith("Checkout fails")`)
 	for i := range 3 {
 		task := sample.Task{Host: "cline", Session: fmt.Sprint("new", i), Prompt: fmt.Sprintf("New task %d", i), Outcome: otelmap.OutcomeCompleted, Ago: time.Minute}
 		s.upload(t, task)
@@ -112,7 +112,7 @@ func TestLongListDrawsWhatIsSeen(t *testing.T) {
 	}
 	b.enter(s)
 	b.run(chromedp.EmulateViewport(1440, 900))
-	b.goTo(s, "/?limit=9999&cost=-1&from=2026-99-99&when=never")
+	b.goTo(s, "/?open=all&limit=9999&cost=-1&from=2026-99-99&when=never")
 	b.shows("5,200 tasks")
 	b.shows("Task 3")
 	few := func() {
@@ -125,7 +125,7 @@ func TestLongListDrawsWhatIsSeen(t *testing.T) {
 	for range 120 {
 		b.keys("j")
 	}
-	b.wait(`(() => { const r = document.querySelector(".task.at")?.getBoundingClientRect(); return r && r.top >= 0 && r.bottom <= innerHeight + 2 && document.querySelector(".task.at .title").textContent === "Task 119"; })()`)
+	b.wait(`(() => { const r = document.querySelector(".task.at")?.getBoundingClientRect(); return r && r.top >= 0 && r.bottom <= innerHeight + 2 && document.querySelector(".task.at .title").textContent === "Task 89"; })()`)
 	few()
 	b.run(chromedp.Evaluate(`scrollTo(0, document.documentElement.scrollHeight)`, nil))
 	b.shows("5,000 of 5,200 tasks. Filters reach the others.")

@@ -150,6 +150,9 @@ func sentence(t store.Totals, sessions int) string {
 		}
 		b.WriteString(".")
 	}
+	if t.Waited > 0 {
+		b.WriteString(" Agents waited " + view.Duration(t.Waited) + " for you.")
+	}
 	if len(t.Unpriced) > 0 {
 		b.WriteString(" No price is known for " + strings.Join(t.Unpriced, ", ") + ".")
 	}
@@ -180,7 +183,7 @@ func (l *listed) row() string {
 	return strings.Join(cells, " | ")
 }
 
-const rowsShown = `[...document.querySelectorAll(".task")].map((e) => [".title", ".time", ".tools", ".tokens", ".cost"].map((c) => e.querySelector(c).textContent.trim()).join(" | "))`
+const rowsShown = `[...document.querySelectorAll(".task:not(.session)")].map((e) => [".title", ".time", ".tools", ".tokens", ".cost"].map((c) => e.querySelector(c).textContent.trim()).join(" | "))`
 
 // TestSumsAreThoseOfTheCommands compares what a person reads in each view, with each
 // filter, with hookspan list --json and hookspan stats --json over the recorded sessions.
@@ -219,8 +222,8 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 			sessions[list[i].Session] = true
 			want[list[i].row()]++
 		}
-		b.goTo(s, "/?"+f.query)
-		b.wait(fmt.Sprintf("document.querySelectorAll('.task').length === %d", len(list)))
+		b.goTo(s, "/?open=all&"+f.query)
+		b.wait(fmt.Sprintf("document.querySelectorAll('.task:not(.session)').length === %d", len(list)))
 		if got, want := eval[string](b, "document.querySelector('.sum').innerText"), sentence(stats.Totals, len(sessions)); got != want {
 			t.Errorf("/?%s:\n%s\nwant\n%s", f.query, got, want)
 		}
@@ -258,6 +261,15 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 			if want := fmt.Sprintf("%s %s %d", g.Key, view.Dollars(cost), tokens); i >= len(shown) || shown[i] != want {
 				t.Errorf("/cost?%s: days %q, want %q as number %d", f.query, shown, want, i)
 			}
+		}
+	}
+	// Calls over all tasks.
+	for query, flags := range map[string][]string{"": nil, "denied=1": {"--denied"}, "tool=read_file": {"--tool", "read_file"}, "command=npm": {"--command", "npm"}, "slower=1": {"--slower", "1s"}} {
+		calls := reads[[]struct{ SpanID string }](m, append([]string{"calls", "--json", "-n", "5000"}, flags...)...)
+		b.goTo(s, "/calls?limit=5000&"+query)
+		b.wait(fmt.Sprintf("document.querySelectorAll('.call').length === %d", len(calls)))
+		if got, want := eval[string](b, "document.querySelector('.sum b').innerText"), fmt.Sprint(len(calls)); strings.ReplaceAll(got, ",", "") != want || len(calls) == 0 {
+			t.Errorf("/calls?%s: %s calls, want %s", query, got, want)
 		}
 	}
 	// Sessions of several turns.

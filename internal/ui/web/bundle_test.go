@@ -10,8 +10,8 @@ import (
 
 // Limits of what the browser loads, in bytes.
 const (
-	maxBytes  = 150_000
-	maxZipped = 45_000
+	maxBytes  = 200_000
+	maxZipped = 60_000
 )
 
 // TestAssetsAreTheBundledSources bundles again.

@@ -3,10 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { follow, takeToken, useData, useLive } from "./api";
 import { HooksView } from "./hooks";
 import { help, keysOn, switchKeys, useKeys } from "./keys";
+import { Palette } from "./palette";
 import { agentNames, Link } from "./parts";
 import { decoded, go, useRoute } from "./route";
 import { SessionsView } from "./sessions";
 import { TraceView } from "./trace";
+import { CallsView } from "./work";
 import { CompareView, CostView, SearchView, SessionView, StatusView } from "./views";
 
 const themes = ["", "light", "dark"];
@@ -23,18 +25,26 @@ function theme(next?: boolean) {
   if (t) document.documentElement.dataset.theme = t; else delete document.documentElement.dataset.theme;
 }
 
-const pages: [string, string, string][] = [["/", "Sessions", "s"], ["/search", "Search", "f"], ["/cost", "Cost", "c"], ["/hooks", "Hooks", "h"], ["/status", "Status", "t"]];
+const pages: [string, string, string][] = [["/", "Sessions", "s"], ["/search", "Search", "f"], ["/calls", "Calls", "l"], ["/changes", "Changes", "d"], ["/cost", "Cost", "c"], ["/hooks", "Hooks", "h"], ["/status", "Status", "t"]];
 
 function App() {
   const { path } = useRoute();
   const live = useLive();
   const [keys, setKeys] = useState(false);
+  const [palette, setPalette] = useState(false);
+  useEffect(() => { const f = () => setPalette(true); addEventListener("palette", f); return () => removeEventListener("palette", f); }, []);
   Object.assign(agentNames, useData<Record<string, string>>("agents", 0).data);
   useKeys({
     ...Object.fromEntries(pages.map(([to, , key]) => ["g " + key, () => go(to)])),
     t: () => theme(true), "?": () => setKeys(true), "/": () => go("/search"),
   });
+  const { data: waiting } = useData<string[]>("waiting");
   useEffect(() => { if (path === "/") document.title = "hookspan"; }, [path]);
+  // A view sets its title as it is drawn; a task that waits is named before it.
+  useEffect(() => {
+    const name = document.title.replace(/^\(waits for you\) /, "");
+    document.title = (waiting?.length ? "(waits for you) " : "") + name;
+  });
   const [, first, rest] = /^\/([^/]*)(?:\/(.*))?$/.exec(path) ?? [];
   const id = decoded(rest ?? "");
   return (
@@ -42,16 +52,19 @@ function App() {
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("#main")?.focus(); }}>Skip to the content</a>
       <header class="top">
         <Link to="/" class="brand" label="hookspan, all sessions"><svg viewBox="0 0 32 32" aria-hidden="true"><rect class="b1" x="2" y="6" width="24" height="5" rx="2.5" /><rect class="b2" x="7" y="13.5" width="13" height="5" rx="2.5" /><rect class="b3" x="16" y="21" width="13" height="5" rx="2.5" /></svg><span>hookspan</span></Link>
-        <nav aria-label="Views">{pages.map(([to, name]) => <Link key={to} to={to} current={path === to || (to === "/" && (first === "t" || first === "s"))}>{name}</Link>)}</nav>
+        <nav aria-label="Views">{pages.map(([to, name]) => <Link key={to} to={to} class={path === to || to === "/" ? undefined : to === "/search" || to === "/cost" ? "few" : "rest"} current={path === to || (to === "/" && (first === "t" || first === "s"))}>{name}</Link>)}</nav>
+        {!!waiting?.length && <Link to={waiting.length === 1 ? "/t/" + waiting[0] : "/"} class="waits">{waiting.length > 1 ? waiting.length + " tasks wait for you" : "waits for you"}</Link>}
         <span class={"live" + (live ? " on" : "")} title={live ? "New traces appear by themselves" : "Not connected"}>{live ? "live" : "offline"}</span>
+        <button class="icon" aria-label="Go to" title="Go to a session, task, file or view (Ctrl-K)" onClick={() => setPalette(true)}><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="7" cy="7" r="4.2" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M10.2 10.2 14 14" stroke="currentColor" stroke-width="1.5" /></svg></button>
         <button class="icon" aria-label="Light or dark" title="Light or dark (t)" onClick={() => theme(true)}><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /></svg></button>
         <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => setKeys(true)}>?</button>
       </header>
       <main id="main" tabIndex={-1}>
         {id === undefined ? <NoPage /> : first === "" || first === "open" ? <SessionsView /> : first === "t" ? <TraceView key={id} id={id} /> : first === "s" ? <SessionView key={id} id={id} /> : first === "search" ? <SearchView />
-          : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
+          : first === "calls" || first === "changes" ? <CallsView key={first} edits={first === "changes"} /> : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
           : <NoPage />}
       </main>
+      {palette && <Palette close={() => setPalette(false)} commands={[...pages.map(([to, name]) => [name, () => go(to)] as [string, () => void]), ["Compare two tasks", () => go("/compare")], ["Light or dark", () => theme(true)], ["Keys", () => setKeys(true)]]} />}
       {keys && <KeysDialog close={() => setKeys(false)} />}
       <Said />
     </div>

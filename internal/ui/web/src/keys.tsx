@@ -14,7 +14,8 @@ let going = 0; // when g was typed
 addEventListener("keydown", (e) => {
   const t = e.target as HTMLElement;
   const field = t.closest("input, select, textarea, [contenteditable]");
-  if (e.key === "Escape" && field) { (t as HTMLInputElement).blur(); return; }
+  if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") { e.preventDefault(); dispatchEvent(new Event("palette")); return; }
+  if (e.key === "Escape" && field && !t.closest("dialog")) { (t as HTMLInputElement).blur(); return; }
   if (field || e.ctrlKey || e.metaKey || e.altKey || (!keysOn() && e.key !== "?" && e.key !== "Escape")) return;
   // Enter and arrows belong to a focused button, link, list or scroller.
   if (e.key === "Enter" && t.closest("a, button, summary")) return;
@@ -46,6 +47,6 @@ export const help: [string, [string, string][]][] = [
   ["Find", [["/", "search"], ["n N", "next, previous match"]]],
   ["Task", [["1 2 3", "waterfall, conversation, changes"], ["z 0", "zoom to the row, zoom out"], ["f", "follow the newest row"], ["c", "compare with another task"], ["y", "copy the link"]]],
   ["Hooks", [["e E", "next, previous that never runs"], ["/", "which hooks a call starts"], ["Enter", "edit"], ["x", "switch off or on"], ["v", "test"], ["a", "add"]]],
-  ["Go", [["g s", "sessions"], ["g f", "search"], ["g c", "cost"], ["g h", "hooks"], ["g t", "status"]]],
-  ["Page", [["t", "light or dark"], ["?", "these keys"], ["Esc", "close, leave a field"]]],
+  ["Go", [["g s", "sessions"], ["g f", "search"], ["g l", "calls"], ["g d", "changes"], ["g c", "cost"], ["g h", "hooks"], ["g t", "status"]]],
+  ["Page", [["t", "light or dark"], ["Ctrl-K", "go to a session, task, file or view"], ["?", "these keys"], ["Esc", "close, leave a field"]]],
 ];

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Refused } from "./api";
 import { dollars, duration, tokens } from "./format";
 import { go } from "./route";
@@ -71,7 +71,7 @@ export function usageWords(u: Usage | undefined): string[] {
 }
 
 export function outcome(s: Summary): string {
-  return s.outcome ? s.outcome : "no root span";
+  return s.waiting ? "waits for you" : s.outcome ? s.outcome : "no root span";
 }
 
 // agentNames are the agents' names by host; the server knows them.
@@ -109,11 +109,36 @@ function Text({ part: p, limit }: { part: Part; limit: number }) {
   );
 }
 
-export const Diff = ({ lines }: { lines: string[] }) => (
-  <pre class="diff" tabIndex={0}>{lines.map((l, i) => (
-    <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{l || " "}{"\n"}</span>
-  ))}</pre>
-);
+// wordsOf pairs removed lines with the added ones below them, and returns from where to where each line of a pair differs.
+function wordsOf(lines: string[]): Map<number, [number, number]> {
+  const out = new Map<number, [number, number]>();
+  for (let i = 0; i < lines.length; ) {
+    if (lines[i][0] !== "-") { i++; continue; }
+    let plus = i;
+    while (lines[plus]?.[0] === "-") plus++;
+    let end = plus;
+    while (lines[end]?.[0] === "+") end++;
+    if (end - plus === plus - i) for (let k = 0; i + k < plus; k++) {
+      const a = lines[i + k], b = lines[plus + k], most = Math.min(a.length, b.length);
+      let from = 1, less = 0;
+      while (from < most && a[from] === b[from]) from++;
+      while (less < most - from && a[a.length - 1 - less] === b[b.length - 1 - less]) less++;
+      if (from + less > most / 3) { out.set(i + k, [from, a.length - less]); out.set(plus + k, [from, b.length - less]); }
+    }
+    i = end;
+  }
+  return out;
+}
+
+export function Diff({ lines }: { lines: string[] }) {
+  const words = useMemo(() => wordsOf(lines), [lines]);
+  return (
+    <pre class="diff" tabIndex={0}>{lines.map((l, i) => {
+      const w = words.get(i);
+      return <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{w && w[1] > w[0] ? <>{l.slice(0, w[0])}<b>{l.slice(...w)}</b>{l.slice(w[1])}</> : l || " "}{"\n"}</span>;
+    })}</pre>
+  );
+}
 
 // Bars are the sums of a group beside its share of the largest.
 export const share = (part: number, whole: number) => (whole > 0 ? Math.max(0, Math.min(1, part / whole)) : 0);
@@ -131,6 +156,7 @@ export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number
       {u?.costUsd !== undefined ? <> and cost <b>{dollars(u.costUsd)}</b></> : ""}
       {u ? <> for <b>{tokens(u.inputTokens + u.outputTokens)}</b> tokens{u.cacheReadTokens ? <>, {cached(u)} % of the input cached</> : ""}</> : ""}.
       {t.toolCalls > 0 && <> {t.toolFailures ? <><b class="bad">{t.toolFailures.toLocaleString("en")}</b> of </> : "None of the "}<b>{t.toolCalls.toLocaleString("en")}</b> tool calls failed{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}.</>}
+      {t.waitedNs ? <> Agents waited <b>{duration(t.waitedNs)}</b> for you.</> : ""}
       {t.unpricedModels?.length ? <> <span class="warn">No price is known for {t.unpricedModels.join(", ")}.</span></> : ""}
     </p>
   );

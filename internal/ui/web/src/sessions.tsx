@@ -1,10 +1,12 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { clock, dayName, dollars, dollarsIn, place, plural, seen, tokens } from "./format";
+import { Day } from "./day";
+import { clock, dayName, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, Commands, Facts, Link, Mark, outcome, Problem, say, sentence, Sum, Took, Wait } from "./parts";
+import { agentNames, Commands, Facts, labelOf, Link, Mark, outcome, Problem, say, sentence, Sum, Took, usageWords, Wait } from "./parts";
 import { go, put, sessionPath, useRoute } from "./route";
-import type { Facet, Facets, Listed, Sessions } from "./types";
+import type { Facet, Facets, Header, Listed, Sessions } from "./types";
 
 const periods: [string, string][] = [["today", "Today"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["dates", "Dates…"]];
 const costs: [string, string][] = [["0.01", "1 cent or more"], ["0.1", "10 cents or more"], ["1", "$1 or more"], ["10", "$10 or more"]];
@@ -58,7 +60,7 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
   return out.toString();
 }
 
-export function Filters({ query, text = true }: { query: URLSearchParams; text?: boolean }) {
+export function Filters({ query, text = true, children }: { query: URLSearchParams; text?: boolean; children?: ComponentChildren }) {
   const { data } = useData<Facets>("facets");
   const used = filterNames.filter((n) => query.get(n) && (text || n !== "text"));
   const count = used.filter((n) => n !== "text").length;
@@ -102,6 +104,7 @@ export function Filters({ query, text = true }: { query: URLSearchParams; text?:
       )}
       {flag("failed", "Failed")}
       {flag("denied", "Denied")}
+      {children}
       {used.length > 0 && <button class="plain" onClick={() => put(Object.fromEntries(used.map((n) => [n, ""])), true)}>Clear</button>}
     </div>
   );
@@ -134,15 +137,17 @@ export function Search({ value, onChange, label, auto }: { value: string; onChan
   );
 }
 
-interface Thread { session: string; traces: Listed[] }
+// Thread is the tasks of a session, the newest first; Line is a line of the list: a session of several tasks, or a task.
+interface Thread { key: string; traces: Listed[] }
+interface Line { id: string; task: Listed; thread?: Thread; inside?: Listed }
 
-// threads puts the turns of a session together, the newest session first, running ones
+// threads puts the tasks of a session together, the newest session first, running ones
 // before all others.
 function threads(list: Listed[]): Thread[] {
   const by = new Map<string, Thread>();
   for (const t of list) {
     const key = t.session ? t.summary.host + "\n" + t.session : t.summary.traceId;
-    if (!by.has(key)) by.set(key, { session: t.session ?? "", traces: [] });
+    if (!by.has(key)) by.set(key, { key, traces: [] });
     by.get(key)!.traces.push(t);
   }
   const all = [...by.values()];
@@ -150,77 +155,140 @@ function threads(list: Listed[]): Thread[] {
   return [...all.filter(runs), ...all.filter((t) => !runs(t))];
 }
 
+// sessionOf is the line of a session: its first task's title, the newest one's outcome and the sums of all.
+function sessionOf(t: Thread): Listed {
+  const newest = t.traces[0], sum = (f: (s: Listed["summary"]) => number) => t.traces.reduce((n, x) => n + f(x.summary), 0);
+  const priced = t.traces.some((x) => x.summary.usage?.costUsd !== undefined);
+  const models = [...new Set(t.traces.map((x) => x.summary.model).filter(Boolean))];
+  const usage = t.traces.some((x) => x.summary.usage) ? {
+    inputTokens: sum((s) => s.usage?.inputTokens ?? 0), outputTokens: sum((s) => s.usage?.outputTokens ?? 0), cacheReadTokens: 0, cacheWriteTokens: 0,
+    costUsd: priced ? sum((s) => s.usage?.costUsd ?? 0) : undefined,
+  } : undefined;
+  return {
+    ...newest, status: t.traces.find((x) => x.status === "running")?.status ?? newest.status, reason: t.traces.find((x) => x.reason)?.reason,
+    summary: {
+      ...newest.summary, title: t.traces[t.traces.length - 1].summary.title, model: models.length > 1 ? models.length + " models" : models[0], usage,
+      tools: sum((s) => s.tools), toolFailures: sum((s) => s.toolFailures), toolDenials: sum((s) => s.toolDenials), durationMs: sum((s) => s.durationMs), waitedNs: sum((s) => s.waitedNs ?? 0), waiting: t.traces.some((x) => x.summary.waiting),
+    },
+  };
+}
+
+// wide is a screen with room for a task beside the list.
+const wide = matchMedia("(min-width: 1600px)");
+
 export function SessionsView() {
-  const query = filtersOf(useRoute().query);
+  const route = useRoute();
+  const query = filtersOf(route.query);
   const limit = Number(query.get("limit")) || 100;
   const { data, error } = useShown<Sessions>("sessions?" + filterQuery(query, { limit: String(limit) }));
-  // The task that is selected, by its id: its place is another one when a task arrives.
+  // The line that is selected, by its id: its place is another one when a task arrives.
   const [at, setAt] = useState("");
   const here = useRef("");
+  // Sessions that were folded or unfolded, against what the address says of all.
+  const all = query.get("open") === "all";
+  const [toggled, setToggled] = useState<Set<string>>(() => new Set(JSON.parse(sessionStorage.getItem("unfolded") ?? "[]") as string[]));
+  const [beside, setBeside] = useState(wide.matches);
+  useEffect(() => { const f = () => setBeside(wide.matches); wide.addEventListener("change", f); return () => wide.removeEventListener("change", f); }, []);
   const list = useMemo(() => [...(data?.running ?? []), ...(data?.traces ?? [])], [data]);
   const groups = useMemo(() => threads(list), [list]);
-  const flat = useMemo(() => groups.flatMap((g) => g.traces), [groups]);
-  const select = (n: number) => { const t = flat[n]; if (t) { here.current = t.summary.traceId; setAt(here.current); } };
-  const place = () => flat.findIndex((t) => t.summary.traceId === here.current);
+  const isOpen = (t: Thread) => toggled.has(t.key) !== all;
+  const blocks = useMemo(() => blocksOf(groups, isOpen), [groups, toggled, all]);
+  const flat = useMemo(() => blocks.flatMap((b) => b.lines), [blocks]);
+  const keep = (t: Set<string>) => { setToggled(t); sessionStorage.setItem("unfolded", JSON.stringify([...t].slice(-1000))); };
+  const unfold = (t: Thread, open = !isOpen(t)) => { const next = new Set(toggled); if (open !== all) next.add(t.key); else next.delete(t.key); keep(next); };
+  const select = (n: number) => { const l = flat[n]; if (l) { here.current = l.id; setAt(l.id); } };
+  const place = () => flat.findIndex((l) => l.id === here.current);
   const move = (n: number) => () => select(Math.max(0, Math.min(flat.length - 1, place() + n)));
   const errors = (n: number) => () => {
-    for (let i = place() + n; i >= 0 && i < flat.length; i += n) if (flat[i].status === "failed" || flat[i].summary.toolFailures || flat[i].summary.toolDenials) { select(i); return; }
+    for (let i = place() + n; i >= 0 && i < flat.length; i += n) { const t = flat[i].task; if (t.status === "failed" || t.summary.toolFailures || t.summary.toolDenials) { select(i); return; } }
   };
+  const now = () => flat[place()] as Line | undefined;
   useKeys({
     j: move(1), k: move(-1), e: errors(1), E: errors(-1),
-    Enter: () => here.current && go("/t/" + here.current),
-    c: () => here.current && compareWith(here.current),
+    l: () => { const t = now()?.thread; if (t) unfold(t, true); },
+    h: () => { const l = now(), t = l?.thread ?? groups.find((g) => l?.inside && g.traces.includes(l.task)); if (t) { here.current = "session " + t.key; setAt(here.current); unfold(t, false); } },
+    Enter: () => { const l = now(); if (l) go(pathOf(l)); },
+    c: () => { const l = now(); if (l) compareWith(l.task.summary.traceId); },
   });
-  const blocks = useMemo(() => blocksOf(groups), [groups]);
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   if (list.length === 0 && !isFiltered(query)) return <Nothing />;
+  const many = groups.some((g) => g.traces.length > 1);
   return (
-    <div class="page">
+    <div class={"page tasks" + (beside ? " beside" : "")}>
       <h1 class="hidden">Sessions</h1>
       <Sum totals={data.totals} sessions={data.totals.tasks === data.traces.length ? threads(data.traces).length : undefined} />
       <Filters query={query} />
       {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
       {list.length === 0 && <NoMatch />}
-      {list.length > 0 && <Heads />}
-      <Blocks blocks={blocks} at={at} />
-      {data.traces.length < data.totals.tasks && (
-        <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
-      )}
+      {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} />}
+      <div class={beside ? "split" : undefined}>
+        <div>
+          {list.length > 0 && <Heads>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
+          <Blocks blocks={blocks} at={at} isOpen={isOpen} unfold={unfold} over={beside ? (l) => { here.current = l.id; setAt(l.id); } : undefined} />
+          {data.traces.length < data.totals.tasks && (
+            <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
+          )}
+        </div>
+        {beside && flat.length > 0 && <Preview id={(flat.find((l) => l.id === at) ?? flat[0]).task.summary.traceId} />}
+      </div>
     </div>
   );
 }
 
-// Block is a part of the list: some turns of a session, with the day above the first.
-interface Block { key: string; heading: string; thread: Thread; tasks: Listed[]; first: boolean }
+const pathOf = (l: Line) => (l.thread ? sessionPath(l.task.session ?? "", l.task.summary.host) : "/t/" + l.task.summary.traceId);
 
-const blockTasks = 20;
+// Preview shows the selected task beside the list, or a session's newest one.
+function Preview({ id }: { id: string }) {
+  const { data } = useShown<Header>("traces/" + id);
+  if (!data) return <aside class="beside-list" aria-label="Preview" />;
+  const s = data.summary;
+  return (
+    <aside class="beside-list" aria-label="Preview" tabIndex={0}>
+      <h2><Mark status={data.status} word={outcome(s)} /> <Link to={"/t/" + s.traceId}>{s.title || "untitled"}</Link></h2>
+      <p class="facts"><Facts items={[outcome(s), duration(s.durationMs * 1e6), ...usageWords(s.usage), s.model, stamp(s.started)]} /></p>
+      {data.problems.slice(0, 5).map((p) => <Link key={p.id} class="hit" to={`/t/${s.traceId}?span=${p.id}`}><Mark status={p.status} /><b>{labelOf(p.label)}</b> <span>{p.message || p.kind || p.detail}</span></Link>)}
+      {data.problems.length > 5 && <p class="note">and {data.problems.length - 5}{data.problems.length === 1000 ? "+" : ""} more</p>}
+      {data.prompt && <><div class="cap">prompt</div><p class="prose">{data.prompt.slice(0, 1500)}</p></>}
+      {(data.answer || data.reason) && <><div class="cap">{data.answer ? "answer" : "why it ended"}</div><p class="prose">{(data.answer || data.reason!).slice(0, 4000)}</p></>}
+    </aside>
+  );
+}
 
-function blocksOf(groups: Thread[]): Block[] {
+// Block is some lines of the list, with the day above the first.
+interface Block { key: string; heading: string; lines: Line[] }
+
+const blockLines = 20;
+
+function blocksOf(groups: Thread[], isOpen: (t: Thread) => boolean): Block[] {
   const out: Block[] = [];
   let day = "";
   for (const g of groups) {
     const now = g.traces.some((t) => t.status === "running") ? "Running now" : dayName(g.traces[0].summary.started);
-    for (let i = 0; i < g.traces.length; i += blockTasks) {
-      const tasks = g.traces.slice(i, i + blockTasks);
-      out.push({ key: tasks[0].summary.traceId, heading: now !== day ? now : "", thread: g, tasks, first: i === 0 });
+    const lines: Line[] = [];
+    if (g.traces.length > 1) lines.push({ id: "session " + g.key, task: sessionOf(g), thread: g });
+    if (g.traces.length === 1 || isOpen(g)) for (const task of g.traces) lines.push({ id: task.summary.traceId, task, inside: g.traces.length > 1 ? lines[0].task : undefined });
+    for (let i = 0; i < lines.length; i += blockLines) {
+      let last = out[out.length - 1];
+      if (!last || now !== day || last.lines.length >= blockLines) out.push((last = { key: lines[i].id, heading: now !== day ? now : "", lines: [] }));
+      last.lines.push(...lines.slice(i, i + blockLines));
       day = now;
     }
   }
   return out;
 }
 
-// drawnAll is up to how many tasks all are drawn; of more, those around the screen.
+// drawnAll is up to how many lines all are drawn; of more, those around the screen.
 const drawnAll = 150;
 
 // Blocks draws the blocks that can be seen, and keeps the others' room: their height when
 // they were drawn, or what they are expected to have.
-function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
-  const money = dollarsIn(blocks.flatMap((b) => b.tasks.map((t) => t.summary.usage?.costUsd)));
+function Blocks({ blocks, at, isOpen, unfold, over }: { blocks: Block[]; at: string; isOpen: (t: Thread) => boolean; unfold: (t: Thread) => void; over?: (l: Line) => void }) {
+  const money = dollarsIn(blocks.flatMap((b) => b.lines.map((l) => l.task.summary.usage?.costUsd)));
   const box = useRef<HTMLDivElement>(null);
   const known = useRef(new Map<string, number>());
   const [view, setView] = useState([0, 1500]);
-  const some = blocks.reduce((n, b) => n + b.tasks.length, 0) > drawnAll;
+  const some = blocks.reduce((n, b) => n + b.lines.length, 0) > drawnAll;
   useLayoutEffect(() => {
     if (!some) return;
     const look = () => { const top = box.current?.getBoundingClientRect().top ?? 0; setView((old) => (Math.abs(old[0] + top) < 200 && old[1] === innerHeight ? old : [-top, innerHeight])); };
@@ -229,7 +297,7 @@ function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
     addEventListener("resize", look);
     return () => { removeEventListener("scroll", look); removeEventListener("resize", look); };
   }, [some]);
-  const height = (b: Block) => known.current.get(b.key) ?? b.tasks.length * 57 + (b.heading ? 44 : 0);
+  const height = (b: Block) => known.current.get(b.key + b.lines.length) ?? b.lines.length * 29 + (b.heading ? 42 : 0);
   const tops: number[] = [0];
   for (const b of blocks) tops.push(tops[tops.length - 1] + height(b));
   const from = some ? Math.max(0, tops.findIndex((y) => y > view[0] - 600) - 1) : 0;
@@ -240,19 +308,23 @@ function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
     if (some) for (const e of box.current!.querySelectorAll<HTMLElement>("section")) known.current.set(e.dataset.key!, e.offsetHeight);
   });
   useLayoutEffect(() => {
-    const i = at ? blocks.findIndex((b) => b.tasks.some((t) => t.summary.traceId === at)) : -1;
+    const i = at && !over ? blocks.findIndex((b) => b.lines.some((l) => l.id === at)) : -1;
     if (i < 0) return;
     if (i < from || i >= to) scrollTo(0, scrollY + box.current!.getBoundingClientRect().top + tops[i] - innerHeight / 2);
     requestAnimationFrame(() => document.querySelector(".task.at")?.scrollIntoView({ block: "nearest" }));
   }, [at]);
+  // A pointer that only passes selects nothing.
+  const timer = useRef(0);
   return (
-    <div class="list" ref={box} style={some ? { paddingTop: tops[from] + "px", paddingBottom: tops[blocks.length] - tops[to] + "px" } : undefined}>
+    <div class="list" ref={box} style={some ? { paddingTop: tops[from] + "px", paddingBottom: tops[blocks.length] - tops[to] + "px" } : undefined} onMouseLeave={() => clearTimeout(timer.current)}>
       {blocks.slice(from, to).map((b) => (
-        <section key={b.key} data-key={b.key}>
+        <section key={b.key} data-key={b.key + b.lines.length}>
           {b.heading && <h2 class="day">{b.heading}</h2>}
-          <div class={"thread" + (b.thread.traces.length > 1 ? " many" : "")}>
-            {b.tasks.map((t, i) => <Task key={t.summary.traceId} task={t} money={money} at={t.summary.traceId === at} turn={b.first && i === 0 && b.thread.traces.length > 1 ? b.thread : undefined} />)}
-          </div>
+          {b.lines.map((l) => (
+            <div key={l.id} onMouseEnter={over && (() => { clearTimeout(timer.current); timer.current = window.setTimeout(() => over(l), 120); })}>
+              <Task task={l.task} money={money} at={l.id === at} thread={l.thread} inside={l.inside} open={l.thread && isOpen(l.thread)} unfold={unfold} />
+            </div>
+          ))}
         </section>
       ))}
     </div>
@@ -260,30 +332,28 @@ function Blocks({ blocks, at }: { blocks: Block[]; at: string }) {
 }
 
 // Heads names the columns of tasks.
-export const Heads = () => <div class="heads" aria-hidden="true">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x}>{x}</span>)}</div>;
+export const Heads = ({ children }: { children?: ComponentChildren }) => <div class="heads">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x} aria-hidden="true">{x}</span>)}{children}</div>;
 
-export function Task({ task, money = dollars, at, turn }: { task: Listed; money?: (usd: number) => string; at?: boolean; turn?: Thread }) {
+// Task is a line of a task, or with thread that of a session; inside is the session's line, of which nothing is repeated.
+export function Task({ task, money = dollars, at, thread, inside, open, unfold }: { task: Listed; money?: (usd: number) => string; at?: boolean; thread?: Thread; inside?: Listed; open?: boolean; unfold?: (t: Thread) => void }) {
   const { summary: s, status, reason } = task;
+  const o = inside?.summary;
   // It is drawn again only if something in it is another: an agent at work changes one of many.
-  const content = JSON.stringify([task, money(0), at, turn?.traces.length, s.host && agentNames[s.host]]);
+  const content = JSON.stringify([task, money(0), at, thread?.traces.length, open, s.host && agentNames[s.host], o?.workingDirectory, o?.model]);
   return useMemo(() => (
-    <div class={"task " + status + (at ? " at" : "")}>
-      <Mark status={status} word={outcome(s)} />
-      <Link to={"/t/" + s.traceId} class="title" current={at}>{s.title || "untitled"}</Link>
+    <div class={`task ${status}${at ? " at" : ""}${thread ? " session" : ""}${inside ? " inside" : ""}`}>
+      {thread ? <button class={"fold " + (open ? "open" : "shut")} aria-expanded={!!open} aria-label={(open ? "Fold" : "Unfold") + " the session's tasks"} onClick={() => unfold?.(thread)} /> : <Mark status={status} word={outcome(s)} />}
+      <span class="what">{thread && status !== "ok" && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}</span>}{reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
+      <span class="under"><Facts items={[
+        (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
+      ]} /></span>
       <span class="num time" title="how long it took"><Took summary={s} /></span>
       <span class="num tools" title="tool calls"><span class="n">{s.tools || ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
       <span class="num tokens" title="tokens">{s.usage ? tokens(s.usage.inputTokens + s.usage.outputTokens) : ""}</span>
       <span class="num cost" title="cost">{s.usage?.costUsd !== undefined ? money(s.usage.costUsd) : ""}</span>
       <span class="num clock">{clock(s.started)}</span>
-      <div class="under">
-        <span><Facts items={[
-          place(s.workingDirectory), s.host && (agentNames[s.host] ?? s.host), s.model, status !== "ok" && s.outcome !== "failed" && outcome(s),
-          turn && turn.session && <Link to={sessionPath(turn.session, s.host)}>{plural(turn.traces.length, "task")} in this session</Link>,
-        ]} /></span>
-        {reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}
-      </div>
     </div>
-  ), [content]);
+  ), [content, unfold]);
 }
 
 // compareWith remembers a trace; with the second one the comparison opens.

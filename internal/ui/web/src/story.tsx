@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, useData } from "./api";
 import { duration, plural } from "./format";
-import { Diff, labelOf, Mark, Problem, Texts, Wait } from "./parts";
+import { labelOf, Mark, Problem, Texts, Wait } from "./parts";
 import type { Change, Said } from "./types";
+import { Lines } from "./work";
 
 // Props have the id that is selected, and its row.
 interface Props { base: string; version: number; picked: string; row: number; select: (id: string, open?: boolean) => void }
@@ -92,8 +93,9 @@ export function Changes({ base, version, picked, row, select }: Props) {
       {before}
       {data.length === 0 && <div class="empty"><h2>No file was changed by a tool</h2><p>What commands changed is not recorded.</p></div>}
       {data.length > 0 && <p class="sum">{done(data).some((c) => c.cut) && "at least "}{plural([...files.values()].filter((list) => done(list).length).length, "file")}, <span class="plus">+{sum(data, "plus")}</span> <span class="minus">−{sum(data, "minus")}</span>{(before || after) && <span class="dim"> in this part</span>}</p>}
-      {[...files].map(([path, list]) => (
-        <section class="file" key={path}>
+      {files.size > 1 && <ul class="file-list">{[...files].map(([path, list], i) => <li key={path}><button class="plain" onClick={() => document.getElementById("file" + i)?.scrollIntoView()}>{path}</button> <span class="plus">+{sum(list, "plus")}</span> <span class="minus">−{sum(list, "minus")}</span></li>)}</ul>}
+      {[...files].map(([path, list], i) => (
+        <section class="file" key={path} id={"file" + i}>
           <h2><span class="path">{path}</span><span class="plus">+{sum(list, "plus")}</span><span class="minus">−{sum(list, "minus")}</span></h2>
           {list.map((c, i) => (
             <div key={c.id + " " + i} class={"change " + c.status + (c.id === picked ? " selected" : "")} data-id={c.id}>
@@ -106,9 +108,4 @@ export function Changes({ base, version, picked, row, select }: Props) {
       {after}
     </div>
   );
-}
-
-function Lines({ lines }: { lines: string[] }) {
-  const [all, set] = useState(false);
-  return <><Diff lines={all ? lines : lines.slice(0, 80)} />{lines.length > 80 && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length} lines</button>}</>;
 }

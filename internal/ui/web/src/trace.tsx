@@ -3,14 +3,18 @@ import { useData } from "./api";
 import { dollars, duration, place, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
+import { RowFilters, showAll, useChosen, type Range } from "./rows";
 import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
 import { Changes, Conversation } from "./story";
 import type { Columns, Header, Row } from "./types";
+import { Money } from "./work";
 import { treeOf, useLines, Waterfall, type Tree } from "./waterfall";
 
 const tabs = ["waterfall", "conversation", "changes"] as const;
 type Tab = (typeof tabs)[number];
+
+const small = matchMedia("(max-width: 900px)");
 
 export function TraceView({ id }: { id: string }) {
   const { query } = useRoute();
@@ -49,16 +53,27 @@ export function TraceView({ id }: { id: string }) {
   const problems = useMemo(() => (head?.problems ?? []).map((p) => (tree ? { ...p, row: tree.rowOf(p.id) } : p)).filter((p) => p.row >= 0), [head, tree]);
 
   const zoomText = query.get("zoom");
-  const zoom = useMemo(() => {
+  const settled = useMemo(() => {
     const m = /^(\d+)-(\d+)$/.exec(zoomText ?? "");
-    return m && Number(m[1]) < Number(m[2]) ? ([Number(m[1]), Number(m[2])] as [number, number]) : undefined;
+    return m && Number(m[1]) < Number(m[2]) ? ([Number(m[1]), Number(m[2])] as Range) : undefined;
   }, [zoomText]);
-  const setZoom = (z?: [number, number]) => put({ zoom: z ? z.map(Math.floor).join("-") : "" });
+  // While the wheel turns, the address follows a little later.
+  const [turning, setTurning] = useState<{ to?: Range }>();
+  const turned = useRef(0);
+  const zoom = turning ? turning.to : settled;
+  const setZoom = (z?: Range) => {
+    setTurning({ to: z && [Math.floor(z[0]), Math.max(Math.floor(z[0]) + 1, Math.ceil(z[1]))] });
+    clearTimeout(turned.current);
+    turned.current = window.setTimeout(() => { put({ zoom: z ? `${Math.floor(z[0])}-${Math.max(Math.floor(z[0]) + 1, Math.ceil(z[1]))}` : "" }); setTurning(undefined); }, 100);
+  };
+  useEffect(() => () => clearTimeout(turned.current), []);
+  const chosen = useChosen(tree, folded, zoom, query);
 
   // What the address selects.
   const mine = useRef("");
   useEffect(() => {
-    if (!tree || !span || span === mine.current || tree.rowOf(span) < 0) return;
+    // Meanwhile a key may have changed the address.
+    if (!tree || !span || span === mine.current || span !== new URLSearchParams(location.search).get("span") || tree.rowOf(span) < 0) return;
     mine.current = span;
     reveal(span);
   }, [tree, span]);
@@ -67,18 +82,22 @@ export function TraceView({ id }: { id: string }) {
   const reveal = (name: string) => {
     mark(name);
     if (!tree) return;
+    if (chosen && !chosen.passes(tree.rowOf(name))) showAll();
     const f = new Set(foldedIds);
     for (let p = tree.parent[tree.rowOf(name)] ?? -1; p >= 0; p = tree.parent[p]) if (folded.has(p)) f.delete(tree.idOf(p));
     if (f.size < foldedIds.size) keepFolded(f);
   };
+  useEffect(() => { if (!span && mine.current) { mine.current = ""; mark(""); setSheet(false); } }, [span]);
   // The address follows a little later: a browser slows pages that change it often.
   const later = useRef(0);
   useEffect(() => () => { clearTimeout(later.current); later.current = 0; }, []);
   const pick = (name: string, open = false) => {
     reveal(name);
+    // On a small screen Back closes the details first.
+    const opens = open && !sheet && small.matches;
     if (open) setSheet(true);
     clearTimeout(later.current);
-    later.current = window.setTimeout(() => { later.current = 0; mine.current = name; put({ span: name }); }, 60);
+    later.current = window.setTimeout(() => { later.current = 0; mine.current = name; put({ span: name }, opens); }, 60);
   };
   const select = (row: number, open = false) => { if (tree && row >= 0 && row < tree.n) pick(tree.idOf(row), open); };
   const fold = (row: number, shut: boolean) => {
@@ -95,26 +114,28 @@ export function TraceView({ id }: { id: string }) {
     const to = sorted.find((r) => (n > 0 ? r > from : r < from)) ?? sorted[0];
     select(to);
   };
+  // visible is the row that is shown n after a row.
   const visible = (row: number, n: number) => {
-    if (!tree) return row;
-    if (row < 0) return 0;
-    let r = row + n;
-    if (n > 0 && folded.has(row)) r = tree.end[row];
-    for (let p = r < tree.n && r >= 0 ? tree.parent[r] : -1, top = -1; p >= 0; p = tree.parent[p]) { if (folded.has(p)) top = p; if (tree.parent[p] < 0 && top >= 0) r = top; }
-    return Math.max(0, Math.min(tree.n - 1, r));
+    if (!tree || !chosen?.rows.length) return row;
+    let from = row;
+    while (from >= 0 && chosen.place[from] < 0) from = tree.parent[from];
+    return from < 0 ? chosen.rows[0] : chosen.rows[Math.max(0, Math.min(chosen.rows.length - 1, chosen.place[from] + n))];
   };
   const show = (t: Tab) => put({ tab: t === "waterfall" ? "" : t });
-  const errorRows = problems.map((p) => p.row);
-  const matchRows = found ?? [];
+  const errorRows = problems.map((p) => p.row).filter((r) => !chosen || chosen.passes(r));
+  const through = (found ?? []).filter((r) => !chosen || chosen.passes(r));
+  const matchRows = through.length ? through : found ?? [];
   const searched = useRef("");
   useEffect(() => {
     if (!find) searched.current = "";
     if (!found || searched.current === find) return;
     searched.current = find;
-    if (found.length && !matches.has(at()) && !(span && at() < 0)) select(found.find((r) => r >= at()) ?? found[0]);
+    if (found.length && !matches.has(at()) && !(span && at() < 0)) select(matchRows.find((r) => r >= at()) ?? matchRows[0]);
   }, [found, find]);
   useEffect(() => { if (following && tree) select(tree.n - 1); }, [tree, following]);
 
+  // Once the address has the row.
+  const copyLink = () => { if (later.current) setTimeout(copyLink, 20); else copy(location.href); };
   useKeys({
     j: () => select(visible(at(), 1)), k: () => select(visible(at(), -1)),
     h: () => { const row = at(); if (tree && row >= 0) { if (tree.end[row] > row + 1 && !folded.has(row)) fold(row, true); else if (tree.parent[row] >= 0) select(tree.parent[row]); } },
@@ -127,7 +148,7 @@ export function TraceView({ id }: { id: string }) {
     z: () => { const row = at(); if (tree && row >= 0) setZoom([tree.c.at[row], tree.c.at[row] + Math.max(1000, tree.c.took[row])]); },
     "0": () => setZoom(),
     c: () => compareWith(id),
-    y: () => { const link = () => { if (later.current) setTimeout(link, 20); else copy(location.href); }; link(); }, // once the address has the row
+    y: copyLink,
     f: () => { setFollowing(!following); say(following ? "Stopped following" : "Following the newest row"); },
   });
   useEffect(() => { if (head) document.title = (head.summary.title || "untitled") + " · hookspan"; }, [head]);
@@ -136,7 +157,7 @@ export function TraceView({ id }: { id: string }) {
   if (!head) return <Wait />;
   const s = head.summary;
   const nth = selected < 0 ? -1 : errorRows.indexOf(selected);
-  const current = problems[nth] ?? problems.find((p) => p.status === "failed") ?? problems[0];
+  const current = (nth >= 0 ? problems.find((p) => p.row === selected) : undefined) ?? problems.find((p) => p.status === "failed") ?? problems[0];
   return (
     <div class={"trace" + (sheet && selected >= 0 ? " with-sheet" : "")}>
       <header class="head">
@@ -155,13 +176,15 @@ export function TraceView({ id }: { id: string }) {
             s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
             s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
             s.model, s.host && (agentNames[s.host] ?? s.host), stamp(s.started),
+            !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>,
             s.evidence === "partial" && <span class="warn" title={s.missing}>partial: {s.missing}</span>,
             s.evidence === "unknown" && <span title={s.missing}>evidence unknown: {s.missing}</span>,
           ]} />
         </p>
+        {s.usage?.costUsd !== undefined && <Money base={base} version={head.version} rows={tree?.n ?? 0} pick={(id) => pick(id, true)} />}
         {current && (
           <div class={"callout " + current.status} role="group" aria-label="Failures">
-            <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + " of " : ""}{problems.length}{problems.length === 1000 ? "+" : ""}{nth < 0 && <span class="wide"> {problems.length === 1 ? "problem" : "problems"}</span>}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
+            <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + " of " : ""}{errorRows.length}{problems.length === 1000 ? "+" : ""}{nth < 0 && <span class="wide"> {errorRows.length === 1 ? "problem" : "problems"}</span>}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>
             <button class="why" onClick={() => pick(current.id, true)}><Mark status={current.status} /><b>{labelOf(current.label)}</b> <code>{current.detail}</code> <span class="message">{current.message || current.kind}</span></button>
           </div>
         )}
@@ -172,6 +195,12 @@ export function TraceView({ id }: { id: string }) {
               if (n) { const to = tabs[(tabs.indexOf(tab) + n + 3) % 3]; show(to); document.getElementById("tab-" + to)?.focus(); }
             }}>{t[0].toUpperCase() + t.slice(1)}</button>)}
           </div>
+          <div class="acts">
+            {head.resume && <button class="plain" title={head.resume} onClick={() => copy(head.resume!)}>Copy resume command</button>}
+            <button class="plain" title="c" onClick={() => compareWith(id)}>Compare</button>
+            <button class="plain" title="y" onClick={copyLink}>Copy link</button>
+            <button class="plain" onClick={() => copy("hookspan export " + id)} title={"hookspan export " + id}>Copy export command</button>
+          </div>
           <div class="finder">
             {find && found && <span class="dim">{found.length ? `${found.indexOf(selected) + 1 || "–"} of ${found.length}` : "nothing found"}</span>}
             <Search label="Find in this task" value={find} onChange={(v) => put({ find: v })} />
@@ -180,7 +209,7 @@ export function TraceView({ id }: { id: string }) {
       </header>
       <div class="body">
         <div class="panel" id="panel" role="tabpanel" aria-labelledby={"tab-" + tab}>
-          {tab === "waterfall" && (tree ? <Waterfall trace={id} tree={tree} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /> : noRows ? <Problem error={noRows} /> : <Wait />)}
+          {tab === "waterfall" && (tree && chosen ? <><RowFilters query={query} /><Waterfall trace={id} tree={tree} chosen={chosen} lines={lines} fresh={fresh} loadLines={load} selected={selected} select={select} folded={folded} fold={fold} zoom={zoom} setZoom={setZoom} problems={problems} matches={matches} /></> : noRows ? <Problem error={noRows} /> : <Wait />)}
           {tab === "conversation" && <Conversation base={base} version={head.version} picked={picked} row={selected} select={pick} />}
           {tab === "changes" && <Changes base={base} version={head.version} picked={picked} row={selected} select={pick} />}
         </div>

@@ -8,14 +8,14 @@ export interface Usage { inputTokens: number; outputTokens: number; cacheReadTok
 export interface Summary {
   traceId: string; host?: string; session?: string; title?: string; model?: string; workingDirectory?: string; outcome?: string; evidence?: string; missing?: string;
   parts: number; started?: string; ended?: string; spans: number; tools: number; toolFailures: number; toolDenials: number; toolsUnknown?: number;
-  usage?: Usage; durationMs: number;
+  usage?: Usage; durationMs: number; waitedNs?: number; waiting?: boolean;
 }
 
 // Listed has the names of its project and session as they are sent back, too.
 export interface Listed { summary: Summary; status: Status; reason?: string; project?: string; session?: string }
 
 export interface Totals {
-  tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; usage?: Usage; unpricedModels?: string[];
+  tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; unpricedModels?: string[];
 }
 
 export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number }
@@ -26,7 +26,7 @@ export interface Facets { project: Facet[]; agent: Facet[]; model: Facet[]; tool
 export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
 
 export interface Header extends Listed {
-  rows: number; version: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; task?: number; tasks?: number;
+  rows: number; version: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; task?: number; tasks?: number; resume?: string;
 }
 
 // Columns are the rows as the API has them: lists of numbers in base64.
@@ -45,7 +45,13 @@ export interface Row {
 
 export interface Said { row: number; id: string; who: string; status?: Status; label?: string; detail?: string; depth: number; tookNs?: number; parts: Part[] }
 export interface Change { row: number; id: string; path: string; tool: string; status: Status; plus: number; minus: number; lines: string[] | null; cut?: boolean }
-export interface Hit { traceId: string; spanId: string; name: string; tool?: string; started?: string; snippet: string; title: string; failed: boolean }
-export interface Point { at: number; tokens: number; costUsd: number; traceId: string; compact?: boolean }
+export interface Hit { traceId: string; spanId: string; name: string; tool?: string; started?: string; snippet: string; title: string; project?: string; failed: boolean }
+export interface Point { at: number; tokens: number; costUsd: number; traceId: string; spanId?: string; compact?: boolean }
 export interface Step { id: string; label: string; detail?: string; status: Status; tookNs: number }
 export interface Compared extends Header { tools: { name: string; calls: number; failures: number; denials: number; tookNs: number }[] | null; files: string[] }
+
+export interface Call {
+  traceId: string; spanId: string; workingDirectory?: string; tool: string; subagent?: string; status: Status; started?: string; tookNs: number; waitedNs?: number; costUsd?: number;
+  what: string; reason?: string; by?: string; edits?: { Path: string; Lines: string[] }[];
+}
+export interface CostItem { kind: string; what: string; spanId?: string; tokens: number; costUsd?: number }

@@ -1,13 +1,13 @@
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, dollarsIn, duration, fold, place, plural, seen, stamp, tokens } from "./format";
-import { cached, Commands, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
-import { put, useRoute } from "./route";
+import { agentNames, cached, Commands, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
+import { go, put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 
-// Session: the turns in order, with the context's size and the cost over them.
+// Session: the tasks in order, with the context's size and the cost over them.
 export function SessionView({ id }: { id: string }) {
   const { query } = useRoute();
   const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[] }>("session/" + encodeURIComponent(id) + "?agent=" + encodeURIComponent(query.get("agent") ?? ""));
@@ -44,15 +44,21 @@ function Context({ points }: { points: Point[] }) {
   return (
     <figure class="context">
       <figcaption><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
-      <svg width={points.length * 60} viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label={`Context size over ${requests.length} requests, at most ${tokens(most)} tokens`} onMouseLeave={() => setAt(-1)} onMouseMove={(e) => {
-        const box = e.currentTarget.getBoundingClientRect();
-        setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
-      }}>
-        {points.map((x, i) => x.compact
-          ? <rect key={i} class="compact" x={(i + 0.42) * w} width={Math.max(1, w * 0.16)} y={0} height={104} />
-          : <rect key={i} class={"bar" + (i === at ? " at" : "") + (i > 0 && points[i - 1].traceId !== x.traceId ? " first" : "")} x={i * w + w * 0.1} width={w * 0.8} y={104 - 100 * share(x.tokens, most)} height={100 * share(x.tokens, most)} />)}
-        {total > 0 && <path class="spent" d={line} vector-effect="non-scaling-stroke" />}
-      </svg>
+      <div class="chart">
+        <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{tokens(most * y)}</span>)}</div>
+        <svg width={points.length * 60} viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label={`Context size over ${requests.length} requests, at most ${tokens(most)} tokens`} onMouseLeave={() => setAt(-1)} onClick={() => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""))} onMouseMove={(e) => {
+          const box = e.currentTarget.getBoundingClientRect();
+          setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
+        }}>
+          {points.map((x, i) => i > 0 && points[i - 1].traceId !== x.traceId && <line key={"t" + i} class="border" x1={i * w} x2={i * w} y1="0" y2="104" vector-effect="non-scaling-stroke" />)}
+          {points.map((x, i) => x.compact
+            ? <rect key={i} class="compact" x={(i + 0.42) * w} width={Math.max(1, w * 0.16)} y={0} height={104} />
+            : <rect key={i} class={"bar" + (i === at ? " at" : "")} x={i * w + w * 0.1} width={w * 0.8} y={104 - 100 * share(x.tokens, most)} height={100 * share(x.tokens, most)} />)}
+          {total > 0 && <path class="spent" d={line} vector-effect="non-scaling-stroke" />}
+        </svg>
+        <div class="scale right" aria-hidden="true">{total > 0 && [1, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{dollars(total * y)}</span>)}</div>
+      </div>
+      <p class="legend"><i class="chat" /> size of a request's input {total > 0 && <><i class="spent" /> cost so far</>} <i class="border" /> a new task{points.some((x) => x.compact) && <> <i class="compact" /> compacted</>}</p>
     </figure>
   );
 }
@@ -64,11 +70,14 @@ export function SearchView() {
     query.delete("q");
   }
   const text = query.get("text") ?? "";
-  const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query) : null);
+  const limit = Number(query.get("limit")) || 100;
+  const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query, { text, limit: String(limit) }) : null);
+  const failures = (data ?? []).filter((h) => h.failed).length;
   useEffect(() => { document.title = (text ? seen(text) + " · " : "") + "search · hookspan"; });
   const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data?.length === 0 ? "about" : null);
   const groups = new Map<string, Hit[]>();
   for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
+  const [all, setAll] = useState(new Set<string>());
   const words = fold(text).text.match(/[\p{L}\p{N}]+/gu) ?? [];
   return (
     <div class="page narrow">
@@ -79,21 +88,24 @@ export function SearchView() {
       {text.trim() && !hasWord(text) && <p class="note">The text needs a letter or digit.</p>}
       {error && <Problem error={error} />}
       {data && data.length === 0 && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
-      {data && data.length > 0 && <p class="note">{data.length === 100 ? "The newest 100 steps" : plural(data.length, "step")} in {plural(groups.size, "task")}</p>}
+      {data && data.length > 0 && <p class="note">{data.length === limit ? "The newest " + plural(limit, "step") : plural(data.length, "step")} in {plural(groups.size, "task")}{failures > 0 && <>, <span class="bad">{failures} failed</span></>}{data.length === limit && limit < 1600 && <>. <button class="plain" onClick={() => put({ limit: String(limit * 4) })}>Show more</button></>}</p>}
       {[...groups].map(([id, hits]) => (
         <section class="hits" key={id}>
-          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, words)[0] ?? [0, 0])) || (words[0] ?? ""))}`}>{hits[0].title || "untitled"}</Link><span class="dim">{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
-          {hits.slice(0, 8).map((h) => (
+          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, words)[0] ?? [0, 0])) || (words[0] ?? ""))}`}>{hits[0].title || "untitled"}</Link><span class="dim">{hits[0].project && place(hits[0].project) + ", "}{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
+          {hits.slice(0, all.has(id) ? undefined : 8).map((h) => (
             <Link key={h.spanId} class="hit" to={`/t/${id}?span=${h.spanId}`}>
-              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={h.snippet} words={words} /></span>
+              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={plainText(h.snippet)} words={words} /></span>
             </Link>
           ))}
-          {hits.length > 8 && <p class="note">and {hits.length - 8} more</p>}
+          {hits.length > 8 && !all.has(id) && <button class="more" onClick={() => setAll(new Set(all).add(id))}>{hits.length - 8} more</button>}
         </section>
       ))}
     </div>
   );
 }
+
+// plainText is a part of a text without the signs of JSON.
+const plainText = (text: string) => text.replace(/\\[nrt]/g, " ").replace(/"?[{}[\]]+"?|","|":"?|\\(?=")/g, (m) => (m.includes(":") ? ": " : m.includes(",") ? ", " : "")).replace(/(^|\s)"|"(?=$|[\s,])/g, "$1");
 
 // placesOf returns where words are in a text, as the search finds them: without accents.
 function placesOf(text: string, words: string[]): [number, number][] {
@@ -111,25 +123,45 @@ function Marked({ text, words }: { text: string; words: string[] }) {
   return <>{out}{text.slice(last)}</>;
 }
 
+type Usages = { totals: Totals; groups: Record<"day" | "model" | "project" | "agent" | "tool", Group[]> };
+
 export function CostView() {
   const query = filtersOf(useRoute().query);
-  const { data, error } = useShown<{ totals: Totals; groups: Record<"day" | "model" | "project" | "tool", Group[]> }>("usage?" + filterQuery(query, { zone: Intl.DateTimeFormat().resolvedOptions().timeZone }));
+  const zone = { zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
+  const asked = filterQuery(query, zone);
+  const { data, error } = useShown<Usages>("usage?" + asked);
+  // The period before: as long, and up to where this one begins.
+  const times = new URLSearchParams(asked), since = times.get("since"), until = times.get("until");
+  const before = new URLSearchParams(asked);
+  if (since) {
+    const from = new Date(since), days = Math.max(1, Math.round((new Date(until ?? Date.now()).getTime() - from.getTime()) / 864e5));
+    before.set("until", since);
+    from.setDate(from.getDate() - days);
+    before.set("since", from.toISOString());
+  }
+  const { data: old } = useShown<Usages>(since ? "usage?" + before : null);
+  const { data: work } = useShown<Record<"subagent" | "mcp", Group[]>>("work?" + filterQuery(query));
   useEffect(() => { document.title = "Cost · hookspan"; });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   if (!data.totals.tasks && !isFiltered(query)) return <Nothing title="No costs yet" />;
   const days = data.groups.day.filter((g) => g.key);
+  const change = old?.totals.usage?.costUsd ? money(data.totals) / old.totals.usage.costUsd - 1 : undefined;
   return (
     <div class="page">
       <h1 class="hidden">Cost</h1>
       <Sum totals={data.totals} />
+      {old && <p class="note before">The period before: {plural(old.totals.tasks, "task")}, {dollars(money(old.totals))}{change !== undefined && <>; now <b>{Math.abs(Math.round(change * 100))} % {change < 0 ? "less" : "more"}</b></>}.</p>}
       <Filters query={query} />
-      {days.length > 0 && <Days days={days} />}
+      {days.length > 0 && <Days days={days} old={old?.groups.day.filter((g) => g.key)} oldStart={since ? before.get("since")! : undefined} start={since ?? undefined} />}
       {!data.totals.tasks && <NoMatch />}
       {data.totals.tasks > 0 && (
         <div class="halves">
-          <Table title="Models" groups={data.groups.model} pick="model" name={(k) => k || "(not known)"} />
-          <Table title="Projects" groups={data.groups.project} pick="project" name={(k) => place(k) || "(not known)"} />
+          <Table title="Models" one="model" groups={data.groups.model} pick="model" name={(k) => k || "(not known)"} />
+          <Table title="Projects" one="project" groups={data.groups.project} pick="project" name={(k) => place(k) || "(not known)"} />
+          {data.groups.agent.length > 1 && <Table title="Agents" one="agent" groups={data.groups.agent} pick="agent" name={(k) => agentNames[k] ?? (k || "(not known)")} />}
+          {!!work?.subagent.length && <Table title="Subagents" one="subagent" groups={work.subagent} name={(k) => k || "(not known)"} />}
+          {!!work?.mcp.length && <Table title="MCP servers" one="server" calls groups={work.mcp} name={(k) => <Link to={"/calls?tool=" + encodeURIComponent(k)} class="name">{k}</Link>} />}
         </div>
       )}
       <Tools groups={data.groups.tool} />
@@ -139,15 +171,26 @@ export function CostView() {
 
 const money = (g: Totals) => g.usage?.costUsd ?? 0;
 const amount = (g: Totals) => (g.usage ? g.usage.inputTokens + g.usage.outputTokens : 0);
+const dayKey = (t: Date) => `${t.getFullYear()}-${String(t.getMonth() + 1).padStart(2, "0")}-${String(t.getDate()).padStart(2, "0")}`;
 
-function Days({ days }: { days: Group[] }) {
+// topOf is the round number above a value: 1, 2, 2.5 or 5 with zeros.
+function topOf(v: number): number {
+  const ten = 10 ** Math.floor(Math.log10(v));
+  return ten * ([1, 2, 2.5, 5, 10].find((n) => n * ten >= v * 0.999) ?? 10);
+}
+
+// Days draws a column a day, beside it that of the period before, and the cached share as a
+// line. If one day costs far more than the others, the scale is that of the square root.
+function Days({ days, old, start, oldStart }: { days: Group[]; old?: Group[]; start?: string; oldStart?: string }) {
   const priced = days.some((d) => money(d) > 0);
   const value = priced ? money : amount;
   // Days without a task are empty columns.
   const by = new Map(days.map((d) => [d.key, d]));
-  const end = new Date(days[days.length - 1].key + "T12:00:00"), start = new Date(days[0].key + "T12:00:00");
+  const end = new Date(days[days.length - 1].key + "T12:00:00"), first = new Date((old && start && dayKey(new Date(start)) < days[0].key ? dayKey(new Date(start)) : days[0].key) + "T12:00:00");
   const all: string[] = [];
-  for (const t = new Date(Math.max(start.getTime(), end.getTime() - 89 * 864e5)); t <= end; t.setDate(t.getDate() + 1)) all.push(`${t.getFullYear()}-${String(t.getMonth() + 1).padStart(2, "0")}-${String(t.getDate()).padStart(2, "0")}`);
+  for (const t = new Date(Math.max(first.getTime(), end.getTime() - 89 * 864e5)); t <= end; t.setDate(t.getDate() + 1)) all.push(dayKey(t));
+  const past = new Map((old ?? []).map((g) => [g.key, g])), shift = start && oldStart ? Math.round((new Date(start).getTime() - new Date(oldStart).getTime()) / 864e5) : 0;
+  const pastOf = (k: string) => { const t = new Date(k + "T12:00:00"); t.setDate(t.getDate() - shift); return shift ? past.get(dayKey(t)) : undefined; };
   // Of many days every second Monday has its number or, first in a month, the month's name.
   const names = new Map<string, [string, string]>();
   const named = all.length <= 14 ? all : all.filter((k) => new Date(k + "T12:00:00").getDay() === 1).reverse().filter((_, i) => i % (all.length > 45 ? 2 : 1) === 0).reverse();
@@ -155,27 +198,36 @@ function Days({ days }: { days: Group[] }) {
   const [at, setAt] = useState<string>();
   const g = at ? by.get(at) : undefined;
   const drawn = days.filter((d) => d.key >= all[0]);
-  const most = Math.max(...drawn.map(value), 1e-9);
+  const values = [...drawn, ...all.map(pastOf)].map((d) => (d ? value(d) : 0)).filter((v) => v > 0).sort((a, b) => a - b);
+  const top = topOf(Math.max(values[values.length - 1] ?? 0, 1e-9));
+  const root = values.length > 3 && values[values.length - 1] > 6 * values[values.length >> 1];
+  const part = (v: number) => (root ? Math.sqrt(share(v, top)) : share(v, top));
+  const amountOf = (v: number) => (priced ? dollars(v).replace(/\.?0+$/, "") : tokens(v));
   const best = drawn.reduce((a, b) => (value(b) > value(a) ? b : a));
-  const d = g ?? best;
+  const d = g ?? best, o = at && pastOf(at);
+  const hit = (x: Group) => (x.usage?.inputTokens ? x.usage.cacheReadTokens / x.usage.inputTokens : undefined);
+  const line = all.map((k, i) => [i, by.get(k) && hit(by.get(k)!)] as const).filter(([, h]) => h !== undefined).map(([i, h], n) => `${n ? "L" : "M"}${i + 0.5},${(100 - 100 * h!).toFixed(1)}`).join("");
   return (
     <figure class="days">
-      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.tasks, "task")}</>}</figcaption>
-      <div class="columns" onMouseLeave={() => setAt(undefined)}>
-        {all.map((k) => {
-          const x = by.get(k);
-          const part = x ? share(value(x), most) : 0;
-          const hit = x?.usage && x.usage.inputTokens ? x.usage.cacheReadTokens / x.usage.inputTokens : 0;
-          return (
-            <div key={k} class={"column" + (k === at ? " at" : "")} onMouseEnter={() => setAt(k)} onClick={() => put({ when: "dates", from: k, to: k }, true)}>
-              <i style={{ height: Math.max(x ? 1.5 : 0, part * 100) + "%" }}><i style={{ height: hit * 100 + "%" }} /></i>
-              <span>{names.get(k)?.[0]}<small>{names.get(k)?.[1]}</small></span>
-            </div>
-          );
-        })}
+      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.tasks, "task")}{d.usage?.inputTokens ? `, ${cached(d.usage)} % cached` : ""}{d.waitedNs ? ", waited " + duration(d.waitedNs) + " for you" : ""}</>}{o && <span class="dim">; {shift} days before {amountOf(value(o))}</span>}</figcaption>
+      <div class="chart">
+        <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 100 + "%" }}>{amountOf(top * (root ? y * y : y))}</span>)}</div>
+        <div class="columns" style={{ maxWidth: all.length * 100 + "px" }} onMouseLeave={() => setAt(undefined)}>
+          {line && <svg viewBox={`0 0 ${all.length} 100`} preserveAspectRatio="none" aria-hidden="true"><path d={line.includes("L") ? line : line + "h.01"} vector-effect="non-scaling-stroke" /></svg>}
+          {all.map((k) => {
+            const x = by.get(k), p = pastOf(k);
+            return (
+              <div key={k} class={"column" + (k === at ? " at" : "")} onMouseEnter={() => setAt(k)} onClick={() => put({ when: "dates", from: k, to: k }, true)}>
+                <div class="pair-bars">{shift > 0 && <i class="past" style={{ height: part(p ? value(p) : 0) * 100 + "%" }} />}<i style={{ height: Math.max(x ? 1.5 : 0, part(x ? value(x) : 0) * 100) + "%" }} /></div>
+                <span>{names.get(k)?.[0]}<small>{names.get(k)?.[1]}</small></span>
+              </div>
+            );
+          })}
+        </div>
+        <div class="scale right" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 100 + "%" }}>{y * 100} %</span>)}</div>
       </div>
       <table class="hidden"><caption>Cost by day</caption><thead><tr><th scope="col">day</th><th scope="col">cost</th><th scope="col">tokens</th></tr></thead><tbody>{days.map((x) => <tr key={x.key}><th scope="row">{x.key}</th><td>{dollars(money(x))}</td><td>{amount(x)}</td></tr>)}</tbody></table>
-      <p class="legend"><i class="full" /> cost <i class="cached" /> share of the input that was cached</p>
+      <p class="legend"><i class="full" /> {priced ? "cost" : "tokens"}{root && " on a square-root scale: the middle is a quarter"} {shift > 0 && <><i class="past" /> {shift === 1 ? "the day" : `the ${shift} days`} before</>} <i class="cached" /> share of the input that was cached</p>
     </figure>
   );
 }
@@ -187,7 +239,7 @@ function useFirst(sorted: Group[]): [Group[], VNode | false] {
   return [all ? sorted : sorted.slice(0, first), !all && sorted.length > first && <button class="more" onClick={() => set(true)}>Show all {sorted.length}</button>];
 }
 
-function Table({ title, groups, pick, name }: { title: string; groups: Group[]; pick: string; name: (k: string) => string }) {
+function Table({ title, one, groups, pick, name, calls }: { title: string; one: string; groups: Group[]; pick?: string; name: (k: string) => ComponentChildren; calls?: boolean }) {
   const sorted = [...groups].sort((a, b) => money(b) - money(a) || amount(b) - amount(a));
   const most = Math.max(...sorted.map(money), 1e-9);
   const [shown, more] = useFirst(sorted);
@@ -197,13 +249,13 @@ function Table({ title, groups, pick, name }: { title: string; groups: Group[]; 
       <h2>{title}</h2>
       <div class="scroller" tabIndex={0} role="region" aria-label={title}>
         <table>
-          <thead><tr><th scope="col">{title === "Models" ? "model" : "project"}</th><th scope="col" class="num least">tasks</th><th scope="col" class="num">tokens</th><th scope="col" class="num less">cached</th><th scope="col" class="num">cost</th></tr></thead>
+          <thead><tr><th scope="col">{one}</th><th scope="col" class="num least">tasks</th><th scope="col" class="num">{calls ? "calls" : "tokens"}</th><th scope="col" class="num less">{calls ? "failed" : "cached"}</th><th scope="col" class="num">cost</th></tr></thead>
           <tbody>
             {shown.map((g) => (
               <tr key={g.key}>
-                <th scope="row"><button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.value }, true)}>{name(g.key)}</button><Meter part={share(money(g), most)} /></th>
-                <td class="num least">{g.tasks || ""}</td><td class="num">{g.usage ? tokens(amount(g)) : ""}</td>
-                <td class="num less">{g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
+                <th scope="row">{pick ? <button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.value }, true)}>{name(g.key)}</button> : <span class="name" title={g.key}>{name(g.key)}</span>}<Meter part={share(money(g), most)} /></th>
+                <td class="num least">{g.tasks || ""}</td><td class="num">{calls ? g.toolCalls.toLocaleString("en") : g.usage ? tokens(amount(g)) : ""}</td>
+                <td class={"num less" + (calls ? " bad" : "")}>{calls ? g.toolFailures || "" : g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
                 <td class="num strong">{g.usage?.costUsd !== undefined ? cost(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
               </tr>
             ))}
@@ -321,7 +373,7 @@ export function StatusView() {
                 <Mark status={state} word={d.off ? "off" : undefined} />
                 <div><b>{d.name}</b> {d.target && <code>{d.target}</code>}
                   <p>{d.off ?? d.fault ?? d.error ?? (d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : "everything is delivered")}</p>
-                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "trace") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{d.rejected} rejected</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
+                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "task") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{d.rejected} rejected</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
               </div>
             );
           })}

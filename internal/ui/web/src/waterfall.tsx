@@ -2,6 +2,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import { dollars, duration } from "./format";
 import { labelOf } from "./parts";
+import { Overview, type Chosen } from "./rows";
 import type { Columns, Kind, Line, Problem, Status } from "./types";
 
 // Rows are the rows of a trace, a list for each property. Times are microseconds from
@@ -67,7 +68,7 @@ function rowsOf(c: Columns): Rows {
 }
 
 // Scale maps microseconds to a place from 0 to 1; idle time is folded.
-export interface Scale { total: number; gaps: { at: number; to: number; x: number; w: number }[]; of(t: number): number }
+export interface Scale { total: number; gaps: { at: number; to: number; x: number; w: number }[]; of(t: number): number; at(x: number): number }
 
 const idleLeast = 5e6;
 
@@ -117,6 +118,15 @@ function scaleOf(c: Rows, n: number, end: Int32Array): Scale {
       }
       return (t - less) / total;
     },
+    // at is the time at a place: the inverse of of.
+    at(x) {
+      let t = x * total;
+      for (const g of gaps) {
+        if (x <= g.x) break;
+        t += x < g.x + g.w ? ((x - g.x) / g.w) * (g.to - g.at - width) : g.to - g.at - width;
+      }
+      return t;
+    },
   };
 }
 
@@ -142,27 +152,18 @@ const rowHeight = 28;
 const pageLines = 200;
 
 interface Props {
-  trace: string; tree: Tree; lines: { get(page: number): Line[] | undefined }; fresh: Map<number, Line[]>; loadLines: (page: number) => void; selected: number; select: (row: number, open?: boolean) => void;
+  trace: string; tree: Tree; chosen: Chosen; lines: { get(page: number): Line[] | undefined }; fresh: Map<number, Line[]>; loadLines: (page: number) => void; selected: number; select: (row: number, open?: boolean) => void;
   folded: Set<number>; fold: (row: number, on: boolean) => void; zoom?: [number, number]; setZoom: (z?: [number, number]) => void; problems: Problem[]; matches: Set<number>;
 }
 
-export function Waterfall({ tree, lines, fresh, loadLines, selected, select, folded, fold, zoom, setZoom, problems, matches }: Props) {
+export function Waterfall({ tree, chosen, lines, fresh, loadLines, selected, select, folded, fold, zoom, setZoom, problems, matches }: Props) {
   const { c, n, end } = tree;
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   const [width, setWidth] = useState(500);
   const axis = useRef<HTMLDivElement>(null);
-  // The rows that no fold hides, and where each of them is.
-  const [shown, place] = useMemo(() => {
-    const rows = new Int32Array(n), at = new Int32Array(n).fill(-1);
-    let k = 0;
-    for (let i = 0; i < n; i = folded.has(i) ? end[i] : i + 1) {
-      at[i] = k;
-      rows[k++] = i;
-    }
-    return [rows.subarray(0, k), at];
-  }, [tree, folded]);
+  const { rows: shown, place, flat } = chosen;
 
   // What is known of failures before their texts are there.
   const known = useMemo(() => new Map(problems.map((p) => [p.row, p])), [problems]);
@@ -197,13 +198,15 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
 
   const [z0, z1] = zoom ? [tree.scale.of(zoom[0]), Math.max(tree.scale.of(zoom[0]) + 1e-9, tree.scale.of(zoom[1]))] : [0, 1];
   const x = (t: number) => (tree.scale.of(t) - z0) / (z1 - z0);
+  const marks = useMemo(() => (flat ? [] : marksOf(tree, shown)), [tree, shown]);
   const ticks = useTicks(tree, z0, z1, width, zoom);
   const gaps = tree.scale.gaps.map((g) => ({ ...g, x: (g.x - z0) / (z1 - z0), w: g.w / (z1 - z0) })).filter((g) => g.x + g.w > 0 && g.x < 1);
 
   return (
     <div class="waterfall">
+      <Overview tree={tree} zoom={zoom} setZoom={setZoom} />
       <div class="axis" aria-hidden="true">
-        <span class="axis-tree">{n.toLocaleString("en")} {n === 1 ? "row" : "rows"}{zoom && <button class="plain" tabIndex={-1} onClick={() => setZoom()}>zoom out</button>}</span>
+        <span class="axis-tree">{shown.length < n && (flat || zoom) ? shown.length.toLocaleString("en") + " of " : ""}{n.toLocaleString("en")} {n === 1 ? "row" : "rows"}{zoom && <button class="plain" tabIndex={-1} onClick={() => setZoom()}>zoom out</button>}</span>
         <span class="axis-cost">cost</span>
         <div class="track" ref={axis}>
           {ticks.map((t) => <span class="tick" key={t.x} style={{ left: t.x * 100 + "%" }}>{t.text}</span>)}
@@ -226,18 +229,19 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
               const old = lines.get(Math.floor(i / pageLines))?.[i % pageLines];
               // A line of the rows before may be another row's.
               const line = (old && (kind === "event" || old.id === tree.idOf(i)) ? old : undefined) ?? (failure && { text: failure.detail, note: failure.message || failure.kind });
-              const open = end[i] > i + 1 ? !folded.has(i) : undefined;
+              const open = !flat && end[i] > i + 1 ? !folded.has(i) : undefined;
+              const depth = flat ? 0 : Math.min(c.depth[i], 12);
               const took = c.took[i], from = x(c.at[i]), to = took >= 0 ? x(c.at[i] + took) : kind === "event" ? from : 1;
               const wait = c.waits[i];
               // The time is behind the bar, before it where there is no room, else in it.
               const time = took >= 0 ? duration(took * 1000) : "", room = (time.length * 6.6 + 14) / Math.max(1, width);
               const inside = to + room > 1, ahead = from > room;
               return (
-                <div key={i} id={"row" + i} role="treeitem" aria-level={c.depth[i] + 1} aria-selected={i === selected} aria-expanded={open}
+                <div key={i} id={"row" + i} role="treeitem" aria-level={flat ? 1 : c.depth[i] + 1} aria-selected={i === selected} aria-expanded={open}
                   class={`row k-${kind.replace(" ", "")} ${status} ${i === selected ? "selected" : ""} ${matches.has(i) ? "match" : ""}`}
                   style={{ transform: `translateY(${(first + k) * rowHeight}px)` }} onClick={() => select(i, true)}>
-                  <span class="what" style={{ paddingLeft: 8 + Math.min(c.depth[i], 12) * 15 + "px" }}>
-                    {Array.from({ length: Math.min(c.depth[i], 12) }, (_, d) => <i class="guide" key={d} style={{ left: 15 + d * 15 + "px" }} />)}
+                  <span class="what" style={{ paddingLeft: 8 + depth * 15 + "px" }}>
+                    {Array.from({ length: depth }, (_, d) => <i class="guide" key={d} style={{ left: 15 + d * 15 + "px" }} />)}
                     <span class={"fold" + (open === undefined ? "" : open ? " open" : " shut")} onClick={(e) => {
                       if (open === undefined) return;
                       e.stopPropagation();
@@ -263,22 +267,26 @@ export function Waterfall({ tree, lines, fresh, loadLines, selected, select, fol
           </div>
         </div>
         <div class="ruler" aria-hidden="true">
-          {marksOf(problems, place, shown.length).map((m) => <i key={m.y} class={m.status} style={{ top: m.y * 100 + "%" }} onClick={() => select(m.row)} />)}
+          {marks.map((m) => <i key={m.y} class={m.failed ? "failed" : ""} style={{ top: m.y * 100 + "%", opacity: m.share }} onClick={() => select(m.row)} />)}
         </div>
       </div>
     </div>
   );
 }
 
-// marksOf places the problems beside the scroll bar, at most 200 of them.
-function marksOf(problems: Problem[], place: Int32Array, n: number) {
-  const by = new Map<number, { y: number; row: number; status: string }>();
-  for (const p of problems) {
-    if (place[p.row] < 0 || n === 0) continue;
-    const y = Math.round((200 * place[p.row]) / n) / 200;
-    if (!by.has(y) || p.status === "failed") by.set(y, { y, row: p.row, status: p.status });
-  }
-  return [...by.values()];
+// marksOf places what failed beside the scroll bar, in at most 200 places: the more of a place failed, the stronger is its mark.
+function marksOf(tree: Tree, shown: Int32Array) {
+  const by = new Map<number, { y: number; row: number; failed: boolean; n: number; share: number }>(), places = Math.min(200, shown.length);
+  shown.forEach((i, k) => {
+    const status = tree.c.statuses[tree.c.status[i]], kind = tree.c.kinds[tree.c.kind[i]];
+    if ((status !== "failed" && status !== "denied" && status !== "unfinished") || kind === "run") return;
+    const at = Math.floor((places * k) / shown.length), m = by.get(at) ?? { y: at / places, row: i, failed: false, n: 0, share: 0 };
+    if (status === "failed" && !m.failed) Object.assign(m, { row: i, failed: true });
+    m.n++;
+    by.set(at, m);
+  });
+  const rows = Math.max(1, shown.length / places);
+  return [...by.values()].map((m) => ({ ...m, share: 0.3 + 0.7 * Math.min(1, m.n / rows) }));
 }
 
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 1e3).concat([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((n) => n * 1e6));

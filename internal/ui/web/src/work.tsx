@@ -1,0 +1,87 @@
+import { useEffect, useState } from "preact/hooks";
+import { useData, useShown } from "./api";
+import { clock, dayName, dollars, duration, place, tokens } from "./format";
+import { Diff, Facts, Link, Mark, Meter, Problem, share, Wait } from "./parts";
+import { put, useRoute } from "./route";
+import { filterQuery, Filters, filtersOf, Search } from "./sessions";
+import type { Call, CostItem, Totals } from "./types";
+
+const slower: [string, string][] = [["1", "1 s or slower"], ["10", "10 s or slower"], ["60", "1 min or slower"], ["300", "5 min or slower"]];
+const mostCalls = 5000;
+
+// CallsView lists the calls of all tasks; with edits those that change files, with what they change.
+export function CallsView({ edits }: { edits?: boolean }) {
+  const query = filtersOf(useRoute().query);
+  const own = ["command", "file", "slower"].filter((n) => query.get(n) && (n !== "slower" || slower.some(([v]) => v === query.get(n))));
+  const limit = Number(query.get("limit")) || (edits ? 50 : 200);
+  const more = Object.fromEntries([...own.map((n) => [n, query.get(n)!]), ["limit", String(limit)], ...(edits ? [["edits", ""]] : [])]) as Record<string, string>;
+  const { data, error } = useShown<{ calls: Call[]; totals: Totals }>("calls?" + filterQuery(query, more));
+  const name = edits ? "Changes" : "Calls";
+  useEffect(() => { document.title = name + " · hookspan"; });
+  if (error && !data) return <Problem error={error} />;
+  if (!data) return <Wait />;
+  const t = data.totals;
+  let day = "";
+  return (
+    <div class="page tasks">
+      <h1 class="hidden">{name}</h1>
+      <p class="sum"><b>{t.toolCalls.toLocaleString("en")}</b> {edits ? (t.toolCalls === 1 ? "change" : "changes") : t.toolCalls === 1 ? "tool call" : "tool calls"} took <b>{duration(t.tookNs)}</b>{t.toolFailures ? <>, <b class="bad">{t.toolFailures.toLocaleString("en")}</b> failed</> : ""}{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}{t.waitedNs ? <>, <b>{duration(t.waitedNs)}</b> of it waiting for you</> : ""}.</p>
+      <Filters query={query}>
+        <Search value={query.get("file") ?? ""} onChange={(v) => put({ file: v })} label="File or folder/" />
+        {!edits && <Search value={query.get("command") ?? ""} onChange={(v) => put({ command: v })} label="Command" />}
+        <select aria-label="Any duration" class={own.includes("slower") ? "set" : ""} value={query.get("slower") ?? ""} onChange={(e) => put({ slower: e.currentTarget.value }, true)}>
+          <option value="">Any duration</option>{slower.map(([v, shown]) => <option key={v} value={v}>{shown}</option>)}
+        </select>
+      </Filters>
+      {data.calls.length === 0 && <div class="empty"><h2>No {edits ? "change" : "call"} matches</h2><p>{edits ? "What commands changed is not recorded." : "Fewer filters show more."}</p></div>}
+      <div class="call-list">
+        {data.calls.map((c) => {
+          const now = dayName(c.started), heading = now !== day && now;
+          day = now;
+          return (
+            <section key={c.traceId + c.spanId}>
+              {heading && <h2 class="day">{heading}</h2>}
+              <Link class={"call " + c.status} to={`/t/${c.traceId}?span=${c.spanId}${edits ? "&tab=changes" : ""}`}>
+                <Mark status={c.status} /><span class="what"><b>{c.tool}</b> <code>{c.what}</code>{c.reason && <span class={"why" + (c.status === "denied" ? " warn" : " bad")}>{c.by ? c.by + ": " : ""}{c.reason}</span>}</span>
+                <span class="under"><Facts items={[place(c.workingDirectory), c.subagent, !!c.waitedNs && <span class="warn">waited {duration(c.waitedNs)}</span>]} /></span>
+                <span class="num">{duration(c.tookNs)}</span><span class="num cost">{c.costUsd !== undefined ? dollars(c.costUsd) : ""}</span><span class="num clock">{clock(c.started)}</span>
+              </Link>
+              {c.edits?.map((e, i) => <div class="change" key={i}><p class="path">{e.Path}</p><Lines lines={e.Lines} /></div>)}
+            </section>
+          );
+        })}
+      </div>
+      {data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. {limit < mostCalls ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostCalls, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>}
+    </div>
+  );
+}
+
+// Lines shows the beginning of a diff, and all of it when asked.
+export function Lines({ lines, first = 80 }: { lines: string[]; first?: number }) {
+  const [all, set] = useState(false);
+  return <><Diff lines={all ? lines : lines.slice(0, first)} />{lines.length > first && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length} lines</button>}</>;
+}
+
+// Money says where a task's money went, with links to the rows.
+export function Money({ base, version, rows, pick }: { base: string; version: number; rows: number; pick: (id: string) => void }) {
+  // In a large task all requests and calls are read only when they are asked for.
+  const [asked, ask] = useState(false);
+  const { data } = useData<{ sentence: string; usage?: { costUsd?: number }; items: CostItem[] | null }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
+  if (rows >= 20_000 && !asked) return <p class="money"><button class="plain" onClick={() => ask(true)}>Where the money went</button></p>;
+  if (!data?.items?.length || !data.usage?.costUsd) return null;
+  const most = Math.max(...data.items.map((i) => i.costUsd ?? 0), 1e-9);
+  return (
+    <details class="money">
+      <summary>{data.sentence}</summary>
+      <div class="scroller" tabIndex={0} role="region" aria-label="Where the money went"><table>
+        <thead><tr><th scope="col">what</th><th scope="col" class="num">tokens</th><th scope="col" class="num">cost</th></tr></thead>
+        <tbody>
+          {data.items.map((i, n) => (
+            <tr key={n}><th scope="row">{i.spanId ? <button class="plain name" title={i.what} onClick={() => pick(i.spanId!)}>{i.what}</button> : <span class="name" title={i.what}>{i.what}</span>}<Meter part={share(i.costUsd ?? 0, most)} /></th>
+              <td class="num">{tokens(i.tokens)}</td><td class="num strong">{i.costUsd !== undefined ? dollars(i.costUsd) : ""}</td></tr>
+          ))}
+        </tbody>
+      </table></div>
+    </details>
+  );
+}

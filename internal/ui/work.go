@@ -1,0 +1,140 @@
+package ui
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// workShare is how many times as long as they took to add up, sums over all calls are kept.
+const workShare = 20
+
+// work returns sums over what was done in tasks, by view.WorkKeys.
+func (s *Server) work(r *http.Request) (any, error) {
+	f, err := filterOf(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	return keep(s, "work?"+r.URL.RawQuery, workShare, func() (map[store.By][]grouped, error) {
+		sums := make([]view.Sums, len(view.WorkKeys))
+		for i, by := range view.WorkKeys {
+			sums[i].By = by
+		}
+		err := s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error {
+			for i := range sums {
+				sums[i].Add(w)
+			}
+			return nil
+		})
+		out := make(map[store.By][]grouped)
+		for i := range sums {
+			out[sums[i].By] = []grouped{}
+			for _, g := range sums[i].Groups() {
+				out[sums[i].By] = append(out[sums[i].By], grouped{g, exact(g.Key)})
+			}
+		}
+		return out, err
+	})
+}
+
+// callRow is a call in the list of all tasks' calls.
+type callRow struct {
+	store.Call
+	What   string `json:"what"`
+	Reason string `json:"reason,omitempty"`
+	// By is who denied it.
+	By    string      `json:"by,omitempty"`
+	Edits []view.Edit `json:"edits,omitempty"`
+}
+
+// callFilterOf returns the filter for calls in a query, whose parameters have the names of
+// the options of hookspan calls, and the filter for their tasks.
+func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
+	f, err = filterOf(q)
+	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, MinCost: f.MinCost}
+	f.Tool, f.Failed, f.Denied, f.MinCost = "", false, false, 0 // They are of the calls.
+	if v := q.Get("slower"); v != "" && err == nil {
+		seconds, bad := strconv.ParseFloat(v, 64)
+		if bad != nil || !(seconds > 0 && seconds < 1e9) {
+			return c, f, wrong("slower %q: want a number of seconds above 0", v)
+		}
+		c.MinTook = time.Duration(seconds * float64(time.Second))
+	}
+	return c, f, err
+}
+
+// toolCalls lists the calls of tools over all tasks, the newest task first. With edits, each
+// has what it changes.
+func (s *Server) toolCalls(r *http.Request) (any, error) {
+	c, f, err := callFilterOf(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	type answer struct {
+		Calls  []callRow    `json:"calls"`
+		Totals store.Totals `json:"totals"`
+	}
+	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), workShare, func() (answer, error) {
+		out := answer{Calls: []callRow{}}
+		err := s.opts.Store.EachWork(r.Context(), f, s.running(r.Context()), func(w *store.Work) error {
+			for i := range slices.Backward(w.Calls) {
+				call := &w.Calls[i]
+				if !c.Selects(call) {
+					continue
+				}
+				if view.Sum(&out.Totals, call); len(out.Calls) < f.Limit {
+					out.Calls = append(out.Calls, rowOfCall(*call, c.Edits))
+				}
+			}
+			return nil
+		})
+		return out, err
+	})
+}
+
+func rowOfCall(c store.Call, edits bool) callRow {
+	given := view.NewArguments(c.Tool, c.Arguments)
+	out := callRow{Call: c, What: termtext.Cut(relative(given.Line(), c.Directory), 300)}
+	if c.Status.Bad() {
+		out.Reason = termtext.Cut(cmp.Or(view.FailureLine(c.Error), c.ErrorType), 300)
+	}
+	if c.Status == otelmap.EndDenied {
+		out.By = view.Denier(&c)
+	}
+	if edits {
+		out.Edits = given.Edits()
+	}
+	out.Arguments, out.Error = "", ""
+	return out
+}
+
+// cost returns where a task's money went. What running tasks do is not in the store, so what
+// is kept is of one state of the watched files.
+func (s *Server) cost(r *http.Request) (any, error) {
+	return keep(s, r.URL.Path+s.stamp(), workShare, func() (out view.Costs, err error) {
+		err = s.opts.Store.EachWork(r.Context(), store.Filter{Trace: r.PathValue("id")}, s.running(r.Context()), func(w *store.Work) error {
+			out = view.CostsOf(w)
+			return nil
+		})
+		return out, err
+	})
+}
+
+// waiting lists the tasks that wait for the user.
+func (s *Server) waiting(r *http.Request) (any, error) {
+	out := []string{}
+	for _, t := range s.running(r.Context()) {
+		if t.Waiting {
+			out = append(out, t.TraceID)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,62 @@
+package ui
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/hookspan/hookspan/tests/ui/sample"
+)
+
+// TestPaletteGoesToWhatIsTyped opens the palette by its key and its button.
+func TestPaletteGoesToWhatIsTyped(t *testing.T) {
+	script := axe(t)
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1440, 900))
+	b.shows("39 tasks")
+	b.wait(`document.querySelector(".live.on")`)
+	typed := func(text, first, path string) {
+		t.Helper()
+		b.run(chromedp.KeyEvent("k", chromedp.KeyModifiers(input.ModifierCtrl)))
+		b.wait(`document.activeElement.closest("dialog.palette") !== null`)
+		b.run(chromedp.SendKeys(".palette input", text, chromedp.ByQuery))
+		b.wait(`[...document.querySelectorAll(".palette li")].findIndex((e) => e.innerText.replace(/\s+/g, " ").startsWith(` + quoted(first) + `)) >= 0`)
+		for range eval[int](b, `[...document.querySelectorAll(".palette li")].findIndex((e) => e.innerText.replace(/\s+/g, " ").startsWith(`+quoted(first)+`))`) {
+			b.keys(kb.ArrowDown)
+		}
+		b.keys(kb.Enter)
+		b.wait(`location.pathname + location.search === ` + quoted(path) + ` && !document.querySelector("dialog")`)
+	}
+	typed("checkout fails", "task Checkout fails", "/t/"+tasks[0].ID())
+	typed("cost", "view Cost", "/cost")
+	typed("line.ts", "file Changes in line.ts", "/changes?file=line.ts")
+	b.run(chromedp.Click(`button[aria-label="Go to"]`, chromedp.ByQuery))
+	b.shows("Light or dark")
+	b.looks("palette", script)
+	b.keys(kb.Escape)
+	b.wait(`!document.querySelector("dialog")`)
+	b.faultless(s)
+}
+
+// TestTaskSaysWhereItsMoneyWent opens the sentence above a task and goes to a row, and copies the command that continues the session.
+func TestTaskSaysWhereItsMoneyWent(t *testing.T) {
+	script := axe(t)
+	tasks := sample.Tasks()
+	s, b := serve(t, tasks), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1440, 900), chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`, nil))
+	b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted("/t/"+tasks[0].ID())+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
+	b.wait(`document.querySelector(".money summary")?.textContent.startsWith("$")`)
+	b.run(chromedp.Click(".money summary", chromedp.ByQuery))
+	b.wait(`document.querySelector(".money button.name")`)
+	b.looks("where the money went", script)
+	b.run(chromedp.Click(".money button.name", chromedp.ByQuery))
+	b.wait(`document.querySelector(".row.selected") && location.search.includes("span=")`)
+	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".acts button")].find((e) => e.textContent === "Copy resume command").click()`, nil))
+	b.wait(`window.copied === ` + quoted(tasks[0].Host+" --resume "+tasks[0].Session))
+	b.faultless(s)
+}
