@@ -135,17 +135,24 @@ func Home() string {
 // MainProgram does whatever hookspan does.
 const MainProgram = "hookspan"
 
-// Sibling is the path of a program of hookspan's, and the environment to start it
-// with: with the home folder, so that it finds the same folders.
+// Sibling is the path of a program of hookspan's, and the environment to start it with.
 func (p *Process) Sibling(program string) (path string, environ []string, err error) {
-	variable := "HOME"
 	if p.GOOS == "windows" {
-		program, variable = program+".exe", "USERPROFILE"
-	}
-	environ = p.Environ
-	if value, rest := Variable(environ, variable); value == "" && p.Home != "" {
-		environ = append(rest, variable+"="+p.Home)
+		program += ".exe"
 	}
 	path, err = Sibling(program)
-	return path, environ, err
+	return path, p.ChildEnviron(), err
+}
+
+// ChildEnviron is the environment with the home folder, so that programs find the same
+// folders.
+func (p *Process) ChildEnviron() []string {
+	variable := "HOME"
+	if p.GOOS == "windows" {
+		variable = "USERPROFILE"
+	}
+	if value, rest := Variable(p.Environ, variable); value == "" && p.Home != "" {
+		return append(rest, variable+"="+p.Home)
+	}
+	return p.Environ
 }

@@ -23,7 +23,7 @@ func Cline() *Hooks {
 // finds them would cost every call time at start.
 func askPlain(ctx context.Context, c *hookproc.Call, about string) (answer, report []byte, err error) {
 	p := c.Process
-	_, environ := hookproc.Variable(p.Environ, chainVariable)
+	_, environ := hookproc.Variable(p.ChildEnviron(), chainVariable)
 	hooks := &clinehooks.Process{Config: c.Config, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
 	request := clinehooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
 	answer, left, err := hooks.Ask(ctx, request, c.Payload, p.Dir)

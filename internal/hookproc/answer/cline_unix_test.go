@@ -44,7 +44,6 @@ func TestPlainHooksRunInThisProcess(t *testing.T) {
 			own.Run = c.hooked.Run
 			c.Agent.Answers = own.Answers
 			c.Stdin = strings.NewReader(tc.event)
-			c.setenv("HOME", c.path("home"))
 			c.hooksFile("home/.cline")
 			c.write("home/.cline/hooks.json", tc.file)
 			f := hooksession.File{Path: c.path("home/.cline/hooks.json")}
