@@ -99,7 +99,7 @@ type Config struct {
 var table = [...]variable{
 	{group: "Destinations", name: "HOOKSPAN_EXPORTERS", whenWrong: "store", kind: "exporters", allowed: "a comma list of store, otlp, infinium, file", doc: "Where traces go. Unset: store, and each other that is configured. A wrong value counts as store."},
 	{name: "HOOKSPAN_FILE_PATH", kind: "abspath", allowed: "an absolute path", doc: "File that receives traces as OTLP JSON lines. A link is refused, and so is a file of another user or that others can write to."},
-	{name: "HOOKSPAN_TRACEPARENT", kind: "traceparent", allowed: "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", doc: "Trace context that becomes the parent of each run."},
+	{name: "HOOKSPAN_TRACEPARENT", kind: "traceparent", allowed: "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", doc: "Trace context that becomes the parent of each task."},
 
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none."},

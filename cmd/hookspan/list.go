@@ -107,7 +107,7 @@ func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f 
 		defer ff.app.hint(fmt.Sprintf("%d of %s; --all draws every one", len(works), termtext.Plural(len(works)+left, "trace")))
 	}
 	if len(works) == 0 {
-		ff.app.printf("no traces match\n")
+		ff.app.printf("no tasks match\n")
 	}
 	return view.Timeline(ff.app.stdout, works, ff.app.viewOptions())
 }

@@ -46,7 +46,7 @@ func TestHelpCallsATaskATask(t *testing.T) {
 
 // TestKeysAndColumnsHaveTheWords lists the keys with run, turn or trace in them.
 func TestKeysAndColumnsHaveTheWords(t *testing.T) {
-	allowed := []string{"traceId"}
+	allowed := []string{"traceId", "lastTraceId"}
 	seen := make(map[reflect.Type]bool)
 	var each func(of reflect.Type)
 	each = func(of reflect.Type) {
