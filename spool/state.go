@@ -69,7 +69,7 @@ func (s *Session) WriteFile(name string, b []byte) (err error) {
 }
 
 // replaceFile writes a temporary file and renames it. Its name is random, so that two
-// writers, which there should not be, cannot mix their bytes. internal/atomicfile
+// writers, which there should not be, cannot mix their bytes. internal/files/atomicfile
 // does the same by path; here all access goes through an os.Root.
 func replaceFile(d *os.Root, name string, b []byte) error {
 	temp := fmt.Sprintf(".%s.%016x.tmp", name, rand.Uint64()) //nolint:gosec // O_EXCL refuses a name that was guessed.

@@ -19,11 +19,11 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/runner"
+	"github.com/hookspan/hookspan/internal/files/logfile"
 	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/logfile"
-	"github.com/hookspan/hookspan/internal/redactor"
+	"github.com/hookspan/hookspan/internal/redact/configured"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/runner"
 )
 
 func main() {
@@ -35,7 +35,7 @@ func main() {
 }
 
 func run(args []string) error {
-	var r clinehooks.Request
+	var r userhooks.Request
 	if len(args) == 0 || args[0] != "run-hooks" {
 		return errors.New("cline-hook starts this program; people use hookspan: hookspan --help")
 	}
@@ -44,7 +44,7 @@ func run(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := &clinehooks.Process{Environ: os.Environ(), Home: hookproc.Home(), GOOS: runtime.GOOS, Now: time.Now, Parts: runner.Parts()}
+	p := &userhooks.Process{Environ: os.Environ(), Home: hookproc.Home(), GOOS: runtime.GOOS, Now: time.Now, Parts: runner.Parts()}
 	// Wrong settings have their defaults, and hookspan doctor shows them.
 	p.Config, _ = config.Load(config.Input{
 		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: hookproc.ReadSettings,
@@ -52,7 +52,7 @@ func run(args []string) error {
 	})
 	p.Log = logfile.Log{Path: p.Config.LogPath(), Who: "hook-runner"}.Line
 	// Few events have a text to clean.
-	clean := sync.OnceValue(func() func(string) string { return redactor.Always(p.Config).String })
+	clean := sync.OnceValue(func() func(string) string { return configured.Always(p.Config).String })
 	p.Clean = func(text string) string { return clean()(text) }
 	return p.Answer(ctx, r, os.Stdin, os.Stdout)
 }

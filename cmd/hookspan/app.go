@@ -21,8 +21,8 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/files/logfile"
 	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/logfile"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redact"

@@ -14,11 +14,11 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/bridge"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
-	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
+	"github.com/hookspan/hookspan/internal/userhooks/translate"
 )
 
 type clineHookFlags struct {

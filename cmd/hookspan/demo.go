@@ -13,8 +13,8 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/demo"
-	"github.com/hookspan/hookspan/internal/store"
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
 func demoCmd(a *app) *cobra.Command {

@@ -16,15 +16,15 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/atomicfile"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/export"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/pipeline"
-	"github.com/hookspan/hookspan/internal/redactor"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/export"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -172,7 +172,7 @@ func selected(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, id str
 
 // exportFile writes traces to a file or to standard output.
 func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summary, f exportFlags) error {
-	clean, err := redactor.New(a.cfg)
+	clean, err := configured.New(a.cfg)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/userhooks/sample"
 )
 
 func hooksCmd(a *app) *cobra.Command {

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
 
 // maxHookTimeout is the longest time limit that hooks add writes, in seconds.
@@ -225,7 +225,7 @@ func removeFrom(ctx context.Context, a *app, file *hookfile.Document, f editFlag
 	for _, h := range removed {
 		a.printf("remove   %s\n", a.whole(shelltext.Describe(h)))
 	}
-	if changed, err := saveHooks(a, file, after, false, *f.dryRun); err != nil || !changed || !clinehooks.HasGuard(removed) {
+	if changed, err := saveHooks(a, file, after, false, *f.dryRun); err != nil || !changed || !userhooks.HasGuard(removed) {
 		return err
 	}
 	return releaseHookFiles(ctx, a, *f.noInstall)

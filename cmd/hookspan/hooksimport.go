@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install/claude"
-	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
 
 func hooksImportCmd(a *app) *cobra.Command {
@@ -89,7 +89,7 @@ func hooksImport(a *app, cmd *cobra.Command, f editFlags, files []string) error 
 	return hookFiles(cmd.Context(), a, dir, found, f)
 }
 
-func printHooksImport(a *app, path string, got *clinehooks.Import) {
+func printHooksImport(a *app, path string, got *userhooks.Import) {
 	a.printf("%s\n", path)
 	for _, h := range got.Added {
 		a.printf("  add      %s\n", a.whole(shelltext.Describe(h)))

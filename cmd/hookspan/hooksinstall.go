@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
 
 // editorsRisk is what the user must know of a hook that runs before tool calls.
@@ -59,7 +59,7 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 	if err != nil {
 		return err
 	}
-	guard, reach := clinehooks.HasGuard(added), cline.ReachOf(report, project)
+	guard, reach := userhooks.HasGuard(added), cline.ReachOf(report, project)
 	if reach.Any && (reach.Editors || !guard) {
 		return nil
 	}

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
 
 func hooksListCmd(a *app) *cobra.Command {
@@ -42,7 +42,7 @@ of it, or Claude Code's.`,
 	return cmd
 }
 
-func printHooks(a *app, l clinehooks.Listing, tool string) {
+func printHooks(a *app, l userhooks.Listing, tool string) {
 	if len(l.Files) == 0 {
 		a.printf("you have no hooks: there is no hooks.json\n")
 		a.hint("hookspan hooks add makes one, hookspan hooks import claude takes over Claude Code's")
@@ -63,7 +63,7 @@ func printHooks(a *app, l clinehooks.Listing, tool string) {
 }
 
 // printSwitchedOff prints the hooks that the page has taken out of their files.
-func printSwitchedOff(a *app, l clinehooks.Listing) {
+func printSwitchedOff(a *app, l userhooks.Listing) {
 	m := hookMachine(a, nil)
 	head := "\nswitched off\n"
 	for _, f := range l.Files {

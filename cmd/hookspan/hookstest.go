@@ -13,10 +13,10 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/sample"
 )
 
 func hooksTestCmd(a *app) *cobra.Command {
@@ -113,9 +113,9 @@ func recordedPayload(a *app, cmd *cobra.Command, raw *hook.Raw, name, event stri
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	payload, err := io.ReadAll(io.LimitReader(in, clinehooks.MaxPayload+1))
-	if err == nil && len(payload) > clinehooks.MaxPayload {
-		err = fmt.Errorf("more than %d bytes", clinehooks.MaxPayload)
+	payload, err := io.ReadAll(io.LimitReader(in, userhooks.MaxPayload+1))
+	if err == nil && len(payload) > userhooks.MaxPayload {
+		err = fmt.Errorf("more than %d bytes", userhooks.MaxPayload)
 	}
 	if err != nil {
 		return fmt.Errorf("--input %s: %w", name, err)

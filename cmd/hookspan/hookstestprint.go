@@ -9,11 +9,11 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
-	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/sample"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
+	"github.com/hookspan/hookspan/internal/userhooks/translate"
 )
 
 // What a test shows of long texts, unless --debug asks for all.
@@ -69,7 +69,7 @@ func dialectText(d string) string {
 }
 
 // choice shows which hooks the event starts, and why.
-func (p trialPrinter) choice(t *clinehooks.Trial) {
+func (p trialPrinter) choice(t *userhooks.Trial) {
 	p.printf("\nhooks\n")
 	if len(t.Sources) == 0 {
 		p.printf("  there is no hooks.json\n")
@@ -107,7 +107,7 @@ func (p trialPrinter) choice(t *clinehooks.Trial) {
 }
 
 // runs shows what each hook did.
-func (p trialPrinter) runs(o *clinehooks.Outcome) {
+func (p trialPrinter) runs(o *userhooks.Outcome) {
 	if len(o.Result.Runs) == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (p trialPrinter) runs(o *clinehooks.Outcome) {
 	for i := range o.Result.Runs {
 		r := &o.Result.Runs[i]
 		p.printf("  %s\n", termtext.Value(shelltext.Text(r.Handler)))
-		p.printf("    %s\n", termtext.Value(clinehooks.Ending(r)))
+		p.printf("    %s\n", termtext.Value(userhooks.Ending(r)))
 		if p.debug && o.Call != nil && r.Event < len(o.Call.Events) {
 			p.text("    stdin    ", string(o.Call.Events[r.Event].Payload))
 		}
@@ -123,7 +123,7 @@ func (p trialPrinter) runs(o *clinehooks.Outcome) {
 			p.text("    stdout   ", r.Output.Stdout)
 			p.text("    stderr   ", r.Output.Stderr)
 		}
-		for j, line := range clinehooks.Verdict(r.Verdict) {
+		for j, line := range userhooks.Verdict(r.Verdict) {
 			head := "    verdict  "
 			if j > 0 {
 				head = "             "
@@ -134,7 +134,7 @@ func (p trialPrinter) runs(o *clinehooks.Outcome) {
 }
 
 // answer shows the answer to Cline, and its effect there.
-func (p trialPrinter) answer(o *clinehooks.Outcome) {
+func (p trialPrinter) answer(o *userhooks.Outcome) {
 	p.printf("\nanswer to Cline\n")
 	p.text("  ", string(cline.EncodeReply(o.Answer.Reply)))
 	p.printf("  %s\n", termtext.Value(o.Effect()))

@@ -9,10 +9,10 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/importer"
-	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/internal/verify"
-	"github.com/hookspan/hookspan/internal/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/verify"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
 )
 
 // importVerdict is what a second reading of the agent's files says of an import.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/lookpath"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
 // notifyTime is how long the program that shows a notification may take.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/programs"
+	"github.com/hookspan/hookspan/internal/install/programs"
 )
 
 // copiesOf is where the programs are that hooks start. Its path is empty without a

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/export"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
 	"github.com/hookspan/hookspan/internal/pipeline"
-	"github.com/hookspan/hookspan/internal/redactor"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/internal/traces/export"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
 // reportFormats are the values of --format.
@@ -82,7 +82,7 @@ func reportOf(ctx context.Context, a *app, s *store.Store, f store.Filter) (view
 }
 
 func writeReport(a *app, r view.Report, format, file string) error {
-	clean, err := redactor.New(a.cfg)
+	clean, err := configured.New(a.cfg)
 	if err != nil {
 		return err
 	}

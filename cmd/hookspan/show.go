@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/calltext"
 	"github.com/hookspan/hookspan/internal/pager"
 	"github.com/hookspan/hookspan/internal/pipeline"
-	"github.com/hookspan/hookspan/internal/redactor"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/internal/traces/calltext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -205,7 +205,7 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 
 // finder finds the whole texts of calls.
 func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
-	clean := redactor.Always(a.cfg)
+	clean := configured.Always(a.cfg)
 	return &calltext.Finder{
 		Files: a.setup().Files(), Spool: p.Deliverer.Spool, Home: a.home, Agent: a.agents.Reader,
 		Clean: func(s string) string { return clean.Preview(s, 0) },

@@ -12,12 +12,12 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/live"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/redactor"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/internal/traces/live"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -97,7 +97,7 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 	if err := a.cfg.Protected(); err != nil {
 		return err
 	}
-	clean, err := redactor.New(a.cfg)
+	clean, err := configured.New(a.cfg)
 	if err != nil {
 		return err
 	}

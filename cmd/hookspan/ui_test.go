@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/skip"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/ui"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/programs"
-	"github.com/hookspan/hookspan/internal/upgrade"
+	"github.com/hookspan/hookspan/internal/install/programs"
+	"github.com/hookspan/hookspan/internal/install/upgrade"
 )
 
 func upgradeCmd(a *app) *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hookspan/hookspan/internal/store"
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
 // A session holds tasks, one trace each; a task has calls and requests. In help run and turn

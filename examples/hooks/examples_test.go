@@ -18,12 +18,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/hookhttp"
+	"github.com/hookspan/hookspan/internal/userhooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/userhooks/hookrun"
 )
 
 // parse reads one of the files with hooks, in which nothing may be wrong.
@@ -185,8 +185,8 @@ func TestExamplesOnCline(t *testing.T) {
 	w.program(t, "shellcheck", `echo "double quote $1"; exit 1`)
 	w.program(t, "notify-send", "exit 0")
 	w.program(t, "osascript", "exit 0")
-	h := &clinehooks.Hooks{
-		Setup:   clinehooks.Setup{Home: w.home, GOOS: runtime.GOOS, Trust: hookfile.Trust{Path: filepath.Join(w.home, "trusted")}},
+	h := &userhooks.Hooks{
+		Setup:   userhooks.Setup{Home: w.home, GOOS: runtime.GOOS, Trust: hookfile.Trust{Path: filepath.Join(w.home, "trusted")}},
 		Environ: w.env, Now: time.Now,
 	}
 	classic := func(name, member string, body map[string]any) map[string]any {

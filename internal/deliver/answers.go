@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // Answer is the last answer of a destination at one of its addresses.

@@ -12,10 +12,10 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/filelock"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/filelock"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
-	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // NewFile returns a client that appends OTLP/JSON to a file, one request per line,

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/outbound"
-	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // maxQuote bounds what an error repeats of an answer, in characters.

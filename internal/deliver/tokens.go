@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // tokenTime is how long the program of tokens may take, maxToken how much it may print,

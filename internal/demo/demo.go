@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // files are the payloads that Cline's hook code wrote in one scripted task, and

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/redactor"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
 // Finding is the result of one check.
@@ -37,7 +37,7 @@ const (
 // Examine makes all checks. The findings hold no secrets.
 func (m *Machine) Examine(ctx context.Context) []Finding {
 	out := m.examine(ctx)
-	if clean, err := redactor.New(m.Setup.Config); err == nil && clean != nil {
+	if clean, err := configured.New(m.Setup.Config); err == nil && clean != nil {
 		for i := range out {
 			// Some quote a payload, or name a folder that a payload names.
 			out[i].Text, out[i].Hint = clean.Tail(out[i].Text), clean.Tail(out[i].Hint)
@@ -69,7 +69,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	if m.ConfigErr == nil {
 		e.add(OK, "every setting is valid", "")
 	}
-	if _, err := redactor.New(m.Setup.Config); err != nil {
+	if _, err := configured.New(m.Setup.Config); err != nil {
 		e.add(Problem, termtext.Message(err), "nothing is delivered until that file is fixed")
 	}
 	if statusErr != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks"
 	installcline "github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/userhooks"
 )
 
 // shownHookProblems is how many problems of the user's hooks are shown.
@@ -29,7 +29,7 @@ func (e *exam) ownHooks() {
 	if i := slices.IndexFunc(e.st.agents, func(h agentHooks) bool { return h.Host == cline.Host }); i >= 0 && len(e.Own.Sources.Handlers()) > 0 {
 		e.guard(installcline.ReachOf(e.st.agents[i].Report, e.Dir))
 	}
-	recent := slices.DeleteFunc(slices.Clone(e.Own.Problems), func(n clinehooks.Noted) bool { return e.Setup.Now().Sub(n.Last) > logDay })
+	recent := slices.DeleteFunc(slices.Clone(e.Own.Problems), func(n userhooks.Noted) bool { return e.Setup.Now().Sub(n.Last) > logDay })
 	for _, n := range recent[max(0, len(recent)-shownHookProblems):] {
 		text := "hooks: " + e.Own.Clean(n.Text) + " (" + n.Last.Local().Format(time.DateTime)
 		if n.Count > 1 {
@@ -59,7 +59,7 @@ func (e *exam) guard(in installcline.Reach) {
 }
 
 // hooksFile reports what in one hooks.json does not work.
-func (e *exam) hooksFile(s clinehooks.Source) {
+func (e *exam) hooksFile(s userhooks.Source) {
 	switch {
 	case s.Err != nil:
 		e.add(Problem, s.Err.Error(), "no hook in it runs: fix it; hookspan hooks list shows whether it can be read")

@@ -15,13 +15,13 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/clinehooks"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/install/programs"
 	"github.com/hookspan/hookspan/internal/pipeline"
-	"github.com/hookspan/hookspan/internal/programs"
-	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/userhooks"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -57,11 +57,11 @@ type OtherAgent struct {
 
 // OwnHooks are the user's Claude-format hooks for Cline.
 type OwnHooks struct {
-	*clinehooks.Setup
+	*userhooks.Setup
 	// Sources are the files that count in the working directory.
-	Sources clinehooks.Sources
+	Sources userhooks.Sources
 	// Problems are those of the latest runs.
-	Problems []clinehooks.Noted
+	Problems []userhooks.Noted
 }
 
 // Status is what is installed, recorded and delivered. Its JSON is stable.

@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 	"github.com/hookspan/hookspan/spool"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/logfile"
+	"github.com/hookspan/hookspan/internal/files/logfile"
 	"github.com/hookspan/hookspan/spool"
 )
 

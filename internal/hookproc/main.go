@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // Main is the main function of a hook program: it handles one hook call, or for an agent

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // errDeadline is the error of input that has not ended at its time limit.

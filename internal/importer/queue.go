@@ -10,7 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
 // storeName is the destination that says what need not be sent again.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/filelock"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/filelock"
 )
 
 // ErrChanged reports a file that is no longer as the plan found it. Nothing was

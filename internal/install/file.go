@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // maxFileBytes bounds what is read of a file. Real settings and hookspan's hook

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // manifestName is the file in the state folder that records what the installed

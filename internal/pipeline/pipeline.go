@@ -24,9 +24,9 @@ import (
 	"github.com/hookspan/hookspan/internal/checkout"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
-	"github.com/hookspan/hookspan/internal/redactor"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -76,7 +76,7 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 	if err := s.Config.Protected(); err != nil {
 		return nil, err
 	}
-	clean, err := redactor.New(s.Config)
+	clean, err := configured.New(s.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (p *Pipeline) rules(names []string) (func(string, int) string, func(*tracep
 		}
 		all = append(all, rules...)
 	}
-	clean, err := redactor.With(p.setup.Config, all)
+	clean, err := configured.With(p.setup.Config, all)
 	if err != nil {
 		return nil, nil, err
 	}

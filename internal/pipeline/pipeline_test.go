@@ -18,8 +18,8 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/regular"
 	"github.com/hookspan/hookspan/otelmap"
 )
 

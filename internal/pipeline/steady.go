@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // A clock that jumps ahead by more than clockJump may be wrong, and is given clockProof

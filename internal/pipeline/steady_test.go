@@ -6,7 +6,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
 // TestPruneDoesNotTrustAClockThatJumps sweeps at times that are off by a number of hours

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
 // TestTrialLeavesNothingInTheStore tries the store where an earlier test was killed

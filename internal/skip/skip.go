@@ -17,7 +17,7 @@ const (
 	// Require is the environment variable that makes a test fail that this machine
 	// cannot run: "all", or a file with the tests that may be left out on it. Each line
 	// has a package and, unless it means all tests of the package, a blank and a test,
-	// as in "internal/store TestModes"; a line that begins with # is a comment.
+	// as in "internal/traces/store TestModes"; a line that begins with # is a comment.
 	Require = "HOOKSPAN_TEST_REQUIRE"
 )
 

@@ -2,7 +2,7 @@ package transcript
 
 import (
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/prices"
+	"github.com/hookspan/hookspan/internal/transcript/prices"
 )
 
 // ListCost returns what a request of c.Usage costs by the vendor's list in USD, nil if

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // Limits of one reading of a session. The files are the agents', and their

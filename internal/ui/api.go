@@ -13,8 +13,8 @@ import (
 	_ "time/tzdata" // The browser's zone may be unknown to this machine.
 
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/store"
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
 )
 

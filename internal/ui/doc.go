@@ -1,5 +1,5 @@
 // Package ui serves the page on which people look at traces: a static shell and a
-// JSON API over internal/store and internal/view, for one browser on this machine.
+// JSON API over internal/traces/store and internal/traces/view, for one browser on this machine.
 //
 // It promises:
 //   - A request without the token reads nothing: the shell carries no data, and each

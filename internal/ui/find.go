@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
-	"github.com/hookspan/hookspan/internal/view"
 )
 
 // find returns the rows with an id, or those with a text.

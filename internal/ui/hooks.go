@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/store"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
-	"github.com/hookspan/hookspan/internal/view"
 )
 
 // hooks answers with the configured hooks and their runs in the last day. tool and

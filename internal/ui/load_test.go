@@ -17,7 +17,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
 

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/lookpath"
 	"github.com/hookspan/hookspan/internal/outbound"
-	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // Started is a page as a later start finds it.

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/loopback"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
-	"github.com/hookspan/hookspan/internal/view"
 )
 
 // Options are what a Server needs.

@@ -20,52 +20,52 @@ const module = "github.com/hookspan/hookspan"
 // banned says why the hook process does without a package. A path that ends in
 // a slash also matches everything below it.
 var banned = map[string]string{
-	"net":                                     "the hook process opens no socket, and resolver and dialler cost time at start",
-	"net/http/":                               "the hook process opens no socket; delivery is hookspan flush's work",
-	"net/rpc/":                                "the hook process opens no socket",
-	"crypto/tls/":                             "costs time at start and is of no use without a socket",
-	"crypto/x509/":                            "reads the system's roots; of no use without a socket",
-	"log/slog/":                               "a log line needs none of it; internal/logfile writes one",
-	"regexp/":                                 "expressions are compiled at start, in every hook call; redaction happens on the way out",
-	"text/template/":                          "keeps the linker from leaving out unused methods, which doubles the program",
-	"html/template/":                          "as text/template",
-	"database/sql/":                           "the hook process appends to a file; the store is filled by delivery",
-	"encoding/gob/":                           "registers types at start",
-	"encoding/xml/":                           "nothing here is XML",
-	"testing/":                                "registers flags and belongs into tests",
-	"flag":                                    "registers flags at start; the hook process has none",
-	"plugin":                                  "needs cgo",
-	"runtime/cgo":                             "links the C library, which costs time at start and breaks the static binary",
-	"os/user":                                 "reads the user database; the environment says where home is",
-	"go.opentelemetry.io/":                    "mapping and export are delivery's work",
-	"google.golang.org/":                      "gRPC and Protocol Buffers register types at start",
-	"modernc.org/":                            "the store's SQLite, megabytes of it",
-	"zombiezen.com/":                          "the store's SQLite",
-	"github.com/klauspost/":                   "reads the hosts' compressed files",
-	"github.com/mattn/":                       "the store's SQLite needs no cgo",
-	"github.com/spf13/":                       "a command line parser for one argument",
-	"github.com/zalando/":                     "the keyring is asked by delivery, and asks the user",
-	"github.com/schollz/":                     "a progress bar",
-	module + "/otelmap":                       "mapping is delivery's work",
-	module + "/infinium/":                     "opens sockets",
-	module + "/internal/outbound/":            "opens sockets",
-	module + "/internal/redact/":              "compiles expressions at start; redaction happens on the way out",
-	module + "/internal/deliver/":             "delivery runs in a separate process",
-	module + "/internal/agents/":              "links every agent's reader and installer; a hook program is one agent's",
-	module + "/internal/diagnose/":            "a hook call examines nothing",
-	module + "/internal/pipeline/":            "delivery runs in a separate process",
-	module + "/internal/store/":               "the store is filled by delivery",
-	module + "/internal/install/":             "nothing is installed by a hook call",
-	module + "/internal/bridge/":              "opens sockets",
-	module + "/internal/transcript/":          "reads the hosts' files, which may be large",
-	module + "/internal/clinehooks/hookcheck": "examines files for people",
-	module + "/internal/clinehooks/hookhttp":  "opens sockets",
-	module + "/internal/clinehooks/hookmatch": "expressions and a shell's parser; plain hooks have names",
-	module + "/internal/clinehooks/place":     "mapping is for another program; FindPlain finds most spans",
-	module + "/internal/clinehooks/shelltext": "writes hooks for people",
-	"mvdan.cc/":                               "a shell's parser; plain hooks have no rule",
-	"github.com/nlnwa/":                       "links the tables of international names",
-	"github.com/dlclark/":                     "its tables are made at start, 0.07 ms in every hook call",
+	"net":                                    "the hook process opens no socket, and resolver and dialler cost time at start",
+	"net/http/":                              "the hook process opens no socket; delivery is hookspan flush's work",
+	"net/rpc/":                               "the hook process opens no socket",
+	"crypto/tls/":                            "costs time at start and is of no use without a socket",
+	"crypto/x509/":                           "reads the system's roots; of no use without a socket",
+	"log/slog/":                              "a log line needs none of it; internal/files/logfile writes one",
+	"regexp/":                                "expressions are compiled at start, in every hook call; redaction happens on the way out",
+	"text/template/":                         "keeps the linker from leaving out unused methods, which doubles the program",
+	"html/template/":                         "as text/template",
+	"database/sql/":                          "the hook process appends to a file; the store is filled by delivery",
+	"encoding/gob/":                          "registers types at start",
+	"encoding/xml/":                          "nothing here is XML",
+	"testing/":                               "registers flags and belongs into tests",
+	"flag":                                   "registers flags at start; the hook process has none",
+	"plugin":                                 "needs cgo",
+	"runtime/cgo":                            "links the C library, which costs time at start and breaks the static binary",
+	"os/user":                                "reads the user database; the environment says where home is",
+	"go.opentelemetry.io/":                   "mapping and export are delivery's work",
+	"google.golang.org/":                     "gRPC and Protocol Buffers register types at start",
+	"modernc.org/":                           "the store's SQLite, megabytes of it",
+	"zombiezen.com/":                         "the store's SQLite",
+	"github.com/klauspost/":                  "reads the hosts' compressed files",
+	"github.com/mattn/":                      "the store's SQLite needs no cgo",
+	"github.com/spf13/":                      "a command line parser for one argument",
+	"github.com/zalando/":                    "the keyring is asked by delivery, and asks the user",
+	"github.com/schollz/":                    "a progress bar",
+	module + "/otelmap":                      "mapping is delivery's work",
+	module + "/infinium/":                    "opens sockets",
+	module + "/internal/outbound/":           "opens sockets",
+	module + "/internal/redact/":             "compiles expressions at start; redaction happens on the way out",
+	module + "/internal/deliver/":            "delivery runs in a separate process",
+	module + "/internal/agents/":             "links every agent's reader and installer; a hook program is one agent's",
+	module + "/internal/diagnose/":           "a hook call examines nothing",
+	module + "/internal/pipeline/":           "delivery runs in a separate process",
+	module + "/internal/traces/store/":       "the store is filled by delivery",
+	module + "/internal/install/":            "nothing is installed by a hook call",
+	module + "/internal/bridge/":             "opens sockets",
+	module + "/internal/transcript/":         "reads the hosts' files, which may be large",
+	module + "/internal/userhooks/hookcheck": "examines files for people",
+	module + "/internal/userhooks/hookhttp":  "opens sockets",
+	module + "/internal/userhooks/hookmatch": "expressions and a shell's parser; plain hooks have names",
+	module + "/internal/userhooks/place":     "mapping is for another program; FindPlain finds most spans",
+	module + "/internal/userhooks/shelltext": "writes hooks for people",
+	"mvdan.cc/":                              "a shell's parser; plain hooks have no rule",
+	"github.com/nlnwa/":                      "links the tables of international names",
+	"github.com/dlclark/":                    "its tables are made at start, 0.07 ms in every hook call",
 }
 
 // hookPrograms are the commands that agents start for each event.
@@ -123,7 +123,7 @@ func dependencies(t *testing.T, program, goos string) []string {
 func TestRecordingLinksNothingThatAsks(t *testing.T) {
 	for _, root := range []string{"/cmd/claude-hook", "/internal/hookproc"} {
 		for _, dep := range dependencies(t, module+root, "linux") {
-			if dep == module+"/internal/hookproc/answer" || strings.HasPrefix(dep, module+"/internal/clinehooks") {
+			if dep == module+"/internal/hookproc/answer" || strings.HasPrefix(dep, module+"/internal/userhooks") {
 				t.Errorf("%s links %s, which asks people's hooks", root, dep)
 			}
 		}
@@ -146,9 +146,9 @@ func TestHookRunnerStartsFast(t *testing.T) {
 // TestTextRedactionLinksNoSpans: programs that clean texts while an agent waits have
 // no use for Protocol Buffers, whose types are registered at start.
 func TestTextRedactionLinksNoSpans(t *testing.T) {
-	for _, dep := range dependencies(t, module+"/internal/redactor", "linux") {
+	for _, dep := range dependencies(t, module+"/internal/redact/configured", "linux") {
 		if strings.HasPrefix(dep, "google.golang.org/") || strings.HasPrefix(dep, "go.opentelemetry.io/") {
-			t.Errorf("internal/redactor links %s: what knows spans belongs in internal/redact/redactspans", dep)
+			t.Errorf("internal/redact/configured links %s: what knows spans belongs in internal/redact/redactspans", dep)
 		}
 	}
 }
@@ -166,8 +166,8 @@ func TestBan(t *testing.T) {
 	for dep, want := range map[string]bool{
 		"net": true, "net/http": true, "net/http/httptrace": true, "net/url": false, "net/netip": false,
 		"go.opentelemetry.io/otel": true, "modernc.org/sqlite": true, "regexp/syntax": true, "os": false,
-		module + "/internal/store": true, module + "/internal/logfile": false, module + "/internal/clinehooks/hookmatch": true,
-		module + "/internal/clinehooks": false, module + "/otelmap": true, module + "/otelmap/spanid": false, module + "/spool": false,
+		module + "/internal/traces/store": true, module + "/internal/files/logfile": false, module + "/internal/userhooks/hookmatch": true,
+		module + "/internal/userhooks": false, module + "/otelmap": true, module + "/otelmap/spanid": false, module + "/spool": false,
 	} {
 		if _, got := ban(dep); got != want {
 			t.Errorf("%s banned: %v, want %v", dep, got, want)
@@ -179,93 +179,94 @@ func TestBan(t *testing.T) {
 // of ours it may import, by folder. "/..." takes in what lies below.
 var mayImport = map[string][]string{
 	"hook": {},
-	"internal/clinehooks": {
-		"config", "hook", "hook/cline", "spool", "internal/clinehooks/hookfile", "internal/clinehooks/hookrun", "internal/clinehooks/hooksession", "internal/clinehooks/plain",
-		"internal/clinehooks/sample", "internal/clinehooks/translate", "internal/clinehooks/verdict", "internal/rawjson", "internal/regular", "otelmap/spanid",
+	"internal/userhooks": {
+		"config", "hook", "hook/cline", "spool", "internal/userhooks/hookfile", "internal/userhooks/hookrun", "internal/userhooks/hooksession", "internal/userhooks/plain",
+		"internal/userhooks/sample", "internal/userhooks/translate", "internal/userhooks/verdict", "internal/rawjson", "internal/files/regular", "otelmap/spanid",
 	},
-	"internal/clinehooks/place":     {"hook", "hook/cline", "otelmap", "spool"},
-	"internal/clinehooks/plain":     {"internal/jstext"},
-	"internal/clinehooks/hookrun":   {"internal/clinehooks/hookfile", "internal/clinehooks/plain", "internal/clinehooks/translate", "internal/clinehooks/verdict"},
-	"internal/clinehooks/shelltext": {"internal/clinehooks/hookfile"},
-	"internal/clinehooks/translate": {"hook", "hook/cline", "internal/clinehooks/verdict", "internal/jstext", "internal/rawjson"},
-	"internal/clinehooks/verdict":   {"internal/jstext", "internal/rawjson"},
-	"hook/...":                      {"hook", "internal/jstext", "internal/rawjson"},
-	"hook/codex":                    {"hook", "hook/claude", "internal/rawjson"},
-	"hook/copilot":                  {"hook", "internal/rawjson"},
-	"hook/gemini":                   {"hook", "hook/claude", "internal/rawjson"},
-	"hook/qwen":                     {"hook", "hook/claude", "internal/rawjson"},
-	"spool":                         {},
-	"config":                        {},
-	"internal/redact":               {},
-	"internal/redact/redactspans":   {"internal/rawjson", "internal/redact"},
-	"internal/redactor":             {"config", "internal/redact", "internal/regular"},
-	"internal/atomicfile":           {},
-	"internal/filelock":             {},
-	"internal/termtext":             {},
-	"internal/logfile":              {"internal/filelock", "internal/regular", "internal/termtext"},
-	"internal/regular":              {},
-	"internal/rawjson":              {},
-	"internal/jsonedit":             {"internal/rawjson"},
-	"internal/jstext":               {},
-	"internal/bridge":               {"hook", "hook/claude", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/loopback", "internal/outbound", "internal/rawjson", "internal/regular", "internal/termtext"},
-	"internal/loopback":             {},
-	"internal/outbound":             {"internal/termtext"},
-	"internal/clinehooks/hookfile":  {"hook/claude", "internal/atomicfile", "internal/clinehooks/plain", "internal/jsonedit", "internal/regular", "internal/termtext"},
-	"internal/clinehooks/hookmatch": {"internal/clinehooks/plain", "internal/jstext", "internal/rawjson"},
-	"internal/clinehooks/sample":    {"internal/jsonedit"},
-	"internal/clinehooks/hooksession": {
-		"hook", "hook/cline", "spool", "internal/atomicfile", "internal/filelock", "internal/regular",
+	"internal/userhooks/place":     {"hook", "hook/cline", "otelmap", "spool"},
+	"internal/userhooks/plain":     {"internal/jstext"},
+	"internal/userhooks/hookrun":   {"internal/userhooks/hookfile", "internal/userhooks/plain", "internal/userhooks/translate", "internal/userhooks/verdict"},
+	"internal/userhooks/shelltext": {"internal/userhooks/hookfile"},
+	"internal/userhooks/translate": {"hook", "hook/cline", "internal/userhooks/verdict", "internal/jstext", "internal/rawjson"},
+	"internal/userhooks/verdict":   {"internal/jstext", "internal/rawjson"},
+	"hook/...":                     {"hook", "internal/jstext", "internal/rawjson"},
+	"hook/codex":                   {"hook", "hook/claude", "internal/rawjson"},
+	"hook/copilot":                 {"hook", "internal/rawjson"},
+	"hook/gemini":                  {"hook", "hook/claude", "internal/rawjson"},
+	"hook/qwen":                    {"hook", "hook/claude", "internal/rawjson"},
+	"spool":                        {},
+	"config":                       {},
+	"internal/redact":              {},
+	"internal/redact/redactspans":  {"internal/rawjson", "internal/redact"},
+	"internal/redact/configured":   {"config", "internal/redact", "internal/files/regular"},
+	"internal/files/atomicfile":    {},
+	"internal/files/filelock":      {},
+	"internal/termtext":            {},
+	"internal/files/logfile":       {"internal/files/filelock", "internal/files/regular", "internal/termtext"},
+	"internal/files/regular":       {},
+	"internal/rawjson":             {},
+	"internal/jsonedit":            {"internal/rawjson"},
+	"internal/jstext":              {},
+	"internal/bridge":              {"hook", "hook/claude", "hook/cline", "spool", "internal/files/atomicfile", "internal/files/filelock", "internal/loopback", "internal/outbound", "internal/rawjson", "internal/files/regular", "internal/termtext"},
+	"internal/loopback":            {},
+	"internal/outbound":            {"internal/termtext"},
+	"internal/userhooks/hookfile":  {"hook/claude", "internal/files/atomicfile", "internal/userhooks/plain", "internal/jsonedit", "internal/files/regular", "internal/termtext"},
+	"internal/userhooks/hookmatch": {"internal/userhooks/plain", "internal/jstext", "internal/rawjson"},
+	"internal/userhooks/sample":    {"internal/jsonedit"},
+	"internal/userhooks/hooksession": {
+		"hook", "hook/cline", "spool", "internal/files/atomicfile", "internal/files/filelock", "internal/files/regular",
 	},
-	"internal/otlp":          {"internal/rawjson"},
-	"internal/otlp/otlpjson": {"internal/otlp"},
-	"internal/programs":      {"internal/atomicfile", "internal/filelock", "internal/regular"},
-	"internal/store":         {"otelmap", "spool", "internal/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/regular", "internal/termtext"},
-	"internal/view":          {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/store", "internal/termtext"},
-	"internal/export":        {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/store", "internal/termtext", "internal/view"},
-	"internal/ui":            {"otelmap", "internal/atomicfile", "internal/lookpath", "internal/loopback", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/regular", "internal/store", "internal/termtext", "internal/ui/hooks", "internal/view"},
+	"internal/otlp":             {"internal/rawjson"},
+	"internal/otlp/otlpjson":    {"internal/otlp"},
+	"internal/install/upgrade":  {"internal/outbound"},
+	"internal/install/programs": {"internal/files/atomicfile", "internal/files/filelock", "internal/files/regular"},
+	"internal/traces/store":     {"otelmap", "spool", "internal/files/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/files/regular", "internal/termtext"},
+	"internal/traces/view":      {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/traces/store", "internal/termtext"},
+	"internal/traces/export":    {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/traces/store", "internal/termtext", "internal/traces/view"},
+	"internal/ui":               {"otelmap", "internal/files/atomicfile", "internal/lookpath", "internal/loopback", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/files/regular", "internal/traces/store", "internal/termtext", "internal/ui/hooks", "internal/traces/view"},
 	"internal/ui/hooks": {
-		"hook", "hook/claude", "hook/cline", "internal/atomicfile", "internal/clinehooks", "internal/clinehooks/hookcheck", "internal/clinehooks/hookfile",
-		"internal/clinehooks/hookmatch", "internal/clinehooks/hookrun", "internal/clinehooks/sample", "internal/clinehooks/shelltext", "internal/clinehooks/translate", "internal/clinehooks/verdict", "internal/install",
-		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/filelock", "internal/rawjson", "internal/regular", "internal/store", "internal/termtext",
+		"hook", "hook/claude", "hook/cline", "internal/files/atomicfile", "internal/userhooks", "internal/userhooks/hookcheck", "internal/userhooks/hookfile",
+		"internal/userhooks/hookmatch", "internal/userhooks/hookrun", "internal/userhooks/sample", "internal/userhooks/shelltext", "internal/userhooks/translate", "internal/userhooks/verdict", "internal/install",
+		"internal/install/claude", "internal/install/cline", "internal/jsonedit", "internal/files/filelock", "internal/rawjson", "internal/files/regular", "internal/traces/store", "internal/termtext",
 	},
 	"otelmap/spanid":               {"hook"},
 	"otelmap":                      {"hook", "otelmap/spanid", "internal/otlp", "internal/rawjson", "internal/termtext"},
-	"infinium/...":                 {"infinium", "infinium/connectors", "internal/atomicfile", "internal/otlp"},
+	"infinium/...":                 {"infinium", "infinium/connectors", "internal/files/atomicfile", "internal/otlp"},
 	"infinium":                     {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
-	"internal/importer":            {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/store", "internal/termtext", "internal/transcript"},
-	"internal/prices":              {},
-	"internal/transcript":          {"hook", "internal/prices", "internal/rawjson", "internal/regular"},
-	"internal/transcript/claude":   {"hook", "hook/claude", "internal/prices", "internal/rawjson", "internal/transcript"},
+	"internal/importer":            {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/traces/store", "internal/termtext", "internal/transcript"},
+	"internal/transcript/prices":   {},
+	"internal/transcript":          {"hook", "internal/transcript/prices", "internal/rawjson", "internal/files/regular"},
+	"internal/transcript/claude":   {"hook", "hook/claude", "internal/transcript/prices", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/cline":    {"hook", "hook/cline", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/codex":    {"hook", "hook/claude", "hook/codex", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/copilot":  {"hook", "hook/copilot", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/gemini":   {"hook", "hook/gemini", "internal/rawjson", "internal/transcript"},
-	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/regular", "internal/transcript"},
+	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/files/regular", "internal/transcript"},
 	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript", "internal/transcript/gemini"},
 	"internal/agents": {
 		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "otelmap", "spool", "infinium", "infinium/connectors",
 		"internal/install", "internal/install/claude", "internal/install/cline", "internal/install/codex", "internal/install/copilot", "internal/install/gemini",
 		"internal/install/opencode", "internal/install/qwen", "internal/lookpath", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
 	},
-	"internal/demo": {"internal/regular"},
+	"internal/demo": {"internal/files/regular"},
 	"internal/diagnose": {
-		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/clinehooks", "internal/deliver", "internal/install", "internal/install/cline",
-		"internal/pipeline", "internal/programs", "internal/redactor", "internal/regular", "internal/store", "internal/termtext",
+		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/userhooks", "internal/deliver", "internal/install", "internal/install/cline",
+		"internal/pipeline", "internal/install/programs", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext",
 	},
 	"internal/lookpath":         {},
-	"internal/install":          {"internal/atomicfile", "internal/filelock", "internal/lookpath", "internal/regular", "internal/termtext"},
-	"internal/install/settings": {"internal/install", "internal/jsonedit", "internal/regular"},
+	"internal/install":          {"internal/files/atomicfile", "internal/files/filelock", "internal/lookpath", "internal/files/regular", "internal/termtext"},
+	"internal/install/settings": {"internal/install", "internal/jsonedit", "internal/files/regular"},
 	// An agent's package knows no other agent's.
-	"internal/install/...": {"internal/install", "internal/install/settings", "internal/lookpath", "internal/regular", "internal/termtext"},
-	"internal/live":        {"hook", "spool"},
-	"internal/checkout":    {"hook", "internal/regular"},
+	"internal/install/...": {"internal/install", "internal/install/settings", "internal/lookpath", "internal/files/regular", "internal/termtext"},
+	"internal/traces/live": {"hook", "spool"},
+	"internal/checkout":    {"hook", "internal/files/regular"},
 	"internal/pipeline": {
-		"internal/checkout", "config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
-		"internal/redact", "internal/redact/redactspans", "internal/redactor", "internal/regular", "internal/store", "internal/termtext", "internal/transcript",
+		"internal/checkout", "config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/files/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
+		"internal/redact", "internal/redact/redactspans", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext", "internal/transcript",
 	},
-	"internal/hookproc": {"config", "hook", "spool", "internal/logfile", "internal/rawjson", "internal/regular"},
+	"internal/hookproc": {"config", "hook", "spool", "internal/files/logfile", "internal/rawjson", "internal/files/regular"},
 	"internal/hookproc/answer": {
-		"hook", "internal/clinehooks", "internal/clinehooks/hooksession", "internal/hookproc", "internal/rawjson", "internal/regular",
+		"hook", "internal/userhooks", "internal/userhooks/hooksession", "internal/hookproc", "internal/rawjson", "internal/files/regular",
 	},
 }
 
@@ -274,7 +275,7 @@ var wiring = []string{"internal/agents", "internal/diagnose", "internal/pipeline
 
 // strangers, and the packages below them, do not import one another; wiring
 // packages and cmd import several.
-var strangers = []string{"internal/bridge", "internal/clinehooks", "internal/deliver", "internal/install"}
+var strangers = []string{"internal/bridge", "internal/userhooks", "internal/deliver", "internal/install"}
 
 // stranger returns the one of strangers that a folder belongs to.
 func stranger(folder string) string {
@@ -289,23 +290,23 @@ func stranger(folder string) string {
 // pure packages are functions of values. Where files of such a package have to
 // reach out, they stand here by name.
 var pure = map[string][]string{
-	"otelmap":                       nil,
-	"hook":                          nil,
-	"hook/...":                      nil,
-	"internal/redact":               nil,
-	"internal/redact/redactspans":   nil,
-	"internal/rawjson":              nil,
-	"internal/otlp":                 nil,
-	"internal/prices":               nil,
-	"internal/view":                 nil,
-	"internal/export":               nil,
-	"infinium":                      infiniumEdge,
-	"internal/clinehooks/hookmatch": nil,
-	"internal/clinehooks/plain":     nil,
-	"otelmap/spanid":                nil,
-	"internal/clinehooks/translate": nil,
-	"internal/clinehooks/verdict":   nil,
-	"internal/clinehooks/sample":    nil,
+	"otelmap":                      nil,
+	"hook":                         nil,
+	"hook/...":                     nil,
+	"internal/redact":              nil,
+	"internal/redact/redactspans":  nil,
+	"internal/rawjson":             nil,
+	"internal/otlp":                nil,
+	"internal/transcript/prices":   nil,
+	"internal/traces/view":         nil,
+	"internal/traces/export":       nil,
+	"infinium":                     infiniumEdge,
+	"internal/userhooks/hookmatch": nil,
+	"internal/userhooks/plain":     nil,
+	"otelmap/spanid":               nil,
+	"internal/userhooks/translate": nil,
+	"internal/userhooks/verdict":   nil,
+	"internal/userhooks/sample":    nil,
 }
 
 // infiniumEdge are the files of infinium that talk to the network; the mapping
@@ -640,12 +641,12 @@ func TestNothingLooksForUpgradesUnasked(t *testing.T) {
 	var users []string
 	for _, f := range sources(t) {
 		for _, spec := range f.syntax.Imports {
-			if spec.Path.Value == strconv.Quote(module+"/internal/upgrade") {
+			if spec.Path.Value == strconv.Quote(module+"/internal/install/upgrade") {
 				users = append(users, path.Join(f.folder, f.name))
 			}
 		}
 	}
 	if want := []string{"cmd/hookspan/upgrade.go"}; !slices.Equal(users, want) {
-		t.Errorf("%q import internal/upgrade, want %q", users, want)
+		t.Errorf("%q import internal/install/upgrade, want %q", users, want)
 	}
 }

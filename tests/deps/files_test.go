@@ -14,25 +14,25 @@ import (
 var opening = []string{"Open", "OpenFile", "ReadFile"}
 
 // mayOpen are the files in which package os may open files, with the reason.
-// Everything else opens them by internal/regular.
+// Everything else opens them by internal/files/regular.
 var mayOpen = map[string]string{
-	"internal/regular/regular.go":                 "is the way to do it",
-	"collector-config/refusals/refusals.go":       "makes a file that must not exist yet",
-	"internal/atomicfile/atomicfile.go":           "makes a file under a random name, never an existing one",
-	"internal/atomicfile/sync_unix.go":            "a folder, which a flag says",
-	"internal/filelock/filelock_unix.go":          "a folder, which a flag says",
-	"cmd/hookspan/hookstest.go":                   "the file is named on the command line, and may be a pipe of the shell's",
-	"internal/bridge/peer_linux.go":               "/proc",
-	"internal/clinehooks/hooksession/session.go":  "makes a file that must not exist yet",
-	"internal/hookproc/answer/limited_linux.go":   "the null device",
-	"internal/hookproc/main_unix.go":              "/etc/passwd and the null device",
-	"internal/hookproc/main_windows.go":           "the null device",
-	"internal/hookproc/otheragent.go":             "makes a file that must not exist yet",
-	"internal/clinehooks/hookrun/system_linux.go": "/proc",
-	"internal/skip/skip.go":                       "the files that the person running the tests names",
-	"internal/ui/web/main.go":                     "reads the sources of the page",
-	"internal/tools/sbom/main.go":                 "reads what the build has made",
-	"spool/platform_unix.go":                      "a folder, which a flag says",
+	"internal/files/regular/regular.go":          "is the way to do it",
+	"collector-config/refusals/refusals.go":      "makes a file that must not exist yet",
+	"internal/files/atomicfile/atomicfile.go":    "makes a file under a random name, never an existing one",
+	"internal/files/atomicfile/sync_unix.go":     "a folder, which a flag says",
+	"internal/files/filelock/filelock_unix.go":   "a folder, which a flag says",
+	"cmd/hookspan/hookstest.go":                  "the file is named on the command line, and may be a pipe of the shell's",
+	"internal/bridge/peer_linux.go":              "/proc",
+	"internal/userhooks/hooksession/session.go":  "makes a file that must not exist yet",
+	"internal/hookproc/answer/limited_linux.go":  "the null device",
+	"internal/hookproc/main_unix.go":             "/etc/passwd and the null device",
+	"internal/hookproc/main_windows.go":          "the null device",
+	"internal/hookproc/otheragent.go":            "makes a file that must not exist yet",
+	"internal/userhooks/hookrun/system_linux.go": "/proc",
+	"internal/skip/skip.go":                      "the files that the person running the tests names",
+	"internal/ui/web/main.go":                    "reads the sources of the page",
+	"internal/tools/sbom/main.go":                "reads what the build has made",
+	"spool/platform_unix.go":                     "a folder, which a flag says",
 }
 
 // TestFilesAreOpenedByOnePackage keeps new code from hanging on a pipe in
@@ -47,7 +47,7 @@ func TestFilesAreOpenedByOnePackage(t *testing.T) {
 		for _, use := range uses(f.syntax, "os", opening) {
 			used[name] = true
 			if _, ok := mayOpen[name]; !ok {
-				t.Errorf("%s: os.%s, which waits for a pipe and follows a link to a device: use internal/regular, or give the reason in mayOpen", f.fset.Position(use.Pos()), use.Sel.Name)
+				t.Errorf("%s: os.%s, which waits for a pipe and follows a link to a device: use internal/files/regular, or give the reason in mayOpen", f.fset.Position(use.Pos()), use.Sel.Name)
 			}
 		}
 	}
@@ -68,21 +68,21 @@ var replacing = map[string][]string{
 }
 
 // mayReplace are the files in which these may be used, with the reason. All
-// others use internal/atomicfile and internal/filelock.
+// others use internal/files/atomicfile and internal/files/filelock.
 var mayReplace = map[string]string{
-	"internal/atomicfile/atomicfile.go":     "is the way to do it",
-	"internal/filelock/filelock_unix.go":    "is the way to do it",
-	"internal/filelock/filelock_windows.go": "is the way to do it",
-	"internal/diagnose/doctor.go":           "tries whether a folder can be written to",
-	"infinium/infiniumexporter/parked.go":   "tries whether a folder can be written to",
-	"internal/programs/programs.go":         "a running program is renamed on Windows, and replaced by one that is written in full",
-	"internal/bridge/filestore.go":          "moves a damaged file aside",
-	"internal/clinehooks/hookrun/exec.go":   "makes a file that has no name afterwards",
-	"internal/hookproc/answer/spill.go":     "makes a file that has no name afterwards",
-	"internal/install/apply.go":             "moves the user's own hook files aside and back",
-	"internal/logfile/logfile.go":           "moves a full log aside",
-	"spool/platform_unix.go":                "imports no package of this module; readers share its locks",
-	"spool/platform_windows.go":             "as spool/platform_unix.go",
+	"internal/files/atomicfile/atomicfile.go":     "is the way to do it",
+	"internal/files/filelock/filelock_unix.go":    "is the way to do it",
+	"internal/files/filelock/filelock_windows.go": "is the way to do it",
+	"internal/diagnose/doctor.go":                 "tries whether a folder can be written to",
+	"infinium/infiniumexporter/parked.go":         "tries whether a folder can be written to",
+	"internal/install/programs/programs.go":       "a running program is renamed on Windows, and replaced by one that is written in full",
+	"internal/bridge/filestore.go":                "moves a damaged file aside",
+	"internal/userhooks/hookrun/exec.go":          "makes a file that has no name afterwards",
+	"internal/hookproc/answer/spill.go":           "makes a file that has no name afterwards",
+	"internal/install/apply.go":                   "moves the user's own hook files aside and back",
+	"internal/files/logfile/logfile.go":           "moves a full log aside",
+	"spool/platform_unix.go":                      "imports no package of this module; readers share its locks",
+	"spool/platform_windows.go":                   "as spool/platform_unix.go",
 }
 
 // TestFilesAreReplacedAndLockedByOnePackageEach keeps new code from showing half a
@@ -99,7 +99,7 @@ func TestFilesAreReplacedAndLockedByOnePackageEach(t *testing.T) {
 				if used[name] = true; mayReplace[name] != "" {
 					continue
 				}
-				t.Errorf("%s: %s: use internal/atomicfile or internal/filelock, or give the reason in mayReplace", f.fset.Position(use.Pos()), use.Sel.Name)
+				t.Errorf("%s: %s: use internal/files/atomicfile or internal/files/filelock, or give the reason in mayReplace", f.fset.Position(use.Pos()), use.Sel.Name)
 			}
 		}
 	}

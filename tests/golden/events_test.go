@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/view"
+	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
 // TestEventLines holds what hookspan tail prints of each recorded session.

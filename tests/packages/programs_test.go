@@ -16,10 +16,10 @@ func TestEveryProgramIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		".goreleaser.yaml":              "\n    main: ./cmd/PROGRAM\n    binary: PROGRAM\n",
-		"packaging/install.sh":          " PROGRAM",
-		"packaging/install.ps1":         "'PROGRAM.exe'",
-		"internal/programs/programs.go": `"PROGRAM"`,
+		".goreleaser.yaml":                      "\n    main: ./cmd/PROGRAM\n    binary: PROGRAM\n",
+		"packaging/install.sh":                  " PROGRAM",
+		"packaging/install.ps1":                 "'PROGRAM.exe'",
+		"internal/install/programs/programs.go": `"PROGRAM"`,
 	} {
 		text, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {

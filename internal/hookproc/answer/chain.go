@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 // chainVariable is the environment variable in which a shim names the user's hook

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"path/filepath"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
 	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 )
 
 // Cline are the hooks on Cline.
@@ -24,13 +24,13 @@ func Cline() *Hooks {
 func askPlain(ctx context.Context, c *hookproc.Call, about string) (answer, report []byte, err error) {
 	p := c.Process
 	_, environ := hookproc.Variable(p.ChildEnviron(), chainVariable)
-	hooks := &clinehooks.Process{Config: c.Config, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
-	request := clinehooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
+	hooks := &userhooks.Process{Config: c.Config, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
+	request := userhooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
 	answer, left, err := hooks.Ask(ctx, request, c.Payload, p.Dir)
 	switch {
-	case errors.Is(err, clinehooks.ErrSpan):
+	case errors.Is(err, userhooks.ErrSpan):
 		return nil, nil, otherProgram(hooksession.Small)
-	case errors.Is(err, clinehooks.ErrOther):
+	case errors.Is(err, userhooks.ErrOther):
 		return nil, nil, otherProgram(hooksession.Full)
 	}
 	if !left.Empty() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/clinehooks/hooksession"
+	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 )
 
 // TestPlainHooksRunInThisProcess puts a function in place of the other programs.

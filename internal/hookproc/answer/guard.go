@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // The values of HOOKSPAN_HOOKS_ON_ERROR that matter here.

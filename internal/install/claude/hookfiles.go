@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/settings"
-	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // ScopePlugin is the scope of the hooks of an installed plugin.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // place describes a settings file.

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
-	"github.com/hookspan/hookspan/internal/regular"
 )
 
 // Installer implements install.Installer for an agent.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/prices"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/prices"
 )
 
 // syntheticModel is the model in rows that no model wrote.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/prices"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/prices"
 )
 
 // counts are a response's counts as its rows gave them. Of several rows of one

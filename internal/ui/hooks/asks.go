@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/cline"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/sample"
 )
 
 // asks says whether the agent asks this hook at all, and what keeps it from doing so.

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 )
 
 // Editor changes the hooks of a machine, one change at a time.

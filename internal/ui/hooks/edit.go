@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookmatch"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/hookmatch"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
 
 // describe is a line about a hook.

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/hookrun"
+	"github.com/hookspan/hookspan/internal/userhooks/sample"
 )
 
 // Fit marks the hooks that a call of a tool starts, and says why. Without arguments,

@@ -17,21 +17,21 @@ import (
 
 	claudehook "github.com/hookspan/hookspan/hook/claude"
 	clinehook "github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookcheck"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
-	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookcheck"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
+	"github.com/hookspan/hookspan/internal/userhooks/translate"
 )
 
 // Catalog finds the hooks that are configured on this machine.
 type Catalog struct {
 	// Process has Cline's hooks and their settings.
-	Process *clinehooks.Process
+	Process *userhooks.Process
 	// Claude finds Claude Code's files, System says where.
 	Claude claude.Installer
 	System install.System

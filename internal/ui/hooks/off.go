@@ -14,11 +14,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/atomicfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/filelock"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/filelock"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/jsonedit"
-	"github.com/hookspan/hookspan/internal/regular"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 )
 
 // SwitchedOff is a hook that was taken out of its file and can be put back.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
 
 // Text writes hooks for people at a terminal, without secrets.
@@ -75,7 +75,7 @@ func (t Text) hook(h hookfile.Handler) {
 	}
 	member("if", h.If)
 	if h.Timeout > 0 {
-		member("timeout", clinehooks.Duration(h.Timeout))
+		member("timeout", userhooks.Duration(h.Timeout))
 	}
 	if h.Async || h.AsyncRewake {
 		member("async", "is not waited for and decides nothing")
@@ -110,7 +110,7 @@ func RunsText(f *hookfile.File) string {
 
 // Files writes a table of the hooks of each file, of those that a call of a tool starts if
 // one is named.
-func (t Text) Files(files []clinehooks.ListedFile, tool string) {
+func (t Text) Files(files []userhooks.ListedFile, tool string) {
 	for _, f := range files {
 		t.printf("%s (%s)\n", termtext.Value(f.Path), scopeText(f))
 		if f.Error != "" {
@@ -151,7 +151,7 @@ func (t Text) Problems(problems []hookfile.Problem) {
 }
 
 // scopeText says for whom a file counts.
-func scopeText(f clinehooks.ListedFile) string {
+func scopeText(f userhooks.ListedFile) string {
 	out := "yours, in every project"
 	if f.Scope == "project" {
 		out = "this project's, trusted"

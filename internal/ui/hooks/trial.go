@@ -11,14 +11,14 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	clinehook "github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookrun"
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
-	"github.com/hookspan/hookspan/internal/clinehooks/verdict"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/hookrun"
+	"github.com/hookspan/hookspan/internal/userhooks/sample"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
+	"github.com/hookspan/hookspan/internal/userhooks/verdict"
 )
 
 // Match says whether a hook is started for the call of a test, and why.
@@ -202,10 +202,10 @@ func (c *Catalog) result(r *hookrun.Result) *TestResult {
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		t := TestRun{
-			Where: where(run.Handler.File, run.Handler.Line), Text: clean(shelltext.Text(run.Handler)), Ending: clean(clinehooks.Ending(run)),
+			Where: where(run.Handler.File, run.Handler.Line), Text: clean(shelltext.Text(run.Handler)), Ending: clean(userhooks.Ending(run)),
 			Stdout: clean(run.Output.Stdout), Stderr: clean(run.Output.Stderr),
 		}
-		for _, line := range clinehooks.Verdict(run.Verdict) {
+		for _, line := range userhooks.Verdict(run.Verdict) {
 			t.Verdict = append(t.Verdict, clean(line))
 		}
 		out.Runs = append(out.Runs, t)

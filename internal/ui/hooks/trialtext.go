@@ -9,11 +9,11 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/sample"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
-	"github.com/hookspan/hookspan/internal/clinehooks/translate"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/sample"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
+	"github.com/hookspan/hookspan/internal/userhooks/translate"
 )
 
 // What a test shows of long texts, unless --debug asks for all.
@@ -71,7 +71,7 @@ func dialectText(d string) string {
 }
 
 // Choice shows which hooks the event starts, and why.
-func (p TrialText) Choice(t *clinehooks.Trial) {
+func (p TrialText) Choice(t *userhooks.Trial) {
 	p.Printf("\nhooks\n")
 	if len(t.Sources) == 0 {
 		p.Printf("  there is no hooks.json\n")
@@ -108,7 +108,7 @@ func (p TrialText) Choice(t *clinehooks.Trial) {
 }
 
 // Runs shows what each hook did.
-func (p TrialText) Runs(o *clinehooks.Outcome) {
+func (p TrialText) Runs(o *userhooks.Outcome) {
 	if len(o.Result.Runs) == 0 {
 		return
 	}
@@ -116,7 +116,7 @@ func (p TrialText) Runs(o *clinehooks.Outcome) {
 	for i := range o.Result.Runs {
 		r := &o.Result.Runs[i]
 		p.Printf("  %s\n", termtext.Value(shelltext.Text(r.Handler)))
-		p.Printf("    %s\n", termtext.Value(clinehooks.Ending(r)))
+		p.Printf("    %s\n", termtext.Value(userhooks.Ending(r)))
 		if p.Debug && o.Call != nil && r.Event < len(o.Call.Events) {
 			p.part("    stdin    ", string(o.Call.Events[r.Event].Payload))
 		}
@@ -124,7 +124,7 @@ func (p TrialText) Runs(o *clinehooks.Outcome) {
 			p.part("    stdout   ", r.Output.Stdout)
 			p.part("    stderr   ", r.Output.Stderr)
 		}
-		for j, line := range clinehooks.Verdict(r.Verdict) {
+		for j, line := range userhooks.Verdict(r.Verdict) {
 			head := "    verdict  "
 			if j > 0 {
 				head = "             "
@@ -135,7 +135,7 @@ func (p TrialText) Runs(o *clinehooks.Outcome) {
 }
 
 // Answer shows the answer to Cline, and its effect there.
-func (p TrialText) Answer(o *clinehooks.Outcome) {
+func (p TrialText) Answer(o *userhooks.Outcome) {
 	p.Printf("\nanswer to Cline\n")
 	p.part("  ", string(cline.EncodeReply(o.Answer.Reply)))
 	p.Printf("  %s\n", termtext.Value(o.Effect()))

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/internal/clinehooks/hookfile"
-	"github.com/hookspan/hookspan/internal/clinehooks/shelltext"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
 
 // whole is a text over which a person decides, all of it.

@@ -12,7 +12,7 @@ import (
 
 // aboutSecrets are folders whose files hold made-up secrets on purpose.
 var aboutSecrets = []string{
-	".git", "node_modules", "dist", "bin", "internal/redact", "internal/redactor", "tests/gitleaks", "tests/internal/secretforms", "tests/security", "tests/internal/plantedkeys", "examples/hooks",
+	".git", "node_modules", "dist", "bin", "internal/redact", "internal/redact/configured", "tests/gitleaks", "tests/internal/secretforms", "tests/security", "tests/internal/plantedkeys", "examples/hooks",
 }
 
 // textEnds end the names of files that hold text.

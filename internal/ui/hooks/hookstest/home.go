@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/clinehooks"
-	"github.com/hookspan/hookspan/internal/clinehooks/hookhttp"
-	"github.com/hookspan/hookspan/internal/clinehooks/runner"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/install/cline"
-	"github.com/hookspan/hookspan/internal/redactor"
-	"github.com/hookspan/hookspan/internal/regular"
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/redact/configured"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookhttp"
+	"github.com/hookspan/hookspan/internal/userhooks/runner"
 )
 
 // Home is a home folder in which hooks are configured.
@@ -107,8 +107,8 @@ func (h *Home) Catalog(s *store.Store) *hooks.Catalog {
 	parts := runner.Parts()
 	parts.Post, parts.Host = hookhttp.Post, hookhttp.Host
 	return &hooks.Catalog{
-		Process: &clinehooks.Process{
-			Config: cfg, Environ: environ, Home: h.Dir, GOOS: "linux", Now: time.Now, Clean: redactor.Always(cfg).String,
+		Process: &userhooks.Process{
+			Config: cfg, Environ: environ, Home: h.Dir, GOOS: "linux", Now: time.Now, Clean: configured.Always(cfg).String,
 			Log: func(string) {}, Parts: parts,
 		},
 		Claude: claude.Installer{ManagedDir: filepath.Join(h.Dir, "managed")}, System: sys, Dir: h.Project, Store: s,

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/store"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
 

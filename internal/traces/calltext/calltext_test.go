@@ -1,0 +1,226 @@
+package calltext
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/claude"
+	"github.com/hookspan/hookspan/internal/transcript/cline"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+var t0 = time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+
+func at(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
+
+func TestChoose(t *testing.T) {
+	rec := func(id, name, result string, seconds int) Record {
+		return Record{ID: id, Name: name, Text: view.CallText{Result: result}, At: at(seconds)}
+	}
+	records := []Record{
+		rec("call_1", "read", "first", 1), rec("call_1", "read", "second", 50),
+		rec("", "run", "exit 0", 10), rec("", "run", "exit 1", 20), rec("", "run", "exit 1 again", 40),
+		rec("call_9", "run", "other", 20),
+	}
+	for _, c := range []struct {
+		name string
+		w    Wanted
+		want string
+	}{
+		{"by its id", Wanted{ID: "call_9", Ended: at(9)}, "other"},
+		{"of several with one id, the nearest", Wanted{ID: "call_1", Ended: at(49)}, "second"},
+		{"an unknown id", Wanted{ID: "call_7", Name: "read", Ended: at(1)}, ""},
+		{"without an id, the nearest", Wanted{Name: "run", Ended: at(12)}, "exit 0"},
+		{"without an id, one that fits the preview", Wanted{Name: "run", Ended: at(12), Preview: view.CallText{Result: "exit 1…"}}, "exit 1"},
+		{"a preview in which a secret was removed", Wanted{Name: "run", Ended: at(39), Preview: view.CallText{Result: "exit [REDACTED:key] more"}}, "exit 1 again"},
+		{"no record fits the preview", Wanted{Name: "run", Ended: at(12), Preview: view.CallText{Result: "exit 2"}}, ""},
+		{"another tool", Wanted{Name: "write", Ended: at(12)}, ""},
+		{"an hour away", Wanted{Name: "run", Ended: at(3600)}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := ""
+			if r := Choose(records, c.w); r != nil {
+				got = r.Text.Result
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// span is a tool call of a trace.
+func span(id, name, preview string, end time.Time) *tracepb.Span {
+	return &tracepb.Span{
+		EndTimeUnixNano: otlp.UnixNano(end),
+		Attributes:      otlpTexts(otelmap.KeyToolCallID, id, otelmap.KeyToolName, name, otelmap.KeyToolResult, preview),
+	}
+}
+
+func finder(t *testing.T, a transcript.Agent, folders map[string]string) *Finder {
+	t.Helper()
+	home := t.TempDir()
+	for from, to := range folders {
+		err := os.CopyFS(filepath.Join(home, filepath.FromSlash(to)), os.DirFS(filepath.Join("..", "..", "transcript", "testdata", filepath.FromSlash(from))))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &Finder{
+		Files: &transcript.Files{Home: home}, Home: home,
+		Agent: func(string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error)) { return a, nil },
+		Clean: func(s string) string { return redact.New(nil).Preview(s, 0) },
+	}
+}
+
+func trace(host, session, dialect string) *store.Trace {
+	return &store.Trace{
+		Summary: store.Summary{Host: host, Session: session},
+		ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{
+			{Attributes: otlpTexts(otelmap.KeyDialect, dialect)},
+		}}}}},
+	}
+}
+
+func TestTextsOfRecordedSessions(t *testing.T) {
+	const claudeSession, sdkSession = "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17", "1795174957841_0jeru"
+	claudeFiles := finder(t, claude.Agent, map[string]string{"claude/2.1.240/projects": ".claude/projects"})
+	clineFiles := finder(t, cline.Agent, map[string]string{
+		"sdk/tools": ".cline/data/sessions", "classic/1795175957341": ".cline/data/tasks/1795175957341",
+	})
+	ms := func(n int64) time.Time { return time.UnixMilli(n).UTC() }
+	for _, c := range []struct {
+		name                      string
+		f                         *Finder
+		t                         *store.Trace
+		s                         *tracepb.Span
+		arguments, result, source string
+	}{
+		{
+			name: "Claude Code", f: claudeFiles, t: trace("claude-code", claudeSession, "claude"),
+			s:         span(bashCall(t, claudeFiles, claudeSession), "Bash", "Exit code 1…", at(0)),
+			arguments: `"command":"go test ./..."`, result: "--- FAIL: TestLoginEmptyPassword (0.00s)", source: ".jsonl, line 14",
+		},
+		{
+			name: "Cline's SDK", f: clineFiles, t: trace("cline", sdkSession, "sdk"),
+			s:         span("call_6_0", "editor", "", at(0)),
+			arguments: `"old_text":"true"`, source: sdkSession + ".messages.json, message ",
+		},
+		{
+			name: "classic Cline without ids", f: clineFiles, t: trace("cline", "1795175957341", "classic"),
+			s:         span("", "read_file", "", ms(1795175958020)),
+			arguments: `"path":"src/login.ts"`, source: "api_conversation_history.json, message ",
+		},
+		{
+			name: "a call that the files do not have", f: claudeFiles, t: trace("claude-code", claudeSession, "claude"),
+			s: span("toolu_none", "Bash", "the preview", at(0)), result: "the preview", source: "only the preview is left: the agent's files do not have this call",
+		},
+		{
+			name: "a session that is gone", f: claudeFiles, t: trace("claude-code", "11111111-9a4d-4b63-8f21-5d0b6a2e9c17", "claude"),
+			s: span("toolu_none", "Bash", "the preview", at(0)), result: "the preview", source: "only the preview is left: the agent's files are gone",
+		},
+		{
+			name: "a session id that leads elsewhere", f: claudeFiles, t: trace("claude-code", "../../etc/passwd", "claude"),
+			s: span("toolu_none", "Bash", "the preview", at(0)), result: "the preview", source: "only the preview is left: the agent's files cannot be read",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.f.Find(t.Context(), c.t, []Wanted{WantedOf(c.s)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(got[0].Arguments, c.arguments) || !strings.Contains(got[0].Result, c.result) || !strings.Contains(got[0].Source, c.source) {
+				t.Errorf("got %+v", got[0])
+			}
+		})
+	}
+}
+
+// bashCall is the id of the session's first failed command.
+func bashCall(t *testing.T, f *Finder, session string) string {
+	t.Helper()
+	tr, err := f.Files.Read(t.Context(), claude.Agent, transcript.Query{Session: session, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range tr.ToolResults {
+		if r.Name == "Bash" && r.Status.Failed() {
+			return r.ID
+		}
+	}
+	t.Fatal("no failed command")
+	return ""
+}
+
+// TestTextsFromTheSpool looks a call up whose session has no files any more.
+func TestTextsFromTheSpool(t *testing.T) {
+	f := finder(t, claude.Agent, nil)
+	sp, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sp.Close() }()
+	f.Spool = sp
+	f.Agent = func(string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error)) {
+		return claude.Agent, func(r *spool.Record) ([]hook.Event, error) {
+			var e hook.Event
+			err := json.Unmarshal(r.Payload, &e)
+			e.StoredAt = r.At
+			return []hook.Event{e}, err
+		}
+	}
+	const key = "sk-ant-api03-Zx8Qw3Er5Ty7Ui9Op1As2Df4Gh6Jk8Lz0Xc2Vb4Nm6Qw8Er0Ty2Ui4Op6As8Df0Gh2Jk4Lz6-Xc8Vb0NmAA"
+	for i, e := range []hook.Event{
+		{Kind: hook.KindToolStart, Tool: &hook.Tool{ID: "c1", Name: "Bash", Input: `{"command":"make"}`}},
+		{Kind: hook.KindToolStart, Tool: &hook.Tool{ID: "c2", Name: "Bash", Input: `{"command":"make test"}`}},
+		{Kind: hook.KindToolEnd, Tool: &hook.Tool{ID: "c1", Name: "Bash", Input: `{"command":"make"}`, Output: "the whole output, " + key, Status: hook.ToolFailed}},
+	} {
+		payload, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sp.Append(&spool.Record{Host: "claude-code", Session: "s", Event: "E", At: at(i), Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := f.Find(t.Context(), trace("claude-code", "s", "claude"), []Wanted{{ID: "c2"}, {ID: "c1", Preview: view.CallText{Result: "the w…"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[0].Arguments != `{"command":"make test"}` || got[0].Result != "" || got[0].Source != "from the spool" {
+		t.Errorf("got %+v", got[0])
+	}
+	if !strings.HasPrefix(got[1].Result, "the whole output, [REDACTED:") || got[1].Place != view.PlaceSpool {
+		t.Errorf("got %+v", got[1])
+	}
+}
+
+func TestTextsAreBounded(t *testing.T) {
+	got := clean(view.CallText{Result: strings.Repeat("é", MaxText)}, func(s string) string { return s })
+	if !strings.HasSuffix(got.Result, "é\n… 16777216 bytes more") || len(got.Result) > MaxText+100 {
+		t.Errorf("%d bytes, end %q", len(got.Result), got.Result[len(got.Result)-40:])
+	}
+}
+
+func otlpTexts(pairs ...string) (out []*commonpb.KeyValue) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			out = append(out, otlp.String(pairs[i], pairs[i+1]))
+		}
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package calltext
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// Finder finds texts on this machine.
+type Finder struct {
+	Files *transcript.Files
+	Spool *spool.Spool
+	// Agent returns what reads the files of an agent and its records in the spool, both empty
+	// for one that is not known.
+	Agent func(host string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error))
+	// Clean removes secrets.
+	Clean func(string) string
+	// Home is shortened to ~ in the names of sources.
+	Home string
+}
+
+// Rows returns the whole texts of rows of one trace, of those that are no calls the
+// previews. The error is the context's.
+func (f *Finder) Rows(ctx context.Context, t *store.Trace, rows ...*view.Row) ([]view.CallText, error) {
+	texts := make([]view.CallText, len(rows))
+	var wanted []Wanted
+	var at []int
+	for i, r := range rows {
+		if r.Kind == view.KindTool {
+			wanted, at = append(wanted, WantedOf(r.Span())), append(at, i)
+			continue
+		}
+		texts[i] = r.Texts()
+		texts[i].Source = "only the preview is left: this is no tool call"
+	}
+	if len(wanted) == 0 {
+		return texts, nil
+	}
+	found, err := f.Find(ctx, t, wanted)
+	for i := range found {
+		texts[at[i]] = found[i]
+	}
+	return texts, err
+}
+
+// Find returns the texts of calls of one trace, in their order: from the agent's
+// files, else from the spool, else the previews. The error is the context's.
+func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]view.CallText, error) {
+	read, decode := f.Agent(t.Host)
+	inFiles, why := f.files(ctx, read, t, calls)
+	var inSpool []Record
+	spooled := false
+	out := make([]view.CallText, len(calls))
+	for i, w := range calls {
+		r := Choose(inFiles, w)
+		if r == nil || r.Text.Result == "" && w.Preview.Result != "" {
+			if !spooled {
+				inSpool, spooled = f.spooled(decode, t, wants(calls)), true
+			}
+			if s := Choose(inSpool, w); s != nil && (r == nil || s.Text.Result != "") {
+				r = s
+			}
+		}
+		if r != nil {
+			out[i] = r.Text
+		} else {
+			out[i] = w.Preview
+			out[i].Source = "only the preview is left: " + why
+		}
+		out[i] = clean(out[i], f.Clean)
+	}
+	return out, ctx.Err()
+}
+
+// QueryOf says which session of the agent a trace is from.
+func QueryOf(t *store.Trace) transcript.Query {
+	q := transcript.Query{Session: t.Session, Cwd: t.Directory, Full: true}
+	for s := range otlp.Spans(t.ResourceSpans) {
+		if d := otlp.Text(s.GetAttributes(), otelmap.KeyDialect); d != "" {
+			q.Dialect = d
+			break
+		}
+	}
+	return q
+}
+
+// files reads the calls from the agent's files. If they do not have one, why says
+// so.
+func (f *Finder) files(ctx context.Context, a transcript.Agent, t *store.Trace, calls []Wanted) (_ []Record, why string) {
+	if a.Read == nil {
+		return nil, "hookspan does not read the files of this agent"
+	}
+	q := QueryOf(t)
+	q.Whole = wants(calls)
+	tr, err := f.Files.Read(ctx, a, q)
+	switch {
+	case errors.Is(err, transcript.ErrNotFound):
+		return nil, "the agent's files are gone"
+	case tr == nil:
+		return nil, fmt.Sprintf("the agent's files cannot be read: %v", err)
+	case err != nil:
+		why = fmt.Sprintf("a part of the agent's files cannot be read: %v", err)
+	default:
+		why = "the agent's files do not have this call"
+	}
+	return FromResults(tr.ToolResults, func(r *hook.ToolResult) string {
+		unit := "message"
+		if strings.HasSuffix(r.File, ".jsonl") {
+			unit = "line"
+		}
+		switch {
+		case r.File == "" && len(tr.Sources) > 0:
+			return "from " + f.short(tr.Sources[0])
+		case r.Row == 0:
+			return "from " + f.short(r.File)
+		}
+		return fmt.Sprintf("from %s, %s %d", f.short(r.File), unit, r.Row)
+	}), why
+}
+
+// short returns a path with ~ for the home folder.
+func (f *Finder) short(path string) string {
+	if rest, ok := strings.CutPrefix(path, f.Home+string(filepath.Separator)); ok && f.Home != "" {
+		return "~" + string(filepath.Separator) + rest
+	}
+	return path
+}
+
+// spooled reads the wanted calls from the session's payloads. What cannot be read is left
+// out.
+func (f *Finder) spooled(decode func(*spool.Record) ([]hook.Event, error), t *store.Trace, wanted func(id, name string) bool) []Record {
+	if f.Spool == nil || decode == nil {
+		return nil
+	}
+	s, err := f.Spool.Session(spool.SessionKey(t.Host, t.Session))
+	if err != nil {
+		return nil // usual once the session was delivered
+	}
+	defer func() { _ = s.Close() }()
+	r, err := s.Reader(0)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = r.Close() }()
+	var events []hook.Event
+	for r.Next() {
+		some, err := decode(r.Record())
+		if err != nil {
+			continue
+		}
+		for _, e := range some {
+			if e.Tool != nil && wanted(e.Tool.ID, e.Tool.Name) {
+				events = append(events, e)
+			}
+		}
+	}
+	records := FromTool(events)
+	for i := range records {
+		records[i].Text.Place, records[i].Text.Source = view.PlaceSpool, "from the spool"
+	}
+	return records
+}

@@ -1,0 +1,71 @@
+package export
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
+)
+
+// headOf describes a trace with its time and zone: a reader may be elsewhere.
+func headOf(s *store.Summary, zone *time.Location) view.Header {
+	return view.HeaderOf(s, zone, "2006-01-02 15:04:05 MST")
+}
+
+// totalOf adds summaries up.
+func totalOf(all []store.Summary) []string {
+	var sum store.Summary
+	var took time.Duration
+	unpriced := 0
+	for i := range all {
+		s := &all[i]
+		took += s.Duration()
+		sum.Tools += s.Tools
+		sum.ToolFailures += s.ToolFailures
+		sum.ToolDenials += s.ToolDenials
+		sum.ToolsUnknown += s.ToolsUnknown
+		if s.Usage == nil {
+			continue
+		}
+		if sum.Usage == nil {
+			sum.Usage = new(store.Usage)
+		}
+		u := sum.Usage
+		u.Input += s.Usage.Input
+		u.Output += s.Usage.Output
+		u.CacheRead += s.Usage.CacheRead
+		u.CacheWrite += s.Usage.CacheWrite
+		switch {
+		case s.Usage.CostUSD == nil:
+			unpriced++
+		case u.CostUSD == nil:
+			u.CostUSD = new(*s.Usage.CostUSD)
+		default:
+			*u.CostUSD += *s.Usage.CostUSD
+		}
+	}
+	out := append([]string{termtext.Plural(len(all), "trace"), view.Duration(took)}, view.Counts(&sum)...)
+	if unpriced > 0 {
+		out = append(out, termtext.Plural(unpriced, "trace")+" without a price")
+	}
+	return out
+}
+
+// offset formats how long after the trace's start a row began.
+func offset(r *view.Row, start time.Time) string {
+	if r.Start.IsZero() || start.IsZero() {
+		return ""
+	}
+	d := view.Duration(r.Start.Sub(start))
+	if !r.Start.Before(start) {
+		d = "+" + d
+	}
+	return d
+}
+
+// withoutText returns the parts but those whose text is shown elsewhere.
+func withoutText(parts []view.Part, text string) []view.Part {
+	return slices.DeleteFunc(parts, func(p view.Part) bool { return p.Text == text })
+}

@@ -1,0 +1,216 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
+)
+
+// Session is what the second reading found of a session.
+type Session struct {
+	Session string `json:"session"`
+	// NoTrace reports that the store has no trace of it.
+	NoTrace     bool         `json:"noTrace,omitempty"`
+	Differences []Difference `json:"differences"`
+}
+
+// Check holds an agent's traces against a second reading of its files.
+type Check struct {
+	Host  string
+	Files *second.Reading
+	Store *store.Store
+	// Briefs are those of sessions that need not be read from the store unless they differ.
+	Briefs map[string]*Brief
+	// Sums are those that were read from the store.
+	Sums map[string]*Sums
+	// Cut reports that the store has lost the beginning of a session, so that only what is
+	// not before its first trace counts.
+	Cut func(ctx context.Context, session string) (bool, error)
+	Now time.Time
+}
+
+// openAge is how long after its last row a session may have a turn that has not ended,
+// whose rows then do not count.
+const openAge = time.Hour
+
+// Sessions compares sessions. Those without a difference are left out.
+func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
+	var suspects []string
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		brief := c.Briefs[id]
+		if brief == nil {
+			sums, err := c.sums(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			brief = &sums.Brief
+		}
+		files, err := c.part(ctx, id, brief)
+		if err != nil {
+			return nil, err
+		}
+		if files != nil && !brief.equal(files) {
+			suspects = append(suspects, id)
+			if _, err := c.sums(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, id := range suspects {
+		if err := c.settle(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range suspects {
+		sums := c.Sums[id]
+		files, err := c.part(ctx, id, &sums.Brief)
+		if err != nil {
+			return nil, err
+		}
+		if sums.equal(files) {
+			continue
+		}
+		if d := sums.differences(c.Files.Lacks, files); len(d) > 0 {
+			differ = append(differ, Session{id, sums.first.IsZero(), d})
+		}
+	}
+	return differ, nil
+}
+
+// Untold lists the sessions with requests, calls or prompts in the files that are not
+// among ids, and of which the store has no trace.
+func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Session, err error) {
+	for _, id := range slices.Sorted(maps.Keys(c.Files.Sessions)) {
+		s := c.Files.Sessions[id]
+		if ids[id] || len(s.Requests)+len(s.Calls)+len(s.Prompts) == 0 {
+			continue
+		}
+		sums, err := c.sums(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.settle(ctx, id); err != nil {
+			return nil, err
+		}
+		if len(sums.requests)+sums.calls+sums.prompts == 0 && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
+			if d := sums.differences(c.Files.Lacks, s); len(d) > 0 {
+				untold = append(untold, Session{id, true, d})
+			}
+		}
+	}
+	return untold, nil
+}
+
+// sums returns what the store has of a session.
+func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
+	if s := c.Sums[id]; s != nil {
+		return s, nil
+	}
+	s := NewSums()
+	err := c.Store.Each(ctx, store.Filter{Session: id, Host: c.Host, Limit: -1}, func(t *store.Trace) error {
+		if t.Session == id { // the filter takes a prefix
+			s.Add(t.ResourceSpans...)
+		}
+		return nil
+	})
+	if c.Sums == nil {
+		c.Sums = make(map[string]*Sums)
+	}
+	c.Sums[id] = s
+	return s, err
+}
+
+// settle gives what several sessions' files have to the one in which the store has it.
+func (c *Check) settle(ctx context.Context, id string) error {
+	mine := c.Files.Sessions[id]
+	if mine == nil {
+		return nil
+	}
+	copied := false
+	move := func(held []string, has func(*Sums) bool, to func(*second.Session)) error {
+		if has(c.Sums[id]) {
+			return nil
+		}
+		for _, other := range held {
+			sums, err := c.sums(ctx, other)
+			if err != nil {
+				return err
+			}
+			if has(sums) {
+				if c.Files.Sessions[other] == nil {
+					c.Files.Sessions[other] = &second.Session{Requests: make(map[string]*second.Request), Calls: make(map[string]*second.Call)}
+				}
+				to(c.Files.Sessions[other])
+				copied = true
+				return nil
+			}
+		}
+		return nil
+	}
+	var errs error
+	for key, q := range mine.Requests {
+		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return len(s.requests[key]) > 0 }, func(s *second.Session) {
+			s.Requests[key] = q
+			delete(mine.Requests, key)
+		}))
+	}
+	for key, q := range mine.Calls {
+		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return len(s.ended[key]) > 0 }, func(s *second.Session) {
+			s.Calls[key] = q
+			delete(mine.Calls, key)
+		}))
+	}
+	for _, p := range slices.Clone(mine.Prompts) {
+		errs = errors.Join(errs, move(p.Held, func(s *Sums) bool { return s.askedAt(p.At) }, func(s *second.Session) {
+			s.Prompts = append(s.Prompts, p)
+			mine.Prompts = slices.DeleteFunc(mine.Prompts, func(q second.Prompt) bool { return q.Line == p.Line && q.File == p.File })
+		}))
+	}
+	if copied && len(mine.Requests)+len(mine.Calls) == 0 && c.Sums[id].prompts == 0 {
+		mine.Prompts = nil // nothing but copies
+	}
+	return errs
+}
+
+// part returns what the files say of the session, as far as the store should have it; nil
+// if they say nothing.
+func (c *Check) part(ctx context.Context, id string, sums *Brief) (*second.Session, error) {
+	s := c.Files.Sessions[id]
+	if s == nil {
+		return nil, nil
+	}
+	var from, to time.Time
+	if c.Cut != nil {
+		cut, err := c.Cut(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if cut && sums.first.IsZero() {
+			return nil, nil
+		}
+		if cut {
+			from = sums.first.Add(-early)
+		}
+	}
+	if c.Now.Sub(s.Ended) < openAge && !sums.last.IsZero() {
+		to = sums.last
+	}
+	if from.IsZero() && to.IsZero() {
+		return s, nil
+	}
+	out := func(f second.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }
+	part := *s
+	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
+	maps.DeleteFunc(part.Requests, func(_ string, q *second.Request) bool { return out(q.Fact) })
+	maps.DeleteFunc(part.Calls, func(_ string, q *second.Call) bool { return out(q.Fact) })
+	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p second.Prompt) bool { return out(p.Fact) })
+	return &part, nil
+}

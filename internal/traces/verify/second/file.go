@@ -1,0 +1,311 @@
+package second
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/hookspan/hookspan/internal/files/regular"
+)
+
+// file is one file while it is read.
+type file struct {
+	path     string
+	line     int
+	sessions map[string]*Session
+	unread   []Unread
+	// own is the session whose file it is, where rows name another. session and at are those
+	// of the row that is read.
+	own     string
+	session string
+	at      time.Time
+	// open and answered are about the newest prompt.
+	open, answered bool
+	// equal counts equal prompts.
+	equal map[string]int
+}
+
+func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
+	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int)}
+	if ctx.Err() != nil {
+		return r
+	}
+	err := r.read(ctx, f, buffer)
+	if err != nil {
+		r.skip(0, "it cannot be read: "+err.Error())
+	}
+	r.end()
+	return r
+}
+
+func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
+	if f.whole != nil {
+		return f.whole(ctx, r)
+	}
+	opened, info, err := regular.Open(r.path, regular.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }() // read only
+	if info.Size() > maxLines {
+		return fmt.Errorf("found %d bytes, want at most %d", info.Size(), int64(maxLines))
+	}
+	var in io.Reader = opened
+	if strings.HasSuffix(r.path, ".zst") {
+		unpacked, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return err
+		}
+		defer unpacked.Close()
+		in = &bounded{unpacked, min(maxLines, minUnpacked+maxRatio*info.Size())}
+	}
+	take := f.open(r)
+	if strings.HasSuffix(r.path, ".json") {
+		if info.Size() > maxWhole {
+			return fmt.Errorf("found %d bytes, want at most %d", info.Size(), maxWhole)
+		}
+		text, err := io.ReadAll(in)
+		if err == nil && !jsontext.Value(text).IsValid(lenient) {
+			r.skip(0, "it is no JSON value")
+			return nil
+		}
+		take(text)
+		return err
+	}
+	lines.Reset(in)
+	var long []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
+			long = append(long, part...)
+			continue
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		line := part
+		if long != nil {
+			line, long = append(long, part...), nil
+		}
+		r.line++
+		switch line = bytes.TrimSpace(line); {
+		case len(line) > maxLine:
+			r.skip(r.line, "it is longer than 64 MiB")
+		case len(line) > 0:
+			take(line)
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
+		}
+		if r.line&1023 == 0 && ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// bounded is a reader that fails after left bytes.
+type bounded struct {
+	io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("it unpacks to more than %d times its size, or than %d bytes", maxRatio, maxLines)
+	}
+	return n, err
+}
+
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// parse reads a row into v, which must be zero. A member of another type than expected is
+// left out. A line that is no object is noted; it may end with a whole row.
+func (r *file) parse(line []byte, v any) bool {
+	line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	if json.Unmarshal(line, v, lenient) == nil {
+		return true
+	}
+	for tries := range maxTries {
+		if len(line) > 0 && line[0] == '{' && jsontext.Value(line).IsValid(lenient) {
+			_ = stdjson.Unmarshal(line, v) // a mismatch: the rest is read
+			return true
+		}
+		if tries == 0 {
+			r.skip(r.line, "it is no JSON object")
+		}
+		next := bytes.Index(line[min(1, len(line)):], []byte(`{"`))
+		if next < 0 {
+			break
+		}
+		line = line[next+1:]
+	}
+	return false
+}
+
+// value reads a part of a row, leniently.
+func value[T any](raw []byte) (v T) {
+	if len(raw) > 0 && json.Unmarshal(raw, &v, lenient) != nil {
+		var again T
+		_ = stdjson.Unmarshal(raw, &again)
+		return again
+	}
+	return v
+}
+
+func (r *file) skip(line int, reason string) {
+	r.unread = append(r.unread, Unread{File: r.path, Line: line, Reason: reason, Session: r.session})
+}
+
+// of returns the session of the row that is read.
+func (r *file) of() *Session {
+	s := r.sessions[r.session]
+	if s == nil {
+		s = &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Files: []string{r.path}, prompts: make(map[string]bool)}
+		r.sessions[r.session] = s
+	}
+	s.own = s.own || r.own == "" || r.own == r.session
+	if !r.at.IsZero() && (s.Began.IsZero() || r.at.Before(s.Began)) {
+		s.Began = r.at
+	}
+	if r.at.After(s.Ended) {
+		s.Ended = r.at
+	}
+	return s
+}
+
+func (r *file) fact() Fact {
+	f := Fact{File: r.path, At: r.at}
+	if r.own != "" && r.own != r.session {
+		f.Held = []string{r.own}
+	}
+	return f
+}
+
+// request adds a request, or what a later row says of it. The rank decides which of
+// several records of the same requests counts in a session: the highest that it has.
+func (r *file) request(rank int, id, model string, q Request) {
+	s := r.of()
+	q.Fact, q.Model = r.fact(), model
+	s.addRequest(rank, cmp.Or(id, fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)), &q)
+}
+
+func (s *Session) addRequest(rank int, id string, q *Request) {
+	if rank > s.rank[0] {
+		s.rank[0] = rank
+		clear(s.Requests)
+	}
+	if rank < s.rank[0] {
+		return
+	}
+	old := s.Requests[id]
+	if old == nil {
+		s.Requests[id] = q
+		return
+	}
+	old.Model = cmp.Or(q.Model, old.Model)
+	old.Input, old.Bare, old.Output = max(old.Input, q.Input), max(old.Bare, q.Bare), max(old.Output, q.Output)
+	old.CacheRead, old.CacheWrite = max(old.CacheRead, q.CacheRead), max(old.CacheWrite, q.CacheWrite)
+}
+
+func (r *file) call(id string) *Call {
+	s := r.of()
+	c := s.Calls[id]
+	if c == nil {
+		c = &Call{Fact: r.fact(), Times: 1}
+		s.Calls[id] = c
+	}
+	return c
+}
+
+// result notes a result, of a call that the session's files have.
+func (r *file) result(id string, failed bool) {
+	c := r.of().Calls[id]
+	if c == nil {
+		c = r.call(id)
+		c.File = "" // a result alone is no call
+	}
+	c.Answered = true
+	c.Failed = c.Failed || failed
+}
+
+// prompt notes a prompt; key is its id, the same in each copy.
+func (r *file) prompt(rank int, key string) {
+	r.begin()
+	r.typed(rank, key)
+}
+
+// typed notes a prompt that begins no turn.
+func (r *file) typed(rank int, key string) {
+	r.of().addPrompt(rank, Prompt{r.fact(), r.line, key})
+}
+
+// nth is the key of a prompt without an id: the number among the file's equal ones.
+func (r *file) nth(rank int, text string) string {
+	key := hashed(fmt.Sprint(rank), text)
+	r.equal[key]++
+	return fmt.Sprintf("%s%s/%d", ordinal, key, r.equal[key])
+}
+
+// ordinal begins keys that are those of one session alone.
+const ordinal = "#"
+
+// hashed is a short key of a prompt that is given by its time or rank, and its text.
+func hashed(what, text string) string {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, what+"/"+text) // never fails
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+func (s *Session) addPrompt(rank int, p Prompt) {
+	if rank > s.rank[1] {
+		s.rank[1], s.Prompts = rank, nil
+		clear(s.prompts)
+	}
+	if rank < s.rank[1] || p.key != "" && s.prompts[p.key] {
+		return
+	}
+	s.prompts[p.key] = true
+	s.Prompts = append(s.Prompts, p)
+}
+
+// begin begins a turn, and end ends the last one of the file.
+func (r *file) begin() {
+	r.end()
+	r.open, r.answered = true, false
+}
+
+func (r *file) end() {
+	if r.open && !r.answered {
+		r.of().Broken++
+	}
+	r.open = false
+}
+
+// hostText reports words that the host puts where a prompt is: elements such as
+// <task-notification> and marks in brackets.
+func hostText(text string) bool {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.HasPrefix(text, "[Request interrupted") {
+		return true
+	}
+	name, _, closed := strings.Cut(strings.TrimPrefix(text, "<"), ">")
+	return text[0] == '<' && closed && strings.ContainsAny(name, "-_") && !strings.ContainsAny(name, "\n<")
+}

@@ -1,0 +1,221 @@
+package view
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// CallFilter selects calls: those that meet every condition. The zero value selects all.
+type CallFilter struct {
+	// Tool is a tool, an MCP server or whole parts of a name, as in store.Filter.Model.
+	Tool string
+	// Command begins the command that a shell tool runs, at any of its words.
+	Command string
+	// File is a file of the call: a name, a folder, or the end or a middle part of a path.
+	File string
+	// Edits selects calls that change files. Failed and Denied are as in store.Filter; with
+	// both, either suffices.
+	Edits, Failed, Denied bool
+	// MinTook and MinCost are the least duration and the least cost in US dollars.
+	MinTook time.Duration
+	MinCost float64
+}
+
+// Selects reports whether the filter selects a call.
+func (f CallFilter) Selects(c *store.Call) bool {
+	switch {
+	case f.Tool != "" && !store.SameTool(c.Tool, f.Tool) && !strings.EqualFold(c.Server, f.Tool),
+		(f.Failed || f.Denied) && !(f.Failed && c.Status.Failed() || f.Denied && c.Status == otelmap.EndDenied),
+		c.Took < f.MinTook, f.MinCost > 0 && (c.CostUSD == nil || *c.CostUSD < f.MinCost):
+		return false
+	}
+	if f.Command != "" {
+		words := strings.Fields(strings.ToLower(f.Command))
+		if c.Command == "" || !hasWords(strings.Fields(strings.ToLower(preview(c.Arguments))), words) && !hasWords(strings.Fields(c.Command), words) {
+			return false
+		}
+	}
+	if f.File == "" && !f.Edits {
+		return true
+	}
+	given := NewArguments(c.Tool, c.Arguments)
+	if edits := given.Edits(); f.Edits && len(edits) == 0 {
+		return false
+	} else if f.File == "" {
+		return true
+	}
+	return slices.ContainsFunc(given.Files(), func(file string) bool { return inPath(file, f.File) })
+}
+
+// hasWords reports whether a sequence of words is among others, the last one being the
+// beginning of one.
+func hasWords(among, words []string) bool {
+	for i := 0; i+len(words) <= len(among); i++ {
+		last := len(words) - 1
+		if slices.Equal(among[i:i+last], words[:last]) && strings.HasPrefix(among[i+last], words[last]) {
+			return true
+		}
+	}
+	return false
+}
+
+// inPath reports whether a path has the parts of another at any place: "auth/" is in
+// "src/auth/login.go" and so is "login.go".
+func inPath(file, part string) bool {
+	slashed := func(s string) string { return strings.ReplaceAll(s, `\`, "/") }
+	file, part = "/"+strings.TrimLeft(slashed(file), "/"), slashed(part)
+	if strings.ContainsAny(part, "*?[") {
+		ok, _ := path.Match(part, path.Base(file))
+		return ok
+	}
+	folder := strings.HasSuffix(part, "/")
+	part = "/" + strings.Trim(part, "/")
+	return folder && strings.Contains(file, part+"/") || !folder && strings.Contains(file+"/", part+"/")
+}
+
+// Files are the files that a call names: those that it edits, else its parameters that
+// are paths.
+func (a *Arguments) Files() (out []string) {
+	for _, e := range a.Edits() {
+		out = append(out, e.Path)
+	}
+	for _, name := range []string{"file_path", "filePath", "absolutePath", "path", "notebook_path", "absolute_path"} {
+		if text, ok := textOf(a.members, name); ok && text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// Sum adds a call to sums.
+func Sum(all *store.Totals, c *store.Call) {
+	all.Calls++
+	all.Took += c.Took
+	all.Waited += c.Waited
+	switch {
+	case c.Status.Failed():
+		all.Failures++
+	case c.Status == otelmap.EndDenied:
+		all.Denials++
+	}
+}
+
+// Calls writes one line for each call and, if the view has a width, a last line with the
+// sums over all that were asked for.
+func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	t := &table{style: newStyle(o), rows: len(calls)}
+	add := func(c *column, cell func(c *store.Call) (text, sgr string)) {
+		c.cell = func(i int) (string, string) { return cell(&calls[i]) }
+		t.columns = append(t.columns, c)
+	}
+	some := func(has func(*store.Call) bool) bool {
+		return o.Width <= 0 || slices.ContainsFunc(calls, func(c store.Call) bool { return has(&c) })
+	}
+	took := func(d time.Duration) (string, string) {
+		if d == 0 {
+			return "-", sgrDim
+		}
+		return duration(d), ""
+	}
+	add(&column{name: "TRACE"}, func(c *store.Call) (string, string) { return termtext.CutWidth(c.Trace, shortID, ""), sgrBold })
+	add(&column{name: "CALL", order: 3}, func(c *store.Call) (string, string) { return termtext.CutWidth(c.Span, shortID, ""), sgrDim })
+	add(&column{name: "STARTED", order: 4}, func(c *store.Call) (string, string) { return t.age(c.Started), sgrDim })
+	add(&column{name: "TOOK", right: true, order: 6}, func(c *store.Call) (string, string) { return took(c.Took) })
+	if some(func(c *store.Call) bool { return c.Waited > 0 }) {
+		add(&column{name: "WAITED", right: true, order: 5}, func(c *store.Call) (string, string) { return took(c.Waited) })
+	}
+	if some(func(c *store.Call) bool { return c.CostUSD != nil }) {
+		cents := slices.ContainsFunc(calls, func(c store.Call) bool { return inCents(&store.Usage{CostUSD: c.CostUSD}) })
+		add(&column{name: "COST", right: true, order: 7}, func(c *store.Call) (string, string) { return cost(&store.Usage{CostUSD: c.CostUSD}, cents) })
+	}
+	if some(func(c *store.Call) bool { return lastPart(c.Directory) != lastPart(calls[0].Directory) }) {
+		add(&column{name: "PROJECT", order: 1}, func(c *store.Call) (string, string) { return t.cut(cmp.Or(lastPart(c.Directory), "-"), 20), sgrDim })
+	}
+	if some(func(c *store.Call) bool { return c.Subagent != "" }) {
+		add(&column{name: "SUBAGENT", order: 2}, func(c *store.Call) (string, string) { return t.cut(cmp.Or(termtext.Line(c.Subagent), "-"), 16), sgrDim })
+	}
+	add(&column{name: "TOOL"}, func(c *store.Call) (string, string) {
+		return t.symbol(c.Status) + " " + t.cut(termtext.Line(c.Tool), 24), colors[c.Status]
+	})
+	add(&column{name: "WHAT", least: minTitle}, func(c *store.Call) (string, string) {
+		what := NewArguments(c.Tool, c.Arguments).Line()
+		if c.Status.Bad() && c.Error != "" {
+			what += t.dot + FailureLine(c.Error)
+		}
+		return cmp.Or(what, "-"), ""
+	})
+	b := bufio.NewWriter(w)
+	t.draw(b)
+	if o.Width > 0 {
+		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.fitting(CallSums(len(calls), all))) + "\n")
+	}
+	return b.Flush()
+}
+
+// CallSums describes sums over calls, of which some are shown.
+func CallSums(shown int, all store.Totals) []string {
+	parts := callCounts(all)
+	if shown < all.Calls {
+		parts[0] = fmt.Sprintf("%d of %s", shown, parts[0])
+	}
+	if parts = append(parts, duration(all.Took)); all.Waited > 0 {
+		parts = append(parts, "waited "+duration(all.Waited))
+	}
+	return parts
+}
+
+// CallsCSV writes calls as RFC 4180 has it, with a line of names.
+func CallsCSV(to io.Writer, calls []store.Call) error {
+	w := csv.NewWriter(to)
+	_ = w.Write([]string{"trace", "call", "session", "agent", "project", "started", "took_ms", "waited_ms", "cost_usd",
+		"tool", "mcp_server", "subagent", "command", "status", "what", "files", "error"})
+	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	for i := range calls {
+		c := &calls[i]
+		given := NewArguments(c.Tool, c.Arguments)
+		cost := ""
+		if c.CostUSD != nil {
+			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
+		}
+		line := []string{c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), ms(c.Waited), cost,
+			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), given.Line(), strings.Join(given.Files(), " "), c.Error}
+		for i := range line {
+			line[i] = cell(line[i])
+		}
+		_ = w.Write(line)
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// Edits writes the changes that calls make, each below a line that names it.
+func Edits(w io.Writer, calls []store.Call, o Options) error {
+	st, b := newStyle(o), bufio.NewWriter(w)
+	for i := range calls {
+		c := &calls[i]
+		head := []string{termtext.CutWidth(c.Trace, shortID, ""), termtext.CutWidth(c.Span, shortID, ""), st.age(c.Started), lastPart(c.Directory), termtext.Line(c.Tool)}
+		_, _ = b.WriteString(map[bool]string{true: "\n"}[i > 0] + st.mark(c.Status) + " " + st.paint(sgrDim, st.cut(st.join(head...), st.room()-2)) + "\n")
+		for _, e := range NewArguments(c.Tool, c.Arguments).Edits() {
+			_, _ = b.WriteString("  " + st.paint(sgrBold, st.cut(termtext.Line(e.Path), st.room()-2)) + "\n")
+			for _, l := range e.Lines {
+				_, _ = b.WriteString("  " + st.paint(signColor(l), st.cut(l, st.room()-2)) + "\n")
+			}
+		}
+	}
+	return b.Flush()
+}

@@ -1,0 +1,103 @@
+package view
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+func TestCallFilterSelects(t *testing.T) {
+	edit := store.Call{Tool: "Edit", Arguments: `{"file_path":"/home/dev/shop/auth/login.go","old_string":"a","new_string":"b"}`, Took: time.Second, CostUSD: new(0.2), Status: otelmap.EndOK}
+	shell := store.Call{Tool: "Bash", Command: "npm test", Arguments: `{"command":"cd web && npm test -- --run"}`, Status: otelmap.EndFailed}
+	query := store.Call{Tool: "mcp__postgres__query", Server: "postgres", Arguments: `{"sql":"select 1"}`, Status: otelmap.EndDenied}
+	for name, c := range map[string]struct {
+		f    CallFilter
+		want [3]bool // edit, shell, query
+	}{
+		"nothing":            {CallFilter{}, [3]bool{true, true, true}},
+		"a tool":             {CallFilter{Tool: "edit"}, [3]bool{true, false, false}},
+		"a server":           {CallFilter{Tool: "postgres"}, [3]bool{false, false, true}},
+		"a part of a tool":   {CallFilter{Tool: "mcp__postgres"}, [3]bool{false, false, true}},
+		"no part of a word":  {CallFilter{Tool: "post"}, [3]bool{false, false, false}},
+		"a command":          {CallFilter{Command: "npm test"}, [3]bool{false, true, false}},
+		"a command's start":  {CallFilter{Command: "npm te"}, [3]bool{false, true, false}},
+		"another command":    {CallFilter{Command: "test npm"}, [3]bool{false, false, false}},
+		"a folder":           {CallFilter{File: "auth/"}, [3]bool{true, false, false}},
+		"a file":             {CallFilter{File: "login.go"}, [3]bool{true, false, false}},
+		"a path":             {CallFilter{File: "shop/auth/login.go"}, [3]bool{true, false, false}},
+		"a pattern":          {CallFilter{File: "*.go"}, [3]bool{true, false, false}},
+		"a file as a folder": {CallFilter{File: "login.go/"}, [3]bool{false, false, false}},
+		"a part of a name":   {CallFilter{File: "ogin.go"}, [3]bool{false, false, false}},
+		"edits":              {CallFilter{Edits: true}, [3]bool{true, false, false}},
+		"failed":             {CallFilter{Failed: true}, [3]bool{false, true, false}},
+		"denied":             {CallFilter{Denied: true}, [3]bool{false, false, true}},
+		"failed or denied":   {CallFilter{Failed: true, Denied: true}, [3]bool{false, true, true}},
+		"slow":               {CallFilter{MinTook: time.Second}, [3]bool{true, false, false}},
+		"dear":               {CallFilter{MinCost: 0.2}, [3]bool{true, false, false}},
+		"dearer":             {CallFilter{MinCost: 0.21}, [3]bool{false, false, false}},
+	} {
+		if got := [3]bool{c.f.Selects(&edit), c.f.Selects(&shell), c.f.Selects(&query)}; got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestBlocksAreThoseOfCcusage has the borders of the rule: a request five hours after the
+// window's beginning is still in it, as is one five hours after the request before.
+func TestBlocksAreThoseOfCcusage(t *testing.T) {
+	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	work := func(id string, at ...time.Duration) *store.Work {
+		w := &store.Work{Summary: store.Summary{TraceID: id, Runs: 1, Usage: &store.Usage{Input: int64(len(at))}}}
+		for _, d := range at {
+			w.Requests = append(w.Requests, store.Request{Started: day.Add(d), Usage: &store.Usage{Input: 1}})
+		}
+		return w
+	}
+	const h, m = time.Hour, time.Minute
+	s := Sums{By: ByBlock}
+	s.Add(work("b", 14*h+1*m, 22*h))
+	s.Add(work("a", 9*h+30*m, 14*h))
+	var got []string
+	for _, g := range s.Groups() {
+		got = append(got, g.Key[11:16], g.Until.Format("15:04"), tokens(g.Usage.Input))
+	}
+	want := []string{"09:00", "14:00", "2", "14:00", "19:00", "1", "22:00", "03:00", "1"}
+	if len(got) != len(want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%q, want %q", got, want)
+			break
+		}
+	}
+}
+
+func TestCostsFindTheMissAndTheOutput(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	u := func(in, cached, out int64, usd float64) *store.Usage {
+		return &store.Usage{Input: in, CacheRead: cached, Output: out, CostUSD: new(usd)}
+	}
+	w := &store.Work{
+		Summary: store.Summary{Started: at, Usage: u(72_000, 20_000, 300, 1)},
+		Requests: []store.Request{
+			{Span: "r1", Started: at.Add(time.Second), Usage: u(10_000, 0, 100, 0.1)},
+			{Span: "r2", Started: at.Add(3 * time.Second), Usage: u(31_000, 10_000, 100, 0.3)},
+			{Span: "r3", Started: at.Add(5 * time.Second), Usage: u(31_000, 10_000, 100, 0.5)},
+		},
+		Calls: []store.Call{{Span: "c1", Tool: "Bash", Arguments: `{"command":"cat big"}`, Started: at.Add(2 * time.Second)}},
+	}
+	c := CostsOf(w)
+	kinds := ""
+	for _, i := range c.Items {
+		kinds += i.Kind + " " + i.Span + " " + tokens(i.Tokens) + "; "
+	}
+	if want := "requests  72.3k; other  0; cache miss r3 21.0k; output c1 20.9k; "; kinds != want {
+		t.Errorf("%q, want %q", kinds, want)
+	}
+	if want := "$1.00: 90 % for 3 requests of the agent; 1 request missed the cache ($0.5000); the largest output added 20.9k tokens."; c.Sentence != want {
+		t.Errorf("%q, want %q", c.Sentence, want)
+	}
+}

@@ -1,0 +1,240 @@
+package view
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+)
+
+// Costs says where the money of a trace went. Its JSON is stable.
+type Costs struct {
+	// Sentence says it in one sentence.
+	Sentence string `json:"sentence"`
+	// Usage is the trace's, nil if unknown.
+	Usage *store.Usage `json:"usage,omitempty"`
+	// Items are the parts, each kind's largest first. Requests and subagents sum up to the
+	// whole; the others are parts of these.
+	Items []CostItem `json:"items"`
+}
+
+// CostItem is a part of a trace's cost.
+type CostItem struct {
+	// Kind is "requests", "subagent", "other", "cache miss" or "output".
+	Kind string `json:"kind"`
+	What string `json:"what"`
+	// Span is that of the request, call or subagent, "" for several.
+	Span string `json:"spanId,omitempty"`
+	// Tokens are input and output; of a cache miss the input that was not in the cache, of an
+	// output what it added to the next request's input.
+	Tokens int64 `json:"tokens"`
+	// CostUSD is nil if unknown.
+	CostUSD *float64 `json:"costUsd,omitempty"`
+}
+
+const (
+	// fewTokens is from how many tokens on a miss or an output is worth a line, fewLines how
+	// many lines of each kind there are.
+	fewTokens = 2_000
+	fewLines  = 3
+)
+
+// CostsOf finds out where the money went.
+func CostsOf(w *store.Work) Costs {
+	out := Costs{Usage: w.Summary.Usage}
+	lead := CostItem{Kind: "requests"}
+	var rest *store.Usage
+	requests := 0
+	for i := range w.Requests {
+		r := &w.Requests[i]
+		rest = rest.Add(r.Usage)
+		if r.Subagent == "" {
+			requests++
+			lead.add(r.Usage)
+		}
+	}
+	if lead.What = termtext.Plural(requests, "request") + " of the agent"; requests > 0 {
+		out.Items = append(out.Items, lead)
+	}
+	agents := subagentCosts(w)
+	out.Items = append(out.Items, agents...)
+	if u := w.Summary.Usage.Less(rest); u != nil && (u.Input+u.Output > 0 || u.CostUSD != nil) {
+		other := CostItem{Kind: "other", What: "what the agent reports beyond its requests"}
+		other.add(u)
+		out.Items = append(out.Items, other)
+	}
+	misses, outputs := details(w)
+	out.Items = slices.Concat(out.Items, misses[:min(len(misses), fewLines)], outputs[:min(len(outputs), fewLines)])
+	out.Sentence = out.sentence(len(agents), misses, outputs)
+	return out
+}
+
+func (c *CostItem) add(u *store.Usage) {
+	if u == nil {
+		return
+	}
+	if c.Tokens += u.Input + u.Output; u.CostUSD != nil {
+		c.CostUSD = new(c.cost() + *u.CostUSD)
+	}
+}
+
+func (c *CostItem) cost() float64 {
+	if c.CostUSD == nil {
+		return 0
+	}
+	return *c.CostUSD
+}
+
+// dearest sorts by cost and tokens.
+func dearest(items []CostItem) []CostItem {
+	slices.SortStableFunc(items, func(x, y CostItem) int {
+		return cmp.Or(cmp.Compare(y.cost(), x.cost()), cmp.Compare(y.Tokens, x.Tokens))
+	})
+	return items
+}
+
+// subagentCosts are those of the requests by the kind of subagent.
+func subagentCosts(w *store.Work) (out []CostItem) {
+	for i := range w.Requests {
+		r := &w.Requests[i]
+		if r.Subagent == "" {
+			continue
+		}
+		what := "subagent " + termtext.Line(r.Subagent)
+		at := slices.IndexFunc(out, func(c CostItem) bool { return c.What == what })
+		if at < 0 {
+			at = len(out)
+			out = append(out, CostItem{Kind: "subagent", What: what})
+		}
+		out[at].add(r.Usage)
+	}
+	for i := range out {
+		var of []string
+		for _, a := range w.Subagents {
+			if "subagent "+termtext.Line(a.Name) == out[i].What {
+				of = append(of, a.Span)
+			}
+		}
+		if len(of) == 1 {
+			out[i].Span = of[0]
+		} else if len(of) > 1 {
+			out[i].What += fmt.Sprintf(" (%d)", len(of))
+		}
+	}
+	return dearest(out)
+}
+
+// details finds the requests that missed the cache, which had what the agent's request
+// before had, and the outputs that made the next request larger.
+func details(w *store.Work) (misses, outputs []CostItem) {
+	before := make(map[string]*store.Request)
+	for i := range w.Requests {
+		r := &w.Requests[i]
+		p := before[r.AgentSpan]
+		if r.Usage == nil {
+			continue
+		}
+		if before[r.AgentSpan] = r; p == nil {
+			continue
+		}
+		known := min(p.Usage.Input, r.Usage.Input)
+		if anew := known - r.Usage.CacheRead; anew >= fewTokens && r.Usage.CacheRead < known/2 {
+			misses = append(misses, CostItem{
+				Kind: "cache miss", Span: r.Span, Tokens: anew, CostUSD: r.Usage.CostUSD,
+				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", offset(w, r), tokens(anew)),
+			})
+		}
+		if more := r.Usage.Input - p.Usage.Input - p.Usage.Output; more >= fewTokens {
+			item := CostItem{Kind: "output", Tokens: more, What: "request at " + offset(w, r)}
+			var of []string
+			for j := range w.Calls {
+				if c := &w.Calls[j]; c.AgentSpan == r.AgentSpan && !c.Started.Before(p.Started) && c.Started.Before(r.Started) {
+					item.Span = c.Span
+					of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+NewArguments(c.Tool, c.Arguments).Line()))
+				}
+			}
+			if len(of) > 0 {
+				item.What = strings.Join(of, ", ")
+			}
+			if len(of) != 1 {
+				item.Span = r.Span
+			}
+			outputs = append(outputs, item)
+		}
+	}
+	return dearest(misses), dearest(outputs)
+}
+
+func offset(w *store.Work, r *store.Request) string {
+	return "+" + duration(r.Started.Sub(w.Summary.Started))
+}
+
+func (c *Costs) sentence(agents int, misses, outputs []CostItem) string {
+	if c.Usage == nil {
+		return "No tokens are known of this task."
+	}
+	whole := CostItem{}
+	whole.add(c.Usage)
+	amount := func(i CostItem) string {
+		if i.CostUSD != nil {
+			return dollars(*i.CostUSD)
+		}
+		return tokens(i.Tokens) + " tokens"
+	}
+	var parts []string
+	for _, i := range c.Items[:min(len(c.Items), 1+min(agents, 2))] {
+		of, all := i.cost(), whole.cost()
+		if all <= 0 {
+			of, all = float64(i.Tokens), float64(whole.Tokens)
+		}
+		if i.Kind == "requests" || i.Kind == "subagent" {
+			parts = append(parts, fmt.Sprintf("%.0f %% for %s", 100*of/max(all, 1e-12), i.What))
+		}
+	}
+	text := amount(whole)
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	if len(misses) > 0 {
+		sum := CostItem{}
+		for _, m := range misses {
+			sum.Tokens += m.Tokens
+			if m.CostUSD != nil {
+				sum.CostUSD = new(sum.cost() + *m.CostUSD)
+			}
+		}
+		text += fmt.Sprintf("; %s missed the cache (%s)", termtext.Plural(len(misses), "request"), amount(sum))
+	}
+	if len(outputs) > 0 {
+		text += fmt.Sprintf("; the largest output added %s tokens", tokens(outputs[0].Tokens))
+	}
+	return text + "."
+}
+
+// Cost writes where the money of a trace went.
+func Cost(w io.Writer, title string, c Costs, o Options) error {
+	st, b := newStyle(o), bufio.NewWriter(w)
+	_, _ = b.WriteString(st.paint(sgrBold, st.cut(termtext.Line(title), st.room())) + "\n")
+	for _, l := range termtext.Wrap(c.Sentence, min(st.room(), pipedWidth)) {
+		_, _ = b.WriteString(l + "\n")
+	}
+	if len(c.Items) > 0 {
+		_, _ = b.WriteString("\n")
+		t := &table{style: st, rows: len(c.Items), columns: []*column{
+			{name: "KIND", order: 1, cell: func(i int) (string, string) { return c.Items[i].Kind, sgrDim }},
+			{name: "TOKENS", right: true, order: 3, cell: func(i int) (string, string) { return tokens(c.Items[i].Tokens), "" }},
+			{name: "COST", right: true, cell: func(i int) (string, string) { return cost(&store.Usage{CostUSD: c.Items[i].CostUSD}, inCents(c.Usage)) }},
+			{name: "SPAN", order: 2, cell: func(i int) (string, string) {
+				return cmp.Or(termtext.CutWidth(c.Items[i].Span, shortID, ""), "-"), sgrDim
+			}},
+			{name: "WHAT", least: minTitle, cell: func(i int) (string, string) { return c.Items[i].What, "" }},
+		}}
+		t.draw(b)
+	}
+	return b.Flush()
+}

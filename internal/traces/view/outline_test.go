@@ -1,0 +1,133 @@
+package view
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// shapeless makes a trace of spans with any parent, such as a later one, a missing one
+// and themselves, and with times of which many are equal.
+func shapeless(r *rand.Rand, n int) *build {
+	b := newBuild(fmt.Sprint("shapeless ", n))
+	for range n {
+		parent := r.IntN(n+3) - 1
+		from := time.Duration(r.IntN(4)) * time.Second
+		switch r.IntN(5) {
+		case 0:
+			b.root("task", otelmap.OutcomeCompleted, 9*time.Second)
+		case 1:
+			b.chat(parent, from, from+time.Second, usageAttrs(10, 1, 5, 0.25)...)
+		case 2:
+			b.add(parent, "invoke_agent sub", from, from+time.Second, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "look")))
+		default:
+			b.tool(parent, "bash", `{"command":"ls"}`, from, from+time.Second)
+		}
+		switch r.IntN(6) {
+		case 0:
+			b.fail(otelmap.ErrorTool, "no")
+		case 1:
+			b.last().EndTimeUnixNano = 0
+		case 2:
+			b.event(len(b.spans), otelmap.EventHook, from, str(otelmap.KeyHookDecision, "deny"), num(otelmap.KeyHookDuration, 20))
+			b.event(len(b.spans), otelmap.EventNotification, from, str(otelmap.KeyText, "hello"))
+		case 3:
+			b.last().Attributes = append(b.last().Attributes, num(otelmap.KeyHostDuration, 300), str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
+		}
+	}
+	return b
+}
+
+// TestOutlineHasTheRowsOfTheTrace compares the rows of skimmed messages with those of
+// decoded ones, and checks that a row with its span is the same again.
+func TestOutlineHasTheRowsOfTheTrace(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // not for secrets
+	builds := []*build{clineTrace(), newBuild("empty")}
+	for n := range 40 {
+		builds = append(builds, shapeless(r, n+1))
+	}
+	for _, b := range builds {
+		tr := store.Trace{ResourceSpans: b.messages()}
+		tr.Model = "claude-sonnet-4-5"
+		o, k := NewOutline(&tr.Summary), NewSkimmer()
+		for _, s := range b.spans {
+			message, err := proto.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			skimmed, err := k.Span(message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Add(skimmed)
+			clear(message) // The outline must not keep it.
+		}
+		o.Arrange()
+		want := Rows(&tr)
+		if o.Len() != len(want) {
+			t.Fatalf("%d rows, want %d", o.Len(), len(want))
+		}
+		for i := range want {
+			bare := o.Row(i)
+			row := &bare
+			if p := bare.Place(); p >= 0 {
+				row = bare.With(b.spans[p])
+			}
+			describe := func(r *Row) string {
+				return fmt.Sprintf("%d %s %q %q %v %v #%d %v %s %v %v %q %v %v", r.Depth, r.Kind, r.Status, r.Label, r.Start, r.End, r.Number, r.Detached,
+					r.SpanID(), usage(r.Usage()), r.ran, r.Event, r.Details(), r.Parts())
+			}
+			if d := cmp.Diff(describe(&want[i]), describe(row)); d != "" {
+				t.Errorf("row %d (-want +got):\n%s", i, d)
+			}
+			if at := o.Find(bare.SpanID()); bare.Kind != KindEvent && bare.Kind != KindNoRoot && at != i {
+				t.Errorf("the span of row %d is found at %d", i, at)
+			}
+			if above := o.Above(i); above >= i || above < 0 != (bare.Depth == 0) || above >= 0 && o.Row(above).Depth != bare.Depth-1 {
+				t.Errorf("above row %d is %d", i, above)
+			}
+		}
+		if at := o.Find("ffffffffffffffff"); at != -1 {
+			t.Errorf("a missing span is found at %d", at)
+		}
+	}
+}
+
+func BenchmarkOutline(b *testing.B) {
+	const n = 100_000
+	made := newBuild("large")
+	made.root("task", otelmap.OutcomeCompleted, time.Hour)
+	for i := range n {
+		at := time.Duration(i) * time.Millisecond
+		made.tool(1, "bash", `{"command":"ls"}`, at, at+time.Millisecond)
+	}
+	var messages [][]byte
+	for _, s := range made.spans {
+		m, err := proto.Marshal(s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		messages = append(messages, m)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		o, k := NewOutline(&store.Summary{Spans: n}), NewSkimmer()
+		for _, m := range messages {
+			s, err := k.Span(m)
+			if err != nil {
+				b.Fatal(err)
+			}
+			o.Add(s)
+		}
+		if o.Arrange(); o.Len() != n+1 {
+			b.Fatal(o.Len())
+		}
+	}
+}

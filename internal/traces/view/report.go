@@ -1,0 +1,162 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// Report is what happened in a period, on at most two pages.
+type Report struct {
+	Title  string          `json:"title"`
+	Totals store.Totals    `json:"totals"`
+	Facts  []string        `json:"facts"`
+	Tables []ReportSection `json:"tables"`
+}
+
+// ReportSection is a table of a report. Head names the columns, the first of which is a
+// text, the others figures.
+type ReportSection struct {
+	Title string     `json:"title"`
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"`
+}
+
+// reportRows is how many rows a table of a report has at most.
+const reportRows = 7
+
+// Reporter collects a report from the traces of a period.
+type Reporter struct {
+	failures Sums
+	tasks    []store.Summary
+	files    map[string]*edited
+	edits    int
+	rejected int
+}
+
+type edited struct {
+	path           string
+	edits, refused int
+}
+
+// Add adds the work of a trace.
+func (r *Reporter) Add(w *store.Work) {
+	r.failures.By = ByFailure
+	r.failures.Add(w)
+	r.tasks = append(r.tasks, w.Summary)
+	for i := range w.Calls {
+		c := &w.Calls[i]
+		given := NewArguments(c.Tool, c.Arguments)
+		if len(given.Edits()) == 0 || c.Status.Failed() {
+			continue
+		}
+		denied := c.Status == otelmap.EndDenied
+		if r.edits++; denied {
+			r.rejected++
+		}
+		if r.files == nil {
+			r.files = make(map[string]*edited)
+		}
+		for _, path := range given.Files() {
+			if r.files[path] == nil {
+				r.files[path] = &edited{path: path}
+			}
+			if denied {
+				r.files[path].refused++
+			} else {
+				r.files[path].edits++
+			}
+		}
+	}
+}
+
+// Report returns the report. groups are the sums by project and model.
+func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]store.Group, o Options) Report {
+	st := newStyle(o)
+	out := Report{Title: title, Totals: all, Facts: append(totals(termtext.Plural(all.Traces, "task"), all), "worked "+duration(all.Took-min(all.Took, all.Waited)))}
+	if all.Waited > 0 {
+		out.Facts = append(out.Facts, "waited "+duration(all.Waited)+" for you")
+	}
+	if r.edits > 0 {
+		text := termtext.Plural(r.edits-r.rejected, "edit") + " of " + termtext.Plural(len(r.files), "file")
+		if r.rejected > 0 {
+			text += fmt.Sprintf(", %d rejected", r.rejected)
+		}
+		out.Facts = append(out.Facts, text)
+	}
+	add := func(title string, head []string, rows [][]string) {
+		if len(rows) > 0 {
+			out.Tables = append(out.Tables, ReportSection{title, head, rows})
+		}
+	}
+	price := func(u *store.Usage) string { text, _ := cost(u, inCents(all.Usage)); return text }
+	for _, by := range []store.By{store.ByProject, store.ByModel} {
+		LargestFirst(by, groups[by])
+		var rows [][]string
+		for i := range groups[by][:min(len(groups[by]), reportRows)] {
+			g := &groups[by][i]
+			key := cmp.Or(termtext.Line(g.Key), "(not known)")
+			if by == store.ByProject {
+				key = cmp.Or(lastPart(key), key)
+			}
+			rows = append(rows, []string{key, fmt.Sprint(g.Traces), duration(g.Took), fmt.Sprint(g.Failures), tokens(g.Usage.Tokens()), price(g.Usage)})
+		}
+		add(map[store.By]string{store.ByProject: "Projects", store.ByModel: "Models"}[by], []string{string(by), "tasks", "time", "failures", "tokens", "cost"}, rows)
+	}
+	add("The dearest tasks", []string{"task", "trace", "project", "began", "took", "calls", "cost"}, r.dearest(st, inCents(all.Usage)))
+	var rows [][]string
+	failures := r.failures.Groups()
+	LargestFirst(ByFailure, failures)
+	for _, g := range failures {
+		if g.Calls > 1 && len(rows) < reportRows {
+			rows = append(rows, []string{g.Key, fmt.Sprint(g.Calls), fmt.Sprint(g.Traces), termtext.CutWidth(g.Last, shortID, "")})
+		}
+	}
+	add("Failures that repeat", []string{"failure", "calls", "tasks", "last trace"}, rows)
+	add("The most edited files", []string{"file", "edits", "rejected"}, r.edited())
+	return out
+}
+
+func (r *Reporter) dearest(st *style, cents bool) (rows [][]string) {
+	slices.SortStableFunc(r.tasks, func(x, y store.Summary) int { return cmp.Compare(y.Usage.Cost(), x.Usage.Cost()) })
+	for i := range r.tasks[:min(len(r.tasks), reportRows)] {
+		s := &r.tasks[i]
+		if s.Usage.Cost() == 0 {
+			break
+		}
+		text, _ := cost(s.Usage, cents)
+		rows = append(rows, []string{
+			termtext.Cut(cmp.Or(termtext.Line(s.Title), "-"), 100), s.TraceID[:shortID], lastPart(s.Directory),
+			s.Started.In(st.Location).Format("2006-01-02 15:04"), duration(s.Duration()), fmt.Sprint(s.Tools), text,
+		})
+	}
+	return rows
+}
+
+func (r *Reporter) edited() (rows [][]string) {
+	files := slices.SortedFunc(maps.Values(r.files), func(x, y *edited) int {
+		return cmp.Or(cmp.Compare(y.edits, x.edits), cmp.Compare(y.refused, x.refused), cmp.Compare(x.path, y.path))
+	})
+	for _, f := range files[:min(len(files), reportRows)] {
+		rows = append(rows, []string{line(f.path), fmt.Sprint(f.edits), fmt.Sprint(f.refused)})
+	}
+	return rows
+}
+
+// PeriodOf names a period of a report.
+func PeriodOf(from, until time.Time, zone *time.Location) string {
+	day := func(t time.Time) string { return t.In(zone).Format("2 January 2006") }
+	switch {
+	case from.IsZero():
+		return "until " + day(until)
+	case day(from) == day(until):
+		return day(from)
+	}
+	return day(from) + " to " + day(until)
+}

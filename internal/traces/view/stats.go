@@ -1,0 +1,271 @@
+package view
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+)
+
+// minKey is the width to which the keys of a table of sums are cut.
+const minKey = 16
+
+// Groups writes a table of sums, one line for each group, with a last line for all if
+// there are several, and names the models without a price. The bars show cost, else
+// tokens, else calls, else tasks. Columns in which every group is empty are left out.
+func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o Options) error {
+	st, b := newStyle(o), bufio.NewWriter(w)
+	st.groups(b, by, groups, &all)
+	if !by.OfCalls() {
+		st.unpriced(b, all)
+	}
+	return b.Flush()
+}
+
+// Sides writes the sums of the sides of a comparison.
+func Sides(w io.Writer, sides []store.Group, o Options) error {
+	b := bufio.NewWriter(w)
+	newStyle(o).groups(b, BySide, sides, nil)
+	return b.Flush()
+}
+
+// unpriced names the models without a price.
+func (st *style) unpriced(b *bufio.Writer, all store.Totals) {
+	if len(all.Unpriced) > 0 {
+		text := "no price is known for " + termtext.Line(strings.Join(all.Unpriced, ", ")) + ": the costs do not include it"
+		_, _ = b.WriteString("\n" + st.paint(sgrYellow, st.cut(text, st.room())) + "\n")
+	}
+}
+
+// ofCalls reports whether the groups of a key are sums over calls, which have no tokens.
+func ofCalls(by store.By) bool {
+	return by.OfCalls() || by == ByServer || by == ByDenial || by == ByFailure
+}
+
+// groups draws the table, with a last line for all of them unless all is nil.
+func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all *store.Totals) {
+	rows := slices.Clone(groups)
+	total := all != nil && len(groups) > 1
+	if total {
+		rows = append(rows, store.Group{Totals: *all})
+	}
+	last := len(rows) - 1
+	t := &table{style: st, rows: len(rows), total: total}
+	add := func(c *column, present func(*store.Group) bool, cell func(g *store.Group) (text, sgr string)) {
+		if present != nil && !slices.ContainsFunc(groups, func(g store.Group) bool { return present(&g) }) {
+			return
+		}
+		c.cell = func(i int) (string, string) { return cell(&rows[i]) }
+		c.right = c.least == 0
+		t.columns = append(t.columns, c)
+	}
+	number := func(n func(*store.Group) int, sgr string) func(*store.Group) (string, string) {
+		return func(g *store.Group) (string, string) {
+			if n(g) == 0 {
+				return "-", sgrDim
+			}
+			return fmt.Sprint(n(g)), sgr
+		}
+	}
+	tasks, calls := func(g *store.Group) int { return g.Traces }, func(g *store.Group) int { return g.Calls }
+	failures, denials := func(g *store.Group) int { return g.Failures }, func(g *store.Group) int { return g.Denials }
+	some := func(n func(*store.Group) int) func(*store.Group) bool {
+		return func(g *store.Group) bool { return n(g) > 0 }
+	}
+	tokenCount := func(of func(*store.Usage) int64) func(*store.Group) (string, string) {
+		return func(g *store.Group) (string, string) {
+			if g.Usage == nil {
+				return "-", sgrDim
+			}
+			return tokens(of(g.Usage)), ""
+		}
+	}
+	used := func(g *store.Group) bool { return g.Usage != nil }
+
+	t.columns = append(t.columns, &column{name: strings.ToUpper(string(by)), least: minKey, cell: func(i int) (string, string) {
+		if total && i == last {
+			return "total", ""
+		}
+		return st.key(by, &rows[i])
+	}})
+	add(&column{name: "TASKS", order: 4}, nil, number(tasks, ""))
+	add(&column{name: "CALLS", order: 6}, some(calls), number(calls, ""))
+	add(&column{name: "FAILED", order: 7}, some(failures), func(g *store.Group) (string, string) {
+		if g.Failures == 0 {
+			return "-", sgrDim
+		}
+		return fmt.Sprintf("%d %3.0f%%", g.Failures, 100*float64(g.Failures)/float64(max(g.Calls, 1))), sgrRed
+	})
+	add(&column{name: "DENIED", order: 5}, some(denials), number(denials, sgrYellow))
+	timed := func(*store.Group) bool { return by != ByBlock }
+	for _, p := range []struct {
+		name string
+		of   func(*store.Group) time.Duration
+	}{{"P50", func(g *store.Group) time.Duration { return g.P50 }}, {"P95", func(g *store.Group) time.Duration { return g.P95 }}} {
+		add(&column{name: p.name, order: 3}, timed, func(g *store.Group) (string, string) {
+			if total && g == &rows[last] {
+				return "", "" // it is no sum
+			}
+			if g.Traces == 0 {
+				return "-", sgrDim
+			}
+			return duration(p.of(g)), ""
+		})
+	}
+	add(&column{name: "WAITED", order: 2}, func(g *store.Group) bool { return g.Waited > 0 && !ofCalls(by) }, func(g *store.Group) (string, string) {
+		if g.Waited == 0 {
+			return "", ""
+		}
+		return duration(g.Waited), ""
+	})
+	if !ofCalls(by) {
+		add(&column{name: "IN", order: 8}, used, tokenCount(func(u *store.Usage) int64 { return u.Input }))
+		add(&column{name: "CACHED", order: 1}, used, func(g *store.Group) (string, string) {
+			if g.Usage == nil || g.Usage.Input == 0 {
+				return "-", sgrDim
+			}
+			return fmt.Sprintf("%d%%", CachedShare(g.Usage)), ""
+		})
+		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
+	}
+	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
+	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
+	if by == store.ByModel || by == BySide {
+		perTask := func(g *store.Group) bool { return g.Traces > 0 }
+		add(&column{name: "COST/TASK", order: 4}, used, func(g *store.Group) (string, string) {
+			if g.Traces == 0 || g.Usage == nil || g.Usage.CostUSD == nil {
+				return "-", sgrDim
+			}
+			return cost(&store.Usage{CostUSD: new(*g.Usage.CostUSD / float64(g.Traces))}, cents)
+		})
+		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
+			return duration(g.Took / time.Duration(max(1, g.Traces))), ""
+		})
+		add(&column{name: "FAILED/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
+			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(max(1, g.Traces))), ""
+		})
+		add(&column{name: "EDITS DENIED", order: 4}, func(g *store.Group) bool { return g.EditsDenied > 0 }, number(func(g *store.Group) int { return g.EditsDenied }, sgrYellow))
+	}
+	if by == ByFailure || by == ByDenial {
+		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
+	}
+	add(&column{name: "BRANCHES", order: 1}, func(g *store.Group) bool { return len(g.Branches) > 0 }, func(g *store.Group) (string, string) {
+		return st.cut(termtext.Line(strings.Join(g.Branches, ", ")), 40), sgrDim
+	})
+	add(&column{name: "TITLE", order: 9, least: minTitle}, func(g *store.Group) bool { return g.Title != "" }, func(g *store.Group) (string, string) {
+		return termtext.Line(g.Title), ""
+	})
+	t.bar = bars(by, groups)
+	t.draw(b)
+}
+
+// bars returns the length of each group's bar.
+func bars(by store.By, groups []store.Group) func(i int) float64 {
+	measures := []func(*store.Group) float64{
+		func(g *store.Group) float64 { return g.Usage.Cost() },
+		func(g *store.Group) float64 { return float64(g.Usage.Tokens()) },
+		func(g *store.Group) float64 { return float64(g.Calls) },
+		func(g *store.Group) float64 { return float64(g.Traces) },
+	}
+	if by.OfCalls() {
+		measures = measures[2:]
+	}
+	for _, measure := range measures {
+		most := 0.0
+		for i := range groups {
+			most = max(most, measure(&groups[i]))
+		}
+		if most > 0 {
+			return func(i int) float64 { return measure(&groups[i]) / most }
+		}
+	}
+	return nil
+}
+
+// key returns a group's key for people.
+func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
+	key := termtext.Line(g.Key)
+	if key == "" {
+		none := "(not known)"
+		switch by {
+		case store.ByCommand:
+			none = "(no command)"
+		case store.ByTool:
+			none = "(no tool)"
+		}
+		return none, sgrDim
+	}
+	switch by {
+	case store.ByDay:
+		if day, err := time.Parse(time.DateOnly, key); err == nil {
+			return key + day.Format(" Mon"), ""
+		}
+	case ByBlock:
+		if begin, err := time.Parse(time.RFC3339, key); err == nil {
+			key = begin.In(st.Location).Format("2006-01-02 15:04") + "-" + g.Until.In(st.Location).Format("15:04")
+			if left := g.Until.Sub(st.Now); !st.Now.IsZero() && left > 0 {
+				key += st.dot + duration(left) + " left"
+			}
+			return key, ""
+		}
+	case store.ByWeek:
+		return "from " + key, ""
+	case store.ByProject:
+		// The part that a narrow view cuts is that which says least.
+		name := lastPart(key)
+		if parent := strings.TrimSuffix(key, name); name != "" && parent != "" {
+			return name + "  " + parent, ""
+		}
+	}
+	return key, ""
+}
+
+// Overview is what Stats shows without a key.
+type Overview struct {
+	All store.Totals
+	// Sections are the tables, each with the groups to show and how many there are.
+	Sections []Section
+}
+
+// Section is a part of an Overview.
+type Section struct {
+	By     store.By
+	Groups []store.Group
+	// Of is the number of groups that there are.
+	Of int
+}
+
+// Stats writes an overview: the sums, and the largest groups by several keys.
+func Stats(w io.Writer, v Overview, o Options) error {
+	st := newStyle(o)
+	b := bufio.NewWriter(w)
+	sums := append(totals(termtext.Plural(v.All.Traces, "task"), v.All), duration(v.All.Took))
+	_, _ = b.WriteString(st.paint(sgrBold, st.fitting(sums)) + "\n")
+	for _, s := range v.Sections {
+		if len(s.Groups) == 0 {
+			continue
+		}
+		_, _ = b.WriteString("\n")
+		st.groups(b, s.By, s.Groups, nil)
+		if more := s.Of - len(s.Groups); more > 0 {
+			_, _ = b.WriteString(st.paint(sgrDim, fmt.Sprintf("and %d more: hookspan stats --by %s", more, s.By)) + "\n")
+		}
+	}
+	st.unpriced(b, v.All)
+	return b.Flush()
+}
+
+// CachedShare is how much of the input came from the cache, in percent, rounded as the page
+// rounds it.
+func CachedShare(u *store.Usage) int {
+	if u == nil || u.Input <= 0 {
+		return 0
+	}
+	return int(math.Round(100 * float64(u.CacheRead) / float64(u.Input)))
+}

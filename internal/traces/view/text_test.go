@@ -1,0 +1,39 @@
+package view
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/traces/store"
+)
+
+func TestNumbersAreShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0ms", 1: "<1ms", 999 * time.Microsecond: "<1ms", time.Millisecond: "1ms", 999 * time.Millisecond: "999ms",
+		time.Second: "1.0s", 9999 * time.Millisecond: "9.9s", 10 * time.Second: "10s", 59999 * time.Millisecond: "59s",
+		time.Minute: "1m00s", time.Hour - 1: "59m59s", time.Hour: "1h00m", 24*time.Hour - 1: "23h59m",
+		49 * time.Hour: "2d01h", -time.Second: "-1.0s",
+	} {
+		if got := duration(d); got != want {
+			t.Errorf("duration(%d): got %q, want %q", d, got, want)
+		}
+	}
+	for n, want := range map[int64]string{
+		0: "0", 999: "999", 1000: "1.0k", 12_345: "12.3k", 99_949: "99.9k", 99_950: "100k", 999_499: "999k", 999_500: "1.0M",
+		12_345_678: "12.3M", -5: "0",
+	} {
+		if got := tokens(n); got != want {
+			t.Errorf("tokens(%d): got %q, want %q", n, got, want)
+		}
+	}
+	for usd, want := range map[float64]string{0: "$0.0000", 0.01234: "$0.0123", 0.99994: "$0.9999", 0.99996: "$1.00", -0.99996: "$-1.00", 1: "$1.00", 12.345: "$12.35", 1e9: "$1000000000.00"} {
+		if got := dollars(usd); got != want {
+			t.Errorf("dollars(%v): got %q, want %q", usd, got, want)
+		}
+	}
+	for u, want := range map[store.Usage]int{{}: 0, {CacheRead: 5}: 0, {Input: 1000, CacheRead: 999}: 100, {Input: 3, CacheRead: 2}: 67, {Input: 200, CacheRead: 1}: 1, {Input: 7, CacheRead: 7}: 100} {
+		if got := CachedShare(&u); got != want {
+			t.Errorf("%d of %d cached: got %d %%, want %d", u.CacheRead, u.Input, got, want)
+		}
+	}
+}

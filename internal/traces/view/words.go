@@ -1,0 +1,45 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+)
+
+// Attributes returns the attributes of the row's event or span, unchanged.
+func (r *Row) Attributes() []*commonpb.KeyValue {
+	if r.event != nil {
+		return r.event.GetAttributes()
+	}
+	return r.span.GetAttributes()
+}
+
+// Duration formats d in at most six columns up to a hundred days.
+func Duration(d time.Duration) string { return duration(d) }
+
+// Tokens formats a count in at most five columns up to a thousand millions.
+func Tokens(n int64) string { return tokens(n) }
+
+// Dollars formats a cost with two decimals from a dollar on, else with four.
+func Dollars(usd float64) string { return dollars(usd) }
+
+// Counts describes the tokens, the cost and the tool calls of a trace, each on one
+// line.
+func Counts(s *store.Summary) []string {
+	out := usage(s.Usage)
+	if s.Tools > 0 {
+		tools := termtext.Plural(s.Tools, "call")
+		if not := toolCounts(s, " failed", " denied", " unknown"); not != nil {
+			tools += " (" + strings.Join(not, ", ") + ")"
+		}
+		out = append(out, tools)
+	}
+	if s.Waited > 0 {
+		out = append(out, "waited "+duration(s.Waited))
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+package view
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// The keys of sums over what was done in traces. BySubagent sums the work of subagents by
+// their kind, ByServer the calls of MCP servers, ByDenial denied calls by who denied them,
+// ByFailure failed calls by tool and FailureLine, in which numbers do not count, and ByBlock
+// requests in windows of five hours.
+const (
+	BySubagent store.By = "subagent"
+	ByServer   store.By = "mcp"
+	ByDenial   store.By = "denial"
+	ByFailure  store.By = "failure"
+	ByBlock    store.By = "block"
+	// BySide sums up all tasks, for a comparison.
+	BySide store.By = "side"
+)
+
+// WorkKeys are what Sums can sum by.
+var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
+
+// Sums sums up work by one of WorkKeys. By store.ByModel and BySide only the percentiles and
+// the denied edits count.
+type Sums struct {
+	By store.By
+
+	groups map[string]*sum
+	spent  []spent
+}
+
+type sum struct {
+	store.Group
+	took  []time.Duration
+	trace string
+}
+
+// spent is what a request used.
+type spent struct {
+	at    time.Time
+	trace string
+	usage store.Usage
+	calls []store.Call
+}
+
+// Add adds the work of a trace. The newest trace comes first.
+func (s *Sums) Add(w *store.Work) {
+	for i := range w.Subagents {
+		if a := &w.Subagents[i]; s.By == BySubagent {
+			g := s.of(a.Name, w, a.Took)
+			g.Calls, g.Failures, g.Denials = g.Calls+a.Calls, g.Failures+a.Failures, g.Denials+a.Denials
+			g.Usage = g.Usage.Add(a.Usage)
+			g.Took += a.Took
+		}
+	}
+	if key := w.Summary.Model; s.By == store.ByModel || s.By == BySide {
+		if s.By == BySide {
+			key = ""
+		}
+		g := s.of(key, w, w.Summary.Duration())
+		for i := range w.Calls {
+			if c := &w.Calls[i]; c.Status == otelmap.EndDenied && len(NewArguments(c.Tool, c.Arguments).Edits()) > 0 {
+				g.EditsDenied++
+			}
+		}
+	}
+	for i := range w.Calls {
+		c := &w.Calls[i]
+		if key := s.key(c); key != "" {
+			g := s.of(key, w, c.Took)
+			Sum(&g.Totals, c)
+			if g.Last = cmp.Or(g.Last, c.Trace); s.By == ByServer && c.CostUSD != nil {
+				g.Usage = g.Usage.Add(&store.Usage{CostUSD: c.CostUSD})
+			}
+		}
+	}
+	if s.By == ByBlock {
+		s.spend(w)
+	}
+}
+
+// key is that of a call, "" for one that is in no sum.
+func (s *Sums) key(c *store.Call) string {
+	switch {
+	case s.By == ByServer:
+		return c.Server
+	case s.By == ByDenial && c.Status == otelmap.EndDenied:
+		return Denier(c)
+	case s.By == ByFailure && c.Status.Failed():
+		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String()), "#")
+	}
+	return ""
+}
+
+var numbers = regexp.MustCompile(`\b(0x)?[0-9a-f]*[0-9][0-9a-f]*\b`)
+
+func (s *Sums) of(key string, w *store.Work, took time.Duration) *sum {
+	if s.groups == nil {
+		s.groups = make(map[string]*sum)
+	}
+	g := s.groups[key]
+	if g == nil {
+		g = &sum{Group: store.Group{Key: key}}
+		s.groups[key] = g
+	}
+	if g.trace != w.Summary.TraceID {
+		g.trace, g.Traces, g.Runs = w.Summary.TraceID, g.Traces+1, g.Runs+w.Summary.Runs
+	}
+	g.took = append(g.took, took)
+	return g
+}
+
+// Groups returns the sums by their keys.
+func (s *Sums) Groups() []store.Group {
+	if s.By == ByBlock {
+		return s.blocks()
+	}
+	var out []store.Group
+	for _, key := range slices.Sorted(maps.Keys(s.groups)) {
+		g := s.groups[key]
+		slices.Sort(g.took)
+		at := func(p int) time.Duration { return g.took[(len(g.took)*p+99)/100-1] }
+		g.P50, g.P95 = at(50), at(95)
+		out = append(out, g.Group)
+	}
+	return out
+}
+
+// spend adds the requests, and what the trace reports beyond them, at its start.
+func (s *Sums) spend(w *store.Work) {
+	var sum *store.Usage
+	for _, r := range w.Requests {
+		if r.Usage != nil {
+			s.spent = append(s.spent, spent{at: r.Started, trace: w.Summary.TraceID, usage: *r.Usage})
+			sum = sum.Add(r.Usage)
+		}
+	}
+	if rest := w.Summary.Usage.Less(sum); rest != nil {
+		s.spent = append(s.spent, spent{at: w.Summary.Started, trace: w.Summary.TraceID, usage: *rest})
+	}
+	for _, c := range w.Calls {
+		s.spent = append(s.spent, spent{at: c.Started, trace: w.Summary.TraceID, calls: []store.Call{c}})
+	}
+}
+
+// BlockTime is how long a window of a subscription's limits is.
+const BlockTime = 5 * time.Hour
+
+// blocks returns the windows. One begins with the full hour before a request, if the window
+// before has ended by then or five hours had no request, which is how ccusage counts them.
+func (s *Sums) blocks() (out []store.Group) {
+	slices.SortStableFunc(s.spent, func(x, y spent) int { return x.at.Compare(y.at) })
+	var begin, last time.Time
+	traces := make(map[string]bool)
+	for i := range s.spent {
+		one := &s.spent[i]
+		if one.calls == nil && (begin.IsZero() || one.at.Sub(begin) > BlockTime || one.at.Sub(last) > BlockTime) {
+			begin = one.at.UTC().Truncate(time.Hour)
+			out = append(out, store.Group{Key: begin.Format(time.RFC3339), Until: begin.Add(BlockTime)})
+			clear(traces)
+		}
+		if len(out) == 0 {
+			continue // a call before the first request
+		}
+		g := &out[len(out)-1]
+		if one.calls == nil {
+			last, g.Usage = one.at, g.Usage.Add(&one.usage)
+		}
+		for j := range one.calls {
+			Sum(&g.Totals, &one.calls[j])
+		}
+		if !traces[one.trace] {
+			traces[one.trace] = true
+			g.Traces, g.Runs = g.Traces+1, g.Runs+1
+		}
+	}
+	return out
+}

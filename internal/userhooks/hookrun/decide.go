@@ -1,0 +1,151 @@
+package hookrun
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
+	"github.com/hookspan/hookspan/internal/userhooks/plain"
+)
+
+// Select reports which handlers would run for the events, and why, and runs none.
+// The matches are in the order of events, and of handlers within one; handlers of
+// other events are left out.
+func (r *Runner) Select(handlers []hookfile.Handler, events []Event) []Match {
+	var out []Match
+	d := newDecider(r, handlers)
+	for n, e := range events {
+		out = append(out, d.decide(n, e)...)
+	}
+	return out
+}
+
+// String is the decision as a line of the log has it.
+func (m Match) String() string {
+	what := "skip"
+	if m.Matched {
+		what = "run"
+	}
+	return fmt.Sprintf("%s:%d: %s: %s: %s", m.Handler.File, m.Handler.Line, m.Handler.Event, what, m.Why)
+}
+
+// decider tries handlers on events.
+type decider struct {
+	scope    plain.Scope
+	handlers []hookfile.Handler
+	compiled []compiled
+}
+
+// compiled is the part of a handler that decides whether it runs.
+type compiled struct {
+	matcher             plain.Matcher
+	rule                func(plain.Scope, plain.Call) (ok bool, why string)
+	matcherErr, ruleErr error
+	// tried has the matcher's results by subjects, which the operations of a call
+	// share: an expression can be slow.
+	tried map[string]trial
+}
+
+type trial struct {
+	subject string
+	ok      bool
+	err     error
+}
+
+func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
+	d := &decider{
+		scope:    plain.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
+		handlers: handlers, compiled: make([]compiled, len(handlers)),
+	}
+	for i, h := range handlers {
+		c := &d.compiled[i]
+		c.tried = map[string]trial{}
+		var expression string
+		if c.matcher, expression = plain.Compile(h.Event, h.Matcher); expression != "" {
+			c.matcher, c.matcherErr = r.Conditions.Matcher(h.Event, h.Matcher)
+		}
+		if h.If != "" {
+			c.rule, c.ruleErr = r.Conditions.Rule(h.If)
+		}
+	}
+	return d
+}
+
+func (c *compiled) try(subjects []string) trial {
+	if c.matcherErr != nil {
+		return trial{err: c.matcherErr}
+	}
+	key := strings.Join(subjects, "\x00")
+	t, ok := c.tried[key]
+	if !ok {
+		t.subject, t.ok, t.err = c.matcher.Match(subjects)
+		c.tried[key] = t
+	}
+	return t
+}
+
+// decide tries all handlers on the event with that index.
+func (d *decider) decide(n int, e Event) []Match {
+	var out []Match
+	seen := map[string]bool{}
+	for i, h := range d.handlers {
+		if h.Event != e.Name {
+			continue
+		}
+		c := &d.compiled[i]
+		t := c.try(e.Subjects)
+		found := Match{Handler: h, Event: n, Matched: t.ok, err: t.err}
+		if t.err != nil && c.matcherErr == nil && e.Name == preToolUse {
+			// A guard that may be for the call is asked.
+			found.Matched, found.err, found.doubt = true, nil, t.err.Error()+"; until then the hook runs for each such call"
+		}
+		switch {
+		case t.err != nil:
+			found.Why = cmp.Or(found.doubt, t.err.Error())
+		case !t.ok && t.subject != "":
+			found.Why = fmt.Sprintf("matcher %q excludes %s", h.Matcher, t.subject)
+		case !t.ok:
+			found.Why = fmt.Sprintf("matcher %q fits none of %s", h.Matcher, strings.Join(e.Subjects, ", "))
+		case c.matcher.All:
+			found.Why = "it matches everything"
+		default:
+			found.Why = fmt.Sprintf("matcher %q fits %s", h.Matcher, t.subject)
+		}
+		if found.Matched && h.If != "" {
+			found.tryRule(d.scope, c, e)
+		}
+		if key := identity(h); found.Matched && seen[key] {
+			found.Matched, found.Why = false, "the same hook runs for this event already"
+		} else if found.Matched {
+			seen[key] = true
+		}
+		out = append(out, found)
+	}
+	return out
+}
+
+// tryRule narrows a match by the handler's rule. An invalid rule never fits, as in
+// Claude Code, but is reported.
+func (m *Match) tryRule(s plain.Scope, c *compiled, e Event) {
+	switch {
+	case !hookfile.HasTool(e.Name):
+		m.Matched, m.Why = false, fmt.Sprintf("a hook with \"if\" runs on tool events only, and %s is none", e.Name)
+	case c.ruleErr != nil:
+		m.Matched, m.Why, m.err = false, c.ruleErr.Error(), c.ruleErr
+	default:
+		ok, why := c.rule(s, plain.Call{Tool: e.Tool, Subjects: e.Subjects, Input: e.Input})
+		m.Matched, m.Why = ok, m.Why+"; "+why
+	}
+}
+
+// identity is equal for handlers that start the same program or request.
+func identity(h hookfile.Handler) string {
+	parts := []string{h.Type, h.Command, h.Shell, h.URL}
+	if h.Args != nil {
+		parts = append(append(parts, "exec"), h.Args...)
+	}
+	key, _ := json.Marshal(parts) // strings always encode
+	return string(key)
+}
