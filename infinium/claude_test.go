@@ -62,7 +62,7 @@ func claudeSession() []hook.Event {
 // The members and values are those of the connector's page "Traced Events".
 func TestClaudeFormMatchesDocumentation(t *testing.T) {
 	b := otelmap.NewBuilder("claude-code", "3f0c", otelmap.Options{
-		Agent: otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "anthropic"},
+		Agent: otelmap.Traits{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "anthropic"},
 	}, otelmap.Carry{})
 	for _, e := range claudeSession() {
 		b.Add(e)

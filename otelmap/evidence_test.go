@@ -50,7 +50,7 @@ func TestEvidence(t *testing.T) {
 			0, 0, [2]string{complete, complete}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := otelmap.NewBuilder("h", "s", otelmap.Options{Agent: otelmap.Agent{Turns: true}}, otelmap.Carry{})
+			b := otelmap.NewBuilder("h", "s", otelmap.Options{Agent: otelmap.Traits{Turns: true}}, otelmap.Carry{})
 			if c.lost > 0 {
 				b.Lose(c.lost)
 			}

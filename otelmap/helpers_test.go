@@ -18,4 +18,4 @@ func traceparent(s *tracepb.Span) string {
 }
 
 // turnAgent is an agent that numbers its turns.
-var turnAgent = Agent{Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500, ToolError: ErrorToolFailure, Provider: "anthropic"}
+var turnAgent = Traits{Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500, ToolError: ErrorToolFailure, Provider: "anthropic"}

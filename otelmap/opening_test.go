@@ -53,7 +53,7 @@ func TestCutOffTurnKeepsItsRequests(t *testing.T) {
 			if tt.prompts == nil {
 				tr.Calls[1].Start = at(300)
 			}
-			b := NewBuilder("h", "s", Options{Agent: Agent{Turns: true, Unnamed: true}}, Carry{})
+			b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Unnamed: true}}, Carry{})
 			for _, e := range events {
 				b.Add(e)
 			}

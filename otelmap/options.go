@@ -24,7 +24,7 @@ type Options struct {
 	// Capture is CapturePreview if empty.
 	Capture Capture
 	// Agent is the agent that the events come from.
-	Agent Agent
+	Agent Traits
 	// MaxInput and MaxOutput are preview limits in runes; if zero, the agent's.
 	MaxInput  int
 	MaxOutput int
@@ -47,8 +47,8 @@ type Options struct {
 // abandoned.
 const DefaultIdleTimeout = 30 * time.Minute
 
-// Agent is what differs between agents in the mapping of their events.
-type Agent struct {
+// Traits is what differs between agents in the mapping of their events.
+type Traits struct {
 	// Turns reports that the agent numbers its turns: a run is a turn. If false,
 	// a run is a task.
 	Turns bool

@@ -43,7 +43,7 @@ func TestUnnamedCalls(t *testing.T) {
 		Agents: []hook.Subagent{{ID: "sub", Type: "scout", CallID: "c2", Start: at(3).Add(time.Second / 2), End: at(6)}},
 	}
 	spans := func(tr *hook.Transcript) (out []string, ids map[string]bool) {
-		b := NewBuilder("h", "s", Options{Agent: Agent{Turns: true, Unnamed: true}}, Carry{})
+		b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Unnamed: true}}, Carry{})
 		for _, e := range events {
 			b.Add(e)
 		}
@@ -92,7 +92,7 @@ func TestUnnamedCalls(t *testing.T) {
 func TestUnnamedSubagentAloneMakesNoRun(t *testing.T) {
 	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	for _, unnamed := range []bool{false, true} {
-		b := NewBuilder("h", "s", Options{Agent: Agent{Turns: true, Unnamed: unnamed}}, Carry{})
+		b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Unnamed: unnamed}}, Carry{})
 		b.Add(hook.Event{
 			Host: "h", Session: "s", Kind: hook.KindToolStart, Time: at, StoredAt: at, Agent: "sub", ParentAgent: hook.ParentUnknown,
 			Tool: &hook.Tool{Name: "read", Duration: hook.UnknownDuration},

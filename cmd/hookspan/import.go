@@ -145,7 +145,7 @@ func importMemory(sessions []importer.Session) int64 {
 	return others + times*largest
 }
 
-func importFrom(a *app, cmd *cobra.Command, agent transcript.Agent, f importFlags) error {
+func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFlags) error {
 	ctx := cmd.Context()
 	since, err := sinceWhen(cmd, f.since, a.now())
 	if err != nil {

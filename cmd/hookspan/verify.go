@@ -63,7 +63,7 @@ code 1 as well.`,
 				return errors.New("no tasks match: nothing was verified")
 			}
 			v := &verify.Verifier{
-				Store: p.Store, Transcripts: make(map[string]transcript.Agent),
+				Store: p.Store, Transcripts: make(map[string]transcript.Reader),
 				Files: a.setup().Files().Remember(),
 			}
 			for _, agent := range a.agents {

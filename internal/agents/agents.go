@@ -50,9 +50,9 @@ type Agent struct {
 	// Decode reads what the hook program stored of one call.
 	Decode func(hook.Raw) ([]hook.Event, error)
 	// Transcript reads the agent's files.
-	Transcript transcript.Agent
+	Transcript transcript.Reader
 	// Mapping is what the mapping of events to spans must know of the agent.
-	Mapping otelmap.Agent
+	Mapping otelmap.Traits
 	// Installer installs the agent's hooks. Settings reports that they are entries
 	// in settings files; otherwise they are files in folders.
 	Installer install.Installer
@@ -86,7 +86,7 @@ func All() Table {
 		{
 			Host: cline.Host, Word: "cline", Name: "Cline", Program: "cline-hook",
 			Decode: cline.Decode, Transcript: clinefiles.Agent, Installer: clinehooks.Installer{},
-			Mapping: otelmap.Agent{
+			Mapping: otelmap.Traits{
 				MaxInput: 200, MaxOutput: 300,
 				MCPServer: cline.MCPServer,
 			},
@@ -95,7 +95,7 @@ func All() Table {
 		{
 			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook",
 			Decode: claude.Decode, Transcript: claudefiles.Agent, Resume: "claude --resume", Installer: claudehooks.Installer{},
-			Mapping: otelmap.Agent{
+			Mapping: otelmap.Traits{
 				Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500,
 				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
 			},
@@ -105,7 +105,7 @@ func All() Table {
 		{
 			Host: qwen.Host, Word: "qwen", Name: "Qwen Code", Program: "claude-hook",
 			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Resume: "qwen --resume", Installer: qwenhooks.Installer(),
-			Mapping: otelmap.Agent{
+			Mapping: otelmap.Traits{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 				Providers: map[string]string{"gemini": "gcp.gemini", "vertex-ai": "gcp.vertex_ai"},
 			},
@@ -115,7 +115,7 @@ func All() Table {
 		{
 			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook",
 			Decode: codex.Decode, Transcript: codexfiles.Agent, Resume: "codex resume", Installer: codexhooks.Installer(),
-			Mapping: otelmap.Agent{
+			Mapping: otelmap.Traits{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 				Extensions: []string{"web_search", "web_search_call"},
 			},
@@ -125,7 +125,7 @@ func All() Table {
 		{
 			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook",
 			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Resume: "copilot --resume", Installer: copilothooks.Installer(),
-			Mapping: otelmap.Agent{
+			Mapping: otelmap.Traits{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 			},
 			Settings: true, StripsOTel: true, Managed: true,
@@ -134,7 +134,7 @@ func All() Table {
 		{
 			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",
 			Decode: gemini.Decode, Transcript: geminifiles.Agent, Resume: "gemini --resume", Installer: geminihooks.Installer(),
-			Mapping: otelmap.Agent{
+			Mapping: otelmap.Traits{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
 				MCPServer: gemini.MCPServer,
 			},
@@ -144,7 +144,7 @@ func All() Table {
 		{
 			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook",
 			Decode: opencode.Decode, Transcript: opencodefiles.Agent, Resume: "opencode --session", Installer: opencodeplugin.Installer{},
-			Mapping:  otelmap.Agent{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
+			Mapping:  otelmap.Traits{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: opencodeplugin.InstallCommand(), Uninstall: opencodeplugin.UninstallCommand(),
 		},
@@ -187,7 +187,7 @@ func (t Table) Named(name string) (a Agent, ok bool) {
 
 // Reader returns what reads the files and the records of an agent, nothing for one that is
 // not supported.
-func (t Table) Reader(host string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error)) {
+func (t Table) Reader(host string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) {
 	a, ok := t.Named(host)
 	if !ok {
 		return a.Transcript, nil
@@ -197,11 +197,11 @@ func (t Table) Reader(host string) (transcript.Agent, func(*spool.Record) ([]hoo
 
 // Mapping returns what the mapping of events to spans must know of an agent. It
 // returns the zero value for an agent that is not supported.
-func Mapping(host string) otelmap.Agent {
+func Mapping(host string) otelmap.Traits {
 	for _, a := range All() {
 		if a.Host == host {
 			return a.Mapping
 		}
 	}
-	return otelmap.Agent{}
+	return otelmap.Traits{}
 }

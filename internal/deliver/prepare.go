@@ -44,7 +44,7 @@ const (
 // Source reads one host's sessions.
 type Source struct {
 	// Agent is what the mapping must know about the agent.
-	Agent otelmap.Agent
+	Agent otelmap.Traits
 	// Decode turns a record of the spool into events.
 	Decode func(*spool.Record) ([]hook.Event, error)
 	// Transcript reads what the host's files say about the session of these

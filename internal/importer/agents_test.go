@@ -18,7 +18,7 @@ const (
 	DialectClaude  = claudefiles.Dialect
 )
 
-func agent(host string) transcript.Agent {
+func agent(host string) transcript.Reader {
 	if host == HostClaude {
 		return claudefiles.Agent
 	}

@@ -1,7 +1,7 @@
 // Package importer builds traces from what an agent keeps in its own files about
 // past sessions, and sends them to the destinations.
 //
-// transcript.Agent turns a session's transcript into the events that hooks would
+// transcript.Reader turns a session's transcript into the events that hooks would
 // have reported, so that otelmap makes the runs, with the same ids for the same
 // files. Importer reads sessions in parallel, leaves out the runs that are already
 // known or have not ended, and sends the rest in the order of the sessions. The

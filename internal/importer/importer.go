@@ -44,7 +44,7 @@ type Known interface {
 // Importer sends the runs of the past.
 type Importer struct {
 	// Agent is the agent whose sessions are imported.
-	Agent transcript.Agent
+	Agent transcript.Reader
 	// Deliverer provides mapping, redaction, destinations, spool and clock. The
 	// local store must be the last of the destinations: a trace in it counts as
 	// one that the others have too.

@@ -10,7 +10,7 @@ import (
 )
 
 // Sessions lists an agent's sessions on this machine, the oldest first.
-func Sessions(ctx context.Context, files *transcript.Files, a transcript.Agent) ([]Session, error) {
+func Sessions(ctx context.Context, files *transcript.Files, a transcript.Reader) ([]Session, error) {
 	files = files.Remember()
 	found, err := files.Sessions(ctx, a)
 	out := make([]Session, len(found))

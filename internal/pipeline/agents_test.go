@@ -21,14 +21,14 @@ import (
 func testAgent() agents.Agent {
 	return agents.Agent{
 		Host: "test-agent", Word: "test", Name: "Test Agent", Program: "test-hook",
-		Mapping: otelmap.Agent{Turns: true, MaxInput: 7, Provider: "test-provider"},
+		Mapping: otelmap.Traits{Turns: true, MaxInput: 7, Provider: "test-provider"},
 		Decode: func(raw hook.Raw) ([]hook.Event, error) {
 			var e hook.Event
 			err := json.Unmarshal(raw.Payload, &e)
 			e.Host, e.Session, e.Time, e.StoredAt, e.Offset = "test-agent", "s1", raw.StoredAt, raw.StoredAt, raw.Offset
 			return []hook.Event{e}, err
 		},
-		Transcript: transcript.Agent{
+		Transcript: transcript.Reader{
 			Host: "test-agent",
 			Read: func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
 				return nil, transcript.ErrNotFound

@@ -15,7 +15,7 @@ const unknownDuration = -1
 // order of their times. The same transcript always gives the same events, and
 // one that has grown gives more of them. What the files give no time for is left
 // out.
-func (a Agent) Events(dialect string, t *hook.Transcript) []hook.Event {
+func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 	b := &EventBuilder{
 		Transcript: t, agent: a, dialect: dialect, types: make(map[string]string), started: make(map[string]string),
 	}
@@ -57,7 +57,7 @@ func rank(e *hook.Event) int {
 type EventBuilder struct {
 	Transcript *hook.Transcript
 
-	agent   Agent
+	agent   Reader
 	dialect string
 	events  []hook.Event
 	// types are the subagents' types, started the subagents by the calls that

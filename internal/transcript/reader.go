@@ -18,10 +18,10 @@ import (
 // session. It is wrapped with what was looked for and where.
 var ErrNotFound = errors.New("not found")
 
-// Agent is what an agent's package provides to have the agent's files read.
+// Reader is what an agent's package provides to have the agent's files read.
 // The functions are called through the methods of Files, which check the
 // session id first and bound what one call reads.
-type Agent struct {
+type Reader struct {
 	// Host is the agent's name, as in hook.Event.
 	Host string
 	// Read reads one session. The error wraps ErrNotFound, with no transcript,
@@ -96,7 +96,7 @@ type Session struct {
 }
 
 // Read reads one session of an agent.
-func (f *Files) Read(ctx context.Context, a Agent, q Query) (t *hook.Transcript, err error) {
+func (f *Files) Read(ctx context.Context, a Reader, q Query) (t *hook.Transcript, err error) {
 	if !f.here(q.Path) {
 		q.Path = ""
 	}
@@ -112,7 +112,7 @@ func (f *Files) Read(ctx context.Context, a Agent, q Query) (t *hook.Transcript,
 // Sessions lists an agent's sessions, the newest last. Several that have one id are
 // listed once, with the path of the one that was written last. The error is the
 // context's.
-func (f *Files) Sessions(ctx context.Context, a Agent) ([]Session, error) {
+func (f *Files) Sessions(ctx context.Context, a Reader) ([]Session, error) {
 	found, err := a.Sessions(ctx, f.withDefaults())
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (f *Files) Sessions(ctx context.Context, a Agent) ([]Session, error) {
 
 // Origin names the session that a session was forked from and the turn after
 // which. Both are empty for a session that is no fork.
-func (f *Files) Origin(ctx context.Context, a Agent, q Query) (session, turn string, err error) {
+func (f *Files) Origin(ctx context.Context, a Reader, q Query) (session, turn string, err error) {
 	if a.Origin == nil {
 		return "", "", nil
 	}
@@ -156,7 +156,7 @@ func (f *Files) Origin(ctx context.Context, a Agent, q Query) (session, turn str
 
 // End reports how and when a session ended as the agent's files record it. The
 // kind is hook.KindUnknown if they do not.
-func (f *Files) End(ctx context.Context, a Agent, q Query) (kind hook.Kind, at time.Time, err error) {
+func (f *Files) End(ctx context.Context, a Reader, q Query) (kind hook.Kind, at time.Time, err error) {
 	if a.End == nil {
 		return hook.KindUnknown, time.Time{}, nil
 	}
@@ -170,7 +170,7 @@ func (f *Files) End(ctx context.Context, a Agent, q Query) (kind hook.Kind, at t
 // Stamp identifies the state of a session's files by their names, sizes and times
 // of modification; newest is the newest of these times. ok is false if the files
 // cannot be listed.
-func (a Agent) Stamp(s Session) (stamp string, newest time.Time, ok bool) {
+func (a Reader) Stamp(s Session) (stamp string, newest time.Time, ok bool) {
 	if a.Parts == nil {
 		return "", time.Time{}, false
 	}

@@ -29,8 +29,8 @@ var _ install.Installer = Installer{}
 
 // agent describes Claude Code (its settings reference and change log). Install records
 // without an agent's name are its.
-func (in Installer) agent() *settings.Agent {
-	a := &settings.Agent{
+func (in Installer) agent() *settings.Spec {
+	a := &settings.Spec{
 		Name: name, Folder: ".claude", HomeVariable: "CLAUDE_CONFIG_DIR",
 		File: "settings.json", LocalFile: "settings.local.json",
 		Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},

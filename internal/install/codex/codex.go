@@ -10,7 +10,7 @@ import (
 // Installer returns the installer for Codex, which waits a second for the last two
 // events by itself and warns of more than three.
 func Installer() settings.Installer {
-	return settings.Installer{Agent: &settings.Agent{
+	return settings.Installer{Agent: &settings.Spec{
 		Name: "Codex", RecordName: "codex", Folder: ".codex", HomeVariable: "CODEX_HOME",
 		File: "hooks.json", Members: []string{"description"}, Scopes: []string{install.ScopeUser, install.ScopeProject},
 		Args: []string{"codex"}, WindowsShell: settings.ShellCmd, Untrusted: untrusted,

@@ -14,7 +14,7 @@ const name = "GitHub Copilot"
 // Installer returns the installer for the GitHub Copilot CLI. Its events leave out
 // permissionRequest, which comes for calls that need no permission, too.
 func Installer() settings.Installer {
-	return settings.Installer{Agent: &settings.Agent{
+	return settings.Installer{Agent: &settings.Spec{
 		Name: name, RecordName: "copilot", Folder: ".copilot", HomeVariable: "COPILOT_HOME",
 		File: filepath.Join("hooks", "hookspan.json"), Members: []string{"version"}, Scopes: []string{install.ScopeUser},
 		Args: []string{"copilot"}, WindowsShell: settings.ShellPowerShell,

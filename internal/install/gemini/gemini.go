@@ -15,7 +15,7 @@ import (
 // Its events leave out the hooks of requests: each of their payloads has the whole
 // conversation, and some come for every piece of an answer.
 func Installer() settings.Installer {
-	return settings.Installer{Agent: &settings.Agent{
+	return settings.Installer{Agent: &settings.Spec{
 		Name: "Gemini CLI", RecordName: "gemini", Folder: ".gemini", HomeVariable: "GEMINI_CLI_HOME", HomeIsParent: true,
 		File: "settings.json", Comments: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 		ManagedDir:  map[string]string{"darwin": "/Library/Application Support/GeminiCli", "windows": `C:\ProgramData\gemini-cli`, "linux": "/etc/gemini-cli"},

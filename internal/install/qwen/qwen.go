@@ -12,7 +12,7 @@ const name = "Qwen Code"
 // only it reports calls that never started; MessageDisplay, which comes for every
 // piece of streamed text, is not.
 func Installer() settings.Installer {
-	return settings.Installer{Agent: &settings.Agent{
+	return settings.Installer{Agent: &settings.Spec{
 		Name: name, RecordName: "qwen", Folder: ".qwen", HomeVariable: "QWEN_HOME",
 		File: "settings.json", Comments: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 		ManagedDir:  map[string]string{"darwin": "/Library/Application Support/QwenCode", "windows": `C:\ProgramData\qwen-code`, "linux": "/etc/qwen-code"},

@@ -34,8 +34,8 @@ const Program = "claude-hook"
 // in milliseconds; this bounds what a stuck disk can cost.
 const defaultTimeout = 10
 
-// Agent describes an agent and its settings files.
-type Agent struct {
+// Spec describes an agent and its settings files.
+type Spec struct {
 	// Name is the agent's name as its users know it, RecordName the one in
 	// install.Record.Agent.
 	Name, RecordName string
@@ -119,7 +119,7 @@ func Events(names ...string) []Event {
 }
 
 // event finds an event that hookspan records.
-func (a *Agent) event(name string) (Event, bool) {
+func (a *Spec) event(name string) (Event, bool) {
 	if i := slices.IndexFunc(a.Events, func(ev Event) bool { return ev.Name == name }); i >= 0 {
 		return a.Events[i], true
 	}
@@ -127,7 +127,7 @@ func (a *Agent) event(name string) (Event, bool) {
 }
 
 // hookArgs are the hook program's arguments for an event.
-func (a *Agent) hookArgs(event string) []string { return append(slices.Clone(a.Args), event) }
+func (a *Spec) hookArgs(event string) []string { return append(slices.Clone(a.Args), event) }
 
 // timeout is how long the agent waits for an event's hook.
-func (a *Agent) timeout(ev Event) int { return cmp.Or(ev.Timeout, a.Timeout, defaultTimeout) }
+func (a *Spec) timeout(ev Event) int { return cmp.Or(ev.Timeout, a.Timeout, defaultTimeout) }

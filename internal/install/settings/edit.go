@@ -31,7 +31,7 @@ type change struct {
 
 // settingsEdit is a settings text that is being changed.
 type settingsEdit struct {
-	agent *Agent
+	agent *Spec
 	text  []byte
 	style jsonedit.Style
 	root  *jsonedit.Node
@@ -41,7 +41,7 @@ type settingsEdit struct {
 }
 
 // open reads a settings text. It must be an object.
-func (a *Agent) open(text []byte, empty emptied, ours func(string) bool) (*settingsEdit, error) {
+func (a *Spec) open(text []byte, empty emptied, ours func(string) bool) (*settingsEdit, error) {
 	e := &settingsEdit{agent: a, empty: emptied{}, ours: ours}
 	if err := e.set(text); err != nil {
 		return nil, err

@@ -300,7 +300,7 @@ func TestInstallRefusesMalformedHooks(t *testing.T) {
 }
 
 func TestInstallRefusesMembersThatVoidTheFile(t *testing.T) {
-	agent := &Agent{Members: []string{"version"}, Events: Events("Stop")}
+	agent := &Spec{Members: []string{"version"}, Events: Events("Stop")}
 	e, err := agent.open([]byte("{\n  \"version\": 1,\n  \"model\": 2\n}"), nil, anyProgram)
 	if err == nil {
 		_, err = e.install(agent.wanted("linux", testHook, Version{}))
@@ -468,7 +468,7 @@ func commentsOf(text []byte) (out []string) {
 }
 
 // commented is an agent whose settings may have comments.
-func commented(t *rapid.T) (*Agent, wantedHandler) {
+func commented(t *rapid.T) (*Spec, wantedHandler) {
 	agent := testAgent()
 	agent.Comments, agent.ExecSince = true, Version{}
 	agent.Timeout = rapid.SampledFrom([]int{0, 10_000}).Draw(t, "timeout")

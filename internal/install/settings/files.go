@@ -14,7 +14,7 @@ import (
 )
 
 // place describes a settings file.
-func (a *Agent) place(scope, path, project string) install.Place {
+func (a *Spec) place(scope, path, project string) install.Place {
 	readers := "read by your " + a.Name + " in every project"
 	switch scope {
 	case install.ScopeProject:
@@ -28,7 +28,7 @@ func (a *Agent) place(scope, path, project string) install.Place {
 }
 
 // Dir is the agent's folder of the user.
-func (a *Agent) Dir(sys install.System) (string, error) {
+func (a *Spec) Dir(sys install.System) (string, error) {
 	dir := sys.Env(a.HomeVariable)
 	if dir == "" {
 		return filepath.Join(sys.Home, a.Folder), sys.CheckHome()
@@ -44,7 +44,7 @@ func (a *Agent) Dir(sys install.System) (string, error) {
 
 // selectedPlace finds the settings file that the options select, by default the
 // project's or without a project the user's.
-func (a *Agent) selectedPlace(sys install.System, o install.Options) (install.Place, error) {
+func (a *Spec) selectedPlace(sys install.System, o install.Options) (install.Place, error) {
 	scope := o.Scope
 	switch {
 	case scope == install.ScopeUser && o.Project != "":
@@ -56,7 +56,7 @@ func (a *Agent) selectedPlace(sys install.System, o install.Options) (install.Pl
 }
 
 // scopePlace finds the settings file of a scope.
-func (a *Agent) scopePlace(sys install.System, scope, project string) (install.Place, error) {
+func (a *Spec) scopePlace(sys install.System, scope, project string) (install.Place, error) {
 	if scope != "" && !slices.Contains(a.Scopes, scope) {
 		last := len(a.Scopes) - 1
 		want := a.Scopes[last]
@@ -82,7 +82,7 @@ func (a *Agent) scopePlace(sys install.System, scope, project string) (install.P
 
 // allPlaces lists distinct settings files: the user's, those of a project, and those
 // of the install record.
-func (a *Agent) allPlaces(sys install.System, m *install.Manifest, project string) ([]install.Place, error) {
+func (a *Spec) allPlaces(sys install.System, m *install.Manifest, project string) ([]install.Place, error) {
 	var list []install.Place
 	add := func(place install.Place) {
 		if !slices.ContainsFunc(list, func(have install.Place) bool { return have.Path == place.Path }) {

@@ -26,8 +26,8 @@ type home struct {
 
 // testAgent is an agent whose version decides about its events and whether a shell
 // reads its commands.
-func testAgent() *Agent {
-	return &Agent{
+func testAgent() *Spec {
+	return &Spec{
 		Name: "Test Agent", RecordName: "test", Folder: ".agent", HomeVariable: "AGENT_HOME",
 		File: "settings.json", LocalFile: "settings.local.json",
 		Scopes:      []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},

@@ -19,12 +19,12 @@ import (
 const ScopeManaged = install.ScopeManaged
 
 // managedDir is the folder of an organisation's settings.
-func (a *Agent) managedDir(sys install.System) string {
+func (a *Spec) managedDir(sys install.System) string {
 	return cmp.Or(a.ManagedDir[sys.GOOS], a.ManagedDir["linux"])
 }
 
 // managed lists the organisation's settings that hold hookspan's hooks.
-func (a *Agent) managed(sys install.System) (places []install.Place) {
+func (a *Spec) managed(sys install.System) (places []install.Place) {
 	for _, f := range a.Files(sys, "") {
 		if f.Scope != ScopeManaged {
 			continue
@@ -48,7 +48,7 @@ func inManaged(program string) bool {
 
 // planManaged plans to put hookspan's hooks into the organisation's settings, or to take
 // them out.
-func (a *Agent) planManaged(sys install.System, o install.Options, undo bool) (*install.Plan, error) {
+func (a *Spec) planManaged(sys install.System, o install.Options, undo bool) (*install.Plan, error) {
 	place := a.place(ScopeManaged, filepath.Join(a.managedDir(sys), a.ManagedHooks), "")
 	found, err := readSettings(place.Path)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *Agent) planManaged(sys install.System, o install.Options, undo bool) (*
 	return p, f.addTo(p)
 }
 
-func (a *Agent) editJSON(found install.File, w wantedHandler, undo bool) (after []byte, changes []change, err error) {
+func (a *Spec) editJSON(found install.File, w wantedHandler, undo bool) (after []byte, changes []change, err error) {
 	text := found.Data
 	if found.Missing() {
 		text = []byte("{}\n")
@@ -101,7 +101,7 @@ const (
 func isTOML(name string) bool { return filepath.Ext(name) == ".toml" }
 
 // editTOML writes hookspan's hooks as one part at the end of a TOML file.
-func (a *Agent) editTOML(found install.File, w wantedHandler, undo bool) (after []byte, changes []change, err error) {
+func (a *Spec) editTOML(found install.File, w wantedHandler, undo bool) (after []byte, changes []change, err error) {
 	before, rest, had := bytes.Cut(found.Data, []byte(tomlBegin))
 	if had {
 		_, behind, closed := bytes.Cut(rest, []byte(tomlEnd))
@@ -146,7 +146,7 @@ func (a *Agent) editTOML(found install.File, w wantedHandler, undo bool) (after 
 
 // hooksTable reports a TOML text's line [hooks], and hooks that are written as values or
 // by dotted keys, to which TOML lets no table be added.
-func (a *Agent) hooksTable(text string) (header, closed bool) {
+func (a *Spec) hooksTable(text string) (header, closed bool) {
 	table := ""
 	for line := range strings.Lines(text) {
 		line = strings.Join(strings.Fields(line), "")
@@ -163,7 +163,7 @@ func (a *Agent) hooksTable(text string) (header, closed bool) {
 
 // tomlPart is hookspan's part of a TOML file, with the line [hooks] if that is not there.
 // The agent wants a folder of programs beside managed hooks, once in a file.
-func (a *Agent) tomlPart(w wantedHandler, header bool) []byte {
+func (a *Spec) tomlPart(w wantedHandler, header bool) []byte {
 	var b bytes.Buffer
 	b.WriteString(tomlBegin)
 	if header {
@@ -189,7 +189,7 @@ func (a *Agent) tomlPart(w wantedHandler, header bool) []byte {
 }
 
 // asJSON returns settings in the form of the agent's JSON.
-func (a *Agent) asJSON(path string, text []byte) []byte {
+func (a *Spec) asJSON(path string, text []byte) []byte {
 	if isTOML(path) {
 		return tomlHooks(text)
 	}

@@ -11,7 +11,7 @@ import (
 
 // TestTOMLPartIsAddedAndTakenOut edits requirements of an administrator's.
 func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
-	a := &Agent{Name: "Test Agent", Events: append(Events("Stop"), Event{Name: "End", Timeout: 1})}
+	a := &Spec{Name: "Test Agent", Events: append(Events("Stop"), Event{Name: "End", Timeout: 1})}
 	w := a.wanted("linux", "/usr/bin/claude-hook", Version{})
 	byHand := "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = '/usr/bin/claude-hook Stop'\n"
 	tests := map[string]struct {

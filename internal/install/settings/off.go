@@ -32,7 +32,7 @@ func (f File) Bool(name string) (value, ok bool) {
 
 // Files lists the settings files that the agent reads in a project, or without a
 // project the user's, those of the highest precedence first.
-func (a *Agent) Files(sys install.System, project string) []File {
+func (a *Spec) Files(sys install.System, project string) []File {
 	var files []File
 	add := func(scope, path string) { files = append(files, File{path, scope, a.members(path)}) }
 	if a.ManagedDir != nil {
@@ -62,7 +62,7 @@ func (a *Agent) Files(sys install.System, project string) []File {
 }
 
 // members reads the members of settings. There are none if it cannot read them.
-func (a *Agent) members(path string) (members map[string]json.RawMessage) {
+func (a *Spec) members(path string) (members map[string]json.RawMessage) {
 	f, err := readSettings(path)
 	if err != nil {
 		return nil
@@ -79,7 +79,7 @@ func (a *Agent) members(path string) (members map[string]json.RawMessage) {
 
 // offReasons lists why the agent does not run hookspan's hooks in a project, or,
 // without a project, anywhere. managed is for hooks of an organisation.
-func (a *Agent) offReasons(sys install.System, project string, managed bool) (reasons []string) {
+func (a *Spec) offReasons(sys install.System, project string, managed bool) (reasons []string) {
 	switch files := a.Files(sys, project); {
 	case managed:
 		// The user's settings do not switch these off, and one of two agents' own does.

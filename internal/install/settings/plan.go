@@ -17,7 +17,7 @@ import (
 )
 
 // Installer implements install.Installer for an agent.
-type Installer struct{ Agent *Agent }
+type Installer struct{ Agent *Spec }
 
 var _ install.Installer = Installer{}
 
@@ -77,7 +77,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 }
 
 // warn adds the warnings of an installation.
-func (a *Agent) warn(p *install.Plan, sys install.System, m *install.Manifest, place install.Place, v Version) error {
+func (a *Spec) warn(p *install.Plan, sys install.System, m *install.Manifest, place install.Place, v Version) error {
 	p.Warnings = append(p.Warnings, a.offReasons(sys, place.Project, false)...)
 	var unknown []string
 	for _, ev := range a.Events {
@@ -116,7 +116,7 @@ func (a *Agent) warn(p *install.Plan, sys install.System, m *install.Manifest, p
 
 // hasHooks reports that a settings file holds hookspan's hooks. An unreadable
 // file holds none that run.
-func (a *Agent) hasHooks(sys install.System, m *install.Manifest, path string) bool {
+func (a *Spec) hasHooks(sys install.System, m *install.Manifest, path string) bool {
 	f, err := readSettings(path)
 	if err != nil || f.Missing() {
 		return false
@@ -183,7 +183,7 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 }
 
 // uninstallPlaces lists the settings files that the options select.
-func (a *Agent) uninstallPlaces(sys install.System, m *install.Manifest, o install.Options) ([]install.Place, error) {
+func (a *Spec) uninstallPlaces(sys install.System, m *install.Manifest, o install.Options) ([]install.Place, error) {
 	if o.Scope != "" {
 		place, err := a.selectedPlace(sys, o)
 		return []install.Place{place}, err
@@ -215,13 +215,13 @@ type plannedFile struct {
 }
 
 // ours reports whether the program of a hook in a settings file is hookspan's.
-func (a *Agent) ours(sys install.System, o install.Options, m *install.Manifest, path string) func(string) bool {
+func (a *Spec) ours(sys install.System, o install.Options, m *install.Manifest, path string) func(string) bool {
 	rec := m.Settings.Find(path)
 	return func(program string) bool { return sys.IsProgram(program, o, rec) }
 }
 
 // planFile reads a settings file and changes its text by edit.
-func (a *Agent) planFile(sys install.System, o install.Options, place install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
+func (a *Spec) planFile(sys install.System, o install.Options, place install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
 	found, err := read(place)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 
 // hookStates returns the states of the hooks in a settings text: one for each event
 // that hookspan records, then hookspan's hooks of other events.
-func (a *Agent) hookStates(goos string, text []byte, binary string, ours func(string) bool) ([]install.Hook, error) {
+func (a *Spec) hookStates(goos string, text []byte, binary string, ours func(string) bool) ([]install.Hook, error) {
 	e, err := a.open(text, nil, ours)
 	if err == nil {
 		err = e.check()
@@ -117,7 +117,7 @@ func (a *Agent) hookStates(goos string, text []byte, binary string, ours func(st
 
 // dropUnknownEvents removes missing hooks of events that the agent's version does not
 // have. It asks for the version only where that matters.
-func (a *Agent) dropUnknownEvents(ctx context.Context, r *install.Report) {
+func (a *Spec) dropUnknownEvents(ctx context.Context, r *install.Report) {
 	// unknown reports a missing hook of an event that came after a version.
 	unknown := func(h install.Hook, v Version) bool {
 		ev, ok := a.event(h.Event)

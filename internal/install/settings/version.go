@@ -42,7 +42,7 @@ func parseVersion(text string) Version {
 
 // version asks for the version of the agent. If it is not known although the agent
 // could be asked, warning says why.
-func (a *Agent) version(ctx context.Context) (v Version, warning string) {
+func (a *Spec) version(ctx context.Context) (v Version, warning string) {
 	if a.Version == nil {
 		return v, ""
 	}

@@ -12,7 +12,7 @@ import (
 
 // wantedHandler says what the handlers of an agent should be.
 type wantedHandler struct {
-	agent *Agent
+	agent *Spec
 	// version is the agent's version, as far as it is known.
 	version Version
 	binary  string
@@ -27,7 +27,7 @@ type wantedHandler struct {
 }
 
 // wanted says what the handlers should be that start a program.
-func (a *Agent) wanted(goos, binary string, v Version) wantedHandler {
+func (a *Spec) wanted(goos, binary string, v Version) wantedHandler {
 	w := wantedHandler{agent: a, version: v, binary: binary, guarded: goos != "windows"}
 	if !w.guarded {
 		w.shell = a.WindowsShell

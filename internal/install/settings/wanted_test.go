@@ -59,14 +59,14 @@ func TestHandlerForm(t *testing.T) {
 func TestHandlerOnWindows(t *testing.T) {
 	const simple, hard = `C:\hookspan\claude-hook.exe`, `C:\it's me\claude-hook.exe`
 	tests := map[string]struct {
-		agent        Agent
+		agent        Spec
 		binary, want string
 	}{
-		"PowerShell":        {Agent{WindowsShell: ShellPowerShell}, simple, `& 'C:\hookspan\claude-hook.exe' test Stop ; exit 0`},
-		"PowerShell, quote": {Agent{WindowsShell: ShellPowerShell}, hard, `& 'C:\it''s me\claude-hook.exe' test Stop ; exit 0`},
-		"cmd.exe":           {Agent{WindowsShell: ShellCmd}, simple, `C:\hookspan\claude-hook.exe test Stop`},
-		"cmd.exe, quote":    {Agent{WindowsShell: ShellCmd}, hard, `"C:\it's me\claude-hook.exe" test Stop`},
-		"POSIX, quote":      {Agent{ExecSince: Version{2, 1, 139}}, hard, `'C:/it'\''s me/claude-hook.exe' test Stop 2>/dev/null || cat >/dev/null`},
+		"PowerShell":        {Spec{WindowsShell: ShellPowerShell}, simple, `& 'C:\hookspan\claude-hook.exe' test Stop ; exit 0`},
+		"PowerShell, quote": {Spec{WindowsShell: ShellPowerShell}, hard, `& 'C:\it''s me\claude-hook.exe' test Stop ; exit 0`},
+		"cmd.exe":           {Spec{WindowsShell: ShellCmd}, simple, `C:\hookspan\claude-hook.exe test Stop`},
+		"cmd.exe, quote":    {Spec{WindowsShell: ShellCmd}, hard, `"C:\it's me\claude-hook.exe" test Stop`},
+		"POSIX, quote":      {Spec{ExecSince: Version{2, 1, 139}}, hard, `'C:/it'\''s me/claude-hook.exe' test Stop 2>/dev/null || cat >/dev/null`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestHandlerSucceedsWithoutItsProgram(t *testing.T) {
 }
 
 func TestJudgeFindsHooksThatCanFail(t *testing.T) {
-	agent := Agent{Args: []string{"test"}, Events: Events("PreToolUse")}
+	agent := Spec{Args: []string{"test"}, Events: Events("PreToolUse")}
 	w := agent.wanted("linux", testHook, Version{})
 	const start = "GOMEMLIMIT= GODEBUG= "
 	program := "'" + testHook + "' test PreToolUse"
@@ -142,9 +142,9 @@ func TestJudgeFindsHooksThatCanFail(t *testing.T) {
 // TestJudgeFindsHooksOfOtherAgents judges entries that were copied from the settings of
 // one agent to those of another.
 func TestJudgeFindsHooksOfOtherAgents(t *testing.T) {
-	without, with := &Agent{Events: Events("Stop")}, &Agent{Args: []string{"test"}, Events: Events("Stop")}
+	without, with := &Spec{Events: Events("Stop")}, &Spec{Args: []string{"test"}, Events: Events("Stop")}
 	for name, tt := range map[string]struct {
-		agent *Agent
+		agent *Spec
 		args  []string
 		want  install.State
 	}{

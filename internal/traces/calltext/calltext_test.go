@@ -71,7 +71,7 @@ func span(id, name, preview string, end time.Time) *tracepb.Span {
 	}
 }
 
-func finder(t *testing.T, a transcript.Agent, folders map[string]string) *Finder {
+func finder(t *testing.T, a transcript.Reader, folders map[string]string) *Finder {
 	t.Helper()
 	home := t.TempDir()
 	for from, to := range folders {
@@ -82,7 +82,7 @@ func finder(t *testing.T, a transcript.Agent, folders map[string]string) *Finder
 	}
 	return &Finder{
 		Files: &transcript.Files{Home: home}, Home: home,
-		Agent: func(string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error)) { return a, nil },
+		Agent: func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) { return a, nil },
 		Clean: func(s string) string { return redact.New(nil).Preview(s, 0) },
 	}
 }
@@ -175,7 +175,7 @@ func TestTextsFromTheSpool(t *testing.T) {
 	}
 	defer func() { _ = sp.Close() }()
 	f.Spool = sp
-	f.Agent = func(string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error)) {
+	f.Agent = func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) {
 		return claude.Agent, func(r *spool.Record) ([]hook.Event, error) {
 			var e hook.Event
 			err := json.Unmarshal(r.Payload, &e)

@@ -22,7 +22,7 @@ type Finder struct {
 	Spool *spool.Spool
 	// Agent returns what reads the files of an agent and its records in the spool, both empty
 	// for one that is not known.
-	Agent func(host string) (transcript.Agent, func(*spool.Record) ([]hook.Event, error))
+	Agent func(host string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error))
 	// Clean removes secrets.
 	Clean func(string) string
 	// Home is shortened to ~ in the names of sources.
@@ -96,7 +96,7 @@ func QueryOf(t *store.Trace) transcript.Query {
 
 // files reads the calls from the agent's files. If they do not have one, why says
 // so.
-func (f *Finder) files(ctx context.Context, a transcript.Agent, t *store.Trace, calls []Wanted) (_ []Record, why string) {
+func (f *Finder) files(ctx context.Context, a transcript.Reader, t *store.Trace, calls []Wanted) (_ []Record, why string) {
 	if a.Read == nil {
 		return nil, "hookspan does not read the files of this agent"
 	}

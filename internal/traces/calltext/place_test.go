@@ -21,7 +21,7 @@ import (
 // named as its place.
 func TestPlacesOfTexts(t *testing.T) {
 	t.Parallel()
-	for name, agent := range map[string]transcript.Agent{
+	for name, agent := range map[string]transcript.Reader{
 		"codex": codex.Agent, "copilot": copilot.Agent, "gemini": gemini.Agent, "qwen": qwen.Agent,
 	} {
 		recordings, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", name, "*"))

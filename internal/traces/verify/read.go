@@ -51,7 +51,7 @@ type Trace struct {
 type Verifier struct {
 	Store *store.Store
 	// Transcripts read the agents' files, by host.
-	Transcripts map[string]transcript.Agent
+	Transcripts map[string]transcript.Reader
 	Files       *transcript.Files
 	// All reports that the report covers sessions without a trace, too.
 	All bool

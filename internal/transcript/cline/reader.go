@@ -29,7 +29,7 @@ const (
 )
 
 // Agent reads Cline's files. A query without a dialect is about a classic task.
-var Agent = transcript.Agent{
+var Agent = transcript.Reader{
 	Host: cline.Host, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true, End: end,
 }
 

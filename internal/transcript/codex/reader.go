@@ -44,7 +44,7 @@ const (
 // Agent reads Codex's files. Read uses Query.Path if it is an absolute path to a
 // regular file named after the session, and reads the files from where the turn
 // begins that was under way at Query.Since.
-var Agent = transcript.Agent{
+var Agent = transcript.Reader{
 	Host: codex.Host, Read: read, Sessions: sessions, AddEvents: addEvents, End: end, Origin: origin,
 }
 

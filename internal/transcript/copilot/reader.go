@@ -34,7 +34,7 @@ const (
 // regular file in a folder named after the session, and reads the file from where the
 // turn begins that was under way at Query.Since. While there is no file, it returns an
 // undecided transcript.
-var Agent = transcript.Agent{
+var Agent = transcript.Reader{
 	Host: copilot.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
 }
 

@@ -29,7 +29,7 @@ import (
 )
 
 // Agent reads opencode's database.
-var Agent = transcript.Agent{
+var Agent = transcript.Reader{
 	Host: opencode.Host, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true,
 }
 

@@ -41,7 +41,7 @@ const (
 // Agent reads Qwen Code's files. Read uses Query.Path if it is an absolute path to a
 // regular file named after the session, and reads the file from where the turn begins
 // that was under way at Query.Since.
-var Agent = transcript.Agent{
+var Agent = transcript.Reader{
 	Host: qwen.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
 }
 

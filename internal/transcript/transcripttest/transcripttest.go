@@ -57,7 +57,7 @@ func Each(t *testing.T, test func(t *testing.T, recording string), folders ...st
 // Golden compares what a reader says of all sessions in a home folder with the golden file
 // of a recording: the list, each session's transcript as it is imported and as whole texts, its events,
 // origin and end. It also reads each session from each of its prompts on.
-func Golden(t *testing.T, a transcript.Agent, f *transcript.Files, recording string) {
+func Golden(t *testing.T, a transcript.Reader, f *transcript.Files, recording string) {
 	t.Helper()
 	file := filepath.Join("testdata", "golden", filepath.Base(recording)+".txt")
 	var out strings.Builder
@@ -89,7 +89,7 @@ func Golden(t *testing.T, a transcript.Agent, f *transcript.Files, recording str
 
 // since reads a session from each of its prompts on: all that ends later is there, as in
 // the whole.
-func since(t *testing.T, a transcript.Agent, f *transcript.Files, s transcript.Session, all *hook.Transcript) {
+func since(t *testing.T, a transcript.Reader, f *transcript.Files, s transcript.Session, all *hook.Transcript) {
 	t.Helper()
 	for _, prompt := range all.Prompts {
 		late, err := f.Read(t.Context(), a, transcript.Query{Session: s.ID, Dialect: s.Dialect, Cwd: s.Cwd, Full: true, Since: prompt.At})
@@ -130,7 +130,7 @@ var written = regexp.MustCompile(`"timestamp": ?"(20[^"]+)"`)
 // growth prints what a reader says of the session's end as its file grows by a row each
 // time, a second after the row: p for a transcript that is pending, u for one that is
 // undecided too, and e for a session that has ended.
-func (p *printer) growth(t *testing.T, a transcript.Agent, f *transcript.Files, s transcript.Session) {
+func (p *printer) growth(t *testing.T, a transcript.Reader, f *transcript.Files, s transcript.Session) {
 	t.Helper()
 	text, err := regular.Read(s.Path, regular.Options{})
 	if err != nil || filepath.Ext(s.Path) != ".jsonl" {
@@ -189,7 +189,7 @@ func (p *printer) err(name string, err error) {
 	}
 }
 
-func (p *printer) session(t *testing.T, a transcript.Agent, f *transcript.Files, s transcript.Session) *hook.Transcript {
+func (p *printer) session(t *testing.T, a transcript.Reader, f *transcript.Files, s transcript.Session) *hook.Transcript {
 	t.Helper()
 	listed := s
 	listed.ModTime = time.Time{}
