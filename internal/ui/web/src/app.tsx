@@ -10,6 +10,7 @@ import { SessionsView } from "./sessions";
 import { TraceView } from "./trace";
 import { CallsView } from "./work";
 import { CompareView, CostView, SearchView, SessionView, StatusView } from "./views";
+import { setTitle, setWaits } from "./title";
 
 const themes = ["", "light", "dark"];
 
@@ -39,12 +40,8 @@ function App() {
     t: () => theme(true), "?": () => setKeys(true), "/": () => go("/search"),
   });
   const { data: waiting } = useData<string[]>("waiting");
-  useEffect(() => { if (path === "/") document.title = "hookspan"; }, [path]);
-  // A view sets its title as it is drawn; a task that waits is named before it.
-  useEffect(() => {
-    const name = document.title.replace(/^\(waits for you\) /, "");
-    document.title = (waiting?.length ? "(waits for you) " : "") + name;
-  });
+  useEffect(() => { if (path === "/") setTitle("hookspan"); }, [path]);
+  useEffect(() => setWaits(!!waiting?.length), [!waiting?.length]);
   const [, first, rest] = /^\/([^/]*)(?:\/(.*))?$/.exec(path) ?? [];
   const id = decoded(rest ?? "");
   return (

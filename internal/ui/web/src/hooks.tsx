@@ -7,6 +7,7 @@ import { useKeys } from "./keys";
 import { agentNames, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import type { Status } from "./types";
+import { setTitle } from "./title";
 
 // The configured hooks, as the API lists them.
 export interface HookProblem { text: string; line?: number }
@@ -38,7 +39,7 @@ export function HooksView() {
   const { data, error } = useShown<Hooks>("hooks" + (wanted.tool || wanted.call ? "?" + new URLSearchParams(wanted) : ""));
   const last = useRef<Hooks | undefined>(undefined);
   const [change, setChange] = useState<Change>();
-  useEffect(() => { document.title = "Hooks · hookspan"; });
+  useEffect(() => { setTitle("Hooks · hookspan"); });
   if (data) last.current = data;
   const { data: plain } = useData<Hooks>(error?.status === 400 && !last.current ? "hooks" : null);
   const shown = data ?? (error?.status === 400 ? last.current ?? plain : undefined);

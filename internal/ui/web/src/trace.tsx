@@ -10,6 +10,7 @@ import { Changes, Conversation } from "./story";
 import type { Columns, Header, Row } from "./types";
 import { Money } from "./work";
 import { treeOf, useLines, Waterfall, type Tree } from "./waterfall";
+import { setTitle } from "./title";
 
 const tabs = ["waterfall", "conversation", "changes"] as const;
 type Tab = (typeof tabs)[number];
@@ -151,7 +152,7 @@ export function TraceView({ id }: { id: string }) {
     y: copyLink,
     f: () => { setFollowing(!following); say(following ? "Stopped following" : "Following the newest row"); },
   });
-  useEffect(() => { if (head) document.title = (head.summary.title || "untitled") + " · hookspan"; }, [head]);
+  useEffect(() => { if (head) setTitle((head.summary.title || "untitled") + " · hookspan"); }, [head]);
 
   if (error && !head) return <Problem error={error} />;
   if (!head) return <Wait />;

@@ -6,12 +6,13 @@ import { agentNames, cached, Commands, Facts, labelOf, Link, Mark, Meter, outcom
 import { go, put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
+import { setTitle } from "./title";
 
 // Session: the tasks in order, with the context's size and the cost over them.
 export function SessionView({ id }: { id: string }) {
   const { query } = useRoute();
   const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[] }>("session/" + encodeURIComponent(id) + "?agent=" + encodeURIComponent(query.get("agent") ?? ""));
-  useEffect(() => { document.title = "Session · hookspan"; });
+  useEffect(() => { setTitle("Session · hookspan"); });
   if (error && !data) return <Problem error={error.status === 404 ? Object.assign(error, { message: "there is no such session" }) : error} />;
   if (!data) return <Wait />;
   const first = data.traces[0].summary;
@@ -73,7 +74,7 @@ export function SearchView() {
   const limit = Number(query.get("limit")) || 100;
   const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query, { text, limit: String(limit) }) : null);
   const failures = (data ?? []).filter((h) => h.failed).length;
-  useEffect(() => { document.title = (text ? seen(text) + " · " : "") + "search · hookspan"; });
+  useEffect(() => { setTitle((text ? seen(text) + " · " : "") + "search · hookspan"); });
   const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data?.length === 0 ? "about" : null);
   const groups = new Map<string, Hit[]>();
   for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
@@ -141,7 +142,7 @@ export function CostView() {
   }
   const { data: old } = useShown<Usages>(since ? "usage?" + before : null);
   const { data: work } = useShown<Record<"subagent" | "mcp", Group[]>>("work?" + filterQuery(query));
-  useEffect(() => { document.title = "Cost · hookspan"; });
+  useEffect(() => { setTitle("Cost · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   if (!data.totals.tasks && !isFiltered(query)) return <Nothing title="No costs yet" />;
@@ -297,7 +298,7 @@ export function CompareView() {
   const { query } = useRoute();
   const a = query.get("a") ?? "", b = query.get("b") ?? "";
   const { data, error } = useData<{ a: Compared; b: Compared; steps: [Step | null, Step | null][] }>(a && b ? `compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}` : null);
-  useEffect(() => { document.title = "Compare · hookspan"; });
+  useEffect(() => { setTitle("Compare · hookspan"); });
   if (!a || !b) return <div class="empty"><h1>Compare two tasks</h1><p>Press <kbd>c</kbd> on a task, then <kbd>c</kbd> on another.</p><p><Link to="/" class="plain">All sessions</Link></p></div>;
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -353,7 +354,7 @@ export function StatusView() {
     status?: { recording: string; claude?: Installed[]; sessions: number; spool_bytes: number; last_event?: string; destinations: Destination[] | null; state_dir: string; env_file: string; hooks_healthy: boolean };
     findings?: { level: string; text: string; hint?: string }[]; stored: { traces: number; spans: number }; version: string;
   }>("status");
-  useEffect(() => { document.title = "Status · hookspan"; });
+  useEffect(() => { setTitle("Status · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const s = data.status;

@@ -5,6 +5,7 @@ import { Diff, Facts, Link, Mark, Meter, Problem, share, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, Search } from "./sessions";
 import type { Call, CostItem, Totals } from "./types";
+import { setTitle } from "./title";
 
 const slower: [string, string][] = [["1", "1 s or slower"], ["10", "10 s or slower"], ["60", "1 min or slower"], ["300", "5 min or slower"]];
 const mostCalls = 5000;
@@ -17,7 +18,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
   const more = Object.fromEntries([...own.map((n) => [n, query.get(n)!]), ["limit", String(limit)], ...(edits ? [["edits", ""]] : [])]) as Record<string, string>;
   const { data, error } = useShown<{ calls: Call[]; totals: Totals }>("calls?" + filterQuery(query, more));
   const name = edits ? "Changes" : "Calls";
-  useEffect(() => { document.title = name + " · hookspan"; });
+  useEffect(() => { setTitle(name + " · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const t = data.totals;
