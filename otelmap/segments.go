@@ -35,9 +35,9 @@ type segmenter struct {
 
 // missed notes an event of a run before the place where reading began. Only one of a
 // call or of a subagent may change that run's spans, or the end of a run that the agent's
-// files had ended, or a note of a task's end, which comes after it.
+// files had ended.
 func (s *segmenter) missed(it *item) {
-	if it.Tool != nil || it.ParentAgent != "" || it.Kind.Terminal() && it.Kind != hook.KindSessionEnd || it.Kind == hook.KindNotification && !s.b.turns() {
+	if it.Tool != nil || it.ParentAgent != "" || it.Kind.Terminal() && it.Kind != hook.KindSessionEnd {
 		s.late = append(s.late, it.Offset)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // change came once.
 func TestLateEventsCompleteTheirRun(t *testing.T) {
 	claudeTurn := longTurn("p1", 3)
-	classic, noted := oneRun(t, ""), recorded(t, "e2e-cli2/ok", "")
+	classic := oneRun(t, "")
 	background := []spool.Record{
 		turn("p0")[0], said("SubagentStart", "p0", `"agent_id":"a1","agent_type":"Explore"`), turn("p0")[3],
 	}
@@ -49,7 +49,6 @@ func TestLateEventsCompleteTheirRun(t *testing.T) {
 		"a call of a task":                     {recs: classic, late: append(tools(classic, "PreToolUse")[:1], tools(classic, "PostToolUse")[0])},
 		"the end of a call of a task":          {recs: classic, late: tools(classic, "PostToolUse")[:1]},
 		"the end of a task that its files had": {recs: classic, late: tools(classic, "TaskComplete"), ended: true},
-		"a note of the end of a task":          {recs: noted, late: tools(noted, "Notification")[:1]},
 		"the end of a turn that its files had": {recs: claudeTurn, late: tools(claudeTurn, "Stop"), ended: true},
 	} {
 		t.Run(name, func(t *testing.T) {
