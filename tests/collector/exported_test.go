@@ -25,7 +25,7 @@ func TestCollectorTakesExportedTraces(t *testing.T) {
 	stored := make(map[string]*store.Trace)
 	var want []string
 	for _, name := range []string{"claude", "cline"} {
-		doc, err := os.ReadFile(filepath.Join("..", "..", "internal", "export", "testdata", name+".json"))
+		doc, err := os.ReadFile(filepath.Join("..", "..", "internal", "traces", "export", "testdata", name+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}

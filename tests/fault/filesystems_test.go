@@ -183,7 +183,20 @@ func killRemoval(t *testing.T, r *proof.Result, a *host, end string, silent time
 			}
 		}
 	}
-	hook(a, a.tool, a.tool)
+	tool := a.tool
+	if end != "" {
+		// A call without an end would keep the events for a day.
+		tool = "PostToolUse"
+		ended, started := *a, a.payload
+		ended.payload = func(hook, session string, n int) []byte {
+			if hook != tool {
+				return started(hook, session, n)
+			}
+			return bytes.Replace(started(ended.tool, session, n), []byte(ended.tool), []byte(tool), 1)
+		}
+		a = &ended
+	}
+	hook(a, tool, tool)
 	endRuns(t, b.w, &l)
 	if end != "" {
 		hook(a, end)
@@ -217,7 +230,7 @@ func killRemoval(t *testing.T, r *proof.Result, a *host, end string, silent time
 				next.payload = func(hook, session string, n int) []byte {
 					return bytes.ReplaceAll(a.payload(hook, session, n), []byte(`"prompt_id":"p1"`), turn)
 				}
-				hook(&next, a.tool, a.end, end)
+				hook(&next, tool, a.end, end)
 			}
 			flush(nil)
 			flush(nil)
