@@ -35,9 +35,9 @@ type segmenter struct {
 
 // missed notes an event of a run before the place where reading began. Only one of a
 // call or of a subagent may change that run's spans, or the end of a run that the agent's
-// files had ended.
+// files had ended; Cline reports a cancellation after each end.
 func (s *segmenter) missed(it *item) {
-	if it.Tool != nil || it.ParentAgent != "" || it.Kind.Terminal() && it.Kind != hook.KindSessionEnd {
+	if it.Tool != nil || it.ParentAgent != "" || it.Kind == hook.KindRunComplete || it.Kind == hook.KindRunError {
 		s.late = append(s.late, it.Offset)
 	}
 }
