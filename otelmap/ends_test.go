@@ -60,8 +60,14 @@ func TestHookEnd(t *testing.T) {
 		status, decision string
 		want             End
 	}{
-		{hook.HookOK, "", EndOK}, {hook.HookOK, "allow", EndOK}, {hook.HookAsync, "", EndOK}, {hook.HookOK, "deny", EndDenied}, {hook.HookError, "block", EndDenied},
-		{hook.HookError, "", EndFailed}, {hook.HookTimeout, "", EndFailed}, {hook.HookNotStarted, "ask", EndFailed},
+		{hook.HookOK, "", EndOK},
+		{hook.HookOK, "allow", EndOK},
+		{hook.HookAsync, "", EndOK},
+		{hook.HookOK, "deny", EndDenied},
+		{hook.HookError, "block", EndDenied},
+		{hook.HookError, "", EndFailed},
+		{hook.HookTimeout, "", EndFailed},
+		{hook.HookNotStarted, "ask", EndFailed},
 	} {
 		if got := HookEnd(c.status, c.decision); got != c.want {
 			t.Errorf("%s, %q: got %q, want %q", c.status, c.decision, got, c.want)

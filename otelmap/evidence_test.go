@@ -44,10 +44,18 @@ func TestEvidence(t *testing.T) {
 		{"an event of the second turn", &hook.Transcript{}, 114, 0, [2]string{complete, partial}, "1 of its events"},
 		{"an event before the first", &hook.Transcript{}, 1, 0, [2]string{partial, complete}, "1 of its events"},
 		{"the first prompt", &hook.Transcript{}, 0, 1, [2]string{partial, complete}, "its beginning"},
-		{"a call of the first turn", &hook.Transcript{ToolResults: []hook.ToolResult{{ID: "x", Turn: "1", Name: "Bash", Asked: at(3), At: at(4)}}},
-			0, 0, [2]string{partial, complete}, "1 of its calls"},
-		{"a call of a tool without hooks", &hook.Transcript{ToolResults: []hook.ToolResult{{ID: "x", Turn: "1", Name: "Plan", Asked: at(3), At: at(4)}}},
-			0, 0, [2]string{complete, complete}, ""},
+		{
+			"a call of the first turn", &hook.Transcript{ToolResults: []hook.ToolResult{{ID: "x", Turn: "1", Name: "Bash", Asked: at(3), At: at(4)}}},
+			0, 0,
+			[2]string{partial, complete},
+			"1 of its calls",
+		},
+		{
+			"a call of a tool without hooks", &hook.Transcript{ToolResults: []hook.ToolResult{{ID: "x", Turn: "1", Name: "Plan", Asked: at(3), At: at(4)}}},
+			0, 0,
+			[2]string{complete, complete},
+			"",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := otelmap.NewBuilder("h", "s", otelmap.Options{Agent: otelmap.Traits{Turns: true}}, otelmap.Carry{})

@@ -80,11 +80,13 @@ func TestAgentThatWasLostIsTheSameForEveryReading(t *testing.T) {
 			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore, execute_tool Bash#a"},
 		},
 		"silent until its end": {
-			nil, []hook.Event{x(turnEv(4002, end, "p1"))},
+			nil,
+			[]hook.Event{x(turnEv(4002, end, "p1"))},
 			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore"},
 		},
 		"silent until another's end": {
-			nil, []hook.Event{asAgent(turnEv(4002, end, "p1"), "y", "Explore")},
+			nil,
+			[]hook.Event{asAgent(turnEv(4002, end, "p1"), "y", "Explore")},
 			[]string{"completed: invoke_agent Explore!RunAbandoned", "completed: invoke_agent Explore"},
 		},
 	} {

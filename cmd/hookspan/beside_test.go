@@ -43,9 +43,24 @@ func TestAnotherProgramReadsTheStoreBesideEveryCommand(t *testing.T) {
 	}
 	id := put(0)
 	for n, args := range [][]string{
-		{"list"}, {"list", "--grep", "task"}, {"stats", "--by", "tool"}, {"show", id}, {"tail", "--no-follow"},
-		{"export", id}, {"export", id, "--format", "otlp"}, {"status"}, {"doctor"}, {"verify", id}, {"flush"}, {"import", "claude", "--to", "store"},
-		{"config"}, {"hooks", "list"}, {"delete", id, "--dry-run"}, {"delete", id, "--yes"}, {"prune", "--before", "1d", "--yes"}, {"prune", "--before", "now", "--yes"},
+		{"list"},
+		{"list", "--grep", "task"},
+		{"stats", "--by", "tool"},
+		{"show", id},
+		{"tail", "--no-follow"},
+		{"export", id},
+		{"export", id, "--format", "otlp"},
+		{"status"},
+		{"doctor"},
+		{"verify", id},
+		{"flush"},
+		{"import", "claude", "--to", "store"},
+		{"config"},
+		{"hooks", "list"},
+		{"delete", id, "--dry-run"},
+		{"delete", id, "--yes"},
+		{"prune", "--before", "1d", "--yes"},
+		{"prune", "--before", "now", "--yes"},
 	} {
 		name := strings.Join(args, " ")
 		c := newApp(args, strings.NewReader(""), stdout, &bytes.Buffer{}, a.environ)

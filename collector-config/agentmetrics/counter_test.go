@@ -39,12 +39,15 @@ func (d *disk) Get(_ context.Context, key string) ([]byte, error) {
 	defer d.mu.Unlock()
 	return d.at[key], nil
 }
+
 func (d *disk) Set(ctx context.Context, key string, v []byte) error {
 	return d.Batch(ctx, storage.SetOperation(key, v))
 }
+
 func (d *disk) Delete(ctx context.Context, key string) error {
 	return d.Batch(ctx, storage.DeleteOperation(key))
 }
+
 func (d *disk) Batch(_ context.Context, ops ...*storage.Operation) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -23,7 +23,8 @@ func TestManagedHooksRunOnce(t *testing.T) {
 	res := do(t, &claudecli.Run{
 		Script: mockanthropic.Script{Main: []mockanthropic.Turn{turn("Run.", bash("echo one")), turn("All done.")}},
 		Steps: []rig.Step{
-			hookspan("install", "--managed"), hookspan("install", "claude"), claude("run the secret plan"), {WaitTraces: 1, Timeout: 30 * time.Second},
+			hookspan("install", "--managed"), hookspan("install", "claude"), claude("run the secret plan"),
+			{WaitTraces: 1, Timeout: 30 * time.Second},
 			hookspan("flush", "--wait"), hookspan("status", "--json"), hookspan("doctor"), hookspan("reconcile", "--json"),
 		},
 		Setup: func(a *rig.Arena) error {

@@ -19,7 +19,8 @@ func TestManagedHooksRunOnce(t *testing.T) {
 		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
 	}
 	res, err := codexcli.Do(t.Context(), cache, t.ArtifactDir(), codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{
-		hookspan("install", "--managed"), hookspan("install", "codex"), codex("run it"), {WaitTraces: 1, Timeout: 30 * time.Second},
+		hookspan("install", "--managed"), hookspan("install", "codex"), codex("run it"),
+		{WaitTraces: 1, Timeout: 30 * time.Second},
 		hookspan("flush", "--wait"), hookspan("status", "--json"), hookspan("doctor"), hookspan("reconcile", "--json"),
 	}, func(a *rig.Arena) error {
 		if err := codexcli.Settings(a, nil); err != nil {

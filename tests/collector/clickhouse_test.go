@@ -138,7 +138,8 @@ func (e *engine) query(name string) []row {
 func (m *machine) stats(by string) (out struct {
 	Totals store.Totals
 	Groups []store.Group
-}) {
+},
+) {
 	m.t.Helper()
 	args := []string{"stats", "--json"}
 	if by != "" {

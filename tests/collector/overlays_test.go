@@ -2,8 +2,10 @@ package collector_test
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -19,9 +21,6 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
-
-	"crypto"
-	"crypto/sha256"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"

@@ -25,7 +25,7 @@ var filesystemRows = []proof.Row{
 		Rule: "every event is stored, delivered once and removed",
 		Run: func(t *testing.T, r *proof.Result) {
 			onFileSystem(t, r, true, "", func(u trace.Use) syscall.Errno {
-				writes, reads := u.Flags&syscall.O_ACCMODE != os.O_RDONLY, u.Flags&syscall.O_ACCMODE != os.O_WRONLY
+				writes, reads := u.Flags&(syscall.O_WRONLY|syscall.O_RDWR) != os.O_RDONLY, u.Flags&(syscall.O_WRONLY|syscall.O_RDWR) != os.O_WRONLY
 				how := int(u.Arg) //nolint:gosec // LOCK_ constants.
 				if u.Name == "flock" && (how&syscall.LOCK_SH != 0 && !reads || how&syscall.LOCK_EX != 0 && !writes) {
 					return syscall.EBADF

@@ -26,7 +26,8 @@ func TestCompactionIsWithinItsTurn(t *testing.T) {
 		turn("Second.", bash("echo two")), turn("All done."),
 	}}
 	steps := []rig.Step{
-		opencode("work long"), {WaitTraces: 1, Timeout: 60 * time.Second},
+		opencode("work long"),
+		{WaitTraces: 1, Timeout: 60 * time.Second},
 		hookspan("list", "--json"), hookspan("verify"), hookspan("import", "opencode", "--dry-run", "--json"),
 	}
 	res, err := opencodecli.Do(t.Context(), cache, t.ArtifactDir(), script, steps, func(a *rig.Arena) error {

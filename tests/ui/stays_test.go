@@ -102,7 +102,7 @@ func TestSelectionStaysWhereItWas(t *testing.T) {
 // TestLongListDrawsWhatIsSeen shows as many tasks as a list has.
 func TestLongListDrawsWhatIsSeen(t *testing.T) {
 	s, b := serve(t, nil), open(t)
-	var spans = (&sample.Task{Host: "cline", Session: "0", Prompt: "Task 0", Outcome: otelmap.OutcomeCompleted, Ago: time.Hour}).Spans(time.Now())
+	spans := (&sample.Task{Host: "cline", Session: "0", Prompt: "Task 0", Outcome: otelmap.OutcomeCompleted, Ago: time.Hour}).Spans(time.Now())
 	for i := 1; i < 5200; i++ {
 		task := sample.Task{Host: "cline", Session: fmt.Sprint(i / 3), Prompt: fmt.Sprintf("Task %d", i), Outcome: otelmap.OutcomeCompleted, Ago: time.Hour + time.Duration(i)*7*time.Minute}
 		spans = append(spans, task.Spans(time.Now())...)

@@ -182,8 +182,10 @@ func CallSums(shown int, all store.Totals) []string {
 // CallsCSV writes calls as RFC 4180 has it, with a line of names.
 func CallsCSV(to io.Writer, calls []store.Call) error {
 	w := csv.NewWriter(to)
-	_ = w.Write([]string{"trace", "call", "session", "agent", "project", "started", "took_ms", "waited_ms", "cost_usd",
-		"tool", "mcp_server", "subagent", "command", "status", "what", "files", "error"})
+	_ = w.Write([]string{
+		"trace", "call", "session", "agent", "project", "started", "took_ms", "waited_ms", "cost_usd",
+		"tool", "mcp_server", "subagent", "command", "status", "what", "files", "error",
+	})
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for i := range calls {
 		c := &calls[i]
@@ -192,8 +194,10 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 		if c.CostUSD != nil {
 			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
 		}
-		line := []string{c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), ms(c.Waited), cost,
-			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), given.Line(), strings.Join(given.Files(), " "), c.Error}
+		line := []string{
+			c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), ms(c.Waited), cost,
+			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), given.Line(), strings.Join(given.Files(), " "), c.Error,
+		}
 		for i := range line {
 			line[i] = cell(line[i])
 		}

@@ -159,9 +159,13 @@ func TestEventLineCountsCallsWithoutAnEnd(t *testing.T) {
 		var got EventLine
 		for _, e := range []hook.Event{
 			{Kind: hook.KindPrompt, Prompt: "one"},
-			{Kind: hook.KindToolStart, Tool: call("1")}, {Kind: hook.KindToolEnd, Tool: call("1")}, {Kind: hook.KindToolEnd, Tool: call("1")},
-			{Kind: hook.KindToolStart, Tool: call("2"), Hash: 7}, {Kind: hook.KindHookRuns, About: 7, Answer: &hook.HookAnswer{Cancelled: true}},
-			{Kind: hook.KindToolStart, Tool: call("3")}, {Kind: hook.KindPermission, Tool: call("3")},
+			{Kind: hook.KindToolStart, Tool: call("1")},
+			{Kind: hook.KindToolEnd, Tool: call("1")},
+			{Kind: hook.KindToolEnd, Tool: call("1")},
+			{Kind: hook.KindToolStart, Tool: call("2"), Hash: 7},
+			{Kind: hook.KindHookRuns, About: 7, Answer: &hook.HookAnswer{Cancelled: true}},
+			{Kind: hook.KindToolStart, Tool: call("3")},
+			{Kind: hook.KindPermission, Tool: call("3")},
 			{Kind: hook.KindToolStart, Tool: call("4")},
 			{Kind: hook.KindToolStart, Tool: call("5"), Agent: "in the background"},
 			{Kind: kind},

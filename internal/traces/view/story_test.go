@@ -42,23 +42,31 @@ func TestStory(t *testing.T) {
 		want             []string
 	}{
 		{
-			"rows have both", "fix it", "done", []string{"fix it"}, []string{"looking", "done"},
+			"rows have both", "fix it", "done",
+			[]string{"fix it"},
+			[]string{"looking", "done"},
 			[]string{`user "fix it"`, `subagent ""`, tool, `agent "looking"`, `agent "done"`},
 		},
 		{
-			"rows have previews", long + "now", long + "done", []string{long[:50] + "…", "more"}, []string{long[:60] + "…"},
+			"rows have previews", long + "now", long + "done",
+			[]string{long[:50] + "…", "more"},
+			[]string{long[:60] + "…"},
 			[]string{fmt.Sprintf("user %q", long+"now"), `user "more"`, `subagent ""`, tool, fmt.Sprintf("agent %q", long+"done")},
 		},
 		{
-			"no row has them", "fix it", "done", []string{"and this"}, []string{"looking"},
+			"no row has them", "fix it", "done",
+			[]string{"and this"},
+			[]string{"looking"},
 			[]string{`user "fix it"`, `user "and this"`, `subagent ""`, tool, `agent "looking"`, `agent "done"`},
 		},
 		{
-			"a text that begins as the answer does", "fix it", "done with all", nil, []string{"done"},
+			"a text that begins as the answer does", "fix it", "done with all", nil,
+			[]string{"done"},
 			[]string{`user "fix it"`, `subagent ""`, tool, `agent "done"`, `agent "done with all"`},
 		},
 		{
-			"the agent repeats its answer", "fix it", "done", nil, []string{"done", "wait"},
+			"the agent repeats its answer", "fix it", "done", nil,
+			[]string{"done", "wait"},
 			[]string{`user "fix it"`, `subagent ""`, tool, `agent "done"`, `agent "wait"`, `agent "done"`},
 		},
 		{"a silent agent", "", "", nil, nil, []string{`subagent ""`, tool}},
@@ -111,7 +119,7 @@ func TestEventsAreKnownByTheirNames(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	for _, r := range Rows(tr) {
-		if asked := r.Event == otelmap.EventPermission; asked != (r.Start.Equal(at(6 * time.Second))) {
+		if asked := r.Event == otelmap.EventPermission; asked != r.Start.Equal(at(6*time.Second)) {
 			t.Errorf("%s at %s: a request for approval: %v", r.Label, r.Start, asked)
 		}
 	}
