@@ -19,6 +19,9 @@ import (
 )
 
 // filesystemRows have the file system lack what the programs ask of it.
+// The flags of flock, as Linux has them.
+const lockShared, lockExclusive = 1, 2
+
 var filesystemRows = []proof.Row{
 	{
 		Name: "locks as NFS has them: a shared one of files open for reading alone, an exclusive one of files open for writing",
@@ -27,7 +30,7 @@ var filesystemRows = []proof.Row{
 			onFileSystem(t, r, true, "", func(u trace.Use) syscall.Errno {
 				writes, reads := u.Flags&(syscall.O_WRONLY|syscall.O_RDWR) != os.O_RDONLY, u.Flags&(syscall.O_WRONLY|syscall.O_RDWR) != os.O_WRONLY
 				how := int(u.Arg) //nolint:gosec // LOCK_ constants.
-				if u.Name == "flock" && (how&syscall.LOCK_SH != 0 && !reads || how&syscall.LOCK_EX != 0 && !writes) {
+				if u.Name == "flock" && (how&lockShared != 0 && !reads || how&lockExclusive != 0 && !writes) {
 					return syscall.EBADF
 				}
 				return 0
