@@ -159,3 +159,28 @@ func TestLateEventWaitsForItsDestination(t *testing.T) {
 		}
 	}
 }
+
+// TestCancellationBehindAnEndSendsNothing: Cline cancels each task that it has completed.
+// Where the delivery was quicker, no destination gets the task's root again for it.
+func TestCancellationBehindAnEndSendsNothing(t *testing.T) {
+	recs := recorded(t, "e2e-cli2/ok", "")
+	end := slices.IndexFunc(recs, func(r spool.Record) bool { return r.Event == "TaskComplete" })
+	if end < 0 || !slices.ContainsFunc(recs[end+1:], func(r spool.Record) bool { return r.Event == "TaskCancel" }) {
+		t.Fatal("the recording has no cancellation behind its end")
+	}
+	b, m := newBench(t), &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
+	b.append(recs[:end+1]...)
+	b.clock.Advance(2 * time.Second)
+	if r := b.run(d, Pass{})["otlp"]; r.Runs != 1 {
+		t.Fatalf("the task was not delivered: %s", mustJSON(r))
+	}
+	// The note that the task is complete may come before its cancellation.
+	behind := slices.Clone(recs[end+1:])
+	slices.Reverse(behind)
+	b.append(behind...)
+	b.clock.Advance(2 * time.Second)
+	if r := b.run(d, Pass{})["otlp"]; r.Late != 0 || r.Runs != 0 || r.Spans != 0 {
+		t.Errorf("behind the end: %s, want nothing sent", mustJSON(r))
+	}
+}
