@@ -207,3 +207,33 @@ func TestSecondReadingNamesACallTooMany(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondReadingLacksWhatOnlyHooksReport: the text of a skill makes a call that is in no
+// file.
+func TestSecondReadingLacksWhatOnlyHooksReport(t *testing.T) {
+	call := func(more ...*commonpb.KeyValue) *tracepb.Span {
+		return &tracepb.Span{Attributes: append(more, otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool))}
+	}
+	for name, c := range map[string]struct {
+		host  string
+		spans []*tracepb.Span
+		want  int
+	}{
+		"a call of a skill's text":    {"claude-code", []*tracepb.Span{call(otlp.String(invokedBy, "user"))}, 0},
+		"a call that nobody explains": {"claude-code", []*tracepb.Span{call()}, 1},
+	} {
+		sums := NewSums()
+		both := call(otlp.String(otelmap.KeyToolCallID, "c1"))
+		sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: append(c.spans, both)}}})
+		files := &second.Reading{Lacks: second.LacksOf(c.host), Sessions: map[string]*second.Session{
+			"s": {Calls: map[string]*second.Call{"c1": {Times: 1}}},
+		}}
+		differ, err := (&Check{Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(differ) != c.want {
+			t.Errorf("%s: %v, want %d differences", name, differ, c.want)
+		}
+	}
+}
