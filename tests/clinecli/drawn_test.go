@@ -19,6 +19,8 @@ func drawnCall(c drawn.Call) mockllm.ToolCall {
 		return call("no_such_"+c.Mark, "x", c.Mark)
 	case c.Path != "":
 		return read(c.Path)
+	case c.Delegates:
+		return call("spawn_agent", "systemPrompt", "You are a helper", "task", c.Mark+" "+drawn.Around)
 	}
 	return run(c.Command)
 }
@@ -31,18 +33,22 @@ func TestDrawnSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := drawn.Host{
-		Agent: "cline", Bin: bin,
-		Prompt: func(prompt string, first bool) rig.Step {
-			if first {
-				return cliStep("--json", prompt)
+		Agent: "cline", Bin: bin, Subagents: true,
+		Prompt: func(s *drawn.Session, i int) rig.Step {
+			if i == 0 && !s.Denies() {
+				return cliStep("--json", s.Prompts[i])
 			}
-			// Only an editor takes a session up again without a terminal.
-			return rig.Step{Args: []string{"--acp"}, ACP: &rig.ACP{Session: rig.WordSession, Prompts: []string{prompt}, Permissions: []string{"allow_once"}}}
+			// Only an editor takes a session up again without a terminal, and only it denies.
+			chat := rig.ACP{Prompts: s.Prompts[i : i+1], Permissions: []string{"allow_once"}, Rejects: drawn.Forbidden}
+			if i > 0 {
+				chat.Session = rig.WordSession
+			}
+			return rig.Step{Args: []string{"--acp"}, ACP: &chat}
 		},
 		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
 			t.Helper()
 			res, err := harness.Do(t.Context(), dir, &clinecli.Run{
-				CLI: clinecli.CLI3, Script: drawn.ChatTurns(s, drawnCall), Steps: steps,
+				CLI: clinecli.CLI3, Script: drawn.ChatTurns(s.Answers, drawnCall), Steps: steps,
 				Env: map[string]string{"CLINE_API_KEY": "sk-mock", "CLINE_PROVIDER": "openai-compatible", "CLINE_MODEL": mockllm.Model},
 				Setup: func(a *rig.Arena) error {
 					return clinecli.Hookspan{Bin: bin}.Setup(t.Context(), a, clinecli.CLI3)
@@ -61,10 +67,12 @@ func TestDrawnSessions(t *testing.T) {
 	h.Run(t)
 }
 
-// asked gives the model's log the form in which it is compared.
+// asked gives the model's log the form in which it is compared. The script has no parts:
+// a subagent asks while its caller waits.
 func asked(log []mockllm.Request, s *drawn.Session) (out []mockanthropic.Request) {
 	for _, r := range log {
-		q := mockanthropic.Request{N: r.N, Part: mockanthropic.PartMain, Turn: r.Turn, Text: s.Answers[r.Turn].Text, Status: r.Status, Complete: r.Complete}
+		q := mockanthropic.Request{N: r.N, Text: s.Answers[r.Turn].Text, Status: r.Status, Complete: r.Complete}
+		q.Part, q.Turn = s.Place(r.Turn)
 		if u := r.Usage; u != nil {
 			q.Usage = &mockanthropic.Usage{Input: u.Prompt - u.Cached, CacheRead: u.Cached, Output: u.Completion}
 		}
