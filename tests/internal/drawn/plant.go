@@ -77,10 +77,10 @@ var planted = map[string]func(*facts) bool{
 	"a subagent's call as its caller's": func(f *facts) bool {
 		for i := range f.Log {
 			if r := &f.Log[i]; r.Part == mockanthropic.PartSub && len(r.Calls) > 0 {
-				answers := f.Session.Part(mockanthropic.PartMain)
-				f.Session.Answers = append(answers, f.Session.Part(mockanthropic.PartSub)[r.Turn])
-				f.Session.Answers[len(answers)].Sub = false
-				r.Part, r.Turn = mockanthropic.PartMain, len(answers)
+				answer := f.Session.Part(mockanthropic.PartSub)[r.Turn]
+				answer.Sub = false
+				r.Part, r.Turn = mockanthropic.PartMain, len(f.Session.Part(mockanthropic.PartMain))
+				f.Session.Answers = append(f.Session.Answers, answer)
 				return true
 			}
 		}
