@@ -143,7 +143,7 @@ func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (en
 	}
 	for _, r := range b.Transcript.ToolResults {
 		if r.Status == hook.ToolCancelled && r.Agent == agent && slices.Contains(last.ToolCallIDs, r.ID) {
-			b.AddFor(agent, r.At, hook.Event{Kind: hook.KindRunCancel, Name: "TaskCancel"})
+			b.AddFor(agent, r.At, hook.Event{Kind: hook.KindSessionEnd, Name: "session file"})
 			return true
 		}
 	}

@@ -227,7 +227,7 @@ func TestStoppedCallEndsItsRun(t *testing.T) {
 		got = append(got, strings.TrimSpace(e.Name+" "+e.Prompt+e.Result))
 	}
 	if diff := cmp.Diff([]string{
-		"TaskStart go", "UserPromptSubmit go", "PreToolUse", "PostToolUse", "TaskCancel",
+		"TaskStart go", "UserPromptSubmit go", "PreToolUse", "PostToolUse", "session file",
 		"TaskStart again", "UserPromptSubmit again", "PreToolUse", "PostToolUse", "UserPromptSubmit and more", "TaskComplete done",
 	}, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
