@@ -87,6 +87,9 @@ func codex(args ...string) rig.Step {
 	return rig.Step{Args: append([]string{"exec", "--dangerously-bypass-hook-trust", "--skip-git-repo-check"}, args...), Timeout: 90 * time.Second}
 }
 
+// denies is a hook of the user's.
+const denies = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`
+
 const failed, denied, cancelled = otelmap.ErrorToolFailure, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled
 
 func scenarios() map[string]scenario {
@@ -150,7 +153,7 @@ func scenarios() map[string]scenario {
 		},
 		"code mode": {
 			more: map[string]string{
-				pre: `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`,
+				pre: denies,
 			},
 			model: codexcli.CodeModel,
 			script: codexcli.Script{
@@ -194,7 +197,7 @@ func scenarios() map[string]scenario {
 		},
 		"denied tool": {
 			more: map[string]string{
-				pre: `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`,
+				pre: denies,
 			},
 			script: codexcli.Script{Main: []codexcli.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
 			steps:  []rig.Step{codex("run both")}, exits: []int{0},

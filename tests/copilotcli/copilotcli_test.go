@@ -66,6 +66,12 @@ func view(name string) mockllm.ToolCall {
 	return mockllm.ToolCall{Name: "view", Args: map[string]any{"path": rig.WordWorkspace + "/" + name}}
 }
 
+func task(kind string) mockllm.ToolCall {
+	return mockllm.ToolCall{Name: "task", Args: map[string]any{
+		"agent_type": kind, "name": "looker", "description": "look around", "prompt": "look around the house", "mode": "sync",
+	}}
+}
+
 func turn(text string, calls ...mockllm.ToolCall) mockllm.Turn {
 	return mockllm.Turn{Text: text, Tools: calls, Cached: 7}
 }
@@ -80,6 +86,9 @@ func copilot(prompt string, args ...string) rig.Step {
 	return rig.Step{Args: append(args, "--allow-all-tools", "--allow-all-paths", "-p", prompt), Timeout: 90 * time.Second}
 }
 
+// denies is a hook of the user's.
+const denies = `payload=$(cat); case $payload in *forbidden*) echo '{"permissionDecision":"deny","permissionDecisionReason":"a hook says no"}';; esac`
+
 const failed, denied, cancelled = otelmap.ErrorToolFailure, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled
 
 func scenarios() map[string]scenario {
@@ -92,17 +101,12 @@ func scenarios() map[string]scenario {
 	interrupted := copilot("start something long")
 	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 	create := mockllm.ToolCall{Name: "create", Args: map[string]any{"path": rig.WordWorkspace + "/new.txt", "file_text": "made by the agent"}}
-	task := func(kind string) mockllm.ToolCall {
-		return mockllm.ToolCall{Name: "task", Args: map[string]any{
-			"agent_type": kind, "name": "looker", "description": "look around", "prompt": "look around the house", "mode": "sync",
-		}}
-	}
 	const start, prompt, stop, end, pre, post, fails = "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd", "preToolUse", "postToolUse", "postToolUseFailure"
 	return map[string]scenario{
 		// A start of Copilot takes seconds, so one meets much of what can happen to a call.
 		"tools, parallel, denied, second turn": {
 			more: map[string]string{
-				pre: `payload=$(cat); case $payload in *forbidden*) echo '{"permissionDecision":"deny","permissionDecisionReason":"a hook says no"}';; esac`,
+				pre: denies,
 			},
 			script: copilotcli.Script{Main: []mockllm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), create),

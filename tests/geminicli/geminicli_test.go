@@ -75,6 +75,9 @@ func gemini(prompt string, args ...string) rig.Step {
 	return rig.Step{Args: append(args, "--yolo", "-p", prompt), Timeout: 90 * time.Second}
 }
 
+// denies is a hook of the user's.
+const denies = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; exit 0`
+
 const failed, denied, cancelled = otelmap.ErrorToolFailure, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled
 
 func scenarios() map[string]scenario {
@@ -92,7 +95,7 @@ func scenarios() map[string]scenario {
 		// A start of the Gemini CLI takes seconds, so one meets much of what can happen to a call.
 		"tools, parallel, equal, denied, second turn": {
 			more: map[string]string{
-				pre: `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; exit 0`,
+				pre: denies,
 			},
 			script: geminicli.Script{Main: []geminicli.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), write),

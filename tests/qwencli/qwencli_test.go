@@ -83,6 +83,9 @@ func qwen(prompt string, args ...string) rig.Step {
 	return rig.Step{Args: append(args, "--yolo", prompt), Timeout: 90 * time.Second}
 }
 
+// denies is a hook of the user's.
+const denies = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; echo '{}'`
+
 const failed, denied, cancelled = otelmap.ErrorToolFailure, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled
 
 func scenarios() map[string]scenario {
@@ -99,7 +102,7 @@ func scenarios() map[string]scenario {
 		// A start of Qwen Code takes seconds, so one meets much of what can happen to a call.
 		"tools, parallel, denied, second turn": {
 			more: map[string]string{
-				"PreToolUse": `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; echo '{}'`,
+				"PreToolUse": denies,
 			},
 			script: qwencli.Script{Main: []mockllm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), write),
