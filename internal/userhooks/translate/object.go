@@ -9,24 +9,21 @@ import (
 )
 
 // field is a member of an object.
-type field struct {
-	Name  string
-	Value any
-}
+type field = rawjson.Field
 
 // object is a JSON object whose members keep their order. People read what hooks
 // get, and Claude's order is the one they know.
 type object []field
 
+// Ordered is what rawjson encodes.
+func (o object) Ordered() rawjson.Ordered { return rawjson.Ordered(o) }
+
 // MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) { return o.encode(), nil }
+func (o object) MarshalJSON() ([]byte, error) { return rawjson.Marshal(o) }
 
 func (o object) encode() []byte {
-	ordered := make(rawjson.Ordered, len(o))
-	for i, f := range o {
-		ordered[i] = rawjson.Field(f)
-	}
-	return []byte(rawjson.Encode(ordered))
+	text, _ := rawjson.Marshal(o) // what does not encode in it is null
+	return text
 }
 
 func (o object) get(key string) (any, bool) {
