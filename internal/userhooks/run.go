@@ -107,7 +107,9 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	if h.Dir == "" {
 		out.Call = translate.FromDecoded(&ev, payload, c)
 	} else {
-		out.Sources.summarize(h.Dir)
+		if !h.plainOnly() { // else the summaries have led here
+			out.Sources.summarize(h.Dir)
+		}
 		session = hooksession.At(h.Dir, ev.Session, h.Now)
 		if err := session.Open(); err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("nothing can be remembered for hooks: %v", err))
@@ -224,10 +226,12 @@ func (h *Hooks) cannot(kind hook.Kind, handlers []hookfile.Handler) bool {
 	case hooksession.Everything:
 		return h.Post == nil
 	case hooksession.Commands:
-		return h.Conditions.Matcher == nil
+		return h.plainOnly()
 	}
 	return false
 }
+
+func (h *Hooks) plainOnly() bool { return h.Conditions.Matcher == nil }
 
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {
 	r := h.matching(dir, append(slices.Clip(roots), c.Cwd)[0])

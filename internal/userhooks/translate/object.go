@@ -9,14 +9,23 @@ import (
 )
 
 // field is a member of an object.
-type field = rawjson.Field
+type field struct {
+	Name  string
+	Value any
+}
 
 // object is a JSON object whose members keep their order. People read what hooks
 // get, and Claude's order is the one they know.
 type object []field
 
 // Ordered is what rawjson encodes.
-func (o object) Ordered() rawjson.Ordered { return rawjson.Ordered(o) }
+func (o object) Ordered() rawjson.Ordered {
+	ordered := make(rawjson.Ordered, len(o))
+	for i, f := range o {
+		ordered[i] = rawjson.Field(f)
+	}
+	return ordered
+}
 
 // MarshalJSON implements json.Marshaler.
 func (o object) MarshalJSON() ([]byte, error) { return rawjson.Marshal(o) }
