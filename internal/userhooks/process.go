@@ -65,7 +65,7 @@ func (p *Process) Setup() *Setup {
 	return &Setup{
 		Home: p.Home, GOOS: p.GOOS, ClineDir: p.variable("CLINE_DIR"), ClaudeDir: p.variable("CLAUDE_CONFIG_DIR"),
 		Path: p.variable("PATH"), Clean: p.Clean, Conditions: p.Conditions, Faults: p.Faults, Host: p.Host,
-		Trust: hookfile.Trust{Path: filepath.Join(p.Config.ConfigDir, "trusted-hooks.json")},
+		Trust: hookfile.TrustIn(p.Config.ConfigDir),
 	}
 }
 

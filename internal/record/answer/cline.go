@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 )
 
@@ -20,7 +20,7 @@ func ClineHook() record.Agent {
 // Cline are the hooks on Cline.
 func Cline() *Hooks {
 	return &Hooks{
-		File: filepath.Join(".cline", "hooks.json"), Variable: "CLINE_DIR",
+		File: hookfile.In(""), Variable: "CLINE_DIR",
 		Runner: hooksession.Program, Own: hooksession.Own, Ask: askPlain, Reporter: hooksession.Small,
 	}
 }
