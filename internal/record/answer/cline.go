@@ -32,7 +32,7 @@ func askPlain(ctx context.Context, c *record.Call, about string) (answer, report
 	_, environ := record.Variable(p.ChildEnviron(), chainVariable)
 	hooks := &userhooks.Process{Config: c.Config, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
 	request := userhooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
-	answer, left, err := hooks.Ask(ctx, request, c.Payload, p.Dir)
+	answer, left, err := hooks.Ask(ctx, request, c.Payload.Data, p.Dir)
 	switch {
 	case errors.Is(err, userhooks.ErrSpan):
 		return nil, nil, otherProgram(hooksession.Small)
