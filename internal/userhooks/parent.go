@@ -154,7 +154,7 @@ func (l *lookup) later(s *spool.Session, run knownRun) *spool.Record {
 // remember notes the run that the newest record belongs to, where it is time:
 // writing takes longer than finding. Failing at it costs the next look-up time.
 func (l *lookup) remember(before, run knownRun, newest *spool.Record) {
-	const step = firstLook / 2
+	const step = firstLook / 4
 	since := newest.Offset
 	if before.Offset >= 0 && before.Offset <= newest.Offset && before.Root == run.Root {
 		since -= before.Offset
