@@ -19,8 +19,8 @@ import (
 	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/record/answer"
 	"github.com/hookspan/hookspan/internal/record/claudehook"
-	"github.com/hookspan/hookspan/tests/infiniumtest"
-	"github.com/hookspan/hookspan/tests/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 )
 
 func TestMain(m *testing.M) {

@@ -72,7 +72,7 @@ func program(t testing.TB, name string) string {
 			return
 		}
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", built.dir+"/",
-			"github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/tests/internal/lab/launch")
+			"github.com/hookspan/hookspan/cmd/cline-hook", "github.com/hookspan/hookspan/internal/testkit/launch")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("%w\n%s", err, out)

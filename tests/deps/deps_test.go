@@ -111,6 +111,7 @@ func TestHookProgramsStaySmall(t *testing.T) {
 func dependencies(t *testing.T, program, goos string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", program)
+	cmd.Dir = filepath.Join("..", "..") // whose go.mod decides the versions
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 	out, err := cmd.Output()
 	if err != nil {
@@ -316,7 +317,7 @@ var pure = map[string][]string{
 var infiniumEdge = []string{"answer.go", "client.go", "error.go", "options.go"}
 
 // impure are the packages that a pure one has no use for.
-var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog"}
+var impure = []string{"os", "io/fs", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog"}
 
 // clocks are the functions of package time that ask for the time or wait.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
@@ -420,6 +421,9 @@ func TestImportsRunDownwards(t *testing.T) {
 			}
 			if strings.HasPrefix(dep, "cmd/") && !strings.HasPrefix(f.folder, "cmd/") || strings.HasPrefix(dep, "tests/") && !strings.HasPrefix(f.folder, "tests/") {
 				t.Errorf("%s/%s imports %s, which lies above it", f.folder, f.name, dep)
+			}
+			if testing := []string{"internal/testkit/", "tests/"}; strings.HasPrefix(dep, testing[0]) && !slices.ContainsFunc(testing, func(p string) bool { return strings.HasPrefix(f.folder, p) }) {
+				t.Errorf("%s/%s imports %s, which is for tests", f.folder, f.name, dep)
 			}
 			if from, to := stranger(f.folder), stranger(dep); from != "" && to != "" && from != to {
 				t.Errorf("%s/%s imports %s; only cmd knows both", f.folder, f.name, dep)

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/tests/faultserver"
+	"github.com/hookspan/hookspan/internal/testkit/faultserver"
 )
 
 // The credentials a new server accepts.

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hookspan/hookspan/tests/fleet/crowd"
+	"github.com/hookspan/hookspan/tests/bench/fleet/crowd"
 	"github.com/hookspan/hookspan/tests/internal/built"
 )
 
@@ -34,8 +34,8 @@ peak memory of the largest. A span that was not taken is an error.
 
 Run it within the module's folder; the recordings are read from there.
 
-  go run ./tests/fleet/loadgen -developers 100 -endpoint http://127.0.0.1:4318
-  go run ./tests/fleet/loadgen -developers 1000 -rate 50 -endpoint http://10.0.0.1:4318,http://10.0.0.2:4318
+  go -C tests/bench run ./fleet/loadgen -developers 100 -endpoint http://127.0.0.1:4318
+  go -C tests/bench run ./fleet/loadgen -developers 1000 -rate 50 -endpoint http://10.0.0.1:4318,http://10.0.0.2:4318
 
 Flags:
 `

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/tests/fleet/crowd"
+	"github.com/hookspan/hookspan/tests/bench/fleet/crowd"
 	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/hookspan/hookspan/tests/faultserver"
+	"github.com/hookspan/hookspan/internal/testkit/faultserver"
 )
 
 // Answer is how the server answers one request. The zero value is the normal

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/faultserver"
+	"github.com/hookspan/hookspan/internal/testkit/faultserver"
 )
 
 // Response is how the server answers one request to send a trace. The zero

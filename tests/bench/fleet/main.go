@@ -4,7 +4,7 @@
 // outage costs on disk. Beside it the same spans come from a plain loop of
 // otlptracehttp.
 //
-//	go run ./tests/fleet [-part rates,costs,memory,queue,plan] [-developers 10,100,1000] [-tasks 4000] [-publish]
+//	go -C tests/bench run ./fleet [-part rates,costs,memory,queue,plan] [-developers 10,100,1000] [-tasks 4000] [-publish]
 //
 // It prints Markdown tables, and what it is at on standard error. With -publish
 // it writes the tables into docs/results/scale.md and docs/scale.md; run it from the module's folder for
@@ -131,5 +131,5 @@ func progress(format string, args ...any) {
 }
 
 func build(ctx context.Context, dir string) error {
-	return built.Put(ctx, dir, "cmd/hookspan", "tests/fleet/loadgen", "tests/fleet/sender", "tests/internal/measure/receiver")
+	return built.Put(ctx, dir, "cmd/hookspan", "tests/bench/fleet/loadgen", "tests/bench/fleet/sender", "tests/internal/measure/receiver")
 }

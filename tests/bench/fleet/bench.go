@@ -16,7 +16,7 @@ import (
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/tests/fleet/crowd"
+	"github.com/hookspan/hookspan/tests/bench/fleet/crowd"
 	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/measure"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"

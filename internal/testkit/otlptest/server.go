@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/tests/faultserver"
+	"github.com/hookspan/hookspan/internal/testkit/faultserver"
 )
 
 // Path is where traces are received.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/fleet/crowd"
+	"github.com/hookspan/hookspan/tests/bench/fleet/crowd"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
 
