@@ -17,26 +17,26 @@ import (
 
 // Times around a run's end.
 const (
-	// settle is how long after a run's end its spans are made: hooks that run
-	// in parallel with the last one may still write. If the run's events are
-	// complete, only copies of them and remarks can follow: complete is enough for
-	// hooks that were started at the same time.
+	// settle is how long after a run's end its spans are made: hooks that run in
+	// parallel with the last one may still write. complete is the time for a run of
+	// which no event is missing: only copies and remarks can follow, from hooks that
+	// were started at the same time.
 	settle   = time.Second
 	complete = 200 * time.Millisecond
 	// lateUsage is how long the token count of the last request is awaited, the
 	// lead's and each subagent's.
 	lateUsage = 2 * time.Second
-	// undecided is how long the delivery waits for the decision whether a run may
-	// end: the user's hooks may still check it, such as one that runs the tests
-	// first. A later refusal makes a separate run.
+	// undecided is how long the delivery waits for the user's hooks to decide whether
+	// a run may end: one of them may run tests first. A later refusal makes a separate
+	// run.
 	undecided = 30 * time.Second
 	// poll is the shortest pause between two reads of the host's files.
 	poll = 20 * time.Millisecond
-	// clockStep is how far in the future an end must be to show that the clock was
-	// set back: other processes do not write about it any more.
+	// clockStep is how far in the future an end must be to show that the clock was set
+	// back since. The run then counts as settled: its other hooks have long ended.
 	clockStep = time.Minute
-	// fileLead is how much earlier a host may write something to its files than
-	// the hook that reports it runs.
+	// fileLead is how long a host may have something in its files before the hook that
+	// reports it runs.
 	fileLead = 10 * time.Second
 )
 
@@ -121,14 +121,14 @@ type prepared struct {
 	Ref
 	// joined are the further runs that it holds.
 	joined []Ref
-	// settings are those that it was recorded under; if elsewhere is set, of an event
-	// that may not go where this process sends.
+	// settings are those of its events. elsewhere reports that one of them may not go
+	// where this process sends; settings are then those of that event.
 	settings  string
 	elsewhere bool
-	// fresh is nil unless the run was delivered before some of its events were stored:
-	// then it maps the spans that are new, and spans those that have changed, too.
+	// fresh is nil unless the run was delivered before some of its events were stored.
+	// Then it maps the new spans alone, and spans also those that have changed.
 	fresh func() *tracepb.ResourceSpans
-	// spans maps it, the root first.
+	// spans maps the run, the root first.
 	spans func() *tracepb.ResourceSpans
 	// batches does so in batches of at most size spans. It is nil unless the run is
 	// so long that it should not be in memory as a whole.
@@ -140,8 +140,8 @@ type prepared struct {
 const defaultWindow = 4 << 20
 
 // MemoryLimit is the memory limit for the Go runtime, in bytes, in a process that
-// delivers: enough for the events of a run of 10^5. longRun is the size of the part
-// of a log that may need more.
+// delivers: enough for a run of 10^5 events. If more than longRun bytes of a log are read
+// at once, more may be needed.
 const (
 	MemoryLimit = 84 << 20
 	longRun     = 256 << 20
@@ -149,14 +149,13 @@ const (
 
 // prepare reads a session from a position and maps the ended runs that the
 // destination does not have. Unless whole is set, it stops behind the first part of
-// the log with such runs: those that have ended by the part's last event, as if
-// they had been delivered then.
+// the log in which such runs have ended.
 func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, whole bool) (*pending, error) {
 	return d.prepareOnly(ctx, s, st, whole, nil)
 }
 
-// prepareOnly is prepare for those runs for whose root only returns true, unless it is
-// nil. They need not settle, and no run is late.
+// prepareOnly is prepare for the runs that only selects by the root span's id; nil selects
+// all. Selected runs need not settle, and no run is late.
 func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State, whole bool, only func(root string) bool) (*pending, error) {
 	key := s.Key()
 	if _, ok := d.Sources[key.Host]; !ok {

@@ -35,10 +35,11 @@ type reading struct {
 	// lateDone reports that there are new events of runs that are done.
 	lateDone bool
 	start    sessionStart
-	// last is the newest event but the end of a session, which may be that of an earlier
-	// process.
+	// last is the newest event. The end of a session does not count: it may be that of an
+	// earlier process of the agent.
 	last hook.Event
-	// silently is when the open run ended by the host's files, zero if it did not.
+	// silently is when the open run has ended, as the host's files say and no event does;
+	// zero if they do not say so.
 	silently time.Time
 	// linked reports that the session that led to this one was looked for.
 	linked bool
@@ -72,11 +73,12 @@ func (p *reading) read(r *spool.Reader, window int64) error {
 type termsFrom struct {
 	offset   int64
 	settings string
-	here     bool
+	// here reports that runs with them may go where this process sends.
+	here bool
 }
 
-// tighten holds what follows to the settings of a record: those of each record count,
-// whichever process delivers it.
+// tighten applies a record's settings to the records from there on: they count whichever
+// process delivers.
 func (p *reading) tighten(rec *spool.Record) error {
 	if n := len(p.terms); p.Judge == nil || n > 0 && p.terms[n-1].settings == rec.Settings {
 		return nil
@@ -197,10 +199,9 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 	return due
 }
 
-// mappedOnce is how many runs of a session are mapped once for all destinations.
-// Of more, as after an outage, each destination maps one at a time, and of a long
-// run one batch at a time: memory then holds the events, and the spans of one run
-// or batch.
+// mappedOnce is the number of runs of a session up to which they are mapped once, for all
+// destinations. More, as after an outage, are mapped one at a time for each destination,
+// and a long run one batch at a time, so that memory holds the spans of only one.
 const mappedOnce = 8
 
 // mapRuns maps the runs that can be sent.
@@ -265,7 +266,8 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 				}
 			}
 		} else if len(due) <= mappedOnce {
-			// If it panics, it will once more, where that fails this run alone.
+			// A panic here is ignored: it comes again when the run is sent, and there fails
+			// only this run.
 			_ = guarded(p.key, func() error {
 				spans := run.spans()
 				run.spans = func() *tracepb.ResourceSpans { return spans }

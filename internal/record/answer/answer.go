@@ -23,13 +23,13 @@ type Hooks struct {
 	// Variable is the environment variable with a folder that holds a File of the user
 	// besides the home folder.
 	Variable string
-	// Runner returns the program that runs the hooks of the files for an event: the
-	// user's own, and those of projects, which count if the list of
-	// trusted files has them. None of them need exist. It is empty if no hook can run and
-	// nothing is left to do for them. guards reports that the event is denied if they cannot
-	// be run. If nil, and in any doubt, the program is hookspan.
+	// Runner returns the program that runs the hooks for an event. It is empty if no hook
+	// can run and nothing else is left to do for them. own are the user's hooks files,
+	// projects those of projects, which count if the list of trusted files has them; none
+	// need exist. guards reports that the event is denied if its hooks cannot be run. If
+	// Runner is nil, and in any doubt, the program is hookspan.
 	Runner func(raw hook.Raw, stateDir, trusted string, own, projects []string, guards bool, now func() time.Time) string
-	// Own is the program's name by which Runner returns that Ask runs them in this process.
+	// Own is what Runner returns for hooks that Ask is to run in this process.
 	Own string
 	// Ask returns the answer, and a report of what went wrong, in which secrets may be:
 	// `Reporter run-hooks --report` removes them and writes it to the log. about is the stored
