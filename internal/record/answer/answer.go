@@ -94,8 +94,8 @@ func (a *asking) Unasked(why error) []byte {
 	return nil
 }
 
-// hookedIn reports whether a project has a file with hooks. For a call without hooks,
-// this for the project and the user is the whole cost.
+// hookedIn reports whether a project has a file with hooks. A call without hooks pays for
+// this look and that for the user's file, and for nothing else.
 func (a *asking) hookedIn(dir string) bool {
 	return filepath.IsAbs(dir) && exists(filepath.Join(dir, a.hooks.File))
 }
@@ -106,8 +106,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// ownFiles are the paths of the user's files: where the variable names a folder the file
-// there, and always that of the home folder, so that a variable takes no guard away.
+// ownFiles are the paths of the user's files: the one in the folder that the variable names,
+// if it names one, and always that of the home folder, so that a variable takes no guard
+// away.
 func (a *asking) ownFiles() (files []string) {
 	p := a.call.Process
 	if dir, _ := record.Variable(p.Environ, a.hooks.Variable); dir != "" {
