@@ -269,7 +269,7 @@ var mayImport = map[string][]string{
 	"internal/record/claudehook": {"hook/claude", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "internal/record"},
 	"internal/record/answer": {
 		"hook/cline",
-		"hook", "internal/userhooks", "internal/userhooks/hooksession", "internal/record", "internal/rawjson", "internal/files/regular",
+		"hook", "internal/userhooks", "internal/userhooks/hookfile", "internal/userhooks/hooksession", "internal/record", "internal/rawjson", "internal/files/regular",
 	},
 }
 
