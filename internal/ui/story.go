@@ -23,7 +23,7 @@ type said struct {
 	Detail string      `json:"detail,omitempty"`
 	Depth  int         `json:"depth"`
 	TookNS int64       `json:"tookNs,omitempty"`
-	Parts  []view.Part `json:"parts"`
+	Parts  []part      `json:"parts"`
 }
 
 // maxSaid is how many steps of a conversation one answer has.
@@ -57,7 +57,7 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 
 // said returns a step as the page shows it.
 func (l *loaded) said(s *view.Step) (said, bool) {
-	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: append([]view.Part{}, s.Parts...)}
+	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: partsOf(s.Parts)}
 	if r := s.Row; r != nil {
 		out.Status, out.Label, out.Detail, out.Depth, out.TookNS = r.Status, r.Label, l.relative(r.Detail()), r.Depth, r.Took().Nanoseconds()
 	}

@@ -88,6 +88,7 @@ type header struct {
 	Version  int64     `json:"version"`
 	Prompt   string    `json:"prompt,omitempty"`
 	Answer   string    `json:"answer,omitempty"`
+	Doc      []any     `json:"doc,omitempty"` // The answer as Markdown.
 	Problems []problem `json:"problems"`
 	// Reason is why a run failed.
 	Reason string `json:"reason,omitempty"`
@@ -149,6 +150,7 @@ func (l *loaded) header(ctx context.Context) (header, error) {
 		return h, err
 	}
 	h.Prompt, h.Answer = view.Prompt(t), view.Answer(t)
+	h.Doc = markdown(h.Answer)
 	if h.Problems, err = l.problems(ctx); err != nil {
 		return h, err
 	}
@@ -384,6 +386,7 @@ type rowOf struct {
 	Row int    `json:"row"`
 	ID  string `json:"id"`
 	view.Card
+	Parts   []part   `json:"parts"`
 	Problem *problem `json:"problem,omitempty"`
 	// Source is where the texts are from, if they are whole.
 	Source string `json:"source,omitempty"`
@@ -407,6 +410,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 	}
 	row := full[0]
 	out := rowOf{Row: i, ID: l.id(i), Card: row.Card()}
+	out.Parts = partsOf(out.Card.Parts)
 	if row.Status.Bad() {
 		p := l.problem(i, row)
 		out.Problem = &p
@@ -420,7 +424,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Source, out.Parts = texts[0].Source, append([]view.Part{}, row.Whole(texts[0])...)
+		out.Source, out.Parts = texts[0].Source, partsOf(row.Whole(texts[0]))
 	}
 	return out, nil
 }

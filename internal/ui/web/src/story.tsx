@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, useData } from "./api";
 import { duration, plural } from "./format";
-import { labelOf, Mark, Problem, Texts, Wait } from "./parts";
+import { Prose } from "./markdown";
+import { Copy, labelOf, Mark, Problem, Texts, Wait } from "./parts";
 import type { Change, Said } from "./types";
 import { Lines } from "./work";
 
@@ -61,10 +62,11 @@ function Step({ step: s, selected, select }: { step: Said; selected: boolean; se
   const inside = s.depth > 1 ? " nested" : "";
   const mine = useRef<HTMLDivElement>(null);
   if (s.who === "user" || s.who === "agent") {
+    const texts = s.parts.filter((p) => p.prose);
     return (
       <div ref={mine} class={`said ${s.who}${inside}${selected ? " selected" : ""}`} data-id={s.row ? s.id : undefined} onClick={() => s.row > 0 && !getSelection()?.toString() && select(s.id)}>
-        <span class="who">{s.who === "user" ? "You" : s.depth > 1 ? "Subagent" : "Agent"}</span>
-        <div class="prose">{s.parts.filter((p) => p.prose || p.name === "text").map((p) => p.text).join("\n\n")}</div>
+        <p class="who">{s.who === "user" ? "You" : s.depth > 1 ? "Subagent" : "Agent"}<Copy text={texts.map((p) => p.text).join("\n\n")} /></p>
+        {texts.map((p, i) => <Prose key={i} {...p} />)}
       </div>
     );
   }

@@ -2,7 +2,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData } from "./api";
 import { dollars, duration, place, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
+import { Prose } from "./markdown";
+import { agentNames, cached, Copy, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
 import { RowFilters, showAll, useChosen, type Range } from "./rows";
 import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
@@ -234,7 +235,7 @@ function Overview({ head }: { head: Header }) {
   const s = head.summary;
   return (
     <div class="overview">
-      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The task ended as " + outcome(s) + "."}</p></>}
+      {head.answer ? <><h2>Answer<Copy text={head.answer} /></h2><Prose text={head.answer} doc={head.doc} /></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The task ended as " + outcome(s) + "."}</p></>}
       <dl>
         {s.workingDirectory && <><dt>Folder</dt><dd>{s.workingDirectory}</dd></>}
         {s.session && <><dt>Session</dt><dd>{s.session}</dd></>}

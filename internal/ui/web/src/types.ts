@@ -26,7 +26,7 @@ export interface Facets { project: Facet[]; agent: Facet[]; model: Facet[]; tool
 export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
 
 export interface Header extends Listed {
-  rows: number; version: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; task?: number; tasks?: number; resume?: string;
+  rows: number; version: number; prompt?: string; answer?: string; doc?: Doc[]; problems: Problem[]; before?: string; after?: string; task?: number; tasks?: number; resume?: string;
 }
 
 // Columns are the rows as the API has them: lists of numbers in base64.
@@ -36,7 +36,9 @@ export interface Columns {
 }
 
 export interface Line { id: string; text: string; note?: string }
-export interface Part { name: string; lang?: string; prose?: boolean; short?: boolean; text: string }
+export interface Part { name: string; lang?: string; prose?: boolean; short?: boolean; text: string; doc?: Doc[] }
+// Doc is a part of a text that was Markdown: words, or an element.
+export type Doc = string | { tag: string; info?: string; kids?: Doc[] };
 
 export interface Row {
   row: number; id: string; kind: Kind; status: Status; label: string; details: string[] | null; started?: string; tookNs: number; ended: boolean;
