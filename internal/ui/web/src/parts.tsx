@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Refused } from "./api";
-import { dollars, duration, tokens } from "./format";
+import { dollars, duration, placesOf, tokens } from "./format";
 import { Prose } from "./markdown";
 import { go } from "./route";
 import type { Part, Status, Summary, Totals, Usage } from "./types";
@@ -178,6 +178,17 @@ export async function copy(text: string) {
 }
 
 export const Copy = ({ text }: { text: string }) => <button class="plain copy" onClick={(e) => { e.stopPropagation(); copy(text); }}>Copy</button>;
+
+// Marked is a text in which the words of a search are marked.
+export function Marked({ text, find }: { text: string; find: string }) {
+  const out: ComponentChildren[] = [];
+  let last = 0;
+  for (const [from, to] of placesOf(text, find)) {
+    out.push(text.slice(last, from), <mark key={from}>{text.slice(from, to)}</mark>);
+    last = to;
+  }
+  return <>{out}{text.slice(last)}</>;
+}
 
 // say shows a short message for a moment.
 export const say = (text: string) => dispatchEvent(new CustomEvent("say", { detail: text }));

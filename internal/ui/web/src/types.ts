@@ -12,7 +12,7 @@ export interface Summary {
 }
 
 // Listed has the names of its project and session as they are sent back, too.
-export interface Listed { summary: Summary; status: Status; reason?: string; project?: string; session?: string }
+export interface Listed { summary: Summary; status: Status; reason?: string; match?: { traceId: string; spanId: string; snippet: string }; project?: string; session?: string }
 
 export interface Totals {
   tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; unpricedModels?: string[];

@@ -1,10 +1,10 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { ago, clock, dayName, dollars, dollarsIn, duration, fold, place, plural, seen, stamp, tokens } from "./format";
-import { agentNames, cached, Commands, Facts, labelOf, Link, Mark, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
+import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tokens } from "./format";
+import { agentNames, cached, Commands, Facts, labelOf, Link, Mark, Marked, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
 import { go, put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, Search, Task } from "./sessions";
+import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, mostTasks, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 import { setTitle } from "./title";
 
@@ -72,14 +72,14 @@ export function SearchView() {
   }
   const text = query.get("text") ?? "";
   const limit = Number(query.get("limit")) || 100;
-  const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query, { text, limit: String(limit) }) : null);
-  const failures = (data ?? []).filter((h) => h.failed).length;
+  const { data, error } = useShown<{ hits: Hit[]; totals: Totals }>(hasWord(text) ? "search?" + filterQuery(query, { text, limit: String(limit) }) : null);
+  const hits = data?.hits ?? [];
+  const failures = hits.filter((h) => h.failed).length;
   useEffect(() => { setTitle((text ? seen(text) + " · " : "") + "search · hookspan"); });
-  const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data?.length === 0 ? "about" : null);
+  const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data && !hits.length ? "about" : null);
   const groups = new Map<string, Hit[]>();
-  for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
+  for (const h of hits) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
   const [all, setAll] = useState(new Set<string>());
-  const words = fold(text).text.match(/[\p{L}\p{N}]+/gu) ?? [];
   return (
     <div class="page narrow">
       <h1 class="hidden">Search</h1>
@@ -88,40 +88,23 @@ export function SearchView() {
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
       {text.trim() && !hasWord(text) && <p class="note">The text needs a letter or digit.</p>}
       {error && <Problem error={error} />}
-      {data && data.length === 0 && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
-      {data && data.length > 0 && <p class="note">{data.length === limit ? "The newest " + plural(limit, "step") : plural(data.length, "step")} in {plural(groups.size, "task")}{failures > 0 && <>, <span class="bad">{failures} failed</span></>}{data.length === limit && limit < 1600 && <>. <button class="plain" onClick={() => put({ limit: String(limit * 4) })}>Show more</button></>}</p>}
+      {data && !hits.length && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
+      {data && hits.length > 0 && <Sum totals={data.totals} />}
+      {hits.length > 0 && <p class="note">{hits.length === limit ? "The newest " + plural(limit, "step") : plural(hits.length, "step")} in {plural(groups.size, "task")}{failures > 0 && <>, <span class="bad">{failures} failed</span></>}</p>}
       {[...groups].map(([id, hits]) => (
         <section class="hits" key={id}>
-          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, words)[0] ?? [0, 0])) || (words[0] ?? ""))}`}>{hits[0].title || "untitled"}</Link><span class="dim">{hits[0].project && place(hits[0].project) + ", "}{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
+          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, text)[0] ?? [0, 0])) || text)}`}>{hits[0].title || "untitled"}</Link><span class="dim">{hits[0].project && place(hits[0].project) + ", "}{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
           {hits.slice(0, all.has(id) ? undefined : 8).map((h) => (
             <Link key={h.spanId} class="hit" to={`/t/${id}?span=${h.spanId}`}>
-              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={plainText(h.snippet)} words={words} /></span>
+              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={h.snippet} find={text} /></span><span class="took">{clock(h.started)}</span>
             </Link>
           ))}
           {hits.length > 8 && !all.has(id) && <button class="more" onClick={() => setAll(new Set(all).add(id))}>{hits.length - 8} more</button>}
         </section>
       ))}
+      {hits.length === limit && <p class="note">{limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>}
     </div>
   );
-}
-
-// plainText is a part of a text without the signs of JSON.
-const plainText = (text: string) => text.replace(/\\[nrt]/g, " ").replace(/"?[{}[\]]+"?|","|":"?|\\(?=")/g, (m) => (m.includes(":") ? ": " : m.includes(",") ? ", " : "")).replace(/(^|\s)"|"(?=$|[\s,])/g, "$1");
-
-// placesOf returns where words are in a text, as the search finds them: without accents.
-function placesOf(text: string, words: string[]): [number, number][] {
-  const folded = fold(text);
-  return words.length ? [...folded.text.matchAll(new RegExp(words.join("|"), "gu"))].map((m) => [folded.at[m.index], folded.at[m.index + m[0].length]]) : [];
-}
-
-function Marked({ text, words }: { text: string; words: string[] }) {
-  const out: (string | VNode)[] = [];
-  let last = 0;
-  for (const [from, to] of placesOf(text, words)) {
-    out.push(text.slice(last, from), <mark key={from}>{text.slice(from, to)}</mark>);
-    last = to;
-  }
-  return <>{out}{text.slice(last)}</>;
 }
 
 type Usages = { totals: Totals; groups: Record<"day" | "model" | "project" | "agent" | "tool", Group[]> };
