@@ -23,7 +23,7 @@ export interface Group extends Totals { key: string; value: string; p50Ns: numbe
 export interface Sessions { running: Listed[]; traces: Listed[]; totals: Totals }
 export interface Facet { value: string; shown: string }
 export interface Facets { project: Facet[]; agent: Facet[]; model: Facet[]; tool: Facet[] }
-export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
+export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status; by?: string }
 
 export interface Header extends Listed {
   rows: number; version: number; prompt?: string; answer?: string; doc?: Doc[]; problems: Problem[]; before?: string; after?: string; task?: number; tasks?: number; resume?: string;
