@@ -34,8 +34,7 @@ function useMore<T, K extends string>(path: string, version: number, name: K, se
 
 export function Conversation({ base, version, picked, row, select }: Props) {
   const { list: steps, error, before, after } = useMore<Said, "steps">(base + "/conversation", version, "steps", row);
-  const ready = !!steps;
-  useEffect(() => shown(picked), [picked, ready]);
+  useEffect(() => shown(picked), [picked, steps?.[0]?.id]);
   if (error && !steps) return <Problem error={error} />;
   if (!steps) return <Wait />;
   return (
@@ -75,8 +74,7 @@ function Step({ step: s, selected, select }: { step: Said; selected: boolean; se
 
 export function Changes({ base, version, picked, row, select }: Props) {
   const { list: data, error, before, after } = useMore<Change, "changes">(base + "/changes", version, "changes", row);
-  const ready = !!data;
-  useEffect(() => shown(picked), [picked, ready]);
+  useEffect(() => shown(picked), [picked, data?.[0]?.id]);
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const files = new Map<string, Change[]>();
