@@ -203,7 +203,7 @@ func (d document) text(part []byte) string {
 	w := bufio.NewWriter(&b)
 	writer.DefaultWriter.Write(w, part)
 	_ = w.Flush()
-	return view.Text(html.UnescapeString(b.String()))
+	return termtext.Value(html.UnescapeString(b.String()))
 }
 
 // link returns a link to an address of the web. Another target, such as a file or what a browser
@@ -215,5 +215,5 @@ func link(target string, shown []any) []any {
 	if len(shown) == 1 && shown[0] == target || target == "" {
 		return shown
 	}
-	return append(shown, " ("+view.Text(target)+")")
+	return append(shown, " ("+termtext.Value(target)+")")
 }

@@ -39,6 +39,7 @@ func TestMarkdownIsElements(t *testing.T) {
 		"3. a\n\n4. b":                        "<ol=3><li><p>a</></><li><p>b</></></>",
 		"- [x] done\n- [ ] not":               "<ul><li>☑ done</><li>☐ not</></>",
 		"> quoted":                            "<blockquote><p>quoted</></>",
+		"Q&A **x** & \\*y &amp; `z`":          "<p>Q&A <strong>x</> & *y & <code>z</></>",
 		"```go title=x\na < b\n```":           "<pre=go title=x>a < b\n</>",
 		"~~~\nnot closed":                     "<pre>not closed\n</>",
 		"    indented":                        "<pre>indented\n</>",
