@@ -278,6 +278,7 @@ type found struct {
 	store.Hit
 	Title   string `json:"title"`
 	Project string `json:"project,omitempty"`
+	Where   string `json:"where"`
 	Failed  bool   `json:"failed"`
 }
 
@@ -310,7 +311,7 @@ func (s *Server) search(r *http.Request) (any, error) {
 		}
 		out.Hits, out.Totals = []found{}, page.Totals
 		for _, h := range hits {
-			out.Hits = append(out.Hits, found{h, tasks[h.Trace].Title, tasks[h.Trace].Directory, h.Status == otelmap.EndFailed})
+			out.Hits = append(out.Hits, found{h, tasks[h.Trace].Title, tasks[h.Trace].Directory, view.Where(&h), h.Status == otelmap.EndFailed})
 		}
 		return out, err
 	})

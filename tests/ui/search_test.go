@@ -39,7 +39,7 @@ func TestSearchShowsWhatWasSaid(t *testing.T) {
 	hits := func() []string {
 		return eval[[]string](b, `[...document.querySelectorAll(".hit")].map((e) => e.innerText.replace(/\s+/g, " "))`)
 	}
-	for i, want := range []string{`Bash command: psql -c "select * from baskets", description: Runs it`, "claude-opus-4-7 The baskets table has no index."} {
+	for i, want := range []string{`Bash command: psql -c "select * from baskets", description: Runs it`, "request The baskets table has no index."} {
 		if got := hits()[i]; !regexp.MustCompile("^" + regexp.QuoteMeta(want) + ` \d\d:\d\d$`).MatchString(got) {
 			t.Errorf("hit %d is %q, want %q and a time", i, got, want)
 		}

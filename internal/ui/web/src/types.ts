@@ -47,7 +47,7 @@ export interface Row {
 
 export interface Said { row: number; id: string; who: string; status?: Status; label?: string; detail?: string; depth: number; tookNs?: number; parts: Part[] }
 export interface Change { row: number; id: string; path: string; tool: string; status: Status; plus: number; minus: number; lines: string[] | null; cut?: boolean }
-export interface Hit { traceId: string; spanId: string; name: string; tool?: string; started?: string; snippet: string; title: string; project?: string; failed: boolean }
+export interface Hit { traceId: string; spanId: string; where: string; started?: string; snippet: string; title: string; project?: string; failed: boolean }
 export interface Point { at: number; tokens: number; costUsd: number; traceId: string; spanId?: string; compact?: boolean }
 export interface Step { id: string; label: string; detail?: string; status: Status; tookNs: number }
 export interface Compared extends Header { tools: { name: string; calls: number; failures: number; denials: number; tookNs: number }[] | null; files: string[] }

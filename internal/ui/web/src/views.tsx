@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tokens } from "./format";
-import { agentNames, cached, Commands, Facts, labelOf, Link, Mark, Marked, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
+import { agentNames, cached, Commands, Facts, Link, Mark, Marked, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
 import { go, put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, mostTasks, NoMatch, Nothing, Search, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
@@ -116,7 +116,7 @@ export function SearchView() {
           <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, text)[0] ?? [0, 0])) || text)}`}>{hits[0].title || "untitled"}</Link><span class="dim">{hits[0].project && place(hits[0].project) + ", "}{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
           {hits.slice(0, all.has(id) ? undefined : 8).map((h) => (
             <Link key={h.spanId} class="hit" to={`/t/${id}?span=${h.spanId}`}>
-              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={h.snippet} find={text} /></span><span class="took">{clock(h.started)}</span>
+              <b class={h.failed ? "bad" : ""}>{h.where}</b> <span><Marked text={h.snippet} find={text} /></span><span class="took">{clock(h.started)}</span>
             </Link>
           ))}
           {hits.length > 8 && !all.has(id) && <button class="more" onClick={() => setAll(new Set(all).add(id))}>{hits.length - 8} more</button>}
