@@ -127,10 +127,12 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 		}
 	}
 	traces := s.listed(r.Context(), page.Traces)
+	matches := make(map[string]*store.Hit)
+	for i := range slices.Backward(page.Hits) {
+		matches[page.Hits[i].Trace] = &page.Hits[i]
+	}
 	for i := range traces {
-		if at := slices.IndexFunc(page.Hits, func(h store.Hit) bool { return h.Trace == page.Traces[i].TraceID }); at >= 0 {
-			traces[i].Match = &page.Hits[at]
-		}
+		traces[i].Match = matches[page.Traces[i].TraceID]
 	}
 	if f.Denied {
 		calls, err := s.opts.Store.DeniedCalls(r.Context(), f, page.Traces)

@@ -142,7 +142,7 @@ func (d document) node(n ast.Node, depth int) []any {
 	}
 	switch n := n.(type) {
 	case *ast.Text:
-		s := d.text(n.Value(d))
+		s := meant(n.Value(d))
 		if n.SoftLineBreak() || n.HardLineBreak() {
 			s += "\n"
 		}
@@ -162,11 +162,11 @@ func (d document) node(n ast.Node, depth int) []any {
 	case *ast.CodeBlock:
 		return []any{element{"pre", "", []any{string(n.Lines().Value(d))}}}
 	case *ast.AutoLink:
-		return link(string(n.URL(d)), []any{string(n.Label(d))})
+		return link(n, string(n.URL(d)), []any{string(n.Label(d))})
 	case *ast.Link:
-		return link(string(n.Destination), d.kids(n, depth))
+		return link(n, string(n.Destination), d.kids(n, depth))
 	case *ast.Image:
-		return link(string(n.Destination), d.kids(n, depth))
+		return link(n, string(n.Destination), d.kids(n, depth))
 	case *ast.Heading:
 		return within("h2", strconv.Itoa(n.Level))
 	case *ast.List:
@@ -176,15 +176,14 @@ func (d document) node(n ast.Node, depth int) []any {
 		return within("ul", "")
 	case *extended.TaskCheckBox:
 		return []any{map[bool]string{true: "☑ ", false: "☐ "}[n.IsChecked]}
+	case *ast.Emphasis:
+		return within(map[bool]string{true: "strong", false: "em"}[n.Level > 1], "")
 	}
 	if tag := tags[n.Kind()]; tag != "" {
 		if tag == "td" && n.Parent().Kind() == extended.KindTableHeader {
 			tag = "th"
 		}
 		return within(tag, "")
-	}
-	if e, ok := n.(*ast.Emphasis); ok {
-		return within(map[bool]string{true: "strong", false: "em"}[e.Level > 1], "")
 	}
 	return d.kids(n, depth) // A paragraph of a list without space between its items.
 }
@@ -194,8 +193,8 @@ var tags = map[ast.NodeKind]string{
 	extended.KindTable: "table", extended.KindTableHeader: "tr", extended.KindTableRow: "tr", extended.KindTableCell: "td",
 }
 
-// text is what a part of a text means: a backslash before a sign, and a character's name.
-func (d document) text(part []byte) string {
+// meant is what a part of a text stands for: a sign behind a backslash, and a character by its name.
+func meant(part []byte) string {
 	if !bytes.ContainsAny(part, "\\&") {
 		return string(part)
 	}
@@ -207,13 +206,21 @@ func (d document) text(part []byte) string {
 }
 
 // link returns a link to an address of the web. Another target, such as a file or what a browser
-// would run, is text, and so is one that names a user, which would look like a host.
-func link(target string, shown []any) []any {
-	if u, err := url.Parse(target); err == nil && (u.Scheme() == "http" || u.Scheme() == "https") && u.Username() == "" && u.Password() == "" {
+// would run, is text, and so are one that names a user, which would look like a host, and one in
+// another link.
+func link(n ast.Node, target string, shown []any) []any {
+	u, err := url.Parse(target)
+	if err == nil && (u.Scheme() == "http" || u.Scheme() == "https") && u.Username() == "" && u.Password() == "" && !inLink(n) {
 		return []any{element{"a", u.Href(false), shown}}
 	}
 	if len(shown) == 1 && shown[0] == target || target == "" {
 		return shown
 	}
 	return append(shown, " ("+termtext.Value(target)+")")
+}
+
+func inLink(n ast.Node) bool {
+	for n = n.Parent(); n != nil && n.Kind() != ast.KindLink && n.Kind() != ast.KindImage; n = n.Parent() {
+	}
+	return n != nil
 }

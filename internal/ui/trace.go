@@ -84,7 +84,7 @@ func (l *loaded) problem(i int, r *view.Row) problem {
 	if r.Status == otelmap.EndDenied && r.Kind == view.KindTool {
 		var why string
 		out.By, why = view.DeniedBy(r.Span())
-		out.Message = strings.TrimSuffix("denied by "+out.By+": "+why, ": ")
+		out.Message = termtext.Cut(strings.TrimSuffix("denied by "+out.By+": "+why, ": "), 400)
 	}
 	return out
 }
