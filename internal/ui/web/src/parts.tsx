@@ -179,11 +179,12 @@ export async function copy(text: string) {
 
 export const Copy = ({ text }: { text: string }) => <button class="plain copy" onClick={(e) => { e.stopPropagation(); copy(text); }}>Copy</button>;
 
-// Marked is a text in which the words of a search are marked.
-export function Marked({ text, find }: { text: string; find: string }) {
-  const out: ComponentChildren[] = [];
-  let last = 0;
-  for (const [from, to] of placesOf(text, find)) {
+// Marked is a text in which the words of a search are marked. With near it begins not far before the first.
+export function Marked({ text, find, near }: { text: string; find: string; near?: boolean }) {
+  const out: ComponentChildren[] = [], places = placesOf(text, find);
+  let last = near && places[0]?.[0] > 20 ? places[0][0] - 12 : 0;
+  if (last) out.push("…");
+  for (const [from, to] of places) {
     out.push(text.slice(last, from), <mark key={from}>{text.slice(from, to)}</mark>);
     last = to;
   }
