@@ -16,7 +16,7 @@ function draw(n: Doc, key: number): ComponentChildren {
   const kids = n.kids?.map(draw);
   if (tag === "a" && /^https?:\/\//.test(info)) {
     const shown = textOf(n);
-    return <span key={key}><a class="plain" href={info} rel="noreferrer noopener" target="_blank">{shown.trim() ? kids : info}</a>{shown.trim() && shown !== info && shown + "/" !== info ? <span class="dim target"> {info}</span> : ""}</span>;
+    return <span key={key}><a class="plain" href={info} rel="noreferrer noopener" target="_blank">{shown.trim() ? kids : info}</a>{shown.trim() && shown !== info && shown + "/" !== info ? <span class="dim target" title={info}> {info.length > 120 ? info.slice(0, 120) + "…" : info}</span> : ""}</span>;
   }
   if (tag === "table") return <div class="scroller" key={key} tabIndex={0}><table>{kids}</table></div>;
   return tags.has(tag) ? h(tag, { key, class: tag === "h2" ? "level" + info : undefined, start: tag === "ol" ? Number(info) : undefined }, kids) : <span key={key}>{kids}</span>;

@@ -4,6 +4,7 @@ import { useData, useShown } from "./api";
 import { Day } from "./day";
 import { clock, dayName, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
+import { Prose } from "./markdown";
 import { agentNames, Commands, Facts, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sum, Took, usageWords, Wait } from "./parts";
 import { go, put, sessionPath, useRoute } from "./route";
 import type { Facet, Facets, Header, Listed, Sessions } from "./types";
@@ -250,7 +251,7 @@ function Preview({ id }: { id: string }) {
       {data.problems.slice(0, 5).map((p) => <Link key={p.id} class="hit" to={`/t/${s.traceId}?span=${p.id}`}><Mark status={p.status} /><b>{labelOf(p.label)}</b> <span>{p.message || p.kind || p.detail}</span></Link>)}
       {data.problems.length > 5 && <p class="note">and {data.problems.length - 5}{data.problems.length === 1000 ? "+" : ""} more</p>}
       {data.prompt && <><div class="cap">prompt</div><p class="prose">{data.prompt.slice(0, 1500)}</p></>}
-      {(data.answer || data.reason) && <><div class="cap">{data.answer ? "answer" : "why it ended"}</div><p class="prose">{(data.answer || data.reason!).slice(0, 4000)}</p></>}
+      {(data.answer || data.reason) && <><div class="cap">{data.answer ? "answer" : "why it ended"}</div><Prose text={(data.answer || data.reason!).slice(0, 4000)} doc={data.doc} /></>}
     </aside>
   );
 }
