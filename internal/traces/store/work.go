@@ -15,6 +15,9 @@ import (
 // Work is what was done in a trace.
 type Work struct {
 	Summary Summary
+	// Waits are the periods in which the agent waited for its user, until the task's end if
+	// it still does.
+	Waits []otelmap.Wait
 	// Calls, Requests and Subagents are in the order of their start.
 	Calls     []Call
 	Requests  []Request
@@ -84,7 +87,7 @@ type Subagent struct {
 var workKeys = []string{
 	otelmap.KeyOperation, otelmap.KeyHost, otelmap.KeyToolName, otelmap.KeyToolCallID, otelmap.KeyToolArguments, otelmap.KeyMCPServer,
 	otelmap.KeyErrorType, otelmap.KeyToolOutcome, otelmap.KeyOutcome, otelmap.KeyHookDeniedBy, otelmap.KeyHookDecision, otelmap.KeyHookCommand,
-	otelmap.KeyHostDuration, otelmap.KeyExceptionMessage, otelmap.KeyAgentName, otelmap.KeyRequestModel, otelmap.KeyOutputMessages,
+	otelmap.KeyHostDuration, otelmap.KeyWaited, otelmap.KeyExceptionMessage, otelmap.KeyAgentName, otelmap.KeyRequestModel, otelmap.KeyOutputMessages,
 	otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
 	otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
 }
@@ -112,7 +115,7 @@ func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit 
 					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
 				}
 				return err
-			}, `trace = ? AND role IN (2, 3, 4)`, t.id)
+			}, `trace = ? AND role > 0`, t.id)
 			if err != nil {
 				return err
 			}
@@ -148,6 +151,13 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 	if otlp.Start(sp).IsZero() || otlp.End(sp).IsZero() {
 		took = 0
 	}
+	waits := otelmap.Waits(sp)
+	for _, period := range waits {
+		if period.To.IsZero() {
+			period.To = w.Summary.Ended
+		}
+		w.Waits = append(w.Waits, period)
+	}
 	switch RoleOf(a) {
 	case RoleTool:
 		c := Call{
@@ -158,7 +168,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 			id: otlp.Text(a, otelmap.KeyToolCallID), parent: parent,
 		}
 		c.Command = CommandOf(c.Tool, c.Arguments)
-		for _, period := range otelmap.Waits(sp) {
+		for _, period := range waits {
 			if !period.To.IsZero() {
 				c.Asked, c.Waited = period.From, c.Waited+period.To.Sub(period.From)
 			}
