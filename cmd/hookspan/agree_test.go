@@ -134,8 +134,9 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 		filter(5, "since", "since", now.Add(-time.Duration(500+r.IntN(500))*time.Hour).UTC().Format(time.RFC3339))
 		filter(5, "until", "until", now.Add(-time.Duration(r.IntN(500))*time.Hour).UTC().Format(time.RFC3339))
 
-		var list []store.Summary
-		command(&list, append([]string{"list", "--json"}, flags...)...)
+		var answer listJSON
+		command(&answer, append([]string{"list", "--json"}, flags...)...)
+		list := answer.Tasks
 		var stats, byTool statsJSON
 		command(&stats, append([]string{"stats", "--json"}, flags...)...)
 		command(&byTool, append([]string{"stats", "--by", "tool", "--json"}, flags...)...)
@@ -146,7 +147,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 		if err := json.Unmarshal(ask("/api/v1/sessions?"+query.Encode()), &shown); err != nil {
 			t.Fatal(err)
 		}
-		var want, summed, paged, onPage, calls totals
+		var want, listed, summed, paged, onPage, calls totals
 		ids := make(map[string]bool)
 		for _, sum := range list {
 			ids[sum.TraceID] = true
@@ -159,7 +160,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 				t.Errorf("%q: the page has %s, list has not", flags, sum.TraceID)
 			}
 		}
-		for to, all := range map[*totals]store.Totals{&summed: stats.Totals, &paged: shown.Totals} {
+		for to, all := range map[*totals]store.Totals{&listed: answer.Totals, &summed: stats.Totals, &paged: shown.Totals} {
 			to.add(all.Traces, all.Calls, all.Failures, all.Denials, all.Usage)
 		}
 		for _, g := range byTool.Groups {
@@ -175,7 +176,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 			calls.Calls, calls.Failures, calls.Denials = want.Calls, want.Failures, want.Denials
 		}
 		calls.Traces, calls.Input, calls.Cents = want.Traces, want.Input, want.Cents
-		for name, got := range map[string]totals{"stats": summed, "the page's sums": paged, "the page's list": onPage, "the calls by tool": calls} {
+		for name, got := range map[string]totals{"the list's sums": listed, "stats": summed, "the page's sums": paged, "the page's list": onPage, "the calls by tool": calls} {
 			if got != want {
 				t.Errorf("%q: %s: %+v, list has %+v", flags, name, got, want)
 			}

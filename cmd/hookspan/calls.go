@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +58,19 @@ shows one call.`,
 	return cmd
 }
 
+// callsJSON is what --json prints: the calls and the sums over all that are selected, listed
+// or not.
+type callsJSON struct {
+	Calls  []callJSON   `json:"calls"`
+	Totals store.Totals `json:"totals"`
+}
+
+// callJSON is a call with who denied it.
+type callJSON struct {
+	store.Call
+	By string `json:"by,omitempty"`
+}
+
 // print finds the calls. A condition on calls selects traces as well, which is quicker,
 // unless two do or a server is meant.
 func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
@@ -74,14 +86,11 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	var found []store.Call
 	var all store.Totals
 	err = p.Store.EachWork(ctx, filter, tasks, func(w *store.Work) error {
-		for i := range slices.Backward(w.Calls) {
-			if c := &w.Calls[i]; f.calls.Selects(c) {
-				view.Sum(&all, c)
-				if filter.Limit < 0 || len(found) < filter.Limit {
-					found = append(found, *c)
-				}
+		f.calls.Each(w, &all, func(c *store.Call) {
+			if filter.Limit < 0 || len(found) < filter.Limit {
+				found = append(found, *c)
 			}
-		}
+		})
 		return nil
 	})
 	if err != nil {
@@ -99,7 +108,11 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	case err != nil:
 		return err
 	case f.asJSON:
-		return a.printJSON(append([]store.Call{}, found...))
+		out := callsJSON{Calls: make([]callJSON, len(found)), Totals: all}
+		for i := range found {
+			out.Calls[i] = callJSON{found[i], view.Denier(&found[i])}
+		}
+		return a.printJSON(out)
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
 	case len(found) == 0:

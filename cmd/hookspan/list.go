@@ -39,6 +39,13 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 	return cmd
 }
 
+// listJSON is what --json prints: the tasks, those that run first, and the sums over all that
+// have ended, listed or not.
+type listJSON struct {
+	Tasks  []store.Summary `json:"tasks"`
+	Totals store.Totals    `json:"totals"`
+}
+
 func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) (err error) {
 	a := ff.app
 	tasks, err := p.Running(ctx)
@@ -56,10 +63,8 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	}
 	sums = append(running, sums...)
 	switch {
-	case ff.asJSON && sums == nil:
-		return a.printJSON([]store.Summary{})
 	case ff.asJSON:
-		return a.printJSON(sums)
+		return a.printJSON(listJSON{append([]store.Summary{}, sums...), all})
 	case len(sums) > 0:
 		var denied []store.HookRun
 		var calls map[string][]*tracepb.Span

@@ -370,14 +370,7 @@ func (s *Server) lines(r *http.Request) (any, error) {
 }
 
 // relative shortens paths in the task's folder.
-func (l *loaded) relative(text string) string { return relative(text, l.Directory) }
-
-func relative(text, folder string) string {
-	if folder == "" || folder == "/" {
-		return text
-	}
-	return strings.ReplaceAll(text, strings.TrimRight(folder, "/")+"/", "")
-}
+func (l *loaded) relative(text string) string { return view.Relative(text, l.Directory) }
 
 // rowOf is all that is known of a row.
 type rowOf struct {

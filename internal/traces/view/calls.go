@@ -59,6 +59,17 @@ func (f CallFilter) Selects(c *store.Call) bool {
 	return slices.ContainsFunc(given.Files(), func(file string) bool { return inPath(file, f.File) })
 }
 
+// Each calls visit with the calls of a task that the filter selects, the newest first, and
+// adds them to sums.
+func (f CallFilter) Each(w *store.Work, sums *store.Totals, visit func(*store.Call)) {
+	for i := range slices.Backward(w.Calls) {
+		if c := &w.Calls[i]; f.Selects(c) {
+			Sum(sums, c)
+			visit(c)
+		}
+	}
+}
+
 // hasWords reports whether a sequence of words is among others, the last one being the
 // beginning of one.
 func hasWords(among, words []string) bool {
@@ -97,6 +108,14 @@ func (a *Arguments) Files() (out []string) {
 		}
 	}
 	return out
+}
+
+// Relative names the files in a folder as from there.
+func Relative(text, folder string) string {
+	if folder == "" || folder == "/" {
+		return text
+	}
+	return strings.ReplaceAll(text, strings.TrimRight(folder, "/")+"/", "")
 }
 
 // Sum adds a call to sums.
@@ -153,8 +172,10 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 		return t.symbol(c.Status) + " " + t.cut(termtext.Line(c.Tool), 24), colors[c.Status]
 	})
 	add(&column{name: "WHAT", least: minTitle}, func(c *store.Call) (string, string) {
-		what := NewArguments(c.Tool, c.Arguments).Line()
-		if c.Status.Bad() && c.Error != "" {
+		what := Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)
+		if c.Status == otelmap.EndDenied {
+			what += t.dot + denied(deniedBy(c.DeniedBy, c.ErrorType, c.Error))
+		} else if c.Status.Bad() && c.Error != "" {
 			what += t.dot + FailureLine(c.Error)
 		}
 		return cmp.Or(what, "-"), ""
@@ -184,7 +205,7 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	w := csv.NewWriter(to)
 	_ = w.Write([]string{
 		"trace", "call", "session", "agent", "project", "started", "took_ms", "waited_ms", "cost_usd",
-		"tool", "mcp_server", "subagent", "command", "status", "what", "files", "error",
+		"tool", "mcp_server", "subagent", "command", "status", "denied_by", "what", "files", "error",
 	})
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for i := range calls {
@@ -196,7 +217,7 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 		}
 		line := []string{
 			c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), ms(c.Waited), cost,
-			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), given.Line(), strings.Join(given.Files(), " "), c.Error,
+			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), Denier(c), given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {
 			line[i] = cell(line[i])

@@ -68,11 +68,7 @@ func Notes(hits []store.Hit, text string, denied []store.HookRun, calls map[stri
 // denial is the note of a denied call: who denied it and why, and what it was.
 func denial(call *tracepb.Span) Note {
 	tool := otlp.Text(call.GetAttributes(), otelmap.KeyToolName)
-	who, why := DeniedBy(call)
-	text := "denied by " + who
-	if why != "" {
-		text += ": " + why
-	}
+	text := denied(DeniedBy(call))
 	if what := NewArguments(tool, otlp.Text(call.GetAttributes(), otelmap.KeyToolArguments)).Line(); what != "" {
 		text = what + "  (" + text + ")"
 	}

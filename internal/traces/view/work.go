@@ -93,7 +93,7 @@ func (s *Sums) key(c *store.Call) string {
 	switch {
 	case s.By == ByServer:
 		return c.Server
-	case s.By == ByDenial && c.Status == otelmap.EndDenied:
+	case s.By == ByDenial:
 		return Denier(c)
 	case s.By == ByFailure && c.Status.Failed():
 		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String()), "#")
