@@ -85,22 +85,27 @@ func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store
 	if err != nil {
 		return err
 	}
-	return withPipeline(ff.cmd.Context(), ff.app, func(ctx context.Context, p *pipeline.Pipeline) (err error) {
-		if ff.project != "" {
-			if f.Directory, f.Resolved, err = ff.folder(ctx, p.Store); err != nil {
-				return err
-			}
-		}
-		err = do(ctx, p, f)
-		var many store.WordsError
-		switch {
-		case errors.As(err, &many):
-			return wrongUsage(ff.cmd, "--grep: it has %d words: want at most %d", int(many), store.MaxWords)
-		case errors.Is(err, store.ErrText):
-			return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
-		}
-		return err
+	return withPipeline(ff.cmd.Context(), ff.app, func(ctx context.Context, p *pipeline.Pipeline) error {
+		return ff.with(ctx, p, f, do)
 	})
+}
+
+// with calls do with the filter that check returned, and the project.
+func (ff *filterFlags) with(ctx context.Context, p *pipeline.Pipeline, f store.Filter, do func(context.Context, *pipeline.Pipeline, store.Filter) error) (err error) {
+	if ff.project != "" {
+		if f.Directory, f.Resolved, err = ff.folder(ctx, p.Store); err != nil {
+			return err
+		}
+	}
+	err = do(ctx, p, f)
+	var many store.WordsError
+	switch {
+	case errors.As(err, &many):
+		return wrongUsage(ff.cmd, "--grep: it has %d words: want at most %d", int(many), store.MaxWords)
+	case errors.Is(err, store.ErrText):
+		return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
+	}
+	return err
 }
 
 // check returns the filter that the flags describe, without the project.

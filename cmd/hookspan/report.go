@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -41,10 +42,12 @@ secrets that hookspan recognizes, and never sent.
 	_ = cmd.MarkFlagFilename("output", reportFormats...)
 	oneOf(cmd, "format", reportFormats...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if at := strings.LastIndexByte(file, '.'); format == "" && at >= 0 {
-			format = file[at+1:]
-		}
-		if format = cmp.Or(format, "md"); !slices.Contains(reportFormats, format) {
+		ending := strings.TrimPrefix(filepath.Ext(file), ".")
+		switch format = cmp.Or(format, ending, "md"); {
+		case slices.Contains(reportFormats, format):
+		case format == ending && !cmd.Flags().Changed("format"):
+			return wrongUsage(cmd, "--output %q: no format ends so: want --format, or a name with .%s", file, strings.Join(reportFormats, ", ."))
+		default:
 			return wrongUsage(cmd, "--format %q: want one of %s", format, strings.Join(reportFormats, ", "))
 		}
 		if ff.since == "" {

@@ -144,12 +144,18 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			}
 			return cost(&store.Usage{CostUSD: new(*g.Usage.CostUSD / float64(g.Traces))}, cents)
 		})
-		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
-			return duration(g.Took / time.Duration(max(1, g.Traces))), ""
-		})
-		add(&column{name: "FAILED/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
-			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(max(1, g.Traces))), ""
-		})
+		ofTask := func(text func(*store.Group) string) func(*store.Group) (string, string) {
+			return func(g *store.Group) (string, string) {
+				if g.Traces == 0 {
+					return "-", sgrDim
+				}
+				return text(g), ""
+			}
+		}
+		add(&column{name: "TIME/TASK", order: 4}, perTask, ofTask(func(g *store.Group) string { return duration(g.Took / time.Duration(g.Traces)) }))
+		add(&column{name: "FAILED/TASK", order: 4}, perTask, ofTask(func(g *store.Group) string {
+			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(g.Traces))
+		}))
 		add(&column{name: "EDITS DENIED", order: 4}, func(g *store.Group) bool { return g.EditsDenied > 0 }, number(func(g *store.Group) int { return g.EditsDenied }, sgrYellow))
 	}
 	if by == ByFailure || by == ByDenial {
