@@ -83,6 +83,12 @@ type Subagent struct {
 	parent string
 }
 
+// requestKeys are what a Request needs of spans, but for its calls.
+var requestKeys = []string{
+	otelmap.KeyOperation, otelmap.KeyRequestModel, otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens,
+	otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
+}
+
 // workKeys are what Work needs of spans.
 var workKeys = []string{
 	otelmap.KeyOperation, otelmap.KeyHost, otelmap.KeyToolName, otelmap.KeyToolCallID, otelmap.KeyToolArguments, otelmap.KeyMCPServer,
@@ -96,6 +102,16 @@ var workKeys = []string{
 // first and whatever its limit, those of running tasks before the others. The filter's
 // Tool, Failed and Denied select traces; with a Text, only the calls that have it are there.
 func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit func(*Work) error) error {
+	return s.eachWork(ctx, f, running, workKeys, `role > 0`, visit)
+}
+
+// EachRequest is EachWork with the requests of stored tasks alone, without their calls,
+// which is quicker.
+func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) error) error {
+	return s.eachWork(ctx, f, nil, requestKeys, `role = 3`, visit)
+}
+
+func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, keys []string, roles string, visit func(*Work) error) error {
 	err := s.read(ctx, f, func(q querier) error {
 		tasks, err := f.notStored(ctx, q, running)
 		if err != nil {
@@ -108,14 +124,14 @@ func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit 
 		}
 		return f.inOrder(ctx, q, -1, func(t found) error {
 			w := &workReader{Work: Work{Summary: t.Summary}}
-			skim := otlp.NewSkimmer(workKeys)
+			skim := otlp.NewSkimmer(keys)
 			err := eachMessage(ctx, q, func(id int64, message []byte) error {
 				sp, err := skim.Span(message)
 				if err == nil {
 					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
 				}
 				return err
-			}, `trace = ? AND role > 0`, t.id)
+			}, `trace = ? AND `+roles, t.id)
 			if err != nil {
 				return err
 			}
