@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,13 @@ shows one call.`,
 	flags.BoolVar(&f.full, "full", false, "with --edits: the whole changes, as diffs")
 	flags.BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		switch {
+		switch _, badPattern := path.Match(f.calls.File, ""); {
+		case flags.Changed("slower") && f.calls.MinTook <= 0:
+			return wrongUsage(cmd, "--slower %s: want a time above 0", f.calls.MinTook)
+		case flags.Changed("dearer") && !aCost(f.calls.MinCost):
+			return wrongUsage(cmd, "--dearer %g: want a number of dollars above 0", f.calls.MinCost)
+		case badPattern != nil:
+			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
 		case f.full && (!f.calls.Edits || f.asCSV):

@@ -112,13 +112,13 @@ func (ff *filterFlags) with(ctx context.Context, p *pipeline.Pipeline, f store.F
 func (ff *filterFlags) check() (f store.Filter, err error) {
 	f = ff.f
 	changed, now := ff.cmd.Flags().Changed, ff.app.now()
-	for _, name := range []string{"project", "agent", "model", "tool", "branch", "outcome", "since", "until", "grep", "session"} {
+	for _, name := range []string{"project", "agent", "model", "tool", "branch", "outcome", "since", "until", "grep", "session", "command", "file"} {
 		if flag := ff.cmd.Flags().Lookup(name); flag != nil && flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
 			return f, wrongUsage(ff.cmd, "--%s: found nothing, want a value", name)
 		}
 	}
 	switch {
-	case changed("min-cost") && (f.MinCost <= 0 || math.IsInf(f.MinCost, 0) || math.IsNaN(f.MinCost)):
+	case changed("min-cost") && !aCost(f.MinCost):
 		return f, wrongUsage(ff.cmd, "--min-cost %g: want a number of dollars above 0", f.MinCost)
 	case f.Limit < 0:
 		return f, wrongUsage(ff.cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
@@ -151,6 +151,9 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 	}
 	return f, nil
 }
+
+// aCost reports whether a number can be the least cost of something.
+func aCost(usd float64) bool { return usd > 0 && usd <= math.MaxFloat64 }
 
 // hostOf is the host of the agent that --agent names.
 func hostOf(a *app, cmd *cobra.Command, name string) (string, error) {

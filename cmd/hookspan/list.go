@@ -109,7 +109,7 @@ func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f 
 		return err
 	}
 	if left > 0 {
-		defer ff.app.hint(fmt.Sprintf("%d of %s; --all draws every one", len(works), termtext.Plural(len(works)+left, "trace")))
+		defer ff.app.hint(fmt.Sprintf("%d of %s; --all draws every one", len(works), termtext.Plural(len(works)+left, "task")))
 	}
 	if len(works) == 0 {
 		ff.app.printf("no tasks match\n")

@@ -131,6 +131,9 @@ func Sum(all *store.Totals, c *store.Call) {
 	}
 }
 
+// minTool is the width to which the tools in a list of calls are cut.
+const minTool = 12
+
 // Calls writes one line for each call and, if the view has a width, a last line with the
 // sums over all that were asked for.
 func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
@@ -168,7 +171,7 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 	if some(func(c *store.Call) bool { return c.Subagent != "" }) {
 		add(&column{name: "SUBAGENT", order: 2}, func(c *store.Call) (string, string) { return t.cut(cmp.Or(termtext.Line(c.Subagent), "-"), 16), sgrDim })
 	}
-	add(&column{name: "TOOL"}, func(c *store.Call) (string, string) {
+	add(&column{name: "TOOL", least: minTool}, func(c *store.Call) (string, string) {
 		return t.symbol(c.Status) + " " + t.cut(termtext.Line(c.Tool), 24), colors[c.Status]
 	})
 	add(&column{name: "WHAT", least: minTitle}, func(c *store.Call) (string, string) {

@@ -156,7 +156,13 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		add(&column{name: "FAILED/TASK", order: 4}, perTask, ofTask(func(g *store.Group) string {
 			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(g.Traces))
 		}))
-		add(&column{name: "EDITS DENIED", order: 4}, func(g *store.Group) bool { return g.EditsDenied > 0 }, number(func(g *store.Group) int { return g.EditsDenied }, sgrYellow))
+		edits := func(g *store.Group) int { return g.EditsDenied }
+		add(&column{name: "EDITS DENIED", order: 4}, some(edits), func(g *store.Group) (string, string) {
+			if total && g == &rows[last] {
+				return "", "" // it is not summed up
+			}
+			return number(edits, sgrYellow)(g)
+		})
 	}
 	if by == ByFailure || by == ByDenial {
 		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
