@@ -101,7 +101,7 @@ func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f 
 			left++
 			return nil
 		}
-		w.Requests, w.Subagents = nil, nil
+		w.Calls, w.Requests, w.Subagents = nil, nil, nil
 		works = append(works, w)
 		return nil
 	})

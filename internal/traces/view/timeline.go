@@ -31,6 +31,7 @@ func Timeline(w io.Writer, works []*store.Work, o Options) error {
 	}
 	st, b := newStyle(o), bufio.NewWriter(w)
 	var lanes []*lane
+	places := make(map[[2]string]int)
 	from, until := works[0].Summary.Started, works[0].Summary.Ended
 	for _, one := range slices.Backward(works) {
 		s := &one.Summary
@@ -40,11 +41,10 @@ func Timeline(w io.Writer, works []*store.Work, o Options) error {
 		if s.Ended.After(until) {
 			until = s.Ended
 		}
-		at := slices.IndexFunc(lanes, func(l *lane) bool {
-			return l.tasks[0].Summary.Session == s.Session && l.tasks[0].Summary.Host == s.Host
-		})
-		if at < 0 || s.Session == "" {
+		at, known := places[[2]string{s.Host, s.Session}]
+		if !known || s.Session == "" {
 			at = len(lanes)
+			places[[2]string{s.Host, s.Session}] = at
 			lanes = append(lanes, &lane{name: cmp.Or(lastPart(s.Directory), termtext.Line(s.Host)) + "  " + termtext.Line(s.Title)})
 		}
 		l := lanes[at]
