@@ -194,7 +194,11 @@ func (c *Costs) sentence(agents int, misses, outputs []CostItem) string {
 		if all <= 0 {
 			of, all = float64(i.Tokens), float64(whole.Tokens)
 		}
-		if i.Kind == "requests" || i.Kind == "subagent" {
+		switch {
+		case i.Kind != "requests" && i.Kind != "subagent":
+		case i.CostUSD == nil && whole.CostUSD != nil:
+			parts = append(parts, "no price is known for "+i.What)
+		default:
 			parts = append(parts, fmt.Sprintf("%.0f %% for %s", 100*of/max(all, 1e-12), i.What))
 		}
 	}

@@ -47,6 +47,21 @@ func steeringWork(n int, s string, now time.Time) *store.Work {
 	return w
 }
 
+// TestUnknownIsNoZero has a request without a price and a task without times.
+func TestUnknownIsNoZero(t *testing.T) {
+	now := time.Date(2026, 11, 25, 18, 0, 0, 0, time.UTC)
+	w := steeringWork(1, "x", now)
+	w.Requests[0].Usage = &store.Usage{Input: 5}
+	if got := view.CostsOf(w).Sentence; !strings.HasPrefix(got, "$1.50: no price is known for 1 request of the agent, 100 % for subagent x") {
+		t.Errorf("cost: %q", got)
+	}
+	var b bytes.Buffer
+	untimed := &store.Work{Summary: store.Summary{Title: "untimed"}}
+	if err := view.Timeline(&b, []*store.Work{untimed, w}, view.Options{Location: time.UTC}); err != nil || !strings.Contains(b.String(), "17:00") || strings.Contains(b.String(), "untimed") {
+		t.Errorf("timeline: %v: %s", err, &b)
+	}
+}
+
 // TestNoTextSteersAnAnswer draws hostile texts in every width.
 func TestNoTextSteersAnAnswer(t *testing.T) {
 	now := time.Date(2026, 11, 25, 18, 0, 0, 0, time.UTC)

@@ -23,6 +23,7 @@ type lane struct {
 // Timeline writes a line for each session below an axis of the time: where its tasks worked,
 // and where they waited for the user. works are the newest first.
 func Timeline(w io.Writer, works []*store.Work, o Options) error {
+	works = slices.DeleteFunc(slices.Clone(works), func(w *store.Work) bool { return w.Summary.Started.IsZero() || w.Summary.Ended.IsZero() })
 	if len(works) == 0 {
 		return nil
 	}
