@@ -100,24 +100,14 @@ func (ff *filterFlags) side(word string) (one *filterFlags, err error) {
 
 // sideOf sums up the tasks of a side.
 func sideOf(ctx context.Context, a *app, s *store.Store, name string, f store.Filter) (store.Group, error) {
-	side := store.Group{Key: name}
 	if f.Trace != "" {
 		if sums, err := s.List(ctx, store.Filter{Trace: f.Trace, Limit: 2}); err != nil {
-			return side, err
+			return store.Group{}, err
 		} else if len(sums) == 0 {
-			return side, noSuchTrace(ctx, a, s, f.Trace, store.ErrNotFound)
+			return store.Group{}, noSuchTrace(ctx, a, s, f.Trace, store.ErrNotFound)
 		} else if len(sums) > 1 {
-			return side, noSuchTrace(ctx, a, s, f.Trace, &store.AmbiguousError{Prefix: f.Trace, Candidates: sums, More: true})
+			return store.Group{}, noSuchTrace(ctx, a, s, f.Trace, &store.AmbiguousError{Prefix: f.Trace, Candidates: sums, More: true})
 		}
 	}
-	all, err := s.Totals(ctx, f)
-	sums := view.Sums{By: view.BySide}
-	if err == nil {
-		err = s.EachWork(ctx, f, nil, func(w *store.Work) error { sums.Add(w); return nil })
-	}
-	side.Totals = all
-	for _, g := range sums.Groups() {
-		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
-	}
-	return side, err
+	return view.SideOf(ctx, s, name, f)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
@@ -113,19 +112,5 @@ func spentOf(ctx context.Context, a *app, session string) (spent view.Spent, err
 		return spent, err
 	}
 	defer func() { _ = done() }()
-	now := a.now()
-	f := store.Filter{Host: claude.Host, Since: now.Add(-view.StatusPast), Limit: -1}
-	if spent.Recent, err = s.List(ctx, f); err != nil {
-		return spent, err
-	}
-	if session != "" {
-		if spent.Session, err = s.List(ctx, store.Filter{Host: claude.Host, Session: session, Whole: true, Limit: -1}); err != nil {
-			return spent, err
-		}
-	}
-	f.Since = view.BlocksFrom(spent.Recent, now)
-	spent.Blocks.By = view.ByBlock
-	err = s.EachRequest(ctx, f, func(w *store.Work) error { spent.Blocks.Add(w); return nil })
-	spent.Known = err == nil
-	return spent, err
+	return view.SpentOf(ctx, s, claude.Host, session, a.now())
 }

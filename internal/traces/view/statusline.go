@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -29,14 +30,32 @@ type Spent struct {
 	// Known reports that the store could be read.
 	Known bool
 	// Session are the tasks of the input's session, Recent those of the agent since
-	// StatusPast, the newest first.
+	// statusPast, the newest first.
 	Session, Recent []store.Summary
 	// Blocks are sums ByBlock over the tasks since BlocksFrom.
 	Blocks Sums
 }
 
-// StatusPast is how far back windows are counted at most.
-const StatusPast = 48 * time.Hour
+// statusPast is how far back windows are counted at most.
+const statusPast = 48 * time.Hour
+
+// SpentOf reads what a status line says of an agent's tasks and one of its sessions.
+func SpentOf(ctx context.Context, s *store.Store, host, session string, now time.Time) (spent Spent, err error) {
+	f := store.Filter{Host: host, Since: now.Add(-statusPast), Limit: -1}
+	if spent.Recent, err = s.List(ctx, f); err != nil {
+		return spent, err
+	}
+	if session != "" {
+		if spent.Session, err = s.List(ctx, store.Filter{Host: host, Session: session, Whole: true, Limit: -1}); err != nil {
+			return spent, err
+		}
+	}
+	f.Since = BlocksFrom(spent.Recent, now)
+	spent.Blocks.By = ByBlock
+	err = s.EachRequest(ctx, f, func(w *store.Work) error { spent.Blocks.Add(w); return nil })
+	spent.Known = err == nil
+	return spent, err
+}
 
 // BlocksFrom is the start of the first task since which no window's time passed without one:
 // the windows since then do not depend on what was before.
