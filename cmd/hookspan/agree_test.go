@@ -95,18 +95,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := page(t, a)
-	command := func(into any, args ...string) {
-		t.Helper()
-		var stdout, stderr bytes.Buffer
-		c := newApp(args, strings.NewReader(""), &stdout, &stderr, a.environ)
-		c.home, c.goos = a.home, a.goos
-		if code := run(context.Background(), c); code != 0 {
-			t.Fatalf("%q: exit code %d: %s", args, code, &stderr)
-		}
-		if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
-			t.Fatalf("%q: %v: %s", args, err, &stdout)
-		}
-	}
+	command := asking(t, a)
 	found := 0
 	for range 40 {
 		var flags []string
@@ -187,6 +176,26 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 	}
 	if found < 15 {
 		t.Errorf("only %d filters selected a task", found)
+	}
+}
+
+// asking returns what runs a command over the home of an app and reads the JSON that it
+// prints.
+func asking(t *testing.T, a *app) func(into any, args ...string) {
+	return func(into any, args ...string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		c := newApp(args, strings.NewReader(""), &stdout, &stderr, a.environ)
+		c.home, c.goos = a.home, a.goos
+		if code := run(t.Context(), c); code != 0 {
+			t.Fatalf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
+		}
+		if into == nil {
+			return
+		}
+		if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, &stdout)
+		}
 	}
 }
 

@@ -21,21 +21,7 @@ func TestNoFigureDiffersOverAHome(t *testing.T) {
 	if err := os.CopyFS(a.home, os.DirFS(filepath.Join("testdata", "home"))); err != nil {
 		t.Fatal(err)
 	}
-	command := func(into any, args ...string) {
-		t.Helper()
-		var stdout, stderr bytes.Buffer
-		c := newApp(args, strings.NewReader(""), &stdout, &stderr, a.environ)
-		c.home, c.goos = a.home, a.goos
-		if code := run(t.Context(), c); code != 0 {
-			t.Fatalf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
-		}
-		if into == nil {
-			return
-		}
-		if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
-			t.Fatalf("%q: %v: %s", args, err, &stdout)
-		}
-	}
+	command := asking(t, a)
 	command(nil, "import")
 	command(nil, "verify", "--all", "--strict")
 

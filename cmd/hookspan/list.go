@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -66,18 +65,10 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	case ff.asJSON:
 		return a.printJSON(listJSON{append([]store.Summary{}, sums...), all})
 	case len(sums) > 0:
-		var denied []store.HookRun
-		var calls map[string][]*tracepb.Span
-		if f.Denied && len(page.Traces) > 0 {
-			f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
-			if denied, err = p.Store.HookRuns(ctx, f); err != nil {
-				return err
-			}
-			if calls, err = p.Store.DeniedCalls(ctx, f, page.Traces); err != nil {
-				return err
-			}
+		notes, err := view.NotesOf(ctx, p.Store, f, &page)
+		if err != nil {
+			return err
 		}
-		notes := view.Notes(page.Hits, f.Text, denied, calls)
 		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
 	case ff.any():
 		a.printf("no tasks match\n")

@@ -3,6 +3,7 @@ package view
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -36,6 +37,20 @@ type Note struct {
 
 // roleNames name the spans that are no tool calls.
 var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "request", store.RoleAgent: "subagent"}
+
+// NotesOf are the Notes of the stored tasks of a page that a filter selects.
+func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Page) (map[string][]Note, error) {
+	if !f.Denied || len(page.Traces) == 0 {
+		return Notes(page.Hits, f.Text, nil, nil), nil
+	}
+	f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
+	denied, err := s.HookRuns(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := s.DeniedCalls(ctx, f, page.Traces)
+	return Notes(page.Hits, f.Text, denied, calls), err
+}
 
 // Notes are, by trace, where a text that was searched for is, which hooks denied what, and
 // which other calls were denied by whom, the oldest first. hits are those of the text,
