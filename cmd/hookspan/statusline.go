@@ -96,10 +96,22 @@ func otherLine(ctx context.Context, command string, input []byte) (string, error
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	other := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // The user's own command.
-	other.Stdin, other.WaitDelay = bytes.NewReader(input), statusTime
-	out, err := other.Output()
-	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	var out begins
+	other.Stdin, other.Stdout, other.WaitDelay = bytes.NewReader(input), &out, statusTime
+	endAll(other)
+	err := other.Run()
+	first, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
 	return strings.TrimRight(first, "\r"), err
+}
+
+// begins keeps the beginning of what another command prints, and refuses the rest.
+type begins struct{ strings.Builder }
+
+func (b *begins) Write(p []byte) (int, error) {
+	if b.Len() > 1<<16 {
+		return 0, io.ErrShortWrite
+	}
+	return b.Builder.Write(p)
 }
 
 // spentOf reads the store as it is, if it is there: nothing is delivered to it first.
