@@ -42,6 +42,7 @@ shows one call.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.calls.Command, "command", "", "only calls that run this `COMMAND`, or one that begins so")
 	flags.StringVar(&f.calls.File, "file", "", "only calls with this file, folder/ or *.pattern")
+	flags.StringVar(&f.calls.Subagent, "subagent", "", "only calls of this kind of subagent")
 	flags.DurationVar(&f.calls.MinTook, "slower", 0, "only calls that took at least so long: 30s, 5m")
 	flags.Float64Var(&f.calls.MinCost, "dearer", 0, "only calls that cost at least so many `DOLLARS`")
 	flags.BoolVar(&f.calls.Edits, "edits", false, "only calls that change files")

@@ -112,7 +112,7 @@ func (ff *filterFlags) with(ctx context.Context, p *pipeline.Pipeline, f store.F
 func (ff *filterFlags) check() (f store.Filter, err error) {
 	f = ff.f
 	changed, now := ff.cmd.Flags().Changed, ff.app.now()
-	for _, name := range []string{"project", "agent", "model", "tool", "branch", "outcome", "since", "until", "grep", "session", "command", "file"} {
+	for _, name := range []string{"project", "agent", "model", "tool", "branch", "outcome", "since", "until", "grep", "session", "command", "file", "subagent"} {
 		if flag := ff.cmd.Flags().Lookup(name); flag != nil && flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
 			return f, wrongUsage(ff.cmd, "--%s: found nothing, want a value", name)
 		}

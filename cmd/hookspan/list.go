@@ -38,10 +38,11 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 	return cmd
 }
 
-// listJSON is what --json prints: the tasks, those that run first, and the sums over all that
-// have ended, listed or not.
+// listJSON is what --json prints: the tasks, those that run first, where the words of --grep
+// are, and the sums over all that have ended, listed or not.
 type listJSON struct {
 	Tasks  []store.Summary `json:"tasks"`
+	Hits   []store.Hit     `json:"hits,omitempty"`
 	Totals store.Totals    `json:"totals"`
 }
 
@@ -63,7 +64,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	sums = append(running, sums...)
 	switch {
 	case ff.asJSON:
-		return a.printJSON(listJSON{append([]store.Summary{}, sums...), all})
+		return a.printJSON(listJSON{append([]store.Summary{}, sums...), page.Hits, all})
 	case len(sums) > 0:
 		notes, err := view.NotesOf(ctx, p.Store, f, &page)
 		if err != nil {

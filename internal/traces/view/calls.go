@@ -25,6 +25,8 @@ type CallFilter struct {
 	Command string
 	// File is a file of the call: a name, a folder, or the end or a middle part of a path.
 	File string
+	// Subagent is the kind of the subagent that made the call.
+	Subagent string
 	// Edits selects calls that change files. Failed and Denied are as in store.Filter; with
 	// both, either suffices.
 	Edits, Failed, Denied bool
@@ -37,6 +39,7 @@ type CallFilter struct {
 func (f CallFilter) Selects(c *store.Call) bool {
 	switch {
 	case f.Tool != "" && !store.SameTool(c.Tool, f.Tool) && !strings.EqualFold(c.Server, f.Tool),
+		f.Subagent != "" && !strings.EqualFold(c.Subagent, f.Subagent),
 		(f.Failed || f.Denied) && !(f.Failed && c.Status.Failed() || f.Denied && c.Status == otelmap.EndDenied),
 		c.Took < f.MinTook, f.MinCost > 0 && (c.CostUSD == nil || *c.CostUSD < f.MinCost):
 		return false
@@ -60,8 +63,10 @@ func (f CallFilter) Selects(c *store.Call) bool {
 }
 
 // Each calls visit with the calls of a task that the filter selects, the newest first, and
-// adds them to sums.
+// adds them to sums, and the task if it has one.
 func (f CallFilter) Each(w *store.Work, sums *store.Totals, visit func(*store.Call)) {
+	before := sums.Calls
+	defer func() { sums.Traces += min(1, sums.Calls-before) }()
 	for i := range slices.Backward(w.Calls) {
 		if c := &w.Calls[i]; f.Selects(c) {
 			Sum(sums, c)
@@ -186,16 +191,19 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 	b := bufio.NewWriter(w)
 	t.draw(b)
 	if o.Width > 0 {
-		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.fitting(CallSums(len(calls), all))) + "\n")
+		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.fitting(callSums(len(calls), all))) + "\n")
 	}
 	return b.Flush()
 }
 
-// CallSums describes sums over calls, of which some are shown.
-func CallSums(shown int, all store.Totals) []string {
+// callSums describes sums over calls, of which some are shown.
+func callSums(shown int, all store.Totals) []string {
 	parts := callCounts(all)
 	if shown < all.Calls {
 		parts[0] = fmt.Sprintf("%d of %s", shown, parts[0])
+	}
+	if all.Traces > 1 {
+		parts[0] += fmt.Sprintf(" in %d tasks", all.Traces)
 	}
 	if parts = append(parts, duration(all.Took)); all.Waited > 0 {
 		parts = append(parts, "waited "+duration(all.Waited))
@@ -214,12 +222,15 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	for i := range calls {
 		c := &calls[i]
 		given := NewArguments(c.Tool, c.Arguments)
-		cost := ""
+		cost, waited := "", ""
+		if c.Waited > 0 {
+			waited = ms(c.Waited)
+		}
 		if c.CostUSD != nil {
 			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
 		}
 		line := []string{
-			c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), ms(c.Waited), cost,
+			c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), waited, cost,
 			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), Denier(c), given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {
