@@ -87,13 +87,9 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	if filter.Tool = ""; filter.Failed && filter.Denied {
 		filter.Failed, filter.Denied = false, false
 	}
-	tasks, err := p.Running(ctx)
-	if err != nil {
-		a.warnf("running tasks: %v", err)
-	}
 	var found []store.Call
 	var all store.Totals
-	err = p.Store.EachWork(ctx, filter, tasks, func(w *store.Work) error {
+	err := p.Store.EachWork(ctx, filter, a.running(ctx, p), func(w *store.Work) error {
 		f.calls.Each(w, &all, func(c *store.Call) {
 			if filter.Limit < 0 || len(found) < filter.Limit {
 				found = append(found, *c)

@@ -101,12 +101,8 @@ func (ff *filterFlags) side(word string) (one *filterFlags, err error) {
 // sideOf sums up the tasks of a side.
 func sideOf(ctx context.Context, a *app, s *store.Store, name string, f store.Filter) (store.Group, error) {
 	if f.Trace != "" {
-		if sums, err := s.List(ctx, store.Filter{Trace: f.Trace, Limit: 2}); err != nil {
-			return store.Group{}, err
-		} else if len(sums) == 0 {
-			return store.Group{}, noSuchTrace(ctx, a, s, f.Trace, store.ErrNotFound)
-		} else if len(sums) > 1 {
-			return store.Group{}, noSuchTrace(ctx, a, s, f.Trace, &store.AmbiguousError{Prefix: f.Trace, Candidates: sums, More: true})
+		if _, err := s.Trace(ctx, f.Trace); err != nil {
+			return store.Group{}, noSuchTrace(ctx, a, s, f.Trace, err)
 		}
 	}
 	return view.SideOf(ctx, s, name, f)

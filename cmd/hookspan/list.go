@@ -48,11 +48,7 @@ type listJSON struct {
 
 func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) (err error) {
 	a := ff.app
-	tasks, err := p.Running(ctx)
-	if err != nil {
-		a.warnf("running tasks: %v", err) // what is stored can be listed all the same
-	}
-	page, err := p.Store.Page(ctx, f, tasks...)
+	page, err := p.Store.Page(ctx, f, a.running(ctx, p)...)
 	if err != nil {
 		return err
 	}
@@ -82,13 +78,9 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 
 // drawTimeline draws the selected tasks in time.
 func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) error {
-	tasks, err := p.Running(ctx)
-	if err != nil {
-		ff.app.warnf("running tasks: %v", err)
-	}
 	var works []*store.Work
 	left := 0
-	err = p.Store.EachWork(ctx, f, tasks, func(w *store.Work) error {
+	err := p.Store.EachWork(ctx, f, ff.app.running(ctx, p), func(w *store.Work) error {
 		if f.Limit >= 0 && ff.cmd.Flags().Changed("limit") && len(works) >= f.Limit {
 			left++
 			return nil
@@ -107,6 +99,15 @@ func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f 
 		ff.app.printf("no tasks match\n")
 	}
 	return view.Timeline(ff.app.stdout, works, ff.app.viewOptions())
+}
+
+// running returns the tasks that run now. What is stored can be shown without them.
+func (a *app) running(ctx context.Context, p *pipeline.Pipeline) []*store.Trace {
+	tasks, err := p.Running(ctx)
+	if err != nil {
+		a.warnf("running tasks: %v", err)
+	}
+	return tasks
 }
 
 // viewOptions are for what is drawn on standard output.
