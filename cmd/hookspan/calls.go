@@ -69,14 +69,8 @@ shows one call.`,
 // callsJSON is what --json prints: the calls and the sums over all that are selected, listed
 // or not.
 type callsJSON struct {
-	Calls  []callJSON   `json:"calls"`
+	Calls  []store.Call `json:"calls"`
 	Totals store.Totals `json:"totals"`
-}
-
-// callJSON is a call with who denied it.
-type callJSON struct {
-	store.Call
-	By string `json:"by,omitempty"`
 }
 
 // print finds the calls. A condition on calls selects traces as well, which is quicker,
@@ -112,11 +106,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	case err != nil:
 		return err
 	case f.asJSON:
-		out := callsJSON{Calls: make([]callJSON, len(found)), Totals: all}
-		for i := range found {
-			out.Calls[i] = callJSON{found[i], view.Denier(&found[i])}
-		}
-		return a.printJSON(out)
+		return a.printJSON(callsJSON{append([]store.Call{}, found...), all})
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
 	case len(found) == 0:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -37,13 +38,7 @@ flags themselves apply to both sides.
 		var filters [2]store.Filter
 		for i, word := range args {
 			var err error
-			if sides[i], err = ff.side(word); err == nil {
-				filters[i], err = sides[i].check()
-			}
-			if err == nil {
-				err = sides[i].ended(filters[i])
-			}
-			if err != nil {
+			if sides[i], filters[i], err = ff.side(word); err != nil {
 				return err
 			}
 		}
@@ -68,7 +63,7 @@ flags themselves apply to both sides.
 }
 
 // side returns the filters of a side: the flags, and those that its word has.
-func (ff *filterFlags) side(word string) (one *filterFlags, err error) {
+func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err error) {
 	// Its errors hint at the help of the command.
 	cmd := &cobra.Command{Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: ff.cmd.CommandPath()}}
 	one = addFilterFlags(ff.app, cmd)
@@ -90,12 +85,15 @@ func (ff *filterFlags) side(word string) (one *filterFlags, err error) {
 		case part == "failed" || part == "denied":
 			set(part, "true")
 		case ok || one.f.Trace != "" || len(part) < 4 || strings.Trim(strings.ToLower(part), "0123456789abcdef") != "":
-			return nil, wrongUsage(cmd, "compare %q: want a trace id of four digits or more, or filters such as model=opus or since=1w", word)
+			return nil, f, wrongUsage(cmd, "compare %q: want a trace id of four digits or more, or filters such as model=opus or since=1w", word)
 		default:
 			one.f.Trace = strings.ToLower(part)
 		}
 	}
-	return one, err
+	if err == nil {
+		f, err = one.check()
+	}
+	return one, f, cmp.Or(err, one.ended(f))
 }
 
 // sideOf sums up the tasks of a side.

@@ -46,11 +46,9 @@ func (s *Server) work(r *http.Request) (any, error) {
 // callRow is a call in the list of all tasks' calls.
 type callRow struct {
 	store.Call
-	What   string `json:"what"`
-	Reason string `json:"reason,omitempty"`
-	// By is who denied it.
-	By    string      `json:"by,omitempty"`
-	Edits []view.Edit `json:"edits,omitempty"`
+	What   string      `json:"what"`
+	Reason string      `json:"reason,omitempty"`
+	Edits  []view.Edit `json:"edits,omitempty"`
 }
 
 // callFilterOf returns the filter for calls in a query, whose parameters have the names of
@@ -96,7 +94,7 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 
 func rowOfCall(c store.Call, edits bool) callRow {
 	given := view.NewArguments(c.Tool, c.Arguments)
-	out := callRow{Call: c, By: view.Denier(&c), What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300)}
+	out := callRow{Call: c, What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300)}
 	if c.Status.Bad() {
 		out.Reason = termtext.Cut(cmp.Or(view.FailureLine(c.Error), c.ErrorType), 300)
 	}

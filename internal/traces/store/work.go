@@ -54,6 +54,8 @@ type Call struct {
 	ErrorType string `json:"errorType,omitempty"`
 	Error     string `json:"error,omitempty"`
 	DeniedBy  string `json:"deniedBy,omitempty"`
+	// By is who denied the call, in words; the store leaves it to the view.
+	By string `json:"by,omitempty"`
 
 	id, parent string
 }

@@ -62,14 +62,15 @@ func (f CallFilter) Selects(c *store.Call) bool {
 	return slices.ContainsFunc(given.Files(), func(file string) bool { return inPath(file, f.File) })
 }
 
-// Each calls visit with the calls of a task that the filter selects, the newest first, and
-// adds them to sums, and the task if it has one.
+// Each calls visit with the calls of a task that the filter selects, the newest first and
+// with who denied them, and adds them to sums, and the task if it has one.
 func (f CallFilter) Each(w *store.Work, sums *store.Totals, visit func(*store.Call)) {
 	before := sums.Calls
 	defer func() { sums.Traces += min(1, sums.Calls-before) }()
 	for i := range slices.Backward(w.Calls) {
 		if c := &w.Calls[i]; f.Selects(c) {
 			Sum(sums, c)
+			c.By = Denier(c)
 			visit(c)
 		}
 	}
@@ -231,7 +232,7 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 		}
 		line := []string{
 			c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), waited, cost,
-			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), Denier(c), given.Line(), strings.Join(given.Files(), " "), c.Error,
+			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), c.By, given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {
 			line[i] = cell(line[i])

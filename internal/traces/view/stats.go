@@ -144,18 +144,18 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			}
 			return cost(&store.Usage{CostUSD: new(*g.Usage.CostUSD / float64(g.Traces))}, cents)
 		})
-		ofTask := func(text func(*store.Group) string) func(*store.Group) (string, string) {
-			return func(g *store.Group) (string, string) {
-				if g.Traces == 0 {
-					return "-", sgrDim
-				}
-				return text(g), ""
+		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
+			if g.Traces == 0 {
+				return "-", sgrDim
 			}
-		}
-		add(&column{name: "TIME/TASK", order: 4}, perTask, ofTask(func(g *store.Group) string { return duration(g.Took / time.Duration(g.Traces)) }))
-		add(&column{name: "FAILED/TASK", order: 4}, perTask, ofTask(func(g *store.Group) string {
-			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(g.Traces))
-		}))
+			return duration(g.Took / time.Duration(g.Traces)), ""
+		})
+		add(&column{name: "FAILED/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
+			if g.Traces == 0 {
+				return "-", sgrDim
+			}
+			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(g.Traces)), ""
+		})
 		edits := func(g *store.Group) int { return g.EditsDenied }
 		add(&column{name: "EDITS DENIED", order: 4}, some(edits), func(g *store.Group) (string, string) {
 			if total && g == &rows[last] {
