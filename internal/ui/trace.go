@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -381,26 +379,7 @@ func (s *Server) lines(r *http.Request) (any, error) {
 }
 
 // relative shortens paths in the task's folder.
-func (l *loaded) relative(text string) string { return relative(text, l.Directory) }
-
-func relative(text, folder string) string {
-	if folder = strings.TrimRight(folder, "/"); folder == "" {
-		return text
-	}
-	var out strings.Builder
-	for rest := text; ; {
-		before, after, found := strings.Cut(rest, folder+"/")
-		_, _ = out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		// The same names may be within another path.
-		if last, _ := utf8.DecodeLastRuneInString(text[:len(text)-len(rest)+len(before)]); last != utf8.RuneError && (last == '/' || last == '.' || last == '~' || unicode.IsLetter(last) || unicode.IsNumber(last)) {
-			_, _ = out.WriteString(folder + "/")
-		}
-		rest = after
-	}
-}
+func (l *loaded) relative(text string) string { return view.Relative(text, l.Directory) }
 
 // rowOf is all that is known of a row.
 type rowOf struct {

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
-	"github.com/hookspan/hookspan/otelmap"
 )
 
 // workShare is how long sums over all calls are kept, in times of what adding them up took.
@@ -48,11 +46,9 @@ func (s *Server) work(r *http.Request) (any, error) {
 // callRow is a call in the list of all tasks' calls.
 type callRow struct {
 	store.Call
-	What   string `json:"what"`
-	Reason string `json:"reason,omitempty"`
-	// By is who denied it.
-	By    string      `json:"by,omitempty"`
-	Edits []view.Edit `json:"edits,omitempty"`
+	What   string      `json:"what"`
+	Reason string      `json:"reason,omitempty"`
+	Edits  []view.Edit `json:"edits,omitempty"`
 }
 
 // callFilterOf returns the filter for calls in a query, whose parameters have the names of
@@ -85,15 +81,11 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), workShare, func() (answer, error) {
 		out := answer{Calls: []callRow{}}
 		err := s.opts.Store.EachWork(r.Context(), f, s.running(r.Context()), func(w *store.Work) error {
-			for i := range slices.Backward(w.Calls) {
-				call := &w.Calls[i]
-				if !c.Selects(call) {
-					continue
-				}
-				if view.Sum(&out.Totals, call); len(out.Calls) < f.Limit {
+			c.Each(w, &out.Totals, func(call *store.Call) {
+				if len(out.Calls) < f.Limit {
 					out.Calls = append(out.Calls, rowOfCall(*call, c.Edits))
 				}
-			}
+			})
 			return nil
 		})
 		return out, err
@@ -102,12 +94,9 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 
 func rowOfCall(c store.Call, edits bool) callRow {
 	given := view.NewArguments(c.Tool, c.Arguments)
-	out := callRow{Call: c, What: termtext.Cut(relative(given.Line(), c.Directory), 300)}
+	out := callRow{Call: c, What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300)}
 	if c.Status.Bad() {
 		out.Reason = termtext.Cut(cmp.Or(view.FailureLine(c.Error), c.ErrorType), 300)
-	}
-	if c.Status == otelmap.EndDenied {
-		out.By = view.Denier(&c)
 	}
 	if edits {
 		out.Edits = given.Edits()
