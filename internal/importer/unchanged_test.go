@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -344,5 +345,24 @@ func TestLongSessionIsStoredInBatches(t *testing.T) {
 				t.Errorf("second import, read again: %t: %+v", read, rep)
 			}
 		})
+	}
+}
+
+// TestSessionsKnownByAnotherNameAreReadEachTime: their runs may be in traces of a session
+// whose files have not changed.
+func TestSessionsKnownByAnotherNameAreReadEachTime(t *testing.T) {
+	for prefix, unchanged := range map[string]int{"": 1, "conv_": 0} {
+		w := newWorld(t)
+		im := w.importer(HostCline)
+		im.Agent.Parts = func(transcript.Session) ([]string, error) { return nil, nil }
+		s := of("s", DialectSDK, tasks(1))
+		s.Path, s.HookPrefix = filepath.Join(t.TempDir(), "s"), prefix
+		if err := errors.Join(os.WriteFile(s.Path, nil, 0o600), os.Chtimes(s.Path, at(0), at(0))); err != nil {
+			t.Fatal(err)
+		}
+		w.run(im, s)
+		if rep := w.run(im, s); rep.Unchanged != unchanged || rep.Skipped.AlreadyThere != 1 {
+			t.Errorf("prefix %q: %+v, want %d unchanged", prefix, rep, unchanged)
+		}
 	}
 }

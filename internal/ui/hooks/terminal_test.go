@@ -73,15 +73,15 @@ func TestStoryOfTheTerminal(t *testing.T) {
 		"printf '"+strings.ReplaceAll(long, "\n", `\n`)+"'; echo oops >&2; exit 2"), 0o600)
 	s.home.Write("code/shop/.cline/hooks.json", `{"hooks":{}}`, 0o644)
 	for _, c := range []struct {
-		event, tool, dialect string
-		dry, debug, off      bool
+		event, tool, dialect, input string
+		dry, debug, off             bool
 	}{
 		{event: "PreToolUse", tool: "execute_command"}, {event: "PreToolUse", tool: "read_files", dialect: "sdk"}, {event: "PreToolUse", tool: "write_to_file", debug: true, dry: true},
-		{event: "UserPromptSubmit", dialect: "next"}, {event: "PostToolUse", tool: "execute_command", debug: true}, {event: "Stop", off: true}, {event: "PreToolUse", tool: "execute_command", debug: true},
+		{event: "PreToolUse", tool: "run_commands", dialect: "sdk", input: `{"commands":["ls","pwd"]}`, dry: true}, {event: "UserPromptSubmit", dialect: "next"}, {event: "PostToolUse", tool: "execute_command", debug: true}, {event: "Stop", off: true}, {event: "PreToolUse", tool: "execute_command", debug: true},
 	} {
 		s.write("== %+v\n", c)
-		q := sample.Request{Event: c.event, Tool: c.tool, Dialect: c.dialect, Given: func(flag string) bool {
-			return flag == "tool" && c.tool != "" || flag == "dialect" && c.dialect != ""
+		q := sample.Request{Event: c.event, Tool: c.tool, Dialect: c.dialect, Input: c.input, Given: func(flag string) bool {
+			return flag == "tool" && c.tool != "" || flag == "dialect" && c.dialect != "" || flag == "json" && c.input != ""
 		}}
 		payload, err := q.Payload(s.home.Project, s.now)
 		if err != nil {
