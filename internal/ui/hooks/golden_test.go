@@ -383,3 +383,28 @@ func TestStoryOfListing(t *testing.T) {
 	}
 	golden.Text(t, "listing.txt", s.out.String())
 }
+
+// TestProjectsAreFoundAgainAfterAMoment: to look for them takes long.
+func TestProjectsAreFoundAgainAfterAMoment(t *testing.T) {
+	s := newStory(t)
+	s.home.Write("code/late/.cline/hooks.json", hookstest.ProjectHooks, 0o644)
+	count := func() int { return len(s.list().Files) }
+	before := count()
+	span := &tracepb.Span{
+		TraceId: []byte("0123456789abcdef"), SpanId: []byte("01234567"), StartTimeUnixNano: otlp.UnixNano(s.now), EndTimeUnixNano: otlp.UnixNano(s.now),
+		Attributes: []*commonpb.KeyValue{
+			otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, "cline"), otlp.String(otelmap.KeyWorkingDirectory, filepath.Join(s.home.Dir, "code/late")),
+		},
+	}
+	if err := s.store.UploadTraces(t.Context(), []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{span}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.now = s.now.Add(5 * time.Second)
+	if n := count(); n != before {
+		t.Errorf("after five seconds %d files, want %d", n, before)
+	}
+	s.now = s.now.Add(1)
+	if n := count(); n != before+1 {
+		t.Errorf("after more than five seconds %d files, want %d", n, before+1)
+	}
+}
