@@ -62,7 +62,7 @@ func TestReportText(t *testing.T) {
 			}}},
 			{Result: Result{Trace: "2123456789abcdef"}, Unverified: "the agent's files are gone"},
 		},
-		Sessions: []Session{{Session: "s1", Differences: []Difference{{Kind: Model, What: "1 request", InTrace: "another model", File: "/a/c.jsonl"}}}},
+		Sessions: []Session{{Session: "s1", Differences: []Difference{{Kind: Model, What: "1 request", InTrace: "m1", InFiles: "m2", File: "/a/c.jsonl"}}}},
 		Untold:   []Session{{Session: "s2", NoTrace: true, Differences: []Difference{{Kind: Missing, What: "2 prompts"}, {Kind: Missing, What: "3 calls"}}}},
 	}
 	for i := range MaxUnread {
