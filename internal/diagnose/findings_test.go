@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/userhooks"
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
@@ -26,7 +26,7 @@ func TestFindings(t *testing.T) {
 	t.Run("own hooks", func(t *testing.T) { ownHookFindings(t, &out) })
 	t.Run("others and the log", func(t *testing.T) { otherFindings(t, &out) })
 	if !t.Failed() {
-		golden.Text(t, "findings.txt", out.String())
+		golden.Check(t, "findings.txt", out.String())
 	}
 }
 

@@ -20,11 +20,11 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/programs"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/userhooks"
 	"github.com/hookspan/hookspan/internal/userhooks/hookcheck"
@@ -262,7 +262,7 @@ func TestMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.all("much does not work")
-	golden.Text(t, "machines.txt", out.String())
+	golden.Check(t, "machines.txt", out.String())
 }
 
 // deliver writes the state of a session's delivery to a destination, at its end unless the

@@ -8,10 +8,10 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
@@ -38,7 +38,7 @@ func TestDoctorText(t *testing.T) {
 			{OK, "store: 2 traces, 9 spans on this machine, imported ones included; the newest began 1 hour ago", ""},
 		}, l) + "\n" + Text([]Finding{{OK, "every setting is valid", ""}}, l) + "\n" + Text([]Finding{{Note, "otlp is not tried yet", ""}}, l)
 		keepsTo(t, l, text)
-		golden.Text(t, "doctor-"+name+".txt", text)
+		golden.Check(t, "doctor-"+name+".txt", text)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestStatusText(t *testing.T) {
 	for name, l := range looks {
 		text := right.Text(l) + "\n---\n" + wrong.Text(l) + "\n---\n" + none.Text(l)
 		keepsTo(t, l, text)
-		golden.Text(t, "status-"+name+".txt", text)
+		golden.Check(t, "status-"+name+".txt", text)
 	}
 }
 

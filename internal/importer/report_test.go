@@ -15,8 +15,8 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
@@ -231,7 +231,7 @@ func TestReportOfImports(t *testing.T) {
 	w.tell("a batch by size", nil, of("c", DialectClaude, turns(256)), of("d", DialectClaude, turns(1)))
 	fresh()
 	w.tell("one session of several batches", nil, of("c", DialectClaude, turns(270)))
-	golden.Text(t, "imports.txt", w.out.String())
+	golden.Check(t, "imports.txt", w.out.String())
 }
 
 // TestReportText has every count as one and as two.
@@ -248,7 +248,7 @@ func TestReportText(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "%s  waiting %t, complete %t\n", full.Text(0), full.Waiting(), full.Complete())
 	}
-	golden.Text(t, "text.txt", out.String())
+	golden.Check(t, "text.txt", out.String())
 }
 
 // TestWaitingNeedsSomethingNew: what is not new waits for nothing.

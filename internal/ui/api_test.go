@@ -20,8 +20,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
@@ -214,7 +214,7 @@ func TestAnswersOfTheAPI(t *testing.T) {
 		for _, path := range part.paths {
 			fmt.Fprintf(&out, "== %s\n%s", path, answerTo(t, addr, path))
 		}
-		golden.Text(t, "api-"+part.name+".txt", out.String())
+		golden.Check(t, "api-"+part.name+".txt", out.String())
 	}
 }
 
@@ -230,7 +230,7 @@ func TestAnswersWithoutAMachine(t *testing.T) {
 			fmt.Fprintf(&out, "== %s\n%s", path, answerTo(t, addr, path))
 		}
 	}
-	golden.Text(t, "api-empty.txt", out.String())
+	golden.Check(t, "api-empty.txt", out.String())
 }
 
 // TestWholeAnswers has the headers and the bodies of what is no JSON, and of refusals.
@@ -277,7 +277,7 @@ func TestWholeAnswers(t *testing.T) {
 	get("no token", nil, "/api/v1/about")
 	get("no method", func(r *http.Request) { r.Method = http.MethodPut }, "/")
 	get("no file", nil, "/assets/x/none.js")
-	golden.Text(t, "answers.txt", strings.ReplaceAll(out.String(), addr, "ADDR"))
+	golden.Check(t, "answers.txt", strings.ReplaceAll(out.String(), addr, "ADDR"))
 }
 
 // TestStartedPageIsFound writes the opening page of servers and finds those that still

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/golden"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 )
 
@@ -52,5 +52,5 @@ func TestHooksThatACallStarts(t *testing.T) {
 			}
 		}
 	}
-	golden.Text(t, "api-hooks.txt", out.String())
+	golden.Check(t, "api-hooks.txt", out.String())
 }

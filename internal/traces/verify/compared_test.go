@@ -12,8 +12,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -284,5 +284,5 @@ func TestDifferencesOfAComparison(t *testing.T) {
 			}
 		}
 	}
-	golden.Text(t, "compared.txt", out.String())
+	golden.Check(t, "compared.txt", out.String())
 }

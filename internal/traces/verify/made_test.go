@@ -12,8 +12,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/otelmap"
@@ -353,7 +353,7 @@ func TestDifferencesOfASecondReading(t *testing.T) {
 		}
 		list(&out, "", differ)
 	}
-	golden.Text(t, "second.txt", out.String())
+	golden.Check(t, "second.txt", out.String())
 }
 
 func list(out *strings.Builder, what string, sessions []Session) {
@@ -402,5 +402,5 @@ func TestUntoldSessions(t *testing.T) {
 	}
 	var out strings.Builder
 	list(&out, "", untold)
-	golden.Text(t, "untold.txt", out.String())
+	golden.Check(t, "untold.txt", out.String())
 }

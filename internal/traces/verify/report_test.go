@@ -13,8 +13,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
@@ -136,5 +136,5 @@ func TestReport(t *testing.T) {
 			fmt.Fprintf(&out, "%s %s %q %q\n", tr.Host, tr.Session, tr.Title, tr.Unverified)
 		}
 	}
-	golden.Text(t, "report.txt", out.String())
+	golden.Check(t, "report.txt", out.String())
 }

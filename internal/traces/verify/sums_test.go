@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -140,7 +140,7 @@ func TestSumsOfRecordedSessions(t *testing.T) {
 		}
 	}
 	slices.Sort(all) // the lists are by the times of the files
-	golden.Text(t, "sums.txt", strings.Join(all, ""))
+	golden.Check(t, "sums.txt", strings.Join(all, ""))
 }
 
 // text has all that the sums hold.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 )
 
@@ -80,5 +80,5 @@ func TestReportText(t *testing.T) {
 	for _, r := range []*Report{&more, one, same, {}} {
 		fmt.Fprintf(&out, "==\n%s", r.Text(0))
 	}
-	golden.Text(t, "text.txt", out.String())
+	golden.Check(t, "text.txt", out.String())
 }

@@ -16,8 +16,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/golden"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
@@ -207,7 +207,7 @@ func TestStoryOfChanges(t *testing.T) {
 	s.do("a file that is new", "code/shop/.claude/settings.json", hooks.Request{Kind: "add", Event: new("Stop"), Command: new("true")})
 	s.do("undo that, so that it is gone", "code/shop/.claude/settings.json", hooks.Request{Kind: "undo"})
 	s.do("trust a file that is not there", "code/shop/.claude/settings.json", hooks.Request{Kind: "trust"})
-	golden.Text(t, "changes.txt", s.out.String())
+	golden.Check(t, "changes.txt", s.out.String())
 }
 
 // TestStoryOfRefusals: a change is made once, in time, with its code, and of a file that is
@@ -254,7 +254,7 @@ func TestStoryOfRefusals(t *testing.T) {
 	r := add
 	r.Kind = "remove"
 	s.ask("an unknown kind", cline, r)
-	golden.Text(t, "refusals.txt", s.out.String())
+	golden.Check(t, "refusals.txt", s.out.String())
 }
 
 // TestStoryOfTests has tests of hooks of both agents, of every event and verdict.
@@ -320,7 +320,7 @@ func TestStoryOfTests(t *testing.T) {
 	s.home.Write(".cline/hooks.json", hookstest.ClineHooks, 0o600)
 	s.confirm(p)
 	s.do("a hook that denies", "", hooks.Request{Kind: "test", Agent: "cline", Event: &event, Tool: "execute_command", Input: `{"command":"rm -rf /"}`})
-	golden.Text(t, "tests.txt", s.out.String())
+	golden.Check(t, "tests.txt", s.out.String())
 }
 
 // TestStoryOfListing lists files of every kind, the runs of hooks, and what fits a call.
@@ -381,7 +381,7 @@ func TestStoryOfListing(t *testing.T) {
 			}
 		}
 	}
-	golden.Text(t, "listing.txt", s.out.String())
+	golden.Check(t, "listing.txt", s.out.String())
 }
 
 // TestProjectsAreFoundAgainAfterAMoment: to look for them takes long.

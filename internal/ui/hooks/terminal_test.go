@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/golden"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/sample"
@@ -111,5 +111,5 @@ func TestStoryOfTheTerminal(t *testing.T) {
 		}
 		s.write("%s", takes.ReplaceAllString(out.String(), "TIME"))
 	}
-	golden.Text(t, "terminal.txt", s.out.String())
+	golden.Check(t, "terminal.txt", s.out.String())
 }
