@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,7 +24,10 @@ import (
 // teller prints what imports say, and what their destinations get.
 type teller struct {
 	*world
-	out  strings.Builder
+	out strings.Builder
+	// gets is how many spans each destination got at once. The store is called from a
+	// goroutine of its own.
+	mu   sync.Mutex
 	gets map[string][]int
 	// answers, if not nil, is what a destination answers to its nth call, from 0.
 	answers func(name string, n int) error
@@ -40,8 +44,10 @@ type tells struct {
 }
 
 func (d tells) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
+	d.mu.Lock()
 	n := len(d.gets[d.name])
 	d.gets[d.name] = append(d.gets[d.name], otlp.Count(messages))
+	d.mu.Unlock()
 	if d.name != storeName {
 		d.clock.Add(int64(d.step))
 	}
@@ -114,17 +120,30 @@ func TestReportOfImports(t *testing.T) {
 	time.Local = time.UTC
 	t.Cleanup(func() { time.Local = local })
 	w := &teller{world: newWorld(t)}
-	// fresh begins anew.
-	fresh := func() { w.world, w.answers, w.step = newWorld(t), nil, 0; w.clock.Store(0) }
-	a, b := of("a", DialectClaude, turns(2)), of("b", DialectClaude, turns(1))
+	w.plainImports()
+	w.failingImports()
+	w.partialImports()
+	w.laterImports()
+	w.batchedImports()
+	golden.Check(t, "imports.txt", w.out.String())
+}
 
+// fresh begins anew.
+func (w *teller) fresh() {
+	w.world, w.answers, w.step = newWorld(w.T), nil, 0
+	w.clock.Store(0)
+}
+
+// plainImports imports sessions to destinations that take everything.
+func (w *teller) plainImports() {
+	a, b := of("a", DialectClaude, turns(2)), of("b", DialectClaude, turns(1))
 	w.tell("nothing", nil)
 	w.tell("a dry run", func(im *Importer) { im.DryRun = true }, a, b)
 	w.tell("two sessions", nil, a, b)
 	w.tell("both again", nil, a, b)
 	w.tell("one has a turn more", nil, a, of("b", DialectClaude, turns(2)))
 
-	fresh()
+	w.fresh()
 	w.tell("kept for days", func(im *Importer) { im.Retention = 30 * 24 * time.Hour }, a)
 	w.tell("kept, but nothing is new", func(im *Importer) { im.Retention = 30 * 24 * time.Hour }, a)
 	w.tell("kept for hours", func(im *Importer) { im.Retention = 36 * time.Hour }, b)
@@ -132,8 +151,12 @@ func TestReportOfImports(t *testing.T) {
 		im.Retention = 36 * time.Hour
 		im.Deliverer.Destinations = im.Deliverer.Destinations[:1]
 	}, of("c", DialectClaude, turns(1)))
+}
 
-	fresh()
+// failingImports has destinations and files that fail.
+func (w *teller) failingImports() {
+	a, b := of("a", DialectClaude, turns(2)), of("b", DialectClaude, turns(1))
+	w.fresh()
 	w.answers = func(name string, n int) error {
 		if name == "otlp" && n == 1 {
 			return errors.New("connection refused")
@@ -144,7 +167,7 @@ func TestReportOfImports(t *testing.T) {
 	w.answers = nil
 	w.tell("it is up again", nil, a, b)
 
-	fresh()
+	w.fresh()
 	w.answers = func(name string, n int) error {
 		if name == storeName {
 			return errors.New("disk is full")
@@ -153,7 +176,7 @@ func TestReportOfImports(t *testing.T) {
 	}
 	w.tell("the store takes nothing", nil, a, b)
 
-	fresh()
+	w.fresh()
 	w.answers = func(name string, n int) error {
 		switch {
 		case name == storeName:
@@ -174,17 +197,20 @@ func TestReportOfImports(t *testing.T) {
 	}
 	w.tell("the store refuses each", nil, of("other", DialectClaude, turns(2)))
 
-	fresh()
+	w.fresh()
 	broken, silent := of("broken", DialectClaude, nil), of("silent", DialectClaude, nil)
 	broken.Read = func(context.Context) (*hook.Transcript, error) { return turns(1), errors.New("permission denied") }
 	w.tell("sessions that cannot be read", nil, broken, silent, a, of("empty", DialectClaude, &hook.Transcript{}))
+}
 
-	fresh()
+// partialImports leaves out what is too old, switched off or not at its end.
+func (w *teller) partialImports() {
+	w.fresh()
 	late, older := of("late", DialectClaude, turns(4)), of("older", DialectClaude, turns(1))
 	late.ModTime, older.ModTime = at(63), at(62)
 	w.tell("since the end of the second turn", func(im *Importer) { im.Since = at(63) }, late, older)
 
-	fresh()
+	w.fresh()
 	off := func(dir string) func(*Importer) {
 		return func(im *Importer) { im.Off = func(d string) bool { return d == dir } }
 	}
@@ -195,7 +221,7 @@ func TestReportOfImports(t *testing.T) {
 	w.tell("the files say so", off("/home/dev/project"), of("c", DialectClaude, turns(1)), moved)
 	w.tell("no folder is off", off(""), nowhere)
 
-	fresh()
+	w.fresh()
 	w.now = at(130)
 	open, pending, copied := turns(3), turns(2), turns(1)
 	open.Ends = open.Ends[:2]
@@ -210,8 +236,11 @@ func TestReportOfImports(t *testing.T) {
 		im.Deliverer.Destinations[0].Join = func(runs []*tracepb.ResourceSpans) *tracepb.ResourceSpans { return runs[0] }
 		w.clock.Store(0)
 	}, of("unjoined", DialectClaude, turns(3)))
+}
 
-	fresh()
+// laterImports imports a session that hooks report, and what the store has removed.
+func (w *teller) laterImports() {
+	w.fresh()
 	w.log(HostClaude, "logged", at(61))
 	w.tell("a log has what began later", nil, of("logged", DialectClaude, turns(3)))
 	w.tell("again", nil, of("logged", DialectClaude, turns(3)))
@@ -219,19 +248,21 @@ func TestReportOfImports(t *testing.T) {
 	w.prune(time.Hour)
 	w.tell("the store has removed the first", nil, of("logged", DialectClaude, turns(3)))
 	w.tell("it is asked for", func(im *Importer) { im.Again = true }, of("logged", DialectClaude, turns(3)))
+}
 
-	fresh()
+// batchedImports stores several tasks at once.
+func (w *teller) batchedImports() {
+	w.fresh()
 	w.step = 60 * time.Millisecond
 	var many []Session
 	for _, id := range strings.Fields("c d e f g") {
 		many = append(many, of(id, DialectClaude, turns(1)))
 	}
 	w.tell("batches by time", nil, many...)
-	fresh()
+	w.fresh()
 	w.tell("a batch by size", nil, of("c", DialectClaude, turns(256)), of("d", DialectClaude, turns(1)))
-	fresh()
+	w.fresh()
 	w.tell("one session of several batches", nil, of("c", DialectClaude, turns(270)))
-	golden.Check(t, "imports.txt", w.out.String())
 }
 
 // TestReportText has every count as one and as two.
