@@ -282,15 +282,21 @@ func TestReportText(t *testing.T) {
 	golden.Check(t, "text.txt", out.String())
 }
 
-// TestWaitingNeedsSomethingNew: what is not new waits for nothing.
-func TestWaitingNeedsSomethingNew(t *testing.T) {
-	for _, c := range []struct {
-		runs, waiting int
-		want          bool
-	}{{1, 1, true}, {0, 1, false}, {1, 0, false}} {
-		r := Report{Runs: c.runs, Destinations: []Delivered{{}, {Waiting: c.waiting}}}
-		if r.Waiting() != c.want {
-			t.Errorf("%d runs, %d waiting: %t", c.runs, c.waiting, r.Waiting())
+// TestOneThingLeftIsNotComplete: what is not new waits for nothing.
+func TestOneThingLeftIsNotComplete(t *testing.T) {
+	for name, c := range map[string]struct {
+		report            Report
+		waiting, complete bool
+	}{
+		"nothing left":            {Report{Runs: 1, Destinations: []Delivered{{Runs: 1}}}, false, true},
+		"one waits":               {Report{Runs: 1, Destinations: []Delivered{{Runs: 1}, {Waiting: 1}}}, true, false},
+		"one waits, none is new":  {Report{Destinations: []Delivered{{Waiting: 1}}}, false, false},
+		"one is refused":          {Report{Runs: 1, Destinations: []Delivered{{Refused: 1}}}, false, false},
+		"some spans are refused":  {Report{Runs: 1, Destinations: []Delivered{{Runs: 1, Errors: []string{"x"}}}}, false, false},
+		"one session is not read": {Report{Unreadable: []Unreadable{{}}}, false, false},
+	} {
+		if w, ok := c.report.Waiting(), c.report.Complete(); w != c.waiting || ok != c.complete {
+			t.Errorf("%s: waiting %t, complete %t", name, w, ok)
 		}
 	}
 }
