@@ -254,6 +254,7 @@ func TestStoryOfRefusals(t *testing.T) {
 	r := add
 	r.Kind = "remove"
 	s.ask("an unknown kind", cline, r)
+	s.wrongChanges()
 	golden.Check(t, "refusals.txt", s.out.String())
 }
 
