@@ -109,8 +109,8 @@ func largeTask() *task {
 	return k
 }
 
-// apiStore has three tasks: two of one session, the second of which failed, and one of
-// another agent that was cancelled.
+// apiStore has four tasks: two of one session, the second of which failed, and two of
+// another agent, one that was cancelled and one whose last call was denied.
 func apiStore(t *testing.T) *store.Store {
 	t.Helper()
 	s, _ := emptyStore(t)
@@ -120,11 +120,16 @@ func apiStore(t *testing.T) *store.Store {
 	failed(root, "overloaded", "the model is\noverloaded")
 	second.tool(root, "Bash", `{"command":"npm test"}`, "ok", 3605, 3608)
 	second.tool(root, "Edit", `{"file_path":"/home/dev/shop/a.go","old_string":"one\ntwo","new_string":"one\n2\n3"}`, "done", 3610, 3611)
+	second.tool(root, "Edit", `{"file_path":"/home/dev/shop/a.go","old_string":"2","new_string":"4"}`, "done", 3612, 3613)
+	failed(second.tool(root, "Write", `{"file_path":"/home/dev/shop/no.txt","content":"x"}`, "", 3614, 3615), otelmap.ErrorToolFailure, "read-only")
 	second.chat(root, "m1", 3620, 3630, 40, 4, 0.0625)
 	third := &task{id: 0xc3}
 	root = third.run("codex", "s2", "/", otelmap.OutcomeCancelled, 90_000, 90_060, message(otelmap.KeyInputMessages, otelmap.RoleUser, "Wait \u202e for it"))
 	third.span(root, "other", "something", 90_001, 90_002)
-	for _, k := range []*task{largeTask(), second, third} {
+	fourth := &task{id: 0xe5}
+	root = fourth.run("codex", "s4", "/home/dev/shop", otelmap.OutcomeCompleted, 95_000, 95_060, message(otelmap.KeyInputMessages, otelmap.RoleUser, "Publish"), otlp.Int(otelmap.KeyToolCalls, 1))
+	failed(fourth.tool(root, "Bash", `{"command":"npm publish"}`, "", 95_010, 95_011), otelmap.ErrorToolDenied, "not today")
+	for _, k := range []*task{largeTask(), second, third, fourth} {
 		if err := s.UploadTraces(t.Context(), []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: k.spans}}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +201,7 @@ func TestAnswersOfTheAPI(t *testing.T) {
 		}},
 		{"tasks", []string{
 			"traces/" + a, "traces/" + a + "/rows", "traces/" + a + "/lines", "traces/" + a + "/lines?from=15", "traces/" + a + "/conversation", "traces/" + a + "/conversation?from=8", "traces/" + a + "/changes", "traces/" + a + "/changes?from=9", "traces/" + a + "/cost",
-			"traces/" + b, "traces/" + b + "/lines", "traces/" + c, "traces/" + c + "/lines", "traces/" + d, "traces/" + d + "/rows", "traces/" + d + "/lines", "traces/" + d + "/conversation", "traces/" + d + "/cost", "traces/" + d + "/find?text=sleep",
+			"traces/" + b, "traces/" + b + "/lines", "traces/" + c, "traces/" + c + "/lines", "traces/" + strings.Repeat("e5", 16), "traces/" + d, "traces/" + d + "/rows", "traces/" + d + "/lines", "traces/" + d + "/conversation", "traces/" + d + "/cost", "traces/" + d + "/find?text=sleep",
 			"traces/" + a + "/find?text=TOTAL.test", "traces/" + a + "/find?text=bash", "traces/" + a + "/find?text=%C3%A4", "traces/" + a + "/find?text=+", "traces/" + a + "/find?id=a100000000000001", "traces/" + a + "/find?id=a100000000000004.1", "traces/" + a + "/find?id=x", "traces/" + a + "/find?text=a&version=77", "traces/" + a + "/find?text=npm&version=1",
 			"traces/" + a[:8], "traces/" + strings.Repeat("f", 32) + "/rows",
 		}},
@@ -359,5 +364,30 @@ func TestRecentTracesAreKept(t *testing.T) {
 	}
 	if _, err := server.traces.get(t.Context(), server, ""); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("no id: %v", err)
+	}
+}
+
+// TestLongTextsAreCut: where a list shows the beginning, it shows as much as it says.
+func TestLongTextsAreCut(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	s, l := loadedTask(t, Options{}, ranCall{"Bash", `{"command":"` + long + `"}`, otelmap.ErrorToolFailure, long, 0})
+	all, err := l.problems(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := rowOfCall(store.Call{Tool: "Bash", Arguments: `{"command":"` + long + `"}`, Error: long, Status: otelmap.EndFailed}, false)
+	lines := ask[[]lineOf](t, listening(t, Options{Store: s.opts.Store, Token: testToken}), "traces/"+l.TraceID+"/lines")
+	for what, c := range map[string]struct {
+		text string
+		want int
+	}{
+		"a problem's call": {all[0].Detail, 200}, "its message": {all[0].Message, 400}, "a call": {call.What, 300}, "its reason": {call.Reason, 300}, "a line": {lines[1].Text, 200}, "its note": {lines[1].Note, 200},
+	} {
+		if n := len([]rune(c.text)); n != c.want {
+			t.Errorf("%s has %d characters, want %d", what, n, c.want)
+		}
+	}
+	if got := string(visible([]byte("a\u0080b"))); got != "a⟨U+0080⟩b" {
+		t.Errorf("visible: %q", got)
 	}
 }
