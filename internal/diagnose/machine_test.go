@@ -201,6 +201,7 @@ func TestMachines(t *testing.T) {
 
 	workingMachine(t, &out, runs)
 	brokenMachine(t, &out, runs)
+	unreadableMachine(t, &out)
 	golden.Check(t, "machines.txt", out.String())
 }
 
@@ -274,6 +275,32 @@ func brokenMachine(t *testing.T, out *strings.Builder, runs func(string) (string
 		t.Fatal(err)
 	}
 	l.all("much does not work")
+}
+
+// unreadableMachine is one whose hook programs, records, store and log of events are damaged.
+func unreadableMachine(t *testing.T, out *strings.Builder) {
+	l := newLab(t, out)
+	l.Copies = programs.Folder{Path: filepath.Join(l.home, "programs"), GOOS: "linux"}
+	l.file("{", "programs", "programs.json")
+	l.file(strings.Repeat("no database ", 100), strings.TrimPrefix(l.Setup.Config.StorePath(), l.home))
+	sp, err := spool.Open(l.Setup.Config.SpoolDir(), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.event(sp, cline.Host, "s1", "TaskStart", `{}`)
+	l.deliver(sp, cline.Host, "s1", "store", func(*deliver.State) {})
+	s, err := sp.Session(spool.SessionKey(cline.Host, "s1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.times(sp)
+	l.all("the store and the record of the programs are damaged")
+	if err := errors.Join(s.WriteFile("delivery-store.json", []byte("{")), s.Close(), sp.Close()); err != nil {
+		t.Fatal(err)
+	}
+	l.write("==== the state of a delivery is damaged\n" + Text(l.Examine(t.Context()), Look{}))
+	l.Program = func(name string) (string, error) { return "", errors.New(name + " cannot be looked for") }
+	l.write("==== the programs cannot be looked for\n" + Text(l.Examine(t.Context()), Look{}))
 }
 
 // deliver writes the state of a session's delivery to a destination, at its end unless the
