@@ -207,6 +207,12 @@ func TestStoryOfChanges(t *testing.T) {
 	s.do("a file that is new", "code/shop/.claude/settings.json", hooks.Request{Kind: "add", Event: new("Stop"), Command: new("true")})
 	s.do("undo that, so that it is gone", "code/shop/.claude/settings.json", hooks.Request{Kind: "undo"})
 	s.do("trust a file that is not there", "code/shop/.claude/settings.json", hooks.Request{Kind: "trust"})
+	s.home.Write(project, "{}", 0o644)
+	s.do("add to a project's file without hooks", project, hooks.Request{Kind: "add", Event: new("Stop"), Command: new("true")})
+	if err := os.Remove(filepath.Join(s.home.Dir, filepath.FromSlash(project))); err != nil {
+		t.Fatal(err)
+	}
+	s.do("trust a project's file that is not there", project, hooks.Request{Kind: "trust"})
 	golden.Check(t, "changes.txt", s.out.String())
 }
 
