@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
@@ -67,6 +68,15 @@ func deliveryFindings(l *lab) {
 		l.write("---- " + text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:])
 	}
 	l.findings("no destination", &Status{}, (*exam).delivery)
+	for _, managed := range []bool{false, true} {
+		st := &Status{
+			MachineFile: "/etc/hookspan/hookspan.env", Managed: managed, LastEvent: before(time.Hour), Sessions: 1, SpoolBytes: 1 << 20, HookVersion: "1.2.0", WithoutHooks: []string{"gemini"}, machine: l.Machine,
+			Values: []config.Setting{{Name: "A", Source: config.Machine}, {Name: "B", Source: config.File}, {Name: "C", Source: config.Machine}},
+		}
+		st.addHooks(agentHooks{l.Setup.Agents[0], installed("/hooks", install.StateInstalled)})
+		l.write("---- " + st.Text(Look{}))
+		l.write("---- " + st.Text(Look{Marks: true, Width: 60}))
+	}
 }
 
 func hookFindings(t *testing.T, out *strings.Builder) {

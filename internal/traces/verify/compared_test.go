@@ -148,6 +148,29 @@ var unfitting = []struct {
 		other.ParentSpanId = []byte("00004000")
 		c.add(0, other)
 	}},
+	{"so, each nearer to the other's", func(c *compared) {
+		c.files.ToolResults[0].At = at(3.5)
+		c.result("c1", "a1", "t1", 2, 3)
+		c.files.ToolResults[5].Name = "Read"
+		other := toolSpan(2.5, "c1", "Read")
+		other.ParentSpanId = []byte("00004000")
+		c.add(0, other)
+	}},
+	{"requests with one id of two agents, each nearer to the other's", func(c *compared) {
+		c.files.Calls[0].End = at(2.5)
+		c.files.Calls = append(c.files.Calls, hook.LLMCall{Kind: hook.CallRequest, ID: "r1", Agent: "a1", Turn: "t1", Model: "m", Start: at(1), End: at(2), Usage: &hook.Usage{}})
+		other := chatSpan(1.5, "r1", "m", nil)
+		other.ParentSpanId = []byte("00004000")
+		c.add(0, other)
+	}},
+	{"many calls without an id, in another order", func(c *compared) {
+		set(c.span("t1"), otlp.Int(otelmap.KeyToolCalls, 34))
+		for i := range 30 {
+			c.add(0, toolSpan(10+float64(i)/2, "", "Grep"))
+			c.result("z", "", "t1", 25-float64(i)/2, 25.5-float64(i)/2)
+			c.files.ToolResults[5+i].ID = ""
+		}
+	}},
 	{"a call of another agent", func(c *compared) { c.files.ToolResults[1].Agent = "a2" }},
 	{"a call of the lead agent", func(c *compared) { c.files.ToolResults[1].Agent = "" }},
 	{"another tool", func(c *compared) { c.files.ToolResults[0].Name = "Grep" }},
