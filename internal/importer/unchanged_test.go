@@ -21,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // claudeTurn is a turn of a Claude Code session as its file has it.
@@ -364,5 +365,29 @@ func TestSessionsKnownByAnotherNameAreReadEachTime(t *testing.T) {
 		if rep := w.run(im, s); rep.Unchanged != unchanged || rep.Skipped.AlreadyThere != 1 {
 			t.Errorf("prefix %q: %+v, want %d unchanged", prefix, rep, unchanged)
 		}
+	}
+}
+
+// TestSessionWhoseLogCannotBeReadIsNotImported: what the log has would be imported too.
+func TestSessionWhoseLogCannotBeReadIsNotImported(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	sp, err := spool.Open(dir, spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sp.Close() }()
+	w.spool = sp
+	w.log(HostClaude, "s", at(0))
+	logs, err := filepath.Glob(filepath.Join(dir, "*", "*", "events*"))
+	if err != nil || len(logs) != 1 {
+		t.Fatal(logs, err)
+	}
+	if err := errors.Join(os.Remove(logs[0]), os.Mkdir(logs[0], 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	rep := w.run(w.importer(HostClaude), of("s", DialectClaude, turns(1)), of("t", DialectClaude, turns(1)))
+	if rep.Runs != 1 || len(rep.Unreadable) != 1 || rep.Unreadable[0].Session != "s" {
+		t.Errorf("%d runs, not read: %+v", rep.Runs, rep.Unreadable)
 	}
 }
