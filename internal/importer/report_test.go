@@ -261,8 +261,6 @@ func (w *teller) batchedImports() {
 	w.tell("batches by time", nil, many...)
 	w.fresh()
 	w.tell("a batch by size", nil, of("c", DialectClaude, turns(256)), of("d", DialectClaude, turns(1)))
-	w.fresh()
-	w.tell("one session of several batches", nil, of("c", DialectClaude, turns(270)))
 }
 
 // TestReportText has every count as one and as two.
