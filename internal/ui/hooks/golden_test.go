@@ -207,6 +207,9 @@ func TestStoryOfChanges(t *testing.T) {
 	s.do("a file that is new", "code/shop/.claude/settings.json", hooks.Request{Kind: "add", Event: new("Stop"), Command: new("true")})
 	s.do("undo that, so that it is gone", "code/shop/.claude/settings.json", hooks.Request{Kind: "undo"})
 	s.do("trust a file that is not there", "code/shop/.claude/settings.json", hooks.Request{Kind: "trust"})
+	s.do("a change", cline, hooks.Request{Kind: "add", Event: new("Stop"), Command: new("true")})
+	s.home.Write(cline, s.home.Read(cline)+"\n", 0o600)
+	s.do("undo it, when the file has changed", cline, hooks.Request{Kind: "undo"})
 	s.home.Write(project, "{}", 0o644)
 	s.do("add to a project's file without hooks", project, hooks.Request{Kind: "add", Event: new("Stop"), Command: new("true")})
 	if err := os.Remove(filepath.Join(s.home.Dir, filepath.FromSlash(project))); err != nil {
