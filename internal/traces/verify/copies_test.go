@@ -84,6 +84,12 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 		"a compressed session of Codex": {
 			folder + parent + ".jsonl.zst": meta(on(10, 0)(0), parent, "") + history,
 		},
+		"a call of Codex whose output is lost": {
+			folder + parent + ".jsonl": meta(on(10, 0)(0), parent, "") + history + strings.Replace(turn("t3", "go on", 30, on(10, 3)), `{"timestamp":"2026-11-10T10:03:02.000Z","type":"response_item","payload":{"type":"message"`,
+				`{"timestamp":"2026-11-10T10:03:01.000Z","type":"response_item","payload":{"type":"function_call","call_id":"call_0000000001","name":"exec_command","arguments":"{\"cmd\":\"ls\"}"}}
+{"timestamp":"2026-11-10T10:03:02.000Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"CommandExecution","id":"call_0000000001","command":["ls"],"exit_code":0,"status":"completed"}}}
+{"timestamp":"2026-11-10T10:03:02.000Z","type":"response_item","payload":{"type":"message"`, 1),
+		},
 		"flat rows of Codex without an answer": {".codex/sessions/2025/08/26/rollout-2025-08-26T20-20-25-" + parent + ".jsonl": flat},
 		"flat rows of Codex with instructions": {
 			".codex/sessions/2025/08/26/rollout-2025-08-26T20-20-25-" + parent + ".jsonl": strings.Replace(flat, "<environment_context>", "# AGENTS.md instructions for /w\\n\\n<environment_context>", 1) +

@@ -23,7 +23,8 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 		out = append(out, Difference{Kind: kind, What: what, InTrace: inTrace, InFiles: inFiles, File: file, IDs: ids})
 	}
 	// Ids are compared where the traces have those of the files.
-	var lost, changed []string
+	var lost []string
+	changed := make(map[[2]string][]string) // by the models of the trace and of the files
 	file, common := "", 0
 
 	for id, q := range files.Requests {
@@ -39,11 +40,13 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 			add(Double, "request "+id, strconv.Itoa(len(models))+" times", "once", q.File, []string{id})
 		}
 		if q != nil && q.Model != "" && models[0] != "" && q.Model != models[0] {
-			changed = append(changed, id)
+			models := [2]string{models[0], q.Model}
+			changed[models] = append(changed[models], id)
 		}
 	}
-	if len(changed) > 0 {
-		add(Model, termtext.Plural(len(changed), "request"), "another model", "", files.Requests[changed[0]].File, changed)
+	for _, models := range slices.SortedFunc(maps.Keys(changed), func(x, y [2]string) int { return slices.Compare(x[:], y[:]) }) {
+		ids := changed[models]
+		add(Model, termtext.Plural(len(ids), "request"), models[0], models[1], files.Requests[ids[0]].File, ids)
 	}
 	if common == 0 && len(s.requests) > 0 {
 		lost = nil // the ids are not the same

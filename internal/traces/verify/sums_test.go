@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -74,7 +75,7 @@ func read(t *testing.T, home string) (all []recording) {
 				b.Add(e)
 			}
 			r := recording{host: a.Host, id: s.ID, home: home}
-			for _, run := range b.Runs(time.Now()) {
+			for _, run := range b.Runs(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)) {
 				r.spans = append(r.spans, b.Spans(run, tr))
 			}
 			all = append(all, r)
@@ -109,21 +110,60 @@ func (r *recording) differences(t *testing.T, spans []*tracepb.ResourceSpans) []
 	return out
 }
 
-func TestSecondReadingAgreesWithRecordedSessions(t *testing.T) {
-	requests := 0
+// TestSumsOfRecordedSessions has the sums of every recorded session, which agree with the
+// second reading.
+func TestSumsOfRecordedSessions(t *testing.T) {
+	var all []string
+	checks := make(map[string]*Check)
 	for _, r := range recordings(t) {
-		for _, d := range r.differences(t, r.spans) {
-			t.Errorf("%s session %s: %s", r.host, r.id, d)
-		}
-		for s := range otlp.Spans(r.spans) {
-			if store.RoleOf(s.GetAttributes()) == store.RoleChat {
-				requests++
+		c := checks[r.host]
+		if c == nil {
+			files, err := second.Read(t.Context(), r.host, second.EnvOf(r.home, nil))
+			if err != nil {
+				t.Fatal(err)
 			}
+			c = &Check{Host: r.host, Files: files, Sums: make(map[string]*Sums), Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+			checks[r.host] = c
+		}
+		sums := NewSums()
+		sums.Add(r.spans...)
+		c.Sums[r.id] = sums
+		all = append(all, fmt.Sprintf("%s %s\n%s", r.host, r.id, sums.text()))
+	}
+	for host, c := range checks {
+		differ, err := c.Sessions(t.Context(), slices.Sorted(maps.Keys(c.Sums)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range differ {
+			t.Errorf("%s session %s: %v", host, s.Session, s.Differences)
 		}
 	}
-	if requests < 100 {
-		t.Errorf("%d requests were compared, want most of the recorded ones", requests)
+	slices.Sort(all) // the lists are by the times of the files
+	golden.Check(t, "sums.txt", strings.Join(all, ""))
+}
+
+// text has all that the sums hold.
+func (s *Sums) text() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "  %s to %s\n", s.first.UTC().Format(time.RFC3339Nano), s.last.UTC().Format(time.RFC3339Nano))
+	fmt.Fprintf(&out, "  runs %+v, listed %+v, sums of requests %t\n", s.usage, s.listed, s.summed)
+	fmt.Fprintf(&out, "  %d calls, %d failed, %d unanswered, %d unknown, %d of skills; %d prompts, %d interrupted\n", s.calls, s.failed, s.unanswered, s.unknown, s.skilled, s.prompts, s.interrupted)
+	for _, m := range s.models {
+		fmt.Fprintf(&out, "  model %s: %+v\n", m.name, m.Usage)
 	}
+	for _, at := range s.asked {
+		fmt.Fprintf(&out, "  prompt at %s\n", at.UTC().Format(time.RFC3339Nano))
+	}
+	for what, ids := range []map[string][]string{s.requests, s.ended} {
+		var lines []string
+		for id, values := range ids {
+			lines = append(lines, fmt.Sprintf("  %s %q: %q\n", []string{"request", "call"}[what], id, values))
+		}
+		slices.Sort(lines)
+		out.WriteString(strings.Join(lines, ""))
+	}
+	return out.String()
 }
 
 // TestSecondReadingNamesEachLoss takes something from the traces of recorded sessions of

@@ -45,8 +45,9 @@ type codexItem struct {
 		Last  *codexUsage `json:"last_token_usage"`
 	} `json:"info"`
 	Item struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
+		Type   string `json:"type"`
+		ID     string `json:"id"`
+		Status string `json:"status"`
 	} `json:"item"`
 }
 
@@ -143,6 +144,9 @@ func (c *codexFile) take(kind string, it *codexItem) {
 	case "item_completed":
 		if !c.sub && it.Item.Type == "UserMessage" {
 			r.prompt(2, it.Item.ID)
+		}
+		if call := r.of().Calls[it.Item.ID]; call != nil && it.Item.Status != "in_progress" {
+			call.Answered = true // its output may be lost
 		}
 	case "message":
 		text := joined(blocks(it.Content))
