@@ -45,23 +45,18 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		brief := c.Briefs[id]
-		if brief == nil {
-			sums, err := c.sums(ctx, id)
+		if brief := c.Briefs[id]; brief != nil {
+			files, err := c.part(ctx, id, brief)
 			if err != nil {
 				return nil, err
 			}
-			brief = &sums.Brief
-		}
-		files, err := c.part(ctx, id, brief)
-		if err != nil {
-			return nil, err
-		}
-		if files != nil && !brief.equal(files) {
-			suspects = append(suspects, id)
-			if _, err := c.sums(ctx, id); err != nil {
-				return nil, err
+			if files == nil || brief.equal(files) {
+				continue
 			}
+		}
+		suspects = append(suspects, id)
+		if _, err := c.sums(ctx, id); err != nil {
+			return nil, err
 		}
 	}
 	for _, id := range suspects {
@@ -75,7 +70,7 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 		if err != nil {
 			return nil, err
 		}
-		if sums.equal(files) {
+		if files == nil {
 			continue
 		}
 		if d := sums.differences(c.Files.Lacks, files); len(d) > 0 {

@@ -132,9 +132,9 @@ func openClaude(r *file) func([]byte) {
 		}
 		from := cmp.Or(row.Asker, row.ForkedFrom.Session)
 		r.at, r.session = timeOf(row.Time), cmp.Or(from, row.Session, r.session, name)
-		lead := !side && !row.Side && row.Agent == "" && from == ""
+		lead := !side && !row.Side && row.Agent == ""
 		if from != "" && from != cmp.Or(row.Session, name) {
-			r.forget(cmp.Or(row.Session, name), from)
+			r.give(cmp.Or(row.Session, name))
 		}
 		content := row.Message.Content
 		switch row.Type {
@@ -156,16 +156,19 @@ func openClaude(r *file) func([]byte) {
 			typed := row.Source == "" || row.Source == "typed" || row.Source == "sdk" || row.Source == "queued"
 			typed = typed && (row.Origin.Kind == "" || row.Origin.Kind == "human")
 			switch {
+			case lead && row.Meta && strings.HasPrefix(text, "Stop hook feedback:"):
+				r.answered = false
 			case result || !lead || row.Meta || row.Summary || text == "":
 			case strings.HasPrefix(text, "[Request interrupted"):
-				r.answered, pending = false, ""
+				r.interrupt()
+				pending = ""
 			case strings.Contains(text, "<command-name>") && strings.HasPrefix(strings.TrimSpace(text), "<command-"):
 				pending = hashed(row.Time, text)
-				r.begin()
+				r.begin(pending)
 				r.answered = true // until the model is asked
 			case strings.HasPrefix(strings.TrimSpace(text), "<local-command-"), strings.HasPrefix(strings.TrimSpace(text), "<bash-"):
 			case !typed || hostText(text):
-				r.begin()
+				r.begin("")
 				pending = ""
 			default:
 				pending = ""
@@ -213,12 +216,18 @@ func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
 	}
 	id := cmp.Or(m.ID, row.Request, row.UUID)
 	if m.Usage != nil {
-		r.request(1, id, m.Model, m.Usage.request())
+		q, advice := m.Usage.request(), 0
 		for i := range m.Usage.Iterations {
-			if it := &m.Usage.Iterations[i]; it.Type == "advisor_message" || it.Type == "compaction" {
-				r.request(1, fmt.Sprintf("%s/%d", id, i), cmp.Or(it.Model, m.Model), it.request())
+			switch it := &m.Usage.Iterations[i]; it.Type {
+			case "advisor_message":
+				advice++
+				r.request(1, fmt.Sprintf("%s-advisor-%d", id, advice), cmp.Or(it.Model, m.Model), it.request())
+			case "compaction":
+				more := it.request()
+				q = counted(float64(q.Input+more.Input), float64(q.Output+more.Output), float64(q.CacheRead+more.CacheRead), float64(q.CacheWrite+more.CacheWrite))
 			}
 		}
+		r.request(1, id, m.Model, q)
 	}
 	for _, b := range content {
 		switch {
@@ -231,14 +240,27 @@ func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
 	}
 }
 
-// forget takes the prompts that a fork's file began with for copies.
-func (r *file) forget(session, from string) {
-	s := r.sessions[session]
-	if s == nil || session == from {
+// give gives the prompts that a fork's file began with to the session of the row, whose copies
+// they are.
+func (r *file) give(session string) {
+	s, from := r.sessions[session], r.of()
+	if s == nil || s == from {
 		return
 	}
-	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool { return !p.At.After(r.at) })
-	if r.open, s.Broken = false, 0; len(s.Prompts) == 0 {
+	old := func(f Fact) bool { return !f.At.After(r.at) }
+	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
+		if old(p.Fact) {
+			from.addPrompt(1, p)
+		}
+		return old(p.Fact)
+	})
+	s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool {
+		if old(t.Fact) {
+			from.Turns = append(from.Turns, t)
+		}
+		return old(t.Fact)
+	})
+	if len(s.Prompts) == 0 {
 		s.Began = time.Time{}
 	}
 }

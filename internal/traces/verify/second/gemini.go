@@ -69,6 +69,10 @@ func openGemini(r *file) func([]byte) {
 			r.answered = !sub && len(row.Calls) == 0
 		case "error":
 			r.answered = true
+		case "info":
+			if unquoted(row.Content) == "Request cancelled." {
+				r.interrupt()
+			}
 		}
 		for i := range row.Messages {
 			take(&row.Messages[i])

@@ -89,9 +89,11 @@ func readOpencode(ctx context.Context, r *file) error {
 		switch {
 		case sub || when < created[session]:
 		case m.Role == "user":
-			r.begin()
+			r.begin(id)
+		case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
+			r.interrupt()
 		case m.Role == "assistant":
-			r.answered = r.answered || m.Finish == "stop" || m.Finish == "length" || m.Error != nil && m.Error.Name != "MessageAbortedError"
+			r.answered = m.Finish == "stop" || m.Finish == "length" || m.Error != nil
 		}
 	}); err != nil {
 		return err
