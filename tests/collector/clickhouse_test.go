@@ -369,7 +369,7 @@ func TestClickHouseDashboardIsOfTheQueries(t *testing.T) {
 	}
 	got, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not of these queries (%v): go test ./tests/collector -run ClickHouseDashboard -update", filepath.Base(file), err)
+		t.Errorf("%s is not of these queries (%v): go -C tests test ./collector -run ClickHouseDashboard -update", filepath.Base(file), err)
 	}
 	e := newEngine(t)
 	period := strings.NewReplacer("$__fromTime", "toDateTime('2026-01-01 00:00:00')", "$__toTime", "toDateTime('2027-01-01 00:00:00')")

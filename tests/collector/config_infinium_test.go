@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/skip"
-	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
 )
 
 // again is a request under a new trace id, with a text of some size on its

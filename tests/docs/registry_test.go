@@ -92,7 +92,7 @@ func TestSpansPageListsTheRegistry(t *testing.T) {
 		return
 	}
 	if want != text {
-		t.Error("docs/spans.md is not what otelmap/registry says; run go test ./tests/docs -run Registry -update")
+		t.Error("docs/spans.md is not what otelmap/registry says; run go -C tests test ./docs -run Registry -update")
 	}
 }
 

@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/trace"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // host is an agent as the rows play it. Each of its payloads holds a number, by

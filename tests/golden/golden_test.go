@@ -35,6 +35,7 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -45,7 +46,6 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/otlpstub"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
