@@ -165,8 +165,15 @@ func (c *Check) settle(ctx context.Context, id string) error {
 	}
 	for _, p := range slices.Clone(mine.Prompts) {
 		errs = errors.Join(errs, move(p.Held, func(s *Sums) bool { return s.askedAt(p.At) }, func(s *second.Session) {
+			same := func(f second.Fact) bool { return f.Line == p.Line && f.File == p.File }
 			s.Prompts = append(s.Prompts, p)
-			mine.Prompts = slices.DeleteFunc(mine.Prompts, func(q second.Prompt) bool { return q.Line == p.Line && q.File == p.File })
+			mine.Prompts = slices.DeleteFunc(mine.Prompts, func(q second.Prompt) bool { return same(q.Fact) })
+			mine.Turns = slices.DeleteFunc(mine.Turns, func(t *second.Turn) bool {
+				if same(t.Fact) {
+					s.Turns = append(s.Turns, t)
+				}
+				return same(t.Fact)
+			})
 		}))
 	}
 	if copied && len(mine.Requests)+len(mine.Calls) == 0 && c.Sums[id].prompts == 0 {

@@ -85,10 +85,10 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 			}
 		}
 		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
-	} else if n < 0 && !lacks.CutTurns {
+	} else if n < 0 && (!lacks.CutTurns || s.askedTwice()) {
 		add(Double, termtext.Plural(-n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), firstOf(files.Files), nil)
 	}
-	return append(out, s.turnDifferences(files)...)
+	return append(out, s.turnDifferences(lacks, files)...)
 }
 
 func firstOf(files []string) string {

@@ -145,6 +145,12 @@ func (s *Sums) askedAt(at time.Time) bool {
 	return slices.ContainsFunc(s.asked, func(t time.Time) bool { return t.Sub(at).Abs() < 2*time.Second })
 }
 
+// askedTwice reports two prompts of one time.
+func (s *Sums) askedTwice() bool {
+	times := slices.SortedFunc(slices.Values(s.asked), time.Time.Compare)
+	return len(slices.CompactFunc(times, time.Time.Equal)) < len(s.asked)
+}
+
 // total sums up the requests of the files, of one model if it is not empty.
 func total(files *second.Session, model string) (u store.Usage, bare int64) {
 	for _, q := range files.Requests {
@@ -180,7 +186,7 @@ func (s *Brief) equal(files *second.Session) bool {
 		}
 	}
 	return same(s.usage, u, bare) && same(s.listed, u, bare) && s.unanswered <= unanswered && s.calls >= callsOf(files) && s.calls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
-		s.prompts == len(files.Prompts) && s.sameModels(files) && len(s.turnDifferences(files)) == 0
+		s.prompts == len(files.Prompts) && s.sameModels(files) && len(s.turnDifferences(second.Lacks{}, files)) == 0
 }
 
 func callsOf(files *second.Session) (n int) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,10 +55,13 @@ type codexItem struct {
 
 type codexRow struct {
 	codexItem `json:",inline"`
-	Time      string      `json:"timestamp"`
-	Payload   *codexItem  `json:"payload"`
-	Head      *codexItem  `json:"session"`
-	Items     []codexItem `json:"items"`
+	Time      string     `json:"timestamp"`
+	Payload   *codexItem `json:"payload"`
+	Head      *struct {
+		codexItem `json:",inline"`
+		Time      string `json:"timestamp"`
+	} `json:"session"`
+	Items []codexItem `json:"items"`
 }
 
 // codexExit finds the exit code in the text of a command's output.
@@ -67,13 +71,16 @@ var codexExit = regexp.MustCompile(`(?m)^(?:Exit code:|Process exited with code)
 type codexFile struct {
 	*file
 	model, turn string
-	// compacted and prompted are about the turn: it shortens the conversation, and has a prompt.
+	// began, compacted and prompted are about the turn: it shortens the conversation, and has a
+	// prompt.
+	began               time.Time
 	compacted, prompted bool
 	// home is the session of the file's own rows. forked is the time of the newest row that a
 	// fork has copied, from whose rows these are.
 	home, from string
 	forked     time.Time
 	last       *codexUsage
+	polls      []string
 }
 
 func openCodex(r *file) func([]byte) {
@@ -88,14 +95,15 @@ func openCodex(r *file) func([]byte) {
 		if !r.parse(line, &row) {
 			return
 		}
-		r.at = timeOf(row.Time)
+		c.tick(row.Time)
 		if r.copied = r.copied && r.at.Sub(c.forked) <= 10*time.Millisecond; r.copied {
 			c.forked = r.at
 		}
 		switch {
 		case row.Head != nil:
-			r.session = cmp.Or(row.Head.ID, r.session)
+			r.session, r.at = cmp.Or(row.Head.ID, r.session), timeOf(row.Head.Time)
 			for i := range row.Items {
+				c.tick("")
 				c.take("", &row.Items[i])
 			}
 		case row.Payload != nil:
@@ -103,6 +111,15 @@ func openCodex(r *file) func([]byte) {
 		case row.Type != "":
 			c.take("", &row.codexItem)
 		}
+	}
+}
+
+// tick sets the time of a row; those without one follow each other closely.
+func (c *codexFile) tick(text string) {
+	if at := timeOf(text); !at.IsZero() {
+		c.at = at
+	} else if !c.at.IsZero() {
+		c.at = c.at.Add(time.Millisecond)
 	}
 }
 
@@ -126,7 +143,7 @@ func (c *codexFile) take(kind string, it *codexItem) {
 	}
 	switch it.Type {
 	case "task_started":
-		c.turn, c.compacted, c.prompted = cmp.Or(it.Turn, c.turn), false, false
+		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.Turn, c.turn), c.at, false, false
 	case "token_count":
 		c.count(it)
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call":
@@ -140,12 +157,15 @@ func (c *codexFile) take(kind string, it *codexItem) {
 			id = fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)
 		}
 		r.call(id).Unnamed = unnamed
+		if it.Name == "write_stdin" { // asks for what a command did that was left running
+			c.polls = append(c.polls, id)
+		}
 		if it.Type == "web_search_call" {
 			r.result(id, false)
 		}
 	case "function_call_output", "custom_tool_call_output":
 		m := codexExit.FindStringSubmatch(unquoted(it.Output))
-		r.result(it.CallID, m != nil && cmp.Or(m[1], m[2]) != "0")
+		r.result(it.CallID, m != nil && cmp.Or(m[1], m[2]) != "0" && !slices.Contains(c.polls, it.CallID))
 	case "user_message":
 		if !hostText(unquoted(it.Message)) {
 			r.prompt(3, c.key(3, unquoted(it.Message)))
@@ -167,7 +187,10 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		}
 	case "task_complete":
 		if c.compacted && !c.prompted && value[string](it.Last) == "" {
+			at := c.at
+			c.at = c.began
 			r.prompt(3, c.key(3, "/compact"))
+			c.at = at
 		}
 		r.answered = true
 	case "agent_message", "error":
