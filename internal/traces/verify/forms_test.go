@@ -54,6 +54,7 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 		return strings.ReplaceAll(turns, `,"message":`, `,"forkedFrom":{"sessionId":"`+from+`"},"message":`)
 	}
 	two := claudeTurn("s1", 1, "") + claudeTurn("s1", 2, "")
+	side := `,"isSidechain":true,"agentId":"acompact-1"`
 	answers := strings.SplitAfter(two, "\n")
 	mixed := `"iterations":[{"type":"message"},{"type":"advisor_message","model":"o","output_tokens":40},{"type":"compaction","output_tokens":500},{"type":"advisor_message","model":"h","output_tokens":1000}],`
 	history := codexTurn("t1", 10, day1)
@@ -81,6 +82,15 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 		},
 		"answers of Claude Code that are there again, an hour later": {
 			map[string]string{p + "s1.jsonl": two + strings.ReplaceAll(answers[1]+answers[3], "T00:", "T01:")}, found{1, 2, 2, 10, nil},
+		},
+		"the copy of a conversation that was resumed, for a compaction": {
+			map[string]string{
+				p + "s1.jsonl": two, p + "s2.jsonl": strings.ReplaceAll(two, `"s1"`, `"s2"`) + claudeTurn("s2", 3, ""),
+				p + "s2/subagents/agent-acompact-1.jsonl": strings.ReplaceAll(claudeTurn("s2", 1, side)+claudeTurn("s2", 2, side)+claudeTurn("s2", 3, side), `"uuid":"`, `"uuid":"c`),
+			}, found{2, 3, 3, 15, nil},
+		},
+		"what the editor shows beside a prompt": {
+			map[string]string{p + "s1.jsonl": strings.Replace(two, "prompt 1", `<ide_opened_file>x</ide_opened_file>\nprompt 1`, 1)}, found{1, 2, 2, 10, nil},
 		},
 		"an advisor and a compaction in one answer": {
 			map[string]string{p + "s1.jsonl": strings.Replace(two, `"output_tokens":3`, mixed+`"output_tokens":3`, 1)}, found{1, 2, 2, 1550, nil},

@@ -153,6 +153,11 @@ func openClaude(r *file) func([]byte) {
 				}
 			}
 			text := joined(content)
+			for strings.HasPrefix(text, "<ide_") { // what the editor shows comes before the words
+				_, text, _ = strings.Cut(text, "</ide_")
+				_, text, _ = strings.Cut(text, ">")
+				text = strings.TrimSpace(text)
+			}
 			typed := row.Source == "" || row.Source == "typed" || row.Source == "sdk" || row.Source == "queued"
 			typed = typed && (row.Origin.Kind == "" || row.Origin.Kind == "human")
 			switch {
