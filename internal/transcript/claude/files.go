@@ -29,9 +29,9 @@ func copiesRows(agent string) bool {
 // head is what the beginning of a transcript says.
 type head struct {
 	path, name string
-	// session is the first row's, first stands for the ids of the first row and the first
-	// answer: files in which they are the same have a beginning in common. It is zero if
-	// there is none.
+	// session is the first row's, first stands for the id and the time of the first answer, or
+	// without one for the first row's id: files in which it is the same have a beginning in
+	// common. It is zero if there is none.
 	session string
 	first   uint64
 }
@@ -71,10 +71,14 @@ func readProject(ctx context.Context, f *transcript.Files, folder string, since 
 			h, first := head{path: path, name: name}, ""
 			eachRow(ctx, f, path, transcript.MaxHead, func(row *row) bool {
 				h.session = cmp.Or(h.session, row.text("sessionId"))
-				if first = cmp.Or(first, row.text("uuid")); first == "" || row.kind != "assistant" {
+				if first = cmp.Or(first, row.text("uuid")); first == "" {
 					return true
 				}
-				first += " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
+				if row.kind != "assistant" {
+					return true
+				}
+				// A copy may have new uuids, and begin with a prompt of its own.
+				first = row.text("timestamp") + " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
 				return false
 			})
 			h.first = idHash([]byte(first))
@@ -178,7 +182,7 @@ func copies(f *transcript.Files, session string) []transcript.Session {
 	return found
 }
 
-// rowID identifies a row by the message that it is a part of, or by its own id.
+// rowID identifies a row by the message that it is a part of, or by when it was written.
 type rowID struct {
 	id uint64
 	at time.Time
@@ -202,6 +206,9 @@ func idOf(r *row) rowID {
 	var id []byte
 	if r.kind == "assistant" {
 		id = rawjson.Member(r.message, "id")
+	}
+	if id == nil && !r.at.IsZero() {
+		id = append([]byte(r.kind), r.Get("timestamp")...) // a copy may have a new uuid
 	}
 	if id == nil {
 		id = r.Get("uuid")

@@ -186,6 +186,7 @@ func (l *fileLog) elsewhere(r *row) bool {
 		return true
 	}
 	if shown {
+		l.b.calls.complete(r)
 		return true
 	}
 	id := r.text("uuid")
