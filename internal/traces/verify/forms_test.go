@@ -83,6 +83,18 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 		"answers of Claude Code that are there again, an hour later": {
 			map[string]string{p + "s1.jsonl": two + strings.ReplaceAll(answers[1]+answers[3], "T00:", "T01:")}, found{1, 2, 2, 10, nil},
 		},
+		"a copy of Claude Code with new ids of its rows": {
+			map[string]string{p + "s1.jsonl": two, p + "s2.jsonl": strings.NewReplacer(`"s1"`, `"s2"`, `"uuid":"`, `"uuid":"c`).Replace(two) + claudeTurn("s2", 3, "")}, found{2, 3, 3, 15, nil},
+		},
+		"an answer whose tokens only its copy for a side question has": {
+			map[string]string{
+				p + "s1.jsonl": strings.Replace(two, `"output_tokens":3`, `"output_tokens":1`, 1),
+				p + "s1/subagents/agent-aside_question-1.jsonl": strings.ReplaceAll(claudeTurn("s1", 1, strings.Replace(side, "acompact", "aside_question", 1)), `"uuid":"`, `"uuid":"c`),
+			}, found{1, 2, 2, 10, nil},
+		},
+		"a turn that ends with a thought": {
+			map[string]string{p + "s1.jsonl": strings.Replace(two, `{"type":"text","text":"done"}`, `{"type":"thinking","thinking":"x"}`, 1)}, found{1, 2, 2, 10, nil},
+		},
 		"the copy of a conversation that was resumed, for a compaction": {
 			map[string]string{
 				p + "s1.jsonl": two, p + "s2.jsonl": strings.ReplaceAll(two, `"s1"`, `"s2"`) + claudeTurn("s2", 3, ""),

@@ -51,6 +51,7 @@ type claudeRow struct {
 	Time       string `json:"timestamp"`
 	Source     string `json:"promptSource"`
 	Operation  string `json:"operation"`
+	Subtype    string `json:"subtype"`
 	Agent      string `json:"agentId"`
 	Side       bool   `json:"isSidechain"`
 	Meta       bool   `json:"isMeta"`
@@ -71,6 +72,7 @@ type claudeRow struct {
 	Message struct {
 		ID      string       `json:"id"`
 		Model   string       `json:"model"`
+		Stop    string       `json:"stop_reason"`
 		Usage   *claudeUsage `json:"usage"`
 		Content blockList    `json:"content"`
 	} `json:"message"`
@@ -107,7 +109,7 @@ func (l *blockList) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 func blocks(raw jsontext.Value) []block { return value[blockList](raw) }
 
 // claudeKinds are what a row must hold of which something is kept.
-var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`)}
+var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`), []byte(`"stop_hook_summary"`), []byte(`"turn_duration"`)}
 
 func openClaude(r *file) func([]byte) {
 	name := strings.TrimSuffix(filepath.Base(r.path), ".jsonl")
@@ -116,7 +118,7 @@ func openClaude(r *file) func([]byte) {
 		r.own = name
 	}
 	var queued []string           // typed, and not yet given to the model
-	given := make(map[string]int) // typed and given, which an attachment may say again
+	given := make(map[string]int) // given as the queue says, less than 0 as attachments say
 	pending := ""                 // a command, a prompt only if the model is asked
 	var row claudeRow
 	return func(line []byte) {
@@ -172,24 +174,30 @@ func openClaude(r *file) func([]byte) {
 				r.begin(pending)
 				r.answered = true // until the model is asked
 			case strings.HasPrefix(strings.TrimSpace(text), "<local-command-"), strings.HasPrefix(strings.TrimSpace(text), "<bash-"):
-			case !typed || hostText(text):
+			case !typed || claudeHost(text):
 				r.begin("")
 				pending = ""
 			default:
 				pending = ""
 				r.prompt(1, hashed(row.Time, text))
 			}
+		case "system":
+			if lead && !r.cut && (row.Subtype == "stop_hook_summary" || row.Subtype == "turn_duration") {
+				r.answered = true
+			}
 		case "queue-operation":
 			text := value[string](row.Content)
 			switch {
-			case row.Operation == "enqueue" && !hostText(text):
+			case row.Operation == "enqueue" && !claudeHost(text):
 				queued = append(queued, text)
 			case row.Operation == "enqueue":
 				queued = append(queued, "")
 			case row.Operation == "dequeue" && len(queued) > 0:
 				queued = queued[1:]
 			case row.Operation == "remove" && len(queued) > 0:
-				if text = queued[0]; text != "" {
+				if text = queued[0]; given[text] < 0 {
+					given[text]++
+				} else if text != "" {
 					given[text]++
 					r.typed(1, hashed(row.Time, text))
 				}
@@ -200,24 +208,32 @@ func openClaude(r *file) func([]byte) {
 		case "attachment":
 			text := value[string](row.Attachment.Prompt)
 			switch {
-			case row.Attachment.Type != "queued_command" || !lead || row.Attachment.Mode != "" && row.Attachment.Mode != "prompt" || hostText(text):
+			case row.Attachment.Type != "queued_command" || !lead || row.Attachment.Mode != "" && row.Attachment.Mode != "prompt" || claudeHost(text):
 			case given[text] > 0:
 				given[text]--
 			default:
+				given[text]--
 				r.typed(1, hashed(row.Time, text))
 			}
 		}
 	}
 }
 
+// claudeHost reports words of the host in place of a prompt.
+func claudeHost(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || strings.HasPrefix(text, "[Request interrupted") || strings.HasPrefix(text, "<task-notification") || strings.HasPrefix(text, "<teammate-message")
+}
+
 // claudeAnswer adds an answer's tokens and calls.
 func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
 	m := &row.Message
 	if m.Model == "<synthetic>" || row.APIError {
-		if lead {
-			r.answered = true // it failed and was not interrupted
-		}
+		r.answered = r.answered || lead && row.APIError // it failed and was not interrupted
 		return
+	}
+	if lead && r.turn == nil {
+		r.begin("") // the file begins within a turn
 	}
 	id := cmp.Or(m.ID, row.Request, row.UUID)
 	if m.Usage != nil {
@@ -242,6 +258,9 @@ func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
 		case b.Type == "text" && lead:
 			r.answered = true
 		}
+	}
+	if lead && m.Stop != "" {
+		r.answered = m.Stop != "tool_use" && m.Stop != "pause_turn"
 	}
 }
 
