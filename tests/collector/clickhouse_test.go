@@ -3,7 +3,6 @@ package collector_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -19,12 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
-
-var update = flag.Bool("update", false, "write the ClickHouse dashboard from the queries")
 
 // engine is ClickHouse's engine behind its HTTP interface.
 type engine struct {
@@ -362,7 +360,7 @@ func clickHouseBoard(t *testing.T) []byte {
 func TestClickHouseDashboardIsOfTheQueries(t *testing.T) {
 	want := clickHouseBoard(t)
 	file := grafanaFile(t, "hookspan-clickhouse.json")
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(file, want, 0o600); err != nil {
 			t.Fatal(err)
 		}

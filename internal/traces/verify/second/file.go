@@ -273,8 +273,8 @@ func (r *file) fact() Fact {
 	return f
 }
 
-// request adds a request, or what a later row says of it. The rank decides which of
-// several records of the same requests counts in a session: the highest that it has.
+// request adds a request, or what a later row says of it. Where rows of several kinds
+// record the same requests, only those of the highest rank in a session count.
 func (r *file) request(rank int, id, model string, q Request) {
 	s := r.of()
 	q.Fact, q.Model = r.fact(), model
@@ -341,7 +341,7 @@ func (r *file) nth(rank int, text string) string {
 // ordinal begins keys that are those of one session alone.
 const ordinal = "#"
 
-// hashed is a short key of a prompt that is given by its time or rank, and its text.
+// hashed is a short key of a prompt: of its text, and its time or rank.
 func hashed(what, text string) string {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, what+"/"+text) // never fails
