@@ -55,8 +55,8 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 		add(Missing, termtext.Plural(len(lost), "request"), "", "there", file, lost)
 	}
 	names := []string{"", ""} // the session, and its requests
-	if !s.summed {
-		names = append(names, modelsOf(s, files)...)
+	if models := s.modelsOf(files); !s.summed && !models[""] {
+		names = append(names, slices.Sorted(maps.Keys(models))...)
 	}
 	for _, m := range names {
 		u, bare := total(files, m)
@@ -88,27 +88,10 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 			}
 		}
 		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
+	} else if n < 0 && (!lacks.CutTurns || s.askedTwice()) {
+		add(Double, termtext.Plural(-n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), firstOf(files.Files), nil)
 	}
-	broken := files.Broken
-	if lacks.CutTurns {
-		broken += max(0, s.prompts-len(files.Prompts)) + max(0, s.calls-s.skilled-callsOf(files))
-	}
-	if s.interrupted > broken {
-		add(Outcome, "turns without an answer", strconv.Itoa(s.interrupted), strconv.Itoa(broken), firstOf(files.Files), nil)
-	}
-	return out
-}
-
-func modelsOf(s *Sums, files *second.Session) []string {
-	models := make(map[string]bool)
-	for _, q := range files.Requests {
-		models[q.Model] = true
-	}
-	for _, m := range s.models {
-		models[m.name] = true
-	}
-	delete(models, "")
-	return slices.Sorted(maps.Keys(models))
+	return append(out, s.turnDifferences(lacks, files)...)
 }
 
 func firstOf(files []string) string {
@@ -143,6 +126,8 @@ func (s *Sums) callDifferences(lacks second.Lacks, files *second.Session, add fu
 				note("status", ok, unfinished, id)
 			case status == ok && c.Failed:
 				note("status", ok, failed, id)
+			case (status == failed || status == denied) && c.Answered && !c.Failed && !lacks.FailureMarks:
+				note("status", status, ok, id)
 			default:
 				continue
 			}

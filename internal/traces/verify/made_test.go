@@ -91,6 +91,11 @@ func (m *made) drop(value string) {
 // store has what the files have.
 func agreeing() *made {
 	fact := func(seconds float64) second.Fact { return second.Fact{File: "/h/s.jsonl", At: at(seconds)} }
+	line := func(seconds float64, n int) second.Fact {
+		f := fact(seconds)
+		f.Line = n
+		return f
+	}
 	failing := toolSpan(5, "c2", "Bash")
 	fail(otelmap.ErrorToolFailure)(failing)
 	hanging := toolSpan(22, "c3", "Read")
@@ -112,8 +117,9 @@ func agreeing() *made {
 			Calls: map[string]*second.Call{
 				"c1": {Fact: fact(3), Answered: true, Times: 1}, "c2": {Fact: fact(6), Answered: true, Failed: true, Times: 1}, "c3": {Fact: fact(22), Times: 1},
 			},
-			Prompts: []second.Prompt{{Fact: fact(0), Line: 1}, {Fact: fact(20), Line: 9}},
-			Results: map[string]bool{}, Broken: 1, Files: []string{"/h/s.jsonl", "/h/t.jsonl"}, Began: at(0), Ended: at(24),
+			Prompts: []second.Prompt{{Fact: line(0, 1)}, {Fact: line(20, 9)}},
+			Turns:   []*second.Turn{{Fact: line(0, 1), Answered: true}, {Fact: line(20, 9), Cut: true}},
+			Results: map[string]bool{}, Files: []string{"/h/s.jsonl", "/h/t.jsonl"}, Began: at(0), Ended: at(24),
 		},
 		now: 1e6,
 	}
@@ -250,16 +256,16 @@ var unequal = []struct {
 	{"a prompt too many", func(m *made) { m.spans[0].Events = append(m.spans[0].Events, m.spans[5].Events...) }},
 	{"a prompt is two seconds away", func(m *made) { m.spans[5].Events = nil; m.spans[0].Events[0].TimeUnixNano = otlp.UnixNano(at(2)) }},
 	{"a prompt is nearly two seconds away", func(m *made) { m.spans[5].Events = nil; m.spans[0].Events[0].TimeUnixNano = otlp.UnixNano(at(1.9)) }},
-	{"a turn was interrupted that the files end", func(m *made) { m.files.Broken = 0 }},
+	{"a turn was interrupted that the files end", func(m *made) { m.files.Turns[1].Cut, m.files.Turns[1].Answered = false, true }},
 	{"a turn more, where files lack such", func(m *made) {
-		m.files.Broken, m.lacks.CutTurns = 0, true
+		m.files.Turns[1].Cut, m.lacks.CutTurns = false, true
 		m.spans[0].Events = append(m.spans[0].Events, m.spans[5].Events...)
 	}},
 	{"a call more, where files lack such", func(m *made) {
-		m.files.Broken, m.lacks.CutTurns, m.lacks.UnnamedCalls = 0, true, true
+		m.files.Turns[1].Cut, m.lacks.CutTurns, m.lacks.UnnamedCalls = false, true, true
 		m.spans = append(m.spans, toolSpan(8, "", "Read"))
 	}},
-	{"nothing more, where files lack such", func(m *made) { m.files.Broken, m.lacks.CutTurns = 0, true }},
+	{"nothing more, where files lack such", func(m *made) { m.files.Turns[1].Cut, m.lacks.CutTurns = false, true }},
 	{"no file", func(m *made) { m.drop("c1"); m.files.Files, m.files.Calls["c1"].File = nil, "" }},
 	{"no session in the files", func(m *made) { m.files = nil }},
 	{"no trace", func(m *made) { m.spans = nil }},
@@ -306,7 +312,10 @@ var unequal = []struct {
 			c.Held = []string{"t"}
 		}
 		m.spans = nil
-		m.beside("t", func(o *made) { o.spans = moved; o.files.Prompts, o.files.Broken = slices.Clone(m.files.Prompts), 1 })
+		m.beside("t", func(o *made) {
+			o.spans = moved
+			o.files.Prompts, o.files.Turns = slices.Clone(m.files.Prompts), slices.Clone(m.files.Turns)
+		})
 	}},
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// claudeTurn is a turn of Claude Code with a call.
-func claudeTurn(session string, minute int) string {
+// reportedTurn is a turn of Claude Code with a call.
+func reportedTurn(session string, minute int) string {
 	return fmt.Sprintf(`{"type":"user","uuid":"%[1]su%[2]d","sessionId":%[1]q,"timestamp":"2026-01-01T00:%02[2]d:00Z","cwd":"/w","promptId":"%[1]sp%[2]d","message":{"role":"user","content":"go on"}}
 {"type":"assistant","uuid":"%[1]sa%[2]d","parentUuid":"%[1]su%[2]d","sessionId":%[1]q,"timestamp":"2026-01-01T00:%02[2]d:01Z","requestId":"%[1]sr%[2]d","message":{"id":"%[1]sm%[2]d","role":"assistant","model":"m","stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2},"content":[{"type":"tool_use","id":"toolu_%[1]s_%[2]d","name":"Bash","input":{}}]}}
 {"type":"user","uuid":"%[1]sv%[2]d","parentUuid":"%[1]sa%[2]d","sessionId":%[1]q,"timestamp":"2026-01-01T00:%02[2]d:02Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%[1]s_%[2]d","content":"ok"}]}}
@@ -44,7 +44,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	for i, session := range []string{"pruned", "aa", "aa-fork", "lost", "gone", "open", "untold"} {
-		write(session, claudeTurn(session, 8*i)+claudeTurn(session, 8*i+1))
+		write(session, reportedTurn(session, 8*i)+reportedTurn(session, 8*i+1))
 	}
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
 	if err != nil {
@@ -92,8 +92,8 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What was written since then is no row, in a session that was asked for and in another.
-	write("aa", claudeTurn("aa", 8)+claudeTurn("aa", 9)+"{\n")
-	write("untold", claudeTurn("untold", 48)+"{\n")
+	write("aa", reportedTurn("aa", 8)+reportedTurn("aa", 9)+"{\n")
+	write("untold", reportedTurn("untold", 48)+"{\n")
 
 	v := Verifier{Store: st, Transcripts: make(map[string]transcript.Reader), Files: &transcript.Files{Home: home}}
 	for _, a := range agents.All() {
