@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 )
 
@@ -58,6 +59,29 @@ func each(data []byte, first, last byte, visit func(name, value []byte)) bool {
 			return skipSpace(data, pos+1) == len(data)
 		default:
 			return false
+		}
+	}
+}
+
+// Strings yields the texts in data, at every level and unquoted, without the names of
+// members. Of members with equal names it yields all.
+func Strings(data []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for pos := 0; ; {
+			start := bytes.IndexByte(data[pos:], '"')
+			if start < 0 {
+				return
+			}
+			start += pos
+			if pos = stringEnd(data, start); pos < 0 {
+				return
+			}
+			if next := skipSpace(data, pos); next < len(data) && data[next] == ':' {
+				continue
+			}
+			if !yield(Unquote(data[start:pos])) {
+				return
+			}
 		}
 	}
 }
