@@ -60,7 +60,8 @@ func rootsQuery(where string) string {
 }
 
 func (s *Store) roots(ctx context.Context, where string, args ...any) (out []Root, err error) {
-	err = eachRow(ctx, &s.queries, func(scan func(...any) error) error {
+	// An import asks thousands of times, and a context that can end costs a goroutine each.
+	err = eachRow(context.WithoutCancel(ctx), &s.queries, func(scan func(...any) error) error {
 		var r Root
 		var started, ended int64
 		err := scan(&r.Trace, &r.Span, &started, &ended, &r.Removed)
