@@ -104,11 +104,16 @@ type Object []member
 type member struct{ name, value []byte }
 
 // Members returns the members of an object, nil for anything else.
-func Members(raw []byte) Object {
+func Members(raw []byte) Object { return Object(nil).Read(raw) }
+
+// Read is [Members] in the memory of an object that is no longer needed.
+func (o Object) Read(raw []byte) Object {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
 	}
-	o := make(Object, 0, 8)
+	if o = o[:0]; o == nil {
+		o = make(Object, 0, 8)
+	}
 	if !EachMember(raw, func(name, value []byte) { o = append(o, member{name, value}) }) {
 		return nil
 	}
