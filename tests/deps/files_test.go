@@ -24,10 +24,10 @@ var mayOpen = map[string]string{
 	"cmd/hookspan/hookstest.go":                  "the file is named on the command line, and may be a pipe of the shell's",
 	"internal/bridge/peer_linux.go":              "/proc",
 	"internal/userhooks/hooksession/session.go":  "makes a file that must not exist yet",
-	"internal/hookproc/answer/limited_linux.go":  "the null device",
-	"internal/hookproc/main_unix.go":             "/etc/passwd and the null device",
-	"internal/hookproc/main_windows.go":          "the null device",
-	"internal/hookproc/otheragent.go":            "makes a file that must not exist yet",
+	"internal/record/answer/limited_linux.go":    "the null device",
+	"internal/record/main_unix.go":               "/etc/passwd and the null device",
+	"internal/record/main_windows.go":            "the null device",
+	"internal/record/otheragent.go":              "makes a file that must not exist yet",
 	"internal/userhooks/hookrun/system_linux.go": "/proc",
 	"internal/skip/skip.go":                      "the files that the person running the tests names",
 	"internal/ui/web/main.go":                    "reads the sources of the page",
@@ -40,7 +40,7 @@ var mayOpen = map[string]string{
 func TestFilesAreOpenedByOnePackage(t *testing.T) {
 	used := make(map[string]bool)
 	for _, f := range sources(t) {
-		if strings.HasPrefix(f.folder, "tests") {
+		if forTests(f.folder) {
 			continue
 		}
 		name := path.Join(f.folder, f.name)
@@ -78,7 +78,7 @@ var mayReplace = map[string]string{
 	"internal/install/programs/programs.go":       "a running program is renamed on Windows, and replaced by one that is written in full",
 	"internal/bridge/filestore.go":                "moves a damaged file aside",
 	"internal/userhooks/hookrun/exec.go":          "makes a file that has no name afterwards",
-	"internal/hookproc/answer/spill.go":           "makes a file that has no name afterwards",
+	"internal/record/answer/spill.go":             "makes a file that has no name afterwards",
 	"internal/install/apply.go":                   "moves the user's own hook files aside and back",
 	"internal/files/logfile/logfile.go":           "moves a full log aside",
 	"spool/platform_unix.go":                      "imports no package of this module; readers share its locks",
