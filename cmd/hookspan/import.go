@@ -203,6 +203,8 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 			"a session's id is the name of its folder or file, without the ending",
 		}
 	}
+	// The limit alone decides when memory is collected, but for a small heap.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory(sessions)))
 	if !f.dryRun {
 		for _, d := range p.Deliverer.Destinations {

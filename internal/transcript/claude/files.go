@@ -136,9 +136,9 @@ func eachRow(ctx context.Context, f *transcript.Files, path string, bytes int64,
 	_ = r.rows(ctx, io.NewSectionReader(file, 0, min(bytes, file.Size())), visit)
 }
 
-// copies returns the files of a session's id in all projects, oldest first. A session
-// that went to another folder may have several.
-func copies(f *transcript.Files, session string) []transcript.Session {
+// copies returns the files of a session's id in all projects but one of them, oldest
+// first. A session that went to another folder may have several.
+func copies(f *transcript.Files, session, but string) []transcript.Session {
 	type key struct{ copies struct{} }
 	type places struct {
 		folders []string
@@ -174,6 +174,9 @@ func copies(f *transcript.Files, session string) []transcript.Session {
 	}
 	var found []transcript.Session
 	for _, path := range paths {
+		if path == but {
+			continue
+		}
 		if s, ok := transcript.Stat(session, path); ok {
 			found = append(found, s)
 		}
@@ -275,7 +278,7 @@ func (o *others) has(r *row, session string) bool {
 	}
 	rows, known := o.owners[id]
 	if !known {
-		for _, s := range copies(o.files, id) {
+		for _, s := range copies(o.files, id, "") {
 			if rows == nil {
 				rows = make(idSet)
 			}
@@ -300,7 +303,7 @@ func (o *others) exists(session string) bool {
 		return true
 	}
 	if !known {
-		found = session == "" || transcript.CheckID("session id", session) == nil && len(copies(o.files, session)) > 0
+		found = session == "" || transcript.CheckID("session id", session) == nil && len(copies(o.files, session, "")) > 0
 		o.found[session] = found
 	}
 	return found
