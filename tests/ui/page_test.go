@@ -242,7 +242,12 @@ func TestEachViewIsInItsAddress(t *testing.T) {
 	shown := func() (text string) {
 		b.wait(`document.querySelector(".live.on") && document.querySelector("main").innerText.length > 40 && !document.querySelector(".wait")`)
 		const settled = `new Promise((done) => { let last = "", same = 0; const step = () => { const now = document.querySelector("main").innerText; same = now === last ? same + 1 : 0; last = now; if (same > 4) done(now); else setTimeout(step, 20); }; step(); })`
-		return eval[string](b, settled)
+		for {
+			before := b.answered()
+			if text := eval[string](b, settled); before && b.answered() {
+				return text
+			}
+		}
 	}
 	var texts []string
 	for _, path := range paths {
@@ -304,14 +309,6 @@ func TestRangeOfDays(t *testing.T) {
 	b.shows("39 tasks")
 	b.run(chromedp.Click(`.column:last-child`, chromedp.ByQuery))
 	b.wait(fmt.Sprintf(`location.search === "?when=dates&from=%s&to=%s"`, day(0), day(0)))
-	b.faultless(s)
-}
-
-// TestSumsAreThoseOfTheStore compares what a person reads with the store.
-func TestSumsAreThoseOfTheStore(t *testing.T) {
-	s, b := serve(t, sample.Tasks()), open(t)
-	b.enter(s)
-	b.shows("39 tasks in 32 sessions took 1h17m and cost $7.53 for 7.9M tokens, 92 % of the input cached. 8 of 301 tool calls failed, 2 were denied.")
 	b.faultless(s)
 }
 
