@@ -11,6 +11,10 @@ var (
 	pairValues = []string{"value", "parametervalue", "v", "default", "content"}
 )
 
+func namesPair(member string) bool {
+	return slices.ContainsFunc(pairNames, func(name string) bool { return strings.EqualFold(name, member) })
+}
+
 // pairValue looks for the value of a name that is itself the value of a member
 // such as "name", behind it or before it, in the same line or the next. ok says
 // that the name is one.
@@ -30,7 +34,7 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	if strings.HasPrefix(member, "for") && member != "for" {
 		return t.valueBefore(a, p-len(member))
 	}
-	if !slices.ContainsFunc(pairNames, func(name string) bool { return strings.EqualFold(name, member) }) {
+	if !namesPair(member) {
 		return nil, false
 	}
 	a.named = true
@@ -100,7 +104,7 @@ func (t *text) isMember(a *assignment, v value) bool {
 // behind it: -Name ApiToken -Value x.
 func (t *text) flagValue(a *assignment, flag string, end int) ([]span, bool) {
 	s := t.s
-	if flag = strings.TrimLeft(flag, "-"); !slices.ContainsFunc(pairNames, func(name string) bool { return strings.EqualFold(name, flag) }) {
+	if !namesPair(strings.TrimLeft(flag, "-")) {
 		return nil, false
 	}
 	line := s[end:lineEnd(s, end, 200)]
@@ -126,7 +130,7 @@ func (t *text) valueBefore(a *assignment, i int) ([]span, bool) {
 	if last == i {
 		return nil, false
 	}
-	from := startOf(s, last, longestValue, set{isDigit | isLower | isUpper | isUnderscore, "+/=.~!@#$%^&*?:-"})
+	from := startOf(s, last, longestValue, wordBytes.or("+/=.~!@#$%^&*?:-"))
 	v := t.valueAt(beforeQuotes(s, from))
 	return []span{{lo: v.from, hi: v.to}}, v.to == last && v.quoted && t.isMember(a, v)
 }
