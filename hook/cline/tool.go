@@ -25,6 +25,10 @@ func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
 	t := &hook.Tool{Duration: hook.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	timeTool(t, dialect, body, call, at)
+	if p.callsOnly {
+		t.Status = hook.ToolUnknown
+		return t
+	}
 
 	var out rendered
 	if output := call.Get("output"); output != nil {

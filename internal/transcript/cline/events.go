@@ -124,9 +124,9 @@ func addSessionEvents(b *transcript.EventBuilder) {
 	}
 }
 
-// addAnswer adds the end of a run if an agent's newest reply after a time, and
-// not after another, asks for nothing more, or says that the request failed, or if what
-// the lead agent's asks for was stopped. A zero bound is none.
+// addAnswer adds the end of a run if an agent's newest reply after from, and not after to,
+// asks for nothing more, or says that the request failed, or if what the lead agent's asks
+// for was stopped. A zero time is no bound.
 func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (ended bool) {
 	var last *hook.LLMCall
 	for i := range b.Transcript.Calls {

@@ -28,7 +28,7 @@ import (
 
 // lingerLimit is how long processes that a step left behind may run after the last
 // step before they are killed; a detached delivery ends well within it.
-const lingerLimit = 10 * time.Second
+const lingerLimit = 45 * time.Second
 
 func (s *Step) limit() time.Duration {
 	if s.Timeout > 0 {

@@ -135,8 +135,8 @@ export function useData<T>(path: string | null, version?: number): { data?: T; e
 
 // useShown is useData that returns the answer shown last until a new one is there, so
 // that a change of a filter does not empty the page.
-export function useShown<T>(path: string | null): { data?: T; error?: Refused } {
-  const now = useData<T>(path);
+export function useShown<T>(path: string | null, version?: number): { data?: T; error?: Refused } {
+  const now = useData<T>(path, version);
   const last = useRef<T | undefined>(undefined);
   if (now.data || path === null) last.current = now.data;
   return { data: now.error ? now.data : last.current, error: now.error };
