@@ -175,6 +175,9 @@ func (h *Host) said(want, got []Story, imported bool) (out []Story) {
 		if h.Say != nil {
 			h.Say(&s, imported)
 		}
+		if len(s.Calls) == 0 {
+			s.Calls = nil // as in a trace without calls
+		}
 		if open && !slices.ContainsFunc(got, func(g Story) bool { return g.Prompt == s.Prompt }) {
 			continue
 		}
