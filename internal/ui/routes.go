@@ -78,6 +78,7 @@ func (s *Server) routes() {
 			s.write(w, http.StatusOK, v)
 		})
 	}
+	s.mux.HandleFunc("/api/v1/traces/{id}/export", s.export)
 	s.mux.HandleFunc("/api/v1/events", s.events)
 	s.editRoutes()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
@@ -101,6 +102,8 @@ func refusalOf(err error) *refusal {
 		return &refusal{cmp.Or(code, http.StatusBadRequest), err.Error(), refused.Hint}
 	case errors.As(err, &wrong):
 		return &refusal{http.StatusBadRequest, err.Error(), ""}
+	case errors.Is(err, store.ErrIndexing):
+		return &refusal{http.StatusServiceUnavailable, err.Error(), ""}
 	case errors.Is(err, store.ErrNotFound):
 		return &refusal{http.StatusNotFound, "there is no such trace", "it may have been deleted, or it is in another store"}
 	case errors.Is(err, store.ErrPrefix), errors.As(err, &several), errors.Is(err, store.ErrText):

@@ -62,8 +62,9 @@ func TestViews(t *testing.T) {
 		}
 		b.wait(`document.querySelector(".live.on")`)
 		if view.name == "sessions of some days" { // A small screen shows its filters when they are asked for.
-			b.run(chromedp.Evaluate(`document.querySelector(".fewer").click()`, nil))
-			b.wait(`document.querySelector(".filters.open")`)
+			b.screen("light", 390, 844)
+			b.run(chromedp.Click(`.filters > [aria-haspopup="dialog"]`, chromedp.ByQuery))
+			b.wait(`document.querySelector("dialog .dates")`)
 		}
 		b.looks(view.name, script)
 		if view.name == "unknown task" {

@@ -50,6 +50,15 @@ async function text(path: string, { body, signal }: { body?: unknown; signal?: A
   throw new Refused(res.status, why.error, why.hint);
 }
 
+// download saves an answer as a file.
+export async function download(path: string, name: string) {
+  const a = document.createElement("a");
+  a.href = URL.createObjectURL(new Blob([await text(path)]));
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
+}
+
 // The answers seen last are kept, so that Back shows at once what was there.
 const kept = new Map<string, { text: string; value: unknown }>();
 const maxKept = 24;

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Refused } from "./api";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { download, type Refused } from "./api";
 import { dollars, duration, tokens } from "./format";
 import { go } from "./route";
 import type { Part, Status, Summary, Totals, Usage } from "./types";
@@ -18,6 +18,13 @@ export function Took({ summary: s }: { summary: { outcome?: string; started?: st
     return () => clearInterval(timer);
   }, [runs]);
   return <>{duration((runs ? Math.max(s.durationMs, now - new Date(s.started!).getTime()) : s.durationMs) * 1e6)}</>;
+}
+
+// Sheet lies above the page, which answers nothing meanwhile.
+export function Sheet({ label, class: name, close, children }: { label: string; class: string; close: () => void; children: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => { ref.current?.showModal(); }, []);
+  return <dialog ref={ref} class={name} aria-label={label} onClose={close} onClick={(e) => { if (e.target === ref.current) close(); }}><div>{children}</div></dialog>;
 }
 
 export function Mark({ status, word = words[status] }: { status: Status; word?: string }) {
@@ -161,6 +168,20 @@ export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number
     </p>
   );
 }
+
+const formats = [["md", "Markdown", "md"], ["html", "HTML", "html"], ["otlp", "JSON", "json"]];
+
+// Export downloads a task as hookspan export writes it.
+export const Export = ({ id, runs }: { id: string; runs: boolean }) => (
+  <select class="plain" aria-label="Export" value="" disabled={runs} title={runs ? "A task is stored when it has ended" : "Without the secrets that hookspan recognizes"} onChange={async (e) => {
+    const [format, , ending] = formats.find(([f]) => f === e.currentTarget.value) ?? [];
+    e.currentTarget.value = "";
+    try { if (format) await download(`traces/${id}/export?format=${format}`, `hookspan-${id.slice(0, 8)}.${ending}`); } catch (why) { say((why as Error).message); }
+  }}>
+    <option value="">Export</option>
+    {formats.map(([f, name]) => <option key={f} value={f}>{name}</option>)}
+  </select>
+);
 
 export async function copy(text: string) {
   try { await navigator.clipboard.writeText(text); say("Copied"); } catch { say("The browser does not allow copying"); }

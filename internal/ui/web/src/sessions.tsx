@@ -4,8 +4,8 @@ import { useData, useShown } from "./api";
 import { Day } from "./day";
 import { clock, dayName, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, Commands, Facts, labelOf, Link, Mark, outcome, Problem, say, sentence, Sum, Took, usageWords, Wait } from "./parts";
-import { go, put, sessionPath, useRoute } from "./route";
+import { agentNames, Commands, Facts, labelOf, Link, Mark, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
+import { go, put, sessionPath, useMedia, useRoute, useSheet } from "./route";
 import type { Facet, Facets, Header, Listed, Sessions } from "./types";
 
 const periods: [string, string][] = [["today", "Today"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["dates", "Dates…"]];
@@ -60,11 +60,14 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
   return out.toString();
 }
 
-export function Filters({ query, text = true, children }: { query: URLSearchParams; text?: boolean; children?: ComponentChildren }) {
+// Filters are the filters of tasks; texts are further fields, children further controls. On a
+// phone all but the fields are in a sheet.
+export function Filters({ query, text = true, texts, children }: { query: URLSearchParams; text?: boolean; texts?: ComponentChildren; children?: ComponentChildren }) {
   const { data } = useData<Facets>("facets");
   const used = filterNames.filter((n) => query.get(n) && (text || n !== "text"));
   const count = used.filter((n) => n !== "text").length;
-  const [open, setOpen] = useState(false); // on a small screen
+  const phone = useMedia("(max-width: 640px)");
+  const [open, setOpen] = useSheet("filters");
   const from = query.get("from") ?? "", to = query.get("to") ?? "";
   const dates = !!(from || to || query.get("when") === "dates");
   const pick = (name: string, label: string, values: [string, string][]) => {
@@ -82,10 +85,8 @@ export function Filters({ query, text = true, children }: { query: URLSearchPara
     <button class="toggle" aria-pressed={query.has(name)} onClick={() => put({ [name]: query.has(name) ? "" : "1" }, true)}>{label}</button>
   );
   const named = (list: Facet[] | undefined, f = (x: string) => x): [string, string][] => (list ?? []).map((x) => [x.value, f(x.shown)]);
-  return (
-    <div class={"filters" + (open ? " open" : "")} role="group" aria-label="Filters">
-      {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
-      <button class="toggle fewer" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{count > 0 && ` (${count})`}</button>
+  const controls = (
+    <>
       {pick("project", "Project", named(data?.project, (x) => place(x)))}
       {pick("agent", "Agent", named(data?.agent, (x) => agentNames[x] ?? x))}
       {pick("model", "Model", named(data?.model))}
@@ -98,13 +99,21 @@ export function Filters({ query, text = true, children }: { query: URLSearchPara
       </select>
       {dates && (
         <span class="dates">
-          <input type="date" aria-label="From" value={from} max={to || undefined} onChange={(e) => put({ when: "dates", from: e.currentTarget.value })} /> to <input type="date" aria-label="To" value={to} min={from || undefined} onChange={(e) => put({ when: "dates", to: e.currentTarget.value })} />
+          <input type="date" aria-label="From" value={from} max={to || undefined} onChange={(e) => put({ when: "dates", from: e.currentTarget.value }, phone)} /> to <input type="date" aria-label="To" value={to} min={from || undefined} onChange={(e) => put({ when: "dates", to: e.currentTarget.value }, phone)} />
           {from && to && from > to && <span class="bad" role="alert">The first day is after the last.</span>}
         </span>
       )}
       {flag("failed", "Failed")}
       {flag("denied", "Denied")}
       {children}
+    </>
+  );
+  return (
+    <div class="filters" role="group" aria-label="Filters">
+      {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
+      {texts}
+      {phone ? <button class="toggle" aria-haspopup="dialog" aria-expanded={open} onClick={() => setOpen(true)}>Filters{count > 0 && ` (${count})`}</button> : controls}
+      {phone && open && <Sheet class="bottom" label="Filters" close={() => setOpen(false)}><h2>Filters</h2><div class="filters">{controls}</div><button class="button" onClick={() => setOpen(false)}>Done</button></Sheet>}
       {used.length > 0 && <button class="plain" onClick={() => put(Object.fromEntries(used.map((n) => [n, ""])), true)}>Clear</button>}
     </div>
   );
@@ -173,9 +182,6 @@ function sessionOf(t: Thread): Listed {
   };
 }
 
-// wide is a screen with room for a task beside the list.
-const wide = matchMedia("(min-width: 1600px)");
-
 export function SessionsView() {
   const route = useRoute();
   const query = filtersOf(route.query);
@@ -187,8 +193,7 @@ export function SessionsView() {
   // Sessions that were folded or unfolded, against what the address says of all.
   const all = query.get("open") === "all";
   const [toggled, setToggled] = useState<Set<string>>(() => new Set(JSON.parse(sessionStorage.getItem("unfolded") ?? "[]") as string[]));
-  const [beside, setBeside] = useState(wide.matches);
-  useEffect(() => { const f = () => setBeside(wide.matches); wide.addEventListener("change", f); return () => wide.removeEventListener("change", f); }, []);
+  const beside = useMedia("(min-width: 1600px)"); // room for a task beside the list
   const list = useMemo(() => [...(data?.running ?? []), ...(data?.traces ?? [])], [data]);
   const groups = useMemo(() => threads(list), [list]);
   const isOpen = (t: Thread) => toggled.has(t.key) !== all;

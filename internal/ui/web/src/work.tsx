@@ -27,9 +27,10 @@ export function CallsView({ edits }: { edits?: boolean }) {
     <div class="page tasks">
       <h1 class="hidden">{name}</h1>
       <p class="sum"><b>{t.toolCalls.toLocaleString("en")}</b> {edits ? (t.toolCalls === 1 ? "change" : "changes") : t.toolCalls === 1 ? "tool call" : "tool calls"} took <b>{duration(t.tookNs)}</b>{t.toolFailures ? <>, <b class="bad">{t.toolFailures.toLocaleString("en")}</b> failed</> : ""}{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}{t.waitedNs ? <>, <b>{duration(t.waitedNs)}</b> of it waiting for you</> : ""}.</p>
-      <Filters query={query}>
+      <Filters query={query} texts={<>
         <Search value={query.get("file") ?? ""} onChange={(v) => put({ file: v })} label="File or folder/" />
         {!edits && <Search value={query.get("command") ?? ""} onChange={(v) => put({ command: v })} label="Command" />}
+      </>}>
         <select aria-label="Any duration" class={own.includes("slower") ? "set" : ""} value={query.get("slower") ?? ""} onChange={(e) => put({ slower: e.currentTarget.value }, true)}>
           <option value="">Any duration</option>{slower.map(([v, shown]) => <option key={v} value={v}>{shown}</option>)}
         </select>
