@@ -88,13 +88,8 @@ func (ff *filterFlags) side(word string) (*filterFlags, error) {
 // sideOf sums up the tasks of a side.
 func sideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (store.Group, error) {
 	all, err := s.Totals(ctx, f)
-	sums := view.Sums{By: view.BySide}
-	if err == nil {
-		err = s.EachWork(ctx, f, nil, func(w *store.Work) error { sums.Add(w); return nil })
+	if err != nil {
+		return store.Group{}, err
 	}
-	side := store.Group{Key: name, Totals: all}
-	for _, g := range sums.Groups() {
-		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
-	}
-	return side, err
+	return view.Side(name, all, func(visit func(*store.Work) error) error { return s.EachWork(ctx, f, nil, visit) })
 }

@@ -132,15 +132,8 @@ func (f *statsFlags) sum(ctx context.Context, s *store.Store, filter store.Filte
 	if err != nil || !work && by != store.ByModel {
 		return all, grouped, err
 	}
-	sums := view.Sums{By: by}
-	calls := view.CallFilter{Tool: filter.Tool, Failed: filter.Failed, Denied: filter.Denied}
-	err = s.EachWork(ctx, filter, nil, func(w *store.Work) error {
-		if by == view.ByServer || by == view.ByDenial || by == view.ByFailure { // the sums are of such calls alone
-			w.Calls = slices.DeleteFunc(w.Calls, func(c store.Call) bool { return !calls.Selects(&c) })
-		}
-		sums.Add(w)
-		return nil
-	})
+	sums := view.Sums{By: by, Calls: view.CallFilter{Tool: filter.Tool, Failed: filter.Failed, Denied: filter.Denied}}
+	err = s.EachWork(ctx, filter, nil, func(w *store.Work) error { sums.Add(w); return nil })
 	if work {
 		grouped[by] = sums.Groups()
 		return all, grouped, err

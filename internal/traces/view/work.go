@@ -33,6 +33,8 @@ var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
 // the denied edits count.
 type Sums struct {
 	By store.By
+	// Calls selects those that count by ByServer, ByDenial and ByFailure.
+	Calls CallFilter
 
 	groups map[string]*sum
 	spent  []spent
@@ -91,6 +93,7 @@ func (s *Sums) Add(w *store.Work) {
 // key is that of a call, "" for one that is in no sum.
 func (s *Sums) key(c *store.Call) string {
 	switch {
+	case !s.Calls.Selects(c):
 	case s.By == ByServer:
 		return c.Server
 	case s.By == ByDenial && c.Status == otelmap.EndDenied:
@@ -150,6 +153,16 @@ func (s *Sums) spend(w *store.Work) {
 	for _, c := range w.Calls {
 		s.spent = append(s.spent, spent{at: c.Started, trace: w.Summary.TraceID, calls: []store.Call{c}})
 	}
+}
+
+// Side sums up a side of a comparison: its totals, and the work of its tasks.
+func Side(name string, all store.Totals, each func(func(*store.Work) error) error) (store.Group, error) {
+	sums, side := Sums{By: BySide}, store.Group{Key: name, Totals: all}
+	err := each(func(w *store.Work) error { sums.Add(w); return nil })
+	for _, g := range sums.Groups() {
+		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
+	}
+	return side, err
 }
 
 // BlockTime is how long a window of a subscription's limits is.

@@ -47,6 +47,7 @@ async function text(path: string, { body, signal }: { body?: unknown; signal?: A
   if (res.ok) return answer;
   let why = { error: res.statusText, hint: undefined as string | undefined };
   try { why = JSON.parse(answer); } catch { /* not from hookspan */ }
+  if (res.status === 503) setTimeout(changed, 1000); // it is not ready yet
   throw new Refused(res.status, why.error, why.hint);
 }
 
@@ -148,7 +149,7 @@ export function useShown<T>(path: string | null): { data?: T; error?: Refused } 
   const now = useData<T>(path);
   const last = useRef<T | undefined>(undefined);
   if (now.data || path === null) last.current = now.data;
-  return { data: now.error ? now.data : last.current, error: now.error };
+  return { data: now.error && now.error.status !== 503 ? now.data : last.current, error: now.error };
 }
 
 // follow keeps one stream open while the page is visible.

@@ -32,9 +32,9 @@ export function Mark({ status, word = words[status] }: { status: Status; word?: 
 }
 
 // Link leads to another view of the page.
-export function Link({ to, class: name, children, label, current }: { to: string; class?: string; children: ComponentChildren; label?: string; current?: boolean }) {
+export function Link({ to, class: name, children, label, title, current }: { to: string; class?: string; children: ComponentChildren; label?: string; title?: string; current?: boolean }) {
   return (
-    <a href={to} class={name} aria-label={label} aria-current={current ? "page" : undefined} onClick={(e) => {
+    <a href={to} class={name} title={title} aria-label={label} aria-current={current ? "page" : undefined} onClick={(e) => {
       if (e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
       e.preventDefault();
       go(to);
@@ -45,7 +45,7 @@ export function Link({ to, class: name, children, label, current }: { to: string
 export function Problem({ error }: { error: Refused }) {
   return (
     <div class="empty" role="alert">
-      <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : "That did not work"}</h1>
+      <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : error.status === 503 ? "Not ready yet" : "That did not work"}</h1>
       <p>{sentence(error.message)}</p>
       {error.hint && <p class="dim"><Commands text={sentence(error.hint)} /></p>}
       {error.status === 404 && <p><Link to="/" class="plain">All sessions</Link></p>}

@@ -104,6 +104,9 @@ export function useMedia(query: string): boolean {
   return is;
 }
 
+// isTrace tells a trace id from filters.
+export const isTrace = (side: string) => /^[0-9a-f]{32}$/.test(side);
+
 export function useRoute(): Route {
   const [route, set] = useState(read);
   useEffect(() => {
