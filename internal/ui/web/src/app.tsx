@@ -61,7 +61,7 @@ function App() {
           : first === "calls" || first === "changes" ? <CallsView key={first} edits={first === "changes"} /> : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
           : <NoPage />}
       </main>
-      {palette && <Palette close={() => setPalette(false)} commands={[...pages.map(([to, name]) => [name, () => go(to)] as [string, () => void]), ["Compare two tasks", () => go("/compare")], ["Light or dark", () => theme(true)], ["Keys", () => setKeys(true)]]} />}
+      {palette && <Palette close={() => setPalette(false)} commands={[...pages.map(([to, name]) => ["view", name, () => go(to)] as [string, string, () => void]), ["view", "Compare", () => go("/compare")], ["command", "Light or dark", () => theme(true)], ["command", "Keys", () => setKeys(true)]]} />}
       {keys && <KeysDialog close={() => setKeys(false)} />}
       <Said />
     </div>
@@ -75,6 +75,7 @@ function KeysDialog({ close }: { close: () => void }) {
   useKeys({ Escape: close, "?": close });
   return (
     <Sheet class="keys" label="Keys" close={close}>
+      <button class="close" aria-label="Close" onClick={close}>×</button>
       <h2>Keys</h2>
       <div class="key-groups">
         {help.map(([name, list]) => (
@@ -82,7 +83,6 @@ function KeysDialog({ close }: { close: () => void }) {
         ))}
       </div>
       <label><input type="checkbox" checked={on} onChange={(e) => { switchKeys(e.currentTarget.checked); set(e.currentTarget.checked); }} /> Keys are on</label>
-      <button class="close" aria-label="Close" onClick={close}>×</button>
     </Sheet>
   );
 }

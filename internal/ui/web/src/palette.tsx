@@ -9,7 +9,7 @@ import type { Facets, Sessions } from "./types";
 interface Entry { kind: string; name: string; note?: string; run: () => void }
 
 // Palette goes to what is typed: a view or command, a session, a task, a project, a file.
-export function Palette({ commands, close }: { commands: [string, () => void][]; close: () => void }) {
+export function Palette({ commands, close }: { commands: [string, string, () => void][]; close: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const ask = hasWord(text) ? text.trim() : "";
@@ -22,12 +22,12 @@ export function Palette({ commands, close }: { commands: [string, () => void][];
   const all = [...new Map([...tasks, ...(found?.traces ?? [])].map((t) => [t.summary.traceId, t])).values()].slice(0, 8);
   const sessions = new Map(all.filter((t) => t.session).map((t) => [sessionPath(t.session!, t.summary.host), t]));
   const list: Entry[] = [
-    ...commands.filter(([name]) => fits(name)).map(([name, run]) => ({ kind: "view", name, run })),
+    ...commands.filter(([, name]) => fits(name)).map(([kind, name, run]) => ({ kind, name, run })),
     ...all.map((t) => ({ kind: "task", name: t.summary.title || "untitled", note: place(t.summary.workingDirectory) + ", " + dayName(t.summary.started), run: () => go("/t/" + t.summary.traceId) })),
     ...(ask ? [...sessions].slice(0, 3).map(([to, t]) => ({ kind: "session", name: t.summary.title || "untitled", note: seen(t.session!), run: () => go(to) })) : []),
     ...(ask ? facets?.project ?? [] : []).filter((p) => fits(p.shown)).slice(0, 4).map((p) => ({ kind: "project", name: place(p.shown), note: p.shown, run: () => go("/?project=" + encodeURIComponent(p.value)) })),
     ...(ask ? [
-      { kind: "file", name: "Changes in " + ask, run: () => go("/changes?file=" + encodeURIComponent(ask)) }, { kind: "command", name: "Calls that run " + ask, run: () => go("/calls?command=" + encodeURIComponent(ask)) },
+      { kind: "file", name: "Changes in " + ask, run: () => go("/changes?file=" + encodeURIComponent(ask)) }, { kind: "calls", name: "Calls that run " + ask, run: () => go("/calls?command=" + encodeURIComponent(ask)) },
       { kind: "text", name: "Search for " + ask, run: () => go("/search?text=" + encodeURIComponent(ask)) },
     ] : []),
   ];

@@ -12,7 +12,7 @@ export const periods: [string, string][] = [["today", "Today"], ["24h", "24 hour
 const costs: [string, string][] = [["0.01", "1 cent or more"], ["0.1", "10 cents or more"], ["1", "$1 or more"], ["10", "$10 or more"]];
 const outcomes = ["completed", "failed", "cancelled", "interrupted", "abandoned"];
 export const isFiltered = (q: URLSearchParams) => filterNames.some((n) => q.get(n));
-export const filterNames = ["project", "agent", "model", "tool", "outcome", "cost", "when", "from", "to", "text", "failed", "denied"];
+export const filterNames = ["project", "agent", "model", "tool", "outcome", "cost", "when", "from", "to", "text", "failed", "denied", "file", "command", "slower"];
 
 // dayOf returns the beginning of a day such as 2026-01-31.
 function dayOf(text: string | null): Date | undefined {
@@ -65,7 +65,7 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
 export function Filters({ query, text = true, compare, texts, children }: { query: URLSearchParams; text?: boolean; compare?: boolean; texts?: ComponentChildren; children?: ComponentChildren }) {
   const { data } = useData<Facets>("facets");
   const used = filterNames.filter((n) => query.get(n) && (text || n !== "text"));
-  const count = used.filter((n) => n !== "text").length;
+  const count = used.filter((n) => !["text", "file", "command"].includes(n)).length;
   const phone = useMedia("(max-width: 640px)");
   const [open, setOpen] = useSheet("filters");
   const from = query.get("from") ?? "", to = query.get("to") ?? "";

@@ -83,7 +83,7 @@ export function SearchView() {
   const [all, setAll] = useState(new Set<string>());
   const words = fold(text).text.match(/[\p{L}\p{N}]+/gu) ?? [];
   return (
-    <div class="page narrow">
+    <div class="page">
       <h1 class="hidden">Search</h1>
       <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v, q: "" })} /></div>
       <Filters query={query} text={false} />
@@ -154,7 +154,7 @@ export function CostView() {
     <div class="page wide">
       <h1 class="hidden">Cost</h1>
       <Sum totals={data.totals} />
-      {old && <p class="note before">The period before: {plural(old.totals.tasks, "task")}, {dollars(money(old.totals))}{change !== undefined && <>; now <b>{Math.abs(Math.round(change * 100))} % {change < 0 ? "less" : "more"}</b></>}.</p>}
+      {old && <p class="note before">The period before: {plural(old.totals.tasks, "task")}, {dollars(money(old.totals))}{change !== undefined && <>; now <b>{change > 2 ? `${tenths(change + 1)} times as much` : `${Math.abs(Math.round(change * 100))} % ${change < 0 ? "less" : "more"}`}</b></>}.</p>}
       <Filters query={query} compare />
       {days.length > 0 && <Days days={days} old={old?.groups.day.filter((g) => g.key)} oldStart={since ? before.get("since")! : undefined} start={since ?? undefined} until={until ?? undefined} />}
       {!data.totals.tasks && <NoMatch />}
@@ -214,7 +214,7 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
   const line = all.map((k, i) => [i, by.get(k) && hit(by.get(k)!)] as const).filter(([, h]) => h !== undefined).map(([i, h], n) => `${n ? "L" : "M"}${i + 0.5},${(100 - 100 * h!).toFixed(1)}`).join("");
   return (
     <figure class="days">
-      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.tasks, "task")}{d.usage?.inputTokens ? `, ${cached(d.usage)} % cached` : ""}{d.waitedNs ? ", waited " + duration(d.waitedNs) + " for you" : ""}</>}{o && <span class="dim">; {shift} days before {priced ? dollars(value(o)) : tokens(value(o))}</span>}</figcaption>
+      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : (all.length > 1 ? "Most on " : "") + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.tasks, "task")}{d.usage?.inputTokens ? `, ${cached(d.usage)} % cached` : ""}{d.waitedNs ? ", waited " + duration(d.waitedNs) + " for you" : ""}</>}{o && <span class="dim">; {shift} days before {priced ? dollars(value(o)) : tokens(value(o))}</span>}</figcaption>
       <div class="chart" style={{ gridTemplateColumns: `auto minmax(0, ${all.length * 100}px) auto` }}>
         <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 100 + "%" }}>{amountOf(top * (root ? y * y : y))}</span>)}</div>
         <div class="columns" onMouseLeave={() => setAt(undefined)}>

@@ -30,7 +30,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
   return (
     <div class="page tasks">
       <h1 class="hidden">{name}</h1>
-      <p class="sum"><b>{t.toolCalls.toLocaleString("en")}</b> {edits ? (t.toolCalls === 1 ? "change" : "changes") : t.toolCalls === 1 ? "tool call" : "tool calls"} took <b>{duration(t.tookNs)}</b>{t.toolFailures ? <>, <b class="bad">{t.toolFailures.toLocaleString("en")}</b> failed</> : ""}{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}{t.waitedNs ? <>, <b>{duration(t.waitedNs)}</b> of it waiting for you</> : ""}.</p>
+      <p class="sum"><b>{t.toolCalls.toLocaleString("en")}</b> {edits ? (t.toolCalls === 1 ? "change" : "changes") : t.toolCalls === 1 ? "tool call" : "tool calls"}{t.toolCalls > 0 && <> took <b>{duration(t.tookNs)}</b></>}{t.toolFailures ? <>, <b class="bad">{t.toolFailures.toLocaleString("en")}</b> failed</> : ""}{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}{t.waitedNs ? <>, <b>{duration(t.waitedNs)}</b> of it waiting for you</> : ""}.</p>
       <Filters query={query} texts={<>
         <Search value={query.get("file") ?? ""} onChange={(v) => put({ file: v })} label="File or folder/" />
         {!edits && <Search value={query.get("command") ?? ""} onChange={(v) => put({ command: v })} label="Command" />}
