@@ -54,26 +54,26 @@ screenshots: ## docs/images/ui-*.png, the page over recorded sessions; needs chr
 	$(GO) -C tests/ui test -count=1 -run Pictures . -pictures $(CURDIR)/docs/images
 
 setup: ## what the tests use beyond Go: the agents' CLIs from npm, a keyring
-	$(GO) run ./tests/internal/setup
+	$(GO) -C tests run ./internal/setup
 	./tests/setup.sh
 
-# The packages without those that test the programs.
-PACKAGES = $$($(GO) list ./... | grep -v /tests/)
+# What tests the programs needs more than hookspan may: modules of their own as well.
+TESTS = tests tests/bench
 
 # Formatting by gofmt, since building gofumpt takes minutes the first time.
 # Results are taken from the cache where nothing has changed.
 check: ## for each save: formatting, vet, the packages' own tests
 	@odd=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$odd" ] || \
 	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
-	$(GO) vet ./...
-	$(GO) test $(PACKAGES)
+	for dir in . $(TESTS); do $(GO) -C $$dir vet ./... || exit 1; done
+	$(GO) test ./...
 
 # Nothing is taken from the cache: tests that build and start the programs do
 # not show the go command what they depend on. The browser's tests mostly wait, so
 # the packages' own run beside them. Many packages of tests/ wait more than they work,
 # so three run at once on two cores; those that take longest begin first, so that none
 # of them is left to run alone at the end.
-LONGEST = ./tests/collector ./tests/fault ./tests/clinecli ./tests/security ./tests/packages ./tests/hookscli
+LONGEST = ./collector ./fault ./clinecli ./security ./packages ./hookscli
 
 # The tests copy the programs from bin/ instead of building them for each package.
 test soak: export TEST_PROGRAMS = $(CURDIR)/bin
@@ -85,19 +85,20 @@ test: setup collector build ## everything that proves the promises
 
 tests:
 	$(MAKE) --no-print-directory -j 2 page-tests unit-tests
-	$(GO) test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./tests/...
+	$(GO) -C tests test -count=1 -vet=off -p 3 -timeout 14m $(LONGEST) ./...
+	$(GO) -C tests/bench test -count=1 -vet=off ./...
 
 # The engine is 150 MB from PyPI, so this is not a part of "make test".
 CHDB = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hookspan-tests/chdb
 test-clickhouse: collector build ## the tables and queries of collector-config/clickhouse in ClickHouse's engine; installs chdb from PyPI
 	[ -x $(CHDB)/bin/python ] || { python3 -m venv $(CHDB) && $(CHDB)/bin/pip install --quiet chdb==4.4.0; }
-	CHDB_PYTHON=$(CHDB)/bin/python TEST_PROGRAMS=$(CURDIR)/bin $(GO) test -count=1 -vet=off -timeout 14m ./tests/collector -run ClickHouse -v
+	CHDB_PYTHON=$(CHDB)/bin/python TEST_PROGRAMS=$(CURDIR)/bin $(GO) -C tests test -count=1 -vet=off -timeout 14m ./collector -run ClickHouse -v
 
 # Two virtual environments, most of a gigabyte each, and a build of Jaeger are made the
 # first time. -v lists what is skipped where there is no Python 3 or PyPI.
 test-backends: export TEST_PROGRAMS = $(CURDIR)/bin
 test-backends: build ## every golden trace to real Phoenix, MLflow and Jaeger on loopback; needs Python 3
-	$(GO) test -count=1 -timeout 30m -v ./tests/backends -backends
+	$(GO) -C tests test -count=1 -timeout 30m -v ./backends -backends
 
 test-all: ## test, then test-clickhouse and test-backends
 	$(MAKE) --no-print-directory test
@@ -105,23 +106,23 @@ test-all: ## test, then test-clickhouse and test-backends
 	$(MAKE) --no-print-directory test-backends
 
 unit-tests:
-	$(GO) vet ./...
+	for dir in . $(TESTS); do $(GO) -C $$dir vet ./... || exit 1; done
 	for dir in $(COMPONENTS); do \
 	  $(GO) -C $$dir vet ./... && $(GO) -C $$dir test -count=1 -timeout 5m ./... || exit 1; done
-	$(GO) test -count=1 -vet=off -p 2 -timeout 10m $(PACKAGES)
+	$(GO) test -count=1 -vet=off -p 2 -timeout 10m ./...
 
 # The race detector needs CGO.
 race: ## the packages' own tests under the race detector; needs a C compiler
-	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 20m $(PACKAGES)
+	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 20m ./...
 
 SOAKTIME ?= 85m
 soak: setup collector build ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
-	$(GO) test -count=1 -p 1 -timeout $(SOAKTIME) ./tests/fault ./tests/security ./tests/collector ./tests/hookscli ./tests/clinecli ./tests/opencodecli -soak -publish -skip Drawn
-	$(GO) test -count=1 -p 1 -timeout 6h ./tests/claudecli ./tests/clinecli ./tests/codexcli ./tests/copilotcli ./tests/geminicli ./tests/opencodecli ./tests/qwencli -run Drawn -soak
+	$(GO) -C tests test -count=1 -p 1 -timeout $(SOAKTIME) ./fault ./security ./collector ./hookscli ./clinecli ./opencodecli -soak -publish -skip Drawn
+	$(GO) -C tests test -count=1 -p 1 -timeout 6h ./claudecli ./clinecli ./codexcli ./copilotcli ./geminicli ./opencodecli ./qwencli -run Drawn -soak
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
 
 backend-pictures: build ## docs/images/backend-*.png, a task in Phoenix and MLflow; needs Python 3 and chromium
-	TEST_PROGRAMS=$(CURDIR)/bin $(GO) test -count=1 -timeout 30m -v -run Picture ./tests/backends -backends -pictures $(CURDIR)/docs/images
+	TEST_PROGRAMS=$(CURDIR)/bin $(GO) -C tests test -count=1 -timeout 30m -v -run Picture ./backends -backends -pictures $(CURDIR)/docs/images
 
 # npm brings Grafana's components, half a gigabyte. It also needs node, and
 # Debian's packages chromium and prometheus.
@@ -129,8 +130,8 @@ dashboard-pictures: ## docs/images/dashboard-*.png, the dashboard over invented 
 	cd collector-config/grafana/render && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
 
 reproducible: ## builds programs and packages twice with cold caches, under different conditions, and compares them
-	$(GO) test -count=1 -timeout 30m ./tests/security -soak -row 'built twice' -v
-	$(GO) test -count=1 -timeout 30m ./tests/packages -run Twice -twice -v
+	$(GO) -C tests test -count=1 -timeout 30m ./security -soak -row 'built twice' -v
+	$(GO) -C tests test -count=1 -timeout 30m ./packages -run Twice -twice -v
 
 sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneDX
 	@mkdir -p dist
@@ -150,13 +151,13 @@ publish: ## the same for the tag that is checked out, and publishes it; run by t
 	$(RELEASER) release --clean --parallelism 1 --release-notes .cache/notes.md
 
 bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
-	$(GO) run ./tests/bench $(BENCH)
+	$(GO) -C tests/bench run . $(BENCH)
 
 bench-fleet: ## spans per second from many developers to gateways; BENCH=-publish writes it into docs/
-	$(GO) run ./tests/fleet $(BENCH)
+	$(GO) -C tests/bench run ./fleet $(BENCH)
 
 gobench: ## the packages' own benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	for dir in . $(TESTS); do $(GO) -C $$dir test -run '^$$' -bench . -benchmem ./... || exit 1; done
 
 test-windows: ## the tests of packages built for Windows, under Wine; needs root (PKG=./spool names other packages)
 	tests/windows.sh $(or $(PKG),./cmd/... ./config ./hook/... ./infinium ./internal/... ./otelmap ./spool)
@@ -187,12 +188,13 @@ lint: ## formatting, linters on three systems, the workflows, known vulnerabilit
 	@odd=$$($(TOOL) gofumpt -l .) || exit 1; [ -z "$$odd" ] || \
 	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
-	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS); do \
+	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
 	  (cd $$dir && GOOS=$$os "$$linter" run) || exit 1; done; done
 	$(GO) tool -modfile=internal/tools/release/go.mod actionlint
-	@said=$$($(TOOL) govulncheck ./... 2>&1); rc=$$?; case "$$rc $$said" in \
-	  "1 "*"fetching vulnerabilities"*) echo "govulncheck: skipped, the vulnerability database cannot be reached" ;; \
-	  *) echo "$$said"; exit $$rc ;; esac
+	@checker=$$($(TOOL) -n govulncheck) || exit 1; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
+	  said=$$("$$checker" -C $$dir ./... 2>&1); rc=$$?; case "$$rc $$said" in \
+	  "1 "*"fetching vulnerabilities"*) echo "govulncheck: skipped, the vulnerability database cannot be reached"; break ;; \
+	  *) echo "$$dir: $$said"; [ $$rc = 0 ] || exit $$rc ;; esac; done
 
 clean:
 	rm -rf bin dist .cache/release

@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -11,14 +10,14 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write docs/configuration.md")
+	"github.com/hookspan/hookspan/internal/testkit/golden"
+)
 
 func TestReference(t *testing.T) {
 	const path = "../docs/configuration.md"
 	want := reference()
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // A page of the documentation.
 			t.Fatal(err)
 		}

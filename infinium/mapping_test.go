@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -45,20 +45,7 @@ func TestTracesGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			got.WriteByte('\n')
-			file := filepath.Join("testdata", name+".golden.json")
-			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))
-			if d := cmp.Diff(string(want), got.String()); d != "" {
-				t.Errorf("%s (-want +got):\n%s", file, d)
-			}
+			golden.Check(t, name+".golden.json", got.String())
 		})
 	}
 }

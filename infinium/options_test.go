@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
 )
 
 const testSecret = "s3cr3t-value-0001"

@@ -3,7 +3,6 @@ package infinium
 import (
 	"bytes"
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"time"
 
@@ -15,8 +14,6 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // start is when the runs of these tests begin.
 var start = time.Date(2026, 4, 18, 10, 0, 0, 0, time.UTC)

@@ -17,7 +17,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/tests/otlpstub"
+	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
 )
 
 var epoch = time.Date(2026, 4, 18, 10, 0, 0, 0, time.UTC)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/tests/otlpstub"
+	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
 )
 
 // ran is the record of hooks that began 10 ms after the event that they are

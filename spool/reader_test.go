@@ -3,7 +3,6 @@ package spool
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,9 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/hookspan/hookspan/internal/testkit/golden"
+)
 
 // result is everything one Reader said.
 type result struct {
@@ -73,8 +72,8 @@ func readFrom(t testing.TB, log []byte, offset int64, limit int) result {
 	return got
 }
 
-// golden is a log with each form of each member.
-func golden(t testing.TB) ([]Record, []byte) {
+// everyForm is a log with each form of each member.
+func everyForm(t testing.TB) ([]Record, []byte) {
 	t.Helper()
 	payload, err := os.ReadFile(filepath.Join("testdata", "TaskCancel.json"))
 	if err != nil {
@@ -92,9 +91,9 @@ func golden(t testing.TB) ([]Record, []byte) {
 }
 
 func TestGoldenLog(t *testing.T) {
-	want, log := golden(t)
+	want, log := everyForm(t)
 	file := filepath.Join("testdata", "golden.json-seq")
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(file, log, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +115,7 @@ func TestGoldenLog(t *testing.T) {
 }
 
 func TestReaderResumesAtEveryRecord(t *testing.T) {
-	want, log := golden(t)
+	want, log := everyForm(t)
 	for i, rec := range readAll(t, log).records {
 		got := readFrom(t, log, rec.Offset, MaxRecord)
 		if d := diff(want[i:], got.records); d != "" || len(got.damage) > 0 {
@@ -126,7 +125,7 @@ func TestReaderResumesAtEveryRecord(t *testing.T) {
 }
 
 func TestReaderTornAtEveryByte(t *testing.T) {
-	want, log := golden(t)
+	want, log := everyForm(t)
 	whole := readAll(t, log).records
 	for n := range len(log) {
 		k, end := 0, int64(0)
@@ -173,7 +172,7 @@ func withoutFeed(whole []Record, n int) (int, bool) {
 }
 
 func TestReaderEverySingleBitFlip(t *testing.T) {
-	want, log := golden(t)
+	want, log := everyForm(t)
 	whole := readAll(t, log).records
 	flipped := slices.Clone(log)
 	for bit := range 8 * len(log) {
@@ -345,7 +344,7 @@ func (f failing) ReadAt(b []byte, off int64) (int, error) {
 }
 
 func TestReaderReportsTheError(t *testing.T) {
-	want, log := golden(t)
+	want, log := everyForm(t)
 	for at := range int64(len(log)) {
 		r := newReader(failing{bytes.NewReader(log), at}, 0, nil)
 		n := 0
@@ -362,7 +361,7 @@ func TestReaderReportsTheError(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	_, log := golden(f)
+	_, log := everyForm(f)
 	f.Add(log, uint16(0))
 	f.Add(log[5:300], uint16(3))
 	f.Add([]byte("\x1e{\"v\":2}\n\x1e\x1e"), uint16(0))

@@ -144,7 +144,7 @@ func logPath(dir, host, session string) string {
 }
 
 func TestAppendThenRead(t *testing.T) {
-	want, _ := golden(t)
+	want, _ := everyForm(t)
 	for _, o := range []Options{{}, {Sync: true}} {
 		dir := filepath.Join(t.TempDir(), "a", "b", "spool")
 		s, err := Open(dir, o)

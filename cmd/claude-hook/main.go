@@ -21,31 +21,10 @@ package main
 import (
 	"os"
 
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/codex"
-	"github.com/hookspan/hookspan/hook/copilot"
-	"github.com/hookspan/hookspan/hook/gemini"
-	"github.com/hookspan/hookspan/hook/opencode"
-	"github.com/hookspan/hookspan/hook/qwen"
-	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/record"
+	"github.com/hookspan/hookspan/internal/record/claudehook"
 )
 
 func main() {
-	hookproc.Main(hookproc.Agent{
-		Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
-		// The folder a hook runs in follows the model's cd, this does not.
-		ProjectVariable: "CLAUDE_PROJECT_DIR",
-	}, hookproc.Agent{
-		Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
-		Reply: qwen.Reply, ProjectVariable: "QWEN_PROJECT_DIR",
-	}, hookproc.Agent{
-		Name: codex.Host, Program: "claude-hook", Word: "codex", Peek: codex.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
-	}, hookproc.Agent{
-		Name: gemini.Host, Program: "claude-hook", Word: "gemini", Peek: gemini.Protocol.PeekIn(os.Getenv), Silence: claude.Silence,
-		ProjectVariable: "GEMINI_PROJECT_DIR",
-	}, hookproc.Agent{
-		Name: copilot.Host, Program: "claude-hook", Word: "copilot", Peek: copilot.Peek, ProjectVariable: "COPILOT_PROJECT_DIR",
-	}, hookproc.Agent{
-		Name: opencode.Host, Program: "claude-hook", Word: "opencode", Peek: opencode.Peek, StreamEnded: opencode.StreamEnded,
-	})
+	record.Main(claudehook.Agents(os.Getenv)...)
 }

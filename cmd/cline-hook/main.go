@@ -7,11 +7,10 @@
 package main
 
 import (
-	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/hookproc/answer"
+	"github.com/hookspan/hookspan/internal/record"
+	"github.com/hookspan/hookspan/internal/record/answer"
 )
 
 func main() {
-	hookproc.Main(hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: answer.Cline().Answers})
+	record.Main(answer.ClineHook())
 }

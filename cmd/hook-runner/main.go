@@ -20,14 +20,14 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/files/logfile"
-	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/userhooks"
 	"github.com/hookspan/hookspan/internal/userhooks/runner"
 )
 
 func main() {
-	hookproc.Harden()
+	record.Harden()
 	if err := run(os.Args[1:]); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "hook-runner: %v\n", err)
 		os.Exit(1)
@@ -44,11 +44,11 @@ func run(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := &userhooks.Process{Environ: os.Environ(), Home: hookproc.Home(), GOOS: runtime.GOOS, Now: time.Now, Parts: runner.Parts()}
+	p := &userhooks.Process{Environ: os.Environ(), Home: record.Home(), GOOS: runtime.GOOS, Now: time.Now, Parts: runner.Parts()}
 	// Wrong settings have their defaults, and hookspan doctor shows them.
 	p.Config, _ = config.Load(config.Input{
-		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: hookproc.ReadSettings,
-		MachineFile: hookproc.MachineFile(), ReadMachine: hookproc.ReadMachine,
+		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: record.ReadSettings,
+		MachineFile: record.MachineFile(), ReadMachine: record.ReadMachine,
 	})
 	p.Log = logfile.Log{Path: p.Config.LogPath(), Who: "hook-runner"}.Line
 	// Few events have a text to clean.

@@ -22,9 +22,9 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/files/logfile"
-	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -57,7 +57,7 @@ type app struct {
 func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) *app {
 	return &app{
 		agents: agents.All(), args: args, stdin: stdin, stdout: &output{Writer: stdout}, stderr: stderr, environ: environ,
-		home: hookproc.Home(), goos: runtime.GOOS, machineFile: hookproc.MachineFile(), now: time.Now, sleep: sleep,
+		home: record.Home(), goos: runtime.GOOS, machineFile: record.MachineFile(), now: time.Now, sleep: sleep,
 	}
 }
 
@@ -128,8 +128,8 @@ func run(ctx context.Context, a *app) (exit int) {
 		}
 	}()
 	a.cfg, a.cfgErr = config.Load(config.Input{
-		Environ: a.environ, Home: a.home, GOOS: a.goos, ReadFile: hookproc.ReadSettings,
-		MachineFile: a.machineFile, ReadMachine: hookproc.ReadMachine,
+		Environ: a.environ, Home: a.home, GOOS: a.goos, ReadFile: record.ReadSettings,
+		MachineFile: a.machineFile, ReadMachine: record.ReadMachine,
 	})
 	a.log = logfile.Log{Path: a.cfg.LogPath(), Who: "hookspan"}
 	// The exporter would read these by itself, past the env file and the checks.

@@ -13,9 +13,9 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/sqlitetest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/sqlitetest"
 )
 
 // TestAnotherProgramReadsTheStoreBesideEveryCommand has the store open, as the page has,

@@ -19,8 +19,9 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
-	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/loopback"
+	"github.com/hookspan/hookspan/internal/record"
+	"github.com/hookspan/hookspan/internal/record/claudehook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -146,15 +147,15 @@ func newRecorder(a *app) (*bridge.Recorder, error) {
 	}
 	// Each event has its project.
 	environ := slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, "CLAUDE_PROJECT_DIR=") })
-	hosts := map[string]hookproc.Agent{
-		cline.Host:  {Name: cline.Host, Peek: cline.Peek},
-		claude.Host: {Name: claude.Host, Program: "claude-hook", Peek: claude.Peek},
+	hosts := map[string]record.Agent{
+		cline.Host:  {Name: cline.Host, Peek: cline.Peek}, // whose hooks Cline asks itself
+		claude.Host: claudehook.Agents(func(string) string { return "" })[0],
 	}
 	return bridge.NewRecorder(sp, func(host string, e *bridge.Event) (bool, error) {
-		p := hookproc.Process{
+		p := record.Process{
 			Agent: hosts[host], Event: e.Name, Stdin: bytes.NewReader(e.Body), Stdout: io.Discard, Environ: environ,
 			Home: a.home, GOOS: a.goos, Dir: e.Cwd, Now: a.now,
-			Spawn: func(args ...string) error { return hookproc.DetachReaped(self, args, environ, dir) },
+			Spawn: func(args ...string) error { return record.DetachReaped(self, args, environ, dir) },
 		}
 		return p.Record()
 	}), nil

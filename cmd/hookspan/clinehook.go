@@ -14,7 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/bridge"
-	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
@@ -129,7 +129,7 @@ func (f clineHookFlags) check(cmd *cobra.Command, action string, args []string, 
 
 // forwardEvent forwards the event on standard input to the bridges, or to the file.
 func forwardEvent(ctx context.Context, a *app, f clineHookFlags, agent bridge.Provider, event string) {
-	hookproc.Harden()
+	record.Harden()
 	ports, file := receivers(a, f)
 	file.Agent = agent
 	forwarder := &bridge.Forwarder{Provider: agent, Ports: ports, File: file, Log: a.log.Line, Convert: func(body []byte) ([][]byte, error) {

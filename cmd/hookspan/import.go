@@ -14,8 +14,8 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/importer"
+	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -171,7 +171,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
-		Off:     func(dir string) bool { return config.ProjectDisabled(hookproc.ReadSettings, dir) },
+		Off:     func(dir string) bool { return config.ProjectDisabled(record.ReadSettings, dir) },
 	}
 	switch known, err := p.Ledger(); {
 	case err != nil:

@@ -13,9 +13,9 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/diagnose"
-	"github.com/hookspan/hookspan/internal/hookproc"
 	"github.com/hookspan/hookspan/internal/install"
 	installcline "github.com/hookspan/hookspan/internal/install/cline"
+	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -293,7 +293,7 @@ func hookProgram(a *app, program, path string) (string, error) {
 	}
 	var err error
 	if path == "" {
-		path, err = hookproc.Sibling(name)
+		path, err = record.Sibling(name)
 	} else {
 		path, err = filepath.Abs(path)
 	}

@@ -10,11 +10,11 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/record"
 )
 
 func main() {
-	hookproc.OwnFiles()
+	record.OwnFiles()
 	// net/http logs unsolicited responses; here errors report them.
 	log.SetOutput(io.Discard)
 	// Until the exit, so that a second Ctrl-C does not change its code.

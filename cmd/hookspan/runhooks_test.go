@@ -19,9 +19,9 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/hookproc/answer"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/record"
+	"github.com/hookspan/hookspan/internal/record/answer"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -85,8 +85,8 @@ func (m *machine) play(event string, payload []byte) []string {
 			return m.hookspan(ctx, stdin, args...)
 		},
 	}
-	p := &hookproc.Process{
-		Agent: hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers},
+	p := &record.Process{
+		Agent: record.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers},
 		Event: event, Stdin: bytes.NewReader(payload), Stdout: &said, Environ: m.environ, Home: m.home, GOOS: "linux", Dir: m.home,
 		Now:   func() time.Time { return m.now },
 		Spawn: func(...string) error { return nil },
@@ -112,7 +112,7 @@ func (m *machine) delivered() (names map[string]string, hooks map[string]int) {
 	if _, err := m.hookspan(m.t.Context(), strings.NewReader(""), "flush", "--wait"); err != nil {
 		m.t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Input{Environ: m.environ, Home: m.home, GOOS: "linux", ReadFile: hookproc.ReadSettings})
+	cfg, err := config.Load(config.Input{Environ: m.environ, Home: m.home, GOOS: "linux", ReadFile: record.ReadSettings})
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -16,40 +16,18 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/hook/codex"
-	"github.com/hookspan/hookspan/hook/copilot"
-	"github.com/hookspan/hookspan/hook/gemini"
-	"github.com/hookspan/hookspan/hook/opencode"
-	"github.com/hookspan/hookspan/hook/qwen"
-	"github.com/hookspan/hookspan/internal/hookproc"
-	"github.com/hookspan/hookspan/internal/hookproc/answer"
-	"github.com/hookspan/hookspan/tests/infiniumtest"
-	"github.com/hookspan/hookspan/tests/otlptest"
+	"github.com/hookspan/hookspan/internal/record"
+	"github.com/hookspan/hookspan/internal/record/answer"
+	"github.com/hookspan/hookspan/internal/record/claudehook"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"hookspan": main,
-		"cline-hook": func() {
-			hookproc.Main(hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: answer.Cline().Answers})
-		},
-		"claude-hook": func() {
-			hookproc.Main(hookproc.Agent{
-				Name: claude.Host, Program: "claude-hook", Peek: claude.PeekIn(os.Getenv), Silence: claude.Silence,
-			}, hookproc.Agent{
-				Name: qwen.Host, Program: "claude-hook", Word: "qwen", Peek: qwen.Protocol.PeekIn(os.Getenv), Reply: qwen.Reply,
-			}, hookproc.Agent{
-				Name: codex.Host, Program: "claude-hook", Word: "codex", Peek: codex.Protocol.PeekIn(os.Getenv),
-			}, hookproc.Agent{
-				Name: gemini.Host, Program: "claude-hook", Word: "gemini", Peek: gemini.Protocol.PeekIn(os.Getenv),
-			}, hookproc.Agent{
-				Name: copilot.Host, Program: "claude-hook", Word: "copilot", Peek: copilot.Peek,
-			}, hookproc.Agent{
-				Name: opencode.Host, Program: "claude-hook", Word: "opencode", Peek: opencode.Peek, StreamEnded: opencode.StreamEnded,
-			})
-		},
+		"hookspan":    main,
+		"cline-hook":  func() { record.Main(answer.ClineHook()) },
+		"claude-hook": func() { record.Main(claudehook.Agents(os.Getenv)...) },
 	})
 }
 

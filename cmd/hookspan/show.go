@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/pager"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -137,7 +136,7 @@ func paged(a *app, f showFlags, write func(io.Writer) error) error {
 		return write(a.stdout)
 	}
 	set := slices.ContainsFunc(a.environ, func(kv string) bool { return strings.HasPrefix(kv, "PAGER=") })
-	return pager.Show(pager.Command(a.getenv, set, a.goos), out, a.stderr, a.environ, write)
+	return showPaged(pagerCommand(a.getenv, set, a.goos), out, a.stderr, a.environ, write)
 }
 
 // shownCall is a call as --json prints it.

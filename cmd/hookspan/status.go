@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/diagnose"
-	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/record"
 )
 
 func statusCmd(a *app) *cobra.Command {
@@ -57,12 +57,12 @@ func machineOf(a *app) *diagnose.Machine {
 	dir := workingDir()
 	hooks := hookSetup(a)
 	m := &diagnose.Machine{
-		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectOff: hookproc.ProjectOff(dir),
+		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectOff: record.ProjectOff(dir),
 		Program: func(name string) (string, error) { return hookProgram(a, name, "") },
 		Copies:  copiesOf(a),
 		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: hooksOf(a).Problems().List()},
 	}
-	for _, o := range hookproc.OtherAgents(a.cfg.StateDir) {
+	for _, o := range record.OtherAgents(a.cfg.StateDir) {
 		m.Others = append(m.Others, diagnose.OtherAgent(o))
 	}
 	return m

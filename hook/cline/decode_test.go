@@ -3,9 +3,6 @@ package cline
 import (
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // decodeOne decodes a payload that must be legal and give one event.
 func decodeOne(t testing.TB, payload, event string) hook.Event {
@@ -31,8 +27,8 @@ func decodeOne(t testing.TB, payload, event string) hook.Event {
 	return events[0]
 }
 
-// golden is an event as the golden files show it.
-type golden struct {
+// goldenEvent is an event as the golden files show it.
+type goldenEvent struct {
 	File string
 	Kind string
 	hook.Event
@@ -41,39 +37,19 @@ type golden struct {
 // TestGolden decodes every recorded payload and compares with the golden file
 // of its recording.
 func TestGolden(t *testing.T) {
-	recordings := map[string][]golden{}
+	recordings := map[string][]goldenEvent{}
 	for _, f := range fixtures(t) {
 		events, err := Decode(f.raw)
 		if err != nil {
 			t.Fatalf("%s/%s: %v", f.folder, f.file, err)
 		}
 		for _, ev := range events {
-			recordings[f.folder] = append(recordings[f.folder], golden{f.file, ev.Kind.String(), ev})
+			recordings[f.folder] = append(recordings[f.folder], goldenEvent{f.file, ev.Kind.String(), ev})
 		}
 	}
 	for folder, events := range recordings {
 		t.Run(folder, func(t *testing.T) {
-			out, err := rawjson.MarshalIndent(events, "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, '\n')
-			file := filepath.Join("testdata", "golden", strings.ReplaceAll(folder, "/", "-")+".json")
-			if *update {
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, out, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(out)); diff != "" {
-				t.Errorf("%s (-want +got); -update writes it anew:\n%s", file, diff)
-			}
+			golden.JSON(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".json", events)
 		})
 	}
 }

@@ -3,21 +3,18 @@ package connectors_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sessions are recorded sessions of the agents, by the names in traces.
 var sessions = map[string]string{
@@ -53,19 +50,7 @@ func TestRecordedSessionsByTheirForms(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = append(got, '\n')
-		golden := filepath.Join("testdata", host+".golden.json")
-		if *update {
-			if err := os.WriteFile(golden, got, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), string(got)); d != "" {
-			t.Errorf("%s: -want +got\n%s", host, d)
-		}
+		golden.Check(t, host+".golden.json", got)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.uber.org/goleak"
 
-	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
 )
 
 func TestComponentStartsAndStops(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/spool"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 func TestManyDeliverersSendEachSpanOnce(t *testing.T) {

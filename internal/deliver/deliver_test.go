@@ -8,8 +8,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // TestFailingRunDelaysOnlyItsSession asks what a pass makes of the

@@ -10,10 +10,10 @@ import (
 
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
-	"github.com/hookspan/hookspan/tests/infiniumtest"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // fate is what becomes of the run that meets a fault.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 )
 
 // childFile names the file that a copy of the test binary appends to.

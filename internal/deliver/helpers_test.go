@@ -23,9 +23,9 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // began is where the tests' clock starts, after the recorded sessions.

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // machine is the model: what was stored, what each destination took and what it

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/skip"
-	"github.com/hookspan/hookspan/tests/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 )
 
 func TestOTLPEncodings(t *testing.T) {

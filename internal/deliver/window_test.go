@@ -14,8 +14,8 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // stamped are the records with the times at which their hooks ran.

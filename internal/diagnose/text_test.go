@@ -1,14 +1,9 @@
 package diagnose
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/agents"
@@ -16,30 +11,9 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, d)
-	}
-}
 
 // looks are how texts look in a pipe, on a terminal without colours and with them.
 var looks = map[string]Look{"pipe": {}, "plain": {Marks: true}, "color": {Marks: true, Color: true}, "narrow": {Marks: true, Width: 80}}
@@ -64,7 +38,7 @@ func TestDoctorText(t *testing.T) {
 			{OK, "store: 2 traces, 9 spans on this machine, imported ones included; the newest began 1 hour ago", ""},
 		}, l) + "\n" + Text([]Finding{{OK, "every setting is valid", ""}}, l) + "\n" + Text([]Finding{{Note, "otlp is not tried yet", ""}}, l)
 		keepsTo(t, l, text)
-		golden(t, "doctor-"+name+".txt", text)
+		golden.Check(t, "doctor-"+name+".txt", text)
 	}
 }
 
@@ -112,7 +86,7 @@ func TestStatusText(t *testing.T) {
 	for name, l := range looks {
 		text := right.Text(l) + "\n---\n" + wrong.Text(l) + "\n---\n" + none.Text(l)
 		keepsTo(t, l, text)
-		golden(t, "status-"+name+".txt", text)
+		golden.Check(t, "status-"+name+".txt", text)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/faultserver"
+	"github.com/hookspan/hookspan/internal/testkit/faultserver"
 )
 
 // server gives every request the same answer.

@@ -8,8 +8,8 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // TestRetryAfterHoldsForAllSessions ends six sessions, each with a delivery in another

@@ -22,7 +22,7 @@ import (
 // BenchmarkDelivery delivers a backlog inside this process, for a look at where
 // the time goes:
 //
-//	go test ./tests/bench -run '^$' -bench 'Delivery/otlp' -benchtime 1x -cpuprofile cpu.out
+//	go -C tests/bench test . -run '^$' -bench 'Delivery/otlp' -benchtime 1x -cpuprofile cpu.out
 //
 // The receiver of otlp is a separate process, as in the table of deliveries;
 // nowhere is a client that does nothing.

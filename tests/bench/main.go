@@ -2,7 +2,7 @@
 // costs the agent that waits for it, how fast a backlog is delivered, and how far
 // each of that is from what the machine allows.
 //
-//	go run ./tests/bench [-part hooks,flush] [-n 300] [-most 1000000] [-only NAME] [-check] [-publish]
+//	go -C tests/bench run . [-part hooks,flush] [-n 300] [-most 1000000] [-only NAME] [-check] [-publish]
 //
 // It prints Markdown tables. All that is compared with each other takes turns in
 // one run, so that the ratios hold whatever else the machine is busy with. With
@@ -148,6 +148,6 @@ func parse(args []string) (o options, chosen []measure.Part[part], err error) {
 }
 
 func build(ctx context.Context, dir string) error {
-	return built.Put(ctx, dir, "cmd/cline-hook", "cmd/claude-hook", "cmd/hook-runner", "cmd/hookspan", "tests/internal/lab/launch",
+	return built.Put(ctx, dir, "cmd/cline-hook", "cmd/claude-hook", "cmd/hook-runner", "cmd/hookspan", "internal/testkit/launch",
 		"tests/internal/measure/receiver", "tests/bench/noop", "tests/bench/plainloop", "tests/bench/transcript")
 }

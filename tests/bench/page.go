@@ -38,7 +38,7 @@ func thePage(ctx context.Context, f *field, _ options) (report, error) {
 		return report{text: "Not measured: no chromium on this machine.\n"}, nil
 	}
 	program := filepath.Join(f.root, "measure")
-	build := exec.CommandContext(ctx, "go", "-C", "tests/ui", "build", "-o", program, "./measure") //nolint:gosec // constant but for the folder
+	build := exec.CommandContext(ctx, "go", "-C", filepath.Join("..", "ui"), "build", "-o", program, "./measure") //nolint:gosec // constant but for folders
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return report{}, fmt.Errorf("build tests/ui/measure: %w", err)

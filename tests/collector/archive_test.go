@@ -18,7 +18,7 @@ import (
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/tests/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 )
 
 // The archive is a backend that keeps what it answers for: a separate process,

@@ -3,7 +3,6 @@ package collector_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -19,12 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
-
-var update = flag.Bool("update", false, "write the ClickHouse dashboard from the queries")
 
 // engine is ClickHouse's engine behind its HTTP interface.
 type engine struct {
@@ -362,14 +360,14 @@ func clickHouseBoard(t *testing.T) []byte {
 func TestClickHouseDashboardIsOfTheQueries(t *testing.T) {
 	want := clickHouseBoard(t)
 	file := grafanaFile(t, "hookspan-clickhouse.json")
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(file, want, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := os.ReadFile(file)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not of these queries (%v): go test ./tests/collector -run ClickHouseDashboard -update", filepath.Base(file), err)
+		t.Errorf("%s is not of these queries (%v): go -C tests test ./collector -run ClickHouseDashboard -update", filepath.Base(file), err)
 	}
 	e := newEngine(t)
 	period := strings.NewReplacer("$__fromTime", "toDateTime('2026-01-01 00:00:00')", "$__toTime", "toDateTime('2027-01-01 00:00:00')")

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/skip"
-	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
 )
 
 // again is a request under a new trace id, with a text of some size on its
@@ -113,10 +113,9 @@ func TestWhatInfiniumRefusesIsParked(t *testing.T) {
 	}) {
 		t.Fatalf("%d traces are parked, want %d", len(files), runs)
 	}
-	log := s.Log()
 	for n := range runs {
 		id := hex.EncodeToString(binary.BigEndian.AppendUint64(make([]byte, 8), uint64(n)+1)) //nolint:gosec // Small.
-		if !strings.Contains(log, id) || !strings.Contains(log, "too odd") {
+		if !until(t.Context(), patience, func() bool { log := s.Log(); return strings.Contains(log, id) && strings.Contains(log, "too odd") }) {
 			t.Errorf("the log does not name trace %s and why it was refused", id)
 		}
 	}

@@ -21,10 +21,10 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 	"github.com/hookspan/hookspan/tests/internal/rig"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // scrapeEvery is how often the test's Prometheus asks, flushOften how often its gateways

@@ -20,9 +20,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/lab"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // boardTally is what spans add up to, by the panel that is to show it and, where the

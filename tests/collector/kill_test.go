@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 

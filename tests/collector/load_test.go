@@ -11,9 +11,9 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // recording is a recorded session that can be played under any name.

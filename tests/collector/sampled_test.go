@@ -7,8 +7,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 var sampledRows = []proof.Row{{

@@ -23,7 +23,7 @@ var tornRows = []proof.Row{
 func tornRow(how, overlay string) proof.Row {
 	return proof.Row{
 		Name: "The queue file of an agent cut short, or a page of it overwritten, " + how,
-		Rule: "whether or not the agent starts on what is left (see the notes), with the file moved away it starts and takes spans",
+		Rule: "the agent sends nothing that was not queued; with the file moved away it starts and takes spans",
 		Run:  func(t *testing.T, r *proof.Result) { tornQueue(t, r, overlay) },
 	}
 }
@@ -94,6 +94,9 @@ func (l *lone) damaged(r *proof.Result, c *otelcol.Collector, file, how string, 
 	if err == nil {
 		taken := 0
 		until(t.Context(), 3*time.Second, func() bool { _, taken = l.spans(since); return taken == queued || !c.Running() })
+		if taken > queued {
+			r.Break("%s: %d spans came, %d were queued", how, taken, queued)
+		}
 		switch {
 		case !c.Running():
 			outcome = "starts and then ends"

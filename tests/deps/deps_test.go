@@ -90,8 +90,8 @@ func TestHookProgramsStaySmall(t *testing.T) {
 		for _, goos := range []string{"linux", "darwin", "windows"} {
 			t.Run(path.Base(program)+" on "+goos, func(t *testing.T) {
 				deps := dependencies(t, program, goos)
-				if !slices.Contains(deps, module+"/internal/hookproc") {
-					t.Fatalf("go list names %d packages, internal/hookproc is not among them", len(deps))
+				if !slices.Contains(deps, module+"/internal/record") {
+					t.Fatalf("go list names %d packages, internal/record is not among them", len(deps))
 				}
 				for _, dep := range deps {
 					if dep == "net" && slices.Contains(deps, "golang.org/x/sys/windows") {
@@ -111,6 +111,7 @@ func TestHookProgramsStaySmall(t *testing.T) {
 func dependencies(t *testing.T, program, goos string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", program)
+	cmd.Dir = filepath.Join("..", "..") // whose go.mod decides the versions
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 	out, err := cmd.Output()
 	if err != nil {
@@ -121,9 +122,9 @@ func dependencies(t *testing.T, program, goos string) []string {
 
 // TestRecordingLinksNothingThatAsks: only Cline's answers depend on the user's hooks.
 func TestRecordingLinksNothingThatAsks(t *testing.T) {
-	for _, root := range []string{"/cmd/claude-hook", "/internal/hookproc"} {
+	for _, root := range []string{"/cmd/claude-hook", "/internal/record"} {
 		for _, dep := range dependencies(t, module+root, "linux") {
-			if dep == module+"/internal/hookproc/answer" || strings.HasPrefix(dep, module+"/internal/userhooks") {
+			if dep == module+"/internal/record/answer" || strings.HasPrefix(dep, module+"/internal/userhooks") {
 				t.Errorf("%s links %s, which asks people's hooks", root, dep)
 			}
 		}
@@ -264,9 +265,11 @@ var mayImport = map[string][]string{
 		"internal/checkout", "config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/files/atomicfile", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext", "internal/transcript",
 	},
-	"internal/hookproc": {"config", "hook", "spool", "internal/files/logfile", "internal/rawjson", "internal/files/regular"},
-	"internal/hookproc/answer": {
-		"hook", "internal/userhooks", "internal/userhooks/hooksession", "internal/hookproc", "internal/rawjson", "internal/files/regular",
+	"internal/record":            {"config", "hook", "spool", "internal/files/logfile", "internal/rawjson", "internal/files/regular"},
+	"internal/record/claudehook": {"hook/claude", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "internal/record"},
+	"internal/record/answer": {
+		"hook/cline",
+		"hook", "internal/userhooks", "internal/userhooks/hooksession", "internal/record", "internal/rawjson", "internal/files/regular",
 	},
 }
 
@@ -314,7 +317,7 @@ var pure = map[string][]string{
 var infiniumEdge = []string{"answer.go", "client.go", "error.go", "options.go"}
 
 // impure are the packages that a pure one has no use for.
-var impure = []string{"os", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog"}
+var impure = []string{"os", "io/fs", "os/exec", "os/signal", "os/user", "net", "net/http", "syscall", "path/filepath", "io/ioutil", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog"}
 
 // clocks are the functions of package time that ask for the time or wait.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
@@ -418,6 +421,9 @@ func TestImportsRunDownwards(t *testing.T) {
 			}
 			if strings.HasPrefix(dep, "cmd/") && !strings.HasPrefix(f.folder, "cmd/") || strings.HasPrefix(dep, "tests/") && !strings.HasPrefix(f.folder, "tests/") {
 				t.Errorf("%s/%s imports %s, which lies above it", f.folder, f.name, dep)
+			}
+			if testing := []string{"internal/testkit/", "tests/"}; strings.HasPrefix(dep, testing[0]) && !slices.ContainsFunc(testing, func(p string) bool { return strings.HasPrefix(f.folder, p) }) {
+				t.Errorf("%s/%s imports %s, which is for tests", f.folder, f.name, dep)
 			}
 			if from, to := stranger(f.folder), stranger(dep); from != "" && to != "" && from != to {
 				t.Errorf("%s/%s imports %s; only cmd knows both", f.folder, f.name, dep)
@@ -625,12 +631,12 @@ func TestBareRequests(t *testing.T) {
 	}
 }
 
-// TestHookprocIsReachedFromCmdOnly keeps the hook process's life out of
+// TestRecordIsReachedFromCmdOnly keeps the hook process's life out of
 // libraries: it ends the process.
-func TestHookprocIsReachedFromCmdOnly(t *testing.T) {
+func TestRecordIsReachedFromCmdOnly(t *testing.T) {
 	for _, f := range sources(t) {
-		if slices.Contains(f.ours(), "internal/hookproc") && !strings.HasPrefix(f.folder, "cmd/") && f.folder != "internal/hookproc/answer" {
-			t.Errorf("%s/%s imports internal/hookproc, which only commands may", f.folder, f.name)
+		if slices.Contains(f.ours(), "internal/record") && !strings.HasPrefix(f.folder, "cmd/") && !strings.HasPrefix(f.folder, "internal/record/") {
+			t.Errorf("%s/%s imports internal/record, which only commands may", f.folder, f.name)
 		}
 	}
 }

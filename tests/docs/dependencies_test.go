@@ -3,32 +3,25 @@ package docs_test
 import (
 	"encoding/json"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestEveryDependencyHasAReason holds the direct requirements of go.mod against
-// the lines of docs/dependencies.md.
+// TestEveryDependencyHasAReason holds the direct requirements of hookspan and of its
+// tests against the lines of docs/dependencies.md.
 func TestEveryDependencyHasAReason(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("read go.mod: %v", err)
-	}
-	var mod struct {
-		Require []struct {
-			Path, Version string
-			Indirect      bool
-		}
-	}
-	if err := json.Unmarshal(out, &mod); err != nil {
-		t.Fatal(err)
-	}
 	lines := table(page(t, "docs/dependencies.md"))
 	required := make(map[string]string)
 	direct := 0
-	for _, r := range mod.Require {
+	for _, r := range slices.Concat(requirements(t, "."), requirements(t, "tests"), requirements(t, "tests/bench")) {
+		if strings.HasPrefix(r.Path, "github.com/hookspan/hookspan") {
+			continue
+		}
+		if other := required[r.Path]; other != "" && other != r.Version {
+			t.Errorf("%s is required in %s and %s: want one version", r.Path, other, r.Version)
+		}
 		required[r.Path] = r.Version
 		if r.Indirect {
 			continue
@@ -75,4 +68,26 @@ func table(text string) map[string][]string {
 		out[path] = cells
 	}
 	return out
+}
+
+// requirement is a module that a go.mod requires.
+type requirement struct {
+	Path, Version string
+	Indirect      bool
+}
+
+// requirements are those of the go.mod in a folder.
+func requirements(t *testing.T, folder string) []requirement {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
+	cmd.Dir = filepath.Join(root, folder)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("read %s/go.mod: %v", folder, err)
+	}
+	var mod struct{ Require []requirement }
+	if err := json.Unmarshal(out, &mod); err != nil {
+		t.Fatal(err)
+	}
+	return mod.Require
 }

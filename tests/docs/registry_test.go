@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -19,10 +18,9 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/otelmap"
 )
-
-var update = flag.Bool("update", false, "write the lists of names in docs/spans.md")
 
 // group is a group of the registry in otelmap/registry, in the form of the semantic
 // conventions.
@@ -85,14 +83,14 @@ func TestSpansPageListsTheRegistry(t *testing.T) {
 		end := start + strings.Index(want[start:], to)
 		want = want[:start] + list(g, defined, seen) + want[end:]
 	}
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(filepath.Join(root, "docs", "spans.md"), []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if want != text {
-		t.Error("docs/spans.md is not what otelmap/registry says; run go test ./tests/docs -run Registry -update")
+		t.Error("docs/spans.md is not what otelmap/registry says; run go -C tests test ./docs -run Registry -update")
 	}
 }
 

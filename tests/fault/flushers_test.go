@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/trace"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // flushersRows have deliveries meet one another, and their end at the moment

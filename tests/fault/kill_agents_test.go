@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/trace"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // host is an agent as the rows play it. Each of its payloads holds a number, by
@@ -94,9 +94,13 @@ var hosts = []host{
 func (a *host) args(hook string) []string { return append(strings.Fields(a.word), hook) }
 func (a *host) command() string           { return strings.TrimSpace(a.program + " " + a.word) }
 
+// twin reports that the hook is the program of another agent, told by a word alone.
+// opencode's is not: one process takes all its events.
+func (a *host) twin() bool { return a.word != "" && a.word != "opencode" }
+
 // steps are everyCall's for the errors. The short form takes the odd calls of cline-hook
 // and the even ones of claude-hook, whose calls are nearly the same, and every
-// thirty-second for each further agent that claude-hook serves.
+// thirty-second of opencode's.
 func (a *host) steps() (first, step int) {
 	switch {
 	case proof.Soak():
@@ -110,7 +114,7 @@ func (a *host) steps() (first, step int) {
 }
 
 // killStep is everyCall's for the kills, of which the short form leaves out the private
-// ones: it takes every call of the two programs, and every fourth for each further agent.
+// ones: it takes every call of the two programs, and every fourth of opencode's.
 func (a *host) killStep() int {
 	if proof.Soak() || a.word == "" {
 		return 1
@@ -118,8 +122,8 @@ func (a *host) killStep() int {
 	return 4
 }
 
-// plays are the situations that the agent is put in. In the short form an agent whose
-// program serves another too leaves out the first, which the other is put in.
+// plays are the situations that the agent is put in. In the short form opencode's hook
+// leaves out the first, which Claude Code's is put in.
 func (a *host) plays() []situation {
 	if proof.Soak() {
 		return situations

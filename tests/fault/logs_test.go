@@ -2,7 +2,6 @@ package fault_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,11 +9,10 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
-
-var update = flag.Bool("update", false, "write testdata/logs anew")
 
 // logsDir has logs as hooks write them, of sessions of each form.
 const logsDir = "testdata/logs"
@@ -110,7 +108,7 @@ var recordedSessions = []recordedSession{
 // TestWriteLogs writes testdata/logs: real hooks store recorded payloads. What a hook
 // records about its environment is made the same on every machine.
 func TestWriteLogs(t *testing.T) {
-	if !*update {
+	if !golden.Updating() {
 		skip.Elsewhere(t, "writes testdata; asked for with -update")
 	}
 	if err := os.RemoveAll(logsDir); err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
@@ -19,7 +20,7 @@ func TestEventLines(t *testing.T) {
 					out.WriteString(view.Event(&l, view.Options{Width: 120, Location: time.UTC}) + "\n")
 				}
 			}
-			golden(t, s.name()+".events.txt", []byte(out.String()))
+			golden.Check(t, s.name()+".events.txt", []byte(out.String()))
 		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -35,6 +34,8 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -45,10 +46,7 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/otlpstub"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 const (
 	payloads = "../../hook/cline/testdata"
@@ -291,7 +289,7 @@ func TestRecordedSessions(t *testing.T) {
 				wellFormed(t, spansOf(b, r, tr))
 			}
 			goldenMessages(t, s.name()+".otlp.json", encode(t, b, runs, tr))
-			golden(t, s.name()+".txt", outline(b, runs, tr))
+			golden.Check(t, s.name()+".txt", outline(b, runs, tr))
 		})
 	}
 }
@@ -423,29 +421,12 @@ func wellFormed(t *testing.T, spans []*tracepb.Span) {
 	}
 }
 
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", name, diff)
-	}
-}
-
 // goldenMessages compares the messages, not their texts: how a document is written
 // is up to the encoder.
 func goldenMessages(t *testing.T, name string, lines []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(path, indent(t, lines), 0o600); err != nil {
 			t.Fatal(err)
 		}

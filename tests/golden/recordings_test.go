@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -72,7 +73,7 @@ func TestRecordingsOfTrouble(t *testing.T) {
 					if b.ApplyRefusals(tr.Ends) {
 						runs = b.Runs(events[len(events)-1].StoredAt.Add(time.Hour))
 					}
-					golden(t, filepath.Join("recordings", name, s.file+way+".txt"), outline(b, runs, tr))
+					golden.Check(t, "recordings/"+name+"/"+s.file+way+".txt", outline(b, runs, tr))
 					var spans []*tracepb.ResourceSpans
 					for _, r := range runs {
 						wellFormed(t, spansOf(b, r, tr))

@@ -16,8 +16,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/tests/internal/lab"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 const claudePayloads = "../../hook/claude/testdata"

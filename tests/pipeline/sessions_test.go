@@ -13,8 +13,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/tests/internal/lab"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // session is a recorded session and the files that Cline kept of it.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/tests/faultserver"
-	"github.com/hookspan/hookspan/tests/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/faultserver"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // redirectRows have a destination lead the sender, with its credentials, to

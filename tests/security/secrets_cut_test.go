@@ -12,7 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/hookproc"
+	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -31,7 +31,7 @@ var cutRows = []proof.Row{{
 // longTexts are payloads with a text too long to keep, in each form of it.
 var longTexts = []struct {
 	name  string
-	host  hookproc.Agent
+	host  record.Agent
 	event func(session, text string) lab.Event
 }{
 	{"a result", clineHost, func(session, text string) lab.Event {
@@ -60,8 +60,8 @@ var longTexts = []struct {
 }
 
 var (
-	clineHost  = hookproc.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply}
-	claudeHost = hookproc.Agent{Name: claude.Host, Peek: claude.Peek}
+	clineHost  = record.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply}
+	claudeHost = record.Agent{Name: claude.Host, Peek: claude.Peek}
 )
 
 func clineTool(session string, body map[string]any) lab.Event {
@@ -130,7 +130,7 @@ func keysAtCutter(t *testing.T, r *proof.Result) {
 }
 
 // keptOf is how many bytes of an event's longest text are kept.
-func keptOf(t *testing.T, host hookproc.Agent, e lab.Event) int {
+func keptOf(t *testing.T, host record.Agent, e lab.Event) int {
 	t.Helper()
 	recs := recorded(t, host, []lab.Event{e})
 	if len(recs) != 1 {
@@ -167,11 +167,11 @@ func longest(v any) int {
 }
 
 // recorded gives events to a hook process that keeps 4 KiB of each.
-func recorded(t *testing.T, host hookproc.Agent, events []lab.Event) []*spool.Record {
+func recorded(t *testing.T, host record.Agent, events []lab.Event) []*spool.Record {
 	t.Helper()
 	w := &lab.World{T: t, Home: t.TempDir()}
 	for _, e := range events {
-		p := hookproc.Process{
+		p := record.Process{
 			Agent: host, Event: e.Name, Stdin: bytes.NewReader(e.Payload), Home: w.Home, GOOS: "linux", Dir: "/", Now: time.Now,
 			Environ: []string{"HOME=" + w.Home, "HOOKSPAN_MAX_EVENT_BYTES=4KiB"},
 			Spawn:   func(...string) error { return nil },

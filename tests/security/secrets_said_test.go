@@ -6,11 +6,11 @@ import (
 
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/plantedkeys"
 	"github.com/hookspan/hookspan/tests/internal/proof"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // saidRows have a destination repeat, in its answer, the credential that it was

@@ -327,6 +327,15 @@ func (b *browser) faultless(s *site, allowed ...string) {
 	}
 }
 
+// refused fails unless one request was refused since the last call, as text says, and nothing
+// else went wrong.
+func (b *browser) refused(s *site, text string) {
+	b.t.Helper()
+	if got := b.takeProblems(s); len(got) != 1 || !strings.Contains(got[0], text) {
+		b.t.Errorf("problems %q, want one with %q", got, text)
+	}
+}
+
 // takeProblems returns what went wrong in the tab since the last call, with the requests
 // to other hosts.
 func (b *browser) takeProblems(s *site) (out []string) {

@@ -8,6 +8,7 @@ require (
 	github.com/chromedp/cdproto v0.0.0-20250803210736-d308e07a266d
 	github.com/chromedp/chromedp v0.14.2
 	github.com/hookspan/hookspan v0.0.0
+	github.com/hookspan/hookspan/tests v0.0.0
 	go.opentelemetry.io/proto/otlp v1.11.0
 )
 
@@ -48,4 +49,7 @@ require (
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 
-replace github.com/hookspan/hookspan => ../..
+replace (
+	github.com/hookspan/hookspan => ../..
+	github.com/hookspan/hookspan/tests => ..
+)

@@ -152,10 +152,7 @@ func TestHooksViewSaysWhichHooksACallStarts(t *testing.T) {
 	b.shows("arguments: want a JSON object")
 	b.press("Which hooks", "Clear")
 	b.wait(`location.search === ""`)
-	b.mu.Lock()
-	b.problems = nil // The refused arguments.
-	b.mu.Unlock()
-	b.faultless(s)
+	b.refused(s, "status of 400") // the arguments
 }
 
 // TestAddAHookOnThePage adds a hook, looks at the difference, and at the bytes.
@@ -198,7 +195,7 @@ func TestAddAHookOnThePage(t *testing.T) {
 	}
 	b.press("done: add", "Close")
 	b.wait(`!document.querySelector("dialog") && [...document.querySelectorAll(".hook code")].some((c) => c.innerText === "./hooks/new.sh")`)
-	b.problems = nil // The wrong code.
+	b.refused(s, "status of 403") // the wrong code
 
 	b.press("./hooks/new.sh", "Edit")
 	b.fill("Matcher", "Grep|Glob")

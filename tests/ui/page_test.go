@@ -308,14 +308,6 @@ func TestRangeOfDays(t *testing.T) {
 	b.faultless(s)
 }
 
-// TestSumsAreThoseOfTheStore compares what a person reads with the store.
-func TestSumsAreThoseOfTheStore(t *testing.T) {
-	s, b := serve(t, sample.Tasks()), open(t)
-	b.enter(s)
-	b.shows("39 tasks in 32 sessions took 1h17m and cost $7.53 for 7.9M tokens, 92 % of the input cached. 8 of 301 tool calls failed, 2 were denied.")
-	b.faultless(s)
-}
-
 func TestNewTraceAppearsByItself(t *testing.T) {
 	s, b := serve(t, nil), open(t)
 	b.enter(s)

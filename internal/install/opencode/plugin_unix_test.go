@@ -5,7 +5,6 @@ package opencode
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,11 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // feed runs the plugin in Node.js, with a hook program of that text, and gives it the
 // events of a file. It returns what the program got.
@@ -92,17 +89,7 @@ func TestPluginHandsOn(t *testing.T) {
 				}
 				got.Write(append(text, '\n'))
 			}
-			path := filepath.Join("testdata", name+".lines.ndjson")
-			if *update {
-				write(t, path, got.String(), 0o600)
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("%s (-want +got); -update writes it anew:\n%s", path, diff)
-			}
+			golden.Check(t, name+".lines.ndjson", got.String())
 		})
 	}
 }

@@ -2,7 +2,6 @@ package export
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,28 +19,10 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, d)
-	}
-}
 
 // recorded reads the spans of a recorded session from testdata.
 func recorded(t *testing.T, name string) []*tracepb.ResourceSpans {
@@ -91,11 +72,11 @@ func written(t *testing.T, f Format, messages ...[]*tracepb.ResourceSpans) strin
 
 func TestRecordedSessions(t *testing.T) {
 	for _, name := range []string{"claude", "cline"} {
-		golden(t, name+".md", written(t, Markdown, recorded(t, name)))
-		golden(t, name+".html", written(t, HTML, recorded(t, name)))
+		golden.Check(t, name+".md", written(t, Markdown, recorded(t, name)))
+		golden.Check(t, name+".html", written(t, HTML, recorded(t, name)))
 	}
-	golden(t, "both.md", written(t, Markdown, recorded(t, "claude"), recorded(t, "cline")))
-	golden(t, "both.html", written(t, HTML, recorded(t, "claude"), recorded(t, "cline")))
+	golden.Check(t, "both.md", written(t, Markdown, recorded(t, "claude"), recorded(t, "cline")))
+	golden.Check(t, "both.html", written(t, HTML, recorded(t, "claude"), recorded(t, "cline")))
 }
 
 // TestOTLPIsOneRequestWithAllSpans decodes the document as a receiver does, and

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/testkit/sqlitetest"
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/sqlitetest"
 )
 
 // TestAnotherProgramReadsTheStore has another program read and close the file while

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -32,7 +33,7 @@ func TestTraceJSONGolden(t *testing.T) {
 		if err := e.Encode(v); err != nil {
 			t.Fatal(err)
 		}
-		t.Run(name, func(t *testing.T) { golden(t, "trace.json", out.String()) })
+		t.Run(name, func(t *testing.T) { golden.Check(t, "trace.json", out.String()) })
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 )
 
 func sampleEvents() []hook.Event {
@@ -57,7 +58,7 @@ func eventLines(o Options) string {
 
 func TestEventGolden(t *testing.T) {
 	for name, o := range map[string]Options{"40": {Width: 40}, "80": {Width: 80}, "120": {Width: 120}, "piped": {}, "ascii": {Width: 80, ASCII: true}, "color": {Width: 80, Color: true}} {
-		t.Run(name, func(t *testing.T) { golden(t, "events-"+name+".txt", eventLines(o)) })
+		t.Run(name, func(t *testing.T) { golden.Check(t, "events-"+name+".txt", eventLines(o)) })
 	}
 }
 

@@ -2,24 +2,16 @@ package view
 
 import (
 	"crypto/sha256"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"testing"
 	"time"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // t0 is when the traces of the tests begin.
 var t0 = time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
@@ -27,26 +19,6 @@ var t0 = time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
 func at(d time.Duration) time.Time { return t0.Add(d) }
 
 func nano(d time.Duration) uint64 { return otlp.UnixNano(at(d)) }
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, d)
-	}
-}
 
 func str(key string, v string) *commonpb.KeyValue { return otlp.String(key, v) }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -101,7 +102,7 @@ func TestListGolden(t *testing.T) {
 		{"list-color.txt", sampleList(), Options{Now: t0, Width: 100, Color: true}},
 		{"list-onehost.txt", sampleList()[:3], Options{Now: t0, Width: 100}},
 	} {
-		t.Run(c.file, func(t *testing.T) { golden(t, c.file, listing(t, c.traces, c.o)) })
+		t.Run(c.file, func(t *testing.T) { golden.Check(t, c.file, listing(t, c.traces, c.o)) })
 	}
 }
 
@@ -111,7 +112,7 @@ func TestListWithNotesGolden(t *testing.T) {
 	} {
 		o.Now = t0
 		t.Run(name, func(t *testing.T) {
-			golden(t, "list-notes-"+name+".txt", listingWith(t, sampleList()[:3], sampleNotes(), o))
+			golden.Check(t, "list-notes-"+name+".txt", listingWith(t, sampleList()[:3], sampleNotes(), o))
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -41,7 +42,7 @@ func goldenAt(t *testing.T, name string, width int, draw func(Options) string) {
 		suffix = "pipe"
 	}
 	got := draw(Options{Width: width, Location: time.UTC})
-	golden(t, name+"-"+suffix+".txt", got)
+	golden.Check(t, name+"-"+suffix+".txt", got)
 	for i, l := range strings.Split(got, "\n") {
 		if n := termtext.Width(l); width > 0 && n > width {
 			t.Errorf("width %d: line %d takes %d columns: %q", width, i+1, n, l)
@@ -129,7 +130,7 @@ func TestCallShowsEditsAndHooks(t *testing.T) {
 	if err := Call(&out, tr, &rows[1], nil, rows[1].Texts(), Options{Width: 80, Color: true}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "call-edit-color.txt", out.String())
+	golden.Check(t, "call-edit-color.txt", out.String())
 }
 
 func TestCallsAndSessionsDoNotControlTheTerminal(t *testing.T) {

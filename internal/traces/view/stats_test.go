@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
@@ -75,9 +76,9 @@ func overview(t *testing.T, o Options) string {
 func TestStatsGolden(t *testing.T) {
 	for name, o := range map[string]Options{"40": {Width: 40}, "80": {Width: 80}, "120": {Width: 120}, "piped": {}, "ascii": {Width: 120, ASCII: true}, "color": {Width: 100, Color: true}} {
 		for _, by := range []store.By{store.ByDay, store.ByProject, store.ByTool, store.ByHook} {
-			t.Run(string(by)+" "+name, func(t *testing.T) { golden(t, "stats-"+string(by)+"-"+name+".txt", grouped(t, by, o)) })
+			t.Run(string(by)+" "+name, func(t *testing.T) { golden.Check(t, "stats-"+string(by)+"-"+name+".txt", grouped(t, by, o)) })
 		}
-		t.Run("overview "+name, func(t *testing.T) { golden(t, "stats-"+name+".txt", overview(t, o)) })
+		t.Run("overview "+name, func(t *testing.T) { golden.Check(t, "stats-"+name+".txt", overview(t, o)) })
 	}
 }
 

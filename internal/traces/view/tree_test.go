@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -60,7 +61,7 @@ func TestTreeGolden(t *testing.T) {
 		{"tree-color.txt", Options{Color: true}},
 		{"tree-verbose.txt", Options{Verbose: true}},
 	} {
-		t.Run(c.file, func(t *testing.T) { golden(t, c.file, draw(t, tr, c.o)) })
+		t.Run(c.file, func(t *testing.T) { golden.Check(t, c.file, draw(t, tr, c.o)) })
 	}
 }
 
@@ -104,8 +105,8 @@ func hooked() *build {
 
 func TestTreeShowsTheUsersHooks(t *testing.T) {
 	tr := stored(t, hooked().messages())
-	golden(t, "hooks.txt", draw(t, tr, Options{}))
-	golden(t, "hooks-verbose.txt", draw(t, tr, Options{Verbose: true}))
+	golden.Check(t, "hooks.txt", draw(t, tr, Options{}))
+	golden.Check(t, "hooks-verbose.txt", draw(t, tr, Options{Verbose: true}))
 }
 
 // lines gives the tree without its header.

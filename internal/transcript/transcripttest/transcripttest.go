@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,11 +20,9 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/regular"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
-
-// update is defined here once for the tests of all readers.
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // Now is the clock of a Home: later than all recordings.
 var Now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
@@ -72,7 +69,7 @@ func Golden(t *testing.T, a transcript.Reader, f *transcript.Files, recording st
 		p.growth(t, a, f, s)
 	}
 	got := out.String()
-	if *update {
+	if golden.Updating() {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(got), 0o600)); err != nil {
 			t.Fatal(err)
 		}

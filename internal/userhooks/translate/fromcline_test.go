@@ -3,7 +3,6 @@ package translate
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // Every event of the table, in its three dialects.
 func TestEvents(t *testing.T) {
@@ -178,19 +176,7 @@ func TestRecordedPayloads(t *testing.T) {
 				got.Write(row)
 				got.WriteByte('\n')
 			}
-			golden := filepath.Join("testdata", "golden", strings.TrimSuffix(name, ".json")+".txt")
-			if *update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			golden.Check(t, "golden/"+strings.TrimSuffix(name, ".json")+".txt", got.String())
 		})
 	}
 }

@@ -21,10 +21,10 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
+	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
-	"github.com/hookspan/hookspan/tests/otlpstub"
 )
 
 // Mapping are the options of the mapping.

@@ -26,7 +26,7 @@ func newStages(tb testing.TB, turns int) *Stages {
 // BenchmarkStage takes events through one step alone on one core, for a look at
 // where its time goes:
 //
-//	go test ./tests/bench/way -run '^$' -bench Stage/decode -cpuprofile cpu.out
+//	go -C tests/bench test ./way -run '^$' -bench Stage/decode -cpuprofile cpu.out
 func BenchmarkStage(b *testing.B) {
 	w := newStages(b, 200)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -26,7 +26,7 @@ const Folder = "TEST_PROGRAMS"
 
 const module = "github.com/hookspan/hookspan"
 
-// Root is the folder of the module, looked for from the working folder upwards.
+// Root is the folder of the product's module, looked for from the working folder upwards.
 func Root() (string, error) {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -78,7 +78,7 @@ func Ready(name string) (string, error) {
 }
 
 // Put puts the programs of the packages into dir. The packages are given by their
-// paths within the module; a program has the name of its package's folder.
+// paths within the repository; a program has the name of its package's folder.
 func Put(ctx context.Context, dir string, packages ...string) error {
 	var missing []string
 	for _, p := range packages {
@@ -88,7 +88,7 @@ func Put(ctx context.Context, dir string, packages ...string) error {
 			return err
 		}
 		if program == "" {
-			missing = append(missing, module+"/"+p)
+			missing = append(missing, p)
 			continue
 		}
 		if err := put(Program(dir, name), program); err != nil {
@@ -105,13 +105,38 @@ func Put(ctx context.Context, dir string, packages ...string) error {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
+	modules := map[string][]string{}
+	for _, p := range missing {
+		folder := moduleOf(root, p)
+		modules[folder] = append(modules[folder], module+"/"+p)
+	}
+	for folder, packages := range modules {
+		if err := build(ctx, dir, folder, packages); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moduleOf is the folder of the module that a package belongs to.
+func moduleOf(root, pkg string) string {
+	for folder := pkg; folder != "."; folder = path.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(root, folder, "go.mod")); err == nil {
+			return filepath.Join(root, folder)
+		}
+	}
+	return root
+}
+
+// build puts the programs of packages of one module into dir.
+func build(ctx context.Context, dir, folder string, packages []string) error {
 	// The flags are those of a release, so that its sizes and start-up costs are measured.
 	cmd := exec.CommandContext(ctx, "go", append([]string{ //nolint:gosec // Our own programs.
 		"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", dir + string(filepath.Separator),
-	}, missing...)...)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	}, packages...)...)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", strings.Join(missing, ", "), err, out)
+		return fmt.Errorf("build %s: %w\n%s", strings.Join(packages, ", "), err, out)
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ import (
 
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/spool"
-	"github.com/hookspan/hookspan/tests/infiniumtest"
 	"github.com/hookspan/hookspan/tests/internal/built"
-	"github.com/hookspan/hookspan/tests/otlptest"
 )
 
 // Neutral is what cline-hook answers where it has nothing to say.
@@ -65,7 +65,7 @@ func build(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	if err := built.Put(context.Background(), Programs, "cmd/hookspan", "cmd/cline-hook", "cmd/claude-hook", "cmd/hook-runner",
-		"tests/internal/lab/launch"); err != nil {
+		"internal/testkit/launch"); err != nil {
 		return 0, err
 	}
 	// Rows that run beside others wait most of the time, so more of them than

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 )
 
@@ -72,5 +73,9 @@ func Show(out io.Writer, page, name, table string) error {
 	if _, err := fmt.Fprintln(out, text); err != nil || page == "" {
 		return err
 	}
-	return proof.PublishAt(".", page, name, text)
+	root, err := built.Root()
+	if err != nil {
+		return err
+	}
+	return proof.PublishAt(root, page, name, text)
 }

@@ -6,8 +6,8 @@
 // with its long one, and `-publish` writes the results between two marks in a
 // Markdown file, so that no figure there is typed by hand:
 //
-//	go test ./tests/fault -soak -publish
-//	go test ./tests/fault -soak -publish -row SIGKILL
+//	go -C tests test ./fault -soak -publish
+//	go -C tests test ./fault -soak -publish -row SIGKILL
 //
 // Rows that were left out keep their lines.
 //

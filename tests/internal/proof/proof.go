@@ -128,7 +128,8 @@ func Run(t *testing.T, doc, table string, rows []Row) {
 	if *publish {
 		// After the rows that run beside one another.
 		t.Cleanup(func() {
-			if err := publishAt(root, doc, table, func(old string) string { return render(rows, results, old) }); err != nil {
+			day := time.Now().UTC().Format(time.DateOnly)
+			if err := publishAt(root, doc, table, func(old string) string { return render(rows, results, old, day) }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -161,7 +162,7 @@ const tableHead = "| What is done | What must hold | Run | Trials | Broken | |\n
 
 // render is the table in Markdown. Of a row that was not run this time, the line
 // of the old table stays: the long form of all of them takes more than an hour.
-func render(rows []Row, results []*Result, old string) string {
+func render(rows []Row, results []*Result, old, day string) string {
 	kept := make(map[string]string)
 	for line := range strings.Lines(old) {
 		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok && strings.HasPrefix(line, "| ") {
@@ -173,7 +174,7 @@ func render(rows []Row, results []*Result, old string) string {
 		kind = "long"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Last run on %s: %s, %s.\n\n", time.Now().UTC().Format(time.DateOnly), Machine(), runtime.Version())
+	fmt.Fprintf(&b, "Last run on %s: %s, %s.\n\n", day, Machine(), runtime.Version())
 	b.WriteString(tableHead)
 	for i, row := range rows {
 		r := results[i]
@@ -181,7 +182,7 @@ func render(rows []Row, results []*Result, old string) string {
 		case r.skipped != "":
 			fmt.Fprintf(&b, "| %s | %s | not run | | | %s |\n", row.Name, row.Rule, r.skipped)
 		case r.trials > 0:
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s |\n", row.Name, row.Rule, kind, thousands(r.trials), r.broken, strings.Join(r.notes, "; "))
+			fmt.Fprintf(&b, "| %s | %s | %s, %s | %s | %d | %s |\n", row.Name, row.Rule, kind, day, thousands(r.trials), r.broken, strings.Join(r.notes, "; "))
 		case kept[row.Name] != "":
 			b.WriteString(kept[row.Name])
 		default:

@@ -31,11 +31,11 @@ func with(body string) func(string) string { return func(string) string { return
 
 func TestTableTellsWhatWasNotRun(t *testing.T) {
 	rows := []Row{{Name: "one", Rule: "holds"}, {Name: "two", Rule: "holds, too"}, {Name: "three", Rule: "holds"}, {Name: "four", Rule: "holds"}}
-	old := "| three | held | long | 7 | 0 | kept |\n| gone | held | long | 7 | 0 | |\n"
-	got := render(rows, []*Result{{trials: 1234567, broken: 2, notes: []string{"3 doubles"}}, {skipped: "no tracer"}, {}, {}}, old)
+	old := "| three | held | long, 2026-01-02 | 7 | 0 | kept |\n| gone | held | long | 7 | 0 | |\n"
+	got := render(rows, []*Result{{trials: 1234567, broken: 2, notes: []string{"3 doubles"}}, {skipped: "no tracer"}, {}, {}}, old, "2026-02-03")
 	_, table, _ := strings.Cut(got, tableHead)
-	want := "| one | holds | short | 1,234,567 | 2 | 3 doubles |\n| two | holds, too | not run | | | no tracer |\n" +
-		"| three | held | long | 7 | 0 | kept |\n| four | holds | not run yet | | | |\n"
+	want := "| one | holds | short, 2026-02-03 | 1,234,567 | 2 | 3 doubles |\n| two | holds, too | not run | | | no tracer |\n" +
+		"| three | held | long, 2026-01-02 | 7 | 0 | kept |\n| four | holds | not run yet | | | |\n"
 	if diff := cmp.Diff(want, table); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
