@@ -5,8 +5,8 @@ import type { Listed } from "./types";
 
 const hour = 36e5;
 
-// Day draws the tasks of one day by time, a lane a session. Of the time that a task took, the part that it waited for the user is hatched at its end.
-export function Day({ sessions }: { sessions: { key: string; traces: Listed[] }[] }) {
+// Day draws the tasks of one day by time, a lane a session, and says of how many. Of the time that a task took, the part that it waited for the user is hatched at its end.
+export function Day({ sessions, tasks }: { sessions: { key: string; traces: Listed[] }[]; tasks: number }) {
   const begin = (t: Listed) => new Date(t.summary.started!).getTime(), end = (t: Listed) => begin(t) + Math.max(1000, t.summary.durationMs);
   const lanes = sessions.map((s) => ({ ...s, traces: s.traces.filter((t) => t.summary.started) })).filter((s) => s.traces.length).slice(0, 40).reverse();
   const all = lanes.flatMap((s) => s.traces);
@@ -29,7 +29,7 @@ export function Day({ sessions }: { sessions: { key: string; traces: Listed[] }[
           );
         })}</div></div>
       ))}
-      <p class="legend"><i /> worked <i class="waited" /> waited for you <i class="failed" /> failed <i class="denied" /> did not end by itself</p>
+      <p class="legend"><i /> worked <i class="waited" /> waited for you <i class="failed" /> failed <i class="denied" /> did not end by itself{all.length < tasks && <>; the newest {all.length} of {tasks.toLocaleString("en")} tasks</>}</p>
     </figure>
   );
 }

@@ -42,13 +42,16 @@ export function Link({ to, class: name, children, label, title, current }: { to:
   );
 }
 
+// Alert says above what was shown last that a filter is refused.
+export const Alert = ({ error }: { error?: Refused }) => (error ? <p class="note bad" role="alert">{sentence(error.message)} {error.hint && sentence(error.hint)}</p> : null);
+
 export function Problem({ error }: { error: Refused }) {
   return (
     <div class="empty" role="alert">
       <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : error.status === 503 ? "Not ready yet" : "That did not work"}</h1>
       <p>{sentence(error.message)}</p>
       {error.hint && <p class="dim"><Commands text={sentence(error.hint)} /></p>}
-      {error.status === 404 && <p><Link to="/" class="plain">All sessions</Link></p>}
+      {error.status >= 400 && error.status !== 401 && <p><Link to="/" class="plain">All sessions</Link></p>}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useData, useShown } from "./api";
 import { Day } from "./day";
 import { clock, dayName, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, Commands, Facts, labelOf, Link, Mark, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
+import { agentNames, Alert, Commands, Facts, labelOf, Link, Mark, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
 import { go, isTrace, put, sessionPath, useMedia, useRoute, useSheet } from "./route";
 import type { Facet, Facets, Header, Listed, Sessions } from "./types";
 
@@ -113,6 +113,7 @@ export function Filters({ query, text = true, compare, texts, children }: { quer
     <div class="filters" role="group" aria-label="Filters">
       {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
       {texts}
+      {text && query.get("text")?.trim() && !hasWord(query.get("text")!) && <span class="warn" role="status">The text needs a letter or digit.</span>}
       {phone ? <button class="toggle" aria-haspopup="dialog" aria-expanded={open} onClick={() => setOpen(true)}>Filters{count > 0 && ` (${count})`}</button> : controls}
       {phone && open && <Sheet class="bottom" label="Filters" close={() => setOpen(false)}><h2>Filters</h2><div class="filters">{controls}</div><button class="button" onClick={() => setOpen(false)}>Done</button></Sheet>}
       {used.length > 0 && <button class="plain" onClick={() => put(Object.fromEntries(used.map((n) => [n, ""])), true)}>Clear</button>}
@@ -226,9 +227,9 @@ export function SessionsView() {
       <h1 class="hidden">Sessions</h1>
       <Sum totals={data.totals} sessions={data.totals.tasks === data.traces.length ? threads(data.traces).length : undefined} />
       <Filters query={query} compare />
-      {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
+      <Alert error={error} />
       {list.length === 0 && <NoMatch />}
-      {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} />}
+      {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} tasks={data.totals.tasks + data.running.length} />}
       <div class={beside ? "split" : undefined}>
         <div>
           {list.length > 0 && <Heads>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}

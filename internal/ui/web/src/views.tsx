@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, dollarsIn, duration, fold, place, plural, seen, stamp, tenths, tokens } from "./format";
 import { amount, columns, dearest, forATask, Groups, money, most, picks, spent, timed, windowOf } from "./groups";
-import { agentNames, cached, Commands, copy, Facts, labelOf, Link, Mark, outcome, Problem, share, Sum, Wait } from "./parts";
+import { agentNames, Alert, cached, Commands, copy, Facts, labelOf, Link, Mark, outcome, Problem, share, Sum, Wait } from "./parts";
 import { go, isTrace, put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
@@ -133,17 +133,19 @@ export function CostView() {
   const zone = { zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
   const asked = filterQuery(query, zone);
   const { data, error } = useShown<Usages>("usage?" + asked);
-  // The period before: as long, and up to where this one begins.
+  // The period before: some days earlier, and of today up to the same hour.
   const times = new URLSearchParams(asked), since = times.get("since"), until = times.get("until");
   const before = new URLSearchParams(asked);
   if (since) {
     const from = new Date(since), days = Math.max(1, Math.round((new Date(until ?? Date.now()).getTime() - from.getTime()) / 864e5));
-    before.set("until", since);
+    const to = new Date(until ?? Math.ceil(Date.now() / 36e5) * 36e5);
+    to.setDate(to.getDate() - days);
+    before.set("until", new Date(Math.min(to.getTime(), from.getTime())).toISOString());
     from.setDate(from.getDate() - days);
     before.set("since", from.toISOString());
   }
   const { data: old } = useShown<Usages>(since ? "usage?" + before : null);
-  const { data: work } = useShown<Record<"subagent" | "mcp" | "block" | "model", Group[]>>("work?" + filterQuery(query));
+  const { data: work } = useData<Record<"subagent" | "mcp" | "block" | "model", Group[]>>("work?" + filterQuery(query));
   useEffect(() => { setTitle("Cost · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -154,8 +156,9 @@ export function CostView() {
     <div class="page wide">
       <h1 class="hidden">Cost</h1>
       <Sum totals={data.totals} />
-      {old && <p class="note before">The period before: {plural(old.totals.tasks, "task")}, {dollars(money(old.totals))}{change !== undefined && <>; now <b>{change > 2 ? `${tenths(change + 1)} times as much` : `${Math.abs(Math.round(change * 100))} % ${change < 0 ? "less" : "more"}`}</b></>}.</p>}
+      {old && <p class="note before">{query.get("when") === "today" ? "Yesterday up to this hour" : "The period before"}: {plural(old.totals.tasks, "task")}, {dollars(money(old.totals))}{change !== undefined && <>; now <b>{change > 2 ? `${tenths(change + 1)} times as much` : `${Math.abs(Math.round(change * 100))} % ${change < 0 ? "less" : "more"}`}</b></>}.</p>}
       <Filters query={query} compare />
+      <Alert error={error} />
       {days.length > 0 && <Days days={days} old={old?.groups.day.filter((g) => g.key)} oldStart={since ? before.get("since")! : undefined} start={since ?? undefined} until={until ?? undefined} />}
       {!data.totals.tasks && <NoMatch />}
       {data.totals.tasks > 0 && (
