@@ -210,7 +210,7 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
   const top = topOf(Math.max(values[values.length - 1] ?? 0, 1e-9));
   const root = values.length > 3 && values[values.length - 1] > 6 * values[values.length >> 1];
   const part = (v: number) => (root ? Math.sqrt(share(v, top)) : share(v, top));
-  const amountOf = (v: number) => (priced ? dollars(v).replace(/\.?0+$/, "") : tokens(v));
+  const amountOf = (v: number) => (priced ? dollars(v).replace(/(\.\d\d\d*?)0*$/, "$1").replace(/\.00$/, "") : tokens(v));
   const best = drawn.reduce((a, b) => (value(b) > value(a) ? b : a));
   const d = g ?? best, o = at && pastOf(at);
   const hit = (x: Group) => (x.usage?.inputTokens ? x.usage.cacheReadTokens / x.usage.inputTokens : undefined);
@@ -321,7 +321,7 @@ function Tasks({ a, b }: { a: string; b: string }) {
           </tbody>
         </table>
       </div>
-      {([0, 1] as const).map((n) => onlyIn(n).length > 0 && <p class="note" key={n}>Changed only by the {n ? "second" : "first"}: {onlyIn(n).map((f) => <code key={f}>{f} </code>)}</p>)}
+      {([0, 1] as const).map((n) => onlyIn(n).length > 0 && <p class="note" key={n}>Changed only by the {n ? "second" : "first"}: {onlyIn(n).slice(0, 12).map((f) => <code key={f}>{f} </code>)}{onlyIn(n).length > 12 && `and ${onlyIn(n).length - 12} more`}</p>)}
       <h2 class="day">Tool calls, side by side</h2>
       <div class="aligned">
         {data.steps.map(([x, y], i) => (
