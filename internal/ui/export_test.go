@@ -2,11 +2,14 @@ package ui
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/traces/export"
+	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
 // TestExportIsRedactedAndNoPage asks for each form of a trace with a secret.
@@ -39,5 +42,13 @@ func TestExportIsRedactedAndNoPage(t *testing.T) {
 		if status, answer := get(listening(t, o), testTrace+"/export?format=md"); status == 200 || strings.Contains(answer, "git push") {
 			t.Errorf("%s: %d %s", name, status, answer)
 		}
+	}
+}
+
+// TestSearchThatIsNotReadySaysSo has the page ask again, and names no file of this machine.
+func TestSearchThatIsNotReadySaysSo(t *testing.T) {
+	r := refusalOf(fmt.Errorf("trace store %q: list traces: %w: 9 traces are left", "/home/ada/traces.db", store.ErrIndexing))
+	if r.code != http.StatusServiceUnavailable || strings.Contains(r.text+r.hint, "/home") || r.hint == "" {
+		t.Errorf("%+v", r)
 	}
 }

@@ -28,6 +28,8 @@ func TestViewsWithoutData(t *testing.T) {
 	}{
 		{"no sessions", "/", []string{"No traces yet", "as soon as one has worked with hookspan's hooks", "Run hookspan install"}},
 		{"no cost", "/cost", []string{"No costs yet", "Run hookspan install"}},
+		{"no calls", "/calls", []string{"No calls yet", "Run hookspan install"}},
+		{"no changes", "/changes", []string{"No changes yet", "Run hookspan install"}},
 		{"nothing to search", "/search?text=x", []string{"Nothing found", "The store is empty", "run hookspan install"}},
 		{"no session", "/s/gone", []string{"There is no such session", "It may have been deleted, or it is in another store", "All sessions"}},
 		{"no comparison", "/compare?a=0123456789abcdef0123456789abcdef&b=0123456789abcdef0123456789abcde0", []string{"There is no such trace", "All sessions"}},

@@ -145,7 +145,7 @@ export function CostView() {
     before.set("since", from.toISOString());
   }
   const { data: old } = useShown<Usages>(since ? "usage?" + before : null);
-  const { data: work } = useData<Record<"subagent" | "mcp" | "block" | "model", Group[]>>("work?" + filterQuery(query));
+  const { data: work, error: noWork } = useData<Record<"subagent" | "mcp" | "block" | "model", Group[]>>("work?" + filterQuery(query));
   useEffect(() => { setTitle("Cost · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -172,6 +172,7 @@ export function CostView() {
           {work && <Groups title="MCP servers" one="server" groups={dearest(work.mcp)} columns={[columns.tasks, columns.calls, columns.failed, columns.cost]} name={(g) => <Link to={"/calls?tool=" + encodeURIComponent(g.value)} class="name">{g.key}</Link>} meter />}
         </div>
       )}
+      {!work && (noWork ? !error && <Alert error={noWork} /> : <Wait />)}
       <Groups title="Tools" one="tool" groups={most(data.groups.tool)} columns={timed} name={(g) => <Link to={"/calls?tool=" + encodeURIComponent("=" + g.value)} class="name">{g.key || "(not known)"}</Link>} />
       <Groups title="Your hooks" one="hook" groups={most(data.groups.hook)} columns={timed} name={(g) => <code class="name" title={g.key}>{g.key}</code>} />
     </div>

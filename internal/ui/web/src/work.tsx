@@ -4,7 +4,7 @@ import { clock, dayName, dollars, dollarsIn, duration, place, plural, tokens } f
 import { columns, Groups, most as oftenest, type Column } from "./groups";
 import { Alert, Diff, Facts, Link, Mark, Meter, Problem, share, Wait } from "./parts";
 import { put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, Search } from "./sessions";
+import { filterQuery, Filters, filtersOf, isFiltered, Nothing, Search } from "./sessions";
 import type { Call, CostItem, Group, Totals } from "./types";
 import { setTitle } from "./title";
 
@@ -25,6 +25,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const t = data.totals;
+  if (!t.toolCalls && !isFiltered(query)) return <Nothing title={`No ${name.toLowerCase()} yet`} />;
   const costs = dollarsIn(data.calls.map((c) => c.costUsd)), { failure, denial } = data.groups;
   let day = "";
   return (
