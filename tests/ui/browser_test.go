@@ -122,6 +122,8 @@ type browser struct {
 	// problems are exceptions, console messages and dialogs; asked are the addresses of
 	// all requests, referrers the pages that requests name.
 	problems, asked, referrers []string
+	// open are the questions of the API that are not answered yet.
+	open map[network.RequestID]bool
 }
 
 var (
@@ -208,7 +210,7 @@ func open(t *testing.T) *browser {
 		stop()
 		closeTab()
 	})
-	b := &browser{t: t, ctx: ctx}
+	b := &browser{t: t, ctx: ctx, open: map[network.RequestID]bool{}}
 	chromedp.ListenTarget(ctx, func(event any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -226,9 +228,16 @@ func open(t *testing.T) *browser {
 			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(false)) }()
 		case *network.EventRequestWillBeSent:
 			b.asked = append(b.asked, e.Request.URL)
+			if strings.Contains(e.Request.URL, "/api/v1/") && !strings.HasSuffix(e.Request.URL, "/api/v1/events") {
+				b.open[e.RequestID] = true
+			}
 			if from := e.Request.Headers["Referer"]; from != nil && from != "" {
 				b.referrers = append(b.referrers, fmt.Sprint(from))
 			}
+		case *network.EventLoadingFinished:
+			delete(b.open, e.RequestID)
+		case *network.EventLoadingFailed:
+			delete(b.open, e.RequestID)
 		}
 	})
 	b.run(cdplog.Enable(), network.Enable())
@@ -240,6 +249,13 @@ func (b *browser) run(actions ...chromedp.Action) {
 	if err := chromedp.Run(b.ctx, actions...); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// answered reports that the page waits for no answer of the API.
+func (b *browser) answered() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.open) == 0
 }
 
 // eval returns what an expression gives.
