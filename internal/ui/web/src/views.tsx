@@ -252,7 +252,7 @@ export function CompareView() {
   const { query } = useRoute();
   const a = query.get("a") ?? "", b = query.get("b") ?? "";
   useEffect(() => { setTitle("Compare · hookspan"); });
-  if (!a || !b) return <div class="empty"><h1>Compare</h1><p>Press <kbd>c</kbd> or Compare on a task, then on another. Of filters, Compare is beside them.</p><p><Link to="/" class="plain">All sessions</Link></p></div>;
+  if (!a || !b) return <div class="empty"><h1>Compare two tasks or filters</h1><p>Press <kbd>c</kbd> or Compare on a task, then on another. Of filters, Compare is beside them.</p><p><Link to="/" class="plain">All sessions</Link></p></div>;
   return isTrace(a) && isTrace(b) ? <Tasks a={a} b={b} /> : <Sides sides={[a, b]} />;
 }
 
