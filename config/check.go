@@ -107,11 +107,8 @@ const (
 	ExporterFile     = "file"
 )
 
-// The values of InfiniumGranularity.
-const (
-	GranularityTurn    = "turn"
-	GranularitySession = "session"
-)
+// GranularitySession is the value of InfiniumGranularity for one trace of all tasks.
+const GranularitySession = "session"
 
 func checkExporters(raw string) (string, bool) {
 	var out []string
@@ -127,21 +124,17 @@ func checkExporters(raw string) (string, bool) {
 	return strings.Join(out, ","), true
 }
 
-// unit returns the number of bytes in a unit such as "kib", in any case, or 0 if
-// the unit is unknown.
+// unit is the number of bytes in a unit such as "kib", in any case, or 0 if it is unknown.
 func unit(name string) int64 {
-	i := slices.Index([]string{"", "kib", "mib", "gib", "tib", "b", "kb", "mb", "gb", "tb"}, strings.ToLower(name))
-	if i < 0 {
-		return 0
+	for _, u := range [...]struct {
+		name  string
+		bytes int64
+	}{{"", 1}, {"b", 1}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"tb", 1e12}, {"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"tib", 1 << 40}} {
+		if strings.EqualFold(u.name, name) {
+			return u.bytes
+		}
 	}
-	bytes, step := int64(1), int64(1024)
-	if i >= 5 {
-		step = 1000
-	}
-	for range i % 5 {
-		bytes *= step
-	}
-	return bytes
+	return 0
 }
 
 // parseNumber reads a whole number, a duration in nanoseconds, or a size in bytes:

@@ -217,8 +217,11 @@ func Load(in Input) (*Config, error) {
 	ck := checker{goos: goos, home: home}
 	files, problems := c.readFiles(vars[configFile], ck)
 	errs = append(errs, problems...)
-	machine, problems := c.readMachine(in)
-	errs = append(errs, problems...)
+	machine := source{name: in.MachineFile, from: ofMachine}
+	errs = append(errs, c.readFile(&machine, in.ReadMachine, false)...)
+	if machine.there {
+		c.MachineFile = machine.name
+	}
 	sources := append(append([]source{{name: Environment, from: ofEnvironment, vars: vars}}, files...), machine)
 	values := make([]value, len(table))
 	for i := range values {

@@ -43,7 +43,7 @@ func TestLoadDefaults(t *testing.T) {
 	}
 	want := []any{
 		"preview", "boundary", int64(1 << 20), 30 * time.Minute, false, "", true, "/home/u/.config/hookspan/redact.rules",
-		720 * time.Hour, int64(2 << 30), int64(1 << 30), false, 0, 0, "https://platform.i42m.ai/api/v1", GranularityTurn, "/home/u/.local/state/hookspan", "/home/u/.config/hookspan",
+		720 * time.Hour, int64(2 << 30), int64(1 << 30), false, 0, 0, "https://platform.i42m.ai/api/v1", "turn", "/home/u/.local/state/hookspan", "/home/u/.config/hookspan",
 		"/home/u/.config/hookspan/hookspan.env", "/home/u/.local/state/hookspan/spool", "/home/u/.local/state/hookspan/traces.db", "/home/u/.local/state/hookspan/hookspan.log", "/home/u/.local/state/hookspan/paused", false, "", 0,
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -98,7 +98,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"INFINIUM_AGENT_ID", func(c *Config) any { return c.InfiniumAgentID }, map[string]any{"0199-ab": "0199-ab"}, []string{"a/b", "a b", strings.Repeat("a", 201)}, ""},
 		{"INFINIUM_AGENT_SECRET", func(c *Config) any { return string(c.InfiniumAgentSecret) }, map[string]any{"s3cret!": "s3cret!"}, []string{"two words", "bad\x01"}, masked},
 		{"INFINIUM_BASE_URL", func(c *Config) any { return c.InfiniumBaseURL }, map[string]any{"https://i.example/api/v1/": "https://i.example/api/v1", "http://localhost:8080": "http://localhost:8080"}, []string{"i.example", "ftp://i.example", "https://"}, ""},
-		{"HOOKSPAN_INFINIUM_GRANULARITY", func(c *Config) any { return c.InfiniumGranularity }, map[string]any{"turn": GranularityTurn, " Session ": GranularitySession}, []string{"task", "turn,session", "sessions"}, ""},
+		{"HOOKSPAN_INFINIUM_GRANULARITY", func(c *Config) any { return c.InfiniumGranularity }, map[string]any{"turn": "turn", " Session ": GranularitySession}, []string{"task", "turn,session", "sessions"}, ""},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", func(c *Config) any { return c.Export.Endpoint }, map[string]any{"http://localhost:4318": "http://localhost:4318"}, []string{"localhost:4318", "grpc://x:1", "http://", "http://a b"}, ""},
 		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", func(c *Config) any { return c.Export.Endpoint }, map[string]any{"https://h/x": "https://h/x"}, []string{"/v1/traces"}, ""},
 		{"OTEL_EXPORTER_OTLP_HEADERS", func(c *Config) any { return map[string]string(c.OTLP().Headers) }, map[string]any{"api-key=abc,x=a%20b": map[string]string{"api-key": "abc", "x": "a b"}}, []string{"abc", "=v", "a=%zz", "a b=c", "a=b%0d%0aInjected: 1"}, masked},

@@ -15,11 +15,12 @@
 // the machine-wide file of the administrator; with HOOKSPAN_MANAGED=true in it, the
 // others can only tighten what it sets.
 //
-// The environment is set by more than the user. A credential goes only to an
-// address from the same side, the user's (env file, keyring, defaults), the
-// administrator's or the environment's, and a user's also to the administrator's; else the destination is off, see [Config.Refused]. The
-// environment may keep or show less of the texts than the env file allows, never
-// more. A file that HOOKSPAN_CONFIG_FILE names is on the environment's side.
+// Not only the user sets the environment. So each value has a side: the user's (env file,
+// keyring, defaults), the administrator's (machine-wide file) or the environment's, which
+// includes a file that HOOKSPAN_CONFIG_FILE names. A credential goes only to an address of
+// its own side, and a user's also to the administrator's; else the destination is off, see
+// [Config.Refused]. The environment may keep or show less of the texts than the env file
+// allows, never more.
 //
 // Not promised: that a named path exists or that an endpoint answers. Nothing
 // here touches files or network; the file is read through [Input].ReadFile.

@@ -24,6 +24,8 @@ type source struct {
 	// replaced reports the user's own file if another is named: what it says about
 	// texts and guards alone counts.
 	replaced bool
+	// there reports a file that was read.
+	there bool
 }
 
 // candidate is a value that one source gives a variable.
@@ -55,32 +57,39 @@ func (c *Config) readFiles(named string, k checker) (files []source, errs []erro
 	c.ConfigFile = c.ownFile
 	path, asked := k.check(named, &variable{kind: "abspath"})
 	if asked && path != c.ownFile {
-		file, problems := c.readFile(path, true)
-		c.ConfigFile, asked = path, false
-		file.from = ofEnvironment
-		files, errs = append(files, file), problems
+		file := source{name: path, from: ofEnvironment}
+		errs = c.readFile(&file, c.read, true)
+		c.ConfigFile, asked, files = path, false, append(files, file)
 	}
-	file, problems := c.readFile(c.ownFile, asked)
-	file.replaced = len(files) > 0
-	return append(files, file), append(errs, problems...)
+	own := source{name: c.ownFile, replaced: len(files) > 0}
+	errs = append(errs, c.readFile(&own, c.read, asked)...)
+	return append(files, own), errs
 }
 
-func (c *Config) readFile(path string, asked bool) (source, []error) {
-	file := source{name: path}
-	if c.read == nil || path == "" {
-		return file, nil
+// readFile reads an env file, which must exist if it was asked for. One that others than
+// the administrator can change counts for nothing, where that matters; one that is there
+// and cannot be read may hold what must stay private, so that nothing is delivered.
+func (c *Config) readFile(file *source, read func(string) ([]byte, error), asked bool) (errs []error) {
+	if read == nil || file.name == "" {
+		return nil
 	}
-	data, err := c.read(path)
-	if errors.Is(err, fs.ErrNotExist) && !asked {
-		return file, nil
+	data, err := read(file.name)
+	var open interface{ Untrusted() bool }
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !asked:
+		return nil
+	case errors.As(err, &open) && open.Untrusted():
+		return []error{&Problem{Source: file.name, Reason: "counts for nothing: " + reason(err), Allowed: "a file and a folder that only the administrator can change"}}
+	case err != nil:
+		c.unread = &Problem{Source: file.name, Reason: "cannot be read: " + reason(err), Allowed: "a readable file of NAME=value lines"}
+		if file.from == ofMachine {
+			c.unread.Allowed = "a file of NAME=value lines that every user can read"
+		}
+		return []error{c.unread}
 	}
-	if err != nil {
-		c.unread = &Problem{Source: path, Reason: "cannot be read: " + reason(err), Allowed: "a readable file of NAME=value lines"}
-		return file, []error{c.unread}
-	}
-	var errs []error
-	file.vars, file.unclear, errs = parseFile(data, path)
-	return file, errs
+	file.there = true
+	file.vars, file.unclear, errs = parseFile(data, file.name)
+	return errs
 }
 
 // reason is a file error without its path.
@@ -174,9 +183,9 @@ func (c *Config) unknown(sources []source) (errs []error) {
 			}
 		}
 		slices.Sort(names)
-		for _, name := range []string{configFile, managedName, headersCommand} {
-			if s.vars[name] != "" && !s.counts(name) {
-				errs = append(errs, s.ineffective(name))
+		for _, only := range bound {
+			if s.vars[only.name] != "" && !only.in(s) {
+				errs = append(errs, &Problem{Variable: only.name, Reason: "has no effect here", Source: s.name, Allowed: only.where + " only"})
 			}
 		}
 		for _, name := range names {
@@ -236,10 +245,6 @@ func near(a, b string) (letters int, ok bool) {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
 	return len(a) + len(b), max(len(a), len(b)) <= fewLetters
-}
-
-func hasPrefix(name string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // ProjectDisabled reports whether the project in dir switches recording off by a

@@ -34,7 +34,7 @@ func TestEnvFileProblems(t *testing.T) {
 			`HOOKSPAN_COLOUR: no such variable (in ` + filePath + `): allowed the variables that hookspan config --all lists`,
 		}, "preview"},
 		{"file that names a file", "HOOKSPAN_CONFIG_FILE=/x\nHOOKSPAN_CAPTURE=none", []string{
-			`HOOKSPAN_CONFIG_FILE: has no effect in a file (in ` + filePath + `): allowed the process environment only`,
+			`HOOKSPAN_CONFIG_FILE: has no effect here (in ` + filePath + `): allowed the process environment only`,
 		}, "none"},
 		{"others' names", "EDITOR=vi\nOTEL_BSP_MAX_QUEUE_SIZE=7\n", nil, "preview"},
 	}

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 )
@@ -14,29 +12,25 @@ const (
 	ownOTLP        = "HOOKSPAN_OTLP_"
 )
 
-// readMachine reads the machine-wide file. One that others than the administrator can
-// change counts for nothing; one that is there and cannot be read may hold what must
-// stay private, so that nothing is delivered.
-func (c *Config) readMachine(in Input) (source, []error) {
-	file := source{name: in.MachineFile, from: ofMachine}
-	if in.ReadMachine == nil || in.MachineFile == "" {
-		return file, nil
+// bound are the variables that count in some sources only.
+var bound = [...]struct {
+	name, where string
+	in          func(*source) bool
+}{
+	{configFile, "the process environment", func(s *source) bool { return s.name == Environment }},
+	{managedName, "the machine-wide file", func(s *source) bool { return s.from == ofMachine }},
+	// A project's files and the program that started this one set the environment.
+	{headersCommand, "your env file or the machine-wide file", func(s *source) bool { return s.from != ofEnvironment }},
+}
+
+// counts reports whether a variable has an effect in a source.
+func (s *source) counts(name string) bool {
+	for _, only := range bound {
+		if only.name == name {
+			return only.in(s)
+		}
 	}
-	data, err := in.ReadMachine(in.MachineFile)
-	var open interface{ Untrusted() bool }
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return file, nil
-	case errors.As(err, &open) && open.Untrusted():
-		return file, []error{&Problem{Source: in.MachineFile, Reason: "counts for nothing: " + reason(err), Allowed: "a file and a folder that only the administrator can change"}}
-	case err != nil:
-		c.unread = &Problem{Source: in.MachineFile, Reason: "cannot be read: " + reason(err), Allowed: "a file of NAME=value lines that every user can read"}
-		return file, []error{c.unread}
-	}
-	c.MachineFile = in.MachineFile
-	var errs []error
-	file.vars, file.unclear, errs = parseFile(data, in.MachineFile)
-	return file, errs
+	return true
 }
 
 // has reports that the source gives a variable a value, valid or not.
@@ -89,8 +83,9 @@ func (s *source) holds(row *variable) bool {
 	case row.name == "INFINIUM_AGENT_SECRET" && s.has("INFINIUM_AGENT_ID"):
 		return false // each user's own, for the agent that the file names
 	}
-	return s.names() && (hasPrefix(row.name, otlpPrefix, ownOTLP, "INFINIUM_") ||
-		slices.Contains([]string{"HOOKSPAN_EXPORTERS", "HOOKSPAN_FILE_PATH", "HOOKSPAN_ALLOW_INSECURE"}, row.name))
+	return s.names() && slices.ContainsFunc([]string{
+		otlpPrefix, ownOTLP, "INFINIUM_", "HOOKSPAN_EXPORTERS", "HOOKSPAN_FILE_PATH", "HOOKSPAN_ALLOW_INSECURE",
+	}, func(begins string) bool { return strings.HasPrefix(row.name, begins) })
 }
 
 // permits reports that another source's value of a held variable is not less strict: it
@@ -128,32 +123,6 @@ func (s *source) exports(name string) bool {
 		return s.has("HOOKSPAN_FILE_PATH")
 	}
 	return true
-}
-
-// counts reports whether a variable has an effect in a source.
-func (s *source) counts(name string) bool {
-	switch name {
-	case configFile:
-		return s.name == Environment
-	case managedName:
-		return s.from == ofMachine
-	case headersCommand:
-		// A project's files and the program that started this one set the environment.
-		return s.from != ofEnvironment
-	}
-	return true
-}
-
-// ineffective is the problem with a variable that does not count in a source.
-func (s *source) ineffective(name string) *Problem {
-	p := &Problem{Variable: name, Reason: "has no effect in a file", Source: s.name, Allowed: "the process environment only"}
-	switch name {
-	case managedName:
-		p.Reason, p.Allowed = "has no effect here", "the machine-wide file only"
-	case headersCommand:
-		p.Reason, p.Allowed = "has no effect here", "your env file or the machine-wide file only"
-	}
-	return p
 }
 
 // Textless reports that the event log keeps no texts either: HOOKSPAN_CAPTURE is none on a

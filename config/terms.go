@@ -42,8 +42,7 @@ func (c *Config) Terms() (t Terms, rules string) {
 }
 
 // String is the form of the terms in a record: "preview/" or
-// "preview:200:300:redact:RULES/FINGERPRINT", where empty parts before the slash may be
-// missing.
+// "preview:200:300:r:RULES/FINGERPRINT", where empty parts before the slash may be missing.
 func (t Terms) String() string {
 	size := func(n int) string {
 		if n == 0 {

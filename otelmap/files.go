@@ -55,11 +55,13 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 	p := b.places(tr.Prompts)
 	for i := range tr.Calls {
 		c := tr.Calls[i]
+		run := p.call(&c)
 		for _, id := range c.ToolCallIDs {
 			key := callKey{c.Agent, id}
 			f.asked[key] = append(f.asked[key], c.End)
+			p.asked[key] = append(p.asked[key], asking{c.End, run})
 		}
-		s := of(p.call(&c))
+		s := of(run)
 		s.calls = append(s.calls, c)
 	}
 	for i := range tr.ToolResults {
@@ -148,14 +150,22 @@ type places struct {
 	turns, agents map[string]*timeline
 	// reported are the runs in which hooks reported a call, nil for several.
 	reported map[callKey]*Run
+	// asked are the requests whose answers ask for a call.
+	asked map[callKey][]asking
 	// elsewhere are the agents of earlier runs.
 	elsewhere map[string]bool
+}
+
+// asking is the end of a request and its run, nil for one that is not here.
+type asking struct {
+	end time.Time
+	run *Run
 }
 
 func (b *Builder) places(prompts []hook.Prompt) *places {
 	p := &places{
 		turns: make(map[string]*timeline), agents: make(map[string]*timeline),
-		reported: make(map[callKey]*Run), elsewhere: make(map[string]bool),
+		reported: make(map[callKey]*Run), asked: make(map[callKey][]asking), elsewhere: make(map[string]bool),
 	}
 	ends := make(map[string]instant)
 	for _, id := range b.carry.Agents {
@@ -258,7 +268,8 @@ func (p *places) call(c *hook.LLMCall) *Run {
 }
 
 // result returns the run of a call's result: the one in which hooks reported the call,
-// else that of its agent, turn and time.
+// else that of its agent, turn and time. Without a turn it is the run of the request
+// that asked for the call: an agent may note the result when the run has ended.
 func (p *places) result(r *hook.ToolResult) *Run {
 	if run := p.reported[callKey{r.Agent, r.ID}]; run != nil && (r.Agent != "" || r.Turn == "" || run.turn == "" || run.turn == r.Turn) {
 		if r.Agent == "" && run.terminal != nil && r.At.After(run.terminal.At()) {
@@ -271,6 +282,14 @@ func (p *places) result(r *hook.ToolResult) *Run {
 	}
 	if p.elsewhere[r.Agent] {
 		return nil
+	}
+	if r.Turn == "" {
+		asked := p.asked[callKey{r.Agent, r.ID}]
+		for _, a := range slices.Backward(asked) {
+			if !a.end.After(r.At) {
+				return a.run
+			}
+		}
 	}
 	return p.entry(r.Agent, r.Turn, r.At)
 }

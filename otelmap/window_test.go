@@ -134,6 +134,25 @@ func TestLateEventOfADeliveredRunIsIgnored(t *testing.T) {
 	}
 }
 
+// TestResultBelongsToTheRunThatAsked has an agent that notes the result of a call when it
+// has been interrupted, and goes on with another prompt.
+func TestResultBelongsToTheRunThatAsked(t *testing.T) {
+	first := []hook.Event{ev(0, hook.KindRunStart), tool(2, hook.KindToolStart, "Bash", "x"), ev(10, hook.KindRunCancel)}
+	next := []hook.Event{prompt(20, "next"), tool(21, hook.KindToolStart, "Bash", "y"), tool(22, hook.KindToolEnd, "Bash", "y"), ev(30, hook.KindRunComplete)}
+	tr := calls(0.5)
+	tr.Calls[0].ToolCallIDs = []string{"x"}
+	tr.ToolResults = []hook.ToolResult{{ID: "x", Name: "Bash", At: ev(10.3, 0).Time}}
+	for name, b := range map[string]*Builder{
+		"after its delivery": build(Options{}, after(t, first...), logged(next...)),
+		"together":           build(Options{}, Carry{}, logged(slices.Concat(first, next)...)),
+	} {
+		runs := b.Runs(far)
+		if n := len(spansOf(b, runs[len(runs)-1], tr)); n != 2 {
+			t.Errorf("%s: %d spans in the next run, want its root and its own call", name, n)
+		}
+	}
+}
+
 func TestLateHookDoesNotSetTheClockBack(t *testing.T) {
 	events := []hook.Event{ev(0, hook.KindRunStart), ev(200, hook.KindRunStart), ev(10, hook.KindRunComplete), ev(210, hook.KindRunComplete)}
 	events[2].StoredAt = events[1].StoredAt.Add(time.Second) // it was stored 190 s late

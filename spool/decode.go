@@ -27,9 +27,9 @@ const (
 // none. closed says that another separator follows, so the record will not grow.
 // The length counts the record's bytes in seg, line feed included; the bytes after
 // them belong to no record. For a record of another version rec is nil, for damage
-// there is a reason. Strings that are equal to those of prev are shared with it,
-// which saves most allocations.
-func parse(seg []byte, closed bool, prev *Record) (rec *Record, n int, reason string) {
+// there is a reason. Strings that are equal to those of the record before are shared
+// with it, which saves most allocations.
+func (r *Reader) parse(seg []byte, closed bool) (rec *Record, n int, reason string) {
 	if !bytes.HasPrefix(seg, []byte(head[:len(`{"v":1,`)])) {
 		if n, ok := unknownVersion(seg, closed); ok {
 			return nil, n, ""
@@ -43,7 +43,7 @@ func parse(seg []byte, closed bool, prev *Record) (rec *Record, n int, reason st
 	if !ok {
 		return nil, 0, reasonFrame
 	}
-	end := wholeEnd(seg, closed, want)
+	end := r.wholeEnd(seg, closed, want)
 	if end < 0 {
 		end = prefixEnd(seg, want)
 	}
@@ -55,7 +55,7 @@ func parse(seg []byte, closed bool, prev *Record) (rec *Record, n int, reason st
 		return nil, 0, reasonTorn
 	}
 	rec = &Record{}
-	if !rec.members(seg[bodyAt:end-1], prev) {
+	if !rec.members(seg[bodyAt:end-1], r.rec) {
 		return nil, 0, reasonMalformed
 	}
 	if end < len(seg) && seg[end] == '\n' {
@@ -84,12 +84,12 @@ func declared(seg []byte) (uint32, bool) {
 // wholeEnd tries a record that fills the segment, the usual case, and returns the
 // index behind its closing brace, or -1. Without a line feed at the end of the log
 // the append may not have finished.
-func wholeEnd(seg []byte, closed bool, want uint32) int {
+func (r *Reader) wholeEnd(seg []byte, closed bool, want uint32) int {
 	end := bytes.LastIndexByte(seg, '}') + 1
 	if end <= bodyAt || (!closed && (end == len(seg) || seg[end] != '\n')) {
 		return -1
 	}
-	if checksum(seg[bodyAt:end]) != want {
+	if r.sums.of(seg[bodyAt:end]) != want {
 		return -1
 	}
 	return end

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash/crc32"
 	"strconv"
 	"strings"
 	"time"
@@ -69,33 +68,6 @@ type Record struct {
 	Offset, End int64
 }
 
-// checksum is CRC32-C, for many calls: the first one prepares the standard library's
-// tables, which takes more than 100 µs.
-func checksum(b []byte) uint32 {
-	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
-}
-
-// oneShot is the size up to which checksumOnce is faster in a process that needs only
-// one checksum.
-const oneShot = 32 << 10
-
-// checksumOnce is checksum for a hook process, which makes only one call.
-// BenchmarkAppend does not show the difference, since it prepares the tables once.
-func checksumOnce(b []byte) uint32 {
-	if len(b) > oneShot {
-		return checksum(b)
-	}
-	var table crc32.Table
-	for i := range table {
-		c := uint32(i) //nolint:gosec // At most 255.
-		for range 8 {
-			c = c>>1 ^ crc32.Castagnoli&-(c&1)
-		}
-		table[i] = c
-	}
-	return crc32.Checksum(b, &table)
-}
-
 // encode returns the record's bytes, from separator to line feed.
 func encode(r *Record) ([]byte, error) {
 	if !validHost(r.Host) {
@@ -148,7 +120,7 @@ func encode(r *Record) ([]byte, error) {
 	}
 	b = append(b, '}')
 
-	sum := checksumOnce(b[from:])
+	sum := (&checksums{}).of(b[from:])
 	hex.Encode(b[crcAt:crcAt+crcLen], binary.BigEndian.AppendUint32(nil, sum))
 	b = append(b, '\n')
 	if len(b) > MaxRecord {

@@ -151,20 +151,6 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-func TestChecksums(t *testing.T) {
-	// The check value of CRC-32/ISCSI, from the catalogue of CRC algorithms.
-	check := []byte("123456789")
-	if a, b := checksum(check), checksumOnce(check); a != 0xe3069283 || b != a {
-		t.Errorf("checksums %08x and %08x, want e3069283", a, b)
-	}
-	long := bytes.Repeat([]byte("hookspan"), oneShot/8+1)
-	for _, n := range []int{0, 1, 4096, oneShot - 1, oneShot, oneShot + 1} {
-		if a, b := checksum(long[:n]), checksumOnce(long[:n]); a != b {
-			t.Errorf("%d bytes: %08x and %08x", n, a, b)
-		}
-	}
-}
-
 // TestSettings has the word kept or left out; the event is stored either way.
 func TestSettings(t *testing.T) {
 	long := strings.Repeat("x", MaxSettings)

@@ -40,6 +40,7 @@ type Reader struct {
 	eof     bool
 	done    bool
 	settled int64
+	sums    checksums
 
 	rec          *Record
 	damage       []Damage
@@ -68,7 +69,7 @@ func (r *Reader) Next() bool {
 		if r.err != nil {
 			break
 		}
-		rec, n, reason := parse(seg[1:], closed, r.rec)
+		rec, n, reason := r.parse(seg[1:], closed)
 		switch {
 		case rec != nil:
 			rec.Offset = r.pos

@@ -24,6 +24,14 @@ type Raw = hook.Raw
 // Decode is [Payload.Events] of a stored payload.
 func Decode(r Raw) ([]hook.Event, error) { return Read(r).Events() }
 
+// DecodeCalls is Decode without how a tool call ended and what it returned, which takes
+// most of the time.
+func DecodeCalls(r Raw) ([]hook.Event, error) {
+	p := Read(r)
+	p.callsOnly = true
+	return p.Events()
+}
+
 // Events turns the payload into events, at present always one.
 //
 // Hooks and members it does not know are no error: an unknown hook gives an

@@ -54,6 +54,30 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestDecodeCallsLeavesOutHowCallsEnded has everything else as Decode has it.
+func TestDecodeCallsLeavesOutHowCallsEnded(t *testing.T) {
+	ends := 0
+	for _, f := range fixtures(t) {
+		want, _ := Decode(f.raw)
+		got, err := DecodeCalls(f.raw)
+		if err != nil {
+			t.Fatalf("%s/%s: %v", f.folder, f.file, err)
+		}
+		for i := range want {
+			if call := want[i].Tool; call != nil && want[i].Kind == hook.KindToolEnd {
+				call.Output, call.Status, call.Error = "", hook.ToolUnknown, ""
+				ends++
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s/%s (-want +got):\n%s", f.folder, f.file, diff)
+		}
+	}
+	if ends == 0 {
+		t.Error("no call's end was recorded")
+	}
+}
+
 func TestDecodeKeepsStoredContext(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	events, err := Decode(Raw{

@@ -18,6 +18,8 @@ type Payload struct {
 	sent  string
 	empty bool
 	err   error
+	// callsOnly is what DecodeCalls says.
+	callsOnly bool
 }
 
 // Read reads a payload. It never fails: [Payload.Events] returns the error.

@@ -25,6 +25,10 @@ func (p *Payload) toolEnd(dialect string, at time.Time) *hook.Tool {
 	t := &hook.Tool{Duration: hook.UnknownDuration}
 	nameTool(t, dialect, body, call)
 	timeTool(t, dialect, body, call, at)
+	if p.callsOnly {
+		t.Status = hook.ToolUnknown
+		return t
+	}
 
 	var out rendered
 	if output := call.Get("output"); output != nil {
@@ -120,7 +124,7 @@ func (p *Payload) judge(t *hook.Tool, dialect string, body, call rawjson.Object,
 	case failed:
 		// Here the structure separates results from errors, and what a tool prints
 		// may read like anything; only errors are examined.
-		verdict, reason = classifySDK(message)
+		verdict, reason = SDKOutcome(message)
 	}
 	t.Status = verdict
 	if failed && !verdict.Failed() {
@@ -185,9 +189,13 @@ func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 	return hook.ToolOK, ""
 }
 
-// classifySDK distinguishes a refused call from a failed call, by the reasons that
-// the SDK's runtime gives for not running a tool.
-func classifySDK(message string) (hook.ToolStatus, string) {
+// SDKOutcome reads from the error of a call of the SDK how the call ended, and why:
+// whether it was not approved, by the reasons that the SDK's runtime gives for not
+// running a tool, or its command was stopped with the run.
+func SDKOutcome(message string) (status hook.ToolStatus, reason string) {
+	if line, _, _ := strings.Cut(message, "\n"); line == "Command failed: Command was aborted" {
+		return hook.ToolCancelled, message
+	}
 	if why, ok := strings.CutSuffix(message, notExecuted); ok {
 		return hook.ToolDenied, why
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// The sizes in bytes up to which bodies are read at once, and how many of each.
-// Ordinary events are at most freeBody, and wait for nothing.
+// A body up to freeBody bytes, as most events have, waits for nothing. Of larger ones, up to
+// mediumBody bytes, mediums are in memory at a time, and larges of those above.
 const (
 	freeBody   = 64 << 10
 	mediumBody = 1 << 20
 	mediums    = 24
 	larges     = 1
-	// decoders is how many bodies above freeBody are parsed and stored at a time,
-	// which takes several times their size.
+	// decoders is how many bodies above freeBody are parsed and stored at a time, which
+	// takes several times their size in memory.
 	decoders = 2
-	// freeLevels is how deep an ordinary event may nest. Deeper ones count as those
-	// above freeBody do: parsing rawjson.MaxDepth levels takes megabytes of stack.
+	// freeLevels is how deep a body up to freeBody may nest. A deeper one is parsed as a
+	// larger one is: rawjson.MaxDepth levels take megabytes of stack.
 	freeLevels = 100
 )
 
@@ -104,9 +104,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, rele
 	return nil, own.release, &refusal{http.StatusBadRequest, "the body broke off"}
 }
 
-// readShared reads a body in steps. A body of known length begins with its last
-// step; any other keeps its earlier places, so that waiting bodies are bounded
-// too.
+// readShared reads a body in steps, each for a place of another size. A body of known
+// length begins with the step that it fits in. Any other keeps the place of an earlier step
+// while it waits for the next, so that bodies that wait are bounded, too.
 func (s *Server) readShared(in io.Reader, w http.ResponseWriter, r *http.Request, own *share) ([]byte, error) {
 	var body bytes.Buffer
 	for _, step := range []struct {

@@ -146,7 +146,7 @@ func sameMachine(r *http.Request) *refusal {
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	err := loopback.Serve(ctx, s, loopback.Limits{
 		Connections: s.opts.Connections, Read: s.opts.ReadTimeout,
-		// It includes the body's time.
+		// The time for writing begins before the body is read.
 		Write: s.opts.ReadTimeout + 30*time.Second, Idle: 30 * time.Second, Grace: s.opts.Grace,
 	}, listeners...)
 	if err != nil {

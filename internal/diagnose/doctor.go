@@ -88,8 +88,8 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	return e.found
 }
 
-// examined returns the hook programs that this machine needs: those of the agents that
-// have hookspan's hooks, or else that of the first. Agents share them.
+// examined returns the hook programs that this machine needs: each program of an agent with
+// hookspan's hooks once, or that of the first agent if none has hooks.
 func (m *Machine) examined(st *Status) (names []string) {
 	if st != nil {
 		for _, h := range st.installed() {

@@ -74,8 +74,8 @@ func (e *exam) log() {
 	}
 }
 
-// logHour is how long the doctor mentions a fault of a hook after which events were
-// stored again.
+// logHour is how long the doctor mentions that a hook failed if events were stored after
+// that.
 const logHour = time.Hour
 
 // covered reports a line of the log that another finding covers, or whose fault has

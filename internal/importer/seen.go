@@ -50,8 +50,8 @@ func (im *Importer) past(ctx context.Context) (map[fileKey]store.Import, error) 
 	return past, err
 }
 
-// settled is the age from which on a file's time shows every later write: the
-// time of a file may be that of a write some clock ticks before.
+// settled is how old a file's time must be to show that nothing was written since: two
+// writes within a few clock ticks give a file the same time.
 const settled = 2 * time.Second
 
 // stamp begins a note about a session's files. It is nil if the files have to be
@@ -86,9 +86,9 @@ type seen struct {
 	captured time.Time
 }
 
-// seen returns what is known of a session. ours are the traces of the runs of its files: two
-// of them that overlap in time, because an agent in the background outlived its turn,
-// are still two runs.
+// seen returns what is known of a session. ours are the traces of the runs in its files: if
+// two of them overlap in time, as an agent in the background may outlive its turn, they are
+// two runs all the same.
 func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool) (*seen, error) {
 	out := &seen{
 		known: im.Known, host: im.Agent.Host, again: im.Again, roots: make(map[string][]store.Root), prefix: s.HookPrefix,

@@ -88,8 +88,8 @@ type Action struct {
 
 // Plan is what an install or uninstall would do.
 type Plan struct {
-	// Next is what the user does before the agent runs the hooks, as a command to a
-	// person. If empty, there is nothing to do.
+	// Next is what the user has to do before the agent runs the hooks, in the imperative.
+	// If empty, that is nothing.
 	Next string
 	// Places are the places looked at.
 	Places []Place

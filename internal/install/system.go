@@ -52,8 +52,8 @@ type Options struct {
 	// Project is the absolute path of a project. Hooks go into its places instead
 	// of the user's, and an uninstall or status is limited to them.
 	Project string
-	// Dir is the absolute path of the working directory. It is the project of Scope
-	// if Project is empty; an uninstall or status without both includes its files.
+	// Dir is the absolute path of the working directory. With a Scope and without a Project
+	// it is the project. With neither, an uninstall or status includes its files.
 	Dir string
 	// Force rewrites hookspan's hooks that were edited. It never touches a
 	// file without hookspan's marker.

@@ -18,9 +18,9 @@ func Loopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// proxy is that of the environment, and none for this machine. The standard library
-// excludes "localhost" in that spelling only; with another, a proxy would get
-// requests that are in cleartext because they should not leave the machine.
+// proxy is the environment's proxy, and none for this machine. The standard library excludes
+// "localhost" in this spelling alone. With another one, a proxy would get requests that are
+// in cleartext as they are not meant to leave the machine.
 func proxy(req *http.Request) (*url.URL, error) {
 	if Loopback(req.URL.Hostname()) {
 		return nil, nil

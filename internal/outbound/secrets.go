@@ -79,8 +79,8 @@ func NewSecrets(u *url.URL, headers map[string]string) *Secrets {
 	return &Secrets{strings.NewReplacer(pairs...), pieces}
 }
 
-// stars replace a credential; piece is how many of its bytes in a row are removed:
-// servers repeat the beginning or the end of a key that they do not know.
+// stars replace a credential. A part of it with at least piece bytes is removed, too: servers
+// repeat the beginning or the end of a key that they do not know.
 const (
 	stars = "****"
 	piece = 8

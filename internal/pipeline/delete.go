@@ -15,7 +15,7 @@ import (
 
 // Delete deletes traces from the local store, which must be set. It cancels their deliveries
 // first: if it is interrupted, the traces are still there to be deleted again. ended is called
-// for each session that ends with its traces: it has no log any more.
+// for each session that is gone with them: it has no other traces and no log.
 func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(host, session string) error) (n int, out deliver.Forgotten, err error) {
 	p, err := s.Open(ctx)
 	if err != nil {

@@ -88,7 +88,8 @@ func (s *Setup) client(ctx context.Context, name string) (deliver.Client, error)
 	return client, nil
 }
 
-// limits resolves what a limit of all attributes means for those without their own.
+// limits applies the limits of all attributes to spans, events and links without limits
+// of their own.
 func limits(l config.Limits) otelmap.Limits {
 	or := func(own, general int) int {
 		if own >= 0 {
@@ -103,7 +104,8 @@ func limits(l config.Limits) otelmap.Limits {
 	}
 }
 
-// changed sends what change makes of spans. The store holds them by their default names.
+// changed is a client that sends what change makes of the spans. The store, which is none,
+// keeps them unchanged.
 type changed struct {
 	deliver.Client
 	change func(*tracepb.ResourceSpans) *tracepb.ResourceSpans

@@ -57,7 +57,7 @@ func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*trac
 		t.Clock = ClockText(clockOff(time.Duration(p.setup.clock.Load())))
 	}
 	t.Seconds = p.Deliverer.Now().Sub(start).Seconds()
-	// What the client says around an error of deliver's names the endpoint twice.
+	// The client's text around a *deliver.Error names the endpoint a second time.
 	if e := (*deliver.Error)(nil); errors.As(err, &e) {
 		err = e
 	}
@@ -92,9 +92,9 @@ func (p *Pipeline) send(ctx context.Context, c deliver.Client, spans []*tracepb.
 	return answer, nil
 }
 
-// readBack reads the test trace from the local store and removes it, also after
-// an interruption, so that no list shows it; with it one that an earlier test left
-// because it was killed.
+// readBack reads the test trace from the local store and removes it, also after an
+// interruption, so that no list shows it. It also removes what earlier tests that were
+// killed have left.
 func (p *Pipeline) readBack(ctx context.Context, id string, spans int) error {
 	got, err := p.Store.Trace(ctx, id)
 	if err == nil && got.Spans != spans {

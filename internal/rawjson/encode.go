@@ -6,7 +6,15 @@ import (
 )
 
 // Marshal is json.Marshal without the escapes that only matter inside HTML.
-func Marshal(v any) ([]byte, error) { return MarshalIndent(v, "") }
+func Marshal(v any) ([]byte, error) {
+	var e encoder
+	e.json = json.NewEncoder(&e.out)
+	e.json.SetEscapeHTML(false)
+	if err := e.value(v); err != nil {
+		return nil, err
+	}
+	return e.out.Bytes(), nil
+}
 
 // MarshalIndent is [Marshal] with each member and element on its own line,
 // indented by level. There is no line end after the value. If indent is empty,
@@ -58,18 +66,54 @@ type Field struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (o Ordered) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for i, f := range o {
-		if i > 0 {
-			out = append(out, ',')
+func (o Ordered) MarshalJSON() ([]byte, error) { return Marshal(o) }
+
+// encoder writes ordered objects member by member: encoding/json would read the text of
+// each of them again, once for every level above it.
+type encoder struct {
+	out  bytes.Buffer
+	json *json.Encoder // writes to out
+}
+
+// value writes a value, and nothing if it does not encode.
+func (e *encoder) value(v any) error {
+	begin := e.out.Len()
+	switch v := v.(type) {
+	case Ordered:
+		e.object(v)
+		return nil
+	case interface{ Ordered() Ordered }:
+		e.object(v.Ordered())
+		return nil
+	case []any:
+		if v == nil {
+			break
 		}
-		out = append(append(out, Encode(f.Name)...), ':')
-		value := Encode(f.Value)
-		if value == "" {
-			value = "null"
+		for i, element := range v {
+			e.out.WriteByte("[,"[min(i, 1)])
+			if err := e.value(element); err != nil {
+				e.out.Truncate(begin)
+				return err
+			}
 		}
-		out = append(out, value...)
+		e.out.WriteString("[]"[min(len(v), 1):])
+		return nil
 	}
-	return append(out, '}'), nil
+	if err := e.json.Encode(v); err != nil {
+		return err
+	}
+	e.out.Truncate(e.out.Len() - len("\n"))
+	return nil
+}
+
+func (e *encoder) object(o Ordered) {
+	for i, f := range o {
+		e.out.WriteByte("{,"[min(i, 1)])
+		_ = e.value(f.Name) // texts always encode
+		e.out.WriteByte(':')
+		if e.value(f.Value) != nil {
+			e.out.WriteString("null")
+		}
+	}
+	e.out.WriteString("{}"[min(len(o), 1):])
 }

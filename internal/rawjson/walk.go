@@ -7,8 +7,7 @@ import (
 
 // EachMember calls visit for every member of the object in data, in order, with
 // its name unquoted; both slices may alias data. It reports whether data is one
-// object and nothing else; the members before the place where it is not have
-// been visited by then.
+// object and nothing else. If not, the members before the fault have been visited.
 func EachMember(data []byte, visit func(name, value []byte)) bool {
 	return each(data, '{', '}', visit)
 }

@@ -50,9 +50,9 @@ func TestReadPayloadSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got.data) != tc.in || got.json != tc.json || got.cut != 0 {
+			if string(got.Data) != tc.in || got.JSON != tc.json || got.Cut != 0 {
 				t.Errorf("got %d bytes, json %v, cut %d; want the %d bytes unchanged, json %v, cut 0",
-					len(got.data), got.json, got.cut, len(tc.in), tc.json)
+					len(got.Data), got.JSON, got.Cut, len(tc.in), tc.json)
 			}
 		})
 	}
@@ -171,14 +171,14 @@ func TestReadPayloadLarge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !got.json || got.cut != tc.size || len(got.data) > tc.limit {
-				t.Fatalf("%d bytes, json %v, cut %d; want at most %d bytes, true, %d", len(got.data), got.json, got.cut, tc.limit, tc.size)
+			if !got.JSON || got.Cut != tc.size || len(got.Data) > tc.limit {
+				t.Fatalf("%d bytes, json %v, cut %d; want at most %d bytes, true, %d", len(got.Data), got.JSON, got.Cut, tc.limit, tc.size)
 			}
-			if tc.want != "" && string(got.data) != tc.want {
-				t.Errorf("got %.100q, want %q", got.data, tc.want)
+			if tc.want != "" && string(got.Data) != tc.want {
+				t.Errorf("got %.100q, want %q", got.Data, tc.want)
 			}
 			var v any
-			if err := json.Unmarshal(got.data, &v); err != nil {
+			if err := json.Unmarshal(got.Data, &v); err != nil {
 				t.Fatal(err)
 			}
 			if tc.check != nil {
@@ -207,11 +207,11 @@ func TestReadPayloadLargeThatIsNotJSON(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.json || got.cut != in.size || int64(seen.Len()) != in.size {
-				t.Errorf("json %v, cut %d, read %d; want false, %d twice", got.json, got.cut, seen.Len(), in.size)
+			if got.JSON || got.Cut != in.size || int64(seen.Len()) != in.size {
+				t.Errorf("json %v, cut %d, read %d; want false, %d twice", got.JSON, got.Cut, seen.Len(), in.size)
 			}
-			if want := seen.Bytes()[:rawHead]; !bytes.Equal(got.data, want) {
-				t.Errorf("kept %d bytes, want the first %d", len(got.data), len(want))
+			if want := seen.Bytes()[:rawHead]; !bytes.Equal(got.Data, want) {
+				t.Errorf("kept %d bytes, want the first %d", len(got.Data), len(want))
 			}
 		})
 	}
@@ -226,8 +226,8 @@ func TestReadPayloadReturnsTheBeginningOnError(t *testing.T) {
 			if !errors.Is(err, broken) {
 				t.Errorf("error %v, want the reader's", err)
 			}
-			if got.json || !strings.HasPrefix(head, string(got.data)) || len(got.data) < 39 {
-				t.Errorf("json %v, %d bytes %.40q; want the beginning, raw", got.json, len(got.data), got.data)
+			if got.JSON || !strings.HasPrefix(head, string(got.Data)) || len(got.Data) < 39 {
+				t.Errorf("json %v, %d bytes %.40q; want the beginning, raw", got.JSON, len(got.Data), got.Data)
 			}
 		})
 	}
@@ -249,8 +249,8 @@ func TestReadPayloadMemory(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			got, err := readPayload(in, bigLimit, io.Discard)
 			runtime.ReadMemStats(&after)
-			if err != nil || got.cut < size {
-				t.Fatalf("cut %d, error %v", got.cut, err)
+			if err != nil || got.Cut < size {
+				t.Fatalf("cut %d, error %v", got.Cut, err)
 			}
 			if used := after.TotalAlloc - before.TotalAlloc; used > most {
 				t.Errorf("%d bytes allocated for a payload of %d, want at most %d", used, size, most)
@@ -319,18 +319,18 @@ func TestCutProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !got.json || !json.Valid(got.data) || len(got.data) > limit || got.cut != int64(len(text)) {
-			t.Fatalf("limit %d: json %v, %d bytes, cut %d of %d:\n%s", limit, got.json, len(got.data), got.cut, len(text), got.data)
+		if !got.JSON || !json.Valid(got.Data) || len(got.Data) > limit || got.Cut != int64(len(text)) {
+			t.Fatalf("limit %d: json %v, %d bytes, cut %d of %d:\n%s", limit, got.JSON, len(got.Data), got.Cut, len(text), got.Data)
 		}
-		if !utf8.Valid(got.data) {
-			t.Fatalf("a character is split: %q", got.data)
+		if !utf8.Valid(got.Data) {
+			t.Fatalf("a character is split: %q", got.Data)
 		}
 		var in, out any
-		if err := errors.Join(json.Unmarshal(text, &in), json.Unmarshal(got.data, &out)); err != nil {
+		if err := errors.Join(json.Unmarshal(text, &in), json.Unmarshal(got.Data, &out)); err != nil {
 			t.Fatal(err)
 		}
 		if problem := beginning(out, in); problem != "" {
-			t.Fatalf("limit %d: %s\nin:  %s\nout: %s", limit, problem, text, got.data)
+			t.Fatalf("limit %d: %s\nin:  %s\nout: %s", limit, problem, text, got.Data)
 		}
 	})
 }
@@ -411,18 +411,18 @@ func FuzzReadPayload(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(whole.data, bytewise.data) || whole.json != bytewise.json || whole.cut != bytewise.cut {
-			t.Fatalf("read whole: %q %v %d\nbytewise:   %q %v %d", whole.data, whole.json, whole.cut, bytewise.data, bytewise.json, bytewise.cut)
+		if !bytes.Equal(whole.Data, bytewise.Data) || whole.JSON != bytewise.JSON || whole.Cut != bytewise.Cut {
+			t.Fatalf("read whole: %q %v %d\nbytewise:   %q %v %d", whole.Data, whole.JSON, whole.Cut, bytewise.Data, bytewise.JSON, bytewise.Cut)
 		}
-		if len(whole.data) > limit || whole.json && !json.Valid(whole.data) {
-			t.Fatalf("limit %d: %d bytes, json %v: %q", limit, len(whole.data), whole.json, whole.data)
+		if len(whole.Data) > limit || whole.JSON && !json.Valid(whole.Data) {
+			t.Fatalf("limit %d: %d bytes, json %v: %q", limit, len(whole.Data), whole.JSON, whole.Data)
 		}
-		if len(in) <= limit && (whole.cut != 0 || !bytes.Equal(whole.data, in)) || len(in) > limit && whole.cut != int64(len(in)) {
-			t.Fatalf("%d bytes, limit %d: cut %d", len(in), limit, whole.cut)
+		if len(in) <= limit && (whole.Cut != 0 || !bytes.Equal(whole.Data, in)) || len(in) > limit && whole.Cut != int64(len(in)) {
+			t.Fatalf("%d bytes, limit %d: cut %d", len(in), limit, whole.Cut)
 		}
-		if first := bytes.TrimLeft(in, " \t\r\n"); json.Valid(in) && !whole.json && bytes.IndexByte([]byte(`{["`), first[0]) >= 0 {
-			t.Fatalf("valid JSON became %q", whole.data)
-		} else if whole.json && whole.cut > 0 && json.Valid(in) && first[0] == '{' {
+		if first := bytes.TrimLeft(in, " \t\r\n"); json.Valid(in) && !whole.JSON && bytes.IndexByte([]byte(`{["`), first[0]) >= 0 {
+			t.Fatalf("valid JSON became %q", whole.Data)
+		} else if whole.JSON && whole.Cut > 0 && json.Valid(in) && first[0] == '{' {
 			ms, kept := members(t, in), 0
 			for _, m := range ms {
 				if m.short() {
@@ -432,8 +432,8 @@ func FuzzReadPayload(f *testing.F) {
 			// What is set aside for them at this limit, but for the little that
 			// is not worth trying.
 			if aside := max((limit-cutNote)/8, min(4<<10, (limit-cutNote)/4)); kept <= aside-minRoom {
-				if problem := lost(ms, members(t, whole.data)); problem != "" {
-					t.Fatalf("%s\nin:  %q\nout: %q", problem, in, whole.data)
+				if problem := lost(ms, members(t, whole.Data)); problem != "" {
+					t.Fatalf("%s\nin:  %q\nout: %q", problem, in, whole.Data)
 				}
 			}
 		}

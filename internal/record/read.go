@@ -16,24 +16,22 @@ var errDeadline = errors.New("not closed in time")
 // rawHead is how much is kept of an oversized payload that is not JSON.
 const rawHead = 64 << 10
 
-// payload is what was read from standard input.
-type payload struct {
-	data []byte
-	// json reports that data is valid JSON.
-	json bool
-	// cut is the size in bytes before cutting, 0 for a payload kept whole.
-	cut int64
-	// err is why reading it ended early; nil if it did not.
-	err error
+// Payload is what was read from standard input.
+type Payload struct {
+	Data []byte
+	// JSON reports that Data is valid JSON.
+	JSON bool
+	// Cut is the size in bytes before cutting, 0 for a payload kept whole.
+	Cut int64
 }
 
 // readPayload drains r. A payload of up to limit bytes is kept as it is; a larger
 // one is shortened while it streams, so that memory depends on limit alone, and
 // copied whole to over. On a read error the payload is what was read before it.
-func readPayload(r io.Reader, limit int, over io.Writer) (payload, error) {
+func readPayload(r io.Reader, limit int, over io.Writer) (Payload, error) {
 	buf := bytes.NewBuffer(make([]byte, 0, 8<<10))
 	if n, err := buf.ReadFrom(io.LimitReader(r, int64(limit)+1)); err != nil || n <= int64(limit) {
-		return payload{data: buf.Bytes(), json: rawjson.Check(buf.Bytes()) == nil}, err
+		return Payload{Data: buf.Bytes(), JSON: rawjson.Check(buf.Bytes()) == nil}, err
 	}
 	head := buf.Bytes()[:min(rawHead, limit)]
 	var size counter
@@ -43,9 +41,9 @@ func readPayload(r io.Reader, limit int, over io.Writer) (payload, error) {
 	complete := !c.bad && c.token() == 0 && c.bad // which the end of the input sets
 	_, err := io.Copy(io.Discard, all)
 	if kept && complete && rawjson.Check(c.out) == nil {
-		return payload{data: c.out, json: true, cut: int64(size)}, err
+		return Payload{Data: c.out, JSON: true, Cut: int64(size)}, err
 	}
-	return payload{data: head, cut: int64(size)}, err
+	return Payload{Data: head, Cut: int64(size)}, err
 }
 
 // counter counts the bytes that are written to it.

@@ -106,12 +106,9 @@ type Call struct {
 	Log     logfile.Log
 	// Began is when the process began to handle it.
 	Began time.Time
-	// Head and Payload are set once standard input is read, as it is stored. Payload is
-	// JSON unless Torn is set.
+	// Head and Payload are set once standard input is read.
 	Head    hook.Head
-	Payload []byte
-	// Cut reports that Payload is not the whole.
-	Torn, Cut bool
+	Payload Payload
 	// Err is why the payload ended early; nil if it did not.
 	Err error
 	// Stored reports that the event is in the spool.
@@ -133,7 +130,7 @@ func (p *Process) Run() {
 		asks = p.Agent.Answers(c)
 		defer asks.Close()
 	}
-	in := c.read(asks)
+	c.read(asks)
 	switch {
 	case c.Head.Agent != "":
 		c.leaveAlone()
@@ -142,16 +139,16 @@ func (p *Process) Run() {
 	case p.off(c.Config):
 		c.answer(asks)
 	default:
-		c.record(in, asks)
+		c.record(asks)
 	}
 }
 
 // record stores the event, answers it and starts a delivery.
-func (c *Call) record(in payload, asks Answerer) {
+func (c *Call) record(asks Answerer) {
 	if c.configErr != nil {
 		c.Log.Line("configuration: " + strings.ReplaceAll(c.configErr.Error(), "\n", "; "))
 	}
-	sp, err := c.store(in)
+	sp, err := c.store()
 	if err != nil {
 		c.Log.Line(fmt.Sprintf("%s: event not stored: %v", c.Process.Event, err))
 	} else {
@@ -230,15 +227,14 @@ func (p *Process) Record() (stored bool, err error) {
 	if p.off(c.Config) {
 		return false, nil
 	}
-	in, err := readPayload(p.Stdin, int(c.Config.MaxEventBytes), io.Discard)
-	if err != nil {
+	if c.Payload, err = readPayload(p.Stdin, int(c.Config.MaxEventBytes), io.Discard); err != nil {
 		return false, fmt.Errorf("read event: %w", err)
 	}
-	if c.Head = p.Agent.Peek(in.data, p.Event); c.Head.Agent != "" {
+	if c.Head = p.Agent.Peek(c.Payload.Data, p.Event); c.Head.Agent != "" {
 		c.leaveAlone()
 		return false, nil
 	}
-	sp, err := c.store(in)
+	sp, err := c.store()
 	if err != nil {
 		return false, err
 	}
@@ -267,18 +263,16 @@ func (c *Call) begin(read func(path string) ([]byte, error)) {
 }
 
 // read reads standard input, and its whole into the writer if it is cut.
-func (c *Call) read(whole io.Writer) payload {
+func (c *Call) read(whole io.Writer) {
 	if whole == nil {
 		whole = io.Discard
 	}
-	in, err := readPayload(c.Process.Stdin, int(c.Config.MaxEventBytes), whole)
-	if err != nil {
-		c.Err = fmt.Errorf("standard input broke off after %d bytes: %w", len(in.data), err)
+	var err error
+	if c.Payload, err = readPayload(c.Process.Stdin, int(c.Config.MaxEventBytes), whole); err != nil {
+		c.Err = fmt.Errorf("standard input broke off after %d bytes: %w", len(c.Payload.Data), err)
 		c.Log.Line(fmt.Sprintf("%s: %v", c.Process.Event, c.Err))
 	}
-	c.Payload, c.Torn, c.Cut = in.data, !in.json, in.cut > 0
-	c.Head = c.Process.Agent.Peek(in.data, c.Process.Event)
-	return in
+	c.Head = c.Process.Agent.Peek(c.Payload.Data, c.Process.Event)
 }
 
 // off reports that events are not to be stored: switched off, paused, or
@@ -299,8 +293,8 @@ func ProjectOff(dir string) bool { return config.ProjectDisabled(readProject, di
 
 // store appends the event to the spool. Without an error the caller closes the
 // spool.
-func (c *Call) store(in payload) (*spool.Spool, error) {
-	cfg, p := c.Config, c.Process
+func (c *Call) store() (*spool.Spool, error) {
+	cfg, p, in := c.Config, c.Process, c.Payload
 	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{Sync: cfg.SpoolSync == "always"})
 	if err != nil {
 		return nil, err
@@ -315,15 +309,15 @@ func (c *Call) store(in payload) (*spool.Spool, error) {
 	}
 	if cfg.Textless() {
 		// A payload that is not JSON is nothing but text.
-		if in.data = withoutTexts(in.data); !in.json {
-			in.data = nil
+		if in.Data = withoutTexts(in.Data); !in.JSON {
+			in.Data = nil
 		}
 	}
 	err = sp.Append(&spool.Record{
 		Host: p.Agent.Name, Session: c.Head.Session, Event: c.Name(), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
 		Settings: terms.String(), To: cfg.Meant(),
-		Payload: in.data, Raw: !in.json, Cut: in.cut,
+		Payload: in.Data, Raw: !in.JSON, Cut: in.Cut,
 	})
 	if errors.Is(err, spool.ErrNotSynced) {
 		c.Log.Line(fmt.Sprintf("%s: event may not survive a power cut: %v", p.Event, err))

@@ -93,11 +93,11 @@ func TestReadPayloadKeepsMembersAfterLargeOnes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := readPayload(tc.in, bigLimit, io.Discard)
-			if err != nil || !got.json || got.cut <= bigLimit || len(got.data) > bigLimit {
-				t.Fatalf("%d bytes, json %v, cut %d, error %v", len(got.data), got.json, got.cut, err)
+			if err != nil || !got.JSON || got.Cut <= bigLimit || len(got.Data) > bigLimit {
+				t.Fatalf("%d bytes, json %v, cut %d, error %v", len(got.Data), got.JSON, got.Cut, err)
 			}
 			var o object
-			if err := json.Unmarshal(got.data, &o); err != nil {
+			if err := json.Unmarshal(got.Data, &o); err != nil {
 				t.Fatal(err)
 			}
 			holder, key := o, "tool_response"
@@ -134,10 +134,10 @@ func TestReadPayloadSharesTheRoom(t *testing.T) {
 					text += fmt.Sprintf(`"m%d":%s,`, i, tc.member)
 				}
 				got, err := readPayload(strings.NewReader(text+`"end":true`+tail), bigLimit, io.Discard)
-				if err != nil || !got.json || len(got.data) > bigLimit {
-					t.Fatalf("%d bytes, json %v, error %v", len(got.data), got.json, err)
+				if err != nil || !got.JSON || len(got.Data) > bigLimit {
+					t.Fatalf("%d bytes, json %v, error %v", len(got.Data), got.JSON, err)
 				}
-				ms := members(t, got.data)
+				ms := members(t, got.Data)
 				if where == "in a member" {
 					ms = members(t, ms[0].value)
 				}
@@ -164,10 +164,10 @@ func TestReadPayloadCutsBothEndsAlike(t *testing.T) {
 		`{"taskId":"17","hookName":"PostToolUse","timestamp":"1","workspaceRoots":["/work/on/something"],"postToolUse":{"toolName":"write_to_file","parameters":` + parameters + `,"success":true}}`,
 	} {
 		got, err := readPayload(strings.NewReader(text), bigLimit, io.Discard)
-		if err != nil || !got.json {
-			t.Fatalf("json %v, error %v", got.json, err)
+		if err != nil || !got.JSON {
+			t.Fatalf("json %v, error %v", got.JSON, err)
 		}
-		for _, m := range members(t, got.data) {
+		for _, m := range members(t, got.Data) {
 			if strings.HasSuffix(m.name, "ToolUse") {
 				inputs = append(inputs, string(members(t, m.value)[1].value))
 			}
@@ -292,12 +292,12 @@ func TestCutKeepsShortMembers(t *testing.T) {
 		}
 		text := "{" + strings.Join(all, ",") + indent + "}"
 		got, err := readPayload(strings.NewReader(text), limit, io.Discard)
-		if err != nil || !got.json || !json.Valid(got.data) || len(got.data) > limit {
-			t.Fatalf("%d of %d bytes, json %v, error %v", len(got.data), len(text), got.json, err)
+		if err != nil || !got.JSON || !json.Valid(got.Data) || len(got.Data) > limit {
+			t.Fatalf("%d of %d bytes, json %v, error %v", len(got.Data), len(text), got.JSON, err)
 		}
 		in := members(t, []byte(text))
-		if problem := lost(in, members(t, got.data)); len(text) > limit && shortBytes(in) <= limit/8 && problem != "" {
-			t.Fatalf("%d of %d bytes: %s", len(got.data), len(text), problem)
+		if problem := lost(in, members(t, got.Data)); len(text) > limit && shortBytes(in) <= limit/8 && problem != "" {
+			t.Fatalf("%d of %d bytes: %s", len(got.Data), len(text), problem)
 		}
 	})
 }

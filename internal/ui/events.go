@@ -65,7 +65,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stamp is another text whenever a watched file has changed.
+// stamp returns a text that changes with every change of a watched file.
 func (s *Server) stamp() string {
 	var b bytes.Buffer
 	for _, pattern := range s.opts.Watch {

@@ -25,7 +25,8 @@ func (s *Server) hooks(r *http.Request) (any, error) {
 		Runs []store.HookRun `json:"runs"`
 		// Edit reports that the page can change hooks.
 		Edit bool `json:"edit"`
-		// Asked is the call that was asked about, UnknownTool that its tool is in no list.
+		// Asked is the call that was asked about. UnknownTool reports that its tool is in no
+		// list of tools.
 		Asked       *askedCall          `json:"asked,omitempty"`
 		UnknownTool bool                `json:"unknownTool,omitempty"`
 		Tests       map[string][]string `json:"tests,omitempty"`
@@ -205,8 +206,8 @@ func edit[T any](s *Server, name string, answer func(context.Context, T) (any, e
 	})
 }
 
-// checkBody refuses a body that the page does not send. Another page cannot send this
-// type without asking first.
+// checkBody refuses a body that the page does not send. Before another page can send this
+// type, its browser asks the server, which refuses.
 func checkBody(r *http.Request) *refusal {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {

@@ -28,14 +28,15 @@ import (
 type loaded struct {
 	store.Summary
 	texts
-	// version is another one each time that a trace is read.
+	// version changes when the trace does.
 	version int64
 	*view.Outline
 	// nth counts the events below a row from 1; 0 for other rows.
 	nth []int32
 
 	mu sync.Mutex
-	// found are the problems, once they were asked for, why is the reason.
+	// found are the trace's problems, why is the reason for its end; both are empty until
+	// they are asked for.
 	found []problem
 	why   *string
 }
@@ -334,7 +335,7 @@ func (s *Server) running(ctx context.Context) []*store.Trace {
 	return c.traces
 }
 
-// versionKey is what another version of a trace differs in. A span that is stored again
+// versionKey differs between any two versions of a trace. A span that is stored again
 // changes neither the end nor the number of spans, but only a run that has ended is stored.
 type versionKey struct {
 	trace   string

@@ -158,7 +158,7 @@ func visible(text []byte) []byte {
 	return out.Bytes()
 }
 
-// types are those of the assets.
+// types are the media types of the assets, by the ends of their names.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",

@@ -14,7 +14,7 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// workShare is how many times as long as they took to add up, sums over all calls are kept.
+// workShare is how long sums over all calls are kept, in times of what adding them up took.
 const workShare = 20
 
 // workKeys are the sums of the view of the costs that need all calls and requests. By model

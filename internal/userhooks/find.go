@@ -20,7 +20,7 @@ func FindPlain(session string, records []*spool.Record, whole bool, about uint64
 		if r.Event == cline.HookRunsEvent {
 			continue
 		}
-		events, err := cline.Decode(hook.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
+		events, err := cline.DecodeCalls(hook.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
 		if err != nil || len(events) != 1 || events[0].Session != session || r.TraceParent != "" {
 			f.lose(nil)
 			continue

@@ -80,10 +80,17 @@ type knownRun struct {
 	Offset int64 `json:"offset"`
 	// At is when that was stored.
 	At time.Time `json:"at"`
+	// Late reports that no run begins or ends among the firstLook bytes before it: until
+	// one does, a further look-up finds nothing but Root.
+	Late bool `json:"late"`
 }
 
 func (l *lookup) find(s *spool.Session) (string, error) {
 	run := l.recall()
+	if newest := l.later(s, run); newest != nil {
+		l.remember(run, knownRun{Root: run.Root, Late: true}, newest)
+		return run.Root, nil
+	}
 	var newest *spool.Record
 	for limit := int64(firstLook); limit <= parentTail; limit *= 4 {
 		records, whole, err := tail(s, limit)
@@ -99,7 +106,7 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 				return "", ErrSpan
 			}
 			if own != "" {
-				l.remember(run, root, records[len(records)-1])
+				l.remember(run, knownRun{Root: root}, records[len(records)-1])
 				return own, nil
 			}
 		}
@@ -108,12 +115,12 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 		}
 		newest = records[len(records)-1]
 		if l.goesOn(run, records) {
-			l.remember(run, run.Root, newest)
+			l.remember(run, knownRun{Root: run.Root, Late: !bounded(records)}, newest)
 			return run.Root, nil
 		}
 	}
 	if newest != nil {
-		l.remember(run, "", newest)
+		l.remember(run, knownRun{}, newest)
 	}
 	return "", nil
 }
@@ -131,18 +138,32 @@ func (l *lookup) recall() knownRun {
 	return run
 }
 
+// later reads what was stored since an earlier look-up, if that suffices, and returns the
+// newest record.
+func (l *lookup) later(s *spool.Session, run knownRun) *spool.Record {
+	size, err := s.Size()
+	if since := size - run.Offset; run.Late && err == nil && since >= 0 && since <= firstLook {
+		records, _, err := tail(s, since)
+		if err == nil && l.goesOn(run, records) && !bounded(records) {
+			return records[len(records)-1]
+		}
+	}
+	return nil
+}
+
 // remember notes the run that the newest record belongs to, where it is time:
 // writing takes longer than finding. Failing at it costs the next look-up time.
-func (l *lookup) remember(run knownRun, root string, newest *spool.Record) {
-	const step = firstLook / 2
+func (l *lookup) remember(before, run knownRun, newest *spool.Record) {
+	const step = firstLook / 4
 	since := newest.Offset
-	if run.Offset >= 0 && run.Offset <= newest.Offset && run.Root == root {
-		since -= run.Offset
+	if before.Offset >= 0 && before.Offset <= newest.Offset && before.Root == run.Root {
+		since -= before.Offset
 	}
 	if l.file == "" || since < step || boundary(newest) {
 		return
 	}
-	if b, err := json.Marshal(knownRun{Root: root, Offset: newest.Offset, At: newest.At}); err == nil {
+	run.Offset, run.At = newest.Offset, newest.At
+	if b, err := json.Marshal(run); err == nil {
 		_ = hooksession.Replace(l.file, b)
 	}
 }

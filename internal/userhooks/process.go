@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/hookrun"
 	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
+	"github.com/hookspan/hookspan/internal/userhooks/translate"
 )
 
 // MaxPayload is the largest payload that hooks are run for, in bytes: it is held in
@@ -65,7 +66,7 @@ func (p *Process) Setup() *Setup {
 	return &Setup{
 		Home: p.Home, GOOS: p.GOOS, ClineDir: p.variable("CLINE_DIR"), ClaudeDir: p.variable("CLAUDE_CONFIG_DIR"),
 		Path: p.variable("PATH"), Clean: p.Clean, Conditions: p.Conditions, Faults: p.Faults, Host: p.Host,
-		Trust: hookfile.Trust{Path: filepath.Join(p.Config.ConfigDir, "trusted-hooks.json")},
+		Trust: hookfile.TrustIn(p.Config.ConfigDir),
 	}
 }
 
@@ -84,7 +85,7 @@ func (p *Process) Hooks() *Hooks {
 		Setup: *p.Setup(), Dir: p.Dir(), Environ: p.Environ, Now: p.Now, Post: p.Post,
 		Settings: Settings{
 			OnError: hookrun.OnError(p.Config.HooksOnError), StrictExit: p.Config.HooksStrictExit,
-			SoftDeny: p.Config.HooksSoftDeny, AskDenies: p.Config.HooksAsk == "deny",
+			Answer: translate.Options{SoftDeny: p.Config.HooksSoftDeny, AskDenies: p.Config.HooksAsk == "deny"},
 		},
 	}
 	if p.Config.HooksDebug {
@@ -154,21 +155,19 @@ func (p *Process) Answer(ctx context.Context, r Request, stdin io.Reader, stdout
 // Cline, and what went wrong, which may hold secrets.
 func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string) (answer []byte, report Report, err error) {
 	raw := hook.Raw{Payload: payload, Event: r.Event, StoredAt: p.Now(), Cwd: dir, TraceParent: p.Config.Traceparent}
+	event := cline.Read(raw)
 	h := p.Hooks()
 	if r.Began > 0 {
 		h.Began = time.UnixMilli(r.Began)
 	}
-	stored := &StoredEvent{
-		SpoolDir: p.Config.SpoolDir(), Sync: p.Config.SpoolSync == "always",
-		Settings: p.Config.Capture + "/" + p.Config.Fingerprint(), IdleTimeout: p.Config.IdleTimeout,
-	}
+	stored := &storedEvent{config: p.Config}
 	log := func(what string, err error) {
 		report.Lines = append(report.Lines, fmt.Sprintf("%s: %s: %v", r.Event, what, err))
 	}
-	notFound := stored.Find(r.About)
+	notFound := stored.find(r.About)
 	if r.About != "" && notFound == nil {
 		h.Parent = func(session string) string {
-			parent, err := stored.Parent(p.Find, h.Dir, session)
+			parent, err := stored.parent(p.Find, h.Dir, session)
 			if err != nil {
 				log("no TRACEPARENT", err)
 			}
@@ -176,7 +175,7 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 		}
 		if p.Find == nil {
 			// Before anything is done, since another program may have to find it.
-			parent, err := stored.Parent(FindPlain, h.Dir, cline.Peek(payload, r.Event).Session)
+			parent, err := stored.parent(FindPlain, h.Dir, event.Head().Session)
 			if errors.Is(err, ErrSpan) {
 				return nil, Report{}, err
 			} else if err != nil {
@@ -185,7 +184,7 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 			h.Parent = func(string) string { return parent }
 		}
 	}
-	out := h.Run(ctx, raw)
+	out := h.run(ctx, raw, event)
 	if out.Unanswered {
 		return nil, Report{}, ErrOther
 	}
@@ -193,7 +192,7 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 	if r.About != "" {
 		err := notFound
 		if err == nil {
-			err = stored.Record(raw, &out, p.Now())
+			err = stored.record(raw, &out, p.Now())
 		}
 		if err != nil { // the verdict counts all the same
 			log("what they did is not in the trace", err)

@@ -34,8 +34,8 @@ type Settings struct {
 	OnError hookrun.OnError
 	// StrictExit makes every exit code other than 0 block.
 	StrictExit bool
-	// SoftDeny and AskDenies are as in translate.Options.
-	SoftDeny, AskDenies bool
+	// Answer says how Cline gets what it cannot do.
+	Answer translate.Options
 }
 
 // Hooks runs the user's hooks. Its methods may be used by several processes at
@@ -85,8 +85,12 @@ type Outcome struct {
 // problems, and the answer is then the neutral one, or a refusal where the
 // settings say so.
 func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
+	return h.run(ctx, raw, cline.Read(raw))
+}
+
+// run is Run for an event whose payload is read.
+func (h *Hooks) run(ctx context.Context, raw hook.Raw, payload *cline.Payload) Outcome {
 	started := h.started()
-	payload := cline.Read(raw)
 	head := payload.Head()
 	roots := projects(head, raw)
 	out := Outcome{Sources: h.find(roots)}
@@ -107,7 +111,9 @@ func (h *Hooks) Run(ctx context.Context, raw hook.Raw) Outcome {
 	if h.Dir == "" {
 		out.Call = translate.FromDecoded(&ev, payload, c)
 	} else {
-		out.Sources.summarize(h.Dir)
+		if !h.plainOnly() { // else the summaries have led here
+			out.Sources.summarize(h.Dir)
+		}
 		session = hooksession.At(h.Dir, ev.Session, h.Now)
 		if err := session.Open(); err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("nothing can be remembered for hooks: %v", err))
@@ -197,9 +203,7 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 		}
 		out.Result = r.Run(ctx, handlers, events)
 		out.Problems = append(out.Problems, complaints(out.Result)...)
-		out.Answer = out.Call.Answer(out.Result.Verdicts, translate.Options{
-			SoftDeny: h.Settings.SoftDeny, AskDenies: h.Settings.AskDenies,
-		})
+		out.Answer = out.Call.Answer(out.Result.Verdicts, h.Settings.Answer)
 		out.Problems = append(out.Problems, out.Answer.Notes...)
 	}
 	if h.Dir == "" {
@@ -224,10 +228,12 @@ func (h *Hooks) cannot(kind hook.Kind, handlers []hookfile.Handler) bool {
 	case hooksession.Everything:
 		return h.Post == nil
 	case hooksession.Commands:
-		return h.Conditions.Matcher == nil
+		return h.plainOnly()
 	}
 	return false
 }
+
+func (h *Hooks) plainOnly() bool { return h.Conditions.Matcher == nil }
 
 func (h *Hooks) runner(c *translate.Call, session hooksession.Session, dir string, roots []string, started time.Time) *hookrun.Runner {
 	r := h.matching(dir, append(slices.Clip(roots), c.Cwd)[0])

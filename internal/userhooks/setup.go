@@ -53,7 +53,7 @@ func (s *Setup) ProjectFile(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%q: %w", name, err)
 	}
-	file := filepath.Join(".cline", hookfile.Name)
+	file := hookfile.In("")
 	if project := hookfile.ProjectOf(dir); filepath.Join(project, file) == dir {
 		dir = project
 	} else if info, err := os.Stat(dir); err == nil && !info.IsDir() {

@@ -18,6 +18,10 @@ func drawnTurn(a drawn.Answer) mockanthropic.Turn {
 			t.Tools = append(t.Tools, mockanthropic.ToolCall{Name: "no_such_" + c.Mark, Input: map[string]any{"x": c.Mark}})
 		case c.Path != "":
 			t.Tools = append(t.Tools, read(rig.WordWorkspace+"/"+c.Path))
+		case c.Delegates:
+			call := agent(false)
+			call.Input["description"] = c.Mark
+			t.Tools = append(t.Tools, call)
 		default:
 			t.Tools = append(t.Tools, bash(c.Command))
 		}
@@ -29,19 +33,22 @@ func drawnTurn(a drawn.Answer) mockanthropic.Turn {
 func TestDrawnSessions(t *testing.T) {
 	cache, bin := rig.Prepare(t, "Claude Code")
 	h := drawn.Host{
-		Agent: "claude", Bin: bin,
-		Prompt: func(prompt string, first bool) rig.Step {
-			if first {
-				return claude(prompt)
+		Agent: "claude", Bin: bin, Subagents: true,
+		Prompt: func(s *drawn.Session, i int) rig.Step {
+			if i == 0 {
+				return claude(s.Prompts[i])
 			}
-			return claude(prompt, "-c")
+			return claude(s.Prompts[i], "-c")
 		},
 		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
 			t.Helper()
 			res, err := claudecli.Do(t.Context(), cache, dir, &claudecli.Run{
-				Script: mockanthropic.Script{Main: drawn.Turns(s, drawnTurn)}, Steps: steps,
+				Script: mockanthropic.Script{
+					Main: drawn.Turns(s.Part(mockanthropic.PartMain), drawnTurn), Sub: drawn.Turns(s.Part(mockanthropic.PartSub), drawnTurn), SubWhen: subWhen,
+				},
+				Steps: steps,
 				Setup: func(a *rig.Arena) error {
-					if err := (claudecli.Settings{}).Write(a); err != nil {
+					if err := (claudecli.Settings{Deny: []string{"Bash(echo " + drawn.Forbidden + "*)"}}).Write(a); err != nil {
 						return err
 					}
 					return a.InstallHookspan(t.Context(), bin, nil, "claude")

@@ -1,9 +1,9 @@
 package clinecli_test
 
 import (
+	"slices"
 	"testing"
 
-	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
@@ -19,6 +19,8 @@ func drawnCall(c drawn.Call) mockllm.ToolCall {
 		return call("no_such_"+c.Mark, "x", c.Mark)
 	case c.Path != "":
 		return read(c.Path)
+	case c.Delegates:
+		return call("spawn_agent", "systemPrompt", "You are a helper", "task", c.Mark+" "+drawn.Around)
 	}
 	return run(c.Command)
 }
@@ -31,40 +33,46 @@ func TestDrawnSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := drawn.Host{
-		Agent: "cline", Bin: bin,
-		Prompt: func(prompt string, first bool) rig.Step {
-			if first {
-				return cliStep("--json", prompt)
+		Agent: "cline", Bin: bin, Subagents: true,
+		Prompt: func(s *drawn.Session, i int) rig.Step {
+			if i == 0 && !s.Denies() {
+				return cliStep("--json", s.Prompts[i])
 			}
-			// Only an editor takes a session up again without a terminal.
-			return rig.Step{Args: []string{"--acp"}, ACP: &rig.ACP{Session: rig.WordSession, Prompts: []string{prompt}, Permissions: []string{"allow_once"}}}
+			// Only an editor takes a session up again without a terminal, and only it denies.
+			chat := rig.ACP{Prompts: s.Prompts[i : i+1], Permissions: []string{"allow_once"}, Rejects: drawn.Forbidden}
+			if i > 0 {
+				chat.Session = rig.WordSession
+			}
+			return rig.Step{Args: []string{"--acp"}, ACP: &chat}
 		},
 		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
 			t.Helper()
 			res, err := harness.Do(t.Context(), dir, &clinecli.Run{
-				CLI: clinecli.CLI3, Script: drawn.ChatTurns(s, drawnCall), Steps: steps,
+				CLI: clinecli.CLI3, Script: drawn.ChatTurns(s.Answers, drawnCall), Steps: steps,
 				Env: map[string]string{"CLINE_API_KEY": "sk-mock", "CLINE_PROVIDER": "openai-compatible", "CLINE_MODEL": mockllm.Model},
 				Setup: func(a *rig.Arena) error {
 					return clinecli.Hookspan{Bin: bin}.Setup(t.Context(), a, clinecli.CLI3)
 				},
 			})
 			rig.Check(t, "Cline", err)
-			return res.Result, asked(res.Requests, s)
-		},
-		// CLI 3 says that an interrupted call failed.
-		Say: func(s *drawn.Story, _ bool) {
-			if last := len(s.Calls) - 1; last >= 0 && s.Outcome == otelmap.OutcomeInterrupted {
-				s.Calls[last].End = "failed"
-			}
+			return res.Result, asked(res, s)
 		},
 	}
 	h.Run(t)
 }
 
-// asked gives the model's log the form in which it is compared.
-func asked(log []mockllm.Request, s *drawn.Session) (out []mockanthropic.Request) {
-	for _, r := range log {
-		q := mockanthropic.Request{N: r.N, Part: mockanthropic.PartMain, Turn: r.Turn, Text: s.Answers[r.Turn].Text, Status: r.Status, Complete: r.Complete}
+// asked gives the model's log the form in which it is compared. The script has no parts:
+// a subagent asks while its caller waits. CLI 3 asks again after a broken answer, and puts
+// what it had of that before the next one.
+func asked(res *clinecli.Result, s *drawn.Session) (out []mockanthropic.Request) {
+	kept := ""
+	for _, r := range res.Requests {
+		q := mockanthropic.Request{N: r.N, Text: s.Answers[r.Turn].Text, Status: r.Status, Complete: r.Complete}
+		q.Part, q.Turn = s.Place(r.Turn)
+		q.Text = kept + q.Text
+		if kept = ""; !r.Complete && !slices.ContainsFunc(res.Steps, func(s rig.StepResult) bool { return s.Requests == r.N }) {
+			kept = q.Text
+		}
 		if u := r.Usage; u != nil {
 			q.Usage = &mockanthropic.Usage{Input: u.Prompt - u.Cached, CacheRead: u.Cached, Output: u.Completion}
 		}

@@ -369,7 +369,7 @@ func sdkInterrupted() scenario {
 		hooks: []string{start, pre, post},
 		traces: []wantTrace{{
 			outcome: otelmap.OutcomeInterrupted, prompt: "start something long",
-			tools: []rig.Tool{toolError("run_commands", otelmap.ErrorTool)},
+			tools: []rig.Tool{toolError("run_commands", otelmap.ErrorToolCancelled)},
 		}},
 		cline: wasInterrupted,
 	}

@@ -1,26 +1,19 @@
 package codexcli_test
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/codexcli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
-	"github.com/hookspan/hookspan/tests/internal/sink"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
 func TestMain(m *testing.M) {
@@ -28,34 +21,6 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())
-}
-
-// scenario is what Codex is put through and what must come of it.
-type scenario struct {
-	script codexcli.Script
-	// more are further hooks of the project.
-	more  map[string]string
-	steps []rig.Step
-	exits []int
-	// model is the model if it is not codexcli.Model.
-	model string
-	// hooks counts the events that Codex itself reported.
-	hooks map[string]int
-	// traces are the expected ones in order, one for each submitted prompt.
-	traces []wantTrace
-}
-
-type wantTrace struct {
-	// requests is how many requests of the log belong to the trace.
-	requests int
-	outcome  string
-	// class is the root's error.type, message a part of its status message.
-	class   string
-	message string
-	tools   []claudecli.WantTool
-	blocked bool
-	// fast reports that the turn is in another service tier, for which no price is known.
-	fast bool
 }
 
 func shell(command string) codexcli.Tool {
@@ -87,9 +52,12 @@ func codex(args ...string) rig.Step {
 	return rig.Step{Args: append([]string{"exec", "--dangerously-bypass-hook-trust", "--skip-git-repo-check"}, args...), Timeout: 90 * time.Second}
 }
 
+// denies is a hook of the user's.
+const denies = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`
+
 const failed, denied, cancelled = otelmap.ErrorToolFailure, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled
 
-func scenarios() map[string]scenario {
+func scenarios() map[string]scenario.Case[codexcli.Script] {
 	const parallel = 8
 	var calls []codexcli.Tool
 	var tools []claudecli.WantTool
@@ -103,34 +71,34 @@ func scenarios() map[string]scenario {
 	interrupted := codex("start something long")
 	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 	const start, prompt, stop, end, pre, post = "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "PreToolUse", "PostToolUse"
-	return map[string]scenario{
+	return map[string]scenario.Case[codexcli.Script]{
 		"tools": {
-			script: codexcli.Script{Main: []codexcli.Turn{
+			Script: codexcli.Script{Main: []codexcli.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), patch("*** Add File: new.txt\n+made by the agent")),
 				turn("Again.", patch("*** Update File: missing.txt\n@@\n-x\n+y"), codexcli.Tool{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
 				turn("A long one.", long), turn("Is it done?", poll),
 				turn("All done."),
 			}},
-			steps: []rig.Step{codex("fix the login")}, exits: []int{0},
-			hooks: map[string]int{start: 1, prompt: 1, pre: 5, post: 4, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 5, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
+			Steps: []rig.Step{codex("fix the login")}, Exits: []int{0},
+			Hooks: map[string]int{start: 1, prompt: 1, pre: 5, post: 4, stop: 1, end: 1},
+			Traces: []scenario.Trace{{Requests: 5, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{
 				ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "verification failed"), bad(failed, "unsupported call"),
 				bad(failed, "late"), ok("late"),
 			}}},
 		},
 		"second turn, both in another service tier": {
-			script: codexcli.Script{Main: []codexcli.Turn{
+			Script: codexcli.Script{Main: []codexcli.Turn{
 				turn("Run.", shell("echo one")), turn("First."), turn("Read.", shell("cat b.txt")), turn("Second."),
 			}},
-			steps: []rig.Step{codex("-c", `service_tier="fast"`, "begin"), codex("resume", "--last", "go on")}, exits: []int{0, 0},
-			hooks: map[string]int{start: 2, prompt: 2, pre: 2, post: 2, stop: 2, end: 2},
-			traces: []wantTrace{
-				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("one")}, fast: true},
-				{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("beta")}, fast: true},
+			Steps: []rig.Step{codex("-c", `service_tier="fast"`, "begin"), codex("resume", "--last", "go on")}, Exits: []int{0, 0},
+			Hooks: map[string]int{start: 2, prompt: 2, pre: 2, post: 2, stop: 2, end: 2},
+			Traces: []scenario.Trace{
+				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("one")}, Unpriced: true},
+				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("beta")}, Unpriced: true},
 			},
 		},
 		"subagent": {
-			script: codexcli.Script{
+			Script: codexcli.Script{
 				SubWhen: "look around the house", NotSubWhen: "delegate it",
 				Main: []codexcli.Turn{
 					turn("Delegate.", codexcli.Tool{
@@ -142,18 +110,17 @@ func scenarios() map[string]scenario {
 				},
 				Sub: []codexcli.Turn{turn("Sub looks.", shell("echo sub; exit 4")), turn("Sub done.")},
 			},
-			steps: []rig.Step{codex("delegate it")}, exits: []int{0},
-			hooks: map[string]int{start: 1, prompt: 2, pre: 3, post: 3, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
-			traces: []wantTrace{{requests: 5, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
+			Steps: []rig.Step{codex("delegate it")}, Exits: []int{0},
+			Hooks: map[string]int{start: 1, prompt: 2, pre: 3, post: 3, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
+			Traces: []scenario.Trace{{Requests: 5, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{
 				ok("agent_id"), ok("waited"), {Error: failed, Text: "sub", Under: 0},
 			}}},
 		},
 		"code mode": {
-			more: map[string]string{
-				pre: `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`,
+			More: map[string]string{
+				pre: denies,
 			},
-			model: codexcli.CodeModel,
-			script: codexcli.Script{
+			Script: codexcli.Script{
 				SubWhen: "look around the house", NotSubWhen: "delegate it",
 				Main: []codexcli.Turn{
 					turn("Two at once.", code(
@@ -178,148 +145,92 @@ func scenarios() map[string]scenario {
 					turn("Sub done."),
 				},
 			},
-			steps: []rig.Step{codex("--model", codexcli.CodeModel, "delegate it")}, exits: []int{0},
-			hooks: map[string]int{start: 1, prompt: 1, pre: 7, post: 6, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
-			traces: []wantTrace{{requests: 8, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{
+			Steps: []rig.Step{codex("--model", codexcli.CodeModel, "delegate it")}, Exits: []int{0},
+			Hooks: map[string]int{start: 1, prompt: 1, pre: 7, post: 6, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
+			Traces: []scenario.Trace{{Requests: 8, Outcome: otelmap.OutcomeCompleted, Model: codexcli.CodeModel, Tools: []claudecli.WantTool{
 				bad(failed, "worse"), ok("beta"), ok("new.txt"), bad(otelmap.ErrorToolUnfinished, ""), bad(failed, "script broke"), ok("looker"),
 				ok("Wait completed"),
 				{Error: failed, Text: "sub", Under: 5},
 			}}},
 		},
 		"parallel tools": {
-			script: codexcli.Script{Main: []codexcli.Turn{turn("All.", calls...), turn("Done.")}},
-			steps:  []rig.Step{codex("count")}, exits: []int{0},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: parallel, post: parallel, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: tools}},
+			Script: codexcli.Script{Main: []codexcli.Turn{turn("All.", calls...), turn("Done.")}},
+			Steps:  []rig.Step{codex("count")}, Exits: []int{0},
+			Hooks:  map[string]int{start: 1, prompt: 1, pre: parallel, post: parallel, stop: 1, end: 1},
+			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: tools}},
 		},
 		"denied tool": {
-			more: map[string]string{
-				pre: `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`,
+			More: map[string]string{
+				pre: denies,
 			},
-			script: codexcli.Script{Main: []codexcli.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
-			steps:  []rig.Step{codex("run both")}, exits: []int{0},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: 2, post: 1, stop: 1, end: 1},
-			traces: []wantTrace{{requests: 2, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{bad(denied, "a hook says no"), ok("good")}}},
+			Script: codexcli.Script{Main: []codexcli.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
+			Steps:  []rig.Step{codex("run both")}, Exits: []int{0},
+			Hooks:  map[string]int{start: 1, prompt: 1, pre: 2, post: 1, stop: 1, end: 1},
+			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{bad(denied, "a hook says no"), ok("good")}}},
 		},
 		"blocked stop": {
-			more: map[string]string{stop: `mkdir blocked 2>/dev/null && { echo 'keep going' >&2; exit 2; }; exit 0`},
-			script: codexcli.Script{Main: []codexcli.Turn{
+			More: map[string]string{stop: `mkdir blocked 2>/dev/null && { echo 'keep going' >&2; exit 2; }; exit 0`},
+			Script: codexcli.Script{Main: []codexcli.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},
-			steps: []rig.Step{codex("do all of it")}, exits: []int{0},
-			hooks: map[string]int{start: 1, prompt: 1, pre: 1, post: 1, stop: 2, end: 1},
-			traces: []wantTrace{{
-				requests: 3, outcome: otelmap.OutcomeCompleted, tools: []claudecli.WantTool{ok("more")}, blocked: true,
+			Steps: []rig.Step{codex("do all of it")}, Exits: []int{0},
+			Hooks: map[string]int{start: 1, prompt: 1, pre: 1, post: 1, stop: 2, end: 1},
+			Traces: []scenario.Trace{{
+				Requests: 3, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("more")}, Blocked: true,
 			}},
 		},
 		"interrupted tool": {
-			script: codexcli.Script{Main: []codexcli.Turn{
+			Script: codexcli.Script{Main: []codexcli.Turn{
 				turn("Long.", shell("echo running > "+rig.WordMark+"; tail -f /dev/null")), turn("Never."),
 			}},
-			steps: []rig.Step{interrupted}, exits: []int{1},
-			hooks:  map[string]int{start: 1, prompt: 1, pre: 1, "Interrupt": 1, end: 1},
-			traces: []wantTrace{{requests: 1, outcome: otelmap.OutcomeInterrupted, tools: []claudecli.WantTool{bad(cancelled, "")}}},
+			Steps: []rig.Step{interrupted}, Exits: []int{1},
+			Hooks:  map[string]int{start: 1, prompt: 1, pre: 1, "Interrupt": 1, end: 1},
+			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []claudecli.WantTool{bad(cancelled, "")}}},
 		},
 		"provider error": {
-			script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 400}}},
-			steps:  []rig.Step{codex("never answered")}, exits: []int{1},
-			hooks:  map[string]int{start: 1, prompt: 1, end: 1},
-			traces: []wantTrace{{requests: 1, outcome: otelmap.OutcomeFailed, class: otelmap.ErrorRun, message: "scripted refusal"}},
+			Script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 400}}},
+			Steps:  []rig.Step{codex("never answered")}, Exits: []int{1},
+			Hooks:  map[string]int{start: 1, prompt: 1, end: 1},
+			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Class: otelmap.ErrorRun, Message: "scripted refusal"}},
 		},
 		"unavailable provider": {
-			script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 503}}},
-			steps:  []rig.Step{codex("never answered")}, exits: []int{1},
-			hooks: map[string]int{start: 1, prompt: 1, end: 1},
-			traces: []wantTrace{{
-				requests: 1, outcome: otelmap.OutcomeFailed, class: "http_connection_failed", message: "503 Service Unavailable: scripted refusal",
+			Script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 503}}},
+			Steps:  []rig.Step{codex("never answered")}, Exits: []int{1},
+			Hooks: map[string]int{start: 1, prompt: 1, end: 1},
+			Traces: []scenario.Trace{{
+				Requests: 1, Outcome: otelmap.OutcomeFailed, Class: "http_connection_failed", Message: "503 Service Unavailable: scripted refusal",
 			}},
 		},
 		"answer that breaks off": {
-			script: codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), {Failed: "scripted failure"}}},
-			steps:  []rig.Step{codex("half answered")}, exits: []int{1},
-			hooks: map[string]int{start: 1, prompt: 1, pre: 1, post: 1, end: 1},
-			traces: []wantTrace{{
-				requests: 2, outcome: otelmap.OutcomeFailed, class: otelmap.ErrorRun, message: "scripted failure", tools: []claudecli.WantTool{ok("one")},
+			Script: codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), {Failed: "scripted failure"}}},
+			Steps:  []rig.Step{codex("half answered")}, Exits: []int{1},
+			Hooks: map[string]int{start: 1, prompt: 1, pre: 1, post: 1, end: 1},
+			Traces: []scenario.Trace{{
+				Requests: 2, Outcome: otelmap.OutcomeFailed, Class: otelmap.ErrorRun, Message: "scripted failure", Tools: []claudecli.WantTool{ok("one")},
 			}},
 		},
 	}
 }
 
-// TestScenarios puts Codex through every scenario with hookspan installed as a user
-// installs it, and compares what the recorder beside hookspan, the model, the
-// receivers and hookspan itself say.
+// TestScenarios puts Codex through every scenario.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	cache, bin := rig.Prepare(t, "Codex")
-	hookspan := func(args ...string) rig.Step {
-		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
-	}
-	for name, sc := range scenarios() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			// What the hooks start by themselves must deliver with no help.
-			deliver := rig.Step{WaitTraces: len(sc.traces), Timeout: 30 * time.Second}
-			var before []byte
-			res, err := codexcli.Do(t.Context(), cache, t.ArtifactDir(), sc.script, slices.Concat(sc.steps, []rig.Step{
-				deliver, hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"),
-				hookspan("verify", "--all"), hookspan("import", "codex", "--dry-run", "--json"), hookspan("uninstall", "codex"),
-			}), func(a *rig.Arena) error {
-				if err := codexcli.Settings(a, sc.more); err != nil {
-					return err
-				}
-				var err error
-				if before, err = os.ReadFile(filepath.Join(a.Home, ".codex", "hooks.json")); err != nil {
-					return err
-				}
-				return a.InstallHookspan(t.Context(), bin, nil, "codex")
-			})
-			rig.Check(t, "Codex", err)
-			t.Cleanup(func() {
-				if t.Failed() {
-					report(t, res)
-				}
-			})
-			prompts := checkCodex(t, &sc, res)
-			traces := checkTraces(t, &sc, res, prompts)
-			checkOwnView(t, &sc, traces, res.Steps[len(sc.steps):])
-			if len(res.Killed) > 0 {
-				t.Errorf("processes outlived the run: %q", res.Killed)
-			}
-			after, err := os.ReadFile(filepath.Join(res.Arena.Home, ".codex", "hooks.json"))
-			if err != nil || string(after) != string(before) {
-				t.Errorf("settings after uninstalling, %v:\n%s\nbefore:\n%s", err, after, before)
-			}
-		})
-	}
+	tested.Run(t, scenarios())
 }
 
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	cache, bin := rig.Prepare(t, "Codex")
-	res, err := codexcli.Do(t.Context(), cache, t.ArtifactDir(), codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, []rig.Step{codex("run it")}, func(a *rig.Arena) error {
-		if err := codexcli.Settings(a, nil); err != nil {
-			return err
-		}
-		return errors.Join(a.InstallHookspan(t.Context(), bin, nil, "codex"), a.RemoveHookspan(bin))
-	})
-	rig.Check(t, "Codex", err)
-	res.CheckUndisturbed(t, len(res.Requests), 2)
-	if t.Failed() {
-		report(t, res)
-	}
+	tested.RemovedDisturbsNothing(t, codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, codex("run it"))
 }
 
-func report(t *testing.T, res *codexcli.Result) {
-	t.Helper()
-	for _, r := range res.Requests {
-		t.Logf("request %d: %s turn %d, status %d, complete %v, usage %+v, calls %+v", r.N, r.Part, r.Turn, r.Status, r.Complete, r.Usage, r.Calls)
-	}
-	recs, err := res.Arena.Recorded()
-	if err != nil {
-		t.Log(err)
-	}
-	res.Report(t, recs)
+var tested = scenario.Agent[codexcli.Script]{
+	Name: "Codex", Word: "codex", Host: "codex", Version: codexcli.Version, Model: codexcli.Model, Asked: true, Beside: true,
+	Do: codexcli.Do, Settings: codexcli.Settings, Kept: ".codex/hooks.json", Prompts: prompts, Said: said,
+	// Those of the standard tier in OpenAI's list.
+	Prices: map[string]claudecli.Price{
+		codexcli.Model: {Input: 5, CacheRead: 0.5, Output: 30}, codexcli.CodeModel: {Input: 10, CacheRead: 1, Output: 50},
+	},
 }
 
 // payload is what is read of a recorded hook call.
@@ -336,6 +247,18 @@ type payload struct {
 	Call string `json:"tool_use_id"`
 }
 
+func prompts(t *testing.T, recs []rig.Recorded, res *scenario.Result) (list []scenario.Prompt) {
+	t.Helper()
+	payloads := scenario.Payloads[payload](t, recs)
+	for _, p := range payloads {
+		if p.Submitted != nil && p.Agent == "" {
+			list = append(list, scenario.Prompt{Session: p.Session, Turn: p.Turn, Text: *p.Submitted})
+		}
+	}
+	nameNested(res.Requests, payloads)
+	return list
+}
+
 // nameNested gives the calls of scripts the ids that Codex gave them.
 func nameNested(requests []mockanthropic.Request, payloads []payload) {
 	for _, r := range requests {
@@ -350,149 +273,18 @@ func nameNested(requests []mockanthropic.Request, payloads []payload) {
 	}
 }
 
-// checkCodex compares what Codex itself did, and returns the prompts that were
-// submitted in order.
-func checkCodex(t *testing.T, sc *scenario, res *codexcli.Result) (prompts []payload) {
+func said(t *testing.T, name string, s rig.StepResult) {
 	t.Helper()
-	for i, want := range sc.exits {
-		if s := res.Steps[i]; s.ExitCode != want || s.TimedOut || s.Error != "" {
-			t.Errorf("step %d ended with code %d (timed out: %v, error: %q), want %d", i, s.ExitCode, s.TimedOut, s.Error, want)
+	switch name {
+	case "verify": // the files lack a call that was denied in code mode, and have the namespace of another
+		if out := s.Stdout; strings.Contains(out, "tokens:") || strings.Contains(out, "cost:") || !strings.Contains(out, "verified") {
+			t.Errorf("verify finds other tokens or costs:\n%s", out)
 		}
-		if s := sc.steps[i]; s.Signal != nil && !res.Steps[i].Signalled {
-			t.Errorf("step %d was over before the signal", i)
+	case "doctor": // the hooks ran this once without being trusted
+		if s.ExitCode != 1 || !strings.Contains(s.Stdout, "12 not trusted") {
+			t.Errorf("doctor ended with code %d: %s\n%s%s", s.ExitCode, s.Error, s.Stdout, s.Stderr)
 		}
-	}
-	recs, err := res.Arena.Recorded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	hooks := make(map[string]int)
-	var payloads []payload
-	for _, r := range recs {
-		hooks[r.Name]++
-		var p payload
-		if err := json.Unmarshal(r.Payload, &p); err != nil {
-			t.Errorf("payload of %s: %v", r.Name, err)
-		}
-		if p.Submitted != nil && p.Agent == "" {
-			prompts = append(prompts, p)
-		}
-		payloads = append(payloads, p)
-	}
-	nameNested(res.Requests, payloads)
-	if diff := gocmp.Diff(sc.hooks, hooks); diff != "" {
-		t.Errorf("hooks Codex called (-want +got):\n%s", diff)
-	}
-	return prompts
-}
-
-// prices are those of the standard tier in OpenAI's list.
-var prices = map[string]claudecli.Price{
-	codexcli.Model: {Input: 5, CacheRead: 0.5, Output: 30}, codexcli.CodeModel: {Input: 10, CacheRead: 1, Output: 50},
-}
-
-// checkTraces compares what was delivered with the scenario, the model and the
-// prompts, and returns it.
-func checkTraces(t *testing.T, sc *scenario, res *codexcli.Result, prompts []payload) []*rig.Trace {
-	t.Helper()
-	for _, s := range res.Strays {
-		t.Errorf("a receiver got what it does not know: %s", s)
-	}
-	traces, wrong := rig.Traces(res.Spans)
-	if len(traces) != len(sc.traces) || len(prompts) != len(sc.traces) {
-		t.Fatalf("%d traces of %d prompts, want %d", len(traces), len(prompts), len(sc.traces))
-	}
-	requests := res.Requests
-	for i, want := range sc.traces {
-		got := traces[i]
-		if got.Root == nil {
-			continue // Traces has said so.
-		}
-		own := requests[:min(want.requests, len(requests))]
-		requests = requests[len(own):]
-		// A subagent works beside the lead agent: the parts come one after the other.
-		slices.SortStableFunc(own, func(a, b mockanthropic.Request) int { return strings.Compare(a.Part, b.Part) })
-		wrong = append(wrong, got.CompareOutcome(want.outcome, *prompts[i].Submitted, "codex")...)
-		wrong = append(wrong, claudecli.CompareModel(got, own, want.tools)...)
-		wrong = append(wrong, compareRoot(got, &want, own, prompts[i], cmp.Or(sc.model, codexcli.Model))...)
-		if want.fast {
-			wrong = append(wrong, claudecli.CompareCosts(got, own, nil)...)
-		} else {
-			wrong = append(wrong, claudecli.CompareCosts(got, own, prices)...)
-		}
-		if linked := i > 0 && got.LinksTo(traces[i-1]); linked != (i > 0) {
-			t.Errorf("links of the root %+v do not lead to the run before", got.Root.Links)
-		}
-	}
-	if len(requests) > 0 {
-		t.Errorf("%d requests belong to no trace", len(requests))
-	}
-	for _, w := range append(wrong, rig.CheckInfinium(res.Posts, len(traces))...) {
-		t.Error(w)
-	}
-	return traces
-}
-
-// compareRoot compares the identities and texts on the root. It returns what differs,
-// one line each.
-func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload, model string) (wrong []string) {
-	attrs := map[string]string{
-		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: codexcli.Version,
-		otelmap.KeyModel: model, otelmap.KeyErrorType: want.class,
-	}
-	if want.outcome == otelmap.OutcomeCompleted {
-		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })
-		attrs[otelmap.KeyOutputValue] = lead[len(lead)-1].Text
-	}
-	for k, v := range attrs {
-		if v != got.Root.Attrs.String(k) {
-			wrong = append(wrong, fmt.Sprintf("%s %q, want %q", k, got.Root.Attrs.String(k), v))
-		}
-	}
-	if !strings.Contains(got.Root.StatusMessage, want.message) {
-		wrong = append(wrong, fmt.Sprintf("status of the root says %q, want %q in it", got.Root.StatusMessage, want.message))
-	}
-	blocked := slices.ContainsFunc(got.Root.Events, func(e sink.Event) bool { return e.Attrs[otelmap.KeyStopBlocked] == true })
-	if blocked != want.blocked {
-		wrong = append(wrong, fmt.Sprintf("the root reports a blocked stop: %v, want %v", blocked, want.blocked))
-	}
-	return wrong
-}
-
-// checkOwnView compares what hookspan's own commands say, the last steps of a run.
-func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.StepResult) {
-	t.Helper()
-	for i, name := range []string{"delivery", "flush --wait", "list --json", "show --json", "doctor", "verify", "import --dry-run", "uninstall"} {
-		if name == "verify" {
-			continue // the files lack a call that was denied in code mode, and have the namespace of another
-		}
-		// The hooks ran this once without being trusted.
-		want := map[string]int{"doctor": 1}[name]
-		if s := steps[i]; s.ExitCode != want || want == 1 && !strings.Contains(s.Stdout, "12 not trusted") {
-			t.Errorf("%s ended with code %d: %s\n%s%s", name, s.ExitCode, s.Error, s.Stdout, s.Stderr)
-		}
-	}
-	if out := steps[5].Stdout; strings.Contains(out, "tokens:") || strings.Contains(out, "cost:") || !strings.Contains(out, "verified") {
-		t.Errorf("verify finds other tokens or costs:\n%s", out)
-	}
-	want := make([]rig.Listed, len(sc.traces))
-	for i, tr := range sc.traces {
-		want[i] = rig.Listed{Outcome: tr.outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyInputValue), Tools: len(tr.tools)}
-		for _, tool := range tr.tools {
-			want[i].CountError(tool.Error)
-		}
-	}
-	wrong := append(rig.CheckList(steps[2].Stdout, want), rig.CheckShown(steps[3].Stdout, traces[len(traces)-1])...)
-	for _, w := range wrong {
-		t.Error(w)
-	}
-	// The session's file gives the same traces, which are stored.
-	var imported struct {
-		Runs    int
-		Skipped struct{ AlreadyThere int }
-	}
-	err := json.Unmarshal([]byte(steps[6].Stdout), &imported)
-	if err != nil || imported.Runs != 0 || imported.Skipped.AlreadyThere != len(sc.traces) {
-		t.Errorf("import says %q, %v; want %d traces that are stored", steps[6].Stdout, err, len(sc.traces))
+	default:
+		scenario.Fine(t, name, s)
 	}
 }

@@ -32,16 +32,16 @@ func TestDrawnSessions(t *testing.T) {
 	retries := []string{"-c", "model_providers.mock.request_max_retries=2", "-c", "model_providers.mock.stream_max_retries=2"}
 	h := drawn.Host{
 		Agent: "codex", Bin: bin, Short: 1,
-		Prompt: func(prompt string, first bool) rig.Step {
-			if first {
-				return codex(append(retries, prompt)...)
+		Prompt: func(s *drawn.Session, i int) rig.Step {
+			if i == 0 {
+				return codex(append(retries, s.Prompts[i])...)
 			}
-			return codex(append([]string{"resume", "--last"}, append(retries, prompt)...)...)
+			return codex(append([]string{"resume", "--last"}, append(retries, s.Prompts[i])...)...)
 		},
 		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
 			t.Helper()
-			res, err := codexcli.Do(t.Context(), cache, dir, codexcli.Script{Main: drawn.Turns(s, drawnTurn)}, steps, func(a *rig.Arena) error {
-				if err := codexcli.Settings(a, nil); err != nil {
+			res, err := codexcli.Do(t.Context(), cache, dir, codexcli.Script{Main: drawn.Turns(s.Answers, drawnTurn)}, steps, func(a *rig.Arena) error {
+				if err := codexcli.Settings(a, map[string]string{"PreToolUse": denies}); err != nil {
 					return err
 				}
 				return a.InstallHookspan(t.Context(), bin, nil, "codex")

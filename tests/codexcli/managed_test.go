@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/tests/codexcli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
 // TestManagedHooksRunOnce has hooks in the machine's requirements, which nobody trusts by
@@ -34,7 +35,7 @@ func TestManagedHooksRunOnce(t *testing.T) {
 	rig.Check(t, "Codex", err)
 	t.Cleanup(func() {
 		if t.Failed() {
-			report(t, res)
+			scenario.Report(t, res)
 		}
 	})
 	traces, wrong := rig.Traces(res.Spans)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
 //go:embed npm/codex/package.json npm/codex/package-lock.json
@@ -47,12 +48,7 @@ func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
 }
 
 // Result is what came out of a run.
-type Result struct {
-	*rig.Result
-
-	// Requests is the model's log.
-	Requests []mockanthropic.Request
-}
+type Result = scenario.Result
 
 // Do executes steps in an arena in dir, which must be empty, after setup has prepared
 // it. The error is about the test machinery only.

@@ -17,6 +17,10 @@ func drawnCall(c drawn.Call) mockllm.ToolCall {
 		return mockllm.ToolCall{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}}
 	case c.Path != "":
 		return view(c.Path)
+	case c.Delegates:
+		call := task("explore")
+		call.Args["description"] = c.Mark
+		return call
 	}
 	return shell(c.Command)
 }
@@ -25,17 +29,17 @@ func drawnCall(c drawn.Call) mockllm.ToolCall {
 func TestDrawnSessions(t *testing.T) {
 	cache, bin := rig.Prepare(t, "Copilot")
 	h := drawn.Host{
-		Agent: "copilot", Bin: bin,
-		Prompt: func(prompt string, first bool) rig.Step {
-			if first {
-				return copilot(prompt)
+		Agent: "copilot", Bin: bin, Subagents: true,
+		Prompt: func(s *drawn.Session, i int) rig.Step {
+			if i == 0 {
+				return copilot(s.Prompts[i])
 			}
-			return copilot(prompt, "--continue")
+			return copilot(s.Prompts[i], "--continue")
 		},
 		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
 			t.Helper()
-			res, err := copilotcli.Do(t.Context(), cache, dir, copilotcli.Script{Main: drawn.ChatTurns(s, drawnCall)}, steps, func(a *rig.Arena) error {
-				if err := copilotcli.Settings(a, nil); err != nil {
+			res, err := copilotcli.Do(t.Context(), cache, dir, copilotcli.Script{Main: drawn.ChatTurns(s.Part(mockanthropic.PartMain), drawnCall), Sub: drawn.ChatTurns(s.Part(mockanthropic.PartSub), drawnCall)}, steps, func(a *rig.Arena) error {
+				if err := copilotcli.Settings(a, map[string]string{"preToolUse": denies}); err != nil {
 					return err
 				}
 				return a.InstallHookspan(t.Context(), bin, nil, "copilot")

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
 //go:embed npm/copilot/package.json npm/copilot/package-lock.json
@@ -77,12 +78,7 @@ func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
 }
 
 // Result is what came out of a run.
-type Result struct {
-	*rig.Result
-
-	// Requests is the model's log, without requests that belong to no turn.
-	Requests []mockanthropic.Request
-}
+type Result = scenario.Result
 
 // Do executes steps in an arena in dir, which must be empty, after setup has prepared
 // it. The error is about the test machinery only.

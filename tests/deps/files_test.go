@@ -40,7 +40,7 @@ var mayOpen = map[string]string{
 func TestFilesAreOpenedByOnePackage(t *testing.T) {
 	used := make(map[string]bool)
 	for _, f := range sources(t) {
-		if strings.HasPrefix(f.folder, "tests") {
+		if forTests(f.folder) {
 			continue
 		}
 		name := path.Join(f.folder, f.name)

@@ -31,16 +31,16 @@ func TestDrawnSessions(t *testing.T) {
 	cache, bin := rig.Prepare(t, "Gemini CLI")
 	h := drawn.Host{
 		Agent: "gemini", Bin: bin,
-		Prompt: func(prompt string, first bool) rig.Step {
-			if first {
-				return gemini(prompt)
+		Prompt: func(s *drawn.Session, i int) rig.Step {
+			if i == 0 {
+				return gemini(s.Prompts[i])
 			}
-			return gemini(prompt, "--resume", "latest")
+			return gemini(s.Prompts[i], "--resume", "latest")
 		},
 		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
 			t.Helper()
-			res, err := geminicli.Do(t.Context(), cache, dir, geminicli.Script{Main: drawn.Turns(s, drawnTurn)}, steps, func(a *rig.Arena) error {
-				if err := geminicli.Settings(a, nil); err != nil {
+			res, err := geminicli.Do(t.Context(), cache, dir, geminicli.Script{Main: drawn.Turns(s.Answers, drawnTurn)}, steps, func(a *rig.Arena) error {
+				if err := geminicli.Settings(a, map[string]string{"BeforeTool": denies}); err != nil {
 					return err
 				}
 				return a.InstallHookspan(t.Context(), bin, nil, "gemini")

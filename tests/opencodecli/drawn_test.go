@@ -1,6 +1,7 @@
 package opencodecli_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hookspan/hookspan/otelmap"
@@ -18,25 +19,28 @@ func drawnCall(c drawn.Call) mockllm.ToolCall {
 		return mockllm.ToolCall{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}}
 	case c.Path != "":
 		return read(c.Path)
+	case c.Delegates:
+		return task(c.Mark)
 	}
-	return bash(c.Command)
+	// What is forbidden fails by the plugin; a rule denies what is secret.
+	return bash(strings.ReplaceAll(c.Command, drawn.Forbidden, "secret"))
 }
 
 // TestDrawnSessions puts opencode through sessions that are drawn at random.
 func TestDrawnSessions(t *testing.T) {
 	cache, bin := rig.Prepare(t, "opencode")
 	h := drawn.Host{
-		Agent: "opencode", Bin: bin,
-		Prompt: func(prompt string, first bool) rig.Step {
-			if first {
-				return opencode(prompt)
+		Agent: "opencode", Bin: bin, Subagents: true,
+		Prompt: func(s *drawn.Session, i int) rig.Step {
+			if i == 0 {
+				return opencode(s.Prompts[i])
 			}
-			return opencode("--continue", prompt)
+			return opencode("--continue", s.Prompts[i])
 		},
 		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
 			t.Helper()
-			res, err := opencodecli.Do(t.Context(), cache, dir, opencodecli.Script{Main: drawn.ChatTurns(s, drawnCall)}, steps, func(a *rig.Arena) error {
-				if err := opencodecli.Settings(a, ""); err != nil {
+			res, err := opencodecli.Do(t.Context(), cache, dir, opencodecli.Script{Main: drawn.ChatTurns(s.Part(mockanthropic.PartMain), drawnCall), Sub: drawn.ChatTurns(s.Part(mockanthropic.PartSub), drawnCall)}, steps, func(a *rig.Arena) error {
+				if err := opencodecli.Settings(a, `{"bash": {"echo secret*": "deny"}}`); err != nil {
 					return err
 				}
 				return a.InstallHookspan(t.Context(), bin, nil, "opencode")

@@ -60,6 +60,12 @@ func bash(command string) mockllm.ToolCall {
 	return mockllm.ToolCall{Name: "bash", Args: map[string]any{"command": command, "description": "does it"}}
 }
 
+func task(description string) mockllm.ToolCall {
+	return mockllm.ToolCall{Name: "task", Args: map[string]any{
+		"subagent_type": "general", "description": description, "prompt": "look around the house",
+	}}
+}
+
 func read(name string) mockllm.ToolCall {
 	return mockllm.ToolCall{Name: "read", Args: map[string]any{"filePath": rig.WordWorkspace + "/" + name}}
 }
@@ -118,9 +124,7 @@ func scenarios() map[string]scenario {
 		"subagent": {
 			script: opencodecli.Script{
 				Main: []mockllm.Turn{
-					turn("Delegate.", mockllm.ToolCall{Name: "task", Args: map[string]any{
-						"subagent_type": "general", "description": "look around", "prompt": "look around the house",
-					}}),
+					turn("Delegate.", task("look around")),
 					turn("Delegated."),
 				},
 				Sub: []mockllm.Turn{turn("Sub looks.", bash("echo sub"), read("nope.txt")), turn("Sub done.")},

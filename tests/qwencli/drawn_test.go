@@ -18,6 +18,10 @@ func drawnCall(c drawn.Call) mockllm.ToolCall {
 		return mockllm.ToolCall{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}}
 	case c.Path != "":
 		return read(c.Path)
+	case c.Delegates:
+		call := agent(drawn.Around)
+		call.Args["description"] = c.Mark
+		return call
 	}
 	return shell(c.Command)
 }
@@ -26,17 +30,17 @@ func drawnCall(c drawn.Call) mockllm.ToolCall {
 func TestDrawnSessions(t *testing.T) {
 	cache, bin := rig.Prepare(t, "Qwen Code")
 	h := drawn.Host{
-		Agent: "qwen", Bin: bin,
-		Prompt: func(prompt string, first bool) rig.Step {
-			if first {
-				return qwen(prompt)
+		Agent: "qwen", Bin: bin, Subagents: true,
+		Prompt: func(s *drawn.Session, i int) rig.Step {
+			if i == 0 {
+				return qwen(s.Prompts[i])
 			}
-			return qwen(prompt, "--continue")
+			return qwen(s.Prompts[i], "--continue")
 		},
 		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
 			t.Helper()
-			res, err := qwencli.Do(t.Context(), cache, dir, qwencli.Script{Main: drawn.ChatTurns(s, drawnCall)}, steps, func(a *rig.Arena) error {
-				if err := qwencli.Settings(a, nil); err != nil {
+			res, err := qwencli.Do(t.Context(), cache, dir, qwencli.Script{Main: drawn.ChatTurns(s.Part(mockanthropic.PartMain), drawnCall), Sub: drawn.ChatTurns(s.Part(mockanthropic.PartSub), drawnCall)}, steps, func(a *rig.Arena) error {
+				if err := qwencli.Settings(a, map[string]string{"PreToolUse": denies}); err != nil {
 					return err
 				}
 				return a.InstallHookspan(t.Context(), bin, nil, "qwen")
@@ -54,7 +58,7 @@ func forgetLost(t *testing.T, s *drawn.Session, res *qwencli.Result) {
 	t.Helper()
 	for _, r := range res.Requests {
 		for i, c := range r.Calls {
-			call := &s.Answers[r.Turn].Calls[i]
+			call := &s.Part(r.Part)[r.Turn].Calls[i]
 			if told, known := res.Told[c.ID]; known && !strings.Contains(strings.ReplaceAll(told, call.Command, ""), call.Says) {
 				t.Logf("Qwen Code has lost the output of %s: %q", call.Mark, told)
 				call.Says = ""

@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
 //go:embed npm/qwen/package.json npm/qwen/package-lock.json
@@ -82,14 +83,7 @@ func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
 }
 
 // Result is what came out of a run.
-type Result struct {
-	*rig.Result
-
-	// Requests is the model's log, without requests that belong to no turn.
-	Requests []mockanthropic.Request
-	// Told is what the model was told of each call.
-	Told map[string]string
-}
+type Result = scenario.Result
 
 // Do executes steps in an arena in dir, which must be empty, after setup has prepared
 // it. The error is about the test machinery only.

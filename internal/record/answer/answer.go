@@ -23,13 +23,13 @@ type Hooks struct {
 	// Variable is the environment variable with a folder that holds a File of the user
 	// besides the home folder.
 	Variable string
-	// Runner returns the program that runs the hooks of the files for an event: the
-	// user's own, and those of projects, which count if the list of
-	// trusted files has them. None of them need exist. It is empty if no hook can run and
-	// nothing is left to do for them. guards reports that the event is denied if they cannot
-	// be run. If nil, and in any doubt, the program is hookspan.
+	// Runner returns the program that runs the hooks for an event. It is empty if no hook
+	// can run and nothing else is left to do for them. own are the user's hooks files,
+	// projects those of projects, which count if the list of trusted files has them; none
+	// need exist. guards reports that the event is denied if its hooks cannot be run. If
+	// Runner is nil, and in any doubt, the program is hookspan.
 	Runner func(raw hook.Raw, stateDir, trusted string, own, projects []string, guards bool, now func() time.Time) string
-	// Own is the program's name by which Runner returns that Ask runs them in this process.
+	// Own is what Runner returns for hooks that Ask is to run in this process.
 	Own string
 	// Ask returns the answer, and a report of what went wrong, in which secrets may be:
 	// `Reporter run-hooks --report` removes them and writes it to the log. about is the stored
@@ -94,8 +94,8 @@ func (a *asking) Unasked(why error) []byte {
 	return nil
 }
 
-// hookedIn reports whether a project has a file with hooks. For a call without hooks,
-// this for the project and the user is the whole cost.
+// hookedIn reports whether a project has a file with hooks. A call without hooks pays for
+// this look and that for the user's file, and for nothing else.
 func (a *asking) hookedIn(dir string) bool {
 	return filepath.IsAbs(dir) && exists(filepath.Join(dir, a.hooks.File))
 }
@@ -106,8 +106,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// ownFiles are the paths of the user's files: where the variable names a folder the file
-// there, and always that of the home folder, so that a variable takes no guard away.
+// ownFiles are the paths of the user's files: the one in the folder that the variable names,
+// if it names one, and always that of the home folder, so that a variable takes no guard
+// away.
 func (a *asking) ownFiles() (files []string) {
 	p := a.call.Process
 	if dir, _ := record.Variable(p.Environ, a.hooks.Variable); dir != "" {

@@ -33,7 +33,7 @@ func (a *asking) chain() []byte {
 	run := func(argv ...string) ([]byte, error) {
 		cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // The user's own hook; the host limits its time.
 		cmd.Env, cmd.Dir = a.environ, p.Dir
-		stdin, err := a.whole.stdin(a.call.Payload)
+		stdin, err := a.whole.stdin(a.call.Payload.Data)
 		if err != nil {
 			a.log("chained hook %s: %v", a.script, err)
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 )
 
@@ -20,7 +20,7 @@ func ClineHook() record.Agent {
 // Cline are the hooks on Cline.
 func Cline() *Hooks {
 	return &Hooks{
-		File: filepath.Join(".cline", "hooks.json"), Variable: "CLINE_DIR",
+		File: hookfile.In(""), Variable: "CLINE_DIR",
 		Runner: hooksession.Program, Own: hooksession.Own, Ask: askPlain, Reporter: hooksession.Small,
 	}
 }
@@ -32,7 +32,7 @@ func askPlain(ctx context.Context, c *record.Call, about string) (answer, report
 	_, environ := record.Variable(p.ChildEnviron(), chainVariable)
 	hooks := &userhooks.Process{Config: c.Config, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
 	request := userhooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
-	answer, left, err := hooks.Ask(ctx, request, c.Payload, p.Dir)
+	answer, left, err := hooks.Ask(ctx, request, c.Payload.Data, p.Dir)
 	switch {
 	case errors.Is(err, userhooks.ErrSpan):
 		return nil, nil, otherProgram(hooksession.Small)

@@ -6,8 +6,9 @@
 // be run: if that program is killed, this one denies. Nothing is started, and nothing
 // run, if no hook may fit the event; a call without hooks pays for one stat per folder.
 //
-// What plain hooks leave for the log may hold secrets, which this process links nothing to
-// find: hook-runner gets it on its standard input, removes them and writes it.
+// What plain hooks leave for the log may hold secrets, and this process cannot find them, as
+// it links little: hook-runner gets the text on its standard input, removes the secrets and
+// writes the log.
 //
 // A payload above the limit is kept whole for both. If the state folder cannot be
 // written to, they get it cut, and the log says so.

@@ -14,6 +14,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 )
 
 // The values of HOOKSPAN_HOOKS_ON_ERROR that matter here.
@@ -104,5 +105,5 @@ func (a *asking) trusts() bool {
 }
 
 func (a *asking) trustList() string {
-	return filepath.Join(a.call.Config.ConfigDir, "trusted-hooks.json")
+	return hookfile.TrustIn(a.call.Config.ConfigDir).Path
 }

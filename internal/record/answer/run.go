@@ -35,7 +35,7 @@ const (
 // if no hook can run, so that no program needs to be started to find that out.
 func (a *asking) runner() (program string) {
 	c, p := a.call, a.call.Process
-	if a.hooks.Runner == nil || c.Config.HooksDebug || c.Torn || c.Cut || c.Err != nil {
+	if a.hooks.Runner == nil || c.Config.HooksDebug || !c.Payload.JSON || c.Payload.Cut > 0 || c.Err != nil {
 		return record.MainProgram
 	}
 	defer func() {
@@ -55,7 +55,7 @@ func (a *asking) runner() (program string) {
 			projects = append(projects, file)
 		}
 	}
-	raw := hook.Raw{Payload: c.Payload, Event: p.Event, StoredAt: p.Now(), Cwd: p.Dir, TraceParent: c.Config.Traceparent}
+	raw := hook.Raw{Payload: c.Payload.Data, Event: p.Event, StoredAt: p.Now(), Cwd: p.Dir, TraceParent: c.Config.Traceparent}
 	// The user's own hook is not to be taken for a process of the hooks.
 	guards := a.script != "" || a.denial(errOverdue) != nil
 	return a.hooks.Runner(raw, c.Config.StateDir, a.trustList(), own, projects, guards, p.Now)
@@ -126,8 +126,8 @@ func (a *asking) start(program string) func() hookReply {
 		return func() hookReply { return hookReply{} }
 	}
 	c, p := a.call, a.call.Process
-	stdin, err := a.whole.stdin(c.Payload)
-	if c.Err != nil && c.Torn {
+	stdin, err := a.whole.stdin(c.Payload.Data)
+	if c.Err != nil && !c.Payload.JSON {
 		err = c.Err
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *asking) start(program string) func() hookReply {
 	about := ""
 	if c.Stored {
 		// The record of the hooks refers to the event by this.
-		sum := sha256.Sum256(c.Payload)
+		sum := sha256.Sum256(c.Payload.Data)
 		about = hex.EncodeToString(sum[:8])
 	}
 	limit := cmp.Or(c.Head.Patience, patience) - margin

@@ -72,15 +72,15 @@ func names(keys []By) string {
 
 // Group is the sum over what has one key.
 //
-// By tool and command, Traces and Runs are those of the traces with such a call,
-// Calls, Failures, Denials, Took and the percentiles those of the calls, and there
-// is no Usage; where the filter has a Tool, a Text, Failed or Denied, only calls that
-// meet these conditions themselves count. By hook it is the same of the hook runs: Failures could not start,
-// failed or reached their time limit, and Denials denied or blocked. By all other
-// keys the percentiles are those of the traces' durations.
+// By tool and by command, Traces and Runs count the traces with such a call. Calls,
+// Failures, Denials, Took and the percentiles are about the calls, and there is no Usage.
+// If the filter has a Tool, a Text, Failed or Denied, a call must meet these conditions
+// itself. By hook the same is about runs of hooks: Failures could not start, failed or
+// reached their time limit, Denials denied or blocked. By all other keys the percentiles
+// are about the durations of the traces.
 //
-// Except by hook and with such a filter, the sums of Calls, Failures and Denials over all groups are those
-// of Totals; by the keys that are not of calls, those of all other members are, too.
+// Calls, Failures and Denials add up over all groups to those of Totals, except by hook and
+// with a filter as above. By keys that are not about calls, so do all other members.
 type Group struct {
 	// Key is empty if the spans do not say.
 	Key string `json:"key"`
@@ -89,9 +89,9 @@ type Group struct {
 	Totals
 	P50 time.Duration `json:"p50Ns"`
 	P95 time.Duration `json:"p95Ns"`
-	// Last is the newest trace that is in a sum over failures or denials, Until the end of
-	// a period that is none of the calendar. EditsDenied counts the denied calls that
-	// change files; only sums by model have it.
+	// Last is the newest trace with a failure or denial, in sums over these. Until is the end
+	// of a period that is no day, week or month. EditsDenied counts the denied calls that
+	// change files, in sums by model.
 	Last        string    `json:"lastTraceId,omitempty"`
 	Until       time.Time `json:"until,omitzero"`
 	EditsDenied int       `json:"editsDenied,omitempty"`

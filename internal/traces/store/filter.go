@@ -46,7 +46,8 @@ type Filter struct {
 	Since, Until time.Time
 	// Text selects traces with a span whose texts have all words: the task, the
 	// prompts, the answers, the tools' arguments and results, the error messages. A
-	// word of four letters may lack its end; words in double quotes are a phrase. Case, accents and
+	// word of at least four letters may be the beginning of one; words in double quotes are a
+	// phrase. Case, accents and
 	// punctuation do not count. A text without a letter or digit, or of more
 	// than 64 words, is an ErrText.
 	Text string

@@ -10,15 +10,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Messages calls begin with the summary of the trace with the id, then f with each of
-// its spans as it is encoded, in which texts are as they are, and with the number that
-// names it to Spans. Numbers rise. f must not keep the bytes. It reads what Trace
-// returns, in a tenth of the time and in constant memory.
+// Messages reads what Trace returns, in a tenth of the time and in constant memory. It
+// calls begin with the trace's summary, then f with each encoded span, in which texts can
+// be searched as they are, and with the span's number, as for Spans. Numbers rise. f must
+// not keep the bytes.
 func (s *Store) Messages(ctx context.Context, traceID string, begin func(Summary), f func(number int64, message []byte) error) error {
 	return s.readTrace(ctx, traceID, func(tx *sql.Tx, id int64, sum Summary) error {
 		begin(sum)
-		// Rows whose context can end cost a lock for each. By their ids the spans are
-		// read one after the other, which they are not by the index of the trace.
+		// With a context that can end, each row costs a lock. In the order of their ids
+		// the spans are side by side in the file; by the index of the trace they are not.
 		return eachMessage(context.WithoutCancel(ctx), tx, func(number int64, message []byte) error {
 			if err := f(number, message); err != nil {
 				return fmt.Errorf("%w: span %d: %w", errUndecodable, number, err)

@@ -225,8 +225,8 @@ func smallest(d []time.Duration, n int) time.Duration {
 type dates struct {
 	by By
 	in *time.Location
-	// quarter and known are of the last start, in quarters of an hour: no time zone
-	// has another offset, and neighbours begin at about the same time.
+	// known is the key of the last start, which was in this quarter of an hour: traces side
+	// by side often begin in the same one, and offsets of time zones are whole quarters.
 	quarter int64
 	known   string
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -33,6 +34,11 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 		if b.IsError && l.b.whole == nil {
 			text = claude.FailureText(text)
 		}
+		subagent := r.in("toolUseResult", "agentId")
+		if subagent != "" {
+			// The report as hooks have it, without the words for the model around it.
+			text = cmp.Or(resultText(rawjson.Member(r.Get("toolUseResult"), "content")), text)
+		}
 		l.b.results = append(l.b.results, hook.ToolResult{
 			ID:     b.ToolUseID,
 			Agent:  agent,
@@ -51,8 +57,8 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 		if status == hook.ToolFailed || status == hook.ToolDenied && !asked && wasRunning(r.text("version"), l.mode) {
 			l.refused = append(l.refused, len(l.b.results)-1)
 		}
-		if id := r.in("toolUseResult", "agentId"); id != "" {
-			l.b.spawns[id] = spawn{b.ToolUseID, agent}
+		if subagent != "" {
+			l.b.spawns[subagent] = spawn{b.ToolUseID, agent}
 		}
 	}
 	if l.lead(r) && len(c) > 0 {

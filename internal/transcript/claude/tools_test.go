@@ -151,3 +151,16 @@ func TestClaudeCallsWithoutAResult(t *testing.T) {
 		}
 	}
 }
+
+// TestReportOfASubagentIsItsCallsResult has a result whose text for the model has words
+// around the report.
+func TestReportOfASubagentIsItsCallsResult(t *testing.T) {
+	f := newFinder(t)
+	write(t, claudePath(f), strings.Join([]string{
+		userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"),
+		resultRow("p1", 2, "t1", "[Subagent hand-back] The report follows:\n  found", false, `"toolUseResult":{"agentId":"a1","content":[{"type":"text","text":"found"}]}`),
+	}, "\n"))
+	if got := readClaude(t, f, transcript.Query{Session: claudeSession}).ToolResults[0].Text; got != "found" {
+		t.Errorf("the call's result is %q, want the report", got)
+	}
+}

@@ -1,6 +1,7 @@
 package cline
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -123,9 +124,9 @@ func addSessionEvents(b *transcript.EventBuilder) {
 	}
 }
 
-// addAnswer adds the end of a run if an agent's newest reply after a time, and
-// not after another, asks for nothing more, or says that the request failed. A zero
-// bound is none.
+// addAnswer adds the end of a run if an agent's newest reply after from, and not after to,
+// asks for nothing more, or says that the request failed, or if what it asks for was
+// stopped. A zero time is no bound.
 func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (ended bool) {
 	var last *hook.LLMCall
 	for i := range b.Transcript.Calls {
@@ -137,7 +138,16 @@ func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (en
 			last = c
 		}
 	}
-	if last == nil || len(last.ToolCallIDs) > 0 || last.End.IsZero() {
+	if last == nil || last.End.IsZero() {
+		return false
+	}
+	for _, r := range b.Transcript.ToolResults {
+		if r.Status == hook.ToolCancelled && r.Agent == agent && slices.Contains(last.ToolCallIDs, r.ID) {
+			b.AddFor(agent, r.At, hook.Event{Kind: hook.KindSessionEnd, Name: "session file"})
+			return true
+		}
+	}
+	if len(last.ToolCallIDs) > 0 {
 		return false
 	}
 	if last.Error != "" {

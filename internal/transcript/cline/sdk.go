@@ -241,7 +241,7 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 		r.Text, failed = resultText(b.Content)
 		r.ID, r.Agent, r.Name, r.At, r.Row = b.ToolUseID, l.agent, cmp.Or(b.Name, r.Name), at, l.row
 		if r.Status = hook.ToolOK; failed || b.IsError {
-			r.Status = hook.ToolFailed
+			r.Status, _ = cline.SDKOutcome(r.Text)
 		}
 		l.results = append(l.results, r)
 	}

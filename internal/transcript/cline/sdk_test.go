@@ -1,7 +1,9 @@
 package cline
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,6 +177,60 @@ func TestCallsWithoutAResult(t *testing.T) {
 		{ID: "b", Name: "z", Input: "{}", Status: hook.ToolUnknown},
 	}, tr.ToolResults); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// TestRejectedCallIsDenied has a call that the user rejected in an editor, one of a tool
+// that there is not, and one whose command was stopped.
+func TestCallsThatAreNoFailures(t *testing.T) {
+	f := newFinder(t)
+	const words = "User rejected the tool call -- NOT a tool or system failure. Clarify with user before proceeding."
+	write(t, filepath.Join(f.Home, ".cline", "data", "sessions", "1_a", "1_a"+messagesSuffix), `[
+		{"role":"user","content":"go","ts":1},
+		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"x","input":{}},{"type":"tool_use","id":"b","name":"x","input":{}},{"type":"tool_use","id":"c","name":"x","input":{}}],"ts":2,"metrics":{}},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"{\"error\":\"`+words+`\"}","is_error":true}],"ts":3},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"{\"error\":\"Tool call y was rejected before execution: AI_NoSuchToolError\"}","is_error":true}],"ts":4},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"query":"q","result":"","error":"Command failed: Command was aborted","success":false}]}],"ts":5}]`)
+	tr, err := full(t.Context(), f, DialectSDK, "1_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]hook.ToolStatus)
+	for _, r := range tr.ToolResults {
+		got[r.ID] = r.Status
+	}
+	if diff := cmp.Diff(map[string]hook.ToolStatus{"a": hook.ToolDenied, "b": hook.ToolFailed, "c": hook.ToolCancelled}, got); diff != "" {
+		t.Errorf("ends of the calls (-want +got):\n%s", diff)
+	}
+}
+
+// TestStoppedCallEndsItsRun reads a session whose user stopped a command, submitted a
+// prompt, and another one while a command ran.
+func TestStoppedCallEndsItsRun(t *testing.T) {
+	f := newFinder(t)
+	asks := func(id string, ts int) string {
+		return fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":"run_commands","input":{}}],"ts":%d,"metrics":{}}`, id, ts)
+	}
+	write(t, filepath.Join(f.Home, ".cline", "data", "sessions", "1_a", "1_a"+messagesSuffix), `[
+		{"role":"user","content":"<user_input mode=\"act\">go</user_input>","ts":1000},`+asks("a", 2000)+`,
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"query":"q","result":"","error":"Command failed: Command was aborted","success":false}]}],"ts":3000},
+		{"role":"user","content":"<user_input mode=\"act\">again</user_input>","ts":4000},`+asks("b", 5000)+`,
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":[{"query":"q","result":"fine","success":true}]}],"ts":6000},
+		{"role":"user","content":"<user_input mode=\"act\">and more</user_input>","ts":7000},
+		{"role":"assistant","content":[{"type":"text","text":"done"}],"ts":8000,"metrics":{"inputTokens":1}}]`)
+	tr, err := full(t.Context(), f, DialectSDK, "1_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range Agent.Events(DialectSDK, tr) {
+		got = append(got, strings.TrimSpace(e.Name+" "+e.Prompt+e.Result))
+	}
+	if diff := cmp.Diff([]string{
+		"TaskStart go", "UserPromptSubmit go", "PreToolUse", "PostToolUse", "session file",
+		"TaskStart again", "UserPromptSubmit again", "PreToolUse", "PostToolUse", "UserPromptSubmit and more", "TaskComplete done",
+	}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 

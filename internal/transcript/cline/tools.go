@@ -236,7 +236,8 @@ var shownTools = map[string]string{
 	"webFetch": "web_fetch", "webSearch": "web_search", "summarizeTask": "summarize_task", "useSkill": "use_skill",
 }
 
-// addTool adds a call that is shown, whether it was approved before it or after.
+// addTool adds a call that ui_messages.json shows, whether it was approved before it was
+// shown or after.
 func (l *uiLog) addTool(at time.Time, kind, text string) {
 	o := rawjson.Members([]byte(text))
 	var name, input string
@@ -262,7 +263,7 @@ func (l *uiLog) addTool(at time.Time, kind, text string) {
 }
 
 // shownCalls returns the calls that ui_messages.json shows, for a task whose history does
-// not tell them. They have ended when the next request begins; how is not shown.
+// not tell them. Each has ended when the next request begins; how it ended is not shown.
 func (l *uiLog) shownCalls() []hook.ToolResult {
 	slices.SortStableFunc(l.tools, func(a, b hook.ToolResult) int { return a.Asked.Compare(b.Asked) })
 	next := 0

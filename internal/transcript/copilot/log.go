@@ -71,10 +71,10 @@ type log struct {
 	// input is when an agent was last given something, worked when one last answered.
 	input  map[string]time.Time
 	worked time.Time
-	// opened is the place of the first request since the session was opened, and recorded
-	// reports that a request since then has a record of its tokens.
-	opened   int
-	recorded bool
+	// opened is the place of the first request since the session was opened, recorded
+	// reports that a request since then has a record of its tokens, records that any has.
+	opened            int
+	recorded, records bool
 	// started are the places of the subagents, by id.
 	started map[string]int
 
@@ -235,7 +235,7 @@ func (l *log) addUsage(r *row) {
 	if u.Is("isByok") {
 		c.Usage.CostUSD = transcript.ListCost(&c, true)
 	}
-	l.recorded = true
+	l.recorded, l.records = true, true
 	if i, ok := l.requests[agentKey{r.agent, c.ID}]; ok && l.Calls[i].Usage == nil { // the answer came first
 		c.Text, c.ToolCallIDs = l.Calls[i].Text, l.Calls[i].ToolCallIDs
 		l.Calls[i] = c
@@ -273,7 +273,7 @@ func (l *log) addMetrics(r *row) {
 	calls := l.Calls[l.opened:]
 	recorded := l.recorded
 	l.opened, l.recorded = len(l.Calls), false
-	if recorded {
+	if recorded || l.records && len(calls) == 0 { // versions with records sum the whole session
 		return
 	}
 	at := l.worked

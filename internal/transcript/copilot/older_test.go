@@ -117,6 +117,14 @@ func TestOlderVersions(t *testing.T) {
 			},
 			[]string{"prompt go", `request m 100 5 0 "a" []`, `run_complete "a"`},
 		},
+		"sums of the whole session, resumed for a request that fails": {
+			[]string{
+				start, typed, `2 session.usage_record {"usage":{"apiCallId":"a1","model":"m","inputTokens":100,"outputTokens":5}}`,
+				`2 assistant.message {"messageId":"m1","content":"a","apiCallId":"a1"}`, metrics(3, model("m", 100, 5, 0)),
+				`4 session.resume {}`, `5 user.message {"content":"on"}`, `6 session.error {"errorType":"query","message":"400"}`, metrics(7, model("m", 100, 5, 0)),
+			},
+			[]string{"prompt go", "prompt on", `request m 100 5 0 "a" []`, `run_complete "a"`, `run_error "400"`},
+		},
 		"a record after its answer": {
 			[]string{
 				start, typed, `2 assistant.message {"messageId":"m1","content":"a","apiCallId":"a1"}`,

@@ -10,6 +10,9 @@ import (
 // Name is the name of a hooks file.
 const Name = "hooks.json"
 
+// In is the hooks file of a project's folder, or of the home folder.
+func In(folder string) string { return filepath.Join(folder, ".cline", Name) }
+
 // Files names the hooks files: the user's, and one for each absolute workspace root.
 // None of them need exist. clineDir is the value of CLINE_DIR, which moves the
 // user's ~/.cline. The user's file is empty if neither is known. A file is named
@@ -19,13 +22,13 @@ func Files(home, clineDir string, roots []string) (user string, projects []strin
 	case clineDir != "":
 		user = filepath.Join(clineDir, Name)
 	case home != "":
-		user = filepath.Join(home, ".cline", Name)
+		user = In(home)
 	}
 	for _, root := range roots {
 		if !filepath.IsAbs(root) {
 			continue
 		}
-		file := filepath.Join(root, ".cline", Name)
+		file := In(root)
 		if samePath(file, user) || slices.ContainsFunc(projects, func(p string) bool { return samePath(p, file) }) {
 			continue
 		}
@@ -37,7 +40,7 @@ func Files(home, clineDir string, roots []string) (user string, projects []strin
 // Moved is the user's file in the home folder where CLINE_DIR names another one. It
 // counts too: a variable may add a guard, and takes none away. Else it is empty.
 func Moved(home, clineDir string) string {
-	if file := filepath.Join(home, ".cline", Name); clineDir != "" && home != "" && !samePath(file, filepath.Join(clineDir, Name)) {
+	if file := In(home); clineDir != "" && home != "" && !samePath(file, filepath.Join(clineDir, Name)) {
 		return file
 	}
 	return ""

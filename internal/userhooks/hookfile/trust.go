@@ -27,6 +27,11 @@ type Trust struct {
 	Path string
 }
 
+// TrustIn is the list in the folder of the user's settings.
+func TrustIn(configDir string) Trust {
+	return Trust{Path: filepath.Join(configDir, "trusted-hooks.json")}
+}
+
 // TrustedFile is one entry of the list.
 type TrustedFile struct {
 	// Path is absolute and clean.

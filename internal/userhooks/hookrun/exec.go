@@ -72,7 +72,8 @@ type process struct {
 	stderr      stream
 
 	ended   chan struct{} // closed when the hook itself has ended
-	readers sync.WaitGroup
+	drained chan struct{} // closed when both readers have
+	readers atomic.Int32  // how many read
 	feeder  sync.WaitGroup
 	discard atomic.Bool  // its output is no longer kept
 	last    atomic.Int64 // when something was read, in ns of the monotonic clock since began
@@ -115,12 +116,13 @@ func (s *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
 	}
 	closeAll(theirs)
 	p := &process{
-		cmd: cmd, processTree: tree, ended: make(chan struct{}), began: time.Now(),
+		cmd: cmd, processTree: tree, ended: make(chan struct{}), drained: make(chan struct{}), began: time.Now(),
 		stdin: ours[0], stdout: stream{file: ours[1]}, stderr: stream{file: ours[2]},
 	}
 	p.feeder.Add(1)
-	p.readers.Go(func() { p.read(&p.stdout) })
-	p.readers.Go(func() { p.read(&p.stderr) })
+	p.readers.Store(2)
+	go p.read(&p.stdout)
+	go p.read(&p.stderr)
 	return p, nil
 }
 
@@ -141,7 +143,7 @@ func (p *process) feed(payload []byte) {
 
 // read keeps the first bytes that the hook prints and drains the rest.
 func (p *process) read(s *stream) {
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, 4<<10) // most hooks print less, and each page costs
 	for {
 		n, err := s.file.Read(buf)
 		if n > 0 {
@@ -151,8 +153,11 @@ func (p *process) read(s *stream) {
 			p.last.Store(int64(time.Since(p.began)))
 		}
 		if err != nil {
-			return
+			break
 		}
+	}
+	if p.readers.Add(-1) == 0 {
+		close(p.drained)
 	}
 }
 
@@ -178,16 +183,11 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 		_ = p.cmd.Wait() // the state has more than its error
 		close(p.ended)
 	}()
-	drained := make(chan struct{})
-	go func() {
-		p.readers.Wait()
-		close(drained)
-	}()
 	left := noisyHolder
 	if p.inTime(ctx, p.ended) {
 		state = p.cmd.ProcessState
 		p.processTree.ended()
-		left = p.settle(ctx, drained)
+		left = p.settle(ctx)
 	}
 	// The output while it is stopped is not part of its answer.
 	p.discard.Store(true)
@@ -205,7 +205,7 @@ func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string
 	_ = p.stdin.Close()
 	_ = p.stdout.file.Close()
 	_ = p.stderr.file.Close()
-	<-drained
+	<-p.drained
 	p.feeder.Wait()
 	p.processTree.release()
 	switch {
@@ -258,16 +258,16 @@ func (p *process) abandon() {
 
 // settle waits until an ended hook's output is closed or was quiet for a while, or
 // for the time limit.
-func (p *process) settle(ctx context.Context, drained <-chan struct{}) holder {
+func (p *process) settle(ctx context.Context) holder {
 	p.last.Store(int64(time.Since(p.began)))
 	timer := time.NewTimer(quiet)
 	defer timer.Stop()
 	for {
 		select {
-		case <-drained:
+		case <-p.drained:
 			return noHolder
 		case <-ctx.Done():
-			if p.inTime(ctx, drained) {
+			if p.inTime(ctx, p.drained) {
 				return noHolder
 			}
 			return noisyHolder

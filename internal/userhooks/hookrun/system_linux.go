@@ -76,15 +76,13 @@ func (s *supervisor) begin(t *processTree, cmd *exec.Cmd, detached bool) error {
 	if !detached {
 		start = func() error { return s.startBound(cmd) }
 	}
+	begin := ticks()
 	if err := start(); err != nil {
 		return err
 	}
 	s.noting.Lock()
 	defer s.noting.Unlock()
-	t.pid, t.found = cmd.Process.Pid, map[int]uint64{}
-	if st, ok := readStat(t.pid); ok {
-		t.life.begin = st.start
-	}
+	t.pid, t.found, t.life.begin = cmd.Process.Pid, map[int]uint64{}, begin
 	s.all = append(s.all, t)
 	return nil
 }

@@ -34,7 +34,7 @@ const (
 // hook process if that is killed.
 func Program(raw hook.Raw, stateDir, trusted string, own, projects []string, guards bool, now func() time.Time) string {
 	dir := Dir(stateDir)
-	events, err := cline.Read(raw).Events()
+	events, err := cline.DecodeCalls(raw)
 	if dir == "" || err != nil || len(events) == 0 {
 		return Full
 	}

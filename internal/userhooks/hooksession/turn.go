@@ -29,8 +29,8 @@ const (
 	maxReply = 32 << 10
 )
 
-// Turn is the right to run hooks, which one process has at a time. It ends with the
-// process, however that ends.
+// Turn is the right to run the hooks for an event. Of the processes that got the same event
+// one has it at a time, until it ends it or itself ends in any way.
 type Turn struct {
 	s    Session
 	key  string
@@ -95,7 +95,7 @@ func (s Session) keepReply(line string) {
 		return
 	}
 	if info.Size() > maxReplies {
-		// For a copy of an earlier event that comes now the hooks run again.
+		// If a copy of an earlier event still comes, its hooks run again.
 		_ = f.Truncate(0)
 	}
 	_, _ = f.WriteString(line)

@@ -35,8 +35,8 @@ func EventsOf(kind hook.Kind) []string {
 }
 
 // ToolSubjects returns Cline's tools, each with all names that a matcher of its calls
-// can be tried against. Tools whose calls go by names from the input, those of MCP
-// servers, and unknown ones are not among them.
+// can be tried against. Left out are the tools of MCP servers, whose names are in the
+// input of a call, and unknown ones.
 func ToolSubjects() map[string][]string {
 	out := make(map[string][]string, len(tools()))
 	for name, t := range tools() {

@@ -59,7 +59,7 @@ func (op operation) unchanged(updated map[string]any) (differ []string, ok bool)
 	return differ, err == nil && equal(value, op.value)
 }
 
-// kind says how a parameter's value differs between the two.
+// kind says how a parameter's value differs between Cline and Claude Code.
 type kind uint8
 
 const (

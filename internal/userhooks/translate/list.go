@@ -64,8 +64,8 @@ func readBack(params map[string]any, forward object, updated map[string]any) (an
 	return out, nil, nil
 }
 
-// several is a call with one operation for each entry of a list. They go back to
-// Cline under key, in place of the other keys under which Cline takes them.
+// several is a call with one operation for each entry of a list. The list goes back to
+// Cline under key; others are further keys under which Cline takes it, and are removed.
 func several[E any](input any, entries []E, read func(E) operation, key string, others ...string) toolCall {
 	rest := without(input, append(others, key)...)
 	call := toolCall{build: func(values []any) any { return with(rest, key, values) }}
@@ -160,7 +160,7 @@ func (p place) command(value any) operation {
 	return op.only("command", line, value)
 }
 
-// only changes an operation of one parameter so that it goes back as the
+// only is for an operation with a single parameter: it goes back to Cline as that
 // parameter's text, not as an object. value is how Cline wrote it.
 func (op operation) only(name, before string, value any) operation {
 	inner := op.back
@@ -198,8 +198,8 @@ func commandEntries(input any) []any {
 	}
 	all := entriesOf(listOf(list))
 	if line, name := pick(params, commandNames...); name != "" {
-		// With arguments it is a program, without them a shell line. As an object in
-		// the list it would be a program in both cases.
+		// With arguments it is a program, without them a shell line. Cline takes an
+		// object in the list for a program in both cases, so it becomes a text.
 		if params["args"] != nil {
 			all = append(all, without(params, "commands"))
 		} else if text(line) != "" {

@@ -18,15 +18,21 @@ type field struct {
 // get, and Claude's order is the one they know.
 type object []field
 
-// MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) { return o.encode(), nil }
-
-func (o object) encode() []byte {
+// Ordered is what rawjson encodes.
+func (o object) Ordered() rawjson.Ordered {
 	ordered := make(rawjson.Ordered, len(o))
 	for i, f := range o {
 		ordered[i] = rawjson.Field(f)
 	}
-	return []byte(rawjson.Encode(ordered))
+	return ordered
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o object) MarshalJSON() ([]byte, error) { return rawjson.Marshal(o) }
+
+func (o object) encode() []byte {
+	text, _ := rawjson.Marshal(o) // what does not encode in it is null
+	return text
 }
 
 func (o object) get(key string) (any, bool) {

@@ -149,12 +149,12 @@ type judgement struct {
 	// reason is that of a printed decision that blocks; decided reports one.
 	reason  string
 	decided bool
-	// Its err says why the printed object counts for nothing.
+	// reader reads the printed object. Its err is why that counts for nothing.
 	reader
 }
 
-// block is what exit code 2 does to the event. what is why, for events that
-// cannot be blocked.
+// block does what exit code 2 does to the event. what names the cause in the error that a
+// person sees if the event cannot be blocked.
 func (j *judgement) block(what, stderr string) {
 	reason := cut(stderr)
 	if j.decided && j.reason != "" {
@@ -264,7 +264,7 @@ func (j *judgement) decide(o rawjson.Object, d Decision, reason string) {
 	case d == approve && j.event == preToolUse:
 		j.v.Decision, j.v.Reason = Allow, cut(reason)
 	case d == NoDecision, d == approve:
-		// No objection, which needs no word elsewhere.
+		// No objection.
 	case !j.decision:
 		j.ignore(o, "decision")
 	default:

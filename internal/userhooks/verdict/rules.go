@@ -38,7 +38,7 @@ type rules struct {
 	permission []Decision
 	// silent events ignore whatever their hooks print.
 	silent bool
-	// anyExit events take every exit code other than 0 for 2.
+	// anyExit events treat every exit code other than 0 as 2.
 	anyExit bool
 	// failsOpen events ignore onFailure: a broken hook would keep Claude Code from
 	// ever stopping.

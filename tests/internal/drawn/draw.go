@@ -3,8 +3,10 @@ package drawn
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
@@ -19,10 +21,42 @@ type Session struct {
 	Answers []Answer
 }
 
+// Part are the answers to the lead agent, or those to its subagents, in order.
+func (s *Session) Part(part string) (out []Answer) {
+	for _, a := range s.Answers {
+		if a.Sub == (part == mockanthropic.PartSub) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Place is the part of answer i and its index there.
+func (s *Session) Place(i int) (part string, index int) {
+	for _, a := range s.Answers[:i] {
+		if a.Sub == s.Answers[i].Sub {
+			index++
+		}
+	}
+	if s.Answers[i].Sub {
+		return mockanthropic.PartSub, index
+	}
+	return mockanthropic.PartMain, index
+}
+
+// Denies reports that the session has a call that is not allowed.
+func (s *Session) Denies() bool {
+	return slices.ContainsFunc(s.Answers, func(a Answer) bool {
+		return slices.ContainsFunc(a.Calls, func(c Call) bool { return c.Denied })
+	})
+}
+
 // Answer is one of the model's.
 type Answer struct {
 	Text  string
 	Calls []Call
+	// Sub reports that a subagent asks.
+	Sub bool
 	// Refusal is the status of an answer that is an error; Breaks reports that the
 	// connection ends in the midst of the answer.
 	Refusal int
@@ -30,7 +64,7 @@ type Answer struct {
 }
 
 // Call is a call of a tool that the model asks for: a command, or a file to read that
-// is named Path, or a tool that the agent does not have.
+// is named Path, or a subagent, or a tool that the agent does not have.
 type Call struct {
 	// Mark is in the call's arguments and in those of no other.
 	Mark string
@@ -38,27 +72,36 @@ type Call struct {
 	Command string
 	// Path is the name of a file to read in the workspace.
 	Path string
-	// Fails reports that the call fails, Interrupts that the user interrupts the agent
-	// while it runs.
-	Fails, Interrupts bool
+	// Delegates reports that the call is a subagent's work. The answers that follow are
+	// the subagent's.
+	Delegates bool
+	// Fails reports that the call fails, Denied that it is not allowed, as is none with
+	// the word Forbidden, Interrupts that the user interrupts the agent while it runs.
+	Fails, Denied, Interrupts bool
 	// Says is a text of the result; it may be empty.
 	Says string
 }
 
 // Unknown reports that the agent has no such tool.
-func (c *Call) Unknown() bool { return c.Command == "" && c.Path == "" }
+func (c *Call) Unknown() bool { return c.Command == "" && c.Path == "" && !c.Delegates }
 
-// Turns are the session's answers in the form of an agent's model.
-func Turns[T any](s *Session, turn func(Answer) T) (out []T) {
-	for _, a := range s.Answers {
+// Forbidden is in the commands that an agent must not execute.
+const Forbidden = "forbidden"
+
+// Around is in the task of every subagent.
+const Around = "look around the house"
+
+// Turns are answers in the form of an agent's model.
+func Turns[T any](answers []Answer, turn func(Answer) T) (out []T) {
+	for _, a := range answers {
 		out = append(out, turn(a))
 	}
 	return out
 }
 
-// Draw draws the session of a seed.
-func Draw(seed uint64) *Session {
-	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x5eed))} //nolint:gosec // Drawn again from the same seed.
+// Draw draws the session of a seed, with subagents or without.
+func Draw(seed uint64, subagents bool) *Session {
+	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), subagents: subagents} //nolint:gosec // Drawn again from the same seed.
 	s := new(Session)
 	for i := range 1 + d.IntN(3) {
 		s.Prompts = append(s.Prompts, fmt.Sprintf("p%dq: %s", i, pick(d, "fix the login", "why is it slow?", "räum auf, bitte", "<b>go</b> on & on", "System: all is well")))
@@ -69,8 +112,8 @@ func Draw(seed uint64) *Session {
 }
 
 // ChatTurns are the session's answers for agents whose model is mockllm.
-func ChatTurns(s *Session, call func(Call) mockllm.ToolCall) []mockllm.Turn {
-	return Turns(s, func(a Answer) mockllm.Turn {
+func ChatTurns(answers []Answer, call func(Call) mockllm.ToolCall) []mockllm.Turn {
+	return Turns(answers, func(a Answer) mockllm.Turn {
 		t := mockllm.Turn{Text: a.Text, Cached: 7, HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks}
 		for _, c := range a.Calls {
 			t.Tools = append(t.Tools, call(c))
@@ -82,6 +125,7 @@ func ChatTurns(s *Session, call func(Call) mockllm.ToolCall) []mockllm.Turn {
 type drawer struct {
 	*rand.Rand
 
+	subagents      bool
 	answers, calls int
 }
 
@@ -97,6 +141,9 @@ func (d *drawer) turn() (out []Answer) {
 		}
 		out = append(out, a)
 	}
+	if d.IntN(6) == 0 && d.subagents {
+		out = append(out, d.delegation()...)
+	}
 	if d.IntN(5) == 0 {
 		a := d.answer()
 		a.Calls = []Call{d.interrupted()}
@@ -104,6 +151,19 @@ func (d *drawer) turn() (out []Answer) {
 	}
 	out = append(out, d.trouble()...)
 	return append(out, d.answer())
+}
+
+// delegation draws an answer that starts a subagent, and those to the subagent, which
+// looks for what is not there.
+func (d *drawer) delegation() []Answer {
+	a, looks, done := d.answer(), d.answer(), d.answer()
+	a.Calls = []Call{{Mark: d.mark(), Delegates: true, Says: strings.Fields(done.Text)[0]}}
+	for range 1 + d.IntN(2) {
+		m := d.mark()
+		looks.Calls = append(looks.Calls, Call{Mark: m, Path: "missing-" + m + ".txt", Fails: true})
+	}
+	looks.Sub, done.Sub = true, true
+	return []Answer{a, looks, done}
 }
 
 func (d *drawer) answer() Answer {
@@ -141,13 +201,15 @@ func (d *drawer) interrupted() Call {
 func (d *drawer) call() Call {
 	c := Call{Mark: d.mark()}
 	c.Says = "said " + c.Mark
-	switch d.IntN(8) {
+	switch d.IntN(9) {
 	case 0:
 		c.Path, c.Says = "missing-"+c.Mark+".txt", ""
 		c.Fails = true
 	case 1:
 		c.Fails, c.Says = true, ""
-	case 2, 3:
+	case 2:
+		c.Denied, c.Says, c.Command = true, "", "echo "+Forbidden+" MARK"
+	case 3, 4:
 		c.Fails = true
 		c.Command = pick(d, "echo said MARK >&2; exit 3", "echo said MARK; exit 1", "echo 'Exit Code: 0 said MARK'; exit 7",
 			"echo 'said MARK: all 42 tests passed'; exit 2", "echo said MARK; echo 'exit code 0'; exit 9", "echo said MARK; exit 137",

@@ -14,10 +14,10 @@ import (
 
 func TestSeedDecidesTheSession(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff(drawn.Draw(7), drawn.Draw(7)); diff != "" {
+	if diff := cmp.Diff(drawn.Draw(7, true), drawn.Draw(7, true)); diff != "" {
 		t.Errorf("the same seed (-once +again):\n%s", diff)
 	}
-	if cmp.Equal(drawn.Draw(7), drawn.Draw(8)) {
+	if cmp.Equal(drawn.Draw(7, true), drawn.Draw(8, true)) {
 		t.Error("two seeds give the same session")
 	}
 }
@@ -27,7 +27,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]int)
 	for seed := range uint64(200) {
-		s := drawn.Draw(seed)
+		s := drawn.Draw(seed, true)
 		if len(s.Prompts) > 1 {
 			seen["resumed"]++
 		}
@@ -39,6 +39,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 			count := map[string]bool{"broken": a.Breaks, "429": a.Refusal == 429, "500": a.Refusal == 500, "401": a.Refusal == 401, "parallel": len(a.Calls) > 1}
 			for _, c := range a.Calls {
 				count["fails"], count["interrupts"], count["unknown"] = c.Fails, c.Interrupts, c.Unknown()
+				count["denied"], count["delegates"] = c.Denied, c.Delegates
 				count["misleading failure"] = c.Fails && strings.Contains(c.Command, "Exit Code: 0")
 				count["misleading success"] = !c.Fails && strings.Contains(c.Command, "Exit Code: 7")
 				if marks[c.Mark] {
@@ -61,7 +62,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{
-		"resumed", "broken", "429", "500", "401", "parallel", "fails", "interrupts", "unknown", "misleading failure", "misleading success",
+		"resumed", "broken", "429", "500", "401", "parallel", "fails", "interrupts", "unknown", "denied", "delegates", "misleading failure", "misleading success",
 	} {
 		if seen[kind] < 5 {
 			t.Errorf("%s: drawn %d times in 200 sessions", kind, seen[kind])

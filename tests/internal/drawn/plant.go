@@ -69,9 +69,22 @@ var planted = map[string]func(*facts) bool{
 	},
 	"a call's end": func(f *facts) bool {
 		return f.last(calling, func(i int) {
-			c := &f.Session.Answers[f.Log[i].Turn].Calls[0]
-			c.Fails, c.Interrupts = !c.Fails || c.Interrupts, false
+			// The calls are the session's, as they are in every copy of an answer.
+			c := &f.Session.Part(f.Log[i].Part)[f.Log[i].Turn].Calls[0]
+			c.Fails, c.Interrupts, c.Denied = !c.Fails || c.Interrupts, false, false
 		})
+	},
+	"a subagent's call as its caller's": func(f *facts) bool {
+		for i := range f.Log {
+			if r := &f.Log[i]; r.Part == mockanthropic.PartSub && len(r.Calls) > 0 {
+				answer := f.Session.Part(mockanthropic.PartSub)[r.Turn]
+				answer.Sub = false
+				r.Part, r.Turn = mockanthropic.PartMain, len(f.Session.Part(mockanthropic.PartMain))
+				f.Session.Answers = append(f.Session.Answers, answer)
+				return true
+			}
+		}
+		return false
 	},
 	"a prompt": func(f *facts) bool { f.Session.Prompts[0] += "!"; return true },
 	"a prompt left out": func(f *facts) bool {

@@ -35,10 +35,12 @@ type Host struct {
 	Bin string
 	// Short is how many sessions the short form draws.
 	Short int
-	// Prompt is the process that submits a prompt, the first of a session or a later one.
-	Prompt func(prompt string, first bool) rig.Step
+	// Subagents reports that the agent has subagents for whose end it waits.
+	Subagents bool
+	// Prompt is the process that submits prompt i of a session.
+	Prompt func(s *Session, i int) rig.Step
 	// Play executes the steps in dir with hookspan installed and a model that plays the
-	// session. The log's requests have their index in the session's answers.
+	// session. The log's requests have their index in the answers of their part.
 	Play func(t *testing.T, dir string, s *Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request)
 	// Say changes a story of the truth to what the agent lets be known; may be nil.
 	// imported is set for what its own files say.
@@ -82,7 +84,7 @@ const delivered = `for i in $(seq 60); do "$1" flush --wait >&2; [ "$("$1" list 
 
 // session puts the agent through the session of a seed.
 func (h *Host) session(t *testing.T, seed uint64) {
-	s := Draw(seed)
+	s := Draw(seed, h.Subagents)
 	dir := t.ArtifactDir()
 	hookspan := func(args ...string) rig.Step {
 		return rig.Step{Program: []string{filepath.Join(h.Bin, "hookspan")}, Args: args}
@@ -93,8 +95,8 @@ func (h *Host) session(t *testing.T, seed uint64) {
 		return step
 	}
 	var steps []rig.Step
-	for i, prompt := range s.Prompts {
-		step := h.Prompt(prompt, i == 0)
+	for i := range s.Prompts {
+		step := h.Prompt(s, i)
 		step.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 		step.Timeout = 2 * time.Minute
 		steps = append(steps, step)

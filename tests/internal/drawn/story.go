@@ -46,7 +46,9 @@ type Request struct {
 // Ended is how a call ended.
 type Ended struct {
 	Mark string
-	// End is "ok", "failed", "cancelled" or what else a span says.
+	// Under is the mark of the call that started the subagent which made this one.
+	Under string
+	// End is "ok", "failed", "denied", "cancelled" or what else a span says.
 	End string
 	// Says is the script's text if the result has it.
 	Says string
@@ -56,6 +58,7 @@ type Ended struct {
 const (
 	ended     = "ok"
 	failed    = "failed"
+	denied    = "denied"
 	cancelled = "cancelled"
 )
 
@@ -67,7 +70,7 @@ func Truth(s *Session, log []mockanthropic.Request, steps []rig.StepResult) []St
 	for i, prompt := range s.Prompts {
 		story := Story{Prompt: prompt, Outcome: otelmap.OutcomeFailed}
 		for _, r := range log {
-			if r.N > before && r.N <= steps[i].Requests && r.Part == mockanthropic.PartMain {
+			if r.N > before && r.N <= steps[i].Requests && r.Part != "" {
 				story.add(s, &r)
 			}
 		}
@@ -93,12 +96,19 @@ func (s *Story) add(session *Session, r *mockanthropic.Request) {
 	tokens := rig.Tokens{Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
 	s.Requests = append(s.Requests, Request{Tokens: tokens, Text: r.Text})
 	s.Total = s.Total.Plus(tokens)
-	if len(r.Calls) == 0 {
+	if len(r.Calls) == 0 && r.Part == mockanthropic.PartMain {
 		s.Outcome, s.Answer = otelmap.OutcomeCompleted, r.Text
 	}
-	for _, c := range session.Answers[r.Turn].Calls[:min(len(r.Calls), len(session.Answers[r.Turn].Calls))] {
-		e := Ended{Mark: c.Mark, End: ended, Says: c.Says}
+	under := ""
+	if r.Part == mockanthropic.PartSub && len(s.Calls) > 0 {
+		under = s.Calls[len(s.Calls)-1].Mark // Such a call is the only one of its answer.
+	}
+	answer := session.Part(r.Part)[r.Turn]
+	for _, c := range answer.Calls[:min(len(r.Calls), len(answer.Calls))] {
+		e := Ended{Mark: c.Mark, Under: under, End: ended, Says: c.Says}
 		switch {
+		case c.Denied:
+			e.End = denied
 		case c.Interrupts:
 			e.End = cancelled
 		case c.Fails:
@@ -127,7 +137,11 @@ func Read(s *Session, t *rig.Trace) Story {
 		}
 	}
 	for _, c := range t.Operation(otelmap.OpExecuteTool) {
-		out.Calls = append(out.Calls, s.read(c))
+		e := s.read(c)
+		if caller := t.Caller(c); caller != nil {
+			e.Under = s.read(caller).Mark
+		}
+		out.Calls = append(out.Calls, e)
 	}
 	// Calls of one answer start in any order.
 	slices.SortFunc(out.Calls, func(a, b Ended) int {
@@ -150,6 +164,8 @@ func (s *Session) read(c *sink.Span) Ended {
 		e.End = failed
 	case otelmap.ErrorToolCancelled:
 		e.End = cancelled
+	case otelmap.ErrorToolDenied:
+		e.End = denied
 	default:
 		e.End = kind
 	}

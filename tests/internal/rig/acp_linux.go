@@ -24,8 +24,9 @@ type conversation struct {
 
 	asked int
 
-	mu  sync.Mutex
-	log bytes.Buffer
+	mu      sync.Mutex
+	log     bytes.Buffer
+	session string // empty before there is one
 }
 
 // message is a JSON-RPC message of any kind.
@@ -112,6 +113,9 @@ func (c *conversation) talk(ctx context.Context, lines *bufio.Reader) error {
 			return fmt.Errorf("decode the answer to session/new: %w", err)
 		}
 	}
+	c.mu.Lock()
+	c.session = session.ID
+	c.mu.Unlock()
 	for i, p := range c.acp.Prompts {
 		if _, err := c.call(ctx, lines, 2+i, "session/prompt", map[string]any{
 			"sessionId": session.ID, "prompt": []any{map[string]any{"type": "text", "text": p}},
@@ -156,6 +160,15 @@ func (c *conversation) call(ctx context.Context, lines *bufio.Reader, id int, me
 	return nil, fmt.Errorf("%s: %w", method, ctx.Err())
 }
 
+// cancel asks the agent to stop the prompt, as an editor does for its user. It may be
+// called while call runs.
+func (c *conversation) cancel() error {
+	c.mu.Lock()
+	id := c.session
+	c.mu.Unlock()
+	return c.send(message{Method: "session/cancel", Params: map[string]any{"sessionId": id}})
+}
+
 // serve answers a request of the agent.
 func (c *conversation) serve(m *incoming) message {
 	reply := message{ID: m.ID}
@@ -174,6 +187,9 @@ func (c *conversation) serve(m *incoming) message {
 	kind := ""
 	if n := len(c.acp.Permissions); n > 0 {
 		kind = c.acp.Permissions[min(c.asked, n-1)]
+	}
+	if c.acp.Rejects != "" && bytes.Contains(m.Params, []byte(c.acp.Rejects)) {
+		kind = "reject_once"
 	}
 	c.asked++
 	for _, o := range req.Options {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,7 +28,7 @@ import (
 
 // lingerLimit is how long processes that a step left behind may run after the last
 // step before they are killed; a detached delivery ends well within it.
-const lingerLimit = 10 * time.Second
+const lingerLimit = 45 * time.Second
 
 func (s *Step) limit() time.Duration {
 	if s.Timeout > 0 {
@@ -50,6 +51,11 @@ func perform(ctx context.Context, j *job, newModel NewModel) (res *Result, err e
 	// can then wait for them and end them.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become the reaper of orphans: %w", err)
+	}
+	// A shell starts what it puts into the background with SIGINT ignored, which the
+	// agents would inherit. They do not inherit that this process drops it.
+	if signal.Ignored(syscall.SIGINT) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
 	}
 	model, err := newModel(j.Run.Script)
 	if err != nil {
@@ -208,7 +214,11 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 	}
 	r := StepResult{Started: start}
 	if st.Signal != nil {
-		wg.Go(func() { r.Signalled = s.send(st.Signal, cmd.Process.Pid, stdout.seen, done) })
+		interrupt := func() error { return syscall.Kill(-cmd.Process.Pid, st.Signal.Number) }
+		if chat != nil {
+			interrupt = chat.cancel
+		}
+		wg.Go(func() { r.Signalled = s.await(&st.Signal.When, stdout.seen, done) && interrupt() == nil })
 	}
 	var chatErr error
 	if chat != nil {
@@ -269,19 +279,19 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// send waits for the signal's condition and reports whether it was met before
-// the step was done. said is closed once When.Output was written.
-func (s *stage) send(sig *Signal, pid int, said, done <-chan struct{}) bool {
+// await waits for a condition and reports whether it was met before the step was
+// done. said is closed once Output was written.
+func (s *stage) await(when *Condition, said, done <-chan struct{}) bool {
 	met := said
 	switch {
-	case sig.When.Request > 0:
-		met = s.model.Seen(sig.When.Request)
-	case sig.When.Mark:
+	case when.Request > 0:
+		met = s.model.Seen(when.Request)
+	case when.Mark:
 		met = s.marks
 	}
 	select {
 	case <-met:
-		return syscall.Kill(-pid, sig.Number) == nil
+		return true
 	case <-done:
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -45,7 +46,9 @@ func sh(script string) rig.Step {
 // TestRunIsClosedOff checks what every scenario relies on: only loopback, what
 // a step leaves behind does not outlive the run, signals reach the whole group.
 func TestRunIsClosedOff(t *testing.T) {
-	t.Parallel()
+	// As in what a shell starts in the background.
+	signal.Ignore(syscall.SIGINT)
+	t.Cleanup(func() { signal.Reset(syscall.SIGINT) })
 	interrupted := sh("trap 'kill $!; echo caught; exit 7' INT; echo ready > " + rig.WordMark + "; sleep 15 & wait $!")
 	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 	// Written in two parts, so that neither holds all of the text.

@@ -77,7 +77,8 @@ type Step struct {
 	// ACP, if set, talks to the agent as an editor does instead of leaving its
 	// standard input empty.
 	ACP *ACP `json:"acp,omitempty"`
-	// Signal, if set, is sent to the step's process group once.
+	// Signal, if set, is sent to the step's process group once. With ACP the editor
+	// asks for the prompt's end instead.
 	Signal *Signal `json:"signal,omitempty"`
 	// Timeout ends the step with SIGKILL. If zero, one minute.
 	Timeout time.Duration `json:"timeout,omitempty"`
@@ -115,6 +116,9 @@ type ACP struct {
 	// permission in turn ("allow_once", "reject_once", ...); the last one is
 	// used for all further requests.
 	Permissions []string `json:"permissions"`
+	// Rejects, if set, is a text: a request for permission that has it is rejected
+	// once, whatever Permissions says.
+	Rejects string `json:"rejects,omitempty"`
 }
 
 // Result is everything that came out of a run.

@@ -105,25 +105,32 @@ type Tool struct {
 // whose status contradicts its error.type has "status Error" or so appended to
 // Error.
 func (t *Trace) Tools() []Tool {
-	byID := make(map[string]*sink.Span, len(t.Spans))
-	for _, s := range t.Spans {
-		byID[s.SpanID] = s
-	}
 	var out []Tool
 	for _, s := range t.Operation(otelmap.OpExecuteTool) {
 		tool := Tool{Name: s.Attrs.String(otelmap.KeyToolName), Error: s.Attrs.String(otelmap.KeyErrorType)}
 		if (s.Status == "Error") != (tool.Error != "") {
 			tool.Error += " status " + s.Status
 		}
-		for p := byID[s.ParentID]; p != nil; p = byID[p.ParentID] {
-			if p.Attrs.String(otelmap.KeyOperation) == otelmap.OpExecuteTool {
-				tool.Under = p.Attrs.String(otelmap.KeyToolName)
-				break
-			}
+		if caller := t.Caller(s); caller != nil {
+			tool.Under = caller.Attrs.String(otelmap.KeyToolName)
 		}
 		out = append(out, tool)
 	}
 	return out
+}
+
+// Caller is the tool call whose subagent made the call s; nil for a call of the lead.
+func (t *Trace) Caller(s *sink.Span) *sink.Span {
+	for !s.Root() {
+		i := slices.IndexFunc(t.Spans, func(p *sink.Span) bool { return p.SpanID == s.ParentID })
+		if i < 0 {
+			return nil
+		}
+		if s = t.Spans[i]; s.Attrs.String(otelmap.KeyOperation) == otelmap.OpExecuteTool {
+			return s
+		}
+	}
+	return nil
 }
 
 // Tokens is a token count as spans carry it. Input includes what came from and

@@ -206,7 +206,7 @@ func openClaude(r *file) func([]byte) {
 func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
 	m := &row.Message
 	if m.Model == "<synthetic>" || row.APIError {
-		if lead {
+		if lead && row.APIError {
 			r.answered = true // it failed and was not interrupted
 		}
 		return

@@ -162,7 +162,8 @@ func (c *codexFile) take(kind string, it *codexItem) {
 	}
 }
 
-// meta reads whose rows follow: a fork's file has the parent's after its own.
+// meta reads the id of the session that the next rows belong to. In a fork's file, those
+// that it has copied from its parent follow its own.
 func (c *codexFile) meta(it *codexItem) {
 	source := value[struct {
 		Sub struct {
@@ -186,7 +187,7 @@ func (c *codexFile) meta(it *codexItem) {
 	}
 }
 
-// count adds the tokens of a row that may be written again.
+// count adds the tokens of a row. The same row may be written again.
 func (c *codexFile) count(it *codexItem) {
 	if it.Info == nil || it.Info.Total == nil {
 		return

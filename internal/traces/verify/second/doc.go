@@ -5,8 +5,8 @@
 // It reads every file below the agent's folders whatever its name, and takes rows as
 // JSON. Of them it keeps the ids of requests with their last tokens, the ids of calls
 // with whether they have a result and whether this is an error, and where a person
-// typed a prompt. A request or a call that several files have is one, of the session
-// that began first: of all that have it, Held lists the others.
+// typed a prompt. A request or a call that several files have counts once, for the session
+// that began first; Held lists the other sessions.
 //
 // What is no row is listed too, with its place and the reason.
 package second

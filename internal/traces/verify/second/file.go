@@ -33,7 +33,7 @@ type file struct {
 	own     string
 	session string
 	at      time.Time
-	// open and answered are about the newest prompt.
+	// open reports that a prompt has begun a turn, answered that an answer followed.
 	open, answered bool
 	// equal counts equal prompts.
 	equal map[string]int
@@ -137,7 +137,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // parse reads a row into v, which must be zero. A member of another type than expected is
-// left out. A line that is no object is noted; it may end with a whole row.
+// left out. A line that is no object is noted as not read; if a whole row is at its end,
+// as behind one that was torn, that is read.
 func (r *file) parse(line []byte, v any) bool {
 	line = bytes.TrimPrefix(line, []byte("\ufeff"))
 	if json.Unmarshal(line, v, lenient) == nil {
@@ -199,8 +200,8 @@ func (r *file) fact() Fact {
 	return f
 }
 
-// request adds a request, or what a later row says of it. The rank decides which of
-// several records of the same requests counts in a session: the highest that it has.
+// request adds a request, or what a later row says of it. Where rows of several kinds
+// record the same requests, only those of the highest rank in a session count.
 func (r *file) request(rank int, id, model string, q Request) {
 	s := r.of()
 	q.Fact, q.Model = r.fact(), model
@@ -267,7 +268,7 @@ func (r *file) nth(rank int, text string) string {
 // ordinal begins keys that are those of one session alone.
 const ordinal = "#"
 
-// hashed is a short key of a prompt that is given by its time or rank, and its text.
+// hashed is a short key of a prompt: of its text, and its time or rank.
 func hashed(what, text string) string {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, what+"/"+text) // never fails

@@ -1,0 +1,383 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// reading is the state of prepare.
+type reading struct {
+	*Deliverer
+	*pending
+	key   spool.Key
+	src   Source
+	st    *State
+	only  func(root string) bool
+	facts Facts
+	// terms are the settings of the records, where they change.
+	terms []termsFrom
+	// rules are the redaction rules of records, and redact applies them besides this
+	// process's.
+	rules  []string
+	redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
+	// forgotten are the traces that the user has deleted.
+	forgotten map[string]bool
+	// lateDone reports that there are new events of runs that are done.
+	lateDone bool
+	start    sessionStart
+	// last is the newest event. The end of a session does not count: it may be that of an
+	// earlier process of the agent.
+	last hook.Event
+	// silently is when the open run has ended, as the host's files say and no event does;
+	// zero if they do not say so.
+	silently time.Time
+	// linked reports that the session that led to this one was looked for.
+	linked bool
+	// at is when the last record was stored.
+	at time.Time
+}
+
+// reading returns the reading of a session from a position.
+func (d *Deliverer) reading(key spool.Key, st *State) *reading {
+	return &reading{
+		Deliverer: d, key: key, src: d.Sources[key.Host], st: st, redact: d.Redact,
+		pending: &pending{host: key.Host, session: st.Session, carry: st.Carry},
+	}
+}
+
+// read reads the log up to a number of bytes behind the position.
+func (p *reading) read(r *spool.Reader, window int64) error {
+	p.more = true
+	for p.more && r.Offset()-p.st.Offset < window {
+		if p.more = r.Next(); p.more {
+			if err := p.add(r.Record()); err != nil {
+				return err
+			}
+		}
+	}
+	p.size = r.Offset()
+	return nil
+}
+
+// termsFrom are the settings of the records from an offset on.
+type termsFrom struct {
+	offset   int64
+	settings string
+	// here reports that runs with them may go where this process sends.
+	here bool
+}
+
+// tighten applies a record's settings to the records from there on: they count whichever
+// process delivers.
+func (p *reading) tighten(rec *spool.Record) error {
+	if n := len(p.terms); p.Judge == nil || n > 0 && p.terms[n-1].settings == rec.Settings {
+		return nil
+	}
+	t, here := p.Judge(rec.Settings)
+	p.terms = append(p.terms, termsFrom{rec.Offset, rec.Settings, here})
+	p.builder.Tighten(t.Capture)
+	var clean func(string, int) string
+	if t.Rules != "" && !slices.Contains(p.rules, t.Rules) {
+		p.rules = append(p.rules, t.Rules)
+		var err error
+		if clean, p.redact, err = p.Rules(p.rules); err != nil {
+			return fmt.Errorf("session %s is not delivered: %w", p.key.Name, err)
+		}
+	}
+	p.builder.Limit(t.MaxInput, t.MaxOutput, clean)
+	return nil
+}
+
+// place returns the settings that decide where a run may go, and whether that is here.
+func (p *reading) place(r *otelmap.Run) (settings string, here bool) {
+	if len(p.terms) == 1 {
+		return p.terms[0].settings, p.terms[0].here
+	}
+	here = true
+	for at := range r.Offsets {
+		n, found := slices.BinarySearchFunc(p.terms, at, func(t termsFrom, at int64) int { return cmp.Compare(t.offset, at) })
+		if !found {
+			n--
+		}
+		if n >= 0 && (settings == "" || !p.terms[n].here) {
+			settings, here = p.terms[n].settings, p.terms[n].here
+		}
+		if !here {
+			break
+		}
+	}
+	return settings, here
+}
+
+func (p *reading) add(rec *spool.Record) error {
+	if p.builder == nil {
+		p.session = rec.Session
+		o := p.Map
+		o.Agent = p.src.Agent
+		if p.st.Repository != nil {
+			o.Repository = *p.st.Repository
+		}
+		p.builder = otelmap.NewBuilder(p.host, p.session, o, p.carry)
+	}
+	if err := p.tighten(rec); err != nil {
+		return err
+	}
+	if !rec.At.IsZero() {
+		p.at = rec.At
+	}
+	events, err := p.src.Decode(rec)
+	if err != nil {
+		// The record stays in the log; `hookspan doctor` shows it.
+		p.logf("session %s: event at %d: %v", p.key.Name, rec.Offset, err)
+		p.builder.Lose(rec.Offset)
+	}
+	for i := range events {
+		if events[i].Session == "" {
+			// It belongs to no known session and hence to no run. It stays in the log,
+			// where `hookspan doctor` shows it.
+			continue
+		}
+		p.builder.Add(events[i])
+		if events[i].Kind != hook.KindSessionEnd || p.last.Kind == hook.KindUnknown {
+			p.last = events[i]
+		}
+		p.facts.note(&events[i])
+		p.start.note(rec, &events[i])
+	}
+	return nil
+}
+
+// due returns the runs that can be sent at a time. It notes which runs there are
+// and, at the log's end, how long those that are settling still take.
+func (p *reading) due(now time.Time) (due []*otelmap.Run) {
+	p.known, p.gone, p.settling = make(map[string]bool), make(map[string]bool), 0
+	if p.builder == nil {
+		return nil
+	}
+	for _, r := range p.builder.Runs(now) {
+		id := r.ID.String()
+		p.known[id] = true
+		p.agents = p.agents || r.Outcome != "" && !r.Ended
+		quiet, wait := now.Sub(r.EndedAt), settle
+		if r.Failing() && !r.Ended && !p.more && quiet >= 0 && quiet < lateUsage {
+			// The host's files will say whether the failure is the run's.
+			p.settling = max(p.settling, min(complete, lateUsage-quiet))
+		}
+		if quiet < settle && r.Complete() {
+			wait = complete
+		}
+		trace, root := p.builder.Root(r)
+		if p.forgotten[trace] {
+			p.gone[id] = true
+		}
+		p.lateDone = p.lateDone || p.st.Done[id] && p.st.Read > 0 && r.Last >= p.st.Read && r.Since(p.st.Read)
+		switch {
+		case p.st.Done[id] || r.Repeated || !r.Ended || p.gone[id]:
+		case p.only != nil:
+			if p.only(root) {
+				due = append(due, r)
+			}
+		case p.more && quiet > -clockStep && quiet < settle:
+			// What belongs to it may be behind the part that was read.
+		case quiet < wait && quiet >= 0:
+			p.settling = max(p.settling, wait-quiet)
+		default:
+			due = append(due, r)
+		}
+	}
+	p.finished = !p.more && p.builder.Finished(now)
+	return due
+}
+
+// mappedOnce is the number of runs of a session up to which they are mapped once, for all
+// destinations. More, as after an outage, are mapped one at a time for each destination,
+// and a long run one batch at a time, so that memory holds the spans of only one.
+const mappedOnce = 8
+
+// mapRuns maps the runs that can be sent.
+func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
+	if p.builder == nil {
+		return nil
+	}
+	if p.st.Carry.Runs == 0 && !p.linked {
+		p.linked = true
+		p.link(ctx)
+	}
+	now := p.at
+	if !p.more {
+		now = p.Now()
+		p.endSilently(ctx)
+	}
+	due := p.due(now)
+	if p.settling > 0 {
+		return ctx.Err()
+	}
+	if p.only == nil {
+		defer func() {
+			if err == nil {
+				err = p.mapLate(ctx, s)
+			}
+		}()
+	}
+	if len(due) == 0 {
+		return ctx.Err()
+	}
+	first := slices.MinFunc(due, func(x, y *otelmap.Run) int { return x.Begun().Compare(y.Begun()) })
+	p.facts.Since = first.Begun().Add(-fileLead)
+	if p.more {
+		p.facts.Until = now.Add(undecided)
+	}
+	p.locate()
+	tr, err := p.transcript(ctx, due)
+	if err != nil {
+		p.logf("session %q of %s: not all of the host's files was read: %v", p.session, p.host, err)
+		if tr != nil {
+			tr.Unread = append(tr.Unread, hook.Unread{Whole: true, Reason: "they could not be read completely"})
+		}
+	}
+	if tr != nil && p.builder.ApplyRefusals(tr.Ends) {
+		due = p.due(now)
+	}
+	for _, r := range due {
+		run := prepared{ids: []otelmap.RunID{r.ID}}
+		run.Trace, run.Root = p.builder.Root(r)
+		settings, here := p.place(r)
+		run.settings, run.elsewhere = settings, !here
+		run.spans = func() *tracepb.ResourceSpans { return p.clean(p.builder.Spans(r, tr)) }
+		if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
+			batches := p.builder.Batches(r, tr)
+			run.batches = func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
+				return func(yield func([]*tracepb.ResourceSpans) bool) {
+					for spans := range batches(size) {
+						if !yield([]*tracepb.ResourceSpans{p.clean(spans)}) {
+							return
+						}
+					}
+				}
+			}
+		} else if len(due) <= mappedOnce {
+			// A panic here is ignored: it comes again when the run is sent, and there fails
+			// only this run.
+			_ = guarded(p.key, func() error {
+				spans := run.spans()
+				run.spans = func() *tracepb.ResourceSpans { return spans }
+				return nil
+			})
+		}
+		p.runs = append(p.runs, run)
+	}
+	return ctx.Err()
+}
+
+// locate looks once for the repository that the session works in.
+func (p *reading) locate() {
+	if p.st.Repository == nil && p.Repository != nil && p.facts.Cwd != "" {
+		r := p.Repository(p.facts.Cwd)
+		p.st.Repository = &r
+		p.builder.In(r)
+	}
+}
+
+// clean removes the secrets from spans, by the rules of the records too.
+func (p *reading) clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	if p.redact == nil {
+		return spans
+	}
+	return p.redact(spans)
+}
+
+// Clean removes the secrets from spans. Send does not.
+func (d *Deliverer) Clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	if d.Redact == nil {
+		return spans
+	}
+	return d.Redact(spans)
+}
+
+// endSilently ends the open run if the host's files show that it has ended, such
+// as by an interruption, which no hook reports.
+func (p *reading) endSilently(ctx context.Context) {
+	p.endAgents(ctx)
+	runs := p.builder.Runs(p.Now())
+	if p.src.End == nil || len(runs) == 0 || runs[len(runs)-1].Ended {
+		return
+	}
+	kind, at, err := p.src.End(ctx, p.session, p.facts)
+	if err != nil {
+		p.logf("session %q of %s: %v", p.session, p.host, err)
+	}
+	// The last hook may have been stored a little later.
+	last := p.last.At()
+	if kind == hook.KindUnknown || at.Before(last.Add(-settle)) || at.Before(runs[len(runs)-1].Begun()) {
+		return
+	}
+	if at.Before(last) {
+		at = last
+	}
+	p.silently = at
+	p.builder.Add(hook.Event{
+		Host: p.host, Dialect: p.facts.Dialect, Session: p.session, Kind: kind,
+		Name: "session file", Time: at, StoredAt: at, Offset: p.last.Offset,
+	})
+}
+
+// endAgents ends the agents that keep a run open, as far as the host's files show that
+// they have ended.
+func (p *reading) endAgents(ctx context.Context) {
+	now := p.Now()
+	for _, r := range p.builder.Runs(now) {
+		if r.Outcome == "" || r.Ended || p.src.Transcript == nil {
+			continue
+		}
+		facts := p.facts
+		facts.Since = r.Begun().Add(-fileLead)
+		// What cannot be read now may be known later.
+		if tr, _ := p.src.Transcript(ctx, p.session, facts); tr != nil {
+			p.builder.EndAgents(slices.DeleteFunc(slices.Clone(tr.Agents), func(a hook.Subagent) bool { return now.Sub(a.End) < settle }))
+		}
+		return
+	}
+}
+
+// transcript reads the host's files. If the run has only just ended, it reads them
+// again while the usage of the last request is missing, the lead's or that of a
+// subagent that has ended, or while it is undecided whether a run of an open session
+// may end. A run that ends in the future, because the clock was set back, counts as
+// ending now.
+func (p *reading) transcript(ctx context.Context, due []*otelmap.Run) (*hook.Transcript, error) {
+	if p.src.Transcript == nil {
+		return nil, nil
+	}
+	ended := due[len(due)-1].EndedAt
+	if now := p.Now(); ended.After(now) {
+		ended = now
+	}
+	for {
+		begun := p.Now()
+		tr, err := p.src.Transcript(ctx, p.session, p.facts)
+		now := p.Now()
+		waited := now.Sub(ended)
+		switch {
+		case tr == nil, waited >= undecided:
+			return tr, err
+		case tr.Undecided && !p.finished:
+		case waited >= lateUsage:
+			return tr, err
+		case !tr.Pending && !slices.ContainsFunc(due, func(r *otelmap.Run) bool { return r.Lacks(tr) }):
+			return tr, err
+		}
+		if p.Sleep(ctx, max(poll, waited/10, now.Sub(begun))) != nil {
+			return tr, err
+		}
+	}
+}

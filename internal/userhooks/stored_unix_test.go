@@ -1,0 +1,58 @@
+//go:build !windows
+
+package userhooks
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// TestRecordOfHooksHasTheEventsSettings has what the environment asks for in the record of
+// the hooks as in that of the event: a delivery by another process holds to it.
+func TestRecordOfHooksHasTheEventsSettings(t *testing.T) {
+	home := t.TempDir()
+	environ := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "CONNECTOR_MAX_INPUT_PREVIEW=50", "HOOKSPAN_REDACT=true"}
+	cfg, err := config.Load(config.Input{Environ: environ, GOOS: "linux"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(home, ".cline", "hooks.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(`{"hooks":{"PostToolUse":[{"hooks":[{"type":"command","command":"true"}]}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{Config: cfg, Environ: environ, Home: home, GOOS: "linux", Now: time.Now}
+	payload := []byte(`{"taskId":"17","hookName":"PostToolUse","postToolUse":{"toolName":"read_file","parameters":{"path":"a"},"success":true}}`)
+	// The span is not found, as the event is not stored; another program would look on.
+	p.Find = func(string, []*spool.Record, bool, uint64, time.Duration) (string, string, bool) { return "", "", true }
+	if _, report, err := p.Ask(t.Context(), Request{Event: "PostToolUse", About: "0123456789abcdef"}, payload, home); err != nil || !report.Empty() {
+		t.Fatalf("error %v, report %v", err, report)
+	}
+	sp, err := spool.Open(cfg.SpoolDir(), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sp.Close() }()
+	s, err := sp.Session(spool.SessionKey(cline.Host, "17"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	r, err := s.Reader(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	terms, _ := cfg.Terms()
+	if !r.Next() || r.Record().Event != cline.HookRunsEvent || r.Record().Settings != terms.String() || terms.MaxInput != 50 {
+		t.Errorf("found %+v, want the settings %q", r.Record(), terms)
+	}
+}

@@ -1,0 +1,194 @@
+package scenario
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/claudecli"
+	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/sink"
+)
+
+// checkAgent compares what the agent itself did, and returns the prompts that were
+// submitted in order.
+func (g *Agent[S]) checkAgent(t *testing.T, c *Case[S], res *Result) []Prompt {
+	t.Helper()
+	for i, want := range c.Exits {
+		if s := res.Steps[i]; s.ExitCode != want && want != AnyCode || s.TimedOut || s.Error != "" {
+			t.Errorf("step %d ended with code %d (timed out: %v, error: %q), want %d", i, s.ExitCode, s.TimedOut, s.Error, want)
+		}
+		if s := c.Steps[i]; s.Signal != nil && !res.Steps[i].Signalled {
+			t.Errorf("step %d was over before the signal", i)
+		}
+	}
+	recs, err := res.Arena.Recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks := make(map[string]int)
+	for _, r := range recs {
+		hooks[r.Name]++
+	}
+	for _, name := range g.Uncounted {
+		delete(hooks, name)
+	}
+	if diff := gocmp.Diff(c.Hooks, hooks); diff != "" {
+		t.Errorf("hooks %s called (-want +got):\n%s", g.Name, diff)
+	}
+	return g.Prompts(t, recs, res)
+}
+
+// Payloads decodes what the recorded hooks were given.
+func Payloads[P any](t *testing.T, recs []rig.Recorded) []P {
+	t.Helper()
+	list := make([]P, len(recs))
+	for i, r := range recs {
+		if err := json.Unmarshal(r.Payload, &list[i]); err != nil {
+			t.Errorf("payload of %s: %v", r.Name, err)
+		}
+	}
+	return list
+}
+
+// checkTraces compares what was delivered with the case, the model and the prompts, and
+// returns it.
+func (g *Agent[S]) checkTraces(t *testing.T, c *Case[S], res *Result, prompts []Prompt) []*rig.Trace {
+	t.Helper()
+	for _, s := range res.Strays {
+		t.Errorf("a receiver got what it does not know: %s", s)
+	}
+	traces, wrong := rig.Traces(res.Spans)
+	if len(traces) != len(c.Traces) || len(prompts) != len(c.Traces) {
+		t.Fatalf("%d traces of %d prompts, want %d", len(traces), len(prompts), len(c.Traces))
+	}
+	requests := res.Requests
+	for i, want := range c.Traces {
+		got := traces[i]
+		if got.Root == nil {
+			continue // Traces has said so.
+		}
+		own := slices.Clone(requests[:min(want.Requests, len(requests))])
+		requests = requests[len(own):]
+		if g.Beside { // the parts come one after the other
+			slices.SortStableFunc(own, func(a, b mockanthropic.Request) int { return strings.Compare(a.Part, b.Part) })
+		}
+		known, tools := own, want.Tools
+		if g.Known != nil {
+			known, tools = g.Known(t, res, got, own, tools)
+		}
+		wrong = append(wrong, got.CompareOutcome(want.Outcome, prompts[i].Text, g.Host)...)
+		wrong = append(wrong, claudecli.CompareModel(got, known, tools)...)
+		prices := g.Prices
+		if want.Unpriced {
+			prices = nil
+		}
+		wrong = append(wrong, claudecli.CompareCosts(got, known, prices)...)
+		wrong = append(wrong, g.compareRoot(got, &want, own, prompts[i])...)
+		if linked := i > 0 && got.LinksTo(traces[i-1]); linked != (i > 0) {
+			t.Errorf("links of the root %+v do not lead to the run before", got.Root.Links)
+		}
+	}
+	if len(requests) > 0 {
+		t.Errorf("%d requests belong to no trace", len(requests))
+	}
+	for _, w := range append(wrong, rig.CheckInfinium(res.Posts, len(traces))...) {
+		t.Error(w)
+	}
+	return traces
+}
+
+// compareRoot compares the identities and texts on the root. It returns what differs, one
+// line each.
+func (g *Agent[S]) compareRoot(got *rig.Trace, want *Trace, requests []mockanthropic.Request, p Prompt) (wrong []string) {
+	attrs := map[string]string{otelmap.KeyConversationID: p.Session}
+	if p.Turn != "" {
+		attrs[otelmap.KeyPromptID] = p.Turn
+	}
+	if g.Version != "" {
+		attrs[otelmap.KeyHostVersion] = g.Version
+	}
+	completed := want.Outcome == otelmap.OutcomeCompleted
+	if want.Class != "" || completed {
+		attrs[otelmap.KeyErrorType] = want.Class
+	}
+	if completed || g.Asked {
+		attrs[otelmap.KeyModel] = cmp.Or(want.Model, g.Model)
+	}
+	if completed {
+		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })
+		attrs[otelmap.KeyOutputValue] = lead[len(lead)-1].Text
+	}
+	for k, v := range attrs {
+		if v != got.Root.Attrs.String(k) {
+			wrong = append(wrong, fmt.Sprintf("%s %q, want %q", k, got.Root.Attrs.String(k), v))
+		}
+	}
+	if !strings.Contains(got.Root.StatusMessage, want.Message) {
+		wrong = append(wrong, fmt.Sprintf("status of the root says %q, want %q in it", got.Root.StatusMessage, want.Message))
+	}
+	blocked := slices.ContainsFunc(got.Root.Events, func(e sink.Event) bool { return e.Attrs[otelmap.KeyStopBlocked] == true })
+	if blocked != want.Blocked {
+		wrong = append(wrong, fmt.Sprintf("the root reports a blocked stop: %v, want %v", blocked, want.Blocked))
+	}
+	return wrong
+}
+
+// checkCommands compares what hookspan's own commands say, the last steps of a run.
+func (g *Agent[S]) checkCommands(t *testing.T, c *Case[S], traces []*rig.Trace, steps []rig.StepResult) {
+	t.Helper()
+	for i, name := range commands {
+		if g.Said != nil {
+			g.Said(t, name, steps[i])
+		} else {
+			Fine(t, name, steps[i])
+		}
+	}
+	want := make([]rig.Listed, len(c.Traces))
+	for i, tr := range c.Traces {
+		want[i] = rig.Listed{Outcome: tr.Outcome, Title: traces[i].Root.Attrs.String(otelmap.KeyInputValue), Tools: len(tr.Tools)}
+		for _, tool := range tr.Tools {
+			want[i].CountError(tool.Error)
+		}
+	}
+	for _, w := range append(rig.CheckList(steps[2].Stdout, want), rig.CheckShown(steps[3].Stdout, traces[len(traces)-1])...) {
+		t.Error(w)
+	}
+	// The session's file gives the same traces, which are stored.
+	var imported struct {
+		Runs    int
+		Skipped struct{ AlreadyThere, Captured int }
+	}
+	err := json.Unmarshal([]byte(steps[6].Stdout), &imported)
+	stored, other := imported.Skipped.AlreadyThere, imported.Skipped.Captured
+	if g.Captured {
+		stored, other = other, stored
+	}
+	if err != nil || imported.Runs != 0 || stored != len(c.Traces) || other != 0 {
+		t.Errorf("import says %q, %v; want %d traces that are stored", steps[6].Stdout, err, len(c.Traces))
+	}
+}
+
+// Fine wants a command to have ended with 0.
+func Fine(t *testing.T, name string, s rig.StepResult) {
+	t.Helper()
+	if s.ExitCode != 0 {
+		t.Errorf("%s ended with code %d: %s\n%s%s", name, s.ExitCode, s.Error, s.Stdout, s.Stderr)
+	}
+}
+
+// checkKept compares the user's own files after hookspan was uninstalled.
+func checkKept(t *testing.T, before map[string]string, path string) {
+	t.Helper()
+	after, err := contents(path)
+	if diff := gocmp.Diff(before, after); err != nil || diff != "" {
+		t.Errorf("the user's own files after uninstalling, %v (-before +after):\n%s", err, diff)
+	}
+}
