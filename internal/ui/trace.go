@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -27,6 +29,8 @@ type problem struct {
 	Kind    string      `json:"kind,omitempty"`
 	Message string      `json:"message,omitempty"`
 	Status  otelmap.End `json:"status"`
+	// By is who denied it.
+	By string `json:"by,omitempty"`
 }
 
 // maxProblems is how many problems an answer has.
@@ -73,10 +77,16 @@ func (l *loaded) problem(i int, r *view.Row) problem {
 	if r.Kind == view.KindEvent {
 		message = otlp.Text(r.Attributes(), otelmap.KeyHookReason)
 	}
-	return problem{
+	out := problem{
 		Row: i, ID: l.id(i), Label: r.Label, Detail: termtext.Cut(l.relative(r.Detail()), 200),
 		Kind: termtext.Line(kind), Message: termtext.Cut(view.FailureLine(message), 400), Status: r.Status,
 	}
+	if r.Status == otelmap.EndDenied && r.Kind == view.KindTool {
+		var why string
+		out.By, why = view.DeniedBy(r.Span())
+		out.Message = termtext.Cut(strings.TrimSuffix("denied by "+out.By+": "+why, ": "), 400)
+	}
+	return out
 }
 
 // header is what the page shows above a trace.
@@ -88,6 +98,7 @@ type header struct {
 	Version  int64     `json:"version"`
 	Prompt   string    `json:"prompt,omitempty"`
 	Answer   string    `json:"answer,omitempty"`
+	Doc      []any     `json:"doc,omitempty"` // The answer as Markdown.
 	Problems []problem `json:"problems"`
 	// Reason is why a run failed.
 	Reason string `json:"reason,omitempty"`
@@ -155,6 +166,7 @@ func (l *loaded) header(ctx context.Context) (header, error) {
 		return h, err
 	}
 	h.Prompt, h.Answer = view.Prompt(t), view.Answer(t)
+	h.Doc = markdown(h.Answer)
 	if h.Problems, err = l.problems(ctx); err != nil {
 		return h, err
 	}
@@ -181,9 +193,8 @@ func (l *loaded) reason(ctx context.Context) (reason string, err error) {
 		if rows, err = l.full(ctx, i); err == nil {
 			p := l.problem(i, rows[0])
 			what := strings.TrimSpace(p.Label + " " + p.Detail)
-			if reason = what + ": " + cmp.Or(p.Message, p.Kind, p.Status.String()); p.Status == otelmap.EndDenied {
-				who, why := view.DeniedBy(rows[0].Span())
-				reason = strings.TrimSuffix(what+" was denied by "+who+": "+why, ": ")
+			if reason = what + ": " + cmp.Or(p.Message, p.Kind, p.Status.String()); p.By != "" {
+				reason = what + " was " + p.Message
 			}
 		}
 	}
@@ -379,10 +390,22 @@ func (s *Server) lines(r *http.Request) (any, error) {
 func (l *loaded) relative(text string) string { return relative(text, l.Directory) }
 
 func relative(text, folder string) string {
-	if folder == "" || folder == "/" {
+	if folder = strings.TrimRight(folder, "/"); folder == "" {
 		return text
 	}
-	return strings.ReplaceAll(text, strings.TrimRight(folder, "/")+"/", "")
+	var out strings.Builder
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, folder+"/")
+		_, _ = out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		// The same names may be within another path.
+		if last, _ := utf8.DecodeLastRuneInString(text[:len(text)-len(rest)+len(before)]); last != utf8.RuneError && (last == '/' || last == '.' || last == '~' || unicode.IsLetter(last) || unicode.IsNumber(last)) {
+			_, _ = out.WriteString(folder + "/")
+		}
+		rest = after
+	}
 }
 
 // rowOf is all that is known of a row.
@@ -390,6 +413,7 @@ type rowOf struct {
 	Row int    `json:"row"`
 	ID  string `json:"id"`
 	view.Card
+	Parts   []part   `json:"parts"`
 	Problem *problem `json:"problem,omitempty"`
 	// Source is where the texts are from, if they are whole.
 	Source string `json:"source,omitempty"`
@@ -413,6 +437,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 	}
 	row := full[0]
 	out := rowOf{Row: i, ID: l.id(i), Card: row.Card()}
+	out.Parts = partsOf(out.Card.Parts)
 	if row.Status.Bad() {
 		p := l.problem(i, row)
 		out.Problem = &p
@@ -426,7 +451,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Source, out.Parts = texts[0].Source, append([]view.Part{}, row.Whole(texts[0])...)
+		out.Source, out.Parts = texts[0].Source, partsOf(row.Whole(texts[0]))
 	}
 	return out, nil
 }

@@ -46,6 +46,7 @@ var banned = map[string]string{
 	"github.com/spf13/":                      "a command line parser for one argument",
 	"github.com/zalando/":                    "the keyring is asked by delivery, and asks the user",
 	"github.com/schollz/":                    "a progress bar",
+	"github.com/yuin/":                       "parses Markdown, for the page",
 	module + "/otelmap":                      "mapping is delivery's work",
 	module + "/infinium/":                    "opens sockets",
 	module + "/internal/outbound/":           "opens sockets",

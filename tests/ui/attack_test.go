@@ -93,6 +93,8 @@ var hostile = []string{
 	`{{constructor.constructor('RAN')()}}`, "${RAN}", `<object data="javascript:RAN">`, `<embed src="javascript:RAN">`, `<meta http-equiv=refresh content="0;url=javascript:RAN">`,
 	`<base href="http://127.0.0.1:1/">`, `<form action="http://127.0.0.1:1/"><button>`, `<link rel=stylesheet href="http://127.0.0.1:1/x.css">`,
 	"\u202egnp.exe\u202c", "a\u0000b\u001b[31mc", `{"__html":"<img src=x onerror=RAN>"}`, `]]><script>RAN</script>`, `<!--<img src="--><img src=x onerror=RAN//">`,
+	"[x](javascript:RAN)\n\n![x](http://127.0.0.1:1/x.png)\n\n[![x](data:image/svg+xml,RAN)](vbscript:RAN)", "<javascript:RAN> [a]\n\n[a]: javascript:RAN", "```<script>RAN</script>\n</pre><img src=x onerror=RAN>",
+	"[x](http://127.0.0.1:1/\"onmouseover=\"RAN)", "| <img src=x onerror=RAN> |\n|---|\n| [x](java\tscript:RAN) |", "> - # <svg/onload=RAN> [x]( javascript:RAN ) `<b onclick=RAN>`",
 }
 
 // naughty are the strings of the Big List of Naughty Strings that could run something.

@@ -219,7 +219,7 @@ func TestSearch(t *testing.T) {
 	}
 	want := Hit{
 		Trace: cline, Span: "a00000000000000f", Name: "execute_tool execute_command", Tool: "execute_command", Role: RoleTool,
-		Status: otelmap.EndUnfinished, Started: at(109 * time.Second), Snippet: `{"command":"npm test -- --watch"}`,
+		Status: otelmap.EndUnfinished, Started: at(109 * time.Second), Snippet: "command: npm test -- --watch",
 	}
 	if d := cmp.Diff(want, hits[0]); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

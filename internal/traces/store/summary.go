@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"database/sql"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -148,7 +149,7 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 	var u Usage
 	in, okIn := otelmap.Tokens(attrs, otelmap.KeyInputTokens)
 	out, okOut := otelmap.Tokens(attrs, otelmap.KeyOutputTokens)
-	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok {
+	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok && !math.IsNaN(v.DoubleValue) && !math.IsInf(v.DoubleValue, 0) {
 		u.CostUSD = &v.DoubleValue
 	}
 	if !okIn && !okOut && u.CostUSD == nil {

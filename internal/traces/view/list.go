@@ -37,6 +37,9 @@ type Note struct {
 // roleNames name the spans that are no tool calls.
 var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "request", store.RoleAgent: "subagent"}
 
+// Where names the step that a hit is in: the tool, or what else it is.
+func Where(h *store.Hit) string { return cmp.Or(h.Tool, roleNames[h.Role], h.Name) }
+
 // Notes are, by trace, where a text that was searched for is, which hooks denied what, and
 // which other calls were denied by whom, the oldest first. hits are those of the text,
 // denied the runs of the hooks, calls the denied calls by trace.
@@ -45,8 +48,7 @@ func Notes(hits []store.Hit, text string, denied []store.HookRun, calls map[stri
 	word, _, _ := strings.Cut(strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 	word = strings.Trim(word, `"`)
 	for _, h := range hits {
-		where := cmp.Or(h.Tool, roleNames[h.Role], h.Name)
-		notes[h.Trace] = append(notes[h.Trace], Note{Status: h.Status, Where: where, Text: h.Snippet, Word: word})
+		notes[h.Trace] = append(notes[h.Trace], Note{Status: h.Status, Where: Where(&h), Text: h.Snippet, Word: word})
 	}
 	for _, r := range slices.Backward(denied) {
 		text := r.Command

@@ -146,8 +146,8 @@ export function useData<T>(path: string | null, version?: number): { data?: T; e
 // useShown is useData that returns the answer shown last until a new one is there, so
 // that a change of a filter does not empty the page, nor one that is refused. stale reports that
 // data is that of another filter.
-export function useShown<T>(path: string | null): { data?: T; error?: Refused; stale?: boolean } {
-  const now = useData<T>(path);
+export function useShown<T>(path: string | null, version?: number): { data?: T; error?: Refused; stale?: boolean } {
+  const now = useData<T>(path, version);
   const last = useRef<T | undefined>(undefined);
   if (now.data || path === null) last.current = now.data;
   const keep = !now.error || now.error.status === 503 || now.error.status === 400;

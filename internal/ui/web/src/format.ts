@@ -89,6 +89,12 @@ export function fold(text: string): { text: string; at: number[] } {
   return { text: out, at };
 }
 
+// placesOf returns where the words of a search are in a text, as the search finds them: without accents.
+export function placesOf(text: string, find: string): [number, number][] {
+  const folded = fold(text), words = fold(find).text.match(/[\p{L}\p{N}]+/gu);
+  return words ? [...folded.text.matchAll(new RegExp(words.join("|"), "gu"))].map((m) => [folded.at[m.index], folded.at[m.index + m[0].length]]) : [];
+}
+
 // place is a folder's name with the one above it.
 export function place(path: string | undefined): string {
   if (!path) return "";

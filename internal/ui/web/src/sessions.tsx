@@ -4,7 +4,8 @@ import { useData, useShown } from "./api";
 import { Day } from "./day";
 import { clock, dayName, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, Alert, Commands, Facts, labelOf, Link, Mark, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
+import { Prose } from "./markdown";
+import { agentNames, Alert, Commands, Facts, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
 import { go, isTrace, put, sessionPath, useMedia, useRoute, useSheet } from "./route";
 import type { Facet, Facets, Header, Listed, Sessions } from "./types";
 
@@ -21,7 +22,7 @@ function dayOf(text: string | null): Date | undefined {
 }
 
 // mostTasks is how many tasks a list has at most.
-const mostTasks = 5000;
+export const mostTasks = 5000;
 
 // hasWord reports a text that can be searched for.
 export const hasWord = (text: string) => /[\p{L}\p{N}]/u.test(text);
@@ -177,7 +178,7 @@ export function sessionOf(t: Thread): Listed {
     costUsd: priced ? sum((s) => s.usage?.costUsd ?? 0) : undefined,
   } : undefined;
   return {
-    ...newest, status: t.traces.find((x) => x.status === "running")?.status ?? newest.status, reason: t.traces.find((x) => x.reason)?.reason,
+    ...newest, status: t.traces.find((x) => x.status === "running")?.status ?? newest.status, reason: t.traces.find((x) => x.reason)?.reason, match: t.traces.find((x) => x.match)?.match,
     summary: {
       ...newest.summary, title: t.traces[t.traces.length - 1].summary.title, model: models.length > 1 ? models.length + " models" : models[0], usage,
       tools: sum((s) => s.tools), toolFailures: sum((s) => s.toolFailures), toolDenials: sum((s) => s.toolDenials), durationMs: sum((s) => s.durationMs), waitedNs: sum((s) => s.waitedNs ?? 0), waiting: t.traces.some((x) => x.summary.waiting),
@@ -259,7 +260,7 @@ function Preview({ line }: { line: Line }) {
       {data.problems.slice(0, 5).map((p) => <Link key={p.id} class="hit" to={`/t/${s.traceId}?span=${p.id}`}><Mark status={p.status} /><b>{labelOf(p.label)}</b> <span>{p.message || p.kind || p.detail}</span></Link>)}
       {data.problems.length > 5 && <p class="note">and {data.problems.length - 5}{data.problems.length === 1000 ? "+" : ""} more</p>}
       {data.prompt && <><div class="cap">prompt</div><p class="prose">{data.prompt.slice(0, 1500)}</p></>}
-      {(data.answer || data.reason) && <><div class="cap">{data.answer ? "answer" : "why it ended"}</div><p class="prose">{(data.answer || data.reason!).slice(0, 4000)}</p></>}
+      {(data.answer || data.reason) && <><div class="cap">{data.answer ? "answer" : "why it ended"}</div><Prose text={(data.answer || data.reason!).slice(0, 4000)} doc={data.doc} /></>}
     </aside>
   );
 }
@@ -345,14 +346,15 @@ export const Heads = ({ children }: { children?: ComponentChildren }) => <div cl
 
 // Task is a line of a task, or with thread that of a session; inside is the session's line, of which nothing is repeated.
 export function Task({ task, money = dollars, at, thread, inside, open, unfold }: { task: Listed; money?: (usd: number) => string; at?: boolean; thread?: Thread; inside?: Listed; open?: boolean; unfold?: (t: Thread) => void }) {
-  const { summary: s, status, reason } = task;
+  const { summary: s, status, reason, match } = task;
+  const find = match && new URLSearchParams(location.search).get("text");
   const o = inside?.summary;
   // It is drawn again only if something in it is another: an agent at work changes one of many.
-  const content = JSON.stringify([task, money(0), at, thread?.traces.length, open, s.host && agentNames[s.host], o?.workingDirectory, o?.model]);
+  const content = JSON.stringify([task, find, money(0), at, thread?.traces.length, open, s.host && agentNames[s.host], o?.workingDirectory, o?.model]);
   return useMemo(() => (
     <div class={`task ${status}${at ? " at" : ""}${thread ? " session" : ""}${inside ? " inside" : ""}`}>
       {thread ? <button class={"fold " + (open ? "open" : "shut")} aria-expanded={!!open} aria-label={(open ? "Fold" : "Unfold") + " the session's tasks"} onClick={() => unfold?.(thread)} /> : <Mark status={status} word={outcome(s)} />}
-      <span class="what">{thread && status !== "ok" && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}</span>}{reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
+      <span class="what">{thread && status !== "ok" && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}</span>}{find ? <Link class="why match" to={`/t/${match.traceId}?span=${match.spanId}`}><Marked text={match.snippet} find={find} near /></Link> : reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
       <span class="under"><Facts items={[
         (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
       ]} /></span>

@@ -1,11 +1,10 @@
-import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { ago, clock, dayName, dollars, dollarsIn, duration, fold, place, plural, seen, stamp, tenths, tokens } from "./format";
+import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tenths, tokens } from "./format";
 import { amount, columns, dearest, forATask, Groups, money, most, picks, spent, timed, windowOf } from "./groups";
-import { agentNames, Alert, cached, Commands, copy, Facts, labelOf, Link, Mark, outcome, Problem, share, Sum, Wait } from "./parts";
+import { agentNames, Alert, cached, Commands, copy, Facts, Link, Mark, Marked, outcome, Problem, share, Sum, Wait } from "./parts";
 import { go, isTrace, put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
+import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, mostTasks, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 import { setTitle } from "./title";
 
@@ -24,7 +23,7 @@ export function SessionView({ id }: { id: string }) {
       <h1>{first.title || "Session"}</h1>
       <p class="facts"><Facts items={[first.host && (agentNames[first.host] ?? first.host), whole.summary.model, stamp(first.started)]} /> <span class="acts">{data.resume && <button class="plain" title={data.resume} onClick={() => copy(data.resume!)}>Copy resume command</button>}<button class="plain" onClick={() => copy(location.href)}>Copy link</button></span></p>
       <Sum totals={data.totals} />
-      <Context points={data.points} />
+      <Context points={data.points} nth={(id) => before + 1 + data.traces.findIndex((t) => t.summary.traceId === id)} />
       <Heads />
       <h2 class="day">{before > 0 && "The last " + data.traces.length.toLocaleString("en") + " of "}{plural(data.totals.tasks, "task")}</h2>
       <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{before + i + 1}</span><Task task={t} inside={whole} money={costs} /></div>)}</div>
@@ -33,10 +32,26 @@ export function SessionView({ id }: { id: string }) {
   );
 }
 
+const mostBars = 800;
+
+// fewer puts requests side by side in one task together, so that there are not too many bars: the largest stands for them.
+function fewer(points: Point[]): Point[] {
+  const out: Point[] = [], each = Math.ceil(points.length / mostBars);
+  let n = 0;
+  for (const p of points) {
+    const last = out[out.length - 1];
+    if (n && n < each && !p.compact && !last.compact && last.traceId === p.traceId) {
+      out[out.length - 1] = { ...(p.tokens > last.tokens ? p : last), costUsd: last.costUsd + p.costUsd };
+      n++;
+    } else { out.push(p); n = 1; }
+  }
+  return out;
+}
+
 // Context draws the size of each request's input, one bar a request.
-function Context({ points }: { points: Point[] }) {
+function Context({ points: all, nth }: { points: Point[]; nth: (trace: string) => number }) {
   const [at, setAt] = useState(-1);
-  const requests = points.filter((p) => !p.compact);
+  const requests = all.filter((p) => !p.compact), points = useMemo(() => fewer(all), [all]);
   if (requests.length < 2) return null;
   const most = Math.max(...requests.map((p) => p.tokens), 1);
   const width = 1000, w = width / points.length;
@@ -44,6 +59,9 @@ function Context({ points }: { points: Point[] }) {
   const total = requests.reduce((n, p) => n + p.costUsd, 0);
   const line = points.map((p, i) => { spent += p.costUsd; return `${i ? "L" : "M"}${((i + 0.5) * w).toFixed(1)},${(100 - 96 * share(spent, total)).toFixed(1)}`; }).join("");
   const p = at >= 0 ? points[at] : undefined;
+  // Where tasks begin whose numbers have room.
+  const begins: number[] = [];
+  points.forEach((x, i) => { if (!i || (points[i - 1].traceId !== x.traceId && i - begins[begins.length - 1] > points.length / 30)) begins.push(i); });
   return (
     <figure class="context">
       <figcaption><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
@@ -55,13 +73,14 @@ function Context({ points }: { points: Point[] }) {
         }}>
           {points.map((x, i) => i > 0 && points[i - 1].traceId !== x.traceId && <line key={"t" + i} class="border" x1={i * w} x2={i * w} y1="0" y2="104" vector-effect="non-scaling-stroke" />)}
           {points.map((x, i) => x.compact
-            ? <rect key={i} class="compact" x={(i + 0.42) * w} width={Math.max(1, w * 0.16)} y={0} height={104} />
+            ? <line key={i} class="compact" x1={(i + 0.5) * w} x2={(i + 0.5) * w} y1={0} y2={104} vector-effect="non-scaling-stroke" />
             : <rect key={i} class={"bar" + (i === at ? " at" : "")} x={i * w + w * 0.1} width={w * 0.8} y={104 - 100 * share(x.tokens, most)} height={100 * share(x.tokens, most)} />)}
           {total > 0 && <path class="spent" d={line} vector-effect="non-scaling-stroke" />}
         </svg>
         <div class="scale right" aria-hidden="true">{total > 0 && [1, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{y ? dollars(total) : "$0"}</span>)}</div>
+        <div class="begins" aria-hidden="true">{begins.map((i) => <span key={i} style={{ left: (100 * i) / points.length + "%" }}>{nth(points[i].traceId)}</span>)}</div>
       </div>
-      <p class="legend"><i class="chat" /> size of a request's input {total > 0 && <><i class="spent" /> cost so far</>} <i class="border" /> a new task{points.some((x) => x.compact) && <> <i class="compact" /> compacted</>}</p>
+      <p class="legend"><i class="chat" /> size of a request's input {total > 0 && <><i class="spent" /> cost so far</>} <i class="border" /> a new task, with its number{points.some((x) => x.compact) && <> <i class="compact" /> compacted</>}</p>
     </figure>
   );
 }
@@ -74,14 +93,14 @@ export function SearchView() {
   }
   const text = query.get("text") ?? "";
   const limit = Number(query.get("limit")) || 100;
-  const { data, error } = useShown<Hit[]>(hasWord(text) ? "search?" + filterQuery(query, { text, limit: String(limit) }) : null);
-  const failures = (data ?? []).filter((h) => h.failed).length;
+  const { data, error } = useShown<{ hits: Hit[]; totals: Totals }>(hasWord(text) ? "search?" + filterQuery(query, { text, limit: String(limit) }) : null);
+  const hits = data?.hits ?? [];
+  const failures = hits.filter((h) => h.failed).length;
   useEffect(() => { setTitle((text ? seen(text) + " · " : "") + "search · hookspan"); });
-  const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data?.length === 0 ? "about" : null);
+  const { data: about } = useData<{ noTraces: string; stored: { traces: number } }>(data && !hits.length ? "about" : null);
   const groups = new Map<string, Hit[]>();
-  for (const h of data ?? []) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
+  for (const h of hits) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
   const [all, setAll] = useState(new Set<string>());
-  const words = fold(text).text.match(/[\p{L}\p{N}]+/gu) ?? [];
   return (
     <div class="page">
       <h1 class="hidden">Search</h1>
@@ -90,40 +109,23 @@ export function SearchView() {
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
       {text.trim() && !hasWord(text) && <p class="note">The text needs a letter or digit.</p>}
       {error && <Problem error={error} />}
-      {data && data.length === 0 && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
-      {data && data.length > 0 && <p class="note">{data.length === limit ? "The newest " + plural(limit, "step") : plural(data.length, "step")} in {plural(groups.size, "task")}{failures > 0 && <>, <span class="bad">{failures} failed</span></>}{data.length === limit && limit < 1600 && <>. <button class="plain" onClick={() => put({ limit: String(limit * 4) })}>Show more</button></>}</p>}
+      {data && !hits.length && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
+      {data && hits.length > 0 && <Sum totals={data.totals} />}
+      {hits.length > 0 && <p class="note">{hits.length === limit ? "The newest " + plural(limit, "step") : plural(hits.length, "step")} in {plural(groups.size, "task")}{failures > 0 && <>, <span class="bad">{failures} failed</span></>}</p>}
       {[...groups].map(([id, hits]) => (
         <section class="hits" key={id}>
-          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, words)[0] ?? [0, 0])) || (words[0] ?? ""))}`}>{hits[0].title || "untitled"}</Link><span class="dim">{hits[0].project && place(hits[0].project) + ", "}{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
+          <h2><Link to={`/t/${id}?find=${encodeURIComponent(hits[0].snippet.slice(...(placesOf(hits[0].snippet, text)[0] ?? [0, 0])) || text)}`}>{hits[0].title || "untitled"}</Link><span class="dim">{hits[0].project && place(hits[0].project) + ", "}{dayName(hits[0].started)}, {clock(hits[0].started)}</span></h2>
           {hits.slice(0, all.has(id) ? undefined : 8).map((h) => (
             <Link key={h.spanId} class="hit" to={`/t/${id}?span=${h.spanId}`}>
-              <b class={h.failed ? "bad" : ""}>{h.tool || labelOf(h.name)}</b> <span><Marked text={plainText(h.snippet)} words={words} /></span>
+              <b class={h.failed ? "bad" : ""}>{h.where}</b> <span><Marked text={h.snippet} find={text} /></span><span class="took">{clock(h.started)}</span>
             </Link>
           ))}
           {hits.length > 8 && !all.has(id) && <button class="more" onClick={() => setAll(new Set(all).add(id))}>{hits.length - 8} more</button>}
         </section>
       ))}
+      {hits.length === limit && <p class="note">{limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>}
     </div>
   );
-}
-
-// plainText is a part of a text without the signs of JSON.
-const plainText = (text: string) => text.replace(/\\[nrt]/g, " ").replace(/"?[{}[\]]+"?|","|":"?|\\(?=")/g, (m) => (m.includes(":") ? ": " : m.includes(",") ? ", " : "")).replace(/(^|\s)"|"(?=$|[\s,])/g, "$1");
-
-// placesOf returns where words are in a text, as the search finds them: without accents.
-function placesOf(text: string, words: string[]): [number, number][] {
-  const folded = fold(text);
-  return words.length ? [...folded.text.matchAll(new RegExp(words.join("|"), "gu"))].map((m) => [folded.at[m.index], folded.at[m.index + m[0].length]]) : [];
-}
-
-function Marked({ text, words }: { text: string; words: string[] }) {
-  const out: (string | VNode)[] = [];
-  let last = 0;
-  for (const [from, to] of placesOf(text, words)) {
-    out.push(text.slice(last, from), <mark key={from}>{text.slice(from, to)}</mark>);
-    last = to;
-  }
-  return <>{out}{text.slice(last)}</>;
 }
 
 type Usages = { totals: Totals; groups: Record<"day" | "model" | "project" | "agent" | "tool" | "hook", Group[]> };

@@ -80,6 +80,9 @@ export function Lines({ lines, first = 80 }: { lines: string[]; first?: number }
   return <><Diff lines={all ? lines : lines.slice(0, first)} />{lines.length > first && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length} lines</button>}</>;
 }
 
+// within are the filters that show the rows of a sum.
+const within: Record<string, string> = { requests: "requests", subagent: "subagent" };
+
 // Money says where a task's money went, with links to the rows.
 export function Money({ base, version, rows, pick }: { base: string; version: number; rows: number; pick: (id: string) => void }) {
   // In a large task all requests and calls are read only when they are asked for.
@@ -95,7 +98,7 @@ export function Money({ base, version, rows, pick }: { base: string; version: nu
         <thead><tr><th scope="col">what</th><th scope="col" class="num">tokens</th><th scope="col" class="num">cost</th></tr></thead>
         <tbody>
           {data.items.map((i, n) => (
-            <tr key={n}><th scope="row">{i.spanId ? <button class="plain name" title={i.what} onClick={() => pick(i.spanId!)}>{i.what}</button> : <span class="name" title={i.what}>{i.what}</span>}<Meter part={share(i.costUsd ?? 0, most)} /></th>
+            <tr key={n}><th scope="row">{i.spanId || within[i.kind] ? <button class="plain name" title={i.what} onClick={() => (i.spanId ? pick(i.spanId) : put({ kind: within[i.kind], sort: "cost", tab: "" }, true))}>{i.what}</button> : <span class="name" title={i.what}>{i.what}</span>}<Meter part={share(i.costUsd ?? 0, most)} /></th>
               <td class="num">{tokens(i.tokens)}</td><td class="num strong">{i.costUsd !== undefined ? dollars(i.costUsd) : ""}</td></tr>
           ))}
         </tbody>
