@@ -59,12 +59,8 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 
 // sumWork sums up the work, where the sums are of certain calls of those alone.
 func sumWork(ctx context.Context, s *store.Store, f store.Filter, by store.By) (*Sums, error) {
-	sums := &Sums{By: by}
-	calls := CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}
+	sums := &Sums{By: by, Calls: CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}}
 	return sums, s.EachWork(ctx, f, nil, func(w *store.Work) error {
-		if by == ByServer || by == ByDenial || by == ByFailure {
-			w.Calls = slices.DeleteFunc(w.Calls, func(c store.Call) bool { return !calls.Selects(&c) })
-		}
 		sums.Add(w)
 		return nil
 	})

@@ -33,6 +33,8 @@ var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
 // the denied edits count.
 type Sums struct {
 	By store.By
+	// Calls selects those that count by ByServer, ByDenial and ByFailure.
+	Calls CallFilter
 
 	groups map[string]*sum
 	spent  []spent
@@ -92,6 +94,7 @@ func (s *Sums) Add(w *store.Work) {
 // key is that of a call, "" for one that is in no sum.
 func (s *Sums) key(c *store.Call) string {
 	switch {
+	case !s.Calls.Selects(c):
 	case s.By == ByServer:
 		return c.Server
 	case s.By == ByDenial:
