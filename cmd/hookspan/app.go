@@ -199,7 +199,13 @@ this machine and delivered to the destinations you name.
 		SilenceUsage: true, SilenceErrors: true,
 		Version: versionText(a),
 	}
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { refreshPrograms(cmd, a) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := emptyFlag(cmd); err != nil {
+			return err
+		}
+		refreshPrograms(cmd, a)
+		return nil
+	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{errors.New(flagError(err)), cmd}

@@ -51,6 +51,10 @@ shows one call.`,
 		switch {
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
+		case cmd.Flags().Changed("slower") && f.calls.MinTook <= 0:
+			return wrongUsage(cmd, "--slower %s: want a time above 0, such as 30s or 5m", f.calls.MinTook)
+		case cmd.Flags().Changed("dearer") && !(f.calls.MinCost > 0):
+			return wrongUsage(cmd, "--dearer %g: want a number of dollars above 0", f.calls.MinCost)
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
 		}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
@@ -26,7 +28,7 @@ flags themselves apply to both sides.
 	asJSON := jsonFlag(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
-			return wrongUsage(cmd, "compare: found %d sides, want two, such as model=opus model=sonnet", len(args))
+			return wrongUsage(cmd, "compare: found %s, want two, such as model=opus model=sonnet", termtext.Plural(len(args), "side"))
 		}
 		return nil
 	}
@@ -88,6 +90,9 @@ func (ff *filterFlags) side(word string) (*filterFlags, error) {
 // sideOf sums up the tasks of a side.
 func sideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (store.Group, error) {
 	all, err := s.Totals(ctx, f)
+	if err == nil && f.Trace != "" && all.Traces == 0 {
+		return store.Group{}, hinted{fmt.Errorf("compare %q: no trace begins with that and fits the filters", name), "hookspan list prints the ids"}
+	}
 	sums := view.Sums{By: view.BySide}
 	if err == nil {
 		err = s.EachWork(ctx, f, nil, func(w *store.Work) error { sums.Add(w); return nil })
