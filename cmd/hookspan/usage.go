@@ -61,7 +61,7 @@ func takes(most int, what string) cobra.PositionalArgs {
 
 // ownEmpty are the flags whose empty value has a meaning, or an error that lists the
 // values.
-var ownEmpty = []string{"after", "before", "by", "dialect", "event", "for", "format", "json", "matcher", "prompt", "result", "scope"}
+var ownEmpty = []string{"after", "before", "by", "dialect", "event", "for", "format", "from", "json", "matcher", "prompt", "result", "scope", "span"}
 
 // emptyFlag refuses an empty value, as of a variable that is not set: a command would
 // do as without the flag, for more than was meant. Hidden commands are for programs.

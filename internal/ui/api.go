@@ -22,8 +22,9 @@ import (
 type listed struct {
 	Summary store.Summary `json:"summary"`
 	Status  otelmap.End   `json:"status"`
-	// Reason is why something failed.
-	Reason string `json:"reason,omitempty"`
+	// Reason is why something failed, Match where the text that was asked for is.
+	Reason string     `json:"reason,omitempty"`
+	Match  *store.Hit `json:"match,omitempty"`
 	exactNames
 }
 
@@ -126,6 +127,13 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 		}
 	}
 	traces := s.listed(r.Context(), page.Traces)
+	matches := make(map[string]*store.Hit)
+	for i := range slices.Backward(page.Hits) {
+		matches[page.Hits[i].Trace] = &page.Hits[i]
+	}
+	for i := range traces {
+		traces[i].Match = matches[page.Traces[i].TraceID]
+	}
 	if f.Denied {
 		calls, err := s.opts.Store.DeniedCalls(r.Context(), f, page.Traces)
 		if err != nil {
@@ -241,6 +249,14 @@ type grouped struct {
 	Value exact `json:"value"`
 }
 
+func groupsOf(groups []store.Group) []grouped {
+	out := make([]grouped, len(groups))
+	for i, g := range groups {
+		out[i] = grouped{g, exact(g.Key)}
+	}
+	return out
+}
+
 // usage is the answer about costs.
 type usage struct {
 	Totals store.Totals           `json:"totals"`
@@ -253,15 +269,12 @@ func (s *Server) usage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return keep(s, "usage?"+r.URL.RawQuery, 0, func() (out usage, err error) {
-		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByAgent, store.ByTool}
+		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByAgent, store.ByTool, store.ByHook}
 		var groups map[store.By][]store.Group
 		out.Totals, groups, err = s.opts.Store.Groups(r.Context(), f, zone(r), keys...)
 		out.Groups = make(map[store.By][]grouped)
 		for _, by := range keys {
-			out.Groups[by] = []grouped{}
-			for _, g := range groups[by] {
-				out.Groups[by] = append(out.Groups[by], grouped{g, exact(g.Key)})
-			}
+			out.Groups[by] = groupsOf(groups[by])
 		}
 		return out, err
 	})
@@ -272,6 +285,7 @@ type found struct {
 	store.Hit
 	Title   string `json:"title"`
 	Project string `json:"project,omitempty"`
+	Where   string `json:"where"`
 	Failed  bool   `json:"failed"`
 }
 
@@ -283,22 +297,31 @@ func (s *Server) search(r *http.Request) (any, error) {
 	if f.Text == "" {
 		return nil, wrong("text: want what to search for")
 	}
-	hits, err := s.opts.Store.Search(r.Context(), f)
-	if err != nil {
-		return nil, err
+	type answer struct {
+		Hits   []found      `json:"hits"`
+		Totals store.Totals `json:"totals"`
 	}
-	tasks := make(map[string]store.Summary)
-	out := []found{}
-	for _, h := range hits {
-		if _, ok := tasks[h.Trace]; !ok {
-			tasks[h.Trace] = store.Summary{}
-			if t, err := s.opts.Store.List(r.Context(), store.Filter{Trace: h.Trace, Limit: 1}); err == nil && len(t) == 1 {
-				tasks[h.Trace] = t[0]
-			}
+	return keep(s, "search?"+r.URL.RawQuery, 0, func() (out answer, err error) {
+		hits, err := s.opts.Store.Search(r.Context(), f)
+		if err != nil {
+			return out, err
 		}
-		out = append(out, found{h, tasks[h.Trace].Title, tasks[h.Trace].Directory, h.Status == otelmap.EndFailed})
-	}
-	return out, nil
+		tasks := make(map[string]*store.Summary)
+		for _, h := range hits {
+			tasks[h.Trace] = &store.Summary{}
+		}
+		// The newest task is first in both.
+		f.Limit = max(1, len(tasks))
+		page, err := s.opts.Store.Page(r.Context(), f)
+		for i := range page.Traces {
+			tasks[page.Traces[i].TraceID] = &page.Traces[i]
+		}
+		out.Hits, out.Totals = []found{}, page.Totals
+		for _, h := range hits {
+			out.Hits = append(out.Hits, found{h, tasks[h.Trace].Title, tasks[h.Trace].Directory, view.Where(&h), h.Status == otelmap.EndFailed})
+		}
+		return out, err
+	})
 }
 
 func (s *Server) status(r *http.Request) (any, error) {

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -23,18 +24,26 @@ type said struct {
 	Detail string      `json:"detail,omitempty"`
 	Depth  int         `json:"depth"`
 	TookNS int64       `json:"tookNs,omitempty"`
-	Parts  []view.Part `json:"parts"`
+	Parts  []part      `json:"parts"`
 }
 
-// maxSaid is how many steps of a conversation one answer has.
+// maxSaid is how many steps of a conversation a page of an answer has.
 const maxSaid = 400
+
+// partOf returns from which row on an answer is, and how many pages of it.
+func partOf(q url.Values) (from, pages int, err error) {
+	if from, err = number(q, "from", 0, 0, 1<<30); err == nil {
+		pages, err = number(q, "pages", 1, 1, 10_000)
+	}
+	return from, pages, err
+}
 
 func (s *Server) conversation(r *http.Request) (any, error) {
 	l, err := s.loaded(r)
 	if err != nil {
 		return nil, err
 	}
-	from, err := number(r.URL.Query(), "from", 0, 0, 1<<30)
+	from, pages, err := partOf(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +53,7 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 		Next int `json:"next"`
 	}{Steps: []said{}}
 	for step := range l.story(r.Context(), &err).Steps(from) {
-		if step.Row != nil && len(out.Steps) >= maxSaid {
+		if step.Row != nil && len(out.Steps) >= pages*maxSaid {
 			out.Next = step.At
 			break
 		}
@@ -57,7 +66,7 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 
 // said returns a step as the page shows it.
 func (l *loaded) said(s *view.Step) (said, bool) {
-	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: append([]view.Part{}, s.Parts...)}
+	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: partsOf(s.Parts)}
 	if r := s.Row; r != nil {
 		out.Status, out.Label, out.Detail, out.Depth, out.TookNS = r.Status, r.Label, l.relative(r.Detail()), r.Depth, r.Took().Nanoseconds()
 	}
@@ -79,7 +88,7 @@ type change struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// maxChanges is how many changes one answer has.
+// maxChanges is how many changes a page of an answer has.
 const maxChanges = 500
 
 func (s *Server) changes(r *http.Request) (any, error) {
@@ -87,7 +96,7 @@ func (s *Server) changes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := number(r.URL.Query(), "from", 0, 0, 1<<30)
+	from, pages, err := partOf(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +108,7 @@ func (s *Server) changes(r *http.Request) (any, error) {
 	var calls []*editing
 	n := 0
 	err = l.eachChange(r.Context(), from, func(c *editing) bool {
-		if n += len(c.changes); n > maxChanges && len(calls) > 0 {
+		if n += len(c.changes); n > pages*maxChanges && len(calls) > 0 {
 			out.Next = c.at
 			return false
 		}
@@ -398,5 +407,6 @@ func (s *Server) turnsOf(r *http.Request, f store.Filter) (any, error) {
 		Traces []listed     `json:"traces"`
 		Totals store.Totals `json:"totals"`
 		Points []point      `json:"points"`
-	}{s.listed(r.Context(), traces), totals, points}, nil
+		Resume string       `json:"resume,omitempty"`
+	}{s.listed(r.Context(), traces), totals, points, s.resume(&traces[0])}, nil
 }

@@ -27,6 +27,8 @@ type problem struct {
 	Kind    string      `json:"kind,omitempty"`
 	Message string      `json:"message,omitempty"`
 	Status  otelmap.End `json:"status"`
+	// By is who denied it.
+	By string `json:"by,omitempty"`
 }
 
 // maxProblems is how many problems an answer has.
@@ -73,10 +75,16 @@ func (l *loaded) problem(i int, r *view.Row) problem {
 	if r.Kind == view.KindEvent {
 		message = otlp.Text(r.Attributes(), otelmap.KeyHookReason)
 	}
-	return problem{
+	out := problem{
 		Row: i, ID: l.id(i), Label: r.Label, Detail: termtext.Cut(l.relative(r.Detail()), 200),
 		Kind: termtext.Line(kind), Message: termtext.Cut(view.FailureLine(message), 400), Status: r.Status,
 	}
+	if r.Status == otelmap.EndDenied && r.Kind == view.KindTool {
+		var why string
+		out.By, why = view.DeniedBy(r.Span())
+		out.Message = termtext.Cut(strings.TrimSuffix("denied by "+out.By+": "+why, ": "), 400)
+	}
+	return out
 }
 
 // header is what the page shows above a trace.
@@ -88,6 +96,7 @@ type header struct {
 	Version  int64     `json:"version"`
 	Prompt   string    `json:"prompt,omitempty"`
 	Answer   string    `json:"answer,omitempty"`
+	Doc      []any     `json:"doc,omitempty"` // The answer as Markdown.
 	Problems []problem `json:"problems"`
 	// Reason is why a run failed.
 	Reason string `json:"reason,omitempty"`
@@ -111,9 +120,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.Resume != nil {
-		h.Resume = s.opts.Resume(l.Host, l.Session)
-	}
+	h.Resume = s.resume(&l.Summary)
 	if l.Session != "" {
 		turns, err := s.turns(r.Context(), l.Session, l.Host)
 		if err != nil {
@@ -135,6 +142,14 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	return h, nil
 }
 
+// resume is the agent's command that continues a task's session.
+func (s *Server) resume(t *store.Summary) string {
+	if s.opts.Resume == nil {
+		return ""
+	}
+	return s.opts.Resume(t.Host, t.Session)
+}
+
 // turns are the traces of a session of an agent, the newest first.
 func (s *Server) turns(ctx context.Context, session, host string) ([]store.Summary, error) {
 	return keep(s, "turns "+host+" "+session, 0, func() ([]store.Summary, error) {
@@ -149,6 +164,7 @@ func (l *loaded) header(ctx context.Context) (header, error) {
 		return h, err
 	}
 	h.Prompt, h.Answer = view.Prompt(t), view.Answer(t)
+	h.Doc = markdown(h.Answer)
 	if h.Problems, err = l.problems(ctx); err != nil {
 		return h, err
 	}
@@ -175,9 +191,8 @@ func (l *loaded) reason(ctx context.Context) (reason string, err error) {
 		if rows, err = l.full(ctx, i); err == nil {
 			p := l.problem(i, rows[0])
 			what := strings.TrimSpace(p.Label + " " + p.Detail)
-			if reason = what + ": " + cmp.Or(p.Message, p.Kind, p.Status.String()); p.Status == otelmap.EndDenied {
-				who, why := view.DeniedBy(rows[0].Span())
-				reason = strings.TrimSuffix(what+" was denied by "+who+": "+why, ": ")
+			if reason = what + ": " + cmp.Or(p.Message, p.Kind, p.Status.String()); p.By != "" {
+				reason = what + " was " + p.Message
 			}
 		}
 	}
@@ -370,20 +385,14 @@ func (s *Server) lines(r *http.Request) (any, error) {
 }
 
 // relative shortens paths in the task's folder.
-func (l *loaded) relative(text string) string { return relative(text, l.Directory) }
-
-func relative(text, folder string) string {
-	if folder == "" || folder == "/" {
-		return text
-	}
-	return strings.ReplaceAll(text, strings.TrimRight(folder, "/")+"/", "")
-}
+func (l *loaded) relative(text string) string { return view.Relative(text, l.Directory) }
 
 // rowOf is all that is known of a row.
 type rowOf struct {
 	Row int    `json:"row"`
 	ID  string `json:"id"`
 	view.Card
+	Parts   []part   `json:"parts"`
 	Problem *problem `json:"problem,omitempty"`
 	// Source is where the texts are from, if they are whole.
 	Source string `json:"source,omitempty"`
@@ -407,6 +416,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 	}
 	row := full[0]
 	out := rowOf{Row: i, ID: l.id(i), Card: row.Card()}
+	out.Parts = partsOf(out.Card.Parts)
 	if row.Status.Bad() {
 		p := l.problem(i, row)
 		out.Problem = &p
@@ -420,7 +430,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Source, out.Parts = texts[0].Source, append([]view.Part{}, row.Whole(texts[0])...)
+		out.Source, out.Parts = texts[0].Source, partsOf(row.Whole(texts[0]))
 	}
 	return out, nil
 }

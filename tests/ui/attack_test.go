@@ -93,6 +93,8 @@ var hostile = []string{
 	`{{constructor.constructor('RAN')()}}`, "${RAN}", `<object data="javascript:RAN">`, `<embed src="javascript:RAN">`, `<meta http-equiv=refresh content="0;url=javascript:RAN">`,
 	`<base href="http://127.0.0.1:1/">`, `<form action="http://127.0.0.1:1/"><button>`, `<link rel=stylesheet href="http://127.0.0.1:1/x.css">`,
 	"\u202egnp.exe\u202c", "a\u0000b\u001b[31mc", `{"__html":"<img src=x onerror=RAN>"}`, `]]><script>RAN</script>`, `<!--<img src="--><img src=x onerror=RAN//">`,
+	"[x](javascript:RAN)\n\n![x](http://127.0.0.1:1/x.png)\n\n[![x](data:image/svg+xml,RAN)](vbscript:RAN)", "<javascript:RAN> [a]\n\n[a]: javascript:RAN", "```<script>RAN</script>\n</pre><img src=x onerror=RAN>",
+	"[x](http://127.0.0.1:1/\"onmouseover=\"RAN)", "| <img src=x onerror=RAN> |\n|---|\n| [x](java\tscript:RAN) |", "> - # <svg/onload=RAN> [x]( javascript:RAN ) `<b onclick=RAN>`",
 }
 
 // naughty are the strings of the Big List of Naughty Strings that could run something.
@@ -168,7 +170,7 @@ func hostileTexts(t *testing.T, r *proof.Result) {
 			r.Break("%s: a character that reorders text is in the document", path)
 		}
 	}
-	for _, path := range []string{"/?limit=5000", "/cost", "/hooks", "/search?text=script", "/search?text=window", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID()} {
+	for _, path := range []string{"/?limit=5000", "/cost", "/hooks", "/calls?limit=5000", "/calls?failed=1&denied=1", "/changes?limit=800", "/compare?a=text%3Dwindow.ran%3D1&b=model%3D%253Dx", "/search?text=script", "/search?text=window", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID()} {
 		b.goTo(s, path)
 		b.shows("window.ran=1")
 		clean(path)

@@ -54,7 +54,10 @@ func TestTaskSaysWhereItsMoneyWent(t *testing.T) {
 	b.run(chromedp.Click(".money summary", chromedp.ByQuery))
 	b.wait(`document.querySelector(".money button.name")`)
 	b.looks("where the money went", script)
+	// A sum leads to the rows that it is of, the dearest first, and a row to itself.
 	b.run(chromedp.Click(".money button.name", chromedp.ByQuery))
+	b.wait(`location.search === "?kind=requests&sort=cost" && [...document.querySelectorAll(".row .label")].every((e) => e.textContent === "chat")`)
+	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".money button.name")].at(-1).click()`, nil))
 	b.wait(`document.querySelector(".row.selected") && location.search.includes("span=")`)
 	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".acts button")].find((e) => e.textContent === "Copy resume command").click()`, nil))
 	b.wait(`window.copied === ` + quoted(tasks[0].Host+" --resume "+tasks[0].Session))

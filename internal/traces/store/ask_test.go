@@ -48,6 +48,8 @@ func TestFilter(t *testing.T) {
 		"part of a model":          {Filter{Model: "Opus"}, []string{claude}},
 		"beginning of a model":     {Filter{Model: "claude-sonnet-4"}, []string{cline}},
 		"half a part of a model":   {Filter{Model: "claude-son"}, nil},
+		"a whole name":             {Filter{Model: "=Claude-sonnet-4-5"}, []string{cline}},
+		"a part for a whole name":  {Filter{Model: "=claude-sonnet-4"}, nil},
 		"tool":                     {Filter{Tool: "bash"}, []string{claude}},
 		"no such tool":             {Filter{Tool: "Bas"}, nil},
 		"directory":                {Filter{Directory: "/home/dev/shop-api"}, []string{claude, cline}},
@@ -217,7 +219,7 @@ func TestSearch(t *testing.T) {
 	}
 	want := Hit{
 		Trace: cline, Span: "a00000000000000f", Name: "execute_tool execute_command", Tool: "execute_command", Role: RoleTool,
-		Status: otelmap.EndUnfinished, Started: at(109 * time.Second), Snippet: `{"command":"npm test -- --watch"}`,
+		Status: otelmap.EndUnfinished, Started: at(109 * time.Second), Snippet: "command: npm test -- --watch",
 	}
 	if d := cmp.Diff(want, hits[0]); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"database/sql"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -148,7 +149,7 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 	var u Usage
 	in, okIn := otelmap.Tokens(attrs, otelmap.KeyInputTokens)
 	out, okOut := otelmap.Tokens(attrs, otelmap.KeyOutputTokens)
-	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok {
+	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok && !math.IsNaN(v.DoubleValue) && !math.IsInf(v.DoubleValue, 0) {
 		u.CostUSD = &v.DoubleValue
 	}
 	if !okIn && !okOut && u.CostUSD == nil {
@@ -164,7 +165,7 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 // root spans of its runs by start or, if there are none, its first span. The
 // totals count for what the root spans do not report.
 func summarize(d *digest, spans []storedSpan) Summary {
-	s := Summary{Spans: d.spans, Waited: d.waited(), Waiting: d.open}
+	s := Summary{Spans: d.spans, Waited: Waited(d.waits), Waiting: d.open}
 	counted := true
 	for _, span := range spans {
 		a := span.GetAttributes()

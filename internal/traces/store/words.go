@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -213,8 +215,38 @@ func around(text string, at place) string {
 	return before + oneLine(text[at.start:], snippetRunes)
 }
 
-// unescape replaces the escapes of JSON that would join words.
-var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\/`, `/`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
+// plain is JSON, or its beginning, as people read it: without brackets, quotes and escapes, which
+// would join words. Another text stays as it is.
+func plain(text string) string {
+	inner := strings.TrimLeft(text, "{[ \t\r\n")
+	if len(inner) == len(text) || !strings.HasPrefix(inner, `"`) {
+		return text
+	}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			begin, escaped := i, false
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i, escaped = i+1, true
+				}
+			}
+			part := text[begin+1 : min(i, len(text))]
+			if escaped {
+				part = cmp.Or(rawjson.Unquote([]byte(`"`+part+`"`)), part) // The end may be missing.
+			}
+			out = append(out, part...)
+		case ':', ',':
+			out = append(out, c, ' ')
+		case '{', '}', '[', ']':
+			out = append(out, ' ')
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
 
 // toolTexts and eventTexts are the attributes of calls and of events that a search looks
 // at.
@@ -238,11 +270,7 @@ func textsOf(s *tracepb.Span) (out []string) {
 	}
 	out = append(out, otelmap.Texts(a, otelmap.KeyOutputMessages)...)
 	for _, key := range toolTexts {
-		text := otlp.Text(a, key)
-		if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-			text = unescape.Replace(text) // "\nend" has the word "end"
-		}
-		add(text)
+		add(plain(otlp.Text(a, key)))
 	}
 	add(s.GetStatus().GetMessage())
 	for _, e := range s.GetEvents() {

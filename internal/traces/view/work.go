@@ -33,6 +33,8 @@ var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
 // the denied edits count.
 type Sums struct {
 	By store.By
+	// Calls selects those that count by ByServer, ByDenial and ByFailure.
+	Calls CallFilter
 
 	groups map[string]*sum
 	spent  []spent
@@ -44,12 +46,13 @@ type sum struct {
 	trace string
 }
 
-// spent is what a request used.
+// spent is what a request used, or how a call ended if usage is nil.
 type spent struct {
-	at    time.Time
-	trace string
-	usage store.Usage
-	calls []store.Call
+	at           time.Time
+	trace        string
+	usage        *store.Usage
+	status       otelmap.End
+	took, waited time.Duration
 }
 
 // Add adds the work of a trace. The newest trace comes first.
@@ -91,9 +94,10 @@ func (s *Sums) Add(w *store.Work) {
 // key is that of a call, "" for one that is in no sum.
 func (s *Sums) key(c *store.Call) string {
 	switch {
+	case !s.Calls.Selects(c):
 	case s.By == ByServer:
 		return c.Server
-	case s.By == ByDenial && c.Status == otelmap.EndDenied:
+	case s.By == ByDenial:
 		return Denier(c)
 	case s.By == ByFailure && c.Status.Failed():
 		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String()), "#")
@@ -140,15 +144,16 @@ func (s *Sums) spend(w *store.Work) {
 	var sum *store.Usage
 	for _, r := range w.Requests {
 		if r.Usage != nil {
-			s.spent = append(s.spent, spent{at: r.Started, trace: w.Summary.TraceID, usage: *r.Usage})
+			s.spent = append(s.spent, spent{at: r.Started, trace: w.Summary.TraceID, usage: r.Usage})
 			sum = sum.Add(r.Usage)
 		}
 	}
 	if rest := w.Summary.Usage.Less(sum); rest != nil {
-		s.spent = append(s.spent, spent{at: w.Summary.Started, trace: w.Summary.TraceID, usage: *rest})
+		s.spent = append(s.spent, spent{at: w.Summary.Started, trace: w.Summary.TraceID, usage: rest})
 	}
-	for _, c := range w.Calls {
-		s.spent = append(s.spent, spent{at: c.Started, trace: w.Summary.TraceID, calls: []store.Call{c}})
+	for i := range w.Calls {
+		c := &w.Calls[i]
+		s.spent = append(s.spent, spent{at: c.Started, trace: w.Summary.TraceID, status: c.Status, took: c.Took, waited: c.Waited})
 	}
 }
 
@@ -163,7 +168,7 @@ func (s *Sums) blocks() (out []store.Group) {
 	traces := make(map[string]bool)
 	for i := range s.spent {
 		one := &s.spent[i]
-		if one.calls == nil && (begin.IsZero() || one.at.Sub(begin) > BlockTime || one.at.Sub(last) > BlockTime) {
+		if one.usage != nil && (begin.IsZero() || one.at.Sub(begin) > BlockTime || one.at.Sub(last) > BlockTime) {
 			begin = one.at.UTC().Truncate(time.Hour)
 			out = append(out, store.Group{Key: begin.Format(time.RFC3339), Until: begin.Add(BlockTime)})
 			clear(traces)
@@ -172,11 +177,10 @@ func (s *Sums) blocks() (out []store.Group) {
 			continue // a call before the first request
 		}
 		g := &out[len(out)-1]
-		if one.calls == nil {
-			last, g.Usage = one.at, g.Usage.Add(&one.usage)
-		}
-		for j := range one.calls {
-			Sum(&g.Totals, &one.calls[j])
+		if one.usage != nil {
+			last, g.Usage = one.at, g.Usage.Add(one.usage)
+		} else {
+			Sum(&g.Totals, &store.Call{Status: one.status, Took: one.took, Waited: one.waited})
 		}
 		if !traces[one.trace] {
 			traces[one.trace] = true

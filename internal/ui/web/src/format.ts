@@ -34,6 +34,12 @@ export function dollarsIn(column: (number | undefined)[]): (usd: number) => stri
   return (usd) => (usd > 0 && usd < 0.005 ? "<$0.01" : "$" + usd.toFixed(2));
 }
 
+// tenths rounds as the terminal does: a half to the even digit.
+export function tenths(n: number): string {
+  const r = Math.round(n * 10);
+  return ((r - n * 10 === 0.5 && r % 2 ? r - 1 : r) / 10).toFixed(1);
+}
+
 export const plural = (n: number, thing: string) => n.toLocaleString("en") + " " + thing + (n === 1 ? "" : "s");
 
 const day = (t: Date) => new Date(t.getFullYear(), t.getMonth(), t.getDate()).getTime();
@@ -81,6 +87,12 @@ export function fold(text: string): { text: string; at: number[] } {
   }
   at.push(i);
   return { text: out, at };
+}
+
+// placesOf returns where the words of a search are in a text, as the search finds them: without accents.
+export function placesOf(text: string, find: string): [number, number][] {
+  const folded = fold(text), words = fold(find).text.match(/[\p{L}\p{N}]+/gu);
+  return words ? [...folded.text.matchAll(new RegExp(words.join("|"), "gu"))].map((m) => [folded.at[m.index], folded.at[m.index + m[0].length]]) : [];
 }
 
 // place is a folder's name with the one above it.

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Refused } from "./api";
-import { dollars, duration, tokens } from "./format";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { download, type Refused } from "./api";
+import { dollars, duration, placesOf, tokens } from "./format";
+import { Prose } from "./markdown";
 import { go } from "./route";
 import type { Part, Status, Summary, Totals, Usage } from "./types";
 
@@ -20,14 +21,21 @@ export function Took({ summary: s }: { summary: { outcome?: string; started?: st
   return <>{duration((runs ? Math.max(s.durationMs, now - new Date(s.started!).getTime()) : s.durationMs) * 1e6)}</>;
 }
 
+// Sheet lies above the page, which answers nothing meanwhile.
+export function Sheet({ label, class: name, close, children }: { label: string; class: string; close: () => void; children: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => { ref.current?.showModal(); }, []);
+  return <dialog ref={ref} class={name} aria-label={label} onClose={close} onClick={(e) => { if (e.target === ref.current) close(); }}><div>{children}</div></dialog>;
+}
+
 export function Mark({ status, word = words[status] }: { status: Status; word?: string }) {
   return word ? <span class={"mark " + status} role="img" aria-label={word} title={word}>{symbols[status]}</span> : <span class={"mark " + status} aria-hidden="true">{symbols[status]}</span>;
 }
 
 // Link leads to another view of the page.
-export function Link({ to, class: name, children, label, current }: { to: string; class?: string; children: ComponentChildren; label?: string; current?: boolean }) {
+export function Link({ to, class: name, children, label, title, current }: { to: string; class?: string; children: ComponentChildren; label?: string; title?: string; current?: boolean }) {
   return (
-    <a href={to} class={name} aria-label={label} aria-current={current ? "page" : undefined} onClick={(e) => {
+    <a href={to} class={name} title={title} aria-label={label} aria-current={current ? "page" : undefined} onClick={(e) => {
       if (e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
       e.preventDefault();
       go(to);
@@ -35,13 +43,16 @@ export function Link({ to, class: name, children, label, current }: { to: string
   );
 }
 
+// Alert says above what was shown last that a filter is refused.
+export const Alert = ({ error }: { error?: Refused }) => (error ? <p class="note bad" role="alert">{sentence(error.message)} {error.hint && sentence(error.hint)}</p> : null);
+
 export function Problem({ error }: { error: Refused }) {
   return (
     <div class="empty" role="alert">
-      <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : "That did not work"}</h1>
+      <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : error.status === 503 ? "Not ready yet" : "That did not work"}</h1>
       <p>{sentence(error.message)}</p>
       {error.hint && <p class="dim"><Commands text={sentence(error.hint)} /></p>}
-      {error.status === 404 && <p><Link to="/" class="plain">All sessions</Link></p>}
+      {error.status >= 400 && error.status !== 401 && <p><Link to="/" class="plain">All sessions</Link></p>}
     </div>
   );
 }
@@ -96,36 +107,47 @@ export function Texts({ parts, limit = 60 }: { parts: Part[]; limit?: number }) 
 function Text({ part: p, limit }: { part: Part; limit: number }) {
   const [all, set] = useState(false);
   const lines = p.text.split("\n");
-  const much = lines.length > limit || p.text.length > limit * 200;
+  const much = !p.doc && (lines.length > limit || p.text.length > limit * 200);
   const text = much && !all ? lines.slice(0, limit).join("\n").slice(0, limit * 200) : p.text;
   const more = much && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length.toLocaleString("en")} lines</button>;
   if (p.short) return <div class="part short"><div class="cap">{p.name}</div><code>{p.text}</code></div>;
   return (
     <section class={"part " + (p.name === "error" ? "error" : "")}>
-      <div class="cap">{p.name}{p.text.endsWith("…") && <span class="dim"> beginning only</span>}</div>
-      {p.lang === "diff" ? <Diff lines={text.split("\n")} /> : p.prose ? <p class="prose">{text}</p> : <pre tabIndex={0}>{text}</pre>}
+      <div class="cap">{p.name}{p.text.endsWith("…") && <span class="dim"> beginning only</span>}<Copy text={p.text} /></div>
+      {p.lang === "diff" ? <Diff lines={text.split("\n")} /> : p.prose ? <Prose text={text} doc={p.doc} /> : <pre tabIndex={0}>{text}</pre>}
       {more}
     </section>
   );
 }
 
-// wordsOf pairs removed lines with the added ones below them, and returns from where to where each line of a pair differs.
-function wordsOf(lines: string[]): Map<number, [number, number]> {
-  const out = new Map<number, [number, number]>();
+// wordsOf pairs removed lines with the added ones below them, and returns the words of each, of which every second one differs.
+function wordsOf(lines: string[]): Map<number, string[]> {
+  const out = new Map<number, string[]>();
   for (let i = 0; i < lines.length; ) {
     if (lines[i][0] !== "-") { i++; continue; }
     let plus = i;
     while (lines[plus]?.[0] === "-") plus++;
     let end = plus;
     while (lines[end]?.[0] === "+") end++;
-    if (end - plus === plus - i) for (let k = 0; i + k < plus; k++) {
-      const a = lines[i + k], b = lines[plus + k], most = Math.min(a.length, b.length);
-      let from = 1, less = 0;
-      while (from < most && a[from] === b[from]) from++;
-      while (less < most - from && a[a.length - 1 - less] === b[b.length - 1 - less]) less++;
-      if (from + less > most / 3) { out.set(i + k, [from, a.length - less]); out.set(plus + k, [from, b.length - less]); }
-    }
+    for (let k = 0; i + k < plus && plus + k < end; k++) compare(lines[i + k], lines[plus + k])?.forEach((words, side) => out.set(side ? plus + k : i + k, words));
     i = end;
+  }
+  return out;
+}
+
+// compare splits two lines into what both have and what one has alone, by turns, unless they have little in common.
+function compare(a: string, b: string): [string[], string[]] | undefined {
+  const [x, y] = [a, b].map((l) => l.slice(1).match(/[\p{L}\p{N}_]+|\s+|./gu) ?? []), w = y.length + 1;
+  if (x.length * y.length > 40_000) return undefined;
+  const best = new Uint32Array((x.length + 1) * w); // the characters that both have from two words on
+  for (let i = x.length - 1; i >= 0; i--) for (let j = y.length - 1; j >= 0; j--) best[i * w + j] = x[i] === y[j] ? best[(i + 1) * w + j + 1] + x[i].length : Math.max(best[(i + 1) * w + j], best[i * w + j + 1]);
+  if (best[0] * 3 < Math.min(a.length, b.length)) return undefined;
+  const out: [string[], string[]] = [[a[0]], [b[0]]];
+  const add = (side: number, common: boolean, word: string) => { const l = out[side]; if ((l.length % 2 === 1) === common) l[l.length - 1] += word; else l.push(word); };
+  for (let i = 0, j = 0; i < x.length || j < y.length; ) {
+    if (i < x.length && j < y.length && x[i] === y[j]) { add(0, true, x[i++]); add(1, true, y[j++]); }
+    else if (j === y.length || (i < x.length && best[(i + 1) * w + j] >= best[i * w + j + 1])) add(0, false, x[i++]);
+    else add(1, false, y[j++]);
   }
   return out;
 }
@@ -133,10 +155,9 @@ function wordsOf(lines: string[]): Map<number, [number, number]> {
 export function Diff({ lines }: { lines: string[] }) {
   const words = useMemo(() => wordsOf(lines), [lines]);
   return (
-    <pre class="diff" tabIndex={0}>{lines.map((l, i) => {
-      const w = words.get(i);
-      return <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{w && w[1] > w[0] ? <>{l.slice(0, w[0])}<b>{l.slice(...w)}</b>{l.slice(w[1])}</> : l || " "}{"\n"}</span>;
-    })}</pre>
+    <pre class="diff" tabIndex={0}>{lines.map((l, i) => (
+      <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{words.get(i)?.map((x, k) => (k % 2 ? <b key={k}>{x}</b> : x)) ?? (l || " ")}{"\n"}</span>
+    ))}</pre>
   );
 }
 
@@ -162,8 +183,36 @@ export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number
   );
 }
 
+const formats = [["md", "Markdown", "md"], ["html", "HTML", "html"], ["otlp", "JSON", "json"]];
+
+// Export downloads a task as hookspan export writes it.
+export const Export = ({ id, runs }: { id: string; runs: boolean }) => (
+  <select class="plain" aria-label="Export" value="" disabled={runs} title={runs ? "A task is stored when it has ended" : "Without the secrets that hookspan recognizes"} onChange={async (e) => {
+    const [format, , ending] = formats.find(([f]) => f === e.currentTarget.value) ?? [];
+    e.currentTarget.value = "";
+    try { if (format) await download(`traces/${id}/export?format=${format}`, `hookspan-${id.slice(0, 8)}.${ending}`); } catch (why) { say((why as Error).message); }
+  }}>
+    <option value="">Export</option>
+    {formats.map(([f, name]) => <option key={f} value={f}>{name}</option>)}
+  </select>
+);
+
 export async function copy(text: string) {
   try { await navigator.clipboard.writeText(text); say("Copied"); } catch { say("The browser does not allow copying"); }
+}
+
+export const Copy = ({ text }: { text: string }) => <button class="plain copy" onClick={(e) => { e.stopPropagation(); copy(text); }}>Copy</button>;
+
+// Marked is a text in which the words of a search are marked. With near it begins not far before the first.
+export function Marked({ text, find, near }: { text: string; find: string; near?: boolean }) {
+  const out: ComponentChildren[] = [], places = placesOf(text, find);
+  let last = near && places[0]?.[0] > 20 ? places[0][0] - 12 : 0;
+  if (last) out.push("…");
+  for (const [from, to] of places) {
+    out.push(text.slice(last, from), <mark key={from}>{text.slice(from, to)}</mark>);
+    last = to;
+  }
+  return <>{out}{text.slice(last)}</>;
 }
 
 // say shows a short message for a moment.

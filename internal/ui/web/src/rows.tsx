@@ -75,22 +75,24 @@ export function Overview({ tree, zoom, setZoom }: { tree: Tree; zoom?: Range; se
   const drag = useRef<{ from: number; part?: Range } | undefined>(undefined);
   const [moving, setMoving] = useState<Range>();
   const paths = useMemo(() => {
-    const { c, n } = tree, of = { tool: new Float64Array(bins), chat: new Float64Array(bins), bad: new Float64Array(bins) };
+    const { c, n } = tree, of = { tool: new Float64Array(bins), chat: new Float64Array(bins), bad: new Float64Array(bins), warn: new Float64Array(bins) };
     for (let i = 0; i < n; i++) {
       const k = c.kinds[c.kind[i]], status = c.statuses[c.status[i]];
       if (k !== "tool" && k !== "chat") continue;
       const b = Math.max(0, Math.min(bins - 1, Math.floor(tree.scale.of(c.at[i]) * bins)));
       of[k][b]++;
-      if (status === "failed" || status === "denied") of.bad[b]++;
+      if (status === "failed") of.bad[b]++;
+      if (status === "denied") of.warn[b]++;
     }
     let most = 1;
     for (let b = 0; b < bins; b++) most = Math.max(most, of.tool[b] + of.chat[b]);
     const height = (v: number) => 30 * Math.sqrt(v / most);
+    const part = (b: number, n: number) => n && Math.max(3, (height(of.tool[b] + of.chat[b]) * n) / (of.tool[b] + of.chat[b]));
     const draw = (f: (b: number) => [number, number]) => { let d = ""; for (let b = 0; b < bins; b++) { const [from, to] = f(b); if (to > from) d += `M${b} ${(32 - from).toFixed(1)}h1V${(32 - to).toFixed(1)}h-1z`; } return d; };
     return [
       <path key="tool" class="tool" d={draw((b) => [0, height(of.tool[b])])} />, <path key="chat" class="chat" d={draw((b) => [height(of.tool[b]), height(of.tool[b] + of.chat[b])])} />,
-      // What failed is as high as its share of the calls.
-      <path key="bad" class="bad" d={draw((b) => [0, of.bad[b] && Math.max(3, (height(of.tool[b]) * of.bad[b]) / of.tool[b])])} />,
+      // What failed or was denied is as high as its share.
+      <path key="bad" class="bad" d={draw((b) => [0, part(b, of.bad[b])])} />, <path key="warn" class="warn" d={draw((b) => [part(b, of.bad[b]), part(b, of.bad[b]) + part(b, of.warn[b])])} />,
     ];
   }, [tree]);
   const whole = (): Range => [0, tree.scale.at(1)];

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, useData } from "./api";
+import { useShown } from "./api";
 import { duration, plural } from "./format";
-import { labelOf, Mark, Problem, Texts, Wait } from "./parts";
+import { Prose } from "./markdown";
+import { Copy, labelOf, Mark, Problem, Texts, Wait } from "./parts";
 import type { Change, Said } from "./types";
 import { Lines } from "./work";
 
@@ -16,32 +17,24 @@ const shown = (picked: string) => {
   if (a.top < b.top || a.bottom > b.bottom) at.scrollIntoView({ block: a.height > b.height ? "start" : "center" });
 };
 
-// useMore returns the part of a long answer that has the selected row, and what the user
-// asked for after it.
+// useMore returns the part of a long answer that has the selected row, and what the user asked for after it.
 function useMore<T, K extends string>(path: string, version: number, name: K, selected: number) {
-  type Answer = Record<K, T[]> & { next: number };
-  const [start, setStart] = useState(0);
-  const { data, error } = useData<Answer>(path + (start ? "?from=" + start : ""), version);
-  const [more, setMore] = useState<{ of: unknown; list: T[]; next: number }>({ of: undefined, list: [], next: 0 });
-  const mine = more.of === data ? more : { list: [], next: data?.next ?? 0 };
+  const [{ start, pages }, set] = useState({ start: 0, pages: 1 });
+  const { data, error } = useShown<Record<K, T[]> & { next: number }>(`${path}?from=${start}&pages=${pages}`, version);
   const found = useRef(-1);
   useEffect(() => {
     if (!data || selected < 0 || selected === found.current) return;
     found.current = selected;
-    if (selected < start || (mine.next > 0 && selected >= mine.next)) setStart(Math.max(0, selected - 40));
+    if (selected < start || (data.next > 0 && selected >= data.next)) set({ start: Math.max(0, selected - 40), pages: 1 });
   }, [selected, data]);
-  const before = start > 0 && <button class="more" onClick={() => setStart(Math.max(0, start - 300))}>Show earlier</button>;
-  const after = mine.next > 0 && <button class="more" onClick={async () => {
-    const got = await get<Answer>(`${path}?from=${mine.next}`);
-    setMore({ of: data, list: [...mine.list, ...got[name]], next: got.next });
-  }}>Show more</button>;
-  return { list: data && [...data[name], ...mine.list], error, before, after };
+  const before = start > 0 && <button class="more" onClick={() => set({ start: Math.max(0, start - 300), pages: pages + 1 })}>Show earlier</button>;
+  const after = !!data?.next && <button class="more" onClick={() => set({ start, pages: pages + 1 })}>Show more</button>;
+  return { list: data?.[name], error, before, after };
 }
 
 export function Conversation({ base, version, picked, row, select }: Props) {
   const { list: steps, error, before, after } = useMore<Said, "steps">(base + "/conversation", version, "steps", row);
-  const ready = !!steps;
-  useEffect(() => shown(picked), [picked, ready]);
+  useEffect(() => shown(picked), [picked, steps?.[0]?.id]);
   if (error && !steps) return <Problem error={error} />;
   if (!steps) return <Wait />;
   return (
@@ -61,10 +54,11 @@ function Step({ step: s, selected, select }: { step: Said; selected: boolean; se
   const inside = s.depth > 1 ? " nested" : "";
   const mine = useRef<HTMLDivElement>(null);
   if (s.who === "user" || s.who === "agent") {
+    const texts = s.parts.filter((p) => p.prose);
     return (
       <div ref={mine} class={`said ${s.who}${inside}${selected ? " selected" : ""}`} data-id={s.row ? s.id : undefined} onClick={() => s.row > 0 && !getSelection()?.toString() && select(s.id)}>
-        <span class="who">{s.who === "user" ? "You" : s.depth > 1 ? "Subagent" : "Agent"}</span>
-        <div class="prose">{s.parts.filter((p) => p.prose || p.name === "text").map((p) => p.text).join("\n\n")}</div>
+        <p class="who">{s.who === "user" ? "You" : s.depth > 1 ? "Subagent" : "Agent"}<Copy text={texts.map((p) => p.text).join("\n\n")} /></p>
+        {texts.map((p, i) => <Prose key={i} {...p} />)}
       </div>
     );
   }
@@ -80,8 +74,7 @@ function Step({ step: s, selected, select }: { step: Said; selected: boolean; se
 
 export function Changes({ base, version, picked, row, select }: Props) {
   const { list: data, error, before, after } = useMore<Change, "changes">(base + "/changes", version, "changes", row);
-  const ready = !!data;
-  useEffect(() => shown(picked), [picked, ready]);
+  useEffect(() => shown(picked), [picked, data?.[0]?.id]);
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const files = new Map<string, Change[]>();

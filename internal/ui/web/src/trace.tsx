@@ -2,7 +2,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData } from "./api";
 import { dollars, duration, place, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
-import { agentNames, cached, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
+import { Prose } from "./markdown";
+import { agentNames, cached, Copy, copy, Export, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
 import { RowFilters, showAll, useChosen, type Range } from "./rows";
 import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
@@ -55,7 +56,7 @@ export function TraceView({ id }: { id: string }) {
 
   const zoomText = query.get("zoom");
   const settled = useMemo(() => {
-    const m = /^(\d+)-(\d+)$/.exec(zoomText ?? "");
+    const m = /^(\d{1,15})-(\d{1,15})$/.exec(zoomText ?? "");
     return m && Number(m[1]) < Number(m[2]) ? ([Number(m[1]), Number(m[2])] as Range) : undefined;
   }, [zoomText]);
   // While the wheel turns, the address follows a little later.
@@ -175,7 +176,7 @@ export function TraceView({ id }: { id: string }) {
             <b><Took summary={s} /></b>,
             s.usage?.costUsd !== undefined && <b>{dollars(s.usage.costUsd)}</b>,
             s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
-            s.tools > 0 && <>{s.tools} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
+            s.tools > 0 && <>{s.tools.toLocaleString("en")} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
             s.model, s.host && (agentNames[s.host] ?? s.host), stamp(s.started),
             !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>,
             s.evidence === "partial" && <span class="warn" title={s.missing}>partial: {s.missing}</span>,
@@ -200,7 +201,7 @@ export function TraceView({ id }: { id: string }) {
             {head.resume && <button class="plain" title={head.resume} onClick={() => copy(head.resume!)}>Copy resume command</button>}
             <button class="plain" title="c" onClick={() => compareWith(id)}>Compare</button>
             <button class="plain" title="y" onClick={copyLink}>Copy link</button>
-            <button class="plain" onClick={() => copy("hookspan export " + id)} title={"hookspan export " + id}>Copy export command</button>
+            <Export id={s.traceId} runs={head.status === "running"} />
           </div>
           <div class="finder">
             {find && found && <span class="dim">{found.length ? `${found.indexOf(selected) + 1 || "–"} of ${found.length}` : "nothing found"}</span>}
@@ -234,7 +235,7 @@ function Overview({ head }: { head: Header }) {
   const s = head.summary;
   return (
     <div class="overview">
-      {head.answer ? <><h2>Answer</h2><p class="prose">{head.answer}</p></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The task ended as " + outcome(s) + "."}</p></>}
+      {head.answer ? <><h2>Answer<Copy text={head.answer} /></h2><Prose text={head.answer} doc={head.doc} /></> : head.status === "running" ? <><h2>The task still runs</h2><p>New rows appear by themselves. <kbd>f</kbd> follows the newest.</p></> : <><h2>{head.status === "ok" ? "No answer was recorded" : "Why it ended"}</h2><p class="prose">{head.reason || "The task ended as " + outcome(s) + "."}</p></>}
       <dl>
         {s.workingDirectory && <><dt>Folder</dt><dd>{s.workingDirectory}</dd></>}
         {s.session && <><dt>Session</dt><dd>{s.session}</dd></>}
@@ -267,7 +268,7 @@ function Details({ base, id, row, tree, close }: { base: string; id: string; row
       <header>
         <h2><Mark status={r.status} /> {labelOf(r.label)} {r.number ? <span class="dim">#{r.number}</span> : null}</h2>
         <button class="close" aria-label="Close" onClick={close}>×</button>
-        <p class="facts"><Facts items={[kind, r.started && "+" + duration(tree.c.at[row] * 1000), r.ended && r.kind !== "event" && duration(r.tookNs), r.model, wait && wait[1] > wait[0] && <span class="warn">waited {duration((wait[1] - wait[0]) * 1000)} for approval</span>]} /></p>
+        <p class="facts"><Facts items={[kind, r.started && "+" + duration(tree.c.at[row] * 1000), r.ended && r.kind !== "event" && duration(r.tookNs), r.model, r.problem?.by && <span class="warn">denied by {r.problem.by}</span>, wait && wait[1] > wait[0] && <span class="warn">waited {duration((wait[1] - wait[0]) * 1000)} for approval</span>]} /></p>
         {r.usage && <p class="facts"><Facts items={usageWords(r.usage)} /></p>}
         {(r.kind === "agent" || r.kind === "run") && total > 0 && Math.abs(total - own) > 5e-5 && <p class="facts"><Facts items={["own requests " + dollars(own), (agents ? "with subagents " : "with usage that has no request ") + dollars(total)]} /></p>}
       </header>

@@ -12,21 +12,21 @@ export interface Summary {
 }
 
 // Listed has the names of its project and session as they are sent back, too.
-export interface Listed { summary: Summary; status: Status; reason?: string; project?: string; session?: string }
+export interface Listed { summary: Summary; status: Status; reason?: string; match?: { traceId: string; spanId: string; snippet: string }; project?: string; session?: string }
 
 export interface Totals {
   tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; unpricedModels?: string[];
 }
 
-export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number }
+export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number; until?: string; lastTraceId?: string; editsDenied?: number; branches?: string[] }
 
 export interface Sessions { running: Listed[]; traces: Listed[]; totals: Totals }
 export interface Facet { value: string; shown: string }
 export interface Facets { project: Facet[]; agent: Facet[]; model: Facet[]; tool: Facet[] }
-export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status }
+export interface Problem { row: number; id: string; label: string; detail?: string; kind?: string; message?: string; status: Status; by?: string }
 
 export interface Header extends Listed {
-  rows: number; version: number; prompt?: string; answer?: string; problems: Problem[]; before?: string; after?: string; task?: number; tasks?: number; resume?: string;
+  rows: number; version: number; prompt?: string; answer?: string; doc?: Doc[]; problems: Problem[]; before?: string; after?: string; task?: number; tasks?: number; resume?: string;
 }
 
 // Columns are the rows as the API has them: lists of numbers in base64.
@@ -36,7 +36,9 @@ export interface Columns {
 }
 
 export interface Line { id: string; text: string; note?: string }
-export interface Part { name: string; lang?: string; prose?: boolean; short?: boolean; text: string }
+export interface Part { name: string; lang?: string; prose?: boolean; short?: boolean; text: string; doc?: Doc[] }
+// Doc is a part of a text that was Markdown: words, or an element.
+export type Doc = string | { tag: string; info?: string; kids?: Doc[] };
 
 export interface Row {
   row: number; id: string; kind: Kind; status: Status; label: string; details: string[] | null; started?: string; tookNs: number; ended: boolean;
@@ -45,7 +47,7 @@ export interface Row {
 
 export interface Said { row: number; id: string; who: string; status?: Status; label?: string; detail?: string; depth: number; tookNs?: number; parts: Part[] }
 export interface Change { row: number; id: string; path: string; tool: string; status: Status; plus: number; minus: number; lines: string[] | null; cut?: boolean }
-export interface Hit { traceId: string; spanId: string; name: string; tool?: string; started?: string; snippet: string; title: string; project?: string; failed: boolean }
+export interface Hit { traceId: string; spanId: string; where: string; started?: string; snippet: string; title: string; project?: string; failed: boolean }
 export interface Point { at: number; tokens: number; costUsd: number; traceId: string; spanId?: string; compact?: boolean }
 export interface Step { id: string; label: string; detail?: string; status: Status; tookNs: number }
 export interface Compared extends Header { tools: { name: string; calls: number; failures: number; denials: number; tookNs: number }[] | null; files: string[] }
