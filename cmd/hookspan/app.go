@@ -183,7 +183,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &h):
 		a.hint(h.hint)
 	case errors.Is(err, fs.ErrPermission):
-		a.hint("look at the owner and the mode of it and of the folders above it; hookspan doctor checks hookspan's own")
+		a.hint("look at the owner and mode of that path and of the folders above it; hookspan doctor checks those of hookspan")
 	}
 	if errors.As(err, &usage) {
 		a.hint(usage.hint())

@@ -31,7 +31,7 @@ func newTestApp(t *testing.T, args ...string) (a *app, stdout, stderr *bytes.Buf
 func TestWhatCannotBeReadHasAHint(t *testing.T) {
 	a, _, stderr := newTestApp(t)
 	a.exitCode(context.Background(), fmt.Errorf("open spool: %w", fs.ErrPermission))
-	if text := stderr.String(); !strings.Contains(text, "open spool: ") || !strings.Contains(text, "\nhint: look at the owner and the mode") {
+	if text := stderr.String(); !strings.Contains(text, "open spool: ") || !strings.Contains(text, "\nhint: look at the owner and mode") {
 		t.Errorf("got %q", text)
 	}
 }

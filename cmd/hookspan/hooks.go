@@ -35,8 +35,7 @@ func projectFlag(cmd *cobra.Command, usage string) {
 // here the working directory.
 func projectDir(cmd *cobra.Command, here bool) (string, error) {
 	name, _ := cmd.Flags().GetString("project") // empty for a command without the flag
-	switch {
-	case name == "" && !here:
+	if name == "" && !here {
 		return "", nil
 	}
 	dir, err := filepath.Abs(name)
