@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,7 +49,9 @@ type app struct {
 
 	cfg    *config.Config
 	cfgErr error
-	log    logfile.Log
+	// reported are the wrong settings that were printed.
+	reported []string
+	log      logfile.Log
 	// cleaner removes secrets from the user's hooks' commands and output; see clean.
 	cleaner *redact.Redactor
 	// byHand reports that a person asked for a delivery.
@@ -170,12 +174,17 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		a.warnf("interrupted")
 		return 130
 	}
-	a.warnf("%s", termtext.Message(err))
-	var h hinted
-	if errors.As(err, &h) {
-		a.hint(h.hint)
+	if text := termtext.Message(err); !slices.Contains(a.reported, text) {
+		a.warnf("%s", text)
 	}
+	var h hinted
 	var usage usageError
+	switch {
+	case errors.As(err, &h):
+		a.hint(h.hint)
+	case errors.Is(err, fs.ErrPermission):
+		a.hint("look at the owner and mode of that path and of the folders above it; hookspan doctor checks those of hookspan")
+	}
 	if errors.As(err, &usage) {
 		a.hint(usage.hint())
 		return 64
@@ -199,7 +208,13 @@ this machine and delivered to the destinations you name.
 		SilenceUsage: true, SilenceErrors: true,
 		Version: versionText(a),
 	}
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { refreshPrograms(cmd, a) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := emptyFlag(cmd); err != nil {
+			return err
+		}
+		refreshPrograms(cmd, a)
+		return nil
+	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{errors.New(flagError(err)), cmd}
@@ -283,5 +298,6 @@ func (a *app) getenv(name string) string {
 func (a *app) configProblems() {
 	for _, p := range config.Problems(a.cfgErr) {
 		a.warnf("%v", p)
+		a.reported = append(a.reported, p.Error())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"strings"
 	"syscall"
@@ -25,6 +26,14 @@ func newTestApp(t *testing.T, args ...string) (a *app, stdout, stderr *bytes.Buf
 	a = newApp(args, strings.NewReader(""), stdout, stderr, []string{"HOME=" + home, "USERPROFILE=" + home})
 	a.home, a.goos, a.cfg = home, runtime.GOOS, &config.Config{}
 	return a, stdout, stderr
+}
+
+func TestWhatCannotBeReadHasAHint(t *testing.T) {
+	a, _, stderr := newTestApp(t)
+	a.exitCode(context.Background(), fmt.Errorf("open spool: %w", fs.ErrPermission))
+	if text := stderr.String(); !strings.Contains(text, "open spool: ") || !strings.Contains(text, "\nhint: look at the owner and mode") {
+		t.Errorf("got %q", text)
+	}
 }
 
 func TestPanicExitsWith1(t *testing.T) {

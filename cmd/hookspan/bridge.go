@@ -55,9 +55,6 @@ that comes twice is taken once.
 		if *port < 0 || *port > 65535 {
 			return wrongUsage(cmd, "--port %d: want 0 to 65535", *port)
 		}
-		if cmd.Flags().Changed("dir") && *dir == "" {
-			return wrongUsage(cmd, "--dir: want a folder")
-		}
 		return runBridge(cmd.Context(), a, *port, *record, *quiet, *dir)
 	}
 	return c
@@ -75,8 +72,11 @@ func runBridge(ctx context.Context, a *app, port int, record, quiet bool, dir st
 	}
 	if dir != "" {
 		dir, err := filepath.Abs(a.tilde(dir))
+		if err == nil {
+			err = os.MkdirAll(dir, 0o700)
+		}
 		if err != nil {
-			return fmt.Errorf("--dir: %w", err)
+			return fmt.Errorf("--dir: want a folder: %w", err)
 		}
 		for _, agent := range []bridge.Provider{bridge.Claude, bridge.Cline} {
 			o.Sinks = append(o.Sinks, &bridge.FileStore{Dir: dir, Agent: agent, Now: a.now})

@@ -80,7 +80,7 @@ func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err 
 	for part := range strings.SplitSeq(word, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		switch {
-		case ok && cmd.Flags().Lookup(name) != nil && value != "":
+		case ok && cmd.Flags().Lookup(name) != nil && strings.TrimSpace(value) != "":
 			set(name, value)
 		case part == "failed" || part == "denied":
 			set(part, "true")

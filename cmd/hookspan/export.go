@@ -120,8 +120,6 @@ func (f *exportFlags) check(cmd *cobra.Command) error {
 		return wrongUsage(cmd, "--to %q: want one of %s", f.to, strings.Join(exportTo, ", "))
 	case changed("resource") && !changed("to"):
 		return wrongUsage(cmd, "--resource: it goes with --to alone")
-	case changed("output") && f.output == "":
-		return wrongUsage(cmd, "--output: found nothing, want a file")
 	case !changed("format"):
 		byName, _ := export.FormatOf(f.output)
 		f.format = string(byName)
@@ -193,8 +191,8 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 		a.leftOut(len(gone))
 		return err
 	}
-	if info, err := os.Lstat(f.output); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("--output %q: it is there already and no regular file: want another name", f.output)
+	if err := replaceable(f.output); err != nil {
+		return err
 	}
 	if err := consentToExport(ctx, a, traces, f, "Write "+f.output); err != nil {
 		return err
@@ -203,7 +201,7 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	step, done = flushProgress(a, len(traces), "writing")
 	left := 0
 	for again := true; again && err == nil; again = len(gone) > 0 {
-		err = atomicfile.WriteFunc(f.output, atomicfile.Options{}, write)
+		err = writeFile(f.output, write)
 		// The beginning of the file has the numbers and titles of all of them.
 		traces = slices.DeleteFunc(traces, func(t store.Summary) bool { return slices.Contains(gone, t.TraceID) })
 		left += len(gone)
@@ -211,13 +209,34 @@ func exportFile(ctx context.Context, a *app, s *store.Store, traces []store.Summ
 	done()
 	a.leftOut(left)
 	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return fmt.Errorf("write %q: %w", f.output, err)
+		return err
 	}
 	a.printf("wrote %s: %s\n", termtext.Value(f.output), termtext.Plural(len(traces), "trace"))
+	return nil
+}
+
+// replaceable refuses the name of what is no regular file.
+func replaceable(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("--output %q: it is there already and no regular file: want another name", path)
+	}
+	return nil
+}
+
+// writeFile writes a file that only the user can read, or none. Its errors do not
+// have the name of the temporary file.
+func writeFile(path string, write func(io.Writer) error) error {
+	if err := replaceable(path); err != nil {
+		return err
+	}
+	err := atomicfile.WriteFunc(path, atomicfile.Options{}, write)
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	if err != nil {
+		return fmt.Errorf("write %q: %w", path, err)
+	}
 	return nil
 }
 

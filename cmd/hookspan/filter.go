@@ -113,11 +113,6 @@ func (ff *filterFlags) with(ctx context.Context, p *pipeline.Pipeline, f store.F
 func (ff *filterFlags) check() (f store.Filter, err error) {
 	f = ff.f
 	changed, now := ff.cmd.Flags().Changed, ff.app.now()
-	for _, name := range []string{"project", "agent", "model", "tool", "branch", "outcome", "since", "until", "grep", "session", "command", "file", "subagent"} {
-		if flag := ff.cmd.Flags().Lookup(name); flag != nil && flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
-			return f, wrongUsage(ff.cmd, "--%s: found nothing, want a value", name)
-		}
-	}
 	switch {
 	case changed("min-cost") && !aCost(f.MinCost):
 		return f, wrongUsage(ff.cmd, "--min-cost %g: want a number of dollars above 0", f.MinCost)
@@ -191,9 +186,6 @@ func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (path, resolv
 // projectPath returns the whole path of a project's folder, which need not exist, as it
 // is named and without symbolic links.
 func projectPath(a *app, cmd *cobra.Command, name string) (path, resolved string, err error) {
-	if name == "" {
-		return "", "", wrongUsage(cmd, "--project: found nothing, want a folder")
-	}
 	path = name
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 		path = a.home + rest

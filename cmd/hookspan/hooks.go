@@ -35,10 +35,7 @@ func projectFlag(cmd *cobra.Command, usage string) {
 // here the working directory.
 func projectDir(cmd *cobra.Command, here bool) (string, error) {
 	name, _ := cmd.Flags().GetString("project") // empty for a command without the flag
-	switch {
-	case cmd.Flags().Changed("project") && name == "":
-		return "", wrongUsage(cmd, "--project: want the project's folder")
-	case name == "" && !here:
+	if name == "" && !here {
 		return "", nil
 	}
 	dir, err := filepath.Abs(name)

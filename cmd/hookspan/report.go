@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/internal/files/atomicfile"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -80,8 +78,8 @@ func writeReport(a *app, r view.Report, format, file string) error {
 	if file == "" {
 		return write(a.stdout)
 	}
-	if err := atomicfile.WriteFunc(file, atomicfile.Options{}, write); err != nil {
-		return fmt.Errorf("write %q: %w", file, err)
+	if err := writeFile(file, write); err != nil {
+		return err
 	}
 	a.printf("wrote %s: %s\n", termtext.Value(file), termtext.Plural(r.Totals.Traces, "task"))
 	return nil

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // usageError reports a wrong command line.
@@ -43,14 +45,40 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return usageError{errors.New(text), cmd}
 }
 
-// takes limits the number of arguments.
+// takes limits the number of arguments. An empty one, as of a variable that is not
+// set, is none of those that the command would choose by itself.
 func takes(most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) <= most {
-			return nil
+		switch {
+		case len(args) > most:
+			return wrongUsage(cmd, "%s: unexpected %q: it takes %s", cmd.Name(), args[most], what)
+		case slices.Contains(args, ""):
+			return wrongUsage(cmd, `%s: found "", want %s`, cmd.Name(), what)
 		}
-		return wrongUsage(cmd, "%s: unexpected %q: it takes %s", cmd.Name(), args[most], what)
+		return nil
 	}
+}
+
+// ownEmpty are the flags whose empty value has a meaning, or an error that lists the
+// values.
+var ownEmpty = []string{"after", "before", "by", "dialect", "event", "for", "format", "from", "json", "matcher", "prompt", "result", "scope", "span"}
+
+// emptyFlag refuses an empty value, as of a variable that is not set: a command would
+// do as without the flag, for more than was meant. Hidden commands are for programs.
+func emptyFlag(cmd *cobra.Command) (err error) {
+	if cmd.Hidden {
+		return nil
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		empty := strings.TrimSpace(f.Value.String()) == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			empty = !slices.ContainsFunc(list.GetSlice(), func(v string) bool { return strings.TrimSpace(v) != "" })
+		}
+		if empty && !slices.Contains(ownEmpty, f.Name) {
+			err = wrongUsage(cmd, "--%s: found nothing, want a value", f.Name)
+		}
+	})
+	return err
 }
 
 // group is a command that only has subcommands.
