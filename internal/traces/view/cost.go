@@ -133,6 +133,7 @@ func subagentCosts(w *store.Work) (out []CostItem) {
 // before had, and the outputs that made the next request larger.
 func details(w *store.Work) (misses, outputs []CostItem) {
 	before := make(map[string]*store.Request)
+	cached := slices.ContainsFunc(w.Requests, func(r store.Request) bool { return r.Usage != nil && r.Usage.CacheRead+r.Usage.CacheWrite > 0 })
 	for i := range w.Requests {
 		r := &w.Requests[i]
 		p := before[r.AgentSpan]
@@ -143,7 +144,7 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 			continue
 		}
 		known := min(p.Usage.Input, r.Usage.Input)
-		if anew := known - r.Usage.CacheRead; anew >= fewTokens && r.Usage.CacheRead < known/2 {
+		if anew := known - r.Usage.CacheRead; cached && anew >= fewTokens && r.Usage.CacheRead < known/2 {
 			misses = append(misses, CostItem{
 				Kind: "cache miss", Span: r.Span, Tokens: anew, CostUSD: r.Usage.CostUSD,
 				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", offset(w, r), tokens(anew)),

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -36,6 +37,7 @@ type Sums struct {
 
 	groups map[string]*sum
 	spent  []spent
+	calls  []store.Call
 }
 
 type sum struct {
@@ -49,7 +51,6 @@ type spent struct {
 	at    time.Time
 	trace string
 	usage store.Usage
-	calls []store.Call
 }
 
 // Add adds the work of a trace. The newest trace comes first.
@@ -147,9 +148,7 @@ func (s *Sums) spend(w *store.Work) {
 	if rest := w.Summary.Usage.Less(sum); rest != nil {
 		s.spent = append(s.spent, spent{at: w.Summary.Started, trace: w.Summary.TraceID, usage: *rest})
 	}
-	for _, c := range w.Calls {
-		s.spent = append(s.spent, spent{at: c.Started, trace: w.Summary.TraceID, calls: []store.Call{c}})
-	}
+	s.calls = append(s.calls, w.Calls...)
 }
 
 // BlockTime is how long a window of a subscription's limits is.
@@ -157,30 +156,39 @@ const BlockTime = 5 * time.Hour
 
 // blocks returns the windows. One begins with the full hour before a request, if the window
 // before has ended by then or five hours had no request, which is how ccusage counts them.
+// A call is in the window of its start.
 func (s *Sums) blocks() (out []store.Group) {
 	slices.SortStableFunc(s.spent, func(x, y spent) int { return x.at.Compare(y.at) })
-	var begin, last time.Time
-	traces := make(map[string]bool)
-	for i := range s.spent {
-		one := &s.spent[i]
-		if one.calls == nil && (begin.IsZero() || one.at.Sub(begin) > BlockTime || one.at.Sub(last) > BlockTime) {
-			begin = one.at.UTC().Truncate(time.Hour)
-			out = append(out, store.Group{Key: begin.Format(time.RFC3339), Until: begin.Add(BlockTime)})
-			clear(traces)
-		}
-		if len(out) == 0 {
-			continue // a call before the first request
-		}
-		g := &out[len(out)-1]
-		if one.calls == nil {
-			last, g.Usage = one.at, g.Usage.Add(&one.usage)
-		}
-		for j := range one.calls {
-			Sum(&g.Totals, &one.calls[j])
-		}
-		if !traces[one.trace] {
-			traces[one.trace] = true
+	var begins []time.Time
+	var last time.Time
+	type pair struct {
+		window int
+		trace  string
+	}
+	counted := make(map[pair]bool)
+	in := func(window int, trace string) *store.Group {
+		g, key := &out[window], pair{window, trace}
+		if !counted[key] {
+			counted[key] = true
 			g.Traces, g.Runs = g.Traces+1, g.Runs+1
+		}
+		return g
+	}
+	for i := range s.spent {
+		one, n := &s.spent[i], len(begins)-1
+		if n < 0 || one.at.Sub(begins[n]) > BlockTime || one.at.Sub(last) > BlockTime {
+			n++
+			begins = append(begins, one.at.UTC().Truncate(time.Hour))
+			out = append(out, store.Group{Key: begins[n].Format(time.RFC3339), Until: begins[n].Add(BlockTime)})
+		}
+		g := in(n, one.trace)
+		last, g.Usage = one.at, g.Usage.Add(&one.usage)
+	}
+	for i := range s.calls {
+		c := &s.calls[i]
+		n := sort.Search(len(begins), func(n int) bool { return begins[n].After(c.Started) }) - 1
+		if n >= 0 && c.Started.Before(out[n].Until) {
+			Sum(&in(n, c.Trace).Totals, c)
 		}
 	}
 	return out
