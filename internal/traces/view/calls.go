@@ -41,8 +41,7 @@ func (f CallFilter) Selects(c *store.Call) bool {
 		c.Took < f.MinTook, f.MinCost > 0 && (c.CostUSD == nil || *c.CostUSD < f.MinCost):
 		return false
 	}
-	if f.Command != "" {
-		words := strings.Fields(strings.ToLower(f.Command))
+	if words := strings.Fields(strings.ToLower(f.Command)); len(words) > 0 {
 		if c.Command == "" || !hasWords(strings.Fields(strings.ToLower(preview(c.Arguments))), words) && !hasWords(strings.Fields(c.Command), words) {
 			return false
 		}
@@ -76,9 +75,8 @@ func hasWords(among, words []string) bool {
 func inPath(file, part string) bool {
 	slashed := func(s string) string { return strings.ReplaceAll(s, `\`, "/") }
 	file, part = "/"+strings.TrimLeft(slashed(file), "/"), slashed(part)
-	if strings.ContainsAny(part, "*?[") {
-		ok, _ := path.Match(part, path.Base(file))
-		return ok
+	if ok, err := path.Match(part, path.Base(file)); ok && err == nil {
+		return true
 	}
 	folder := strings.HasSuffix(part, "/")
 	part = "/" + strings.Trim(part, "/")

@@ -39,9 +39,20 @@ func TestCallFilterSelects(t *testing.T) {
 		"slow":               {CallFilter{MinTook: time.Second}, [3]bool{true, false, false}},
 		"dear":               {CallFilter{MinCost: 0.2}, [3]bool{true, false, false}},
 		"dearer":             {CallFilter{MinCost: 0.21}, [3]bool{false, false, false}},
+		"a blank command":    {CallFilter{Command: " "}, [3]bool{true, true, true}},
 	} {
 		if got := [3]bool{c.f.Selects(&edit), c.f.Selects(&shell), c.f.Selects(&query)}; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestFilesWithBracketsAreFound has the names that web frameworks give to routes.
+func TestFilesWithBracketsAreFound(t *testing.T) {
+	c := store.Call{Tool: "Read", Arguments: `{"file_path":"/shop/app/[id]/page.tsx"}`}
+	for file, want := range map[string]bool{"app/[id]/page.tsx": true, "[id]/": true, "[op]age.tsx": true, "[x]age.tsx": false, "[i]/": false} {
+		if got := (CallFilter{File: file}).Selects(&c); got != want {
+			t.Errorf("%s: %v, want %v", file, got, want)
 		}
 	}
 }
