@@ -188,12 +188,18 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	for i := range calls {
 		c := &calls[i]
 		given := NewArguments(c.Tool, c.Arguments)
-		cost := ""
+		cost, started, took := "", "", ""
 		if c.CostUSD != nil {
 			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
 		}
+		if !c.Started.IsZero() {
+			started = c.Started.Format(time.RFC3339Nano)
+		}
+		if c.Took > 0 {
+			took = ms(c.Took)
+		}
 		line := []string{
-			c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), ms(c.Waited), cost,
+			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, ms(c.Waited), cost,
 			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {

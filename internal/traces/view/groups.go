@@ -65,8 +65,11 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for _, g := range groups {
 		line := []string{
-			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), ms(g.P50), ms(g.P95),
+			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), "", "",
 			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")),
+		}
+		if g.Traces > 0 && by != ByBlock {
+			line[5], line[6] = ms(g.P50), ms(g.P95)
 		}
 		if u := g.Usage; u != nil {
 			counts := line[7:11]
