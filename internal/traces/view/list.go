@@ -260,7 +260,7 @@ func cost(u *store.Usage, cents bool) (text, sgr string) {
 	case cents && *u.CostUSD > 0 && *u.CostUSD < 0.005:
 		return "<$0.01", ""
 	case cents && *u.CostUSD >= 0 && *u.CostUSD < aDollar:
-		return fmt.Sprintf("$%.2f", *u.CostUSD), ""
+		return "$" + fixed(*u.CostUSD, 2), ""
 	}
 	return dollars(*u.CostUSD), ""
 }
