@@ -88,17 +88,6 @@ func TestBlocksAreThoseOfCcusage(t *testing.T) {
 	}
 }
 
-func TestCostsFindTheMissAndTheOutput(t *testing.T) {
-	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	u := func(in, cached, out int64, usd float64) *store.Usage {
-		return &store.Usage{Input: in, CacheRead: cached, Output: out, CostUSD: new(usd)}
-	}
-	w := &store.Work{
-		Summary: store.Summary{Started: at, Usage: u(72_000, 20_000, 300, 1)},
-		Requests: []store.Request{
-			{Span: "r1", Started: at.Add(time.Second), Usage: u(10_000, 0, 100, 0.1)},
-			{Span: "r2", Started: at.Add(3 * time.Second), Usage: u(31_000, 10_000, 100, 0.3)},
-			{Span: "r3", Started: at.Add(5 * time.Second), Usage: u(31_000, 10_000, 100, 0.5)},
 // TestCallsAreInTheBlockOfTheirTime has calls before a window's first request, after the
 // windows have ended, and of a task whose requests are not known.
 func TestCallsAreInTheBlockOfTheirTime(t *testing.T) {
@@ -136,6 +125,17 @@ func TestCostsWithoutACacheHaveNoMiss(t *testing.T) {
 	}
 }
 
+func TestCostsFindTheMissAndTheOutput(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	u := func(in, cached, out int64, usd float64) *store.Usage {
+		return &store.Usage{Input: in, CacheRead: cached, Output: out, CostUSD: new(usd)}
+	}
+	w := &store.Work{
+		Summary: store.Summary{Started: at, Usage: u(72_000, 20_000, 300, 1)},
+		Requests: []store.Request{
+			{Span: "r1", Started: at.Add(time.Second), Usage: u(10_000, 0, 100, 0.1)},
+			{Span: "r2", Started: at.Add(3 * time.Second), Usage: u(31_000, 10_000, 100, 0.3)},
+			{Span: "r3", Started: at.Add(5 * time.Second), Usage: u(31_000, 10_000, 100, 0.5)},
 		},
 		Calls: []store.Call{{Span: "c1", Tool: "Bash", Arguments: `{"command":"cat big"}`, Started: at.Add(2 * time.Second)}},
 	}

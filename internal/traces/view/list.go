@@ -276,7 +276,7 @@ func outcomeText(s *store.Summary) string {
 	if s.Waiting {
 		return "waits for you"
 	}
-	return cmp.Or(termtext.Line(s.Outcome), "no root")
+	return cmp.Or(termtext.Line(s.Outcome), "no root span")
 }
 
 // outcomeSymbol returns a trace's outcome as a symbol and its colour.
