@@ -109,7 +109,7 @@ func TestEverythingIsRedactedAgain(t *testing.T) {
 	const key = "ghp_" + "0123456789abcdefghijABCDEFGHIJ456789"
 	b := newBuild()
 	b.root.Attributes = append(b.root.Attributes, otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "use "+key)), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages(key, "")),
-		otlp.String(otelmap.KeyWorkingDirectory, "/home/"+key), otlp.String(otelmap.KeyConversationID, key))
+		otlp.String(otelmap.KeyWorkingDirectory, "/home/"+key), otlp.String(otelmap.KeyBranch, "fix-"+key), otlp.String(otelmap.KeyConversationID, key))
 	b.tool("Bash", `{"command":"curl -H `+key+`"}`, key)
 	for _, f := range Formats {
 		got := written(t, f, b.messages())
