@@ -56,3 +56,30 @@ func TestRecordOfHooksHasTheEventsSettings(t *testing.T) {
 		t.Errorf("found %+v, want the settings %q", r.Record(), terms)
 	}
 }
+
+// TestPlainHooksRunBesideOthers has a hook with an expression and one with a rule, of an
+// event that the call is not about, in a program that reads neither.
+func TestPlainHooksRunBesideOthers(t *testing.T) {
+	home := t.TempDir()
+	environ := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	cfg, err := config.Load(config.Input{Environ: environ, GOOS: "linux"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(home, ".cline", "hooks.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(`{"hooks":{"PostToolUse":[{"matcher":"Read","hooks":[{"type":"command","command":"echo ran >ran"}]}],
+		"PreToolUse":[{"matcher":"^Bash$","hooks":[{"type":"command","command":"true"}]},{"hooks":[{"type":"command","command":"true","if":"Bash(git *)"}]}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{Config: cfg, Environ: environ, Home: home, GOOS: "linux", Now: time.Now}
+	payload := []byte(`{"taskId":"17","hookName":"PostToolUse","postToolUse":{"toolName":"read_file","parameters":{"path":"a"},"success":true}}`)
+	if _, report, err := p.Ask(t.Context(), Request{Event: "PostToolUse"}, payload, home); err != nil || !report.Empty() {
+		t.Errorf("error %v, report %v", err, report)
+	}
+	if _, err := os.Stat(filepath.Join(home, "ran")); err != nil {
+		t.Errorf("the hook did not run: %v", err)
+	}
+}
