@@ -122,6 +122,23 @@ func TestEverythingIsRedactedAgain(t *testing.T) {
 	}
 }
 
+// TestIndexSaysHowEachTraceEnded has a trace without a root beside another.
+func TestIndexSaysHowEachTraceEnded(t *testing.T) {
+	other := newBuild()
+	for _, s := range other.spans {
+		s.TraceId = bytes.Repeat([]byte{9}, 16)
+	}
+	lone := newBuild()
+	lone.spans = lone.spans[:0]
+	lone.tool("Bash", "{}", "")
+	got := written(t, HTML, other.messages(), lone.messages())
+	for _, want := range []string{`title="completed">`, `title="no root span">`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not in the index: %s", want)
+		}
+	}
+}
+
 func TestUnknownFormat(t *testing.T) {
 	if _, err := Write(&bytes.Buffer{}, "pdf", nil, nil, Options{}); err == nil || !strings.Contains(err.Error(), "want one of") {
 		t.Errorf("got %v", err)

@@ -112,7 +112,7 @@ func openHTML(b *bufio.Writer, all []store.Summary, o Options) (*page, error) {
 			s := &all[i]
 			h := headOf(s, p.zone)
 			row := indexRow{
-				Number: i + 1, Title: h.Title, Outcome: s.Outcome, Status: h.End,
+				Number: i + 1, Title: h.Title, Outcome: h.Facts[0], Status: h.End,
 				Words: append([]string{view.Duration(s.Duration())}, h.Counts...),
 			}
 			if !s.Started.IsZero() {
