@@ -158,7 +158,7 @@ func pageRows(t *store.Trace) []*pageRow {
 func pageRowOf(r *view.Row, t *store.Trace) *pageRow {
 	row := &pageRow{
 		Kind: r.Kind, Status: r.Status, Label: r.Agent(),
-		Detail: termtext.Cut(r.Detail(), 400), Offset: offset(r, t.Started), Parts: r.Parts(),
+		Detail: termtext.Cut(r.Detail(), 400), Offset: view.Offset(r.Start, t.Started), Parts: r.Parts(),
 	}
 	if r.Detached {
 		row.Label += " (parent missing)"

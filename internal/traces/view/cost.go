@@ -147,11 +147,11 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 		if anew := known - r.Usage.CacheRead; cached && anew >= fewTokens && r.Usage.CacheRead < known/2 {
 			misses = append(misses, CostItem{
 				Kind: "cache miss", Span: r.Span, Tokens: anew, CostUSD: r.Usage.CostUSD,
-				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", offset(w, r), tokens(anew)),
+				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", Offset(r.Started, w.Summary.Started), tokens(anew)),
 			})
 		}
 		if more := r.Usage.Input - p.Usage.Input - p.Usage.Output; more >= fewTokens {
-			item := CostItem{Kind: "output", Tokens: more, What: "request at " + offset(w, r)}
+			item := CostItem{Kind: "output", Tokens: more, What: "request at " + Offset(r.Started, w.Summary.Started)}
 			var of []string
 			for j := range w.Calls {
 				if c := &w.Calls[j]; c.AgentSpan == r.AgentSpan && !c.Started.Before(p.Started) && c.Started.Before(r.Started) {
@@ -169,10 +169,6 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 		}
 	}
 	return dearest(misses), dearest(outputs)
-}
-
-func offset(w *store.Work, r *store.Request) string {
-	return "+" + duration(r.Started.Sub(w.Summary.Started))
 }
 
 func (c *Costs) sentence(agents int, misses, outputs []CostItem) string {

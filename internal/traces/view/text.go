@@ -117,6 +117,18 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
+// Offset formats how long after a start something was, "" if either is not known.
+func Offset(at, start time.Time) string {
+	if at.IsZero() || start.IsZero() {
+		return ""
+	}
+	text := duration(at.Sub(start))
+	if !at.Before(start) {
+		text = "+" + text
+	}
+	return text
+}
+
 // tokens formats a count in at most five columns up to a thousand millions.
 func tokens(n int64) string {
 	switch {

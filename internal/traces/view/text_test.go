@@ -1,11 +1,26 @@
 package view
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
+
+// TestOffsetsMayBeBeforeTheStart has what the clock of another machine may show.
+func TestOffsetsMayBeBeforeTheStart(t *testing.T) {
+	for want, at := range map[string]time.Time{"+1.0s": t0.Add(time.Second), "+0ms": t0, "-1.0s": t0.Add(-time.Second), "": {}} {
+		var b strings.Builder
+		if err := Call(&b, &store.Trace{Summary: store.Summary{Started: t0, TraceID: "0123456789"}}, &Row{Label: "Bash", Start: at}, nil, CallText{}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		got, _, _ := strings.Cut(strings.TrimSpace(strings.Split(b.String(), "\n")[1]), "trace")
+		if got = strings.TrimSuffix(got, " · "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
 
 func TestNumbersAreShort(t *testing.T) {
 	for d, want := range map[time.Duration]string{
