@@ -65,6 +65,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		var calls map[string][]*tracepb.Span
 		if f.Denied && len(page.Traces) > 0 {
 			f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
+			f.Failed = false                                               // a hook that denies has not failed
 			if denied, err = p.Store.HookRuns(ctx, f); err != nil {
 				return err
 			}
