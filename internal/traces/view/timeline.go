@@ -31,10 +31,10 @@ func Timeline(w io.Writer, works []*store.Work, o Options) error {
 	}
 	st, b := newStyle(o), bufio.NewWriter(w)
 	var lanes []*lane
-	from, until := works[0].Summary.Started, works[0].Summary.Ended
+	var from, until time.Time
 	for _, one := range slices.Backward(works) {
 		s := &one.Summary
-		if s.Started.Before(from) {
+		if !s.Started.IsZero() && (from.IsZero() || s.Started.Before(from)) {
 			from = s.Started
 		}
 		if s.Ended.After(until) {
@@ -71,16 +71,18 @@ func Timeline(w io.Writer, works []*store.Work, o Options) error {
 	return b.Flush()
 }
 
-// axis has the time at its beginning, at each quarter and, as far as there is room, its end.
+// axis has the time at its beginning and at each quarter, at fewer places where there is no
+// room for four.
 func axis(from time.Time, span time.Duration, columns int, zone *time.Location) string {
 	form := "15:04"
 	if span > 24*time.Hour {
 		form = "Jan 2 15:04"
 	}
+	places := max(1, min(4, columns/(len(form)+gap)))
 	var out strings.Builder
-	for i := range 4 {
-		text := from.Add(span * time.Duration(i) / 4).In(zone).Format(form)
-		out.WriteString(termtext.CutWidth(padRight(text, columns/4), columns/4, ""))
+	for i := range places {
+		text := from.Add(span * time.Duration(i) / time.Duration(places)).In(zone).Format(form)
+		out.WriteString(termtext.CutWidth(padRight(text, columns/places), columns/places, ""))
 	}
 	return out.String()
 }
@@ -97,6 +99,9 @@ func (st *style) lane(l *lane, from time.Time, span time.Duration, columns int) 
 		}
 	}
 	for _, one := range l.tasks {
+		if one.Summary.Started.IsZero() {
+			continue
+		}
 		draw(one.Summary.Started, one.Summary.Ended, 'w')
 	}
 	for _, one := range l.tasks {
