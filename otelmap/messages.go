@@ -137,7 +137,53 @@ func encode(messages ...Message) string {
 	if len(messages) == 0 {
 		return ""
 	}
-	return rawjson.Encode(messages)
+	// By hand, without reflection: a trace has two for each request.
+	size := 2
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			size += 128 + len(p.Content) + len(p.ID) + len(p.Name) + len(p.Arguments) + len(p.Response)
+		}
+	}
+	out := append(make([]byte, 0, size+size/16), '[')
+	for i, m := range messages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(rawjson.AppendString(append(out, `{"role":`...), m.Role), `,"parts":[`...)
+		for i, p := range m.Parts {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = p.append(out)
+		}
+		out = append(out, ']')
+		if m.FinishReason != nil {
+			out = rawjson.AppendString(append(out, `,"finish_reason":`...), *m.FinishReason)
+		}
+		out = append(out, '}')
+	}
+	return string(append(out, ']'))
+}
+
+// append appends a part as its tags say.
+func (p *Part) append(out []byte) []byte {
+	member := func(name, value string) {
+		if value != "" {
+			out = rawjson.AppendString(append(append(append(out, `,"`...), name...), `":`...), value)
+		}
+	}
+	out = rawjson.AppendString(append(out, `{"type":`...), p.Type)
+	member("content", p.Content)
+	member("id", p.ID)
+	member("name", p.Name)
+	if arguments := p.Arguments; len(arguments) > 0 {
+		if bytes.ContainsAny(arguments, " \t\r\n") {
+			arguments = json.RawMessage(rawjson.Encode(arguments)) // which leaves space out
+		}
+		out = append(append(out, `,"arguments":`...), arguments...)
+	}
+	member("response", p.Response)
+	return append(out, '}')
 }
 
 // arguments returns the preview of a call's arguments for its part.

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // talk is a turn of two requests: the first asks for two calls, of which one fails. A
@@ -187,4 +189,24 @@ func TestRunWithoutARequestKeepsItsTokens(t *testing.T) {
 	if n, ok := Tokens(root.Attributes, KeyOutputTokens); n != 3 || !ok {
 		t.Errorf("%d, %t", n, ok)
 	}
+}
+
+func TestMessagesAreEncodedAsTheirTagsSay(t *testing.T) {
+	text := rapid.SampledFrom([]string{"", "a", "say \"hi\"\n…", "\u2028<&>\x01"})
+	part := rapid.Custom(func(t *rapid.T) Part {
+		arguments := rapid.SampledFrom([]string{"", `{"a":1}`, "{ \"a\" :\n[1, \"b c\"] }", `"x"`}).Draw(t, "arguments")
+		return Part{
+			Type: text.Draw(t, "type"), Content: text.Draw(t, "content"), ID: text.Draw(t, "id"), Name: text.Draw(t, "name"),
+			Arguments: []byte(arguments), Response: text.Draw(t, "response"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		m := Message{Role: text.Draw(t, "role"), Parts: rapid.SliceOfN(part, 1, 3).Draw(t, "parts")}
+		if rapid.Bool().Draw(t, "finished") {
+			m.FinishReason = new(text.Draw(t, "finish"))
+		}
+		if got, want := encode(m, m), rawjson.Encode([]Message{m, m}); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
 }

@@ -238,7 +238,7 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		}
 	}
 	// Without ids it cannot be known which calls of the files are the reported ones.
-	if !m.turns() && (len(calls) == 0 || known[""] != nil) {
+	if !m.turns() && known[""] != nil {
 		return nil
 	}
 	reported := m.reported(agent, known)

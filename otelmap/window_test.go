@@ -153,6 +153,19 @@ func TestResultBelongsToTheRunThatAsked(t *testing.T) {
 	}
 }
 
+// TestCallThatNoHookReportsMayBeItsRunsOnly has a host without turns whose hooks report
+// no call of a tool that there is not.
+func TestCallThatNoHookReportsMayBeItsRunsOnly(t *testing.T) {
+	tr := calls(0.5)
+	tr.Calls[0].ToolCallIDs = []string{"x"}
+	tr.ToolResults = []hook.ToolResult{{ID: "x", Name: "no_such_tool", Status: hook.ToolFailed, At: ev(1, 0).Time}}
+	b := build(Options{}, Carry{}, logged(ev(0, hook.KindRunStart), ev(10, hook.KindRunComplete)))
+	spans := spansOf(b, b.Runs(far)[0], tr)
+	if !slices.ContainsFunc(spans, func(s *tracepb.Span) bool { return value(s, KeyToolName) == "no_such_tool" }) {
+		t.Errorf("%d spans without the call", len(spans))
+	}
+}
+
 func TestLateHookDoesNotSetTheClockBack(t *testing.T) {
 	events := []hook.Event{ev(0, hook.KindRunStart), ev(200, hook.KindRunStart), ev(10, hook.KindRunComplete), ev(210, hook.KindRunComplete)}
 	events[2].StoredAt = events[1].StoredAt.Add(time.Second) // it was stored 190 s late

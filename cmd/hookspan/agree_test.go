@@ -95,18 +95,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := page(t, a)
-	command := func(into any, args ...string) {
-		t.Helper()
-		var stdout, stderr bytes.Buffer
-		c := newApp(args, strings.NewReader(""), &stdout, &stderr, a.environ)
-		c.home, c.goos = a.home, a.goos
-		if code := run(context.Background(), c); code != 0 {
-			t.Fatalf("%q: exit code %d: %s", args, code, &stderr)
-		}
-		if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
-			t.Fatalf("%q: %v: %s", args, err, &stdout)
-		}
-	}
+	command := asking(t, a)
 	found := 0
 	for range 40 {
 		var flags []string
@@ -134,8 +123,9 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 		filter(5, "since", "since", now.Add(-time.Duration(500+r.IntN(500))*time.Hour).UTC().Format(time.RFC3339))
 		filter(5, "until", "until", now.Add(-time.Duration(r.IntN(500))*time.Hour).UTC().Format(time.RFC3339))
 
-		var list []store.Summary
-		command(&list, append([]string{"list", "--json"}, flags...)...)
+		var answer listJSON
+		command(&answer, append([]string{"list", "--json"}, flags...)...)
+		list := answer.Tasks
 		var stats, byTool statsJSON
 		command(&stats, append([]string{"stats", "--json"}, flags...)...)
 		command(&byTool, append([]string{"stats", "--by", "tool", "--json"}, flags...)...)
@@ -146,7 +136,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 		if err := json.Unmarshal(ask("/api/v1/sessions?"+query.Encode()), &shown); err != nil {
 			t.Fatal(err)
 		}
-		var want, summed, paged, onPage, calls totals
+		var want, listed, summed, paged, onPage, calls totals
 		ids := make(map[string]bool)
 		for _, sum := range list {
 			ids[sum.TraceID] = true
@@ -159,7 +149,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 				t.Errorf("%q: the page has %s, list has not", flags, sum.TraceID)
 			}
 		}
-		for to, all := range map[*totals]store.Totals{&summed: stats.Totals, &paged: shown.Totals} {
+		for to, all := range map[*totals]store.Totals{&listed: answer.Totals, &summed: stats.Totals, &paged: shown.Totals} {
 			to.add(all.Traces, all.Calls, all.Failures, all.Denials, all.Usage)
 		}
 		for _, g := range byTool.Groups {
@@ -175,7 +165,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 			calls.Calls, calls.Failures, calls.Denials = want.Calls, want.Failures, want.Denials
 		}
 		calls.Traces, calls.Input, calls.Cents = want.Traces, want.Input, want.Cents
-		for name, got := range map[string]totals{"stats": summed, "the page's sums": paged, "the page's list": onPage, "the calls by tool": calls} {
+		for name, got := range map[string]totals{"the list's sums": listed, "stats": summed, "the page's sums": paged, "the page's list": onPage, "the calls by tool": calls} {
 			if got != want {
 				t.Errorf("%q: %s: %+v, list has %+v", flags, name, got, want)
 			}
@@ -186,6 +176,26 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 	}
 	if found < 15 {
 		t.Errorf("only %d filters selected a task", found)
+	}
+}
+
+// asking returns what runs a command over the home of an app and reads the JSON that it
+// prints.
+func asking(t *testing.T, a *app) func(into any, args ...string) {
+	return func(into any, args ...string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		c := newApp(args, strings.NewReader(""), &stdout, &stderr, a.environ)
+		c.home, c.goos = a.home, a.goos
+		if code := run(t.Context(), c); code != 0 {
+			t.Fatalf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
+		}
+		if into == nil {
+			return
+		}
+		if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, &stdout)
+		}
 	}
 }
 

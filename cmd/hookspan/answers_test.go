@@ -21,26 +21,13 @@ func TestNoFigureDiffersOverAHome(t *testing.T) {
 	if err := os.CopyFS(a.home, os.DirFS(filepath.Join("testdata", "home"))); err != nil {
 		t.Fatal(err)
 	}
-	command := func(into any, args ...string) {
-		t.Helper()
-		var stdout, stderr bytes.Buffer
-		c := newApp(args, strings.NewReader(""), &stdout, &stderr, a.environ)
-		c.home, c.goos = a.home, a.goos
-		if code := run(t.Context(), c); code != 0 {
-			t.Fatalf("%q: exit code %d: %s%s", args, code, &stdout, &stderr)
-		}
-		if into == nil {
-			return
-		}
-		if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
-			t.Fatalf("%q: %v: %s", args, err, &stdout)
-		}
-	}
+	command := asking(t, a)
 	command(nil, "import")
 	command(nil, "verify", "--all", "--strict")
 
-	var list []store.Summary
-	command(&list, "list", "--json")
+	var answer listJSON
+	command(&answer, "list", "--json")
+	list := answer.Tasks
 	var want totals
 	for _, sum := range list {
 		want.add(1, sum.Tools, sum.ToolFailures, sum.ToolDenials, sum.Usage)
@@ -74,11 +61,16 @@ func TestNoFigureDiffersOverAHome(t *testing.T) {
 		}
 		groups("stats by "+string(by), stats.Groups, totals{Cents: math.Round(100 * cost)})
 	}
-	var calls []struct{ Status string }
+	var calls struct {
+		Calls  []struct{ Status string }
+		Totals store.Totals
+	}
 	command(&calls, "calls", "--json")
 	one := want
-	one.Calls, one.Failures, one.Denials = len(calls), 0, 0
-	for _, c := range calls {
+	one.Calls, one.Failures, one.Denials = calls.Totals.Calls, calls.Totals.Failures, calls.Totals.Denials
+	got["calls' sums"] = one
+	one.Calls, one.Failures, one.Denials = len(calls.Calls), 0, 0
+	for _, c := range calls.Calls {
 		switch c.Status {
 		case "failed", "unfinished":
 			one.Failures++
@@ -90,7 +82,7 @@ func TestNoFigureDiffersOverAHome(t *testing.T) {
 	for flag, of := range map[string]func(*totals) *int{"--failed": func(t *totals) *int { return &t.Failures }, "--denied": func(t *totals) *int { return &t.Denials }} {
 		command(&calls, "calls", "--json", flag)
 		one := want
-		*of(&one) = len(calls)
+		*of(&one) = len(calls.Calls)
 		got["calls "+flag] = one
 	}
 	var cost float64
@@ -110,13 +102,40 @@ func TestNoFigureDiffersOverAHome(t *testing.T) {
 	one.Cents, one.Input = math.Round(100*cost), tokens
 	got["show --cost"] = one
 
+	ask := page(t, a)
+	answered := func(path string, into any) {
+		if err := json.Unmarshal(ask("/api/v1/"+path), into); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	for _, path := range []string{"sessions", "usage", "calls"} {
+		var shown struct{ Totals store.Totals }
+		answered(path, &shown)
+		sum = totals{}
+		if sum.add(shown.Totals.Traces, shown.Totals.Calls, shown.Totals.Failures, shown.Totals.Denials, shown.Totals.Usage); path == "calls" {
+			sum.Traces, sum.Input = want.Traces, want.Input
+		}
+		got["page/"+path] = sum
+	}
+	one, cost = want, 0
+	for _, sum := range list {
+		var c view.Costs
+		answered("traces/"+sum.TraceID+"/cost", &c)
+		cost += c.Usage.Cost()
+	}
+	one.Cents = math.Round(100 * cost)
+	got["page/cost"] = one
+	one = want
+	one.Calls, one.Input = inFiles(t, a.home)
+	got["the agents' files"] = one
+
 	exact := 0.0
 	for _, sum := range list {
 		exact += *sum.Usage.CostUSD
 	}
 	want.Cents = math.Round(100 * exact)
 	for name, one := range got {
-		if name == "report" || strings.HasPrefix(name, "calls") {
+		if name == "report" || strings.HasPrefix(name, "page/") && name != "page/cost" || strings.HasPrefix(name, "calls") || name == "the agents' files" {
 			one.Cents = want.Cents // added up otherwise
 		}
 		if one != want {
@@ -126,4 +145,73 @@ func TestNoFigureDiffersOverAHome(t *testing.T) {
 	if u := report.Totals.Usage; math.Abs(*u.CostUSD-exact) > 1e-9 {
 		t.Errorf("report: $%v, list has $%v", *u.CostUSD, exact)
 	}
+}
+
+// inFiles counts the calls and the input tokens in the agents' files, as plainly as can be:
+// each id once.
+func inFiles(t *testing.T, home string) (calls int, input int64) {
+	t.Helper()
+	type part struct{ ID, Type string }
+	type tokens struct {
+		Input   int64 `json:"input_tokens"`
+		Written int64 `json:"cache_creation_input_tokens"`
+		Read    int64 `json:"cache_read_input_tokens"`
+	}
+	ids, requests := make(map[string]bool), make(map[string]int64)
+	err := filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".jsonl" {
+			return err
+		}
+		content, err := os.ReadFile(path) //nolint:gosec // The test wrote it.
+		for line := range bytes.Lines(content) {
+			var l struct {
+				Message struct {
+					ID      string
+					Content json.RawMessage
+					Usage   *tokens
+				} // Claude Code
+				Payload struct {
+					Type   string
+					CallID string `json:"call_id"`
+					Info   struct {
+						Total tokens `json:"total_token_usage"`
+					}
+				} // Codex
+				ID        string // Gemini CLI
+				Tokens    *struct{ Input int64 }
+				ToolCalls []part
+			}
+			if err := json.Unmarshal(line, &l); err != nil {
+				t.Fatal(err)
+			}
+			var parts []part
+			_ = json.Unmarshal(l.Message.Content, &parts) // A prompt is a string.
+			for _, p := range append(parts, l.ToolCalls...) {
+				ids[p.ID] = ids[p.ID] || p.Type == "tool_use" || p.Type == "" && p.ID != ""
+			}
+			if p := l.Payload; p.CallID != "" {
+				ids[p.CallID] = true
+			} else if p.Type == "token_count" {
+				requests[path] = p.Info.Total.Input
+			}
+			if u := l.Message.Usage; u != nil {
+				requests[l.Message.ID] = u.Input + u.Written + u.Read
+			} else if l.Tokens != nil {
+				requests[l.ID] = l.Tokens.Input
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range ids {
+		if call {
+			calls++
+		}
+	}
+	for _, n := range requests {
+		input += n
+	}
+	return calls, input
 }

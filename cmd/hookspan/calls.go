@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
+	"path"
 
 	"github.com/spf13/cobra"
 
@@ -42,13 +42,20 @@ shows one call.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.calls.Command, "command", "", "only calls that run this `COMMAND`, or one that begins so")
 	flags.StringVar(&f.calls.File, "file", "", "only calls with this file, folder/ or *.pattern")
+	flags.StringVar(&f.calls.Subagent, "subagent", "", "only calls of this kind of subagent")
 	flags.DurationVar(&f.calls.MinTook, "slower", 0, "only calls that took at least so long: 30s, 5m")
 	flags.Float64Var(&f.calls.MinCost, "dearer", 0, "only calls that cost at least so many `DOLLARS`")
 	flags.BoolVar(&f.calls.Edits, "edits", false, "only calls that change files")
 	flags.BoolVar(&f.full, "full", false, "with --edits: the whole changes, as diffs")
 	flags.BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		switch {
+		switch _, badPattern := path.Match(f.calls.File, ""); {
+		case flags.Changed("slower") && f.calls.MinTook <= 0:
+			return wrongUsage(cmd, "--slower %s: want a time above 0", f.calls.MinTook)
+		case flags.Changed("dearer") && !aCost(f.calls.MinCost):
+			return wrongUsage(cmd, "--dearer %g: want a number of dollars above 0", f.calls.MinCost)
+		case badPattern != nil:
+			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
 		case f.full && (!f.calls.Edits || f.asCSV):
@@ -59,6 +66,13 @@ shows one call.`,
 	return cmd
 }
 
+// callsJSON is what --json prints: the calls and the sums over all that are selected, listed
+// or not.
+type callsJSON struct {
+	Calls  []store.Call `json:"calls"`
+	Totals store.Totals `json:"totals"`
+}
+
 // print finds the calls. A condition on calls selects traces as well, which is quicker,
 // unless two do or a server is meant.
 func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
@@ -67,21 +81,14 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	if filter.Tool = ""; filter.Failed && filter.Denied {
 		filter.Failed, filter.Denied = false, false
 	}
-	tasks, err := p.Running(ctx)
-	if err != nil {
-		a.warnf("running tasks: %v", err)
-	}
 	var found []store.Call
 	var all store.Totals
-	err = p.Store.EachWork(ctx, filter, tasks, func(w *store.Work) error {
-		for i := range slices.Backward(w.Calls) {
-			if c := &w.Calls[i]; f.calls.Selects(c) {
-				view.Sum(&all, c)
-				if filter.Limit < 0 || len(found) < filter.Limit {
-					found = append(found, *c)
-				}
+	err := p.Store.EachWork(ctx, filter, a.running(ctx, p), func(w *store.Work) error {
+		f.calls.Each(w, &all, func(c *store.Call) {
+			if filter.Limit < 0 || len(found) < filter.Limit {
+				found = append(found, *c)
 			}
-		}
+		})
 		return nil
 	})
 	if err != nil {
@@ -99,7 +106,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	case err != nil:
 		return err
 	case f.asJSON:
-		return a.printJSON(append([]store.Call{}, found...))
+		return a.printJSON(callsJSON{append([]store.Call{}, found...), all})
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
 	case len(found) == 0:

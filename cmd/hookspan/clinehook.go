@@ -26,10 +26,22 @@ type clineHookFlags struct {
 	dir   string
 }
 
+// forwardingHelp ends the help of both commands.
+const forwardingHelp = `PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR replace --port and --dir. Without any of
+them it is port 3043 and ~/.cline/hook-events.`
+
+// forwardingCmd adds what both commands have.
+func forwardingCmd(c *cobra.Command) (*cobra.Command, *clineHookFlags) {
+	var f clineHookFlags
+	c.Hidden, c.Args = true, takes(1, "at most the event's name")
+	c.Flags().IntSliceVar(&f.ports, "port", nil, "port of a bridge on this machine; may be given several times")
+	c.Flags().StringVar(&f.dir, "dir", "", "folder of the file that keeps what no bridge takes")
+	return c, &f
+}
+
 // clineHookCmd is what cline-hook hands over to when it is started with a flag.
 func clineHookCmd(a *app) *cobra.Command {
-	var f clineHookFlags
-	c := &cobra.Command{
+	c, f := forwardingCmd(&cobra.Command{
 		Use:   "cline-hook [EVENT]",
 		Short: "Pass hook events of Cline on to a bridge, or put that into hooks.json",
 		Long: `cline-hook passes the event on its standard input on to a bridge on this machine, and
@@ -40,13 +52,8 @@ be a command in hooks.json. cline-hook --enable puts it there.
   cline-hook --dir DIR                                keep it in the file alone
   cline-hook --enable | --disable | --status          ~/.cline/hooks.json
 
-PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR replace --port and --dir. Without any of
-them it is port 3043 and ~/.cline/hook-events.`,
-		Hidden: true,
-		Args:   takes(1, "at most the event's name"),
-	}
-	c.Flags().IntSliceVar(&f.ports, "port", nil, "port of a bridge on this machine; may be given several times")
-	c.Flags().StringVar(&f.dir, "dir", "", "folder of the file that keeps what no bridge takes")
+` + forwardingHelp,
+	})
 	actions := map[string]*bool{
 		"enable":  c.Flags().Bool("enable", false, "have Cline's events passed on, by entries in hooks.json"),
 		"disable": c.Flags().Bool("disable", false, "take these entries out of hooks.json"),
@@ -67,9 +74,9 @@ them it is port 3043 and ~/.cline/hook-events.`,
 			return err
 		}
 		if action != "" {
-			return editForwarding(a, f, action, *asJSON)
+			return editForwarding(a, *f, action, *asJSON)
 		}
-		forwardEvent(cmd.Context(), a, f, bridge.Cline, strings.Join(args, ""))
+		forwardEvent(cmd.Context(), a, *f, bridge.Cline, strings.Join(args, ""))
 		return nil
 	}
 	return c
@@ -77,8 +84,7 @@ them it is port 3043 and ~/.cline/hook-events.`,
 
 // claudeHookCmd is what claude-hook hands over to when it is started with a flag.
 func claudeHookCmd(a *app) *cobra.Command {
-	var f clineHookFlags
-	c := &cobra.Command{
+	c, f := forwardingCmd(&cobra.Command{
 		Use:   "claude-hook [EVENT]",
 		Short: "Pass hook events in Claude Code's form on to a bridge",
 		Long: `claude-hook passes the event on its standard input on to a bridge on this machine, to
@@ -88,18 +94,13 @@ nothing, so it can be a command in settings.json, and in Cline's hooks.json.
   claude-hook --port 3043 --dir ~/.cline/hook-events   pass one event on
   claude-hook --dir DIR                                keep it in the file alone
 
-PRINCIPLE_HOOK_PORTS and PRINCIPLE_HOOK_DIR replace --port and --dir. Without any of
-them it is port 3043 and ~/.cline/hook-events.`,
-		Hidden: true,
-		Args:   takes(1, "at most the event's name"),
-	}
-	c.Flags().IntSliceVar(&f.ports, "port", nil, "port of a bridge on this machine; may be given several times")
-	c.Flags().StringVar(&f.dir, "dir", "", "folder of the file that keeps what no bridge takes")
+` + forwardingHelp,
+	})
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := f.check(cmd, "", args, false); err != nil {
 			return err
 		}
-		forwardEvent(cmd.Context(), a, f, bridge.Claude, strings.Join(args, ""))
+		forwardEvent(cmd.Context(), a, *f, bridge.Claude, strings.Join(args, ""))
 		return nil
 	}
 	return c

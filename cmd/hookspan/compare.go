@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
@@ -26,29 +29,27 @@ flags themselves apply to both sides.
 	asJSON := jsonFlag(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 {
-			return wrongUsage(cmd, "compare: found %d sides, want two, such as model=opus model=sonnet", len(args))
+			return wrongUsage(cmd, "compare: found %s, want two, such as model=opus model=sonnet", termtext.Plural(len(args), "side"))
 		}
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var sides [2]*filterFlags
+		var filters [2]store.Filter
 		for i, word := range args {
 			var err error
-			if sides[i], err = ff.side(word); err != nil {
+			if sides[i], filters[i], err = ff.side(word); err != nil {
 				return err
 			}
 		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
 			of := make([]store.Group, len(sides))
 			for i, one := range sides {
-				f, err := one.check()
-				if err == nil && one.project != "" {
-					f.Directory, f.Resolved, err = one.folder(ctx, p.Store)
-				}
-				if err != nil {
+				err := one.with(ctx, p, filters[i], func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) (err error) {
+					of[i], err = sideOf(ctx, a, p.Store, args[i], f)
 					return err
-				}
-				if of[i], err = sideOf(ctx, p.Store, args[i], f); err != nil {
+				})
+				if err != nil {
 					return err
 				}
 			}
@@ -62,39 +63,45 @@ flags themselves apply to both sides.
 }
 
 // side returns the filters of a side: the flags, and those that its word has.
-func (ff *filterFlags) side(word string) (*filterFlags, error) {
-	cmd := &cobra.Command{Use: "compare"}
-	one := addFilterFlags(ff.app, cmd)
-	one.cmd = ff.cmd // whose help is hinted at
-	one.f, one.project, one.agent, one.since, one.until = ff.f, ff.project, ff.agent, ff.since, ff.until
+func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err error) {
+	// Its errors hint at the help of the command.
+	cmd := &cobra.Command{Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: ff.cmd.CommandPath()}}
+	one = addFilterFlags(ff.app, cmd)
+	set := func(name, value string) {
+		if bad := cmd.Flags().Set(name, value); bad != nil && err == nil {
+			err = wrongUsage(cmd, "compare %q: %s", word, flagError(bad))
+		}
+	}
+	ff.cmd.Flags().Visit(func(f *pflag.Flag) {
+		if cmd.Flags().Lookup(f.Name) != nil {
+			set(f.Name, f.Value.String())
+		}
+	})
 	for part := range strings.SplitSeq(word, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		switch {
-		case !ok && (name == "failed" || name == "denied"):
-			value = "true"
-		case !ok:
-			one.f.Trace = name
-			continue
-		case cmd.Flags().Lookup(name) == nil || value == "":
-			return nil, wrongUsage(ff.cmd, "compare %q: want a trace id, or filters such as model=opus or since=1w", word)
-		}
-		if err := cmd.Flags().Set(name, value); err != nil {
-			return nil, wrongUsage(ff.cmd, "compare %q: %s", word, flagError(err))
+		case ok && cmd.Flags().Lookup(name) != nil && value != "":
+			set(name, value)
+		case part == "failed" || part == "denied":
+			set(part, "true")
+		case ok || one.f.Trace != "" || len(part) < 4 || strings.Trim(strings.ToLower(part), "0123456789abcdef") != "":
+			return nil, f, wrongUsage(cmd, "compare %q: want a trace id of four digits or more, or filters such as model=opus or since=1w", word)
+		default:
+			one.f.Trace = strings.ToLower(part)
 		}
 	}
-	return one, nil
+	if err == nil {
+		f, err = one.check()
+	}
+	return one, f, cmp.Or(err, one.ended(f))
 }
 
 // sideOf sums up the tasks of a side.
-func sideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (store.Group, error) {
-	all, err := s.Totals(ctx, f)
-	sums := view.Sums{By: view.BySide}
-	if err == nil {
-		err = s.EachWork(ctx, f, nil, func(w *store.Work) error { sums.Add(w); return nil })
+func sideOf(ctx context.Context, a *app, s *store.Store, name string, f store.Filter) (store.Group, error) {
+	if f.Trace != "" {
+		if _, err := s.Trace(ctx, f.Trace); err != nil {
+			return store.Group{}, noSuchTrace(ctx, a, s, f.Trace, err)
+		}
 	}
-	side := store.Group{Key: name, Totals: all}
-	for _, g := range sums.Groups() {
-		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
-	}
-	return side, err
+	return view.SideOf(ctx, s, name, f)
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
@@ -304,30 +303,6 @@ func (f *exportFlags) attributes(a *app) ([]config.Pair, error) {
 	return pairs, nil
 }
 
-// setResource sets attributes of a run's resource, and the user that the run has from it.
-func setResource(run *tracepb.ResourceSpans, pairs []config.Pair) {
-	for _, p := range pairs {
-		attr := otlp.String(p.Key, p.Value)
-		if r := run.GetResource(); r != nil {
-			r.Attributes = setAttribute(r.Attributes, attr)
-		}
-		for s := range otlp.Spans([]*tracepb.ResourceSpans{run}) {
-			if p.Key == otelmap.KeyUser && otlp.Find(s.Attributes, otelmap.KeyOutcome) != nil {
-				s.Attributes = setAttribute(s.Attributes, attr)
-			}
-		}
-	}
-}
-
-func setAttribute(all []*commonpb.KeyValue, one *commonpb.KeyValue) []*commonpb.KeyValue {
-	i := slices.IndexFunc(all, func(kv *commonpb.KeyValue) bool { return kv.GetKey() == one.GetKey() })
-	if i < 0 {
-		return append(all, one)
-	}
-	all[i] = one
-	return all
-}
-
 // exportToDestination sends traces to a destination, the oldest first.
 func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []store.Summary, f exportFlags) error {
 	a.byHand = true
@@ -378,7 +353,9 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		}
 		for _, run := range t.ResourceSpans {
 			importer.MarkImported(run)
-			setResource(run, resource)
+			for _, attr := range resource {
+				importer.SetResource(run, otlp.String(attr.Key, attr.Value))
+			}
 		}
 		return t.ResourceSpans, nil
 	})

@@ -39,8 +39,8 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	flags := cmd.Flags()
 	flags.StringVar(&ff.project, "project", "", "only this `FOLDER` and those below it; . is this one, and the last part of a path suffices")
 	flags.StringVar(&ff.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
-	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus")
-	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool, or with a part of its name such as mcp__postgres")
+	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus; =NAME is the whole name")
+	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool, or with a part of its name such as mcp__postgres; =NAME is the whole name")
 	flags.StringVar(&ff.f.Branch, "branch", "", "only sessions that began on this branch, where the agent's files name it")
 	flags.StringVar(&ff.f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
 	flags.Float64Var(&ff.f.MinCost, "min-cost", 0, "only what cost at least so many `DOLLARS`")
@@ -85,35 +85,40 @@ func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store
 	if err != nil {
 		return err
 	}
-	return withPipeline(ff.cmd.Context(), ff.app, func(ctx context.Context, p *pipeline.Pipeline) (err error) {
-		if ff.project != "" {
-			if f.Directory, f.Resolved, err = ff.folder(ctx, p.Store); err != nil {
-				return err
-			}
-		}
-		err = do(ctx, p, f)
-		var many store.WordsError
-		switch {
-		case errors.As(err, &many):
-			return wrongUsage(ff.cmd, "--grep: it has %d words: want at most %d", int(many), store.MaxWords)
-		case errors.Is(err, store.ErrText):
-			return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
-		}
-		return err
+	return withPipeline(ff.cmd.Context(), ff.app, func(ctx context.Context, p *pipeline.Pipeline) error {
+		return ff.with(ctx, p, f, do)
 	})
+}
+
+// with calls do with the filter that check returned, and the project.
+func (ff *filterFlags) with(ctx context.Context, p *pipeline.Pipeline, f store.Filter, do func(context.Context, *pipeline.Pipeline, store.Filter) error) (err error) {
+	if ff.project != "" {
+		if f.Directory, f.Resolved, err = ff.folder(ctx, p.Store); err != nil {
+			return err
+		}
+	}
+	err = do(ctx, p, f)
+	var many store.WordsError
+	switch {
+	case errors.As(err, &many):
+		return wrongUsage(ff.cmd, "--grep: it has %d words: want at most %d", int(many), store.MaxWords)
+	case errors.Is(err, store.ErrText):
+		return wrongUsage(ff.cmd, "--grep %q: it has no letter and no digit: want a word to look for", f.Text)
+	}
+	return err
 }
 
 // check returns the filter that the flags describe, without the project.
 func (ff *filterFlags) check() (f store.Filter, err error) {
 	f = ff.f
 	changed, now := ff.cmd.Flags().Changed, ff.app.now()
-	for _, name := range []string{"project", "agent", "model", "tool", "branch", "outcome", "since", "until", "grep", "session"} {
+	for _, name := range []string{"project", "agent", "model", "tool", "branch", "outcome", "since", "until", "grep", "session", "command", "file", "subagent"} {
 		if flag := ff.cmd.Flags().Lookup(name); flag != nil && flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
 			return f, wrongUsage(ff.cmd, "--%s: found nothing, want a value", name)
 		}
 	}
 	switch {
-	case changed("min-cost") && (f.MinCost <= 0 || math.IsInf(f.MinCost, 0) || math.IsNaN(f.MinCost)):
+	case changed("min-cost") && !aCost(f.MinCost):
 		return f, wrongUsage(ff.cmd, "--min-cost %g: want a number of dollars above 0", f.MinCost)
 	case f.Limit < 0:
 		return f, wrongUsage(ff.cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
@@ -146,6 +151,9 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 	}
 	return f, nil
 }
+
+// aCost reports whether a number can be the least cost of something.
+func aCost(usd float64) bool { return usd > 0 && usd <= math.MaxFloat64 }
 
 // hostOf is the host of the agent that --agent names.
 func hostOf(a *app, cmd *cobra.Command, name string) (string, error) {

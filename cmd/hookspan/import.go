@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,8 @@ type importFlags struct {
 	sessions, to  []string
 	dryRun, again bool
 	asJSON        bool
+	// from is what check reads in since.
+	from time.Time
 }
 
 func importCmd(a *app) *cobra.Command {
@@ -57,7 +60,9 @@ not supported, or when a destination did not take everything.`,
 		Args:      takes(1, "one agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			allowed := "want one of " + strings.Join(a.agents.Words(), ", ")
-			switch {
+			switch err := f.check(a, cmd); {
+			case err != nil:
+				return err
 			case len(args) == 0 && (len(f.sessions) > 0 || f.asJSON):
 				return wrongUsage(cmd, "import: no agent named, which --session and --json need: %s", allowed)
 			case len(args) == 0:
@@ -87,6 +92,9 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	}
 	var errs []error
 	for i, one := range past {
+		if cmd.Context().Err() != nil {
+			break
+		}
 		a.printf("%s%s\n", map[bool]string{true: "\n"}[i > 0], one.Name)
 		if err := importFrom(a, cmd, one.Transcript, f); err != nil {
 			errs = append(errs, err)
@@ -145,10 +153,9 @@ func importMemory(sessions []importer.Session) int64 {
 	return others + times*largest
 }
 
-func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFlags) error {
-	ctx := cmd.Context()
-	since, err := sinceWhen(cmd, f.since, a.now())
-	if err != nil {
+// check checks the flags, once for all agents.
+func (f *importFlags) check(a *app, cmd *cobra.Command) (err error) {
+	if f.from, err = sinceWhen(cmd, f.since, a.now()); err != nil {
 		return err
 	}
 	names := a.setup().Destinations()
@@ -157,6 +164,11 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 			return wrongUsage(cmd, "--to %q: it is not configured: want one of %s", to, strings.Join(names, ", "))
 		}
 	}
+	return nil
+}
+
+func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFlags) error {
+	ctx := cmd.Context()
 	a.configProblems()
 	a.byHand = true
 	p, err := a.setup().Open(ctx)
@@ -169,7 +181,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	}
 	p.Deliverer.Destinations = importer.Order(p.Deliverer.Destinations, f.to)
 	im := &importer.Importer{
-		Agent: agent, Deliverer: p.Deliverer, Since: since, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
+		Agent: agent, Deliverer: p.Deliverer, Since: f.from, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
 		Off:     func(dir string) bool { return config.ProjectDisabled(record.ReadSettings, dir) },
 	}
@@ -191,6 +203,8 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 			"a session's id is the name of its folder or file, without the ending",
 		}
 	}
+	// The limit alone decides when memory is collected, but for a small heap.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory(sessions)))
 	if !f.dryRun {
 		for _, d := range p.Deliverer.Destinations {

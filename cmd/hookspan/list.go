@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -39,13 +38,17 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 	return cmd
 }
 
+// listJSON is what --json prints: the tasks, those that run first, where the words of --grep
+// are, and the sums over all that have ended, listed or not.
+type listJSON struct {
+	Tasks  []store.Summary `json:"tasks"`
+	Hits   []store.Hit     `json:"hits,omitempty"`
+	Totals store.Totals    `json:"totals"`
+}
+
 func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) (err error) {
 	a := ff.app
-	tasks, err := p.Running(ctx)
-	if err != nil {
-		a.warnf("running tasks: %v", err) // what is stored can be listed all the same
-	}
-	page, err := p.Store.Page(ctx, f, tasks...)
+	page, err := p.Store.Page(ctx, f, a.running(ctx, p)...)
 	if err != nil {
 		return err
 	}
@@ -56,24 +59,13 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	}
 	sums = append(running, sums...)
 	switch {
-	case ff.asJSON && sums == nil:
-		return a.printJSON([]store.Summary{})
 	case ff.asJSON:
-		return a.printJSON(sums)
+		return a.printJSON(listJSON{append([]store.Summary{}, sums...), page.Hits, all})
 	case len(sums) > 0:
-		var denied []store.HookRun
-		var calls map[string][]*tracepb.Span
-		if f.Denied && len(page.Traces) > 0 {
-			f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
-			f.Failed = false                                               // a hook that denies has not failed
-			if denied, err = p.Store.HookRuns(ctx, f); err != nil {
-				return err
-			}
-			if calls, err = p.Store.DeniedCalls(ctx, f, page.Traces); err != nil {
-				return err
-			}
+		notes, err := view.NotesOf(ctx, p.Store, f, &page)
+		if err != nil {
+			return err
 		}
-		notes := view.Notes(page.Hits, f.Text, denied, calls)
 		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
 	case ff.any():
 		a.printf("no tasks match\n")
@@ -86,18 +78,14 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 
 // drawTimeline draws the selected tasks in time.
 func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) error {
-	tasks, err := p.Running(ctx)
-	if err != nil {
-		ff.app.warnf("running tasks: %v", err)
-	}
 	var works []*store.Work
 	left := 0
-	err = p.Store.EachWork(ctx, f, tasks, func(w *store.Work) error {
+	err := p.Store.EachWork(ctx, f, ff.app.running(ctx, p), func(w *store.Work) error {
 		if f.Limit >= 0 && ff.cmd.Flags().Changed("limit") && len(works) >= f.Limit {
 			left++
 			return nil
 		}
-		w.Requests, w.Subagents = nil, nil
+		w.Calls, w.Requests, w.Subagents = nil, nil, nil
 		works = append(works, w)
 		return nil
 	})
@@ -105,12 +93,21 @@ func drawTimeline(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f 
 		return err
 	}
 	if left > 0 {
-		defer ff.app.hint(fmt.Sprintf("%d of %s; --all draws every one", len(works), termtext.Plural(len(works)+left, "trace")))
+		defer ff.app.hint(fmt.Sprintf("%d of %s; --all draws every one", len(works), termtext.Plural(len(works)+left, "task")))
 	}
 	if len(works) == 0 {
 		ff.app.printf("no tasks match\n")
 	}
 	return view.Timeline(ff.app.stdout, works, ff.app.viewOptions())
+}
+
+// running returns the tasks that run now. What is stored can be shown without them.
+func (a *app) running(ctx context.Context, p *pipeline.Pipeline) []*store.Trace {
+	tasks, err := p.Running(ctx)
+	if err != nil {
+		a.warnf("running tasks: %v", err)
+	}
+	return tasks
 }
 
 // viewOptions are for what is drawn on standard output.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,10 +41,12 @@ secrets that hookspan recognizes, and never sent.
 	_ = cmd.MarkFlagFilename("output", reportFormats...)
 	oneOf(cmd, "format", reportFormats...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if at := strings.LastIndexByte(file, '.'); format == "" && at >= 0 {
-			format = file[at+1:]
-		}
-		if format = cmp.Or(format, "md"); !slices.Contains(reportFormats, format) {
+		ending := strings.TrimPrefix(filepath.Ext(file), ".")
+		switch format = cmp.Or(format, ending, "md"); {
+		case slices.Contains(reportFormats, format):
+		case format == ending && !cmd.Flags().Changed("format"):
+			return wrongUsage(cmd, "--output %q: no format ends so: want --format, or a name with .%s", file, strings.Join(reportFormats, ", ."))
+		default:
 			return wrongUsage(cmd, "--format %q: want one of %s", format, strings.Join(reportFormats, ", "))
 		}
 		if ff.since == "" {
@@ -54,7 +56,7 @@ secrets that hookspan recognizes, and never sent.
 			if err := ff.ended(f); err != nil {
 				return err
 			}
-			r, err := reportOf(ctx, a, p.Store, f)
+			r, err := view.ReportOf(ctx, p.Store, f, a.now())
 			if err != nil {
 				return err
 			}
@@ -62,23 +64,6 @@ secrets that hookspan recognizes, and never sent.
 		})
 	}
 	return cmd
-}
-
-func reportOf(ctx context.Context, a *app, s *store.Store, f store.Filter) (view.Report, error) {
-	zone := a.now().Location()
-	all, groups, err := s.Groups(ctx, f, zone, store.ByProject, store.ByModel)
-	if err != nil {
-		return view.Report{}, err
-	}
-	var r view.Reporter
-	if err := s.EachWork(ctx, f, nil, func(w *store.Work) error { r.Add(w); return nil }); err != nil {
-		return view.Report{}, err
-	}
-	until := a.now()
-	if !f.Until.IsZero() && f.Until.Before(until) {
-		until = f.Until.Add(-time.Nanosecond)
-	}
-	return r.Report("Coding agents, "+view.PeriodOf(f.Since, until, zone), all, groups, view.Options{Location: zone}), nil
 }
 
 func writeReport(a *app, r view.Report, format, file string) error {

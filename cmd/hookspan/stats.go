@@ -1,11 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -69,113 +69,53 @@ type statsJSON struct {
 }
 
 func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Filter) error {
-	a := f.app
+	a, by, zone := f.app, store.By(f.by), f.app.now().Location()
 	if err := f.ended(filter); err != nil {
 		return err
 	}
-	keys := []store.By{store.By(f.by)}
-	if f.by == "" {
-		keys = overviewKeys
+	if by == "" {
+		return f.overview(ctx, s, filter, zone)
 	}
-	all, grouped, err := f.sum(ctx, s, filter, keys)
+	sums, err := view.SumBy(ctx, s, filter, zone, by)
 	if err != nil {
 		return err
 	}
-	if all.Traces == 0 && !f.asJSON && !f.asCSV {
-		a.printf("no tasks%s\n", map[bool]string{true: " match", false: " yet"}[f.any()])
-		return nil
-	}
-	if f.by == "" {
-		return f.overview(grouped, all)
-	}
-	by := store.By(f.by)
-	groups := grouped[by]
-	if by == store.ByCommand {
-		groups = slices.DeleteFunc(groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
-	}
-	if by.OfCalls() && by != store.ByHook { // those of the tasks are of all calls
-		sum := view.SumOf(grouped[by])
-		all.Calls, all.Failures, all.Denials = sum.Calls, sum.Failures, sum.Denials
-	}
-	view.LargestFirst(by, groups)
-	shown := groups
-	if limit := cmp.Or(max(filter.Limit, 0), len(groups)); limit < len(groups) {
-		shown = groups[:limit]
-		if view.IsTime(by) {
-			shown = groups[len(groups)-limit:] // the newest
-		}
-		defer a.hint(fmt.Sprintf("%d of %d; --all lists every one", limit, len(groups)))
+	shown := sums.Groups
+	if filter.Limit > 0 && filter.Limit < len(shown) {
+		shown = view.First(by, shown, filter.Limit)
+		defer a.hint(fmt.Sprintf("%d of %d; --all lists every one", len(shown), len(sums.Groups)))
 	}
 	switch {
 	case f.asJSON:
-		return a.printJSON(statsJSON{By: by, Totals: all, Groups: append([]store.Group{}, shown...)})
+		return a.printJSON(statsJSON{By: by, Totals: sums.Totals, Groups: append([]store.Group{}, shown...)})
 	case f.asCSV:
 		return view.CSV(a.stdout, by, shown)
+	case sums.Totals.Traces == 0:
+		f.nothing()
+		return nil
 	case len(shown) == 0:
 		a.printf("no tasks have a %s\n", by)
 		return nil
 	}
-	if by == store.ByHook || by == store.ByCommand || slices.Contains(view.WorkKeys, by) {
-		all = view.SumOf(groups) // those of all traces are of all calls
-	}
-	return view.Groups(a.stdout, by, shown, all, a.viewOptions())
+	return view.Groups(a.stdout, by, shown, sums.Line, a.viewOptions())
 }
 
-// sum sums up by each of the keys.
-func (f *statsFlags) sum(ctx context.Context, s *store.Store, filter store.Filter, keys []store.By) (store.Totals, map[store.By][]store.Group, error) {
-	by := keys[0]
-	work := slices.Contains(view.WorkKeys, by)
-	if work {
-		keys = nil
-	}
-	all, grouped, err := s.Groups(ctx, filter, f.app.now().Location(), keys...)
-	if err != nil || !work && by != store.ByModel {
-		return all, grouped, err
-	}
-	sums := view.Sums{By: by}
-	calls := view.CallFilter{Tool: filter.Tool, Failed: filter.Failed, Denied: filter.Denied}
-	err = s.EachWork(ctx, filter, nil, func(w *store.Work) error {
-		if by == view.ByServer || by == view.ByDenial || by == view.ByFailure { // the sums are of such calls alone
-			w.Calls = slices.DeleteFunc(w.Calls, func(c store.Call) bool { return !calls.Selects(&c) })
-		}
-		sums.Add(w)
+// nothing says that no task is selected.
+func (f *statsFlags) nothing() {
+	f.app.printf("no tasks%s\n", map[bool]string{true: " match", false: " yet"}[f.any()])
+}
+
+func (f *statsFlags) overview(ctx context.Context, s *store.Store, filter store.Filter, zone *time.Location) error {
+	all, grouped, err := s.Groups(ctx, filter, zone, view.OverviewKeys...)
+	v := view.OverviewOf(all, grouped)
+	switch {
+	case err != nil:
+		return err
+	case f.asJSON:
+		return f.app.printJSON(statsJSON{Totals: all, Sections: grouped})
+	case all.Traces == 0:
+		f.nothing()
 		return nil
-	})
-	if work {
-		grouped[by] = sums.Groups()
-		return all, grouped, err
-	}
-	denied := make(map[string]int)
-	for _, g := range sums.Groups() {
-		denied[g.Key] = g.EditsDenied
-	}
-	for i, g := range grouped[by] {
-		grouped[by][i].EditsDenied = denied[g.Key]
-	}
-	return all, grouped, err
-}
-
-// sectionLength is how many groups a section of the overview shows.
-const sectionLength = 5
-
-// overviewKeys are the keys of the overview's sections.
-var overviewKeys = []store.By{store.ByDay, store.ByProject, store.ByModel, store.ByTool}
-
-func (f *statsFlags) overview(grouped map[store.By][]store.Group, all store.Totals) error {
-	sections := make(map[store.By][]store.Group)
-	v := view.Overview{All: all}
-	for _, by := range overviewKeys {
-		groups := grouped[by]
-		view.LargestFirst(by, groups)
-		sections[by] = append([]store.Group{}, groups...)
-		from, to := 0, min(len(groups), sectionLength)
-		if view.IsTime(by) {
-			from, to = len(groups)-to, len(groups)
-		}
-		v.Sections = append(v.Sections, view.Section{By: by, Groups: groups[from:to], Of: len(groups)})
-	}
-	if f.asJSON {
-		return f.app.printJSON(statsJSON{Totals: all, Sections: sections})
 	}
 	return view.Stats(f.app.stdout, v, f.app.viewOptions())
 }

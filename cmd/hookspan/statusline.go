@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -14,30 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
-// statusInput is what Claude Code gives the command of its status line.
-type statusInput struct {
-	Session string `json:"session_id"`
-	Cost    struct {
-		Total float64 `json:"total_cost_usd"`
-	} `json:"cost"`
-	Limits struct {
-		FiveHour struct {
-			Used   *float64 `json:"used_percentage"`
-			Resets int64    `json:"resets_at"`
-		} `json:"five_hour"`
-	} `json:"rate_limits"`
-}
-
-// statusTime is how long another status line may take, statusPast how far back windows are
-// counted.
-const (
-	statusTime = 2 * time.Second
-	statusPast = 48 * time.Hour
-)
+// statusTime is how long the input, the store and another status line may take, each.
+const statusTime = 2 * time.Second
 
 func statuslineCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -54,22 +38,21 @@ The exit code is always 0.`,
 	}
 	after := cmd.Flags().String("after", "", "print the first line of this `COMMAND`, which gets the same input, in front")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		raw, err := io.ReadAll(io.LimitReader(a.stdin, 1<<20))
-		parts := []string{otherLine(cmd.Context(), *after, raw)}
-		var in statusInput
-		if err == nil {
-			err = json.Unmarshal(raw, &in)
+		// There is no place for failures in the line.
+		note := func(err error) {
+			if err != nil {
+				a.log.Line("status line: " + err.Error())
+			}
 		}
-		if err == nil {
-			err = a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
-				costs, err := statusCosts(ctx, s, &in, a.now())
-				parts = append(parts, costs...)
-				return err
-			})
-		}
-		if err != nil {
-			a.log.Line("status line: " + err.Error()) // there is no place for it in the line
-		}
+		raw, err := inTime(func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.stdin, 1<<20)) })
+		note(err)
+		other, err := otherLine(cmd.Context(), *after, raw)
+		note(err)
+		var in view.StatusInput
+		note(json.Unmarshal(raw, &in)) // what can be read is
+		spent, err := inTime(func() (view.Spent, error) { return spentOf(cmd.Context(), a, in.Session) })
+		note(err)
+		parts := append([]string{other}, view.StatusLine(&in, &spent, a.now())...)
 		parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 		_, _ = io.WriteString(a.stdout, strings.Join(parts, " · ")+"\n")
 		return nil
@@ -77,57 +60,69 @@ The exit code is always 0.`,
 	return cmd
 }
 
+// inTime calls f, which goes on until the process ends if its time is over: neither an
+// input without an end nor a locked store can be waited for otherwise.
+func inTime[T any](f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if e := recover(); e != nil {
+				r.err = fmt.Errorf("internal error: %v", e)
+			}
+			done <- r
+		}()
+		r.value, r.err = f()
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-time.After(statusTime):
+		var none T
+		return none, fmt.Errorf("not done after %s", statusTime)
+	}
+}
+
 // otherLine is the first line that another command prints, with its colours: it is the
 // command that the user had.
-func otherLine(ctx context.Context, command string, input []byte) string {
+func otherLine(ctx context.Context, command string, input []byte) (string, error) {
 	if command == "" {
-		return ""
+		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	other := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // The user's own command.
-	other.Stdin, other.WaitDelay = bytes.NewReader(input), statusTime
-	out, _ := other.Output()
-	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	return first
+	var out begins
+	other.Stdin, other.Stdout, other.WaitDelay = bytes.NewReader(input), &out, statusTime
+	endAll(other)
+	err := other.Run()
+	first, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	return strings.TrimRight(first, "\r"), err
 }
 
-// statusCosts are the costs of the task, of today and of the window. The store has what has
-// ended; what the agent reports for the session beyond that is the task that runs.
-func statusCosts(ctx context.Context, s *store.Store, in *statusInput, now time.Time) ([]string, error) {
-	blocks := view.Sums{By: view.ByBlock}
-	var task, session, today float64
-	err := s.EachWork(ctx, store.Filter{Host: claude.Host, Since: now.Add(-statusPast)}, nil, func(w *store.Work) error {
-		cost := w.Summary.Usage.Cost()
-		if w.Summary.Session == in.Session {
-			if session += cost; session == cost {
-				task = cost // the newest is first
-			}
-		}
-		if w.Summary.Started.In(now.Location()).Format(time.DateOnly) == now.Format(time.DateOnly) {
-			today += cost
-		}
-		blocks.Add(w)
-		return nil
-	})
-	runs := max(0, in.Cost.Total-session)
-	if runs > 0 {
-		task = runs
+// begins keeps the beginning of what another command prints, and refuses the rest.
+type begins struct{ strings.Builder }
+
+func (b *begins) Write(p []byte) (int, error) {
+	if b.Len() > 1<<16 {
+		return 0, io.ErrShortWrite
 	}
-	window, until := "", time.Unix(in.Limits.FiveHour.Resets, 0)
-	if groups := blocks.Groups(); len(groups) > 0 && groups[len(groups)-1].Until.After(now) {
-		last := groups[len(groups)-1]
-		window, until = " "+view.Dollars(last.Usage.Cost()+runs), last.Until
+	return b.Builder.Write(p)
+}
+
+// spentOf reads the store as it is, if it is there: nothing is delivered to it first.
+func spentOf(ctx context.Context, a *app, session string) (spent view.Spent, err error) {
+	if _, err := os.Stat(a.cfg.StorePath()); errors.Is(err, fs.ErrNotExist) {
+		return spent, nil // nothing was stored yet
 	}
-	if used := in.Limits.FiveHour.Used; used != nil {
-		window, until = window+fmt.Sprintf(" %.0f %%", *used), time.Unix(in.Limits.FiveHour.Resets, 0)
+	s, done, err := a.setup().LocalStore(ctx)
+	if err != nil {
+		return spent, err
 	}
-	if window != "" && until.After(now) {
-		window += ", " + view.Duration(until.Sub(now)) + " left"
-	}
-	out := []string{"task " + view.Dollars(task), "today " + view.Dollars(today+runs), "5h" + window}
-	if window == "" {
-		out = out[:2]
-	}
-	return out, err
+	defer func() { _ = done() }()
+	return view.SpentOf(ctx, s, claude.Host, session, a.now())
 }

@@ -61,8 +61,11 @@ yet: finished tasks are in hookspan list.`,
 
 // selection returns what reports whether a line is wanted.
 func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine) bool, error) {
-	if f.last < 0 {
+	switch {
+	case f.last < 0:
 		return nil, wrongUsage(cmd, "--last %d: want 0 or more", f.last)
+	case f.notify && f.noFollow:
+		return nil, wrongUsage(cmd, "--notify and --no-follow: want one of them: notifications are for what happens from now on")
 	}
 	host, name := "", ""
 	var in store.Filter

@@ -13,6 +13,8 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/loopback"
+	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/ui"
@@ -101,11 +103,11 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 
 	machine := machineOf(a)
 	machine.Setup.Store = p.Store
-	configured := hookMachine(a, p.Store)
-	configured.Running = p.Running
+	hookFiles := hookMachine(a, p.Store)
+	hookFiles.Running = p.Running
 	var editor *hooks.Editor
 	if s.Edit {
-		editor = &hooks.Editor{Catalog: configured, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}
+		editor = &hooks.Editor{Catalog: hookFiles, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}
 	}
 	server := ui.New(ui.Options{
 		Store: p.Store, Token: token, Host: host, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
@@ -114,9 +116,10 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 		Running:    p.Running,
 		Whole:      a.finder(p).Rows,
 		Resume:     a.agents.ResumeCommand,
+		Redactor:   func() (*redact.Redactor, error) { return configured.New(a.cfg) },
 		Status:     func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings:   func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
-		Hooks:      configured, Edit: editor, Agents: agentNames(),
+		Hooks:      hookFiles, Edit: editor, Agents: agentNames(),
 	})
 	a.printf("%s\n", s.Address)
 	openPage(ctx, a, s, open)

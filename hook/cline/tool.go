@@ -166,7 +166,7 @@ func Outcome(tool, result string) (status hook.ToolStatus, reason string) {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(s, w) })
 	}
 	switch {
-	case line == saysDenied+"." && (!more || strings.Contains(s, "\nThe user provided ")):
+	case line == saysDenied+"." && (!more || strings.Contains(s, "\nThe user provided ")), line == saysDenied+" and provided the following feedback:":
 		return hook.ToolDenied, s
 	case begins(saysFailed + "\n<error>"):
 		return hook.ToolFailed, innerError(s[len(saysFailed):])

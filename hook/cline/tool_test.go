@@ -61,6 +61,10 @@ func TestStatusByTheWordingOfTheResult(t *testing.T) {
 			"denied with feedback", "The user denied this operation. \nThe user provided the following feedback:\n<feedback>\nno\n</feedback>", hook.ToolDenied,
 			"The user denied this operation. \nThe user provided the following feedback:\n<feedback>\nno\n</feedback>",
 		},
+		{
+			"denied with feedback, by older versions", "The user denied this operation and provided the following feedback:\n<feedback>\nno\n</feedback>", hook.ToolDenied,
+			"The user denied this operation and provided the following feedback:\n<feedback>\nno\n</feedback>",
+		},
 		{"wording not at the beginning", "1 | Command failed with exit code 1.", hook.ToolOK, ""},
 		{"command that went well", "Command executed successfully (exit code 0).\nOutput:\nCommand failed with exit code 1", hook.ToolOK, ""},
 		{"failure in a block", `[{"type":"text","text":"Command failed with exit code 1.\nOutput:\nx"}]`, hook.ToolFailed, "Command failed with exit code 1.\nOutput:\nx"},

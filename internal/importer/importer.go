@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
@@ -160,6 +161,18 @@ func MarkImported(run *tracepb.ResourceSpans) {
 			if otlp.Find(s.GetAttributes(), otelmap.KeyImported) == nil {
 				s.Attributes = append(s.Attributes, otlp.Bool(otelmap.KeyImported, true))
 			}
+		}
+	}
+}
+
+// SetResource sets an attribute of a run's resource, and the user that the run has from it.
+func SetResource(run *tracepb.ResourceSpans, attr *commonpb.KeyValue) {
+	if r := run.GetResource(); r != nil {
+		r.Attributes = otlp.Set(r.Attributes, attr)
+	}
+	for s := range otlp.Spans([]*tracepb.ResourceSpans{run}) {
+		if attr.GetKey() == otelmap.KeyUser && otlp.Find(s.Attributes, otelmap.KeyOutcome) != nil {
+			s.Attributes = otlp.Set(s.Attributes, attr)
 		}
 	}
 }

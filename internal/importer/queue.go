@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -31,11 +32,12 @@ type queue struct {
 	im  *Importer
 	rep *Report
 	// runs have been answered for by every destination but the store, since the
-	// given time; notes are about sessions that have none but these.
-	runs  []*tracepb.ResourceSpans
-	spans int
-	since time.Time
-	notes []store.Import
+	// given time; notes are about sessions that have none but these, done about those
+	// whose runs are stored.
+	runs        []*tracepb.ResourceSpans
+	spans       int
+	since       time.Time
+	notes, done []store.Import
 	// storing ends with the result of the batch that is being stored, while the
 	// next is gathered; nil if there is none.
 	storing chan stored
@@ -168,6 +170,7 @@ func (q *queue) finish(ctx context.Context) error {
 	if err == nil {
 		err = q.wait()
 	}
+	err = errors.Join(err, q.note(ctx, 1))
 	for i := range q.rep.Destinations {
 		if res := &q.rep.Destinations[i]; res.Destination == storeName {
 			res.Waiting += q.held
@@ -187,10 +190,18 @@ func (q *queue) store(ctx context.Context, runs []*tracepb.ResourceSpans, notes 
 			return false, err
 		}
 	}
-	if len(notes) == 0 {
-		return true, nil
+	q.done = append(q.done, notes...)
+	return true, q.note(ctx, batchSpans)
+}
+
+// note records sessions, so many at once: each transaction waits for the disk.
+func (q *queue) note(ctx context.Context, least int) error {
+	notes := q.done
+	if len(notes) < max(1, least) {
+		return nil
 	}
-	return true, q.im.Known.NoteImports(ctx, notes)
+	q.done = nil
+	return q.im.Known.NoteImports(ctx, notes)
 }
 
 // sendTo sends runs to one destination, and each alone if the destination does

@@ -24,3 +24,22 @@ func TestOrderPutsTheLocalStoreLast(t *testing.T) {
 		}
 	}
 }
+
+func TestSelectNamesASessionThatIsMissing(t *testing.T) {
+	all := []Session{of("a", DialectClaude, nil), of("b", DialectClaude, nil), of("c", DialectClaude, nil)}
+	for _, c := range []struct {
+		ids, want []string
+		missing   string
+	}{
+		{nil, []string{"a", "b", "c"}, ""}, {[]string{"a"}, []string{"a"}, ""}, {[]string{"c", "b"}, []string{"b", "c"}, ""}, {[]string{"a", "x", "y"}, nil, "x"},
+	} {
+		var got []string
+		some, missing := Select(all, c.ids)
+		for _, s := range some {
+			got = append(got, s.ID)
+		}
+		if d := cmp.Diff(c.want, got); d != "" || missing != c.missing {
+			t.Errorf("%v: missing %q (-want +got):\n%s", c.ids, missing, d)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // claudeTurn is a turn of a Claude Code session as its file has it.
@@ -344,5 +346,48 @@ func TestLongSessionIsStoredInBatches(t *testing.T) {
 				t.Errorf("second import, read again: %t: %+v", read, rep)
 			}
 		})
+	}
+}
+
+// TestSessionsKnownByAnotherNameAreReadEachTime: their runs may be in traces of a session
+// whose files have not changed.
+func TestSessionsKnownByAnotherNameAreReadEachTime(t *testing.T) {
+	for prefix, unchanged := range map[string]int{"": 1, "conv_": 0} {
+		w := newWorld(t)
+		im := w.importer(HostCline)
+		im.Agent.Parts = func(transcript.Session) ([]string, error) { return nil, nil }
+		s := of("s", DialectSDK, tasks(1))
+		s.Path, s.HookPrefix = filepath.Join(t.TempDir(), "s"), prefix
+		if err := errors.Join(os.WriteFile(s.Path, nil, 0o600), os.Chtimes(s.Path, at(0), at(0))); err != nil {
+			t.Fatal(err)
+		}
+		w.run(im, s)
+		if rep := w.run(im, s); rep.Unchanged != unchanged || rep.Skipped.AlreadyThere != 1 {
+			t.Errorf("prefix %q: %+v, want %d unchanged", prefix, rep, unchanged)
+		}
+	}
+}
+
+// TestSessionWhoseLogCannotBeReadIsNotImported: what the log has would be imported too.
+func TestSessionWhoseLogCannotBeReadIsNotImported(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	sp, err := spool.Open(dir, spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sp.Close() }()
+	w.spool = sp
+	w.log(HostClaude, "s", at(0))
+	logs, err := filepath.Glob(filepath.Join(dir, "*", "*", "events*"))
+	if err != nil || len(logs) != 1 {
+		t.Fatal(logs, err)
+	}
+	if err := errors.Join(os.Remove(logs[0]), os.Mkdir(logs[0], 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	rep := w.run(w.importer(HostClaude), of("s", DialectClaude, turns(1)), of("t", DialectClaude, turns(1)))
+	if rep.Runs != 1 || len(rep.Unreadable) != 1 || rep.Unreadable[0].Session != "s" {
+		t.Errorf("%d runs, not read: %+v", rep.Runs, rep.Unreadable)
 	}
 }

@@ -60,6 +60,16 @@ func Find(attrs []*commonpb.KeyValue, key string) *commonpb.AnyValue {
 	return attrs[i].GetValue()
 }
 
+// Set returns attributes of which one has the key and value of another.
+func Set(attrs []*commonpb.KeyValue, one *commonpb.KeyValue) []*commonpb.KeyValue {
+	i := slices.IndexFunc(attrs, func(kv *commonpb.KeyValue) bool { return kv.GetKey() == one.GetKey() })
+	if i < 0 {
+		return append(attrs, one)
+	}
+	attrs[i] = one
+	return attrs
+}
+
 // Text returns the value of a string attribute. It returns "" if the attribute
 // is absent or of another type.
 func Text(attrs []*commonpb.KeyValue, key string) string {

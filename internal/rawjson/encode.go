@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
 // Marshal is json.Marshal without the escapes that only matter inside HTML.
@@ -38,6 +39,35 @@ func Encode(v any) string {
 		return ""
 	}
 	return string(out)
+}
+
+// AppendString appends a text as [Encode] writes it.
+func AppendString(to []byte, s string) []byte {
+	begin, from := len(to), 0
+	to = append(to, '"')
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '\n':
+			c = 'n'
+		case c == '\t':
+			c = 't'
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r != utf8.RuneError && r != '\u2028' && r != '\u2029' {
+				i += size - 1
+				continue
+			}
+			fallthrough
+		case c < ' ':
+			return append(to[:begin], Encode(s)...) // which is rare
+		case c != '"' && c != '\\':
+			continue
+		}
+		to = append(append(to, s[from:i]...), '\\', c)
+		from = i + 1
+	}
+	return append(append(to, s[from:]...), '"')
 }
 
 // Parse reads the JSON value that raw begins with, numbers as json.Number, as

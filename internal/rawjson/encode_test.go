@@ -1,6 +1,11 @@
 package rawjson
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
 
 func TestMarshal(t *testing.T) {
 	v := Ordered{{"z", "<a & b>"}, {"a", Ordered{{"list", []any{1, nil}}}}, {"none", func() {}}, {"<", map[string]int{}}}
@@ -23,4 +28,16 @@ func TestMarshal(t *testing.T) {
 	if got := Encode(func() {}); got != "" {
 		t.Errorf("Encode of a function = %q", got)
 	}
+}
+
+func TestAppendStringIsEncode(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
+			"\n", "\t", "\r", "\b", "\x00", "\x7f", `"`, `\`, "<&>", "…", "é", "\u2028", "\u2029", "\ufffd", "\xff", "\xe2\x80", "😀", "plain",
+		}))).Draw(t, "parts")
+		s := strings.Join(parts, "")
+		if got, want := string(AppendString([]byte("x"), s)), "x"+Encode(s); got != want {
+			t.Errorf("AppendString(%q) = %s, want %s", s, got, want)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 )
 
@@ -61,6 +62,29 @@ func each(data []byte, first, last byte, visit func(name, value []byte)) bool {
 	}
 }
 
+// Strings yields the texts in data, at every level and unquoted, without the names of
+// members. Of members with equal names it yields all.
+func Strings(data []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for pos := 0; ; {
+			start := bytes.IndexByte(data[pos:], '"')
+			if start < 0 {
+				return
+			}
+			start += pos
+			if pos = stringEnd(data, start); pos < 0 {
+				return
+			}
+			if next := skipSpace(data, pos); next < len(data) && data[next] == ':' {
+				continue
+			}
+			if !yield(Unquote(data[start:pos])) {
+				return
+			}
+		}
+	}
+}
+
 // Member returns the value of one member of an object, nil where it has none.
 func Member(data []byte, name string) (value []byte) {
 	if !EachMember(data, func(n, v []byte) {
@@ -79,11 +103,16 @@ type Object []member
 type member struct{ name, value []byte }
 
 // Members returns the members of an object, nil for anything else.
-func Members(raw []byte) Object {
+func Members(raw []byte) Object { return Object(nil).Read(raw) }
+
+// Read is [Members] in the memory of an object that is no longer needed.
+func (o Object) Read(raw []byte) Object {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
 	}
-	o := make(Object, 0, 8)
+	if o = o[:0]; o == nil {
+		o = make(Object, 0, 8)
+	}
 	if !EachMember(raw, func(name, value []byte) { o = append(o, member{name, value}) }) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -169,6 +170,13 @@ func FuzzReaders(f *testing.F) {
 		if !valid {
 			return
 		}
+		texts := slices.Collect(Strings(data))
+		value, _ := Parse(data)
+		for _, text := range textsIn(value) {
+			if !slices.Contains(texts, text) {
+				t.Fatalf("Strings finds %q, not %q", texts, text)
+			}
+		}
 		if whole != object {
 			t.Fatalf("EachMember reports %v; is an object: %v", whole, object)
 		}
@@ -187,6 +195,34 @@ func FuzzReaders(f *testing.F) {
 			t.Fatalf("members (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// textsIn returns the texts in a value of Parse.
+func textsIn(v any) (out []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, e := range v {
+			out = append(out, textsIn(e)...)
+		}
+	case map[string]any:
+		for _, e := range v {
+			out = append(out, textsIn(e)...)
+		}
+	}
+	return out
+}
+
+func TestStrings(t *testing.T) {
+	for in, want := range map[string][]string{
+		`{"a":"b","c":["d\n\u00e9",{"e" : "f\"}"},null,1],"a":"g"}`: {"b", "d\n\u00e9", `f"}`, "g"},
+		`"a"`: {"a"}, `1`: nil, ``: nil, `["a","b`: {"a"}, `["a"] "b"`: {"a", "b"},
+	} {
+		if diff := cmp.Diff(want, slices.Collect(Strings([]byte(in)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", in, diff)
+		}
+	}
 }
 
 func TestValidWithin(t *testing.T) {

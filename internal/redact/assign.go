@@ -13,6 +13,8 @@ type assignment struct {
 	telling    string // the part of the name from its telling word on
 	kind       kind
 	quotedName bool
+	// named says that the name is the value of a member such as "name".
+	named bool
 	// sign is what is between name and value, without quotes and blanks; a
 	// blank if there is nothing else.
 	sign string
@@ -42,6 +44,9 @@ func assignedSecret(t *text, i int) []span {
 		end++
 	}
 	lo := i - len(nameStart(s, i))
+	if strings.HasSuffix(s[:lo], "</") {
+		return nil // The end of an element.
+	}
 	if lo > 0 && s[lo-1] == ':' && strings.Contains(s[max(0, lo-80):lo], "arn:") || strings.HasSuffix(s[:lo], "user.") && fold(s[i:], "signingkey") {
 		return nil // A resource's name; the name of a key of git's.
 	}
@@ -82,7 +87,7 @@ func assignedSecret(t *text, i int) []span {
 }
 
 // keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = []string{"private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data"}
+var keyWords = []string{"pragma", "private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data"}
 
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.
@@ -95,6 +100,9 @@ func (t *text) sign(a *assignment, i int) bool {
 	}
 	if strings.HasPrefix(s[p:], "<blob>") {
 		p += len("<blob>")
+	}
+	if a.named {
+		p = attributes(s, p)
 	}
 	p = typeOf(s, endOf(s, p, 2, oneOf("*")))
 	q := detail(s, blanks(s, p), a)
@@ -110,6 +118,14 @@ func (t *text) sign(a *assignment, i int) bool {
 		return t.member(a, q) // A block of HCL.
 	}
 	n := signAt(s[q:])
+	switch {
+	case a.quotedName && strings.HasPrefix(s[q:], "to ") && closingQuotes(s, q+3) > q+3: // a pair in Kotlin
+		a.value, a.sign = t.valueAt(q+3), "=>"
+		return a.to > a.from
+	case strings.HasPrefix(s[q:], "-string "), strings.HasPrefix(s[q:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
+		a.value, a.sign = t.valueAt(q+strings.IndexByte(s[q:], ' ')+1), "="
+		return a.to > a.from
+	}
 	if n == 0 && strings.HasPrefix(s[q:], "REG_") {
 		a.sign = "="
 		a.value = t.valueAt(blanks(s, endOf(s, q, 20, wordBytes)))
@@ -142,8 +158,14 @@ func (t *text) sign(a *assignment, i int) bool {
 	}
 	switch {
 	case a.sign == ">" || strings.HasPrefix(a.sign, `\`):
-		for q < len(s) && (s[q] == ' ' || s[q] == '\t' || lineBreak(s, q) > 0) {
+		tag := a.quotedName || a.lo > 0 && s[a.lo-1] != ' '
+		for q < len(s) && (s[q] == ' ' || s[q] == '\t' || lineBreak(s, q) > 0 && tag) {
 			q += max(1, lineBreak(s, q))
+		}
+		if fold(s[q:], "<value") { // the element's first child
+			if end := strings.IndexByte(s[q:min(len(s), q+80)], '>'); end > 0 {
+				q += end + 1
+			}
 		}
 	case a.sign == ":" || a.sign == "=" || a.sign == ":=":
 		if r := t.nextValue(a, q); r > 0 {
@@ -155,6 +177,23 @@ func (t *text) sign(a *assignment, i int) bool {
 	}
 	a.value = t.valueAt(q)
 	return a.to > a.from
+}
+
+// attributes skips the attributes at i, if the end of their tag is behind them.
+func attributes(s string, i int) int {
+	j := blanks(s, i)
+	for range 6 {
+		name := endOf(s, j, 40, wordBytes.or(":-"))
+		value := closingQuotes(s, min(len(s), name+1))
+		if name == j || !byteIn(s, name, "=") || value == name+1 {
+			break
+		}
+		j = blanks(s, closingQuotes(s, find(s, value, min(len(s), value+80), "\"'\n")))
+	}
+	if byteIn(s, j, ">") {
+		return j
+	}
+	return i
 }
 
 // member reads the value of a name that is a member of the object behind it.

@@ -16,7 +16,7 @@ func contextRules() []*rule {
 		{name: "parameter-value", probes: []string{"Secu"}, pattern: `SecureString(?:(?:\t|\\+t|\^I)|[\\"',\s|:$]{1,60}(?:` + nextLineOf + `)?\\*["']?(?i:value)[\\"'\s|:]{1,60})([^\s"'\\|\x1b]{6,})`, left: true, lead: 12, ok: literal},
 		{name: "sql-password", probes: []string{"(?i)tifi"}, pattern: `(?i:tified\s+(?:with\s+\w+\s+)?(?:by|as))\s+(?:(?i:password)\s+)?\\*["']?([^"'\\\s;]{4,})`, lead: 8, ok: literal},
 		{name: "call-password", probes: []string{"[uU]th[=(]"}, pattern: `[uU]th(?:=\(|\()\s*\\*["'][^"'\\\s]{1,80}\\*["']\s*,\s*\\*["']([^"'\\\s]{4,})`, lead: 4, ok: literal},
-		{name: "secure-string", probes: []string{"-Sec"}, pattern: `-SecureString\s+(?:-String\s+)?\\*["']([^"'\\\s]{4,})`, lead: 13, ok: notPlaceholder},
+		{name: "secure-string", probes: []string{"-Sec"}, pattern: `-SecureString\s+(?:-String\s+)?(?:\\*["'])?([^"'\\\s]{4,})`, lead: 13, ok: secureString},
 		{name: "oracle-password", probes: []string{"thin"}, pattern: `thin:[^\s/@:]{1,60}/([^\s@"'\\]{4,})@`, lead: 5, ok: notPlaceholder},
 		{name: "shadow-hash", probes: []string{":$", "$apr"}, pattern: `(?::\$[0-9a-z]{1,2}\$|\$apr1\$)([A-Za-z0-9./$=,]{20,})`, lead: 5},
 		{name: "cookie", probes: []string{"TRUE", "FALS"}, pattern: `(?:TRUE|FALSE)(?:\t|\\+t|\^I)[0-9]{1,12}(?:\t|\\+t|\^I)[^\s\\]{1,80}(?:\t|\\+t|\^I)([^\s\\"]{8,})`, lead: 6, ok: literal},
@@ -96,6 +96,11 @@ func netrcLogin(s string) bool {
 }
 
 func notPlaceholder(m match) bool { return !placeholder(m.value()) }
+
+// secureString distinguishes a text, in quotes or not, from a variable and a word.
+func secureString(m match) bool {
+	return m.lo > 0 && strings.IndexByte("\"'", m.text[m.lo-1]) >= 0 && notPlaceholder(m) || literal(m)
+}
 
 // base32 distinguishes the seed of one-time passwords from words.
 func base32(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") }

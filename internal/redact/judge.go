@@ -155,6 +155,8 @@ func (t *text) besideSettings(lo int) bool {
 	switch s[lo-1] {
 	case ',', ';', '&':
 		return strings.Contains(word, "=")
+	case ':':
+		return endsInOne(word, "/p", "/property", "-p", "-property") // MSBuild
 	case ' ':
 		at := strings.IndexByte(word, '=')
 		return at > 0 && at+1 < len(word) || slices.Contains(settingFlags, word)

@@ -22,7 +22,7 @@ var tellingWords = []struct {
 	words []string
 }{
 	{passwordKind, []string{
-		"password", "passwd", "pass phrase", "passwort", "passcode", "pwd", "passord", "pswd",
+		"password", "passwd", "pass phrase", "key content", "passwort", "passcode", "pwd", "passord", "pswd",
 		"kennwort", "mot de passe", "raseña", "rasena", "rasenya", "clave", "senha", "palavra passe", "wachtwoord", "hasło", "haslo", "heslo",
 		"senord", "adgangskode", "salasana", "arool", "arolă", "arola", "jelszó", "jelszo", "sifre", "şifre", "Şifre", "lozink", "geslo", "slaptažod", "slaptazod", "kata sandi",
 		"ật khẩu", "ароль", "ароля", "арола", "АРОЛЬ", "озинк", "ωδικ", "密码", "密碼", "口令", "パスワード", "暗証", "비밀번호", "암호", "패스워드",
@@ -116,12 +116,12 @@ func (a *assignment) tells(word int) bool {
 var knownBefore = []string{
 	"store", "key", "srcstore", "deststore", "srckey", "destkey", "user", "db", "ssh", "my", "proxy",
 	"mysql", "pg", "smtp", "encoded", "ldap", "master", "private", "license", "admin", "wifi", "app", "bind", "require", "remote", "imap", "sasl", "ftp", "vnc", "rdp", "root", "mail", "email", "auth", "http", "net", "wpa", "login", "server", "client", "redis", "mongo", "oracle",
-	"sys", "jks", "pfx", "truststore", "keystore", "service", "svc", "domain", "guest", "ppp", "wlan", "old", "new", "default", "sudo", "become", "vault", "git", "svn", "nas", "samba", "smb", "cert",
+	"sys", "jks", "pfx", "truststore", "keystore", "service", "svc", "domain", "guest", "ppp", "wlan", "old", "new", "default", "sudo", "become", "vault", "git", "svn", "nas", "samba", "smb", "cert", "appleid",
 }
 
 // otherTokens come before the word token where it is the place in a list, or a
 // request's number.
-var otherTokens = []string{"next", "page", "pagination", "continuation", "idempotency", "action"}
+var otherTokens = []string{"next", "page", "pagination", "continuation", "idempotency", "action", "publickey"}
 
 // otherKeys are what comes before the word key in names that are not keys.
 var otherKeys = []string{
@@ -136,7 +136,7 @@ var harmlessEnds = []string{
 	"limit", "max", "min", "usage", "format", "policy", "version", "prefix", "suffix", "header", "field", "arn", "hash", "env", "ref", "store",
 	"kind", "pos", "position", "index", "class", "label", "hint", "mode", "endpoint", "location", "tokens", "uuid", "source", "provider", "manager", "service",
 	"algorithm", "alg", "spec", "status", "hasher", "encryption", "method", "backend", "policies", "duration", "accessor", "rotation", "_days", "lifetime", "age", "budget",
-	"timeout", "_set", "issuer", "audience", "placeholder", "title", "strength", "score", "schema", "scheme", "reader", "_at", "date", "time", "keyring", "keyid", "key_id", "key-id", "keyname", "rate", "rules",
+	"timeout", "_set", "issuer", "audience", "placeholder", "title", "strength", "score", "schema", "scheme", "reader", "_at", "date", "time", "keyring", "keyid", "key_id", "key-id", "keyname", "rate", "rules", "days", "secretsid",
 }
 
 // endings are texts under their last byte.
@@ -172,13 +172,16 @@ var placeholders = []string{
 // placeholderParts mark a placeholder wherever they are in a value. Those that
 // random values may hold by chance count in others only.
 var placeholderParts = [...]string{
-	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
+	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "u003cyour", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
 	"changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
 
 // placeholder reports whether a value only replaces a secret.
 func placeholder(v string) bool {
 	low := strings.ToLower(strings.Trim(v, ".,;:"))
+	if text, _, _ := strings.Cut(low, `\u003c`); strings.Trim(text, `\`) != "" { // behind it is an element's end
+		low = strings.TrimRight(text, `\`)
+	}
 	if slices.Contains(placeholders, low) || strings.HasPrefix(low, "your") || only(low, oneOf("x*.-_#")) {
 		return true
 	}
@@ -187,7 +190,7 @@ func placeholder(v string) bool {
 			return true
 		}
 	}
-	for _, head := range [...]string{"op://", "env:", "file:", "vault:", "ref+", "ssm:", "$"} {
+	for _, head := range [...]string{"op://", "env:", "@env:", "@keychain:", "file:", "vault:", "ref+", "ssm:", "dword:", "$"} {
 		if rest, ok := strings.CutPrefix(low, head); ok && (head != "$" || only(v[1:], upperBytes.or("_0123456789"))) && rest != "" {
 			return true
 		}

@@ -11,29 +11,34 @@ var (
 	pairValues = []string{"value", "parametervalue", "v", "default", "content"}
 )
 
+func namesPair(member string) bool {
+	return slices.ContainsFunc(pairNames, func(name string) bool { return strings.EqualFold(name, member) })
+}
+
 // pairValue looks for the value of a name that is itself the value of a member
 // such as "name", behind it or before it, in the same line or the next. ok says
 // that the name is one.
 func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	s := t.s
 	open := startOf(s, a.lo, 64, wordBytes.or(".-/"))
-	p := beforeBlanks(s, beforeQuotes(s, open))
+	p := beforeQuotes(s, open)
+	if p < open && p > 0 && s[p-1] == '@' {
+		p-- // Objective-C
+	}
+	p = beforeBlanks(s, p)
 	if p == 0 || s[p-1] != ':' && s[p-1] != '=' {
-		return nil, false
+		return t.flagValue(a, nameStart(s, p), end)
 	}
 	p = beforeQuotes(s, beforeBlanks(s, p-1))
 	member := nameStart(s, p)
-	if !slices.ContainsFunc(pairNames, func(name string) bool { return strings.EqualFold(name, member) }) {
+	if strings.HasPrefix(member, "for") && member != "for" {
+		return t.valueBefore(a, p-len(member))
+	}
+	if !namesPair(member) {
 		return nil, false
 	}
-	accept := func(v value) bool {
-		b := *a
-		b.value, b.sign, b.quotedName, b.near = v, ":", true, true
-		if !v.quoted {
-			b.sign = "="
-		}
-		return t.isSecret(&b)
-	}
+	a.named = true
+	accept := func(v value) bool { return t.isMember(a, v) }
 	// Behind it.
 	q := blanks(s, closingQuotes(s, end))
 	if byteIn(s, q, ",>/") {
@@ -83,6 +88,51 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 		}
 	}
 	return nil, false
+}
+
+// isMember judges a value of a member of the object that has the name.
+func (t *text) isMember(a *assignment, v value) bool {
+	b := *a
+	b.value, b.sign, b.quotedName, b.near = v, ":", true, true
+	if !v.quoted {
+		b.sign = "="
+	}
+	return t.isSecret(&b)
+}
+
+// flagValue looks for the value of a name that a flag before it says is one, in a flag
+// behind it: -Name ApiToken -Value x.
+func (t *text) flagValue(a *assignment, flag string, end int) ([]span, bool) {
+	s := t.s
+	if !namesPair(strings.TrimLeft(flag, "-")) {
+		return nil, false
+	}
+	line := s[end:lineEnd(s, end, 200)]
+	for _, name := range [...]string{" -Value ", " -value ", " --value "} {
+		if at := strings.Index(line, name); at >= 0 {
+			if v := t.valueAt(end + at + len(name)); v.to > v.from && t.isMember(a, v) {
+				return []span{{lo: v.from, hi: v.to}}, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// valueBefore looks for the value of a name that a call gets behind it, which ends before
+// i: set("x", forKey: "token"), setObject:@"x" forKey:@"token".
+func (t *text) valueBefore(a *assignment, i int) ([]span, bool) {
+	s := t.s
+	i = beforeBlanks(s, i)
+	if i > 0 && s[i-1] == ',' {
+		i = beforeBlanks(s, i-1)
+	}
+	last := beforeQuotes(s, i)
+	if last == i {
+		return nil, false
+	}
+	from := startOf(s, last, longestValue, wordBytes.or("+/=.~!@#$%^&*?:-"))
+	v := t.valueAt(beforeQuotes(s, from))
+	return []span{{lo: v.from, hi: v.to}}, v.to == last && v.quoted && t.isMember(a, v)
 }
 
 // memberAt reads a member that holds a value, at i or behind quotes.

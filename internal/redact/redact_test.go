@@ -45,6 +45,10 @@ func TestOrdinaryTextIsLeftAlone(t *testing.T) {
 		`hf_hub_download(repo_id="x")`, `r8_convert`, `SG.something`, `author: secretary2024group`,
 		`--token-file ./creds1.json --password-stdin`,
 		`[REDACTED:github-token]`, `password=[REDACTED:assigned-secret]`,
+		`<PublicKeyToken>b77a5c561934e089</PublicKeyToken>`, `<UserSecretsId>550e8400-e29b-41d4-a716-446655440000</UserSecretsId>`,
+		`"PasswordExpiryDays"=dword:0000005a`, `--password "@env:AC_PASSWORD"`, `<item name="passwordToggle" type="bool">true</item>`,
+		"2026-11-22T16:50:39.123456789Z <key>x</key>\n2026-11-22T16:50:39.123456789Z <string>y</string>",
+		"1:storePassword=<your store password>\n2:keyPassword=CHANGE_ME", `{"s":"storePassword=\u003cyour password\u003e"}`, `defaults.set("v2", forKey: "tokenSchema2")`, `{"s":"\u003citem name=\"passwordToggle\"\u003etrue\u003c/item\u003e"}`,
 	} {
 		r := New(nil)
 		if got := r.String(text); got != text {
@@ -77,6 +81,15 @@ func TestString(t *testing.T) {
 		{"key known by its end", "key a1B2c3_" + fake[:29] + "_mmk.", "key [REDACTED:maxmind-key]."},
 		{"key known by the place at its end", "-0123456789abcdef0123456789abcdef-us" + "12 x", "-[REDACTED:mailchimp-key] x"},
 		{"key known by its middle", "x=Zm9vYmFyYmF6MT.atlas" + "v1." + fake + fake, "x=[REDACTED:hashicorp-token]"},
+		{"element with attributes", `<string name="api_token" translatable="false">` + fake + `</string>`, `<string name="api_token" translatable="false">[REDACTED:assigned-secret]</string>`},
+		{"first child of an element", "<Setting Name=\"ServiceToken\" Scope=\"User\">\n  <Value Profile=\"x\">" + fake + "</Value>", "<Setting Name=\"ServiceToken\" Scope=\"User\">\n  <Value Profile=\"x\">[REDACTED:assigned-secret]</Value>"},
+		{"value before its name", `store.set("` + fake + `", forKey: "authToken")`, `store.set("[REDACTED:assigned-secret]", forKey: "authToken")`},
+		{"value before its name in Objective-C", `[d setObject:@"` + fake + `" forKey:@"accessToken"];`, `[d setObject:@"[REDACTED:assigned-secret]" forKey:@"accessToken"];`},
+		{"pair of flags", `Set-ItemProperty HKCU:\x -Name ApiToken -Value ` + fake + ` -Force`, `Set-ItemProperty HKCU:\x -Name ApiToken -Value [REDACTED:assigned-secret] -Force`},
+		{"pair in Kotlin", `mapOf("api_key" to "` + fake + `")`, `mapOf("api_key" to "[REDACTED:assigned-secret]")`},
+		{"value with its type", `plutil -replace ClientSecret -string ` + fake + ` Info.plist`, `plutil -replace ClientSecret -string [REDACTED:assigned-secret] Info.plist`},
+		{"setting of MSBuild", `msbuild a.csproj /p:AndroidSigningKeyPass=dragonfly18 /t:x`, `msbuild a.csproj /p:AndroidSigningKeyPass=[REDACTED:assigned-secret] /t:x`},
+		{"secure string without quotes", `ConvertTo-SecureString -String m0nkey5ee_9 -AsPlainText`, `ConvertTo-SecureString -String [REDACTED:secure-string] -AsPlainText`},
 		{"key beside a marker", "[REDACTED:jwt]" + key, "[REDACTED:jwt][REDACTED:github-token]"},
 		{"known form beats telling name", "GITHUB_" + "TOKEN=" + key, "GITHUB_" + "TOKEN=[REDACTED:github-token]"},
 		{"key as a URL's user", "https://" + key + "@github.com/x", "https://[REDACTED:github-token]@github.com/x"},

@@ -34,7 +34,11 @@ type Damaged struct {
 // Add gives the whole rows of a line that is no row to visit, which reports whether it
 // took one.
 func (t *Damaged) Add(line []byte, visit func(row []byte) bool) {
-	line = bytes.Trim(bytes.TrimPrefix(line, []byte("\ufeff")), "\x00 \t\r")
+	line = bytes.Trim(bytes.TrimPrefix(line, []byte("\ufeff")), " \t\r")
+	if rest := bytes.Trim(line, "\x00 \t\r"); len(rest) < len(line) {
+		t.Left++ // there were rows
+		line = rest
+	}
 	switch {
 	case len(line) == 0:
 	case t.lines > 0 && !bytes.HasPrefix(line, []byte(`{"`)) && len(t.open)+1+len(line) <= t.Max:

@@ -17,8 +17,8 @@ func TestTornLinesGiveTheirWholeRows(t *testing.T) {
 	}{
 		{"a byte order mark", "\ufeff" + a, []string{a}, 0},
 		{"line ends of Windows", a + "\r\n\r\n" + b + "\r\n", []string{a, b}, 0},
-		{"a block of NUL before a row", strings.Repeat("\x00", 100) + a + "\n" + b, []string{a, b}, 0},
-		{"a block of NUL alone", a + "\n" + strings.Repeat("\x00", 100) + "\n" + b, []string{a, b}, 0},
+		{"a block of NUL before a row", strings.Repeat("\x00", 100) + a + "\n" + b, []string{a, b}, 1},
+		{"a block of NUL alone", a + "\n" + strings.Repeat("\x00", 100) + "\n" + b, []string{a, b}, 1},
 		{"two rows on a line", a + b, []string{a, b}, 0},
 		{"a row, then a stub", a + b[:9] + "\n" + b, []string{a, b}, 1},
 		{"a stub without an end", b[:9], nil, 1},

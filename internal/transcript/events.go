@@ -18,6 +18,7 @@ const unknownDuration = -1
 func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 	b := &EventBuilder{
 		Transcript: t, agent: a, dialect: dialect, types: make(map[string]string), started: make(map[string]string),
+		events: make([]hook.Event, 0, len(t.Prompts)+2*len(t.ToolResults)+len(t.Ends)+2*len(t.Agents)),
 	}
 	for i := range t.Agents {
 		b.types[t.Agents[i].ID] = t.Agents[i].Type

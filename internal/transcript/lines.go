@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -19,7 +20,7 @@ const (
 	// MaxLine bounds one row, in bytes. Rows hold images and whole files, and they
 	// stay below this; a longer row is skipped without being held in memory.
 	MaxLine = 8 << 20
-	// LineBlock is how much of a file is read at once from its end, in bytes.
+	// LineBlock is how much of a file is read at once, in bytes.
 	LineBlock = 64 << 10
 )
 
@@ -162,6 +163,9 @@ type Sized interface {
 	Size() int64
 }
 
+// lineBuffers keeps what files are read into: many are smaller.
+var lineBuffers = sync.Pool{New: func() any { return new([LineBlock]byte) }}
+
 // Each gives the rows of a file to visit until it returns false.
 func (l *Lines) Each(ctx context.Context, file Sized, visit func(line []byte) bool) error {
 	return l.each(ctx, file, false, visit)
@@ -169,8 +173,9 @@ func (l *Lines) Each(ctx context.Context, file Sized, visit func(line []byte) bo
 
 // each is Each for a file that may still be written if fresh is set.
 func (l *Lines) each(ctx context.Context, file Sized, fresh bool, visit func(line []byte) bool) error {
-	// One byte more than the file has, to read its end.
-	lines := newLineReader(file, int(min(64<<10, file.Size()+1)), l.Max)
+	buffer := lineBuffers.Get().(*[LineBlock]byte)
+	defer lineBuffers.Put(buffer)
+	lines := newLineReader(file, buffer[:], l.Max)
 	for lines.Scan() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -288,7 +293,7 @@ func (l *Lines) End(ctx context.Context, file io.ReaderAt, size int64, until tim
 // laterFrom reports whether the first rows of a file, of which the first may be
 // torn, are all later than a time, and where the second begins.
 func (l *Lines) laterFrom(ctx context.Context, file io.Reader, limit time.Time) (begin int64, later bool, err error) {
-	lines := newLineReader(file, 16<<10, l.Max)
+	lines := newLineReader(file, make([]byte, 16<<10), l.Max)
 	lines.Scan()
 	begin = lines.read
 	for timed := 0; timed < sinceProof; {
@@ -321,9 +326,9 @@ type lineReader struct {
 	over []int
 }
 
-func newLineReader(r io.Reader, buffer, maxLine int) *lineReader {
+func newLineReader(r io.Reader, buffer []byte, maxLine int) *lineReader {
 	l := &lineReader{Scanner: bufio.NewScanner(r)}
-	l.Buffer(make([]byte, buffer), max(buffer, maxLine+2))
+	l.Buffer(buffer, max(len(buffer), maxLine+2))
 	long := false // within a line that is over the limit
 	// A Scanner that is at the end of the file calls this once more only for a
 	// line, so all lines that are left out go in one call.

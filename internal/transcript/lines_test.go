@@ -17,7 +17,7 @@ import (
 func forwards(t testing.TB, text string, maxLine int) []string {
 	t.Helper()
 	var lines []string
-	r := newLineReader(strings.NewReader(text), 16, maxLine)
+	r := newLineReader(strings.NewReader(text), make([]byte, 16), maxLine)
 	for r.Scan() {
 		lines = append(lines, r.Text())
 	}
@@ -156,7 +156,7 @@ func TestLinesBeforeAPlaceComeLastFirst(t *testing.T) {
 }
 
 func TestReadErrorsAreReturned(t *testing.T) {
-	r := newLineReader(failingReader{bytes.NewReader([]byte("a\nb"))}, 16, 10)
+	r := newLineReader(failingReader{bytes.NewReader([]byte("a\nb"))}, make([]byte, 16), 10)
 	if !r.Scan() || r.Text() != "a" {
 		t.Errorf("line %q, error %v, want a", r.Text(), r.Err())
 	}

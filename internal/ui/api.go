@@ -249,6 +249,14 @@ type grouped struct {
 	Value exact `json:"value"`
 }
 
+func groupsOf(groups []store.Group) []grouped {
+	out := make([]grouped, len(groups))
+	for i, g := range groups {
+		out[i] = grouped{g, exact(g.Key)}
+	}
+	return out
+}
+
 // usage is the answer about costs.
 type usage struct {
 	Totals store.Totals           `json:"totals"`
@@ -261,15 +269,12 @@ func (s *Server) usage(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return keep(s, "usage?"+r.URL.RawQuery, 0, func() (out usage, err error) {
-		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByAgent, store.ByTool}
+		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByAgent, store.ByTool, store.ByHook}
 		var groups map[store.By][]store.Group
 		out.Totals, groups, err = s.opts.Store.Groups(r.Context(), f, zone(r), keys...)
 		out.Groups = make(map[store.By][]grouped)
 		for _, by := range keys {
-			out.Groups[by] = []grouped{}
-			for _, g := range groups[by] {
-				out.Groups[by] = append(out.Groups[by], grouped{g, exact(g.Key)})
-			}
+			out.Groups[by] = groupsOf(groups[by])
 		}
 		return out, err
 	})

@@ -60,6 +60,7 @@ func (s *Server) routes() {
 		"waiting":                  s.waiting,
 		"usage":                    s.usage,
 		"compare":                  s.compare,
+		"sides":                    s.sides,
 		"hooks":                    s.hooks,
 		"hooks/calls":              s.calls,
 		"hooks/call/{id}/{span}":   s.call,
@@ -78,6 +79,7 @@ func (s *Server) routes() {
 			s.write(w, http.StatusOK, v)
 		})
 	}
+	s.mux.HandleFunc("/api/v1/traces/{id}/export", s.export)
 	s.mux.HandleFunc("/api/v1/events", s.events)
 	s.editRoutes()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
@@ -101,6 +103,8 @@ func refusalOf(err error) *refusal {
 		return &refusal{cmp.Or(code, http.StatusBadRequest), err.Error(), refused.Hint}
 	case errors.As(err, &wrong):
 		return &refusal{http.StatusBadRequest, err.Error(), ""}
+	case errors.Is(err, store.ErrIndexing):
+		return &refusal{http.StatusServiceUnavailable, "the texts of new tasks are still being prepared for the search", "this page asks again by itself"}
 	case errors.Is(err, store.ErrNotFound):
 		return &refusal{http.StatusNotFound, "there is no such trace", "it may have been deleted, or it is in another store"}
 	case errors.Is(err, store.ErrPrefix), errors.As(err, &several), errors.Is(err, store.ErrText):
@@ -198,7 +202,7 @@ func (s *Server) fileAs(w http.ResponseWriter, code int, name string) {
 func filterOf(q url.Values) (f store.Filter, err error) {
 	f = store.Filter{
 		Host: q.Get("agent"), Model: q.Get("model"), Tool: q.Get("tool"), Outcome: q.Get("outcome"),
-		Directory: q.Get("project"), Session: q.Get("session"), Text: q.Get("text"),
+		Directory: q.Get("project"), Session: q.Get("session"), Trace: q.Get("trace"), Text: q.Get("text"),
 		Failed: q.Has("failed"), Denied: q.Has("denied"), Limit: 100,
 	}
 	for name, to := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/loopback"
+	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
@@ -39,6 +40,9 @@ type Options struct {
 	// Status and Findings return what the view of the status shows, as JSON.
 	Status   func(context.Context) (any, error)
 	Findings func(context.Context) (any, error)
+	// Redactor returns what removes secrets from exported traces, nil where the user switched
+	// that off. Without it nothing is exported.
+	Redactor func() (*redact.Redactor, error)
 	// Hooks lists the configured hooks. It may be nil.
 	Hooks *hooks.Catalog
 	// Edit changes hooks. If nil, the page only reads.

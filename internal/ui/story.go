@@ -407,5 +407,6 @@ func (s *Server) turnsOf(r *http.Request, f store.Filter) (any, error) {
 		Traces []listed     `json:"traces"`
 		Totals store.Totals `json:"totals"`
 		Points []point      `json:"points"`
-	}{s.listed(r.Context(), traces), totals, points}, nil
+		Resume string       `json:"resume,omitempty"`
+	}{s.listed(r.Context(), traces), totals, points, s.resume(&traces[0])}, nil
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -122,9 +120,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.Resume != nil {
-		h.Resume = s.opts.Resume(l.Host, l.Session)
-	}
+	h.Resume = s.resume(&l.Summary)
 	if l.Session != "" {
 		turns, err := s.turns(r.Context(), l.Session, l.Host)
 		if err != nil {
@@ -144,6 +140,14 @@ func (s *Server) trace(r *http.Request) (any, error) {
 		}
 	}
 	return h, nil
+}
+
+// resume is the agent's command that continues a task's session.
+func (s *Server) resume(t *store.Summary) string {
+	if s.opts.Resume == nil {
+		return ""
+	}
+	return s.opts.Resume(t.Host, t.Session)
 }
 
 // turns are the traces of a session of an agent, the newest first.
@@ -381,26 +385,7 @@ func (s *Server) lines(r *http.Request) (any, error) {
 }
 
 // relative shortens paths in the task's folder.
-func (l *loaded) relative(text string) string { return relative(text, l.Directory) }
-
-func relative(text, folder string) string {
-	if folder = strings.TrimRight(folder, "/"); folder == "" {
-		return text
-	}
-	var out strings.Builder
-	for rest := text; ; {
-		before, after, found := strings.Cut(rest, folder+"/")
-		_, _ = out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		// The same names may be within another path.
-		if last, _ := utf8.DecodeLastRuneInString(text[:len(text)-len(rest)+len(before)]); last != utf8.RuneError && (last == '/' || last == '.' || last == '~' || unicode.IsLetter(last) || unicode.IsNumber(last)) {
-			_, _ = out.WriteString(folder + "/")
-		}
-		rest = after
-	}
-}
+func (l *loaded) relative(text string) string { return view.Relative(text, l.Directory) }
 
 // rowOf is all that is known of a row.
 type rowOf struct {

@@ -4,55 +4,88 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
-	"github.com/hookspan/hookspan/otelmap"
 )
 
 // workShare is how long sums over all calls are kept, in times of what adding them up took.
 const workShare = 20
 
-// work returns sums over what was done in tasks, by view.WorkKeys.
+// workKeys are the sums of the view of the costs that need all calls and requests. By model
+// they have the denied edits.
+var workKeys = []store.By{view.BySubagent, view.ByServer, view.ByBlock, store.ByModel}
+
+// work returns sums over what was done in tasks, by workKeys.
 func (s *Server) work(r *http.Request) (any, error) {
 	f, err := filterOf(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
 	return keep(s, "work?"+r.URL.RawQuery, workShare, func() (map[store.By][]grouped, error) {
-		sums := make([]view.Sums, len(view.WorkKeys))
-		for i, by := range view.WorkKeys {
-			sums[i].By = by
-		}
-		err := s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error {
-			for i := range sums {
-				sums[i].Add(w)
-			}
-			return nil
-		})
-		out := make(map[store.By][]grouped)
-		for i := range sums {
-			out[sums[i].By] = []grouped{}
-			for _, g := range sums[i].Groups() {
-				out[sums[i].By] = append(out[sums[i].By], grouped{g, exact(g.Key)})
-			}
-		}
-		return out, err
+		sums := newSums(view.CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}, workKeys...)
+		err := s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error { sums.add(w); return nil })
+		return sums.groups(), err
 	})
+}
+
+// sums are several ways of summing up the same work.
+type sums []view.Sums
+
+func newSums(calls view.CallFilter, keys ...store.By) sums {
+	out := make(sums, len(keys))
+	for i, by := range keys {
+		out[i] = view.Sums{By: by, Calls: calls}
+	}
+	return out
+}
+
+func (s sums) add(w *store.Work) {
+	for i := range s {
+		s[i].Add(w)
+	}
+}
+
+func (s sums) groups() map[store.By][]grouped {
+	out := make(map[store.By][]grouped)
+	for i := range s {
+		out[s[i].By] = groupsOf(s[i].Groups())
+	}
+	return out
+}
+
+// sides sums up two sets of tasks, each by the parameters of a filter.
+func (s *Server) sides(r *http.Request) (any, error) {
+	var out [2]store.Group
+	for i, name := range []string{"a", "b"} {
+		side := r.URL.Query().Get(name)
+		q, err := url.ParseQuery(side)
+		if err != nil {
+			return nil, wrong("%s %q: want filters such as model=opus", name, side)
+		}
+		f, err := filterOf(q)
+		if err != nil {
+			return nil, err
+		}
+		out[i], err = keep(s, "side?"+side, workShare, func() (store.Group, error) {
+			return view.SideOf(r.Context(), s.opts.Store, side, f)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // callRow is a call in the list of all tasks' calls.
 type callRow struct {
 	store.Call
-	What   string `json:"what"`
-	Reason string `json:"reason,omitempty"`
-	// By is who denied it.
-	By    string      `json:"by,omitempty"`
-	Edits []view.Edit `json:"edits,omitempty"`
+	What   string      `json:"what"`
+	Reason string      `json:"reason,omitempty"`
+	Edits  []view.Edit `json:"edits,omitempty"`
 }
 
 // callFilterOf returns the filter for calls in a query, whose parameters have the names of
@@ -71,43 +104,39 @@ func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 	return c, f, err
 }
 
-// toolCalls lists the calls of tools over all tasks, the newest task first. With edits, each
-// has what it changes.
+// toolCalls lists the calls of tools over all tasks, the newest task first, with sums of those
+// that failed and were denied. With edits, each has what it changes.
 func (s *Server) toolCalls(r *http.Request) (any, error) {
 	c, f, err := callFilterOf(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
 	type answer struct {
-		Calls  []callRow    `json:"calls"`
-		Totals store.Totals `json:"totals"`
+		Calls  []callRow              `json:"calls"`
+		Totals store.Totals           `json:"totals"`
+		Groups map[store.By][]grouped `json:"groups"`
 	}
 	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), workShare, func() (answer, error) {
-		out := answer{Calls: []callRow{}}
+		out, sums := answer{Calls: []callRow{}}, newSums(c, view.ByFailure, view.ByDenial)
 		err := s.opts.Store.EachWork(r.Context(), f, s.running(r.Context()), func(w *store.Work) error {
-			for i := range slices.Backward(w.Calls) {
-				call := &w.Calls[i]
-				if !c.Selects(call) {
-					continue
-				}
-				if view.Sum(&out.Totals, call); len(out.Calls) < f.Limit {
+			sums.add(w)
+			c.Each(w, &out.Totals, func(call *store.Call) {
+				if len(out.Calls) < f.Limit {
 					out.Calls = append(out.Calls, rowOfCall(*call, c.Edits))
 				}
-			}
+			})
 			return nil
 		})
+		out.Groups = sums.groups()
 		return out, err
 	})
 }
 
 func rowOfCall(c store.Call, edits bool) callRow {
 	given := view.NewArguments(c.Tool, c.Arguments)
-	out := callRow{Call: c, What: termtext.Cut(relative(given.Line(), c.Directory), 300)}
+	out := callRow{Call: c, What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300)}
 	if c.Status.Bad() {
 		out.Reason = termtext.Cut(cmp.Or(view.FailureLine(c.Error), c.ErrorType), 300)
-	}
-	if c.Status == otelmap.EndDenied {
-		out.By = view.Denier(&c)
 	}
 	if edits {
 		out.Edits = given.Edits()

@@ -1,7 +1,6 @@
 package clinecli_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
@@ -55,24 +54,18 @@ func TestDrawnSessions(t *testing.T) {
 				},
 			})
 			rig.Check(t, "Cline", err)
-			return res.Result, asked(res, s)
+			return res.Result, asked(res.Requests, s)
 		},
 	}
 	h.Run(t)
 }
 
 // asked gives the model's log the form in which it is compared. The script has no parts:
-// a subagent asks while its caller waits. CLI 3 asks again after a broken answer, and puts
-// what it had of that before the next one.
-func asked(res *clinecli.Result, s *drawn.Session) (out []mockanthropic.Request) {
-	kept := ""
-	for _, r := range res.Requests {
+// a subagent asks while its caller waits.
+func asked(log []mockllm.Request, s *drawn.Session) (out []mockanthropic.Request) {
+	for _, r := range log {
 		q := mockanthropic.Request{N: r.N, Text: s.Answers[r.Turn].Text, Status: r.Status, Complete: r.Complete}
 		q.Part, q.Turn = s.Place(r.Turn)
-		q.Text = kept + q.Text
-		if kept = ""; !r.Complete && !slices.ContainsFunc(res.Steps, func(s rig.StepResult) bool { return s.Requests == r.N }) {
-			kept = q.Text
-		}
 		if u := r.Usage; u != nil {
 			q.Usage = &mockanthropic.Usage{Input: u.Prompt - u.Cached, CacheRead: u.Cached, Output: u.Completion}
 		}

@@ -225,7 +225,7 @@ var mayImport = map[string][]string{
 	"internal/traces/store":     {"otelmap", "spool", "internal/files/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/files/regular", "internal/termtext"},
 	"internal/traces/view":      {"hook", "otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/traces/store", "internal/termtext"},
 	"internal/traces/export":    {"otelmap", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/traces/store", "internal/termtext", "internal/traces/view"},
-	"internal/ui":               {"otelmap", "internal/files/atomicfile", "internal/lookpath", "internal/loopback", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/files/regular", "internal/traces/store", "internal/termtext", "internal/ui/hooks", "internal/traces/view"},
+	"internal/ui":               {"otelmap", "internal/files/atomicfile", "internal/lookpath", "internal/loopback", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/redact", "internal/files/regular", "internal/traces/export", "internal/traces/store", "internal/termtext", "internal/ui/hooks", "internal/traces/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/files/atomicfile", "internal/userhooks", "internal/userhooks/hookcheck", "internal/userhooks/hookfile",
 		"internal/userhooks/hookmatch", "internal/userhooks/hookrun", "internal/userhooks/sample", "internal/userhooks/shelltext", "internal/userhooks/translate", "internal/userhooks/verdict", "internal/install",

@@ -212,14 +212,14 @@ func claudeSession(t *testing.T, w *lab.World, s string) {
 func traceIDs(t *testing.T, w *lab.World) []string {
 	t.Helper()
 	out, errs, _ := w.Hookspan("list", "--json")
-	var list []struct {
-		TraceID string `json:"trace_id"`
+	var list struct {
+		Tasks []struct{ TraceID string }
 	}
-	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) == 0 {
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Tasks) == 0 {
 		t.Fatalf("hookspan list: %v: %.300q %q", err, out, errs)
 	}
 	var ids []string
-	for _, l := range list {
+	for _, l := range list.Tasks {
 		ids = append(ids, l.TraceID)
 	}
 	return ids

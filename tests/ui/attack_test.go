@@ -170,7 +170,7 @@ func hostileTexts(t *testing.T, r *proof.Result) {
 			r.Break("%s: a character that reorders text is in the document", path)
 		}
 	}
-	for _, path := range []string{"/?limit=5000", "/cost", "/hooks", "/search?text=script", "/search?text=window", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID()} {
+	for _, path := range []string{"/?limit=5000", "/cost", "/hooks", "/calls?limit=5000", "/calls?failed=1&denied=1", "/changes?limit=800", "/compare?a=text%3Dwindow.ran%3D1&b=model%3D%253Dx", "/search?text=script", "/search?text=window", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[2].ID()} {
 		b.goTo(s, path)
 		b.shows("window.ran=1")
 		clean(path)

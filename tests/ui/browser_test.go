@@ -291,6 +291,18 @@ func (b *browser) wait(expression string) {
 	}
 }
 
+// until waits until a condition that the page does not know is true.
+func (b *browser) until(met func() bool, what string) {
+	b.t.Helper()
+	for range 3000 {
+		if met() {
+			return
+		}
+		b.run(chromedp.Evaluate(`new Promise((r) => setTimeout(r, 20))`, nil, awaited))
+	}
+	b.t.Fatalf("never so: %s", what)
+}
+
 // shows waits until the page has a text that a person can see.
 func (b *browser) shows(text string) {
 	b.t.Helper()

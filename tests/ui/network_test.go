@@ -87,7 +87,7 @@ func TestWithoutNetwork(t *testing.T) {
 	m := newMachine(t)
 	before := left(t)
 	s := m.page()
-	list := reads[[]listed](m, "list", "--json", "-n", "0")
+	list := m.tasks()
 	u, err := url.Parse(s.address)
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func TestViews(t *testing.T) {
 		{"calls", "/calls", nil, []string{"301 tool calls took", "8 failed", "2 were denied", "deleting folders needs a person"}},
 		{"a folder's changes", "/changes?file=src/cart/", nil, []string{"changes took", "return times(line.price, line.count);"}},
 		{"no calls", "/calls?command=hippopotamus", nil, []string{"No call matches", "Fewer filters show more"}},
-		{"cost", "/cost", nil, []string{"Models", "claude-sonnet-4-6", "Projects", "shop", "Tools", "execute_command"}},
+		{"cost", "/cost", nil, []string{"Models", "For a task", "Five-hour windows", "Your hooks", "claude-sonnet-4-6", "Projects", "shop", "Tools", "execute_command"}},
 		{"comparison", "/compare?a=" + tasks[0].ID() + "&b=" + tasks[1].ID(), nil, []string{"Two tasks", "second to first", "side by side", "src/cart/line.ts"}},
 		{"empty comparison", "/compare", nil, []string{"Compare two tasks"}},
 		{"hooks", "/hooks", nil, []string{".cline/hooks.json", "PreToolUse", "deleting folders needs a person"}},
@@ -62,8 +62,9 @@ func TestViews(t *testing.T) {
 		}
 		b.wait(`document.querySelector(".live.on")`)
 		if view.name == "sessions of some days" { // A small screen shows its filters when they are asked for.
-			b.run(chromedp.Evaluate(`document.querySelector(".fewer").click()`, nil))
-			b.wait(`document.querySelector(".filters.open")`)
+			b.screen("light", 390, 844)
+			b.run(chromedp.Click(`.filters > [aria-haspopup="dialog"]`, chromedp.ByQuery))
+			b.wait(`document.querySelector("dialog .dates")`)
 		}
 		b.looks(view.name, script)
 		if view.name == "unknown task" {

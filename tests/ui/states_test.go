@@ -2,7 +2,9 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +28,8 @@ func TestViewsWithoutData(t *testing.T) {
 	}{
 		{"no sessions", "/", []string{"No traces yet", "as soon as one has worked with hookspan's hooks", "Run hookspan install"}},
 		{"no cost", "/cost", []string{"No costs yet", "Run hookspan install"}},
+		{"no calls", "/calls", []string{"No calls yet", "Run hookspan install"}},
+		{"no changes", "/changes", []string{"No changes yet", "Run hookspan install"}},
 		{"nothing to search", "/search?text=x", []string{"Nothing found", "The store is empty", "run hookspan install"}},
 		{"no session", "/s/gone", []string{"There is no such session", "It may have been deleted, or it is in another store", "All sessions"}},
 		{"no comparison", "/compare?a=0123456789abcdef0123456789abcdef&b=0123456789abcdef0123456789abcde0", []string{"There is no such trace", "All sessions"}},
@@ -130,5 +134,67 @@ func TestRunningTask(t *testing.T) {
 		b.wait(`document.title.startsWith("(waits for you) ")`)
 		b.looks(view.name, script)
 		b.faultless(s)
+	}
+}
+
+// TestRefusedTextLeavesThePage types more words than a search takes: what was shown stays, with
+// the fields in which they can be changed.
+func TestRefusedTextLeavesThePage(t *testing.T) {
+	s, b := serve(t, sample.Tasks()), open(t)
+	b.enter(s)
+	b.run(chromedp.EmulateViewport(1440, 900))
+	for _, path := range []string{"/", "/cost", "/calls"} {
+		b.goTo(s, path)
+		b.wait(`document.querySelector(".task, .days, .call")`)
+		b.run(chromedp.Evaluate(`{ const e = document.querySelector(".filters input"); e.value = "`+strings.Repeat("w ", 65)+`"; e.dispatchEvent(new Event("input", { bubbles: true })); }`, nil))
+		b.wait(`document.querySelector("[role=alert]")?.innerText.includes("64")`)
+		b.wait(`document.querySelector(".task, .days, .call") && document.querySelector(".filters input").value.length > 100`)
+		b.run(chromedp.Evaluate(`[...document.querySelectorAll(".filters button")].find((e) => e.textContent === "Clear").click()`, nil))
+		b.wait(`!document.querySelector("[role=alert]") && location.search === ""`)
+	}
+	b.faultless(s, "400 (Bad Request)")
+}
+
+// TestDayOfManyTasksSaysSo opens a day with more tasks than the list has.
+func TestDayOfManyTasksSaysSo(t *testing.T) {
+	day := time.Now().UTC().AddDate(0, 0, -3).Truncate(24 * time.Hour)
+	var tasks []sample.Task
+	for i := range 120 {
+		tasks = append(tasks, sample.Task{Host: "cline", Session: fmt.Sprint(i / 3), Prompt: fmt.Sprint("Task ", i), Outcome: otelmap.OutcomeCompleted, Ago: time.Since(day.Add(10*time.Hour + time.Duration(i)*time.Minute))})
+	}
+	s, b := serve(t, tasks), open(t)
+	b.run(chromedp.ActionFunc(func(ctx context.Context) error { return emulateZone(ctx, "UTC") }))
+	b.enter(s)
+	on := day.Format(time.DateOnly)
+	b.goTo(s, "/?when=dates&from="+on+"&to="+on)
+	b.shows("the newest 100 of 120 tasks")
+	b.goTo(s, "/?when=dates&limit=400&from="+on+"&to="+on)
+	b.wait(`document.querySelectorAll(".lane button").length === 120`)
+	b.faultless(s)
+}
+
+// TestTodayIsComparedWithTheSameHours looks at what the view of the costs asks for before today.
+func TestTodayIsComparedWithTheSameHours(t *testing.T) {
+	s, b := serve(t, sample.Tasks()), open(t)
+	b.enter(s)
+	b.goTo(s, "/cost?when=today")
+	b.shows("Yesterday up to this hour")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	checked := false
+	for _, asked := range b.asked {
+		u, err := url.Parse(asked)
+		if err != nil || u.Query().Get("until") == "" {
+			continue
+		}
+		until, err := time.Parse(time.RFC3339, u.Query().Get("until"))
+		// A day may have 23 or 25 hours.
+		if ago := time.Since(until); err != nil || ago < 21*time.Hour || ago > 50*time.Hour {
+			t.Errorf("%s: until %v ago", asked, ago)
+		}
+		checked = true
+	}
+	if !checked {
+		t.Errorf("no period before was asked for: %q", b.asked)
 	}
 }

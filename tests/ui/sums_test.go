@@ -185,6 +185,12 @@ func (l *listed) row() string {
 
 const rowsShown = `[...document.querySelectorAll(".task:not(.session)")].map((e) => [".title", ".time", ".tools", ".tokens", ".cost"].map((c) => e.querySelector(c).textContent.trim()).join(" | "))`
 
+// tasks are those that hookspan list --json lists.
+func (m *machine) tasks(flags ...string) []listed {
+	m.t.Helper()
+	return reads[struct{ Tasks []listed }](m, append([]string{"list", "--json", "-n", "0"}, flags...)...).Tasks
+}
+
 // TestSumsAreThoseOfTheCommands compares what a person reads in each view, with each
 // filter, with hookspan list --json and hookspan stats --json over the recorded sessions.
 func TestSumsAreThoseOfTheCommands(t *testing.T) {
@@ -212,7 +218,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		{"agent=cline&outcome=completed&failed=1", []string{"--agent", "cline", "--outcome", "completed", "--failed"}},
 	} {
 		stats := reads[summed](m, append([]string{"stats", "--json"}, f.flags...)...)
-		list := reads[[]listed](m, append([]string{"list", "--json", "-n", "0"}, f.flags...)...)
+		list := m.tasks(f.flags...)
 		if len(list) == 0 || len(list) != stats.Totals.Traces {
 			t.Fatalf("%s: %d listed, sums of %d: the commands differ, or there is nothing to compare", f.query, len(list), stats.Totals.Traces)
 		}
@@ -265,7 +271,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 	}
 	// Calls over all tasks.
 	for query, flags := range map[string][]string{"": nil, "denied=1": {"--denied"}, "tool=read_file": {"--tool", "read_file"}, "command=npm": {"--command", "npm"}, "slower=1": {"--slower", "1s"}} {
-		calls := reads[[]struct{ SpanID string }](m, append([]string{"calls", "--json", "-n", "5000"}, flags...)...)
+		calls := reads[struct{ Calls []struct{ SpanID string } }](m, append([]string{"calls", "--json", "-n", "5000"}, flags...)...).Calls
 		b.goTo(s, "/calls?limit=5000&"+query)
 		b.wait(fmt.Sprintf("document.querySelectorAll('.call').length === %d", len(calls)))
 		if got, want := eval[string](b, "document.querySelector('.sum b').innerText"), fmt.Sprint(len(calls)); strings.ReplaceAll(got, ",", "") != want || len(calls) == 0 {
@@ -274,7 +280,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 	}
 	// Sessions of several turns.
 	turns := make(map[string][]listed)
-	for _, l := range reads[[]listed](m, "list", "--json", "-n", "0") {
+	for _, l := range m.tasks() {
 		turns[l.Session] = append(turns[l.Session], l)
 	}
 	several := 0
@@ -302,7 +308,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		}
 	}
 	// The header and the first row of a task.
-	for _, l := range reads[[]listed](m, "list", "--json", "-n", "0") {
+	for _, l := range m.tasks() {
 		if l.Usage == nil || l.Usage.CostUSD == nil {
 			continue
 		}

@@ -88,13 +88,14 @@ var messages = []string{
 // name and its value, unless that would leave no JSON.
 func (w *texts) json(s *string) {
 	whole := *s
-	if value, ok := rawjson.Parse([]byte(whole)); ok {
-		inner := texts{r: w.r, write: true}
-		if value = inner.inside(value); inner.found {
-			whole = rawjson.Encode(value)
+	// Most texts have no secret: only one that has is worth building a value.
+	for inner := range rawjson.Strings([]byte(whole)) {
+		if w.r.Tail(inner) != inner {
+			whole = w.rebuilt(whole)
+			break
 		}
 	}
-	if out := w.r.Tail(whole); rawjson.Check([]byte(out)) == nil {
+	if out := w.r.Tail(whole); out != whole && rawjson.Check([]byte(out)) == nil {
 		whole = out
 	}
 	if whole != *s {
@@ -102,6 +103,17 @@ func (w *texts) json(s *string) {
 			*s = whole
 		}
 	}
+}
+
+// rebuilt is JSON with each text in it cleaned.
+func (w *texts) rebuilt(whole string) string {
+	inner := texts{r: w.r, write: true}
+	if value, ok := rawjson.Parse([]byte(whole)); ok {
+		if value = inner.inside(value); inner.found {
+			return rawjson.Encode(value)
+		}
+	}
+	return whole
 }
 
 // inside cleans the texts in a value.

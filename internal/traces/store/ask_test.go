@@ -48,6 +48,8 @@ func TestFilter(t *testing.T) {
 		"part of a model":          {Filter{Model: "Opus"}, []string{claude}},
 		"beginning of a model":     {Filter{Model: "claude-sonnet-4"}, []string{cline}},
 		"half a part of a model":   {Filter{Model: "claude-son"}, nil},
+		"a whole name":             {Filter{Model: "=Claude-sonnet-4-5"}, []string{cline}},
+		"a part for a whole name":  {Filter{Model: "=claude-sonnet-4"}, nil},
 		"tool":                     {Filter{Tool: "bash"}, []string{claude}},
 		"no such tool":             {Filter{Tool: "Bas"}, nil},
 		"directory":                {Filter{Directory: "/home/dev/shop-api"}, []string{claude, cline}},

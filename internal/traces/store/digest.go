@@ -208,15 +208,16 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 	}
 }
 
-func (d *digest) sortWaits() {
-	slices.SortFunc(d.waits, func(x, y otelmap.Wait) int { return cmp.Or(x.From.Compare(y.From), x.To.Compare(y.To)) })
+func sortWaits(waits []otelmap.Wait) {
+	slices.SortFunc(waits, func(x, y otelmap.Wait) int { return cmp.Or(x.From.Compare(y.From), x.To.Compare(y.To)) })
 }
 
-// waited is how long the agent waited; what several calls waited for at once counts once.
-func (d *digest) waited() (sum time.Duration) {
-	d.sortWaits()
+// Waited is how long an agent waited, whose waits it sorts; what several calls waited for at
+// once counts once.
+func Waited(waits []otelmap.Wait) (sum time.Duration) {
+	sortWaits(waits)
 	var until time.Time
-	for _, w := range d.waits {
+	for _, w := range waits {
 		if w.From.Before(until) {
 			w.From = until
 		}
@@ -281,7 +282,7 @@ func (d *digest) encode() []byte {
 	for _, n := range []int{d.counted.n, d.counted.failed, d.counted.denied} {
 		out = binary.AppendVarint(out, int64(n))
 	}
-	d.sortWaits()
+	sortWaits(d.waits)
 	out = binary.AppendUvarint(out, uint64(len(d.waits)))
 	for _, w := range d.waits {
 		out = binary.AppendVarint(binary.AppendVarint(out, column(otlp.UnixNano(w.From))), int64(w.To.Sub(w.From)))

@@ -22,7 +22,7 @@ type Filter struct {
 	Host string
 	// Model is a model of the trace or of any of its requests, or whole parts of
 	// its name between "-", "/", ":", "@" and ".": "opus" or "claude-sonnet-4". Case does
-	// not count. If empty, any.
+	// not count. "=opus" is the whole name. If empty, any.
 	Model string
 	// Tool is a tool that the trace has a call of, or whole parts of its name, as of
 	// Model, between "_", too: "mcp__postgres". If empty, any.
@@ -53,13 +53,17 @@ type Filter struct {
 	Text string
 }
 
-// sameModel reports whether a model's name is want, or has want as whole parts.
+// sameModel reports whether a model's name is want, or has want as whole parts. After "=" want
+// is the whole name.
 func sameModel(model, want string) bool { return hasParts(model, want, "-/:@.") }
 
 // SameTool reports whether a tool's name is want, or has want as whole parts.
 func SameTool(tool, want string) bool { return hasParts(tool, want, "-/:@._") }
 
 func hasParts(model, want, between string) bool {
+	if whole, ok := strings.CutPrefix(want, "="); ok {
+		return strings.EqualFold(model, whole)
+	}
 	model, want = strings.ToLower(model), strings.ToLower(want)
 	for at := 0; at < len(model); at++ {
 		i := strings.Index(model[at:], want)

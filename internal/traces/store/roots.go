@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -55,12 +57,12 @@ const (
 func rootsQuery(where string) string {
 	return `SELECT t.trace_id, s.span_id, s.started, s.ended, 0 AS gone
 		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + where + `
-		UNION ALL SELECT t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE ` + where + `
-		ORDER BY gone, 3, 2`
+		UNION ALL SELECT t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE ` + where
 }
 
 func (s *Store) roots(ctx context.Context, where string, args ...any) (out []Root, err error) {
-	err = eachRow(ctx, &s.queries, func(scan func(...any) error) error {
+	// An import asks thousands of times, and a context that can end costs a goroutine each.
+	err = eachRow(context.WithoutCancel(ctx), &s.queries, func(scan func(...any) error) error {
 		var r Root
 		var started, ended int64
 		err := scan(&r.Trace, &r.Span, &started, &ended, &r.Removed)
@@ -68,5 +70,12 @@ func (s *Store) roots(ctx context.Context, where string, args ...any) (out []Roo
 		out = append(out, r)
 		return err
 	}, rootsQuery(where), args...)
+	// Most sessions have few, for which SQLite would prepare to sort many.
+	slices.SortFunc(out, func(x, y Root) int {
+		if x.Removed != y.Removed {
+			return map[bool]int{true: 1, false: -1}[x.Removed]
+		}
+		return cmp.Or(x.Start.Compare(y.Start), cmp.Compare(x.Span, y.Span))
+	})
 	return out, err
 }

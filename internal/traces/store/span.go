@@ -80,17 +80,17 @@ func originOf(rs *tracepb.ResourceSpans, ss *tracepb.ScopeSpans) *tracepb.Resour
 	}
 }
 
-// encode encodes a message. Texts that are not UTF-8 are corrected first; they
-// are too rare to look for in each message.
-func encode(m proto.Message) ([]byte, error) {
+// encode encodes a message, and returns what it has encoded: texts that are not UTF-8
+// are corrected in a copy. They are too rare to look for in each message.
+func encode[M proto.Message](m M) ([]byte, M, error) {
 	options := proto.MarshalOptions{Deterministic: true}
 	out, err := options.Marshal(m)
 	if err != nil {
-		m = proto.Clone(m)
+		m = proto.CloneOf(m)
 		correctUTF8(m.ProtoReflect())
 		out, err = options.Marshal(m)
 	}
-	return out, err
+	return out, m, err
 }
 
 func correctUTF8(m protoreflect.Message) {

@@ -193,8 +193,9 @@ func (s *Store) prepare(ctx context.Context) error {
 		if err := spool.SyncAbove(s.path); err != nil {
 			return s.wrap("sync folders of", err)
 		}
-		// It lets Prune shrink the file, and needs a database without tables.
-		if _, err := c.ExecContext(ctx, `PRAGMA auto_vacuum = INCREMENTAL`); err != nil {
+		// Both need a database without tables. Prune can shrink the file, and most spans
+		// fill more than half of a page of the usual 4 KiB: the rest would be empty.
+		if _, err := c.ExecContext(ctx, `PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL`); err != nil {
 			return s.wrap("set up", err)
 		}
 	}

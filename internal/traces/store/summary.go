@@ -165,7 +165,7 @@ func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 // root spans of its runs by start or, if there are none, its first span. The
 // totals count for what the root spans do not report.
 func summarize(d *digest, spans []storedSpan) Summary {
-	s := Summary{Spans: d.spans, Waited: d.waited(), Waiting: d.open}
+	s := Summary{Spans: d.spans, Waited: Waited(d.waits), Waiting: d.open}
 	counted := true
 	for _, span := range spans {
 		a := span.GetAttributes()

@@ -278,7 +278,7 @@ func (g *tally) addTrace(t *found) {
 	g.Traces++
 	g.Runs += t.Runs
 	g.Took += d
-	g.Waited += t.digest.waited()
+	g.Waited += Waited(t.digest.waits)
 	if g.each {
 		g.took = append(g.took, d)
 	}

@@ -2,9 +2,11 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,16 +36,17 @@ func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSp
 // row is a span encoded before the transaction begins, so that the lock is held
 // for writing only.
 type row struct {
-	*tracepb.Span
-	role            Role
-	message, origin []byte
+	storedSpan
+	role Role
+	// message and resource are the span and its origin.
+	message, resource []byte
 }
 
 func makeRows(messages []*tracepb.ResourceSpans) ([]row, error) {
 	rows := make([]row, 0, otlp.Count(messages))
 	for _, rs := range messages {
 		for _, ss := range rs.GetScopeSpans() {
-			origin, err := encode(originOf(rs, ss))
+			resource, origin, err := encode(originOf(rs, ss))
 			if err != nil {
 				return nil, fmt.Errorf("encode resource: %w", err)
 			}
@@ -51,11 +54,11 @@ func makeRows(messages []*tracepb.ResourceSpans) ([]row, error) {
 				if !validID(sp.GetTraceId(), 16) || !validID(sp.GetSpanId(), 8) {
 					return nil, fmt.Errorf("span %q has no valid id (trace %x, span %x)", sp.GetName(), sp.GetTraceId(), sp.GetSpanId())
 				}
-				message, err := encode(sp)
+				message, sp, err := encode(sp)
 				if err != nil {
 					return nil, fmt.Errorf("encode span %q: %w", sp.GetName(), err)
 				}
-				rows = append(rows, row{sp, RoleOf(sp.GetAttributes()), message, origin})
+				rows = append(rows, row{storedSpan{sp, origin}, RoleOf(sp.GetAttributes()), message, resource})
 			}
 		}
 	}
@@ -81,88 +84,97 @@ const upsertSpan = insertSpan + `UPDATE SET
 // numberBits are the lowest bits of a span's id.
 const numberBits = 24
 
+// uploading is what the rows of a transaction share.
+type uploading struct {
+	tx      *prepared
+	traces  map[string]*openTrace
+	origins map[string]int64
+	// newest is the largest number that a trace has, 0 before it is needed.
+	newest int64
+	// unindexed counts the spans that the upload takes out of the full text.
+	unindexed int
+}
+
 // openTrace is a trace of an upload.
 type openTrace struct {
+	*uploading
 	id int64
 	// next is the next span's id.
 	next int64
 	// spans counts the spans before the upload, indexed is as in the table.
 	spans, indexed int64
-	// changed are the spans that the upload changed.
-	changed []*row
-	// unindexed counts the spans that the upload takes out of the full text.
-	unindexed *int
+	// changed are the spans that the upload has added or, which replaced reports, replaced.
+	changed  []*row
+	replaced bool
 }
 
 // upsert writes the rows in a transaction. The context of its statements cannot
 // end, because the driver starts a goroutine for each statement whose context can.
 func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err error) {
 	ctx := context.WithoutCancel(until)
-	traces, origins := make(map[string]*openTrace), make(map[string]int64)
+	u := &uploading{tx: tx, traces: make(map[string]*openTrace), origins: make(map[string]int64)}
 	var trace *openTrace
 	var origin int64
-	unindexed := 0
 	for i := range rows {
 		if err := until.Err(); err != nil {
 			return err
 		}
 		r := &rows[i]
 		if i == 0 || !bytes.Equal(r.GetTraceId(), rows[i-1].GetTraceId()) {
-			if trace = traces[string(r.GetTraceId())]; trace == nil {
-				if trace, err = findTrace(ctx, tx, otlp.TraceID(r.Span)); err != nil {
-					return fmt.Errorf("trace %x: %w", r.GetTraceId(), err)
-				}
-				trace.unindexed = &unindexed
-				traces[string(r.GetTraceId())] = trace
+			if trace, err = u.trace(ctx, otlp.TraceID(r.Span)); err != nil {
+				return fmt.Errorf("trace %x: %w", r.GetTraceId(), err)
 			}
 		}
-		if i == 0 || !bytes.Equal(r.origin, rows[i-1].origin) {
-			origin, err = idOf(ctx, tx, origins, string(r.origin), r.origin,
-				`INSERT INTO origins (message) VALUES (?)`, `SELECT id FROM origins WHERE message = ?`)
-			if err != nil {
+		if i == 0 || !bytes.Equal(r.resource, rows[i-1].resource) {
+			if origin, err = u.originID(ctx, r.resource); err != nil {
 				return fmt.Errorf("resource: %w", err)
 			}
 		}
-		if err := trace.upsert(ctx, tx, r, origin); err != nil {
+		if err := trace.upsert(ctx, r, origin); err != nil {
 			return fmt.Errorf("span %x: %w", r.GetSpanId(), err)
 		}
 	}
-	for _, t := range traces {
+	for id, t := range u.traces {
 		if len(t.changed) == 0 {
 			continue
 		}
-		if err := t.refresh(ctx, tx, now); err != nil {
+		if err := t.refresh(ctx, id, now); err != nil {
 			return fmt.Errorf("summarize trace %d: %w", t.id, err)
 		}
 	}
 	return nil
 }
 
-// findTrace finds a trace, or makes it.
-func findTrace(ctx context.Context, tx *prepared, traceID string) (*openTrace, error) {
-	var t openTrace
-	err := eachRow(ctx, tx, func(scan func(...any) error) error { return scan(&t.id, &t.spans, &t.indexed, &t.next) }, `
+// trace finds a trace, or numbers it.
+func (u *uploading) trace(ctx context.Context, traceID string) (*openTrace, error) {
+	if t := u.traces[traceID]; t != nil {
+		return t, nil
+	}
+	t := &openTrace{uploading: u}
+	err := eachRow(ctx, u.tx, func(scan func(...any) error) error { return scan(&t.id, &t.spans, &t.indexed, &t.next) }, `
 		SELECT id, spans, indexed, (SELECT coalesce(max(id), 0) FROM spans WHERE id < (t.id + 1) << 24) FROM traces t WHERE trace_id = ?`, traceID)
 	if err == nil && t.id == 0 {
-		var res sql.Result
-		// The spans of a removed trace may still have its number.
-		if res, err = tx.ExecContext(ctx, `INSERT INTO traces (id, trace_id) SELECT 1 + max(
-			coalesce((SELECT max(id) FROM traces), 0), coalesce((SELECT max(trace) FROM gone), 0)), ?`, traceID); err == nil {
-			t.id, err = res.LastInsertId()
+		if u.newest == 0 {
+			// The spans of a removed trace may still have its number.
+			err = eachRow(ctx, u.tx, func(scan func(...any) error) error { return scan(&u.newest) },
+				`SELECT max(coalesce((SELECT max(id) FROM traces), 0), coalesce((SELECT max(trace) FROM gone), 0))`)
 		}
+		u.newest++
+		t.id = u.newest
 	}
 	t.next = max(t.next, t.id<<numberBits) + 1
-	return &t, err
+	u.traces[traceID] = t
+	return t, err
 }
 
 // upsert writes a span.
-func (t *openTrace) upsert(ctx context.Context, tx *prepared, r *row, origin int64) error {
+func (t *openTrace) upsert(ctx context.Context, r *row, origin int64) error {
 	if t.next>>numberBits != t.id {
 		return fmt.Errorf("the trace has more than %d spans", 1<<numberBits-2)
 	}
 	spanID := otlp.SpanID(r.Span)
 	if t.indexed > 0 {
-		if same, err := t.unchanged(ctx, tx, spanID, r.message, origin); same || err != nil {
+		if same, err := t.unchanged(ctx, spanID, r.message, origin); same || err != nil {
 			return err
 		}
 	}
@@ -170,14 +182,15 @@ func (t *openTrace) upsert(ctx context.Context, tx *prepared, r *row, origin int
 		t.next, t.id, spanID, otlp.ParentID(r.Span), origin,
 		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.message,
 	}
-	n, err := affected(ctx, tx, insertSpan+`NOTHING`, args)
+	n, err := affected(ctx, t.tx, insertSpan+`NOTHING`, args)
 	if err == nil && n == 0 {
-		n, err = affected(ctx, tx, upsertSpan, args)
+		n, err = affected(ctx, t.tx, upsertSpan, args)
+		t.replaced = t.replaced || n > 0
 	}
 	if err != nil || n == 0 {
 		return err
 	}
-	if err := storeHookRuns(ctx, tx, t.next, r.Span); err != nil {
+	if err := storeHookRuns(ctx, t.tx, t.next, r.Span); err != nil {
 		return err
 	}
 	t.changed = append(t.changed, r)
@@ -214,74 +227,111 @@ func storeHookRuns(ctx context.Context, tx *prepared, id int64, s *tracepb.Span)
 	return nil
 }
 
-// idOf finds the row with a value, or makes it.
-func idOf(ctx context.Context, tx *prepared, known map[string]int64, key string, value any, insert, find string) (int64, error) {
-	if id, ok := known[key]; ok {
+// originID finds the row of a resource, or makes it.
+func (u *uploading) originID(ctx context.Context, resource []byte) (int64, error) {
+	if id, ok := u.origins[string(resource)]; ok {
 		return id, nil
 	}
 	var id int64
-	err := eachRow(ctx, tx, func(scan func(...any) error) error { return scan(&id) }, find, value)
+	err := eachRow(ctx, u.tx, func(scan func(...any) error) error { return scan(&id) }, `SELECT id FROM origins WHERE message = ?`, resource)
 	if err == nil && id == 0 {
 		var res sql.Result
-		if res, err = tx.ExecContext(ctx, insert, value); err == nil {
+		if res, err = u.tx.ExecContext(ctx, `INSERT INTO origins (message) VALUES (?)`, resource); err == nil {
 			id, err = res.LastInsertId()
 		}
 	}
 	if err != nil {
 		return 0, err
 	}
-	known[key] = id
+	u.origins[string(resource)] = id
 	return id, nil
 }
 
+// The columns of a trace that are computed from its spans.
+const (
+	computedColumns = `host, session, title, model, directory, branch, outcome, runs,
+		started, ended, spans, tools, tool_failures, tool_denials, tools_unknown, waited, evidence, missing,
+		input, output, cache_read, cache_write, cost, facts, stored, waiting`
+	computedValues = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1`
+)
+
 // refresh computes the summary of the trace from its spans.
-func (t *openTrace) refresh(ctx context.Context, tx *prepared, now time.Time) error {
-	d, err := t.digest(ctx, tx)
+func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) error {
+	d, err := t.digest(ctx)
 	if err != nil {
 		return err
 	}
-	var roots []storedSpan
-	for _, where := range []string{
-		`s.trace = ? AND s.role = 1 ORDER BY s.started, s.span_id`,
-		`s.trace = ? ORDER BY s.parent_id <> '', s.started, s.span_id LIMIT 1`, // no root is stored yet
-	} {
-		if roots, err = readSpans(ctx, tx, where, t.id); err != nil {
-			return err
-		}
-		if len(roots) > 0 {
-			break
-		}
+	first, err := t.first(ctx)
+	if err != nil {
+		return err
 	}
-	s := summarize(d, roots)
+	s := summarize(d, first)
 	d.sum = s
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Branch, s.Outcome, s.Runs,
 		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown, int64(s.Waited), s.Evidence, s.Missing,
 	}, s.Usage.columns()...)
-	_, err = tx.ExecContext(ctx, `
-		UPDATE traces SET host = ?, session = ?, title = ?, model = ?, directory = ?, branch = ?, outcome = ?, runs = ?,
-			started = ?, ended = ?, spans = ?, tools = ?, tool_failures = ?, tool_denials = ?, tools_unknown = ?, waited = ?, evidence = ?, missing = ?,
-			input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, facts = ?, waiting = 1, stored = ?
-		WHERE id = ?`, append(args, d.encode(), column(otlp.UnixNano(now)), t.id)...)
+	args = append(args, d.encode(), column(otlp.UnixNano(now)), t.id)
+	if t.spans == 0 {
+		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id) VALUES (`+computedValues+`, ?, ?)`, append(args, traceID)...)
+		return err
+	}
+	_, err = t.tx.ExecContext(ctx, `UPDATE traces SET (`+computedColumns+`) = (`+computedValues+`) WHERE id = ?`, args...)
 	return err
+}
+
+// whole reports that changed are all of the trace's spans.
+func (t *openTrace) whole() bool { return t.spans == 0 && !t.replaced }
+
+// first returns what summarize needs of the trace's spans.
+func (t *openTrace) first(ctx context.Context) (out []storedSpan, err error) {
+	if t.whole() {
+		return firstOf(t.changed), nil
+	}
+	for _, where := range []string{
+		`s.trace = ? AND s.role = 1 ORDER BY s.started, s.span_id`,
+		`s.trace = ? ORDER BY s.parent_id <> '', s.started, s.span_id LIMIT 1`, // no root is stored yet
+	} {
+		if out, err = readSpans(ctx, t.tx, where, t.id); len(out) > 0 || err != nil {
+			break
+		}
+	}
+	return out, err
+}
+
+// firstOf is first of spans that are not stored yet.
+func firstOf(spans []*row) (out []storedSpan) {
+	order := func(x, y *row) int {
+		return cmp.Or(cmp.Compare(column(x.GetStartTimeUnixNano()), column(y.GetStartTimeUnixNano())), bytes.Compare(x.GetSpanId(), y.GetSpanId()))
+	}
+	roots := slices.DeleteFunc(slices.Clone(spans), func(r *row) bool { return r.role != RoleRoot })
+	slices.SortFunc(roots, order)
+	if len(roots) == 0 {
+		roots = append(roots, slices.MinFunc(spans, func(x, y *row) int {
+			return cmp.Or(cmp.Compare(min(1, len(x.GetParentSpanId())), min(1, len(y.GetParentSpanId()))), order(x, y))
+		}))
+	}
+	for _, r := range roots {
+		out = append(out, r.storedSpan)
+	}
+	return out
 }
 
 // digest returns the digest of all spans. If the upload has only added spans, it
 // adds them to the stored digest, so that the work does not grow with the trace.
-func (t *openTrace) digest(ctx context.Context, tx *prepared) (*digest, error) {
+func (t *openTrace) digest(ctx context.Context) (*digest, error) {
+	if t.replaced {
+		return digestOf(ctx, t.tx, t.id)
+	}
 	d := digest{deep: true}
-	var spans int64
-	var facts []byte
-	err := eachRow(ctx, tx, func(scan func(...any) error) error { return scan(&spans, &d.spans, &d.started, &d.ended, &facts) }, `
-		SELECT (SELECT count(*) FROM spans WHERE trace = t.id), spans, started, ended, facts FROM traces t WHERE id = ?`, t.id)
-	if err != nil {
-		return nil, err
-	}
-	if spans != t.spans+int64(len(t.changed)) {
-		return digestOf(ctx, tx, t.id)
-	}
 	if t.spans > 0 {
-		if err := new(digestReader).decode(facts, &d); err != nil {
+		var facts []byte
+		err := eachRow(ctx, t.tx, func(scan func(...any) error) error { return scan(&d.spans, &d.started, &d.ended, &facts) },
+			`SELECT spans, started, ended, facts FROM traces WHERE id = ?`, t.id)
+		if err == nil {
+			err = new(digestReader).decode(facts, &d)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

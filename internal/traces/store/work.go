@@ -15,6 +15,9 @@ import (
 // Work is what was done in a trace.
 type Work struct {
 	Summary Summary
+	// Waits are the periods in which the agent waited for its user, until the task's end if
+	// it still does.
+	Waits []otelmap.Wait
 	// Calls, Requests and Subagents are in the order of their start.
 	Calls     []Call
 	Requests  []Request
@@ -51,6 +54,8 @@ type Call struct {
 	ErrorType string `json:"errorType,omitempty"`
 	Error     string `json:"error,omitempty"`
 	DeniedBy  string `json:"deniedBy,omitempty"`
+	// By is who denied the call, in words; the store leaves it to the view.
+	By string `json:"by,omitempty"`
 
 	id, parent string
 }
@@ -80,11 +85,17 @@ type Subagent struct {
 	parent string
 }
 
+// requestKeys are what a Request needs of spans, but for its calls.
+var requestKeys = []string{
+	otelmap.KeyOperation, otelmap.KeyRequestModel, otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens,
+	otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
+}
+
 // workKeys are what Work needs of spans.
 var workKeys = []string{
 	otelmap.KeyOperation, otelmap.KeyHost, otelmap.KeyToolName, otelmap.KeyToolCallID, otelmap.KeyToolArguments, otelmap.KeyMCPServer,
 	otelmap.KeyErrorType, otelmap.KeyToolOutcome, otelmap.KeyOutcome, otelmap.KeyHookDeniedBy, otelmap.KeyHookDecision, otelmap.KeyHookCommand,
-	otelmap.KeyHostDuration, otelmap.KeyExceptionMessage, otelmap.KeyAgentName, otelmap.KeyRequestModel, otelmap.KeyOutputMessages,
+	otelmap.KeyHostDuration, otelmap.KeyWaited, otelmap.KeyExceptionMessage, otelmap.KeyAgentName, otelmap.KeyRequestModel, otelmap.KeyOutputMessages,
 	otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
 	otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
 }
@@ -93,6 +104,16 @@ var workKeys = []string{
 // first and whatever its limit, those of running tasks before the others. The filter's
 // Tool, Failed and Denied select traces; with a Text, only the calls that have it are there.
 func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit func(*Work) error) error {
+	return s.eachWork(ctx, f, running, workKeys, `role > 0`, visit)
+}
+
+// EachRequest is EachWork with the requests of stored tasks alone, without their calls,
+// which is quicker.
+func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) error) error {
+	return s.eachWork(ctx, f, nil, requestKeys, `role = 3`, visit)
+}
+
+func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, keys []string, roles string, visit func(*Work) error) error {
 	err := s.read(ctx, f, func(q querier) error {
 		tasks, err := f.notStored(ctx, q, running)
 		if err != nil {
@@ -105,14 +126,14 @@ func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit 
 		}
 		return f.inOrder(ctx, q, -1, func(t found) error {
 			w := &workReader{Work: Work{Summary: t.Summary}}
-			skim := otlp.NewSkimmer(workKeys)
+			skim := otlp.NewSkimmer(keys)
 			err := eachMessage(ctx, q, func(id int64, message []byte) error {
 				sp, err := skim.Span(message)
 				if err == nil {
 					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
 				}
 				return err
-			}, `trace = ? AND role IN (2, 3, 4)`, t.id)
+			}, `trace = ? AND `+roles, t.id)
 			if err != nil {
 				return err
 			}
@@ -148,6 +169,13 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 	if otlp.Start(sp).IsZero() || otlp.End(sp).IsZero() {
 		took = 0
 	}
+	waits := otelmap.Waits(sp)
+	for _, period := range waits {
+		if period.To.IsZero() {
+			period.To = w.Summary.Ended
+		}
+		w.Waits = append(w.Waits, period)
+	}
 	switch RoleOf(a) {
 	case RoleTool:
 		c := Call{
@@ -158,7 +186,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 			id: otlp.Text(a, otelmap.KeyToolCallID), parent: parent,
 		}
 		c.Command = CommandOf(c.Tool, c.Arguments)
-		for _, period := range otelmap.Waits(sp) {
+		for _, period := range waits {
 			if !period.To.IsZero() {
 				c.Asked, c.Waited = period.From, c.Waited+period.To.Sub(period.From)
 			}

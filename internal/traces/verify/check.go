@@ -45,23 +45,18 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		brief := c.Briefs[id]
-		if brief == nil {
-			sums, err := c.sums(ctx, id)
+		if brief := c.Briefs[id]; brief != nil {
+			files, err := c.part(ctx, id, brief)
 			if err != nil {
 				return nil, err
 			}
-			brief = &sums.Brief
-		}
-		files, err := c.part(ctx, id, brief)
-		if err != nil {
-			return nil, err
-		}
-		if files != nil && !brief.equal(files) {
-			suspects = append(suspects, id)
-			if _, err := c.sums(ctx, id); err != nil {
-				return nil, err
+			if files == nil || brief.equal(files) {
+				continue
 			}
+		}
+		suspects = append(suspects, id)
+		if _, err := c.sums(ctx, id); err != nil {
+			return nil, err
 		}
 	}
 	for _, id := range suspects {
@@ -75,7 +70,7 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 		if err != nil {
 			return nil, err
 		}
-		if sums.equal(files) {
+		if files == nil {
 			continue
 		}
 		if d := sums.differences(c.Files.Lacks, files); len(d) > 0 {
@@ -170,8 +165,15 @@ func (c *Check) settle(ctx context.Context, id string) error {
 	}
 	for _, p := range slices.Clone(mine.Prompts) {
 		errs = errors.Join(errs, move(p.Held, func(s *Sums) bool { return s.askedAt(p.At) }, func(s *second.Session) {
+			same := func(f second.Fact) bool { return f.Line == p.Line && f.File == p.File }
 			s.Prompts = append(s.Prompts, p)
-			mine.Prompts = slices.DeleteFunc(mine.Prompts, func(q second.Prompt) bool { return q.Line == p.Line && q.File == p.File })
+			mine.Prompts = slices.DeleteFunc(mine.Prompts, func(q second.Prompt) bool { return same(q.Fact) })
+			mine.Turns = slices.DeleteFunc(mine.Turns, func(t *second.Turn) bool {
+				if same(t.Fact) {
+					s.Turns = append(s.Turns, t)
+				}
+				return same(t.Fact)
+			})
 		}))
 	}
 	if copied && len(mine.Requests)+len(mine.Calls) == 0 && c.Sums[id].prompts == 0 {

@@ -84,6 +84,12 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 		"a compressed session of Codex": {
 			folder + parent + ".jsonl.zst": meta(on(10, 0)(0), parent, "") + history,
 		},
+		"a call of Codex whose output is lost": {
+			folder + parent + ".jsonl": meta(on(10, 0)(0), parent, "") + history + strings.Replace(turn("t3", "go on", 30, on(10, 3)), `{"timestamp":"2026-11-10T10:03:02.000Z","type":"response_item","payload":{"type":"message"`,
+				`{"timestamp":"2026-11-10T10:03:01.000Z","type":"response_item","payload":{"type":"function_call","call_id":"call_0000000001","name":"exec_command","arguments":"{\"cmd\":\"ls\"}"}}
+{"timestamp":"2026-11-10T10:03:02.000Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"CommandExecution","id":"call_0000000001","command":["ls"],"exit_code":0,"status":"completed"}}}
+{"timestamp":"2026-11-10T10:03:02.000Z","type":"response_item","payload":{"type":"message"`, 1),
+		},
 		"flat rows of Codex without an answer": {".codex/sessions/2025/08/26/rollout-2025-08-26T20-20-25-" + parent + ".jsonl": flat},
 		"flat rows of Codex with instructions": {
 			".codex/sessions/2025/08/26/rollout-2025-08-26T20-20-25-" + parent + ".jsonl": strings.Replace(flat, "<environment_context>", "# AGENTS.md instructions for /w\\n\\n<environment_context>", 1) +
@@ -104,52 +110,68 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			home := t.TempDir()
-			for path, text := range files {
-				path = filepath.Join(home, filepath.FromSlash(path))
-				if strings.HasSuffix(path, ".zst") {
-					w, err := zstd.NewWriter(nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					text = string(w.EncodeAll([]byte(text), nil))
-				}
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			all := read(t, home)
-			if len(all) == 0 {
-				t.Fatal("no session was read")
-			}
-			sums, prompts := make(map[string]*Sums), 0
-			for _, r := range all {
-				sums[r.id] = NewSums()
-				sums[r.id].Add(r.spans...)
-			}
-			files, err := second.Read(t.Context(), all[0].host, second.EnvOf(home, nil))
-			if err != nil {
-				t.Fatal(err)
-			}
-			check := Check{Files: files, Sums: sums, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
-			differ, err := check.Sessions(t.Context(), slices.Sorted(maps.Keys(sums)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range differ {
-				t.Errorf("session %s: %v", s.Session, s.Differences)
-			}
-			for _, s := range files.Sessions {
-				prompts += len(s.Prompts)
-			}
-			if prompts == 0 || len(files.Unread) > 0 {
-				t.Errorf("the second reading has %d prompts, not read %v", prompts, files.Unread)
+			got := bothReadings(t, files)
+			if got.prompts == 0 || len(got.unread) > 0 {
+				t.Errorf("the second reading has %d prompts, not read %v", got.prompts, got.unread)
 			}
 		})
 	}
+}
+
+// found is what two readings of the same files have, and in what they differ.
+type found struct {
+	sessions, prompts, calls int
+	output                   int64
+	unread                   []second.Unread
+}
+
+// bothReadings reads files, by their paths below a home, and fails where the readings differ.
+func bothReadings(t *testing.T, files map[string]string) (got found) {
+	t.Helper()
+	home := t.TempDir()
+	for path, text := range files {
+		path = filepath.Join(home, filepath.FromSlash(path))
+		if strings.HasSuffix(path, ".zst") {
+			w, err := zstd.NewWriter(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(w.EncodeAll([]byte(text), nil))
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := read(t, home)
+	if len(all) == 0 {
+		t.Fatal("no session was read")
+	}
+	sums := make(map[string]*Sums)
+	for _, r := range all {
+		sums[r.id] = NewSums()
+		sums[r.id].Add(r.spans...)
+		got.prompts, got.calls, got.output = got.prompts+sums[r.id].prompts, got.calls+sums[r.id].calls, got.output+sums[r.id].usage.Output
+		if len(r.spans) > 0 {
+			got.sessions++
+		}
+	}
+	again, err := second.Read(t.Context(), all[0].host, second.EnvOf(home, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := Check{Files: again, Sums: sums, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	differ, err := check.Sessions(t.Context(), slices.Sorted(maps.Keys(sums)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range differ {
+		t.Errorf("session %s: %v", s.Session, s.Differences)
+	}
+	got.unread = again.Unread
+	return got
 }
 
 // TestSecondReadingNamesCompressedFilesThatItCannotRead has files that are torn, or unpack

@@ -23,7 +23,8 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 		out = append(out, Difference{Kind: kind, What: what, InTrace: inTrace, InFiles: inFiles, File: file, IDs: ids})
 	}
 	// Ids are compared where the traces have those of the files.
-	var lost, changed []string
+	var lost []string
+	changed := make(map[[2]string][]string) // by the models of the trace and of the files
 	file, common := "", 0
 
 	for id, q := range files.Requests {
@@ -39,11 +40,13 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 			add(Double, "request "+id, strconv.Itoa(len(models))+" times", "once", q.File, []string{id})
 		}
 		if q != nil && q.Model != "" && models[0] != "" && q.Model != models[0] {
-			changed = append(changed, id)
+			models := [2]string{models[0], q.Model}
+			changed[models] = append(changed[models], id)
 		}
 	}
-	if len(changed) > 0 {
-		add(Model, termtext.Plural(len(changed), "request"), "another model", "", files.Requests[changed[0]].File, changed)
+	for _, models := range slices.SortedFunc(maps.Keys(changed), func(x, y [2]string) int { return slices.Compare(x[:], y[:]) }) {
+		ids := changed[models]
+		add(Model, termtext.Plural(len(ids), "request"), models[0], models[1], files.Requests[ids[0]].File, ids)
 	}
 	if common == 0 && len(s.requests) > 0 {
 		lost = nil // the ids are not the same
@@ -52,8 +55,8 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 		add(Missing, termtext.Plural(len(lost), "request"), "", "there", file, lost)
 	}
 	names := []string{"", ""} // the session, and its requests
-	if !s.summed {
-		names = append(names, modelsOf(s, files)...)
+	if models := s.modelsOf(files); !s.summed && !models[""] {
+		names = append(names, slices.Sorted(maps.Keys(models))...)
 	}
 	for _, m := range names {
 		u, bare := total(files, m)
@@ -85,27 +88,10 @@ func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Dif
 			}
 		}
 		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
+	} else if n < 0 && (!lacks.CutTurns || s.askedTwice()) {
+		add(Double, termtext.Plural(-n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), firstOf(files.Files), nil)
 	}
-	broken := files.Broken
-	if lacks.CutTurns {
-		broken += max(0, s.prompts-len(files.Prompts)) + max(0, s.calls-s.skilled-callsOf(files))
-	}
-	if s.interrupted > broken {
-		add(Outcome, "turns without an answer", strconv.Itoa(s.interrupted), strconv.Itoa(broken), firstOf(files.Files), nil)
-	}
-	return out
-}
-
-func modelsOf(s *Sums, files *second.Session) []string {
-	models := make(map[string]bool)
-	for _, q := range files.Requests {
-		models[q.Model] = true
-	}
-	for _, m := range s.models {
-		models[m.name] = true
-	}
-	delete(models, "")
-	return slices.Sorted(maps.Keys(models))
+	return append(out, s.turnDifferences(lacks, files)...)
 }
 
 func firstOf(files []string) string {
@@ -140,6 +126,8 @@ func (s *Sums) callDifferences(lacks second.Lacks, files *second.Session, add fu
 				note("status", ok, unfinished, id)
 			case status == ok && c.Failed:
 				note("status", ok, failed, id)
+			case (status == failed || status == denied) && c.Answered && !c.Failed && !lacks.FailureMarks:
+				note("status", status, ok, id)
 			default:
 				continue
 			}

@@ -20,9 +20,10 @@ type Brief struct {
 	summed        bool // there are sums of requests
 	models        []modelSum
 	// The numbers of calls, of those that failed, have no end and of which neither is known,
-	// of prompts, and of turns that were interrupted.
-	calls, failed, unanswered, unknown, prompts, interrupted int
-	first, last                                              time.Time
+	// and of prompts.
+	calls, failed, unanswered, unknown, prompts int
+	runs                                        []run
+	first, last                                 time.Time
 }
 
 type modelSum struct {
@@ -81,9 +82,7 @@ func (s *Brief) Add(spans ...*tracepb.ResourceSpans) {
 			if u := store.UsageOf(a); u != nil {
 				s.usage = sum(s.usage, u)
 			}
-			if otlp.Text(a, otelmap.KeyOutcome) == otelmap.OutcomeInterrupted {
-				s.interrupted++
-			}
+			r := run{start: otlp.Start(span), end: otlp.End(span), outcome: otlp.Text(a, otelmap.KeyOutcome)}
 			if at := otlp.Start(span); s.first.IsZero() || at.Before(s.first) {
 				s.first = at
 			}
@@ -97,7 +96,10 @@ func (s *Brief) Add(spans ...*tracepb.ResourceSpans) {
 				if isPrompt(e) {
 					s.prompts++
 				}
+				r.asked = r.asked || e.GetName() == otelmap.EventPrompt
 			}
+			r.outcome = strings.Clone(r.outcome)
+			s.runs = append(s.runs, r)
 		case store.RoleTool:
 			s.calls++
 			switch statusOf(span) {
@@ -143,6 +145,12 @@ func (s *Sums) askedAt(at time.Time) bool {
 	return slices.ContainsFunc(s.asked, func(t time.Time) bool { return t.Sub(at).Abs() < 2*time.Second })
 }
 
+// askedTwice reports two prompts of one time.
+func (s *Sums) askedTwice() bool {
+	times := slices.SortedFunc(slices.Values(s.asked), time.Time.Compare)
+	return len(slices.CompactFunc(times, time.Time.Equal)) < len(s.asked)
+}
+
 // total sums up the requests of the files, of one model if it is not empty.
 func total(files *second.Session, model string) (u store.Usage, bare int64) {
 	for _, q := range files.Requests {
@@ -178,7 +186,7 @@ func (s *Brief) equal(files *second.Session) bool {
 		}
 	}
 	return same(s.usage, u, bare) && same(s.listed, u, bare) && s.unanswered <= unanswered && s.calls >= callsOf(files) && s.calls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
-		s.prompts >= len(files.Prompts) && s.interrupted <= files.Broken && s.sameModels(files)
+		s.prompts == len(files.Prompts) && s.sameModels(files) && len(s.turnDifferences(second.Lacks{}, files)) == 0
 }
 
 func callsOf(files *second.Session) (n int) {
@@ -193,23 +201,23 @@ func (s *Brief) sameModels(files *second.Session) bool {
 	if s.summed {
 		return true
 	}
-	models := make(map[string]bool)
-	for _, q := range files.Requests {
-		if q.Model == "" {
-			return true
-		}
-		models[q.Model] = true
-	}
-	for _, m := range s.models {
-		if m.name == "" {
-			return true
-		}
-		models[m.name] = true
-	}
+	models := s.modelsOf(files)
 	for model := range models {
-		if u, bare := total(files, model); len(s.models) > 0 && !same(s.model(model).Usage, u, bare) {
+		if u, bare := total(files, model); !models[""] && len(s.models) > 0 && !same(s.model(model).Usage, u, bare) {
 			return false
 		}
 	}
 	return true
+}
+
+// modelsOf are the models of all requests, "" for one that is not named.
+func (s *Brief) modelsOf(files *second.Session) map[string]bool {
+	models := make(map[string]bool)
+	for _, q := range files.Requests {
+		models[q.Model] = true
+	}
+	for _, m := range s.models {
+		models[m.name] = true
+	}
+	return models
 }

@@ -12,13 +12,15 @@ import (
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -27,37 +29,58 @@ import (
 type recording struct {
 	host, id string
 	spans    []*tracepb.ResourceSpans
+	files    *hook.Transcript
 	home     string
+	// other is a store without traces.
+	other *store.Store
 }
 
 // recordings reads the recorded sessions of all agents.
 func recordings(t *testing.T) (all []recording) {
 	t.Helper()
-	home := t.TempDir()
+	other, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
 	folders := maps.Clone(recordedFolders)
 	folders["codex/*/sessions"] = ".codex/sessions"
-	for pattern, to := range folders {
+	for _, pattern := range slices.Sorted(maps.Keys(folders)) {
 		found, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, from := range found {
-			target := filepath.Join(home, filepath.FromSlash(to))
+			home := t.TempDir() // each its own, so that little is read again and again
+			target := filepath.Join(home, filepath.FromSlash(folders[pattern]))
 			if strings.HasPrefix(pattern, "classic") {
 				target = filepath.Join(target, filepath.Base(from))
 			}
 			if err := copyTree(target, from); err != nil {
 				t.Fatal(err)
 			}
+			all = append(all, read(t, home)...)
 		}
 	}
-	return read(t, home)
+	statements, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", "opencode", "*", "opencode.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range statements {
+		home := t.TempDir()
+		opencodetest.Write(t, home, path)
+		all = append(all, read(t, home)...)
+	}
+	for i := range all {
+		all[i].other = other
+	}
+	return all
 }
 
 // read reads the sessions of all agents below a home.
 func read(t *testing.T, home string) (all []recording) {
 	t.Helper()
-	files := &transcript.Files{Home: home}
+	files := (&transcript.Files{Home: home}).Remember()
 	for _, a := range agents.All() {
 		list, err := files.Sessions(t.Context(), a.Transcript)
 		if err != nil {
@@ -73,8 +96,8 @@ func read(t *testing.T, home string) (all []recording) {
 			for _, e := range a.Transcript.Events(s.Dialect, tr) {
 				b.Add(e)
 			}
-			r := recording{host: a.Host, id: s.ID, home: home}
-			for _, run := range b.Runs(time.Now()) {
+			r := recording{host: a.Host, id: s.ID, home: home, files: tr}
+			for _, run := range b.Runs(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)) {
 				r.spans = append(r.spans, b.Spans(run, tr))
 			}
 			all = append(all, r)
@@ -90,14 +113,9 @@ func (r *recording) differences(t *testing.T, spans []*tracepb.ResourceSpans) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = st.Close() }()
 	sums := NewSums()
 	sums.Add(spans...)
-	c := Check{Host: r.host, Files: files, Store: st, Sums: map[string]*Sums{r.id: sums}, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	c := Check{Host: r.host, Files: files, Store: r.other, Sums: map[string]*Sums{r.id: sums}, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	found, err := c.Sessions(t.Context(), []string{r.id})
 	if err != nil {
 		t.Fatal(err)
@@ -109,127 +127,66 @@ func (r *recording) differences(t *testing.T, spans []*tracepb.ResourceSpans) []
 	return out
 }
 
-func TestSecondReadingAgreesWithRecordedSessions(t *testing.T) {
-	requests := 0
+// TestSumsOfRecordedSessions has the sums of every recorded session, which agree with the
+// second reading.
+func TestSumsOfRecordedSessions(t *testing.T) {
+	var all []string
+	checks := make(map[string]*Check)
 	for _, r := range recordings(t) {
-		for _, d := range r.differences(t, r.spans) {
-			t.Errorf("%s session %s: %s", r.host, r.id, d)
-		}
-		for s := range otlp.Spans(r.spans) {
-			if store.RoleOf(s.GetAttributes()) == store.RoleChat {
-				requests++
+		c := checks[r.host]
+		if c == nil {
+			files, err := second.Read(t.Context(), r.host, second.EnvOf(r.home, nil))
+			if err != nil {
+				t.Fatal(err)
 			}
+			c = &Check{Host: r.host, Files: files, Sums: make(map[string]*Sums), Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+			checks[r.host] = c
+		}
+		sums := NewSums()
+		sums.Add(r.spans...)
+		c.Sums[r.id] = sums
+		all = append(all, fmt.Sprintf("%s %s\n%s", r.host, r.id, sums.text()))
+	}
+	for host, c := range checks {
+		differ, err := c.Sessions(t.Context(), slices.Sorted(maps.Keys(c.Sums)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range differ {
+			t.Errorf("%s session %s: %v", host, s.Session, s.Differences)
 		}
 	}
-	if requests < 100 {
-		t.Errorf("%d requests were compared, want most of the recorded ones", requests)
+	if len(checks) != len(agents.All()) {
+		t.Errorf("sessions of %d agents were compared, want %d", len(checks), len(agents.All()))
 	}
+	slices.Sort(all) // the lists are by the times of the files
+	golden.Check(t, "sums.txt", strings.Join(all, ""))
 }
 
-// TestSecondReadingNamesEachLoss takes something from the traces of recorded sessions of
-// each agent, as a reader does that does not know a form.
-func TestSecondReadingNamesEachLoss(t *testing.T) {
-	all := recordings(t)
-	losses := []struct {
-		name string
-		want []Kind
-		// lose changes one span, or asks to drop it.
-		lose func(s *tracepb.Span) (done, drop bool)
-	}{
-		{"a request", []Kind{Missing, Output, Model}, func(s *tracepb.Span) (bool, bool) {
-			lost := store.RoleOf(s.GetAttributes()) == store.RoleChat && store.UsageOf(s.GetAttributes()) != nil
-			return lost, lost
-		}},
-		{"tokens of a session", []Kind{Output, Input}, func(s *tracepb.Span) (bool, bool) {
-			for _, a := range s.GetAttributes() {
-				if store.RoleOf(s.GetAttributes()) == store.RoleRoot && (a.GetKey() == otelmap.KeyRunOutputTokens || a.GetKey() == otelmap.KeyOutputTokens) {
-					a.Value = otlp.Int("", 1).GetValue()
-					return true, false
-				}
-			}
-			return false, false
-		}},
-		{"input tokens of a session", []Kind{Input}, func(s *tracepb.Span) (bool, bool) {
-			for _, a := range s.GetAttributes() {
-				if store.RoleOf(s.GetAttributes()) == store.RoleRoot && (a.GetKey() == otelmap.KeyRunInputTokens || a.GetKey() == otelmap.KeyInputTokens) {
-					a.Value = otlp.Int("", 1).GetValue()
-					return true, false
-				}
-			}
-			return false, false
-		}},
-		{"a call", []Kind{Missing}, func(s *tracepb.Span) (bool, bool) {
-			lost := store.RoleOf(s.GetAttributes()) == store.RoleTool && otlp.Text(s.GetAttributes(), otelmap.KeyToolCallID) != ""
-			return lost, lost
-		}},
-		{"the end of a call", []Kind{Status}, func(s *tracepb.Span) (bool, bool) {
-			a := s.GetAttributes()
-			if store.RoleOf(a) != store.RoleTool || otlp.Text(a, otelmap.KeyToolCallID) == "" || statusOf(s) != ok {
-				return false, false
-			}
-			s.Attributes = append(a, otlp.String(otelmap.KeyErrorType, otelmap.ErrorToolUnfinished))
-			s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR}
-			return statusOf(s) == unfinished, false
-		}},
-		{"a prompt", []Kind{Missing}, func(s *tracepb.Span) (bool, bool) {
-			i := slices.IndexFunc(s.GetEvents(), func(e *tracepb.Span_Event) bool {
-				return e.GetName() == otelmap.EventPrompt && otlp.Find(e.GetAttributes(), otelmap.KeyPromptInjected) == nil
-			})
-			if i < 0 {
-				return false, false
-			}
-			s.Events = slices.Delete(s.Events, i, i+1)
-			return true, false
-		}},
-		{"the end of a turn", []Kind{Outcome}, func(s *tracepb.Span) (bool, bool) {
-			for _, a := range s.GetAttributes() {
-				if a.GetKey() == otelmap.KeyOutcome && a.GetValue().GetStringValue() == otelmap.OutcomeCompleted {
-					a.Value = otlp.String("", otelmap.OutcomeInterrupted).GetValue()
-					return true, false
-				}
-			}
-			return false, false
-		}},
+// text has all that the sums hold.
+func (s *Sums) text() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "  %s to %s\n", s.first.UTC().Format(time.RFC3339Nano), s.last.UTC().Format(time.RFC3339Nano))
+	fmt.Fprintf(&out, "  runs %+v, listed %+v, sums of requests %t\n", s.usage, s.listed, s.summed)
+	fmt.Fprintf(&out, "  %d calls, %d failed, %d unanswered, %d unknown, %d of skills; %d prompts\n", s.calls, s.failed, s.unanswered, s.unknown, s.skilled, s.prompts)
+	for _, r := range s.runs {
+		fmt.Fprintf(&out, "  run %s to %s, asked %t, %s\n", r.start.UTC().Format(time.RFC3339Nano), r.end.UTC().Format(time.RFC3339Nano), r.asked, r.outcome)
 	}
-	named, hosts := 0, make(map[string]int)
-	for _, loss := range losses {
-		done := make(map[string]bool) // one session an agent
-		for _, r := range all {
-			// A task of Cline may end in many ways that its files do not tell apart.
-			if done[r.host] || r.host == "cline" && loss.name == "the end of a turn" ||
-				r.host == "cline" && loss.name == "input tokens of a session" {
-				continue
-			}
-			spans := make([]*tracepb.ResourceSpans, len(r.spans))
-			lost := false
-			for i, m := range r.spans {
-				spans[i] = proto.CloneOf(m)
-				for _, scope := range spans[i].ScopeSpans {
-					for k := 0; k < len(scope.Spans) && !lost; k++ {
-						var drop bool
-						if lost, drop = loss.lose(scope.Spans[k]); drop {
-							scope.Spans = slices.Delete(scope.Spans, k, k+1)
-						}
-					}
-				}
-			}
-			if !lost {
-				continue
-			}
-			done[r.host] = true
-			found := r.differences(t, spans)
-			ok := slices.ContainsFunc(found, func(d Difference) bool { return slices.Contains(loss.want, d.Kind) && d.File != "" })
-			if !ok {
-				t.Errorf("%s without %s, session %s: found %v", r.host, loss.name, r.id, found)
-				continue
-			}
-			named++
-			hosts[r.host]++
+	for _, m := range s.models {
+		fmt.Fprintf(&out, "  model %s: %+v\n", m.name, m.Usage)
+	}
+	for _, at := range s.asked {
+		fmt.Fprintf(&out, "  prompt at %s\n", at.UTC().Format(time.RFC3339Nano))
+	}
+	for what, ids := range []map[string][]string{s.requests, s.ended} {
+		var lines []string
+		for id, values := range ids {
+			lines = append(lines, fmt.Sprintf("  %s %q: %q\n", []string{"request", "call"}[what], id, values))
 		}
+		slices.Sort(lines)
+		out.WriteString(strings.Join(lines, ""))
 	}
-	if named < 30 || len(hosts) < 6 {
-		t.Errorf("%d losses of %v were named, want 30 of six agents", named, hosts)
-	}
+	return out.String()
 }
 
 // TestSecondReadingNamesWhatIsNoRow has torn rows, a row of another session, and a file
@@ -263,7 +220,8 @@ func TestSecondReadingNamesWhatIsNoRow(t *testing.T) {
 	if want := []string{"broken.json:0", "s1.jsonl:2", "s1.jsonl:4"}; !slices.Equal(places, want) {
 		t.Errorf("not read: %q, want %q", places, want)
 	}
-	if s := got.Sessions["s1"]; s == nil || len(s.Requests) != 2 || got.Sessions["s2"] == nil {
+	// The other session has no file of its own.
+	if s := got.Sessions["s1"]; s == nil || len(s.Requests) != 3 || got.Sessions["s2"] != nil {
 		t.Errorf("sessions %v", got.Sessions)
 	}
 }

@@ -1,10 +1,13 @@
 package verify
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
 )
 
 // TestReportKeepsToTheTerminal shows a report to a terminal of 80 columns, and to a
@@ -41,4 +44,41 @@ func TestReportKeepsToTheTerminal(t *testing.T) {
 	if got := rep.Text(0); !strings.Contains(got, title+"\n") || strings.Contains(got, "…") || strings.Count(got, "\n") != 8 {
 		t.Errorf("in a pipe:\n%s", got)
 	}
+}
+
+// TestReportText has reports with everything that they may say, and with nothing.
+func TestReportText(t *testing.T) {
+	ids := func(n int) []string { return strings.Fields("one two three four five six seven")[:n] }
+	full := &Report{
+		Verified: 3, Different: 2, Unverified: 1, Calls: 1, Requests: 2, NotCompared: 1,
+		Traces: []Trace{
+			{Result: Result{Trace: "abc", Calls: 1, Requests: 1}, Title: "short"},
+			{Result: Result{Trace: "0123456789abcdef", Calls: 21, Requests: 10, NotCompared: 1}, Title: "a title that is too long for a line of forty columns"},
+			{Result: Result{Trace: "1123456789abcdef", Differences: []Difference{
+				{Kind: Missing, What: "1 call", InFiles: "there", File: "/a/b.jsonl", IDs: ids(5)},
+				{Kind: Extra, What: "2 calls", InTrace: "there", File: "/a/b.jsonl", IDs: ids(6)},
+				{Kind: Double, What: "3 calls", InTrace: "twice", InFiles: "once", IDs: ids(7)},
+				{Kind: Status, What: "call Read", InTrace: "ok", InFiles: "failed"},
+			}}},
+			{Result: Result{Trace: "2123456789abcdef"}, Unverified: "the agent's files are gone"},
+		},
+		Sessions: []Session{{Session: "s1", Differences: []Difference{{Kind: Model, What: "1 request", InTrace: "m1", InFiles: "m2", File: "/a/c.jsonl"}}}},
+		Untold:   []Session{{Session: "s2", NoTrace: true, Differences: []Difference{{Kind: Missing, What: "2 prompts"}, {Kind: Missing, What: "3 calls"}}}},
+	}
+	for i := range MaxUnread {
+		full.Unread = append(full.Unread, second.Unread{File: "/a/d.jsonl", Line: i, Reason: "it is no JSON object"})
+	}
+	more := *full
+	more.Unread = append(more.Unread[:MaxUnread:MaxUnread], full.Unread[:2]...)
+	more.Different, more.NotCompared = 0, 0
+	one := &Report{Verified: 1, Different: 1, Traces: full.Traces[:1]}
+	same := &Report{Verified: 1, Calls: 1, Requests: 1, Traces: full.Traces[:1]}
+	var out strings.Builder
+	for _, width := range []int{0, 40, 80} {
+		fmt.Fprintf(&out, "== %d columns\n%s", width, full.Text(width))
+	}
+	for _, r := range []*Report{&more, one, same, {}} {
+		fmt.Fprintf(&out, "==\n%s", r.Text(0))
+	}
+	golden.Check(t, "text.txt", out.String())
 }

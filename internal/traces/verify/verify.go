@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -266,6 +267,13 @@ func usageOf(u *hook.Usage) *store.Usage {
 	return out
 }
 
+func usageKey(u *store.Usage) string {
+	if u == nil {
+		return ""
+	}
+	return fmt.Sprint(" ", u.Input, u.Output, u.CacheRead, u.CacheWrite)
+}
+
 func plus(a, b *store.Usage) *store.Usage {
 	switch {
 	case a == nil:
@@ -290,6 +298,8 @@ func (c *Comparison) Results(files *hook.Transcript) []Result {
 	requests, sums := requestEntries(files)
 	pairCalls(c.calls, calls)
 	pairRequests(c.requests, requests)
+	// There may be one for each model, which the traces do not name.
+	groups(c.sums, sums, func(it *item) string { return it.name + usageKey(it.usage) }, func(e *entry) string { return e.name + usageKey(e.usage) }, sumSlack)
 	groups(c.sums, sums, func(it *item) string { return it.name }, func(e *entry) string { return e.name }, sumSlack)
 	for _, group := range [][]*entry{calls, requests, sums} {
 		for _, e := range group {

@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -394,16 +395,27 @@ func TestPlantedDifferencesAreFoundAndNamed(t *testing.T) {
 // characters that move a cursor.
 func TestReportIsCleaned(t *testing.T) {
 	const bad = "call mcp__\x1b[2J\nsecret\u202e toolu_1"
-	r := Report{Traces: []Trace{{
-		Result: Result{Trace: "1", Differences: []Difference{{Trace: "1", Kind: Missing, What: bad, InTrace: bad, InFiles: bad}}},
-		Host:   bad, Session: bad, Title: bad, Unverified: bad,
-	}}}
-	r.Clean(func(text string) string { return strings.ReplaceAll(text, "secret", "[REDACTED]") })
-	tr := r.Traces[0]
-	d := tr.Differences[0]
-	for _, text := range []string{tr.Host, tr.Session, tr.Title, tr.Unverified, d.What, d.InTrace, d.InFiles} {
-		if strings.Contains(text, "secret") || strings.ContainsAny(text, "\x1b\n\u202e") || !strings.Contains(text, "toolu_1") {
-			t.Errorf("%q", text)
+	sessions := func() []Session {
+		return []Session{{Session: bad, Differences: []Difference{{What: bad, InTrace: bad, InFiles: bad, File: bad, IDs: []string{bad}}}}}
+	}
+	r := Report{
+		Traces: []Trace{{
+			Result: Result{Trace: "1", Differences: []Difference{{Trace: "1", Kind: Missing, What: bad, InTrace: bad, InFiles: bad}}},
+			Host:   bad, Session: bad, Title: bad, Unverified: bad,
+		}},
+		Sessions: sessions(), Untold: sessions(), Unread: []second.Unread{{File: bad, Reason: bad, Session: bad}},
+	}
+	text := func(v any) string {
+		b, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
 		}
+		return string(b)
+	}
+	before := text(r)
+	r.Clean(func(text string) string { return strings.ReplaceAll(text, "secret", "[REDACTED]") })
+	want := strings.ReplaceAll(before, text(bad), text("call mcp__\uFFFD[2J [REDACTED]\uFFFD toolu_1"))
+	if got := text(r); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -25,6 +27,8 @@ type CallFilter struct {
 	Command string
 	// File is a file of the call: a name, a folder, or the end or a middle part of a path.
 	File string
+	// Subagent is the kind of the subagent that made the call.
+	Subagent string
 	// Edits selects calls that change files. Failed and Denied are as in store.Filter; with
 	// both, either suffices.
 	Edits, Failed, Denied bool
@@ -37,6 +41,7 @@ type CallFilter struct {
 func (f CallFilter) Selects(c *store.Call) bool {
 	switch {
 	case f.Tool != "" && !store.SameTool(c.Tool, f.Tool) && !strings.EqualFold(c.Server, f.Tool),
+		f.Subagent != "" && !strings.EqualFold(c.Subagent, f.Subagent),
 		(f.Failed || f.Denied) && !(f.Failed && c.Status.Failed() || f.Denied && c.Status == otelmap.EndDenied),
 		c.Took < f.MinTook, f.MinCost > 0 && (c.CostUSD == nil || *c.CostUSD < f.MinCost):
 		return false
@@ -56,6 +61,20 @@ func (f CallFilter) Selects(c *store.Call) bool {
 		return true
 	}
 	return slices.ContainsFunc(given.Files(), func(file string) bool { return inPath(file, f.File) })
+}
+
+// Each calls visit with the calls of a task that the filter selects, the newest first and
+// with who denied them, and adds them to sums, and the task if it has one.
+func (f CallFilter) Each(w *store.Work, sums *store.Totals, visit func(*store.Call)) {
+	before := sums.Calls
+	defer func() { sums.Traces += min(1, sums.Calls-before) }()
+	for i := range slices.Backward(w.Calls) {
+		if c := &w.Calls[i]; f.Selects(c) {
+			Sum(sums, c)
+			c.By = Denier(c)
+			visit(c)
+		}
+	}
 }
 
 // hasWords reports whether a sequence of words is among others, the last one being the
@@ -97,6 +116,26 @@ func (a *Arguments) Files() (out []string) {
 	return out
 }
 
+// Relative names the files in a folder as from there.
+func Relative(text, folder string) string {
+	if folder = strings.TrimRight(folder, "/"); folder == "" {
+		return text
+	}
+	var out strings.Builder
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, folder+"/")
+		_, _ = out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		// The same names may be within another path.
+		if last, _ := utf8.DecodeLastRuneInString(text[:len(text)-len(rest)+len(before)]); last != utf8.RuneError && (last == '/' || last == '.' || last == '~' || unicode.IsLetter(last) || unicode.IsNumber(last)) {
+			_, _ = out.WriteString(folder + "/")
+		}
+		rest = after
+	}
+}
+
 // Sum adds a call to sums.
 func Sum(all *store.Totals, c *store.Call) {
 	all.Calls++
@@ -109,6 +148,9 @@ func Sum(all *store.Totals, c *store.Call) {
 		all.Denials++
 	}
 }
+
+// minTool is the width to which the tools in a list of calls are cut.
+const minTool = 12
 
 // Calls writes one line for each call and, if the view has a width, a last line with the
 // sums over all that were asked for.
@@ -147,12 +189,14 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 	if some(func(c *store.Call) bool { return c.Subagent != "" }) {
 		add(&column{name: "SUBAGENT", order: 2}, func(c *store.Call) (string, string) { return t.cut(cmp.Or(termtext.Line(c.Subagent), "-"), 16), sgrDim })
 	}
-	add(&column{name: "TOOL"}, func(c *store.Call) (string, string) {
+	add(&column{name: "TOOL", least: minTool}, func(c *store.Call) (string, string) {
 		return t.symbol(c.Status) + " " + t.cut(termtext.Line(c.Tool), 24), colors[c.Status]
 	})
 	add(&column{name: "WHAT", least: minTitle}, func(c *store.Call) (string, string) {
-		what := NewArguments(c.Tool, c.Arguments).Line()
-		if c.Status.Bad() && c.Error != "" {
+		what := Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)
+		if c.Status == otelmap.EndDenied {
+			what += t.dot + denied(deniedBy(c.DeniedBy, c.ErrorType, c.Error))
+		} else if c.Status.Bad() && c.Error != "" {
 			what += t.dot + FailureLine(c.Error)
 		}
 		return cmp.Or(what, "-"), ""
@@ -160,16 +204,19 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 	b := bufio.NewWriter(w)
 	t.draw(b)
 	if o.Width > 0 {
-		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.fitting(CallSums(len(calls), all))) + "\n")
+		_, _ = b.WriteString("\n" + t.paint(sgrDim, t.fitting(callSums(len(calls), all))) + "\n")
 	}
 	return b.Flush()
 }
 
-// CallSums describes sums over calls, of which some are shown.
-func CallSums(shown int, all store.Totals) []string {
+// callSums describes sums over calls, of which some are shown.
+func callSums(shown int, all store.Totals) []string {
 	parts := callCounts(all)
 	if shown < all.Calls {
 		parts[0] = fmt.Sprintf("%d of %s", shown, parts[0])
+	}
+	if all.Traces > 1 {
+		parts[0] += fmt.Sprintf(" in %d tasks", all.Traces)
 	}
 	if parts = append(parts, duration(all.Took)); all.Waited > 0 {
 		parts = append(parts, "waited "+duration(all.Waited))
@@ -182,13 +229,16 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	w := csv.NewWriter(to)
 	_ = w.Write([]string{
 		"trace", "call", "session", "agent", "project", "started", "took_ms", "waited_ms", "cost_usd",
-		"tool", "mcp_server", "subagent", "command", "status", "what", "files", "error",
+		"tool", "mcp_server", "subagent", "command", "status", "denied_by", "what", "files", "error",
 	})
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for i := range calls {
 		c := &calls[i]
 		given := NewArguments(c.Tool, c.Arguments)
-		cost, started, took := "", "", ""
+		cost, started, took, waited := "", "", "", ""
+		if c.Waited > 0 {
+			waited = ms(c.Waited)
+		}
 		if c.CostUSD != nil {
 			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
 		}
@@ -199,8 +249,8 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 			took = ms(c.Took)
 		}
 		line := []string{
-			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, ms(c.Waited), cost,
-			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), given.Line(), strings.Join(given.Files(), " "), c.Error,
+			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, waited, cost,
+			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), c.By, given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {
 			line[i] = cell(line[i])

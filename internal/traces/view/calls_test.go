@@ -151,3 +151,20 @@ func TestCostsFindTheMissAndTheOutput(t *testing.T) {
 		t.Errorf("%q, want %q", c.Sentence, want)
 	}
 }
+
+func TestPathsAreShortenedInTheTasksFolderOnly(t *testing.T) {
+	for text, want := range map[string]string{
+		"/src/a.go":                          "a.go",
+		"cat /src/a.go '/src/b.go' x=/src/c": "cat a.go 'b.go' x=c",
+		"/home/src/a.go ../src/b.go":         "/home/src/a.go ../src/b.go",
+		"é/src/a /srcs/b /src":               "é/src/a /srcs/b /src",
+		"/src/src/a":                         "src/a",
+	} {
+		if got := Relative(text, "/src/"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := Relative("/src/a", "/"); got != "/src/a" {
+		t.Errorf("in the root %q", got)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -153,8 +154,9 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 		if more := r.Usage.Input - p.Usage.Input - p.Usage.Output; more >= fewTokens {
 			item := CostItem{Kind: "output", Tokens: more, What: "request at " + Offset(r.Started, w.Summary.Started)}
 			var of []string
-			for j := range w.Calls {
-				if c := &w.Calls[j]; c.AgentSpan == r.AgentSpan && !c.Started.Before(p.Started) && c.Started.Before(r.Started) {
+			from, _ := slices.BinarySearchFunc(w.Calls, p.Started, func(c store.Call, at time.Time) int { return c.Started.Compare(at) })
+			for j := from; j < len(w.Calls) && w.Calls[j].Started.Before(r.Started); j++ {
+				if c := &w.Calls[j]; c.AgentSpan == r.AgentSpan {
 					item.Span = c.Span
 					of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+NewArguments(c.Tool, c.Arguments).Line()))
 				}
@@ -189,7 +191,11 @@ func (c *Costs) sentence(agents int, misses, outputs []CostItem) string {
 		if all <= 0 {
 			of, all = float64(i.Tokens), float64(whole.Tokens)
 		}
-		if i.Kind == "requests" || i.Kind == "subagent" {
+		switch {
+		case i.Kind != "requests" && i.Kind != "subagent":
+		case i.CostUSD == nil && whole.CostUSD != nil:
+			parts = append(parts, "no price is known for "+i.What)
+		default:
 			parts = append(parts, fmt.Sprintf("%.0f %% for %s", 100*of/max(all, 1e-12), i.What))
 		}
 	}

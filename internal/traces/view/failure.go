@@ -80,9 +80,19 @@ func DeniedBy(call *tracepb.Span) (who, reason string) {
 	return deniedBy(otlp.Text(a, otelmap.KeyHookDeniedBy), otlp.Text(a, otelmap.KeyErrorType), call.GetStatus().GetMessage())
 }
 
-// Denier names who denied a call: you, one of your hooks, or a rule.
+// denied says who denied a call and why.
+func denied(who, why string) string {
+	if why != "" {
+		why = ": " + why
+	}
+	return "denied by " + who + why
+}
+
+// Denier names who denied a call: you, one of your hooks, or a rule; "" if it was not.
 func Denier(c *store.Call) string {
 	switch who, _ := deniedBy(c.DeniedBy, c.ErrorType, c.Error); {
+	case c.Status != otelmap.EndDenied:
+		return ""
 	case c.DeniedBy != "":
 		return who + ": " + line(c.DeniedBy)
 	case c.ErrorType == otelmap.ErrorToolCancelled:

@@ -58,30 +58,23 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 		string(by), "tasks", "calls", "failures", "denials", "p50_ms", "p95_ms",
 		"input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "unpriced_models",
 	}
-	if by == store.BySession {
-		names = append(names, "title")
-	}
-	_ = w.Write(names)
+	_ = w.Write(append(names, "title", "took_ms", "waited_ms", "edits_denied", "last_trace", "until", "branches"))
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	some := func(text string, known bool) string { return map[bool]string{true: text}[known] }
 	for _, g := range groups {
+		timed := g.Traces > 0 && by != ByBlock
 		line := []string{
-			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), "", "",
-			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")),
-		}
-		if g.Traces > 0 && by != ByBlock {
-			line[5], line[6] = ms(g.P50), ms(g.P95)
+			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), some(ms(g.P50), timed), some(ms(g.P95), timed),
+			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")), cell(g.Title), some(ms(g.Took), timed), some(ms(g.Waited), g.Waited > 0),
+			some(strconv.Itoa(g.EditsDenied), by == store.ByModel), g.Last, some(g.Until.Format(time.RFC3339), !g.Until.IsZero()), cell(strings.Join(g.Branches, " ")),
 		}
 		if u := g.Usage; u != nil {
-			counts := line[7:11]
 			for i, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output} {
-				counts[i] = strconv.FormatInt(n, 10)
+				line[7+i] = some(strconv.FormatInt(n, 10), !ofCalls(by))
 			}
 			if u.CostUSD != nil {
 				line[11] = strconv.FormatFloat(*u.CostUSD, 'f', -1, 64)
 			}
-		}
-		if by == store.BySession {
-			line = append(line, cell(g.Title))
 		}
 		_ = w.Write(line)
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -40,6 +41,21 @@ var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "r
 // Where names the step that a hit is in: the tool, or what else it is.
 func Where(h *store.Hit) string { return cmp.Or(h.Tool, roleNames[h.Role], h.Name) }
 
+// NotesOf are the Notes of the stored tasks of a page that a filter selects.
+func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Page) (map[string][]Note, error) {
+	if !f.Denied || len(page.Traces) == 0 {
+		return Notes(page.Hits, f.Text, nil, nil), nil
+	}
+	f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
+	f.Failed = false                                               // a hook that denies has not failed
+	denied, err := s.HookRuns(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := s.DeniedCalls(ctx, f, page.Traces)
+	return Notes(page.Hits, f.Text, denied, calls), err
+}
+
 // Notes are, by trace, where a text that was searched for is, which hooks denied what, and
 // which other calls were denied by whom, the oldest first. hits are those of the text,
 // denied the runs of the hooks, calls the denied calls by trace.
@@ -70,11 +86,7 @@ func Notes(hits []store.Hit, text string, denied []store.HookRun, calls map[stri
 // denial is the note of a denied call: who denied it and why, and what it was.
 func denial(call *tracepb.Span) Note {
 	tool := otlp.Text(call.GetAttributes(), otelmap.KeyToolName)
-	who, why := DeniedBy(call)
-	text := "denied by " + who
-	if why != "" {
-		text += ": " + why
-	}
+	text := denied(DeniedBy(call))
 	if what := NewArguments(tool, otlp.Text(call.GetAttributes(), otelmap.KeyToolArguments)).Line(); what != "" {
 		text = what + "  (" + text + ")"
 	}

@@ -145,12 +145,24 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return cost(&store.Usage{CostUSD: new(*g.Usage.CostUSD / float64(g.Traces))}, cents)
 		})
 		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
-			return duration(g.Took / time.Duration(max(1, g.Traces))), ""
+			if g.Traces == 0 {
+				return "-", sgrDim
+			}
+			return duration(g.Took / time.Duration(g.Traces)), ""
 		})
 		add(&column{name: "FAILED/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
-			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(max(1, g.Traces))), ""
+			if g.Traces == 0 {
+				return "-", sgrDim
+			}
+			return fmt.Sprintf("%.1f", float64(g.Failures)/float64(g.Traces)), ""
 		})
-		add(&column{name: "EDITS DENIED", order: 4}, func(g *store.Group) bool { return g.EditsDenied > 0 }, number(func(g *store.Group) int { return g.EditsDenied }, sgrYellow))
+		edits := func(g *store.Group) int { return g.EditsDenied }
+		add(&column{name: "EDITS DENIED", order: 4}, some(edits), func(g *store.Group) (string, string) {
+			if total && g == &rows[last] {
+				return "", "" // it is not summed up
+			}
+			return number(edits, sgrYellow)(g)
+		})
 	}
 	if by == ByFailure || by == ByDenial {
 		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })

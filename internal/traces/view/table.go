@@ -84,6 +84,7 @@ func (t *table) fit() int {
 		}
 		return n - gap
 	}
+narrowing:
 	for needed() > t.room() {
 		var first *column
 		for _, c := range t.columns {
@@ -93,7 +94,7 @@ func (t *table) fit() int {
 		}
 		switch {
 		case first == nil:
-			return 0
+			break narrowing
 		case first.narrow != nil:
 			first.name, first.cell, first.narrow, first.order = "", first.narrow, nil, 0
 			t.fill(first)
@@ -106,11 +107,13 @@ func (t *table) fit() int {
 		left -= c.width + gap
 	}
 	left += gap
-	for _, c := range t.columns {
-		if c.least > 0 && left < 0 {
-			cut := min(-left, c.width-c.least)
-			c.width -= cut
-			left += cut
+	for _, part := range []int{1, 2} { // of least, if that is too much
+		for _, c := range t.columns {
+			if c.least > 0 && left < 0 {
+				cut := max(0, min(-left, c.width-c.least/part))
+				c.width -= cut
+				left += cut
+			}
 		}
 	}
 	return left

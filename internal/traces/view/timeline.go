@@ -16,13 +16,14 @@ import (
 type lane struct {
 	name  string
 	tasks []*store.Work
-	// waited is how long its calls waited for the user.
+	// waited is how long its tasks waited for the user.
 	worked, waited time.Duration
 }
 
 // Timeline writes a line for each session below an axis of the time: where its tasks worked,
 // and where they waited for the user. works are the newest first.
 func Timeline(w io.Writer, works []*store.Work, o Options) error {
+	works = slices.DeleteFunc(slices.Clone(works), func(w *store.Work) bool { return w.Summary.Started.IsZero() || w.Summary.Ended.IsZero() })
 	if len(works) == 0 {
 		return nil
 	}
@@ -31,25 +32,26 @@ func Timeline(w io.Writer, works []*store.Work, o Options) error {
 	}
 	st, b := newStyle(o), bufio.NewWriter(w)
 	var lanes []*lane
-	var from, until time.Time
+	places := make(map[[2]string]int)
+	from, until := works[0].Summary.Started, works[0].Summary.Ended
 	for _, one := range slices.Backward(works) {
 		s := &one.Summary
-		if !s.Started.IsZero() && (from.IsZero() || s.Started.Before(from)) {
+		if s.Started.Before(from) {
 			from = s.Started
 		}
 		if s.Ended.After(until) {
 			until = s.Ended
 		}
-		at := slices.IndexFunc(lanes, func(l *lane) bool {
-			return l.tasks[0].Summary.Session == s.Session && l.tasks[0].Summary.Host == s.Host
-		})
-		if at < 0 || s.Session == "" {
+		at, known := places[[2]string{s.Host, s.Session}]
+		if !known || s.Session == "" {
 			at = len(lanes)
+			places[[2]string{s.Host, s.Session}] = at
 			lanes = append(lanes, &lane{name: cmp.Or(lastPart(s.Directory), termtext.Line(s.Host)) + "  " + termtext.Line(s.Title)})
 		}
 		l := lanes[at]
 		l.tasks = append(l.tasks, one)
-		l.worked, l.waited = l.worked+max(0, s.Duration()-s.Waited), l.waited+s.Waited
+		waited := store.Waited(one.Waits)
+		l.worked, l.waited = l.worked+max(0, s.Duration()-waited), l.waited+waited
 	}
 	names := min(32, st.room()/3)
 	columns := st.room() - names - 2*gap - 13
@@ -71,18 +73,18 @@ func Timeline(w io.Writer, works []*store.Work, o Options) error {
 	return b.Flush()
 }
 
-// axis has the time at its beginning and at each quarter, at fewer places where there is no
-// room for four.
+// axis has the time at its beginning and at each part of it, as many as there is room for,
+// up to four.
 func axis(from time.Time, span time.Duration, columns int, zone *time.Location) string {
 	form := "15:04"
 	if span > 24*time.Hour {
 		form = "Jan 2 15:04"
 	}
-	places := max(1, min(4, columns/(len(form)+gap)))
 	var out strings.Builder
-	for i := range places {
-		text := from.Add(span * time.Duration(i) / time.Duration(places)).In(zone).Format(form)
-		out.WriteString(termtext.CutWidth(padRight(text, columns/places), columns/places, ""))
+	parts := max(1, min(4, columns/(len(form)+1+gap)))
+	for i := range parts {
+		text := from.Add(time.Duration(float64(span) * float64(i) / float64(parts))).In(zone).Format(form)
+		out.WriteString(termtext.CutWidth(padRight(text, columns/parts), columns/parts, ""))
 	}
 	return out.String()
 }
@@ -99,15 +101,12 @@ func (st *style) lane(l *lane, from time.Time, span time.Duration, columns int) 
 		}
 	}
 	for _, one := range l.tasks {
-		if one.Summary.Started.IsZero() {
-			continue
-		}
 		draw(one.Summary.Started, one.Summary.Ended, 'w')
 	}
 	for _, one := range l.tasks {
-		for i := range one.Calls {
-			if c := &one.Calls[i]; c.Waited*time.Duration(columns) > span { // as long as a column
-				draw(c.Asked, c.Asked.Add(c.Waited), '?')
+		for _, w := range one.Waits {
+			if float64(w.To.Sub(w.From))*float64(columns) > float64(span) { // as long as a column
+				draw(w.From, w.To, '?')
 			}
 		}
 	}

@@ -34,10 +34,11 @@ var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
 // the denied edits count.
 type Sums struct {
 	By store.By
+	// Calls selects those that count by ByServer, ByDenial and ByFailure.
+	Calls CallFilter
 
 	groups map[string]*sum
 	spent  []spent
-	calls  []store.Call
 }
 
 type sum struct {
@@ -46,11 +47,13 @@ type sum struct {
 	trace string
 }
 
-// spent is what a request used.
+// spent is what a request used, or how a call ended if usage is nil.
 type spent struct {
-	at    time.Time
-	trace string
-	usage store.Usage
+	at           time.Time
+	trace        string
+	usage        *store.Usage
+	status       otelmap.End
+	took, waited time.Duration
 }
 
 // Add adds the work of a trace. The newest trace comes first.
@@ -92,9 +95,10 @@ func (s *Sums) Add(w *store.Work) {
 // key is that of a call, "" for one that is in no sum.
 func (s *Sums) key(c *store.Call) string {
 	switch {
+	case !s.Calls.Selects(c):
 	case s.By == ByServer:
 		return c.Server
-	case s.By == ByDenial && c.Status == otelmap.EndDenied:
+	case s.By == ByDenial:
 		return Denier(c)
 	case s.By == ByFailure && c.Status.Failed():
 		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String()), "#")
@@ -141,14 +145,17 @@ func (s *Sums) spend(w *store.Work) {
 	var sum *store.Usage
 	for _, r := range w.Requests {
 		if r.Usage != nil {
-			s.spent = append(s.spent, spent{at: r.Started, trace: w.Summary.TraceID, usage: *r.Usage})
+			s.spent = append(s.spent, spent{at: r.Started, trace: w.Summary.TraceID, usage: r.Usage})
 			sum = sum.Add(r.Usage)
 		}
 	}
 	if rest := w.Summary.Usage.Less(sum); rest != nil {
-		s.spent = append(s.spent, spent{at: w.Summary.Started, trace: w.Summary.TraceID, usage: *rest})
+		s.spent = append(s.spent, spent{at: w.Summary.Started, trace: w.Summary.TraceID, usage: rest})
 	}
-	s.calls = append(s.calls, w.Calls...)
+	for i := range w.Calls {
+		c := &w.Calls[i]
+		s.spent = append(s.spent, spent{at: c.Started, trace: w.Summary.TraceID, status: c.Status, took: c.Took, waited: c.Waited})
+	}
 }
 
 // BlockTime is how long a window of a subscription's limits is.
@@ -176,19 +183,22 @@ func (s *Sums) blocks() (out []store.Group) {
 	}
 	for i := range s.spent {
 		one, n := &s.spent[i], len(begins)-1
+		if one.usage == nil {
+			continue
+		}
 		if n < 0 || one.at.Sub(begins[n]) > BlockTime || one.at.Sub(last) > BlockTime {
 			n++
 			begins = append(begins, one.at.UTC().Truncate(time.Hour))
 			out = append(out, store.Group{Key: begins[n].Format(time.RFC3339), Until: begins[n].Add(BlockTime)})
 		}
 		g := in(n, one.trace)
-		last, g.Usage = one.at, g.Usage.Add(&one.usage)
+		last, g.Usage = one.at, g.Usage.Add(one.usage)
 	}
-	for i := range s.calls {
-		c := &s.calls[i]
-		n := sort.Search(len(begins), func(n int) bool { return begins[n].After(c.Started) }) - 1
-		if n >= 0 && c.Started.Before(out[n].Until) {
-			Sum(&in(n, c.Trace).Totals, c)
+	for i := range s.spent {
+		one := &s.spent[i]
+		n := sort.Search(len(begins), func(n int) bool { return begins[n].After(one.at) }) - 1
+		if one.usage == nil && n >= 0 && one.at.Before(out[n].Until) {
+			Sum(&in(n, one.trace).Totals, &store.Call{Status: one.status, Took: one.took, Waited: one.waited})
 		}
 	}
 	return out

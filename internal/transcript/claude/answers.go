@@ -59,12 +59,16 @@ func (l *fileLog) addAnswer(r *row) {
 	l.refused = l.refused[:0]
 
 	agent := cmp.Or(l.agent, r.text("agentId"))
-	call, _ := l.response(r, id, request, agent)
+	call, fresh := l.response(r, id, request, agent)
+	again := call.seen(c)
+	if fresh || !again {
+		call.until(r.at)
+	}
 	call.Model = cmp.Or(word(model), call.Model)
 	call.ResponseModel = cmp.Or(word(model), call.ResponseModel)
 	call.FinishReason = cmp.Or(word(stop), call.FinishReason)
 	call.counts.add(m.Get("usage"), r.Get("costUSD"))
-	if !call.seen(c) {
+	if !again {
 		if text := c.Text(); text != "" {
 			if call.Text != "" {
 				l.b.texts.Drop(len(call.Text))
@@ -88,7 +92,7 @@ func (l *fileLog) addAnswer(r *row) {
 	}
 }
 
-// response returns the response that a row belongs to, extended to the row.
+// response returns the response that a row belongs to.
 func (l *fileLog) response(r *row, id, request, agent string) (call *response, fresh bool) {
 	call, fresh = l.b.calls.at(id, request, agent, r.sidechain)
 	if fresh {
@@ -100,13 +104,17 @@ func (l *fileLog) response(r *row, id, request, agent string) (call *response, f
 			call.Start = l.asked
 		}
 	}
-	if r.at.After(call.End) {
-		call.End = r.at
-	}
-	if call.Start.IsZero() || call.Start.After(call.End) {
-		call.Start = call.End
-	}
 	return call, fresh
+}
+
+// until extends the response to a row.
+func (c *response) until(at time.Time) {
+	if at.After(c.End) {
+		c.End = at
+	}
+	if c.Start.IsZero() || c.Start.After(c.End) {
+		c.Start = c.End
+	}
 }
 
 // addUses adds the tool calls that a row asks for.
@@ -130,6 +138,7 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 func (l *fileLog) addFailure(r *row, id, text string) {
 	name, detail := r.text("error"), r.text("apiErrorType")
 	call, fresh := l.response(r, id, r.text("requestId"), cmp.Or(l.agent, r.text("agentId")))
+	call.until(r.at)
 	if fresh {
 		if n := len(l.requests); n > 0 && !l.requests[n-1].at.Before(l.asked) {
 			call.Model = l.requests[n-1].model

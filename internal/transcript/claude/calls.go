@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/transcript/prices"
 )
@@ -65,6 +66,17 @@ func (c *responses) at(id, request, agent string, sidechain bool) (call *respons
 	}
 	c.list = append(c.list, call)
 	return call, true
+}
+
+// complete takes in the tokens of a copy of an answer, whose own rows may have been written
+// before they were known.
+func (c *responses) complete(r *row) {
+	m := rawjson.Members(r.message)
+	for call := c.byID[m.Text("id")]; call != nil; call = call.next {
+		if call.RequestID == r.text("requestId") && !call.sidechain {
+			call.counts.add(m.Get("usage"), r.Get("costUSD"))
+		}
+	}
 }
 
 // seen reports whether a row with the same texts and tool calls has been folded into

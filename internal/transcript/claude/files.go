@@ -29,21 +29,16 @@ func copiesRows(agent string) bool {
 // head is what the beginning of a transcript says.
 type head struct {
 	path, name string
-	// session is the first row's, first stands for the ids of the first row and the first
-	// answer: files in which they are the same have a beginning in common. It is zero if
-	// there is none.
+	// session is the first row's, first stands for the id and the time of the first answer, or
+	// without one for the first row's id: files in which it is the same have a beginning in
+	// common. It is zero if there is none.
 	session string
 	first   uint64
-	// next is the next file with the same first.
-	next *head
 }
 
 // project is what the beginnings of the transcripts in its folder say. There may be very
 // many.
-type project struct {
-	sessions, agents []head
-	families         map[uint64]*head
-}
+type project struct{ sessions, agents []head }
 
 // session returns the head of a session's file.
 func (p *project) session(path string) *head {
@@ -60,7 +55,7 @@ func (p *project) session(path string) *head {
 func readProject(ctx context.Context, f *transcript.Files, folder string, since time.Time) *project {
 	type key struct{ project string }
 	return transcript.Recall(f, key{folder}, func(f *transcript.Files) *project {
-		all := &project{families: make(map[uint64]*head)}
+		all := new(project)
 		entries, _ := os.ReadDir(folder) // what cannot be listed has no files
 		for _, e := range entries {
 			name, ok := strings.CutSuffix(e.Name(), suffix)
@@ -76,10 +71,14 @@ func readProject(ctx context.Context, f *transcript.Files, folder string, since 
 			h, first := head{path: path, name: name}, ""
 			eachRow(ctx, f, path, transcript.MaxHead, func(row *row) bool {
 				h.session = cmp.Or(h.session, row.text("sessionId"))
-				if first = cmp.Or(first, row.text("uuid")); first == "" || row.kind != "assistant" {
+				if first = cmp.Or(first, row.text("uuid")); first == "" {
 					return true
 				}
-				first += " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
+				if row.kind != "assistant" {
+					return true
+				}
+				// A copy may have new uuids, and begin with a prompt of its own.
+				first = row.text("timestamp") + " " + rawjson.Unquote(rawjson.Member(row.message, "id"))
 				return false
 			})
 			h.first = idHash([]byte(first))
@@ -93,9 +92,32 @@ func readProject(ctx context.Context, f *transcript.Files, folder string, since 
 			}
 		}
 		slices.SortFunc(all.sessions, func(a, b head) int { return cmp.Compare(a.name, b.name) })
-		for i := range all.sessions {
-			if h := &all.sessions[i]; h.first != 0 {
-				h.next, all.families[h.first] = all.families[h.first], h
+		return all
+	})
+}
+
+// families returns the files that have a beginning in common with others: those of all
+// projects where many sessions are read, else those of one folder.
+func families(ctx context.Context, f *transcript.Files, folder string) map[uint64][]*head {
+	type key struct{ families string }
+	folders := []string{folder}
+	if f.Remembers() {
+		folder, folders = "", projects(roots(f))
+	}
+	return transcript.Recall(f, key{folder}, func(f *transcript.Files) map[uint64][]*head {
+		first, all := make(map[uint64]*head), make(map[uint64][]*head)
+		for _, folder := range folders {
+			p := readProject(ctx, f, folder, time.Time{})
+			for i := range p.sessions {
+				switch h := &p.sessions[i]; {
+				case h.first == 0:
+				case first[h.first] == nil:
+					first[h.first] = h
+				case all[h.first] == nil:
+					all[h.first] = []*head{first[h.first], h}
+				default:
+					all[h.first] = append(all[h.first], h)
+				}
 			}
 		}
 		return all
@@ -114,9 +136,9 @@ func eachRow(ctx context.Context, f *transcript.Files, path string, bytes int64,
 	_ = r.rows(ctx, io.NewSectionReader(file, 0, min(bytes, file.Size())), visit)
 }
 
-// copies returns the files of a session's id in all projects, oldest first. A session
-// that went to another folder may have several.
-func copies(f *transcript.Files, session string) []transcript.Session {
+// copies returns the files of a session's id in all projects but one of them, oldest
+// first. A session that went to another folder may have several.
+func copies(f *transcript.Files, session, but string) []transcript.Session {
 	type key struct{ copies struct{} }
 	type places struct {
 		folders []string
@@ -152,6 +174,9 @@ func copies(f *transcript.Files, session string) []transcript.Session {
 	}
 	var found []transcript.Session
 	for _, path := range paths {
+		if path == but {
+			continue
+		}
 		if s, ok := transcript.Stat(session, path); ok {
 			found = append(found, s)
 		}
@@ -160,7 +185,7 @@ func copies(f *transcript.Files, session string) []transcript.Session {
 	return found
 }
 
-// rowID identifies a row by the message that it is a part of, or by its own id.
+// rowID identifies a row by the message that it is a part of, or by when it was written.
 type rowID struct {
 	id uint64
 	at time.Time
@@ -184,6 +209,9 @@ func idOf(r *row) rowID {
 	var id []byte
 	if r.kind == "assistant" {
 		id = rawjson.Member(r.message, "id")
+	}
+	if id == nil && !r.at.IsZero() {
+		id = append([]byte(r.kind), r.Get("timestamp")...) // a copy may have a new uuid
 	}
 	if id == nil {
 		id = r.Get("uuid")
@@ -250,7 +278,7 @@ func (o *others) has(r *row, session string) bool {
 	}
 	rows, known := o.owners[id]
 	if !known {
-		for _, s := range copies(o.files, id) {
+		for _, s := range copies(o.files, id, "") {
 			if rows == nil {
 				rows = make(idSet)
 			}
@@ -275,18 +303,18 @@ func (o *others) exists(session string) bool {
 		return true
 	}
 	if !known {
-		found = session == "" || transcript.CheckID("session id", session) == nil && len(copies(o.files, session)) > 0
+		found = session == "" || transcript.CheckID("session id", session) == nil && len(copies(o.files, session, "")) > 0
 		o.found[session] = found
 	}
 	return found
 }
 
-// addEarlier gathers the rows of the files of a family that began before mine: of two files that is the one that ends where the other
-// continues, or whose own rows are older.
-func (o *others) addEarlier(family, mine *head) {
+// addEarlier gathers the rows of the files of a family that began before mine: of two files
+// that is the one that ends where the other continues, or whose own rows are older.
+func (o *others) addEarlier(family []*head, mine *head) {
 	ctx, f := o.ctx, o.files
 	var own []rowID
-	for h := family; h != nil; h = h.next {
+	for _, h := range family {
 		if h.name == mine.name {
 			continue
 		}

@@ -142,6 +142,7 @@ func (l *fileLog) addRow(r *row) {
 	}
 	if r.copied(l.b.session) && l.b.others.exists(r.copiedFrom(l.b.session)) {
 		l.b.others.note(r)
+		l.shownBefore(r)
 		l.forget(r.at)
 		return
 	}
@@ -179,11 +180,13 @@ func (l *fileLog) addRow(r *row) {
 // elsewhere reports that the row is counted elsewhere: in another session's file, another
 // file of this one, or the conversation that an agent was asked about.
 func (l *fileLog) elsewhere(r *row) bool {
+	shown := l.shownBefore(r) // of a row that is another session's, too: an agent may have a copy
 	if (l.agent == "" || l.in != nil) && l.b.others.has(r, l.b.session) {
 		l.b.others.note(r)
 		return true
 	}
-	if l.shownBefore(r) {
+	if shown {
+		l.b.calls.complete(r)
 		return true
 	}
 	id := r.text("uuid")

@@ -130,7 +130,7 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 			return q.Path, nil
 		}
 	}
-	found := copies(f, q.Session)
+	found := copies(f, q.Session, "")
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()

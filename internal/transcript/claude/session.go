@@ -54,9 +54,9 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	b.whole, b.texts.None = q.Whole, q.Whole != nil
 	b.others = newOthers(ctx, r.files, q.Since)
 	paths := []string{path}
-	for _, s := range slices.Backward(copies(r.files, q.Session)) {
+	for _, s := range slices.Backward(copies(r.files, q.Session, path)) {
 		// Another copy that is older than what is asked for has nothing of it.
-		if s.Path != path && !s.ModTime.Before(q.Since.Add(-transcript.LineSlack)) {
+		if !s.ModTime.Before(q.Since.Add(-transcript.LineSlack)) {
 			paths = append(paths, s.Path)
 		}
 	}
@@ -71,7 +71,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 			}
 		}
 		if mine.first != 0 {
-			b.others.addEarlier(all.families[mine.first], mine)
+			b.others.addEarlier(families(ctx, r.files, filepath.Dir(path))[mine.first], mine)
 		}
 	}
 	agents, err := r.agents(ctx, paths, beside, q.Since)

@@ -125,8 +125,8 @@ func addSessionEvents(b *transcript.EventBuilder) {
 }
 
 // addAnswer adds the end of a run if an agent's newest reply after from, and not after to,
-// asks for nothing more, or says that the request failed, or if what it asks for was
-// stopped. A zero time is no bound.
+// asks for nothing more, or says that the request failed, or if what the lead agent's asks
+// for was stopped. A zero time is no bound.
 func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (ended bool) {
 	var last *hook.LLMCall
 	for i := range b.Transcript.Calls {
@@ -142,8 +142,8 @@ func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (en
 		return false
 	}
 	for _, r := range b.Transcript.ToolResults {
-		if r.Status == hook.ToolCancelled && r.Agent == agent && slices.Contains(last.ToolCallIDs, r.ID) {
-			b.AddFor(agent, r.At, hook.Event{Kind: hook.KindSessionEnd, Name: "session file"})
+		if r.Status == hook.ToolCancelled && agent == "" && r.Agent == "" && slices.Contains(last.ToolCallIDs, r.ID) {
+			b.Add(r.At, hook.Event{Kind: hook.KindSessionEnd, Name: "session file"})
 			return true
 		}
 	}

@@ -109,7 +109,11 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 		for timed && owner < len(h.from)-1 && h.from[owner].born.Unix() > seconds {
 			owner++
 		}
-		h.skip = h.has(h.from[:owner+1], turn, false)
+		if timed {
+			h.skip = h.has(h.from[:owner+1], turn, false)
+		} else { // of any of them, one of which may have no file
+			h.skip = h.has(h.from, turn, len(h.from) > 1)
+		}
 		if timed {
 			h.base, h.copies = began, 0
 		}

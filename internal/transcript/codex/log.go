@@ -198,9 +198,13 @@ func unanswered(made map[string]hook.ToolResult) []hook.ToolResult {
 	return slices.DeleteFunc(calls, func(c hook.ToolResult) bool { return c.Name == codeMode }) // its nested calls count
 }
 
-// leave adds the calls without a result.
+// leave adds the calls without a result. The item of one may have been completed before its
+// output was recorded.
 func (l *log) leave() {
 	for _, call := range l.left {
+		if _, ended := l.done[callKey{call.Agent, call.ID}]; ended {
+			continue
+		}
 		call.Status = hook.ToolUnknown
 		l.Results = append(l.Results, call)
 	}

@@ -295,8 +295,16 @@ func (l *log) addMetrics(r *row) {
 		if c.Usage == nil || len(sums) == 0 {
 			continue
 		}
-		of := max(0, slices.IndexFunc(sums, func(sum hook.LLMCall) bool { return sum.Model == c.Model }))
-		sums[of].Usage.Output = max(0, sums[of].Usage.Output-c.Usage.Output)
+		named := func(sum hook.LLMCall) bool { return sum.Model == c.Model }
+		holds := func(sum hook.LLMCall) bool { return sum.Usage.Output >= c.Usage.Output }
+		of := slices.IndexFunc(sums, func(sum hook.LLMCall) bool { return named(sum) && holds(sum) })
+		if of < 0 { // the answer was another model's than the session's
+			of = slices.IndexFunc(sums, holds)
+		}
+		if of < 0 {
+			of = max(0, slices.IndexFunc(sums, named))
+		}
+		c.Model, sums[of].Usage.Output = sums[of].Model, max(0, sums[of].Usage.Output-c.Usage.Output)
 	}
 	l.Calls = append(l.Calls, slices.DeleteFunc(sums, func(sum hook.LLMCall) bool {
 		return sum.Usage.TotalInput()+sum.Usage.Output == 0

@@ -1,7 +1,7 @@
 // Package drawn puts real agents through sessions that are drawn at random: tools that
-// work and fail, several at once, requests that are refused or broken off and tried
-// again, interrupts, outputs that look like something else, and further prompts in new
-// processes.
+// work, fail and are denied, several at once, subagents, requests that are refused or
+// broken off and tried again, interrupts, outputs that look like something else, and
+// further prompts in new processes.
 //
 // What an agent does about a refusal is its own affair, so the truth of a session is
 // the script and the log of the model that played it: which requests were answered, what

@@ -39,6 +39,9 @@ func (f *facts) answered(keep func(*mockanthropic.Request) bool) (out []int) {
 	return out
 }
 
+// ofSubagent is the change that only sessions with subagents have.
+const ofSubagent = "a subagent's call as its caller's"
+
 // planted are changes of the truth, by what they change: each reports whether there is
 // something to change.
 var planted = map[string]func(*facts) bool{
@@ -74,7 +77,7 @@ var planted = map[string]func(*facts) bool{
 			c.Fails, c.Interrupts, c.Denied = !c.Fails || c.Interrupts, false, false
 		})
 	},
-	"a subagent's call as its caller's": func(f *facts) bool {
+	ofSubagent: func(f *facts) bool {
 		for i := range f.Log {
 			if r := &f.Log[i]; r.Part == mockanthropic.PartSub && len(r.Calls) > 0 {
 				answer := f.Session.Part(mockanthropic.PartSub)[r.Turn]

@@ -72,7 +72,7 @@ func (h *Host) Run(t *testing.T) {
 	}
 	t.Logf("planted changes that were found: %v", h.found)
 	for name := range planted {
-		if n >= soaked && h.found[name] == 0 {
+		if n >= soaked && h.found[name] == 0 && (h.Subagents || name != ofSubagent) {
 			t.Errorf("%s: planted in none of %d sessions", name, n)
 		}
 	}
@@ -174,6 +174,9 @@ func (h *Host) said(want, got []Story, imported bool) (out []Story) {
 		open := imported && h.Open != nil && h.Open(s.Outcome)
 		if h.Say != nil {
 			h.Say(&s, imported)
+		}
+		if len(s.Calls) == 0 {
+			s.Calls = nil // as in a trace without calls
 		}
 		if open && !slices.ContainsFunc(got, func(g Story) bool { return g.Prompt == s.Prompt }) {
 			continue

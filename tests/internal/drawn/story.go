@@ -128,12 +128,12 @@ func Read(s *Session, t *rig.Trace) Story {
 	out := Story{Prompt: t.Root.Attrs.String(otelmap.KeyInputValue), Outcome: t.Outcome()}
 	out.Total, _ = rig.TokensOf(t.Root)
 	if out.Outcome == otelmap.OutcomeCompleted {
-		out.Answer = t.Root.Attrs.String(otelmap.KeyOutputValue)
+		out.Answer = s.whole(t.Root.Attrs.String(otelmap.KeyOutputValue))
 	}
 	for _, c := range t.Operation(otelmap.OpChat) {
 		if tokens, _ := rig.TokensOf(c); tokens != (rig.Tokens{}) {
 			text := otelmap.Answer([]*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, c.Attrs.String(otelmap.KeyOutputMessages))})
-			out.Requests = append(out.Requests, Request{Tokens: tokens, Text: text})
+			out.Requests = append(out.Requests, Request{Tokens: tokens, Text: s.whole(text)})
 		}
 	}
 	for _, c := range t.Operation(otelmap.OpExecuteTool) {
@@ -148,6 +148,17 @@ func Read(s *Session, t *rig.Trace) Story {
 		return cmp.Or(cmp.Compare(len(a.Mark), len(b.Mark)), cmp.Compare(a.Mark, b.Mark), cmp.Compare(a.End, b.End))
 	})
 	return out
+}
+
+// whole is an answer's text without those of broken answers before it: an agent that
+// tries again may keep what it had.
+func (s *Session) whole(text string) string {
+	for _, a := range s.Answers {
+		if a.Breaks {
+			text = strings.TrimPrefix(text, a.Text)
+		}
+	}
+	return text
 }
 
 func (s *Session) read(c *sink.Span) Ended {

@@ -14,6 +14,9 @@ var development string
 //go:embed field/measured.txt
 var measured string
 
+//go:embed field/ordinary.txt
+var ordinary string
+
 // Development are forms of the field, seventeen classes by where one meets them, that
 // the rules may be written for.
 func Development() []Class { return parse(development) }

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -16,12 +17,13 @@ type Kind struct {
 // OrdinarySample is a text in which nothing is a secret.
 type OrdinarySample struct{ Kind, Text string }
 
-// Ordinary are samples of each kind, times of each of its lines. Every fourth
-// line is held out.
+// Ordinary are samples of each kind, times of each of its lines, and of the lines of
+// field/ordinary.txt. Every fourth line is held out.
 func Ordinary(heldOut bool, times int) []OrdinarySample {
 	var out []OrdinarySample
 	rng := rand.New(rand.NewPCG(5, 77)) //nolint:gosec // Nothing here is secret.
-	for _, kind := range ordinaryKinds {
+	kinds := append(slices.Clone(ordinaryKinds), Kind{"mobile and desktop", strings.Split(strings.TrimSpace(ordinary), "\n")})
+	for _, kind := range kinds {
 		for i, line := range kind.lines {
 			for n := range times {
 				text := fillOrdinary(rng, line)

@@ -51,6 +51,7 @@ type claudeRow struct {
 	Time       string `json:"timestamp"`
 	Source     string `json:"promptSource"`
 	Operation  string `json:"operation"`
+	Subtype    string `json:"subtype"`
 	Agent      string `json:"agentId"`
 	Side       bool   `json:"isSidechain"`
 	Meta       bool   `json:"isMeta"`
@@ -71,6 +72,7 @@ type claudeRow struct {
 	Message struct {
 		ID      string       `json:"id"`
 		Model   string       `json:"model"`
+		Stop    string       `json:"stop_reason"`
 		Usage   *claudeUsage `json:"usage"`
 		Content blockList    `json:"content"`
 	} `json:"message"`
@@ -107,7 +109,7 @@ func (l *blockList) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 func blocks(raw jsontext.Value) []block { return value[blockList](raw) }
 
 // claudeKinds are what a row must hold of which something is kept.
-var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`)}
+var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`), []byte(`"stop_hook_summary"`), []byte(`"turn_duration"`)}
 
 func openClaude(r *file) func([]byte) {
 	name := strings.TrimSuffix(filepath.Base(r.path), ".jsonl")
@@ -116,7 +118,7 @@ func openClaude(r *file) func([]byte) {
 		r.own = name
 	}
 	var queued []string           // typed, and not yet given to the model
-	given := make(map[string]int) // typed and given, which an attachment may say again
+	given := make(map[string]int) // given as the queue says, less than 0 as attachments say
 	pending := ""                 // a command, a prompt only if the model is asked
 	var row claudeRow
 	return func(line []byte) {
@@ -132,9 +134,9 @@ func openClaude(r *file) func([]byte) {
 		}
 		from := cmp.Or(row.Asker, row.ForkedFrom.Session)
 		r.at, r.session = timeOf(row.Time), cmp.Or(from, row.Session, r.session, name)
-		lead := !side && !row.Side && row.Agent == "" && from == ""
+		lead := !side && !row.Side && row.Agent == ""
 		if from != "" && from != cmp.Or(row.Session, name) {
-			r.forget(cmp.Or(row.Session, name), from)
+			r.give(cmp.Or(row.Session, name))
 		}
 		content := row.Message.Content
 		switch row.Type {
@@ -153,35 +155,49 @@ func openClaude(r *file) func([]byte) {
 				}
 			}
 			text := joined(content)
+			for strings.HasPrefix(text, "<ide_") { // what the editor shows comes before the words
+				_, text, _ = strings.Cut(text, "</ide_")
+				_, text, _ = strings.Cut(text, ">")
+				text = strings.TrimSpace(text)
+			}
 			typed := row.Source == "" || row.Source == "typed" || row.Source == "sdk" || row.Source == "queued"
 			typed = typed && (row.Origin.Kind == "" || row.Origin.Kind == "human")
 			switch {
+			case lead && row.Meta && strings.HasPrefix(text, "Stop hook feedback:"):
+				r.answered = false
 			case result || !lead || row.Meta || row.Summary || text == "":
 			case strings.HasPrefix(text, "[Request interrupted"):
-				r.answered, pending = false, ""
+				r.interrupt()
+				pending = ""
 			case strings.Contains(text, "<command-name>") && strings.HasPrefix(strings.TrimSpace(text), "<command-"):
 				pending = hashed(row.Time, text)
-				r.begin()
+				r.begin(pending)
 				r.answered = true // until the model is asked
 			case strings.HasPrefix(strings.TrimSpace(text), "<local-command-"), strings.HasPrefix(strings.TrimSpace(text), "<bash-"):
-			case !typed || hostText(text):
-				r.begin()
+			case !typed || claudeHost(text):
+				r.begin("")
 				pending = ""
 			default:
 				pending = ""
 				r.prompt(1, hashed(row.Time, text))
 			}
+		case "system":
+			if lead && !r.cut && (row.Subtype == "stop_hook_summary" || row.Subtype == "turn_duration") {
+				r.answered = true
+			}
 		case "queue-operation":
 			text := value[string](row.Content)
 			switch {
-			case row.Operation == "enqueue" && !hostText(text):
+			case row.Operation == "enqueue" && !claudeHost(text):
 				queued = append(queued, text)
 			case row.Operation == "enqueue":
 				queued = append(queued, "")
 			case row.Operation == "dequeue" && len(queued) > 0:
 				queued = queued[1:]
 			case row.Operation == "remove" && len(queued) > 0:
-				if text = queued[0]; text != "" {
+				if text = queued[0]; given[text] < 0 {
+					given[text]++
+				} else if text != "" {
 					given[text]++
 					r.typed(1, hashed(row.Time, text))
 				}
@@ -192,33 +208,47 @@ func openClaude(r *file) func([]byte) {
 		case "attachment":
 			text := value[string](row.Attachment.Prompt)
 			switch {
-			case row.Attachment.Type != "queued_command" || !lead || row.Attachment.Mode != "" && row.Attachment.Mode != "prompt" || hostText(text):
+			case row.Attachment.Type != "queued_command" || !lead || row.Attachment.Mode != "" && row.Attachment.Mode != "prompt" || claudeHost(text):
 			case given[text] > 0:
 				given[text]--
 			default:
+				given[text]--
 				r.typed(1, hashed(row.Time, text))
 			}
 		}
 	}
 }
 
+// claudeHost reports words of the host in place of a prompt.
+func claudeHost(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || strings.HasPrefix(text, "[Request interrupted") || strings.HasPrefix(text, "<task-notification") || strings.HasPrefix(text, "<teammate-message")
+}
+
 // claudeAnswer adds an answer's tokens and calls.
 func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
 	m := &row.Message
 	if m.Model == "<synthetic>" || row.APIError {
-		if lead && row.APIError {
-			r.answered = true // it failed and was not interrupted
-		}
+		r.answered = r.answered || lead && row.APIError // it failed and was not interrupted
 		return
+	}
+	if lead && r.turn == nil {
+		r.begin("") // the file begins within a turn
 	}
 	id := cmp.Or(m.ID, row.Request, row.UUID)
 	if m.Usage != nil {
-		r.request(1, id, m.Model, m.Usage.request())
+		q, advice := m.Usage.request(), 0
 		for i := range m.Usage.Iterations {
-			if it := &m.Usage.Iterations[i]; it.Type == "advisor_message" || it.Type == "compaction" {
-				r.request(1, fmt.Sprintf("%s/%d", id, i), cmp.Or(it.Model, m.Model), it.request())
+			switch it := &m.Usage.Iterations[i]; it.Type {
+			case "advisor_message":
+				advice++
+				r.request(1, fmt.Sprintf("%s-advisor-%d", id, advice), cmp.Or(it.Model, m.Model), it.request())
+			case "compaction":
+				more := it.request()
+				q = counted(float64(q.Input+more.Input), float64(q.Output+more.Output), float64(q.CacheRead+more.CacheRead), float64(q.CacheWrite+more.CacheWrite))
 			}
 		}
+		r.request(1, id, m.Model, q)
 	}
 	for _, b := range content {
 		switch {
@@ -229,16 +259,32 @@ func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
 			r.answered = true
 		}
 	}
+	if lead && m.Stop != "" {
+		r.answered = m.Stop != "tool_use" && m.Stop != "pause_turn"
+	}
 }
 
-// forget takes the prompts that a fork's file began with for copies.
-func (r *file) forget(session, from string) {
-	s := r.sessions[session]
-	if s == nil || session == from {
+// give gives the prompts that a fork's file began with to the session of the row, whose copies
+// they are.
+func (r *file) give(session string) {
+	s, from := r.sessions[session], r.of()
+	if s == nil || s == from {
 		return
 	}
-	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool { return !p.At.After(r.at) })
-	if r.open, s.Broken = false, 0; len(s.Prompts) == 0 {
+	old := func(f Fact) bool { return !f.At.After(r.at) }
+	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
+		if old(p.Fact) {
+			from.addPrompt(1, p)
+		}
+		return old(p.Fact)
+	})
+	s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool {
+		if old(t.Fact) {
+			from.Turns = append(from.Turns, t)
+		}
+		return old(t.Fact)
+	})
+	if len(s.Prompts) == 0 {
 		s.Began = time.Time{}
 	}
 }

@@ -12,14 +12,14 @@ func TestNoteBehindAnInterruptIsNoAnswer(t *testing.T) {
 	const prompt = `{"type":"user","timestamp":"2026-11-26T00:00:01Z","sessionId":"s","promptId":"p","message":{"role":"user","content":"go"}}
 `
 	for name, tt := range map[string]struct {
-		rows   string
-		broken int
+		rows     string
+		answered bool
 	}{
 		"interrupted": {`{"type":"user","timestamp":"2026-11-26T00:00:02Z","sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}
 {"type":"assistant","timestamp":"2026-11-26T00:00:03Z","sessionId":"s","isApiErrorMessage":false,"message":{"model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}
-`, 1},
+`, false},
 		"failed": {`{"type":"assistant","timestamp":"2026-11-26T00:00:03Z","sessionId":"s","isApiErrorMessage":true,"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}
-`, 0},
+`, true},
 	} {
 		home := t.TempDir()
 		path := filepath.Join(home, ".claude", "projects", "p", "s.jsonl")
@@ -33,8 +33,9 @@ func TestNoteBehindAnInterruptIsNoAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := reading.Sessions["s"]; s == nil || s.Broken != tt.broken {
-			t.Errorf("%s: %+v, want %d prompts without an answer", name, s, tt.broken)
+		s := reading.Sessions["s"]
+		if s == nil || len(s.Turns) != 1 || s.Turns[0].Answered != tt.answered || s.Turns[0].Cut == tt.answered {
+			t.Errorf("%s: %+v, want a turn that was answered: %v", name, s, tt.answered)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (r *file) clineShown(i int, row *clineRow) {
 		q := counted(*u.Input+u.Read+u.Write, u.Output, u.Read, u.Write)
 		q.Bare = int64(*u.Input)
 		r.request(1, fmt.Sprintf("%s/%d", r.session, i), row.Model.Model, q)
-		r.answered = false
+		r.answered = r.answered && row.Say != "api_req_started"
 	case "completion_result":
 		r.answered = true
 	case "task", "user_feedback":
@@ -135,7 +135,7 @@ func (r *file) clineMessages(rows []clineRow, classic bool) {
 				q.Bare = int64(*m.Input)
 				r.request(1, row.ID, cmp.Or(row.Model.ID, row.Model.Model), q)
 			}
-			r.answered = r.answered || !classic && len(asked) == 0
+			r.answered = !classic && len(asked) == 0
 		case "user":
 			for _, b := range content {
 				switch {

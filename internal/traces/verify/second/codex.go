@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,27 +36,33 @@ type codexItem struct {
 	CallID   string         `json:"call_id"`
 	Model    string         `json:"model"`
 	Response string         `json:"response_id"`
+	Turn     string         `json:"turn_id"`
 	Source   jsontext.Value `json:"source"`
 	Content  jsontext.Value `json:"content"`
 	Output   jsontext.Value `json:"output"`
 	Message  jsontext.Value `json:"message"`
+	Last     jsontext.Value `json:"last_agent_message"`
 	Usage    *codexUsage    `json:"usage"`
 	Info     *struct {
 		Total *codexUsage `json:"total_token_usage"`
 		Last  *codexUsage `json:"last_token_usage"`
 	} `json:"info"`
 	Item struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
+		Type   string `json:"type"`
+		ID     string `json:"id"`
+		Status string `json:"status"`
 	} `json:"item"`
 }
 
 type codexRow struct {
 	codexItem `json:",inline"`
-	Time      string      `json:"timestamp"`
-	Payload   *codexItem  `json:"payload"`
-	Head      *codexItem  `json:"session"`
-	Items     []codexItem `json:"items"`
+	Time      string     `json:"timestamp"`
+	Payload   *codexItem `json:"payload"`
+	Head      *struct {
+		codexItem `json:",inline"`
+		Time      string `json:"timestamp"`
+	} `json:"session"`
+	Items []codexItem `json:"items"`
 }
 
 // codexExit finds the exit code in the text of a command's output.
@@ -64,11 +71,17 @@ var codexExit = regexp.MustCompile(`(?m)^(?:Exit code:|Process exited with code)
 // codexFile is what is known of a rollout while it is read.
 type codexFile struct {
 	*file
-	model string
-	sub   bool
-	// copied is the time of the rows that a fork has copied.
-	copied time.Time
-	last   *codexUsage
+	model, turn string
+	// began, compacted and prompted are about the turn: it shortens the conversation, and has a
+	// prompt.
+	began               time.Time
+	compacted, prompted bool
+	// home is the session of the file's own rows. forked is the time of the newest row that a
+	// fork has copied, from whose rows these are.
+	home, from string
+	forked     time.Time
+	last       *codexUsage
+	polls      []string
 }
 
 func openCodex(r *file) func([]byte) {
@@ -77,20 +90,21 @@ func openCodex(r *file) func([]byte) {
 	if parts := strings.Split(name, "-"); len(parts) > 5 {
 		c.own = strings.Join(parts[len(parts)-5:], "-")
 	}
-	r.session = c.own
+	c.home, r.session = c.own, c.own
 	return func(line []byte) {
 		var row codexRow
 		if !r.parse(line, &row) {
 			return
 		}
-		r.at = timeOf(row.Time)
-		if !c.copied.IsZero() && r.at.Sub(c.copied) > 10*time.Millisecond {
-			r.session, c.copied = c.own, time.Time{}
+		c.tick(row.Time)
+		if r.copied = r.copied && r.at.Sub(c.forked) <= 10*time.Millisecond; r.copied {
+			c.forked = r.at
 		}
 		switch {
 		case row.Head != nil:
-			r.session = cmp.Or(row.Head.ID, r.session)
+			r.session, r.at = cmp.Or(row.Head.ID, r.session), timeOf(row.Head.Time)
 			for i := range row.Items {
+				c.tick("")
 				c.take("", &row.Items[i])
 			}
 		case row.Payload != nil:
@@ -101,6 +115,15 @@ func openCodex(r *file) func([]byte) {
 	}
 }
 
+// tick sets the time of a row; those without one follow each other closely.
+func (c *codexFile) tick(text string) {
+	if at := timeOf(text); !at.IsZero() {
+		c.at = at
+	} else if !c.at.IsZero() {
+		c.at = c.at.Add(time.Millisecond)
+	}
+}
+
 func (c *codexFile) take(kind string, it *codexItem) {
 	r := c.file
 	switch kind {
@@ -108,7 +131,10 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		c.meta(it)
 		return
 	case "turn_context":
-		c.model = cmp.Or(it.Model, c.model)
+		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.Turn, c.turn)
+		return
+	case "compacted":
+		c.compacted = true
 		return
 	case "token_usage_record":
 		if it.Usage != nil {
@@ -117,9 +143,12 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		return
 	}
 	switch it.Type {
+	case "task_started":
+		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.Turn, c.turn), c.at, false, false
 	case "token_count":
 		c.count(it)
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call":
+		r.answered = false
 		id := cmp.Or(it.CallID, it.ID)
 		if it.Name == "exec" && it.Type == "custom_tool_call" {
 			return // a script: its calls count
@@ -129,36 +158,49 @@ func (c *codexFile) take(kind string, it *codexItem) {
 			id = fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)
 		}
 		r.call(id).Unnamed = unnamed
+		if it.Name == "write_stdin" { // asks for what a command did that was left running
+			c.polls = append(c.polls, id)
+		}
 		if it.Type == "web_search_call" {
 			r.result(id, false)
 		}
-		r.answered = false
 	case "function_call_output", "custom_tool_call_output":
 		m := codexExit.FindStringSubmatch(unquoted(it.Output))
-		r.result(it.CallID, m != nil && cmp.Or(m[1], m[2]) != "0")
+		r.result(it.CallID, m != nil && cmp.Or(m[1], m[2]) != "0" && !slices.Contains(c.polls, it.CallID))
 	case "user_message":
-		if !c.sub && !hostText(unquoted(it.Message)) {
-			r.prompt(3, r.nth(3, unquoted(it.Message)))
+		if !hostText(unquoted(it.Message)) {
+			r.prompt(3, c.key(3, unquoted(it.Message)))
 		}
 	case "item_completed":
-		if !c.sub && it.Item.Type == "UserMessage" {
+		if it.Item.Type == "UserMessage" {
 			r.prompt(2, it.Item.ID)
+		}
+		if call := r.of().Calls[it.Item.ID]; call != nil && it.Item.Status != "in_progress" {
+			call.Answered = true // its output may be lost
 		}
 	case "message":
 		text := joined(blocks(it.Content))
 		switch {
 		case it.Role == "assistant":
 			r.answered = true
-		case it.Role != "user" || c.sub || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
+		case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
 		case kind == "":
-			r.prompt(1, r.nth(1, text)) // no event says that a turn begins
+			r.prompt(1, c.key(1, text)) // no event says that a turn begins
 		default:
-			r.typed(1, r.nth(1, text))
+			r.typed(1, c.key(1, text))
 		}
-	case "agent_message", "task_complete", "error":
+	case "task_complete":
+		if c.compacted && !c.prompted && value[string](it.Last) == "" {
+			at := c.at
+			c.at = c.began
+			r.prompt(3, c.key(3, "/compact"))
+			c.at = at
+		}
+		r.answered = true
+	case "agent_message", "error":
 		r.answered = true
 	case "turn_aborted":
-		r.answered = false
+		r.interrupt()
 	}
 }
 
@@ -172,19 +214,23 @@ func (c *codexFile) meta(it *codexItem) {
 			} `json:"thread_spawn"`
 		} `json:"subagent"`
 	}](it.Source)
-	parent := cmp.Or(source.Sub.Spawn.Parent, it.Session, it.ID)
+	if c.line == 1 && it.ID != "" {
+		c.own, c.home = it.ID, cmp.Or(source.Sub.Spawn.Parent, it.Session, it.ID)
+		c.session, c.sub = c.home, c.home != it.ID
+	}
 	if c.line > 1 && it.ID != "" && it.ID != c.own && !c.sub {
-		c.session, c.copied = parent, c.at
-		c.of().copied = c.own
-		return
+		c.from, c.forked, c.copied = it.ID, c.at, true
 	}
-	if it.ID == "" || !c.copied.IsZero() {
-		return
+}
+
+// key is the key of a prompt, which is the same in a copy.
+func (c *codexFile) key(rank int, text string) string {
+	c.prompted = true
+	key := c.nth(rank, c.turn+"/"+text)
+	if c.turn != "" {
+		return strings.TrimPrefix(key, ordinal)
 	}
-	if c.line == 1 {
-		c.own, c.sub = parent, parent != it.ID
-		c.session = parent
-	}
+	return key
 }
 
 // count adds the tokens of a row. The same row may be written again.
@@ -206,11 +252,11 @@ func (c *codexFile) count(it *codexItem) {
 		}
 	}
 	c.last = &total
-	id := fmt.Sprintf("%s/%v/%v/%v", filepath.Base(c.path), total.Input, total.Output, total.Total)
-	if !c.copied.IsZero() || !c.sub {
-		id = fmt.Sprintf("%s/%v/%v/%v", c.session, total.Input, total.Output, total.Total)
+	of := c.own
+	if c.copied {
+		of = c.from
 	}
-	c.request(1, id, c.model, use.request())
+	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, of), total.Input, total.Output, total.Total), c.model, use.request())
 }
 
 // unquoted returns the text of a value, or the value if it is no text.

@@ -33,6 +33,7 @@ func (out *Reading) merge(id string, s *Session) {
 			if c.File != "" && have.File != "" && !c.copies(id, have) {
 				have.Times++
 			}
+			have.copied = have.copied && c.copied
 			have.Answered, have.Failed, have.File = have.Answered || c.Answered, have.Failed || c.Failed, cmp.Or(have.File, c.File)
 			continue
 		}
@@ -41,8 +42,8 @@ func (out *Reading) merge(id string, s *Session) {
 	for _, p := range s.Prompts {
 		old.addPrompt(s.rank[1], p)
 	}
-	old.Files, old.Broken = append(old.Files, s.Files...), old.Broken+s.Broken
-	old.own, old.copied = old.own || s.own, cmp.Or(old.copied, s.copied)
+	old.Files, old.Turns = append(old.Files, s.Files...), append(old.Turns, s.Turns...)
+	old.own, old.holders = old.own || s.own, append(old.holders, s.holders...)
 	if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
 		old.Began = s.Began
 	}
@@ -55,53 +56,90 @@ func (out *Reading) merge(id string, s *Session) {
 const shortID = 12
 
 // copies reports that two calls with one id are the same.
-func (c *Call) copies(id string, other *Call) bool { return len(id) > shortID || c.At.Equal(other.At) }
+func (c *Call) copies(id string, other *Call) bool {
+	return len(id) > shortID || c.At.Equal(other.At) || c.copied || other.copied
+}
 
-// once leaves what several sessions have to the one that began first. A session whose own
-// file is gone is part of the one with a copy of it.
+// once leaves what several sessions have to the one that began first, where a row that does
+// not say that it is a copy comes before one that does. A session whose own file is gone is
+// part of the first one with a copy of it.
 func (out *Reading) once() {
-	for _, id := range slices.Sorted(maps.Keys(out.Sessions)) {
-		if s := out.Sessions[id]; !s.own && s.copied != "" {
-			delete(out.Sessions, id)
-			out.merge(s.copied, s)
+	began := func(x, y string) int {
+		a, b := out.Sessions[x], out.Sessions[y]
+		if a == nil || b == nil {
+			return cmp.Compare(x, y)
+		}
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(x, y))
+	}
+	for _, s := range out.Sessions {
+		if s.own { // what a subagent is asked is no prompt
+			s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool { return p.sub })
+			s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool { return t.sub })
 		}
 	}
-	order := slices.SortedFunc(maps.Keys(out.Sessions), func(x, y string) int {
-		return cmp.Or(out.Sessions[x].Began.Compare(out.Sessions[y].Began), cmp.Compare(x, y))
-	})
+	for _, id := range slices.Sorted(maps.Keys(out.Sessions)) {
+		if s := out.Sessions[id]; !s.own && len(s.holders) > 0 {
+			delete(out.Sessions, id)
+			out.merge(slices.MinFunc(s.holders, began), s)
+		}
+	}
+	order := slices.SortedFunc(maps.Keys(out.Sessions), began)
 	requests, calls := make(map[string]*Request), make(map[string]*Call)
-	prompts := make(map[string]bool)
-	for _, id := range order {
-		s := out.Sessions[id]
-		maps.DeleteFunc(s.Requests, func(key string, q *Request) bool {
-			first := requests[key]
-			if first == nil {
-				requests[key] = q
-				return false
-			}
-			first.Held = append(append(first.Held, id), q.Held...)
-			return true
-		})
-		maps.DeleteFunc(s.Calls, func(key string, c *Call) bool {
-			if c.File == "" {
-				if s.Results == nil {
-					s.Results = make(map[string]bool)
+	prompts, turns := make(map[string]bool), make(map[string]bool)
+	held := make(map[string][]string) // the sessions with copies of prompts
+	again := func(seen map[string]bool, key string, copied bool) bool {
+		known := seen[key] && key != "" && (copied || !strings.HasPrefix(key, ordinal))
+		seen[key] = true
+		return known
+	}
+	for _, copied := range []bool{false, true} {
+		for _, id := range order {
+			s := out.Sessions[id]
+			maps.DeleteFunc(s.Requests, func(key string, q *Request) bool {
+				first := requests[key]
+				if q.copied != copied {
+					return false
 				}
-				s.Results[key] = true
+				if first == nil {
+					requests[key] = q
+					return false
+				}
+				first.Held = append(append(first.Held, id), q.Held...)
 				return true
-			}
-			first := calls[key]
-			if first == nil || !c.copies(key, first) {
-				calls[key] = c
-				return false
-			}
-			first.Held = append(append(first.Held, id), c.Held...)
-			return true
-		})
-		s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
-			first := !prompts[p.key] || p.key == "" || strings.HasPrefix(p.key, ordinal)
-			prompts[p.key] = true
-			return !first
-		})
+			})
+			maps.DeleteFunc(s.Calls, func(key string, c *Call) bool {
+				first := calls[key]
+				switch {
+				case c.copied != copied:
+					return false
+				case c.File == "":
+					if s.Results == nil {
+						s.Results = make(map[string]bool)
+					}
+					s.Results[key] = true
+					return true
+				case first == nil || !c.copies(key, first):
+					calls[key] = c
+					return false
+				}
+				first.Held = append(append(first.Held, id), c.Held...)
+				return true
+			})
+			s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
+				if p.copied != copied || !again(prompts, p.key, copied) {
+					return false
+				}
+				held[p.key] = append(held[p.key], id)
+				return true
+			})
+			s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool {
+				return t.copied == copied && again(turns, t.key, copied)
+			})
+		}
+	}
+	for _, s := range out.Sessions {
+		for i := range s.Prompts {
+			s.Prompts[i].Held = append(s.Prompts[i].Held, held[s.Prompts[i].key]...)
+		}
 	}
 }

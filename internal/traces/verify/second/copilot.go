@@ -27,16 +27,20 @@ type copilotRow struct {
 	Time  string `json:"timestamp"`
 	Agent string `json:"agentId"`
 	Data  struct {
-		Session string       `json:"sessionId"`
-		Call    string       `json:"toolCallId"`
-		Source  string       `json:"source"`
-		Message string       `json:"messageId"`
-		Model   string       `json:"model"`
-		Output  *float64     `json:"outputTokens"`
-		Success bool         `json:"success"`
-		Content string       `json:"content"`
-		Usage   copilotUsage `json:"usage"`
-		Hook    struct {
+		Session string   `json:"sessionId"`
+		Call    string   `json:"toolCallId"`
+		Source  string   `json:"source"`
+		Error   string   `json:"errorType"`
+		Message string   `json:"messageId"`
+		Model   string   `json:"model"`
+		Output  *float64 `json:"outputTokens"`
+		Success bool     `json:"success"`
+		Content string   `json:"content"`
+		Shell   struct {
+			Exit int `json:"exitCode"`
+		} `json:"shellExecution"`
+		Usage copilotUsage `json:"usage"`
+		Hook  struct {
 			Decision string `json:"decision"`
 			Reason   string `json:"reason"`
 		} `json:"output"`
@@ -70,7 +74,7 @@ func openCopilot(r *file) func([]byte) {
 			if row.Agent == "" && d.Content != refused && slices.Contains([]string{"", "user"}, d.Source) && !hostText(d.Content) {
 				r.prompt(1, row.ID)
 			} else if row.Agent == "" {
-				r.begin()
+				r.begin("")
 			}
 		case "session.usage_record":
 			r.request(3, cmp.Or(d.Usage.APIID, row.ID), d.Usage.Model, d.Usage.request())
@@ -86,15 +90,18 @@ func openCopilot(r *file) func([]byte) {
 			for _, q := range d.Requests {
 				r.call(q.ID)
 			}
-			r.answered = r.answered || row.Agent == "" && len(d.Requests) == 0
+			if row.Agent == "" {
+				r.answered = len(d.Requests) == 0
+			}
 		case "tool.execution_start":
 			r.call(d.Call)
 		case "tool.execution_complete":
-			r.result(d.Call, !d.Success)
+			r.result(d.Call, !d.Success || d.Shell.Exit != 0)
 		case "session.error":
-			r.answered = true
+			// Others are of the program.
+			r.answered = r.answered || row.Agent == "" && d.Error != "mcp" && d.Error != "model"
 		case "abort":
-			r.answered = false
+			r.interrupt()
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"hash/fnv"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hookspan/hookspan/internal/files/regular"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // file is one file while it is read.
@@ -33,8 +35,16 @@ type file struct {
 	own     string
 	session string
 	at      time.Time
-	// open reports that a prompt has begun a turn, answered that an answer followed.
-	open, answered bool
+	// turn is the newest prompt's until it has ended, answered and cut say how it stands.
+	turn          *Turn
+	answered, cut bool
+	// sub reports a subagent's file, copied that the row is a copy of one of another file.
+	sub, copied bool
+	// torn are the lines from number tornAt on that may begin a row with raw line breaks, bad
+	// reports that the line that was taken is no row.
+	torn   []byte
+	tornAt int
+	bad    bool
 	// equal counts equal prompts.
 	equal map[string]int
 }
@@ -79,6 +89,7 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 			return fmt.Errorf("found %d bytes, want at most %d", info.Size(), maxWhole)
 		}
 		text, err := io.ReadAll(in)
+		text = bytes.TrimPrefix(text, mark)
 		if err == nil && !jsontext.Value(text).IsValid(lenient) {
 			r.skip(0, "it is no JSON value")
 			return nil
@@ -106,9 +117,15 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		case len(line) > maxLine:
 			r.skip(r.line, "it is longer than 64 MiB")
 		case len(line) > 0:
-			take(line)
+			r.bad = false
+			if take(line); r.bad {
+				r.mend(line, take)
+			} else {
+				r.tear()
+			}
 		}
 		if err != nil {
+			r.tear()
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
@@ -136,29 +153,78 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
+// mark begins some files, and rows of files that were joined.
+var mark = []byte("\ufeff")
+
 // parse reads a row into v, which must be zero. A member of another type than expected is
-// left out. A line that is no object is noted as not read; if a whole row is at its end,
-// as behind one that was torn, that is read.
+// left out.
 func (r *file) parse(line []byte, v any) bool {
-	line = bytes.TrimPrefix(line, []byte("\ufeff"))
 	if json.Unmarshal(line, v, lenient) == nil {
 		return true
 	}
-	for tries := range maxTries {
-		if len(line) > 0 && line[0] == '{' && jsontext.Value(line).IsValid(lenient) {
-			_ = stdjson.Unmarshal(line, v) // a mismatch: the rest is read
-			return true
+	if line[0] == '{' && jsontext.Value(line).IsValid(lenient) {
+		_ = stdjson.Unmarshal(line, v) // a mismatch: the rest is read
+		return true
+	}
+	r.bad = true
+	return false
+}
+
+// mend takes the rows of a line that is none: several of them, those behind a torn one, or
+// one with raw line breaks in its texts. What else there is was not read.
+func (r *file) mend(line []byte, take func([]byte)) {
+	text := rawjson.EscapeControls(bytes.Trim(bytes.ReplaceAll(line, mark, nil), "\x00 \t"))
+	if r.torn != nil && !bytes.HasPrefix(text, []byte(`{"`)) && len(r.torn)+len(text) < maxLine {
+		r.torn = append(append(r.torn, '\n'), line...)
+		if rows := rowsOf(rawjson.EscapeControls(r.torn)); rows != nil {
+			take(rows[0])
+			r.torn = nil
 		}
-		if tries == 0 {
-			r.skip(r.line, "it is no JSON object")
+		return
+	}
+	r.tear()
+	lost := bytes.IndexByte(line, 0) >= 0
+	for from := range maxTries {
+		if rows := rowsOf(text); rows != nil {
+			for _, row := range rows {
+				take(row)
+			}
+			if lost || from > 0 {
+				r.skip(r.line, "it is no JSON object")
+			}
+			return
 		}
-		next := bytes.Index(line[min(1, len(line)):], []byte(`{"`))
+		next := bytes.Index(text[min(1, len(text)):], []byte(`{"`))
 		if next < 0 {
 			break
 		}
-		line = line[next+1:]
+		text = text[next+1:]
 	}
-	return false
+	r.torn, r.tornAt = bytes.Clone(line), r.line
+}
+
+// tear notes that the lines which may have begun a row are none.
+func (r *file) tear() {
+	if r.torn != nil {
+		r.skip(r.tornAt, "it is no JSON object")
+	}
+	r.torn = nil
+}
+
+// rowsOf splits a line into the objects that it is made of, nil if it is made of something
+// else as well.
+func rowsOf(line []byte) (rows [][]byte) {
+	in := jsontext.NewDecoder(bytes.NewReader(line), lenient)
+	for {
+		row, err := in.ReadValue()
+		switch {
+		case errors.Is(err, io.EOF):
+			return rows
+		case err != nil || row[0] != '{':
+			return nil
+		}
+		rows = append(rows, bytes.Clone(row))
+	}
 }
 
 // value reads a part of a row, leniently.
@@ -182,7 +248,14 @@ func (r *file) of() *Session {
 		s = &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Files: []string{r.path}, prompts: make(map[string]bool)}
 		r.sessions[r.session] = s
 	}
-	s.own = s.own || r.own == "" || r.own == r.session
+	if r.own == "" || r.own == r.session {
+		s.own = true
+	} else if !slices.Contains(s.holders, r.own) {
+		s.holders = append(s.holders, r.own)
+	}
+	if r.copied {
+		return s
+	}
 	if !r.at.IsZero() && (s.Began.IsZero() || r.at.Before(s.Began)) {
 		s.Began = r.at
 	}
@@ -193,7 +266,7 @@ func (r *file) of() *Session {
 }
 
 func (r *file) fact() Fact {
-	f := Fact{File: r.path, At: r.at}
+	f := Fact{File: r.path, At: r.at, Line: r.line, copied: r.copied, sub: r.sub}
 	if r.own != "" && r.own != r.session {
 		f.Held = []string{r.own}
 	}
@@ -249,13 +322,13 @@ func (r *file) result(id string, failed bool) {
 
 // prompt notes a prompt; key is its id, the same in each copy.
 func (r *file) prompt(rank int, key string) {
-	r.begin()
+	r.begin(key)
 	r.typed(rank, key)
 }
 
 // typed notes a prompt that begins no turn.
 func (r *file) typed(rank int, key string) {
-	r.of().addPrompt(rank, Prompt{r.fact(), r.line, key})
+	r.of().addPrompt(rank, Prompt{r.fact(), key})
 }
 
 // nth is the key of a prompt without an id: the number among the file's equal ones.
@@ -287,18 +360,24 @@ func (s *Session) addPrompt(rank int, p Prompt) {
 	s.Prompts = append(s.Prompts, p)
 }
 
-// begin begins a turn, and end ends the last one of the file.
-func (r *file) begin() {
+// begin begins a turn, which has a key if a person typed its prompt, and end ends the last
+// one of the file.
+func (r *file) begin(key string) {
 	r.end()
-	r.open, r.answered = true, false
+	r.turn, r.answered, r.cut = &Turn{Fact: r.fact(), key: key}, false, false
+	s := r.of()
+	s.Turns = append(s.Turns, r.turn)
 }
 
 func (r *file) end() {
-	if r.open && !r.answered {
-		r.of().Broken++
+	if r.turn != nil {
+		r.turn.Answered, r.turn.Cut = r.answered, r.cut && !r.answered
 	}
-	r.open = false
+	r.turn = nil
 }
+
+// interrupt notes that the user interrupted the turn.
+func (r *file) interrupt() { r.answered, r.cut = false, true }
 
 // hostText reports words that the host puts where a prompt is: elements such as
 // <task-notification> and marks in brackets.

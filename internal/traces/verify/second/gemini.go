@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -43,18 +44,12 @@ func openGemini(r *file) func([]byte) {
 		r.at = timeOf(row.Time)
 		switch row.Type {
 		case "user":
-			if text := joined(blocks(row.Content)); !sub && text != "" || len(row.Content) > 0 && row.Content[0] == '[' && !sub {
-				var parts []struct {
-					Text string `json:"text"`
-				}
-				if parts = value[[]struct {
-					Text string `json:"text"`
-				}](row.Content); text == "" && len(parts) > 0 {
-					text = parts[0].Text
-				}
-				if !hostText(text) {
-					r.prompt(1, row.ID)
-				}
+			text := ""
+			for _, part := range blocks(row.Content) {
+				text += part.Text
+			}
+			if !sub && !hostText(text) && !strings.HasPrefix(text, "System: Potential loop detected.") {
+				r.prompt(1, row.ID)
 			}
 		case "gemini", "qwen":
 			if t := row.Tokens; t != nil {
@@ -69,6 +64,10 @@ func openGemini(r *file) func([]byte) {
 			r.answered = !sub && len(row.Calls) == 0
 		case "error":
 			r.answered = true
+		case "info":
+			if unquoted(row.Content) == "Request cancelled." {
+				r.interrupt()
+			}
 		}
 		for i := range row.Messages {
 			take(&row.Messages[i])

@@ -89,9 +89,11 @@ func readOpencode(ctx context.Context, r *file) error {
 		switch {
 		case sub || when < created[session]:
 		case m.Role == "user":
-			r.begin()
+			r.begin(id)
+		case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
+			r.interrupt()
 		case m.Role == "assistant":
-			r.answered = r.answered || m.Finish == "stop" || m.Finish == "length" || m.Error != nil && m.Error.Name != "MessageAbortedError"
+			r.answered = m.Finish == "stop" || m.Finish == "length" || m.Error != nil
 		}
 	}); err != nil {
 		return err
@@ -101,10 +103,14 @@ func readOpencode(ctx context.Context, r *file) error {
 		p := value[struct {
 			Type      string `json:"type"`
 			Call      string `json:"callID"`
+			Tool      string `json:"tool"`
 			Synthetic bool   `json:"synthetic"`
 			Ignored   bool   `json:"ignored"`
 			State     struct {
-				Status string `json:"status"`
+				Status   string `json:"status"`
+				Metadata struct {
+					Exit float64 `json:"exit"`
+				} `json:"metadata"`
 			} `json:"state"`
 		}]([]byte(data))
 		turn(session)
@@ -113,7 +119,7 @@ func readOpencode(ctx context.Context, r *file) error {
 		case p.Type == "tool" && p.Call != "":
 			r.call(p.Call)
 			if p.State.Status == "completed" || p.State.Status == "error" {
-				r.result(p.Call, p.State.Status == "error")
+				r.result(p.Call, p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0)
 			}
 		case p.Type == "text" && users[id] && !subs[id] && !p.Synthetic && !p.Ignored:
 			r.typed(1, id)

@@ -46,6 +46,9 @@ type qwenRow struct {
 		Total    float64 `json:"totalTokenCount"`
 		Cached   float64 `json:"cachedContentTokenCount"`
 	} `json:"usageMetadata"`
+	Result struct {
+		Status string `json:"status"`
+	} `json:"toolCallResult"`
 	System struct {
 		Event struct {
 			Name     string   `json:"event.name"`
@@ -94,7 +97,7 @@ func openQwen(r *file) func([]byte) {
 			if lead && slices.Contains([]string{"", "real_user"}, row.Provenance) && !hostText(text) {
 				r.prompt(1, row.UUID)
 			} else if lead {
-				r.begin()
+				r.begin("")
 			}
 		case "assistant":
 			if lead {
@@ -102,6 +105,10 @@ func openQwen(r *file) func([]byte) {
 			}
 			if u := row.Usage; u != nil {
 				r.request(1, row.UUID, row.Model, counted(u.Input, withThoughts(u.Input, u.Output, u.Thoughts, u.Total), u.Cached, 0))
+			}
+		case "tool_result":
+			if lead && row.Result.Status == "cancelled" {
+				r.interrupt()
 			}
 		case "system":
 			switch e := &row.System.Event; {

@@ -44,6 +44,8 @@ type Lacks struct {
 	// UnnamedCalls are calls without an id, of which the files may lack one that did not end,
 	// ScriptCalls those that a script makes.
 	UnnamedCalls, ScriptCalls bool
+	// FailureMarks are marks of calls that failed: some are told in words alone.
+	FailureMarks bool
 	// CutTurns are turns that are cut off before their first answer, or during a call.
 	CutTurns bool
 }
@@ -58,8 +60,8 @@ type Session struct {
 	Prompts  []Prompt
 	// Results are the ids of results without a call.
 	Results map[string]bool
-	// Broken counts the prompts that no answer in text ended.
-	Broken int
+	// Turns are what the prompts and the host's own words began.
+	Turns []*Turn
 	// Files are those with rows of the session, Began and Ended are the times of the first
 	// and the last of these.
 	Files        []string
@@ -67,9 +69,9 @@ type Session struct {
 
 	prompts map[string]bool
 	rank    [2]int
-	// own reports a file of the session's own, copied the session in whose file it is copied.
-	own    bool
-	copied string
+	// own reports a file of the session's own, holders are the sessions in whose files it is.
+	own     bool
+	holders []string
 }
 
 // Fact is what requests, calls and prompts have in common: the file with it, and when it
@@ -79,6 +81,10 @@ type Fact struct {
 	At   time.Time
 	// Held are the sessions in whose files it is as well.
 	Held []string
+	// Line is the number of the row, from 1.
+	Line int
+	// copied reports that the row says that it is a copy, sub that a subagent's file has it.
+	copied, sub bool
 }
 
 // Request is a request to a model. Input includes what was read from the cache and
@@ -104,8 +110,15 @@ type Call struct {
 // Prompt is a prompt that a person typed.
 type Prompt struct {
 	Fact
-	Line int
-	key  string
+	key string
+}
+
+// Turn is what a prompt began: whether an answer in text, or an error, ended it, and whether
+// the user interrupted it after all answers.
+type Turn struct {
+	Fact
+	Answered, Cut bool
+	key           string
 }
 
 // Unread is a line, or a whole file if Line is zero, that was not read.
@@ -138,11 +151,11 @@ type form struct {
 
 var forms = map[string]form{
 	"claude-code": {folders: claudeFolders, open: openClaude},
-	"codex":       {folders: codexFolders, open: openCodex, lacks: Lacks{ScriptCalls: true}},
+	"codex":       {folders: codexFolders, open: openCodex, lacks: Lacks{ScriptCalls: true, FailureMarks: true}},
 	"copilot-cli": {folders: copilotFolders, open: openCopilot},
-	"gemini-cli":  {folders: geminiFolders, open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
+	"gemini-cli":  {folders: geminiFolders, open: openGemini, lacks: Lacks{UnnamedCalls: true, FailureMarks: true, CutTurns: true}},
 	"qwen-code":   {folders: qwenFolders, open: openQwen},
-	"cline":       {folders: clineFolders, open: openCline, lacks: Lacks{UnnamedCalls: true}},
+	"cline":       {folders: clineFolders, open: openCline, lacks: Lacks{UnnamedCalls: true, FailureMarks: true}},
 	"opencode":    {folders: opencodeFolders, whole: readOpencode},
 }
 

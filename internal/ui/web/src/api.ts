@@ -47,7 +47,17 @@ async function text(path: string, { body, signal }: { body?: unknown; signal?: A
   if (res.ok) return answer;
   let why = { error: res.statusText, hint: undefined as string | undefined };
   try { why = JSON.parse(answer); } catch { /* not from hookspan */ }
+  if (res.status === 503) setTimeout(changed, 1000); // it is not ready yet
   throw new Refused(res.status, why.error, why.hint);
+}
+
+// download saves an answer as a file.
+export async function download(path: string, name: string) {
+  const a = document.createElement("a");
+  a.href = URL.createObjectURL(new Blob([await text(path)]));
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
 }
 
 // The answers seen last are kept, so that Back shows at once what was there.
@@ -134,12 +144,14 @@ export function useData<T>(path: string | null, version?: number): { data?: T; e
 }
 
 // useShown is useData that returns the answer shown last until a new one is there, so
-// that a change of a filter does not empty the page.
-export function useShown<T>(path: string | null, version?: number): { data?: T; error?: Refused } {
+// that a change of a filter does not empty the page, nor one that is refused. stale reports that
+// data is that of another filter.
+export function useShown<T>(path: string | null, version?: number): { data?: T; error?: Refused; stale?: boolean } {
   const now = useData<T>(path, version);
   const last = useRef<T | undefined>(undefined);
   if (now.data || path === null) last.current = now.data;
-  return { data: now.error ? now.data : last.current, error: now.error };
+  const keep = !now.error || now.error.status === 503 || now.error.status === 400;
+  return { data: keep ? last.current : now.data, error: now.error, stale: !now.data };
 }
 
 // follow keeps one stream open while the page is visible.

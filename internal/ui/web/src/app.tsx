@@ -1,11 +1,11 @@
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { follow, takeToken, useData, useLive } from "./api";
 import { HooksView } from "./hooks";
 import { help, keysOn, switchKeys, useKeys } from "./keys";
 import { Palette } from "./palette";
-import { agentNames, Link } from "./parts";
-import { decoded, go, useRoute } from "./route";
+import { agentNames, Link, Sheet } from "./parts";
+import { decoded, go, useRoute, useSheet } from "./route";
 import { SessionsView } from "./sessions";
 import { TraceView } from "./trace";
 import { CallsView } from "./work";
@@ -31,8 +31,8 @@ const pages: [string, string, string][] = [["/", "Sessions", "s"], ["/search", "
 function App() {
   const { path } = useRoute();
   const live = useLive();
-  const [keys, setKeys] = useState(false);
-  const [palette, setPalette] = useState(false);
+  const [keys, setKeys] = useSheet("keys");
+  const [palette, setPalette] = useSheet("palette");
   useEffect(() => { const f = () => setPalette(true); addEventListener("palette", f); return () => removeEventListener("palette", f); }, []);
   Object.assign(agentNames, useData<Record<string, string>>("agents", 0).data);
   useKeys({
@@ -49,7 +49,7 @@ function App() {
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("#main")?.focus(); }}>Skip to the content</a>
       <header class="top">
         <Link to="/" class="brand" label="hookspan, all sessions"><svg viewBox="0 0 32 32" aria-hidden="true"><rect class="b1" x="2" y="6" width="24" height="5" rx="2.5" /><rect class="b2" x="7" y="13.5" width="13" height="5" rx="2.5" /><rect class="b3" x="16" y="21" width="13" height="5" rx="2.5" /></svg><span>hookspan</span></Link>
-        <nav aria-label="Views">{pages.map(([to, name]) => <Link key={to} to={to} class={path === to || to === "/" ? undefined : to === "/search" || to === "/cost" ? "few" : "rest"} current={path === to || (to === "/" && (first === "t" || first === "s"))}>{name}</Link>)}</nav>
+        <nav aria-label="Views">{pages.map(([to, name]) => <Link key={to} to={to} class={to === "/" ? undefined : to === "/search" || to === "/cost" ? "few" : "rest"} current={path === to || (to === "/" && (first === "t" || first === "s"))}>{name}</Link>)}<button class="others" onClick={() => setPalette(true)}>More</button></nav>
         {!!waiting?.length && <Link to={waiting.length === 1 ? "/t/" + waiting[0] : "/"} class="waits">{waiting.length > 1 ? waiting.length + " tasks wait for you" : "waits for you"}</Link>}
         <span class={"live" + (live ? " on" : "")} title={live ? "New traces appear by themselves" : "Not connected"}>{live ? "live" : "offline"}</span>
         <button class="icon" aria-label="Go to" title="Go to a session, task, file or view (Ctrl-K)" onClick={() => setPalette(true)}><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="7" cy="7" r="4.2" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M10.2 10.2 14 14" stroke="currentColor" stroke-width="1.5" /></svg></button>
@@ -61,7 +61,7 @@ function App() {
           : first === "calls" || first === "changes" ? <CallsView key={first} edits={first === "changes"} /> : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
           : <NoPage />}
       </main>
-      {palette && <Palette close={() => setPalette(false)} commands={[...pages.map(([to, name]) => [name, () => go(to)] as [string, () => void]), ["Compare two tasks", () => go("/compare")], ["Light or dark", () => theme(true)], ["Keys", () => setKeys(true)]]} />}
+      {palette && <Palette close={() => setPalette(false)} commands={[...pages.map(([to, name]) => ["view", name, () => go(to)] as [string, string, () => void]), ["view", "Compare", () => go("/compare")], ["command", "Light or dark", () => theme(true)], ["command", "Keys", () => setKeys(true)]]} />}
       {keys && <KeysDialog close={() => setKeys(false)} />}
       <Said />
     </div>
@@ -71,23 +71,19 @@ function App() {
 const NoPage = () => <div class="empty"><h1>There is no such page</h1><p><Link to="/" class="plain">All sessions</Link></p></div>;
 
 function KeysDialog({ close }: { close: () => void }) {
-  const ref = useRef<HTMLDialogElement>(null);
   const [on, set] = useState(keysOn());
-  useEffect(() => { ref.current?.showModal(); }, []);
   useKeys({ Escape: close, "?": close });
   return (
-    <dialog ref={ref} class="keys" aria-label="Keys" onClose={close} onClick={(e) => { if (e.target === ref.current) close(); }}>
-      <div>
-        <h2>Keys</h2>
-        <div class="key-groups">
-          {help.map(([name, list]) => (
-            <section key={name}><h3>{name}</h3><dl>{list.map(([k, what]) => <div key={k}><dt>{(k.startsWith("g ") ? [k] : k.split(" ")).map((x) => <kbd key={x}>{x}</kbd>)}</dt><dd>{what}</dd></div>)}</dl></section>
-          ))}
-        </div>
-        <label><input type="checkbox" checked={on} onChange={(e) => { switchKeys(e.currentTarget.checked); set(e.currentTarget.checked); }} /> Keys are on</label>
-        <button class="close" aria-label="Close" onClick={close}>×</button>
+    <Sheet class="keys" label="Keys" close={close}>
+      <button class="close" aria-label="Close" onClick={close}>×</button>
+      <h2>Keys</h2>
+      <div class="key-groups">
+        {help.map(([name, list]) => (
+          <section key={name}><h3>{name}</h3><dl>{list.map(([k, what]) => <div key={k}><dt>{(k.startsWith("g ") ? [k] : k.split(" ")).map((x) => <kbd key={x}>{x}</kbd>)}</dt><dd>{what}</dd></div>)}</dl></section>
+        ))}
       </div>
-    </dialog>
+      <label><input type="checkbox" checked={on} onChange={(e) => { switchKeys(e.currentTarget.checked); set(e.currentTarget.checked); }} /> Keys are on</label>
+    </Sheet>
   );
 }
 

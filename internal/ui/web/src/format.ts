@@ -34,6 +34,12 @@ export function dollarsIn(column: (number | undefined)[]): (usd: number) => stri
   return (usd) => (usd > 0 && usd < 0.005 ? "<$0.01" : "$" + usd.toFixed(2));
 }
 
+// tenths rounds as the terminal does: a half to the even digit.
+export function tenths(n: number): string {
+  const r = Math.round(n * 10);
+  return ((r - n * 10 === 0.5 && r % 2 ? r - 1 : r) / 10).toFixed(1);
+}
+
 export const plural = (n: number, thing: string) => n.toLocaleString("en") + " " + thing + (n === 1 ? "" : "s");
 
 const day = (t: Date) => new Date(t.getFullYear(), t.getMonth(), t.getDate()).getTime();

@@ -62,7 +62,7 @@ export function HooksView() {
       <Which tool={tool} input={input} error={error?.status === 400 ? error.message : ""} />
       {tool && !error && <p class="note" role="status">{shown.unknownTool && <>No tool {tool} is known, of Cline's or Claude Code's; upper and lower case count. </>}{shown.asked && !shown.asked.whole && <>Of this call's arguments only the beginning is left, so “only if” was not tried. </>}A call of {tool} starts <b>{starting ? plural(starting, "hook") : "no hook"}</b>{fitting.length > starting && <>; {fitting.length - starting}{starting > 0 && " more"} would be for it but never {fitting.length - starting === 1 ? "runs" : "run"}</>}.</p>}
       <div class="filters" role="group" aria-label="Which hooks to show">
-        {[["", "All"], ["never", "Never run"], ...(tool ? [["fits", "Started by this call"]] : [])].map(([v, name]) => <button key={v} class="toggle" aria-pressed={mode === v} onClick={() => put({ show: v }, true)}>{name}</button>)}
+        {every.length > 0 && [["", "All"], ["never", "Never run"], ...(tool ? [["fits", "Started by this call"]] : [])].map(([v, name]) => <button key={v} class="toggle" aria-pressed={mode === v} onClick={() => put({ show: v }, true)}>{name}</button>)}
         {shown.edit && <button class="toggle" onClick={() => setChange({ kind: "test", tool, input })}>Test a call</button>}
       </div>
       {files.map((f) => <FileSection key={f.id} file={f} keep={keep} asked={!!tool && !error} edit={shown.edit} change={setChange} filtered={mode !== ""} />)}

@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useShown } from "./api";
 import { dayName, fold, place, seen } from "./format";
+import { Sheet } from "./parts";
 import { go, sessionPath } from "./route";
 import { hasWord } from "./sessions";
 import type { Facets, Sessions } from "./types";
@@ -8,46 +9,42 @@ import type { Facets, Sessions } from "./types";
 interface Entry { kind: string; name: string; note?: string; run: () => void }
 
 // Palette goes to what is typed: a view or command, a session, a task, a project, a file.
-export function Palette({ commands, close }: { commands: [string, () => void][]; close: () => void }) {
-  const ref = useRef<HTMLDialogElement>(null);
+export function Palette({ commands, close }: { commands: [string, string, () => void][]; close: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const ask = hasWord(text) ? text.trim() : "";
   const { data: recent } = useShown<Sessions>("sessions?limit=300");
   const { data: found } = useShown<Sessions>(ask.length > 2 ? "sessions?limit=8&text=" + encodeURIComponent(ask) : null);
   const { data: facets } = useShown<Facets>("facets");
-  useEffect(() => { ref.current?.showModal(); }, []);
   const words = fold(ask).text.split(/\s+/);
   const fits = (name: string | undefined) => { const f = fold(name ?? "").text; return words.every((w) => f.includes(w)); };
   const tasks = [...(recent?.running ?? []), ...(recent?.traces ?? [])].filter((t) => fits(t.summary.title));
   const all = [...new Map([...tasks, ...(found?.traces ?? [])].map((t) => [t.summary.traceId, t])).values()].slice(0, 8);
-  const sessions = new Map(all.filter((t) => t.session).map((t) => [t.session!, t]));
+  const sessions = new Map(all.filter((t) => t.session).map((t) => [sessionPath(t.session!, t.summary.host), t]));
   const list: Entry[] = [
-    ...commands.filter(([name]) => fits(name)).map(([name, run]) => ({ kind: "view", name, run })),
+    ...commands.filter(([, name]) => fits(name)).map(([kind, name, run]) => ({ kind, name, run })),
     ...all.map((t) => ({ kind: "task", name: t.summary.title || "untitled", note: place(t.summary.workingDirectory) + ", " + dayName(t.summary.started), run: () => go("/t/" + t.summary.traceId) })),
-    ...(ask ? [...sessions].slice(0, 3).map(([id, t]) => ({ kind: "session", name: t.summary.title || "untitled", note: seen(id), run: () => go(sessionPath(id, t.summary.host)) })) : []),
+    ...(ask ? [...sessions].slice(0, 3).map(([to, t]) => ({ kind: "session", name: t.summary.title || "untitled", note: seen(t.session!), run: () => go(to) })) : []),
     ...(ask ? facets?.project ?? [] : []).filter((p) => fits(p.shown)).slice(0, 4).map((p) => ({ kind: "project", name: place(p.shown), note: p.shown, run: () => go("/?project=" + encodeURIComponent(p.value)) })),
     ...(ask ? [
-      { kind: "file", name: "Changes in " + ask, run: () => go("/changes?file=" + encodeURIComponent(ask)) }, { kind: "command", name: "Calls that run " + ask, run: () => go("/calls?command=" + encodeURIComponent(ask)) },
+      { kind: "file", name: "Changes in " + ask, run: () => go("/changes?file=" + encodeURIComponent(ask)) }, { kind: "calls", name: "Calls that run " + ask, run: () => go("/calls?command=" + encodeURIComponent(ask)) },
       { kind: "text", name: "Search for " + ask, run: () => go("/search?text=" + encodeURIComponent(ask)) },
     ] : []),
   ];
   const here = Math.min(at, list.length - 1);
-  const run = (e?: Entry) => { if (e) { close(); e.run(); } };
+  const run = (e?: Entry) => { if (e) { e.run(); close(); } }; // which closes it only if nothing took its place
   return (
-    <dialog ref={ref} class="palette" aria-label="Go to" onClose={close} onClick={(e) => { if (e.target === ref.current) close(); }}>
-      <div>
-        <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={here >= 0 ? "palette-" + here : undefined} aria-label="Go to a session, task, file or view" placeholder="Go to a session, task, file or view" value={text} spellcheck={false} autofocus
-          onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
-          onKeyDown={(e) => {
-            const n = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-            if (n) { e.preventDefault(); const to = Math.max(0, Math.min(list.length - 1, here + n)); setAt(to); document.getElementById("palette-" + to)?.scrollIntoView({ block: "nearest" }); }
-            if (e.key === "Enter") { e.preventDefault(); run(list[here]); }
-          }} />
-        <ul id="palette-list" role="listbox" aria-label="Results">
-          {list.map((e, i) => <li key={i} id={"palette-" + i} role="option" aria-selected={i === here} onClick={() => run(e)} onMouseMove={() => setAt(i)}><span class="dim">{e.kind}</span><b>{e.name}</b>{e.note && <span class="dim note">{e.note}</span>}</li>)}
-        </ul>
-      </div>
-    </dialog>
+    <Sheet class="palette" label="Go to" close={close}>
+      <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={here >= 0 ? "palette-" + here : undefined} aria-label="Go to a session, task, file or view" placeholder="Go to a session, task, file or view" value={text} spellcheck={false} autofocus
+        onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
+        onKeyDown={(e) => {
+          const n = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+          if (n) { e.preventDefault(); const to = Math.max(0, Math.min(list.length - 1, here + n)); setAt(to); document.getElementById("palette-" + to)?.scrollIntoView({ block: "nearest" }); }
+          if (e.key === "Enter") { e.preventDefault(); run(list[here]); }
+        }} />
+      <ul id="palette-list" role="listbox" aria-label="Results">
+        {list.map((e, i) => <li key={i} id={"palette-" + i} role="option" aria-selected={i === here} onClick={() => run(e)} onMouseMove={() => setAt(i)}><span class="dim">{e.kind}</span><b>{e.name}</b>{e.note && <span class="dim note">{e.note}</span>}</li>)}
+      </ul>
+    </Sheet>
   );
 }

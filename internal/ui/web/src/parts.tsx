@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Refused } from "./api";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { download, type Refused } from "./api";
 import { dollars, duration, placesOf, tokens } from "./format";
 import { Prose } from "./markdown";
 import { go } from "./route";
@@ -21,14 +21,21 @@ export function Took({ summary: s }: { summary: { outcome?: string; started?: st
   return <>{duration((runs ? Math.max(s.durationMs, now - new Date(s.started!).getTime()) : s.durationMs) * 1e6)}</>;
 }
 
+// Sheet lies above the page, which answers nothing meanwhile.
+export function Sheet({ label, class: name, close, children }: { label: string; class: string; close: () => void; children: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => { ref.current?.showModal(); }, []);
+  return <dialog ref={ref} class={name} aria-label={label} onClose={close} onClick={(e) => { if (e.target === ref.current) close(); }}><div>{children}</div></dialog>;
+}
+
 export function Mark({ status, word = words[status] }: { status: Status; word?: string }) {
   return word ? <span class={"mark " + status} role="img" aria-label={word} title={word}>{symbols[status]}</span> : <span class={"mark " + status} aria-hidden="true">{symbols[status]}</span>;
 }
 
 // Link leads to another view of the page.
-export function Link({ to, class: name, children, label, current }: { to: string; class?: string; children: ComponentChildren; label?: string; current?: boolean }) {
+export function Link({ to, class: name, children, label, title, current }: { to: string; class?: string; children: ComponentChildren; label?: string; title?: string; current?: boolean }) {
   return (
-    <a href={to} class={name} aria-label={label} aria-current={current ? "page" : undefined} onClick={(e) => {
+    <a href={to} class={name} title={title} aria-label={label} aria-current={current ? "page" : undefined} onClick={(e) => {
       if (e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
       e.preventDefault();
       go(to);
@@ -36,13 +43,16 @@ export function Link({ to, class: name, children, label, current }: { to: string
   );
 }
 
+// Alert says above what was shown last that a filter is refused.
+export const Alert = ({ error }: { error?: Refused }) => (error ? <p class="note bad" role="alert">{sentence(error.message)} {error.hint && sentence(error.hint)}</p> : null);
+
 export function Problem({ error }: { error: Refused }) {
   return (
     <div class="empty" role="alert">
-      <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : "That did not work"}</h1>
+      <h1>{error.status === 401 ? "This tab has no access" : error.status === 404 ? "Not found" : error.status === 0 ? "No connection" : error.status === 503 ? "Not ready yet" : "That did not work"}</h1>
       <p>{sentence(error.message)}</p>
       {error.hint && <p class="dim"><Commands text={sentence(error.hint)} /></p>}
-      {error.status === 404 && <p><Link to="/" class="plain">All sessions</Link></p>}
+      {error.status >= 400 && error.status !== 401 && <p><Link to="/" class="plain">All sessions</Link></p>}
     </div>
   );
 }
@@ -172,6 +182,20 @@ export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number
     </p>
   );
 }
+
+const formats = [["md", "Markdown", "md"], ["html", "HTML", "html"], ["otlp", "JSON", "json"]];
+
+// Export downloads a task as hookspan export writes it.
+export const Export = ({ id, runs }: { id: string; runs: boolean }) => (
+  <select class="plain" aria-label="Export" value="" disabled={runs} title={runs ? "A task is stored when it has ended" : "Without the secrets that hookspan recognizes"} onChange={async (e) => {
+    const [format, , ending] = formats.find(([f]) => f === e.currentTarget.value) ?? [];
+    e.currentTarget.value = "";
+    try { if (format) await download(`traces/${id}/export?format=${format}`, `hookspan-${id.slice(0, 8)}.${ending}`); } catch (why) { say((why as Error).message); }
+  }}>
+    <option value="">Export</option>
+    {formats.map(([f, name]) => <option key={f} value={f}>{name}</option>)}
+  </select>
+);
 
 export async function copy(text: string) {
   try { await navigator.clipboard.writeText(text); say("Copied"); } catch { say("The browser does not allow copying"); }

@@ -14,6 +14,7 @@ addEventListener("scroll", () => {
   scrolled = window.setTimeout(() => history.replaceState({ ...history.state, y: scrollY }, ""), 120);
 }, { passive: true });
 addEventListener("popstate", () => {
+  closing = false;
   clearTimeout(scrolled);
   notify();
   restore(history.state?.y ?? 0);
@@ -34,16 +35,40 @@ function restore(y: number) {
 }
 if (history.state?.y) restore(history.state.y);
 
-export function go(to: string) {
-  history.replaceState({ ...history.state, y: scrollY }, "");
+const above = (): string | undefined => history.state?.sheet;
+let closing = false;
+
+// step adds a step to the history, in place of a sheet if one is open.
+function step(state: object, to: string) {
+  if (!above()) history.replaceState({ ...history.state, y: scrollY }, "");
   clearTimeout(scrolled);
-  history.pushState({}, "", to);
+  history[above() ? "replaceState" : "pushState"](state, "", to);
+}
+
+// useSheet is what lies above the page: filters on a small screen, the palette, the keys. It is
+// a step of the history, so that Back closes it first.
+export function useSheet(name: string): [boolean, (open: boolean) => void] {
+  const [shown, set] = useState(above() === name);
+  useEffect(() => {
+    const f = () => set(above() === name);
+    f();
+    listeners.add(f);
+    return () => { listeners.delete(f); };
+  }, [name]);
+  return [shown, (open) => {
+    if (closing || open === (above() === name)) return;
+    if (open) { step({ y: scrollY, sheet: name }, location.href); notify(); } else { closing = true; history.back(); }
+  }];
+}
+
+export function go(to: string) {
+  step({}, to);
   notify();
   scrollTo(0, 0);
 }
 
 // put changes parameters of the address; an empty value removes one. A step that Back
-// should undo is pushed.
+// should undo is pushed, below a sheet that is open.
 export function put(values: Record<string, string | undefined>, push = false) {
   const q = new URLSearchParams(location.search);
   for (const [k, v] of Object.entries(values)) {
@@ -51,7 +76,11 @@ export function put(values: Record<string, string | undefined>, push = false) {
   }
   const to = location.pathname + (q.size ? "?" + q : "");
   if (to === location.pathname + location.search) return;
-  history[push ? "pushState" : "replaceState"](push ? {} : history.state, "", to);
+  if (above() && push) {
+    const { sheet, ...below } = history.state;
+    history.replaceState(below, "", to);
+    history.pushState({ ...below, sheet }, "", to);
+  } else history[push ? "pushState" : "replaceState"](push ? {} : history.state, "", to);
   notify();
 }
 
@@ -62,6 +91,21 @@ export function decoded(part: string): string | undefined {
 
 // sessionPath is the address of a session: two agents may have one of the same id.
 export const sessionPath = (session: string, agent?: string) => "/s/" + encodeURIComponent(session) + (agent ? "?agent=" + encodeURIComponent(agent) : "");
+
+// useMedia reports whether the screen is as a query says.
+export function useMedia(query: string): boolean {
+  const [is, set] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const m = matchMedia(query), f = () => set(m.matches);
+    f();
+    m.addEventListener("change", f);
+    return () => m.removeEventListener("change", f);
+  }, [query]);
+  return is;
+}
+
+// isTrace tells a trace id from filters.
+export const isTrace = (side: string) => /^[0-9a-f]{32}$/.test(side);
 
 export function useRoute(): Route {
   const [route, set] = useState(read);

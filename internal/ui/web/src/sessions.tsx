@@ -5,15 +5,15 @@ import { Day } from "./day";
 import { clock, dayName, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { Prose } from "./markdown";
-import { agentNames, Commands, Facts, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sum, Took, usageWords, Wait } from "./parts";
-import { go, put, sessionPath, useRoute } from "./route";
+import { agentNames, Alert, Commands, Facts, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
+import { go, isTrace, put, sessionPath, useMedia, useRoute, useSheet } from "./route";
 import type { Facet, Facets, Header, Listed, Sessions } from "./types";
 
-const periods: [string, string][] = [["today", "Today"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["dates", "Dates…"]];
+export const periods: [string, string][] = [["today", "Today"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["dates", "Dates…"]];
 const costs: [string, string][] = [["0.01", "1 cent or more"], ["0.1", "10 cents or more"], ["1", "$1 or more"], ["10", "$10 or more"]];
 const outcomes = ["completed", "failed", "cancelled", "interrupted", "abandoned"];
 export const isFiltered = (q: URLSearchParams) => filterNames.some((n) => q.get(n));
-export const filterNames = ["project", "agent", "model", "tool", "outcome", "cost", "when", "from", "to", "text", "failed", "denied"];
+export const filterNames = ["project", "agent", "model", "tool", "outcome", "cost", "when", "from", "to", "text", "failed", "denied", "file", "command", "slower"];
 
 // dayOf returns the beginning of a day such as 2026-01-31.
 function dayOf(text: string | null): Date | undefined {
@@ -61,11 +61,14 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
   return out.toString();
 }
 
-export function Filters({ query, text = true, children }: { query: URLSearchParams; text?: boolean; children?: ComponentChildren }) {
+// Filters are the filters of tasks; texts are further fields, children further controls. On a
+// phone all but the fields are in a sheet.
+export function Filters({ query, text = true, compare, texts, children }: { query: URLSearchParams; text?: boolean; compare?: boolean; texts?: ComponentChildren; children?: ComponentChildren }) {
   const { data } = useData<Facets>("facets");
   const used = filterNames.filter((n) => query.get(n) && (text || n !== "text"));
-  const count = used.filter((n) => n !== "text").length;
-  const [open, setOpen] = useState(false); // on a small screen
+  const count = used.filter((n) => !["text", "file", "command"].includes(n)).length;
+  const phone = useMedia("(max-width: 640px)");
+  const [open, setOpen] = useSheet("filters");
   const from = query.get("from") ?? "", to = query.get("to") ?? "";
   const dates = !!(from || to || query.get("when") === "dates");
   const pick = (name: string, label: string, values: [string, string][]) => {
@@ -83,14 +86,13 @@ export function Filters({ query, text = true, children }: { query: URLSearchPara
     <button class="toggle" aria-pressed={query.has(name)} onClick={() => put({ [name]: query.has(name) ? "" : "1" }, true)}>{label}</button>
   );
   const named = (list: Facet[] | undefined, f = (x: string) => x): [string, string][] => (list ?? []).map((x) => [x.value, f(x.shown)]);
-  return (
-    <div class={"filters" + (open ? " open" : "")} role="group" aria-label="Filters">
-      {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
-      <button class="toggle fewer" aria-expanded={open} onClick={() => setOpen(!open)}>Filters{count > 0 && ` (${count})`}</button>
+  const whole = (list: [string, string][]): [string, string][] => list.map(([v, shown]) => ["=" + v, shown]); // not parts of names
+  const controls = (
+    <>
       {pick("project", "Project", named(data?.project, (x) => place(x)))}
       {pick("agent", "Agent", named(data?.agent, (x) => agentNames[x] ?? x))}
-      {pick("model", "Model", named(data?.model))}
-      {pick("tool", "Tool", named(data?.tool))}
+      {pick("model", "Model", whole(named(data?.model)))}
+      {pick("tool", "Tool", whole(named(data?.tool)))}
       {pick("outcome", "Outcome", outcomes.map((x) => [x, x]))}
       {pick("cost", "Any cost", costs)}
       <select aria-label="Any time" class={dates || query.get("when") ? "set" : ""} value={dates ? "dates" : query.get("when") ?? ""} onChange={(e) => put({ when: e.currentTarget.value, from: "", to: "" }, true)}>
@@ -99,14 +101,24 @@ export function Filters({ query, text = true, children }: { query: URLSearchPara
       </select>
       {dates && (
         <span class="dates">
-          <input type="date" aria-label="From" value={from} max={to || undefined} onChange={(e) => put({ when: "dates", from: e.currentTarget.value })} /> to <input type="date" aria-label="To" value={to} min={from || undefined} onChange={(e) => put({ when: "dates", to: e.currentTarget.value })} />
+          <input type="date" aria-label="From" value={from} max={to || undefined} onChange={(e) => put({ when: "dates", from: e.currentTarget.value }, phone)} /> to <input type="date" aria-label="To" value={to} min={from || undefined} onChange={(e) => put({ when: "dates", to: e.currentTarget.value }, phone)} />
           {from && to && from > to && <span class="bad" role="alert">The first day is after the last.</span>}
         </span>
       )}
       {flag("failed", "Failed")}
       {flag("denied", "Denied")}
       {children}
+    </>
+  );
+  return (
+    <div class="filters" role="group" aria-label="Filters">
+      {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
+      {texts}
+      {text && query.get("text")?.trim() && !hasWord(query.get("text")!) && <span class="warn" role="status">The text needs a letter or digit.</span>}
+      {phone ? <button class="toggle" aria-haspopup="dialog" aria-expanded={open} onClick={() => setOpen(true)}>Filters{count > 0 && ` (${count})`}</button> : controls}
+      {phone && open && <Sheet class="bottom" label="Filters" close={() => setOpen(false)}><h2>Filters</h2><div class="filters">{controls}</div><button class="button" onClick={() => setOpen(false)}>Done</button></Sheet>}
       {used.length > 0 && <button class="plain" onClick={() => put(Object.fromEntries(used.map((n) => [n, ""])), true)}>Clear</button>}
+      {compare && isFiltered(query) && <button class="plain" title="Compare these tasks with others" onClick={() => compareWith(new URLSearchParams(used.map((n) => [n, query.get(n)!])).toString())}>Compare</button>}
     </div>
   );
 }
@@ -157,7 +169,7 @@ function threads(list: Listed[]): Thread[] {
 }
 
 // sessionOf is the line of a session: its first task's title, the newest one's outcome and the sums of all.
-function sessionOf(t: Thread): Listed {
+export function sessionOf(t: Thread): Listed {
   const newest = t.traces[0], sum = (f: (s: Listed["summary"]) => number) => t.traces.reduce((n, x) => n + f(x.summary), 0);
   const priced = t.traces.some((x) => x.summary.usage?.costUsd !== undefined);
   const models = [...new Set(t.traces.map((x) => x.summary.model).filter(Boolean))];
@@ -174,9 +186,6 @@ function sessionOf(t: Thread): Listed {
   };
 }
 
-// wide is a screen with room for a task beside the list.
-const wide = matchMedia("(min-width: 1600px)");
-
 export function SessionsView() {
   const route = useRoute();
   const query = filtersOf(route.query);
@@ -188,8 +197,7 @@ export function SessionsView() {
   // Sessions that were folded or unfolded, against what the address says of all.
   const all = query.get("open") === "all";
   const [toggled, setToggled] = useState<Set<string>>(() => new Set(JSON.parse(sessionStorage.getItem("unfolded") ?? "[]") as string[]));
-  const [beside, setBeside] = useState(wide.matches);
-  useEffect(() => { const f = () => setBeside(wide.matches); wide.addEventListener("change", f); return () => wide.removeEventListener("change", f); }, []);
+  const beside = useMedia("(min-width: 1600px)"); // room for a task beside the list
   const list = useMemo(() => [...(data?.running ?? []), ...(data?.traces ?? [])], [data]);
   const groups = useMemo(() => threads(list), [list]);
   const isOpen = (t: Thread) => toggled.has(t.key) !== all;
@@ -219,10 +227,10 @@ export function SessionsView() {
     <div class={"page tasks" + (beside ? " beside" : "")}>
       <h1 class="hidden">Sessions</h1>
       <Sum totals={data.totals} sessions={data.totals.tasks === data.traces.length ? threads(data.traces).length : undefined} />
-      <Filters query={query} />
-      {error && <p class="note bad" role="alert">{error.message}. {error.hint}</p>}
+      <Filters query={query} compare />
+      <Alert error={error} />
       {list.length === 0 && <NoMatch />}
-      {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} />}
+      {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} tasks={data.totals.tasks + data.running.length} />}
       <div class={beside ? "split" : undefined}>
         <div>
           {list.length > 0 && <Heads>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
@@ -231,7 +239,7 @@ export function SessionsView() {
             <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
           )}
         </div>
-        {beside && flat.length > 0 && <Preview id={(flat.find((l) => l.id === at) ?? flat[0]).task.summary.traceId} />}
+        {beside && flat.length > 0 && <Preview line={flat.find((l) => l.id === at) ?? flat[0]} />}
       </div>
     </div>
   );
@@ -240,12 +248,13 @@ export function SessionsView() {
 const pathOf = (l: Line) => (l.thread ? sessionPath(l.task.session ?? "", l.task.summary.host) : "/t/" + l.task.summary.traceId);
 
 // Preview shows the selected task beside the list, or a session's newest one.
-function Preview({ id }: { id: string }) {
-  const { data } = useShown<Header>("traces/" + id);
+function Preview({ line }: { line: Line }) {
+  const { data } = useShown<Header>("traces/" + line.task.summary.traceId);
   if (!data) return <aside class="beside-list" aria-label="Preview" />;
   const s = data.summary;
   return (
     <aside class="beside-list" aria-label="Preview" tabIndex={0}>
+      {line.thread && <p class="cap">the newest of {plural(line.thread.traces.length, "task")}</p>}
       <h2><Mark status={data.status} word={outcome(s)} /> <Link to={"/t/" + s.traceId}>{s.title || "untitled"}</Link></h2>
       <p class="facts"><Facts items={[outcome(s), duration(s.durationMs * 1e6), ...usageWords(s.usage), s.model, stamp(s.started)]} /></p>
       {data.problems.slice(0, 5).map((p) => <Link key={p.id} class="hit" to={`/t/${s.traceId}?span=${p.id}`}><Mark status={p.status} /><b>{labelOf(p.label)}</b> <span>{p.message || p.kind || p.detail}</span></Link>)}
@@ -358,16 +367,16 @@ export function Task({ task, money = dollars, at, thread, inside, open, unfold }
   ), [content, unfold]);
 }
 
-// compareWith remembers a trace; with the second one the comparison opens.
-export function compareWith(id: string) {
+// compareWith remembers a side, a trace or filters; with the second one the comparison opens.
+export function compareWith(side: string) {
   const other = sessionStorage.getItem("compare");
-  if (other && other !== id) {
+  if (other && other !== side) {
     sessionStorage.removeItem("compare");
-    go(`/compare?a=${other}&b=${id}`);
+    go("/compare?" + new URLSearchParams({ a: other, b: side }));
     return;
   }
-  sessionStorage.setItem("compare", id);
-  say("Press c on another task to compare");
+  sessionStorage.setItem("compare", side);
+  say(isTrace(side) ? "Press c on another task to compare" : "Choose other filters, then Compare");
 }
 
 export const NoMatch = () => <div class="empty"><h2>No task matches</h2><p>Fewer filters show more.</p></div>;

@@ -3,7 +3,7 @@ import { useData } from "./api";
 import { dollars, duration, place, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { Prose } from "./markdown";
-import { agentNames, cached, Copy, copy, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
+import { agentNames, cached, Copy, copy, Export, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
 import { RowFilters, showAll, useChosen, type Range } from "./rows";
 import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
@@ -201,7 +201,7 @@ export function TraceView({ id }: { id: string }) {
             {head.resume && <button class="plain" title={head.resume} onClick={() => copy(head.resume!)}>Copy resume command</button>}
             <button class="plain" title="c" onClick={() => compareWith(id)}>Compare</button>
             <button class="plain" title="y" onClick={copyLink}>Copy link</button>
-            <button class="plain" onClick={() => copy("hookspan export " + id)} title={"hookspan export " + id}>Copy export command</button>
+            <Export id={s.traceId} runs={head.status === "running"} />
           </div>
           <div class="finder">
             {find && found && <span class="dim">{found.length ? `${found.indexOf(selected) + 1 || "–"} of ${found.length}` : "nothing found"}</span>}

@@ -1,31 +1,32 @@
-import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tokens } from "./format";
-import { agentNames, cached, Commands, Facts, Link, Mark, Marked, Meter, outcome, Problem, share, Sum, Wait } from "./parts";
-import { go, put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, mostTasks, NoMatch, Nothing, Search, Task } from "./sessions";
+import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tenths, tokens } from "./format";
+import { amount, columns, dearest, forATask, Groups, money, most, picks, spent, timed, windowOf } from "./groups";
+import { agentNames, Alert, cached, Commands, copy, Facts, Link, Mark, Marked, outcome, Problem, share, Sum, Wait } from "./parts";
+import { go, isTrace, put, useRoute } from "./route";
+import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, mostTasks, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 import { setTitle } from "./title";
 
 // Session: the tasks in order, with the context's size and the cost over them.
 export function SessionView({ id }: { id: string }) {
   const { query } = useRoute();
-  const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[] }>("session/" + encodeURIComponent(id) + "?agent=" + encodeURIComponent(query.get("agent") ?? ""));
+  const { data, error } = useData<{ traces: Listed[]; totals: Totals; points: Point[]; resume?: string }>("session/" + encodeURIComponent(id) + "?agent=" + encodeURIComponent(query.get("agent") ?? ""));
   useEffect(() => { setTitle("Session · hookspan"); });
   if (error && !data) return <Problem error={error.status === 404 ? Object.assign(error, { message: "there is no such session" }) : error} />;
   if (!data) return <Wait />;
-  const first = data.traces[0].summary;
-  const before = data.totals.tasks - data.traces.length;
+  const first = data.traces[0].summary, whole = sessionOf({ key: "", traces: [...data.traces].reverse() });
+  const before = data.totals.tasks - data.traces.length, costs = dollarsIn(data.traces.map((t) => t.summary.usage?.costUsd));
   return (
     <div class="page">
       <nav class="crumbs" aria-label="Place"><Link to={"/?project=" + encodeURIComponent(data.traces[0].project ?? "")}>{place(first.workingDirectory) || "all projects"}</Link></nav>
       <h1>{first.title || "Session"}</h1>
+      <p class="facts"><Facts items={[first.host && (agentNames[first.host] ?? first.host), whole.summary.model, stamp(first.started)]} /> <span class="acts">{data.resume && <button class="plain" title={data.resume} onClick={() => copy(data.resume!)}>Copy resume command</button>}<button class="plain" onClick={() => copy(location.href)}>Copy link</button></span></p>
       <Sum totals={data.totals} />
       <Context points={data.points} nth={(id) => before + 1 + data.traces.findIndex((t) => t.summary.traceId === id)} />
       <Heads />
       <h2 class="day">{before > 0 && "The last " + data.traces.length.toLocaleString("en") + " of "}{plural(data.totals.tasks, "task")}</h2>
-      <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{before + i + 1}</span><Task task={t} /></div>)}</div>
+      <div class="list turns">{data.traces.map((t, i) => <div class="turn" key={t.summary.traceId}><span class="nth">{before + i + 1}</span><Task task={t} inside={whole} money={costs} /></div>)}</div>
       <dl class="ids"><dt>session</dt><dd>{seen(id)}</dd></dl>
     </div>
   );
@@ -76,7 +77,7 @@ function Context({ points: all, nth }: { points: Point[]; nth: (trace: string) =
             : <rect key={i} class={"bar" + (i === at ? " at" : "")} x={i * w + w * 0.1} width={w * 0.8} y={104 - 100 * share(x.tokens, most)} height={100 * share(x.tokens, most)} />)}
           {total > 0 && <path class="spent" d={line} vector-effect="non-scaling-stroke" />}
         </svg>
-        <div class="scale right" aria-hidden="true">{total > 0 && [1, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{dollars(total * y)}</span>)}</div>
+        <div class="scale right" aria-hidden="true">{total > 0 && [1, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{y ? dollars(total) : "$0"}</span>)}</div>
         <div class="begins" aria-hidden="true">{begins.map((i) => <span key={i} style={{ left: (100 * i) / points.length + "%" }}>{nth(points[i].traceId)}</span>)}</div>
       </div>
       <p class="legend"><i class="chat" /> size of a request's input {total > 0 && <><i class="spent" /> cost so far</>} <i class="border" /> a new task, with its number{points.some((x) => x.compact) && <> <i class="compact" /> compacted</>}</p>
@@ -101,7 +102,7 @@ export function SearchView() {
   for (const h of hits) groups.set(h.traceId, [...(groups.get(h.traceId) ?? []), h]);
   const [all, setAll] = useState(new Set<string>());
   return (
-    <div class="page narrow">
+    <div class="page">
       <h1 class="hidden">Search</h1>
       <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v, q: "" })} /></div>
       <Filters query={query} text={false} />
@@ -127,24 +128,26 @@ export function SearchView() {
   );
 }
 
-type Usages = { totals: Totals; groups: Record<"day" | "model" | "project" | "agent" | "tool", Group[]> };
+type Usages = { totals: Totals; groups: Record<"day" | "model" | "project" | "agent" | "tool" | "hook", Group[]> };
 
 export function CostView() {
   const query = filtersOf(useRoute().query);
   const zone = { zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
   const asked = filterQuery(query, zone);
   const { data, error } = useShown<Usages>("usage?" + asked);
-  // The period before: as long, and up to where this one begins.
+  // The period before: some days earlier, and of today up to the same hour.
   const times = new URLSearchParams(asked), since = times.get("since"), until = times.get("until");
   const before = new URLSearchParams(asked);
   if (since) {
     const from = new Date(since), days = Math.max(1, Math.round((new Date(until ?? Date.now()).getTime() - from.getTime()) / 864e5));
-    before.set("until", since);
+    const to = new Date(until ?? Math.ceil(Date.now() / 36e5) * 36e5);
+    to.setDate(to.getDate() - days);
+    before.set("until", new Date(Math.min(to.getTime(), from.getTime())).toISOString());
     from.setDate(from.getDate() - days);
     before.set("since", from.toISOString());
   }
   const { data: old } = useShown<Usages>(since ? "usage?" + before : null);
-  const { data: work } = useShown<Record<"subagent" | "mcp", Group[]>>("work?" + filterQuery(query));
+  const { data: work, error: noWork } = useData<Record<"subagent" | "mcp" | "block" | "model", Group[]>>("work?" + filterQuery(query));
   useEffect(() => { setTitle("Cost · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -152,29 +155,32 @@ export function CostView() {
   const days = data.groups.day.filter((g) => g.key);
   const change = old?.totals.usage?.costUsd ? money(data.totals) / old.totals.usage.costUsd - 1 : undefined;
   return (
-    <div class="page">
+    <div class="page wide">
       <h1 class="hidden">Cost</h1>
       <Sum totals={data.totals} />
-      {old && <p class="note before">The period before: {plural(old.totals.tasks, "task")}, {dollars(money(old.totals))}{change !== undefined && <>; now <b>{Math.abs(Math.round(change * 100))} % {change < 0 ? "less" : "more"}</b></>}.</p>}
-      <Filters query={query} />
-      {days.length > 0 && <Days days={days} old={old?.groups.day.filter((g) => g.key)} oldStart={since ? before.get("since")! : undefined} start={since ?? undefined} />}
+      {old && <p class="note before">{query.get("when") === "today" ? "Yesterday up to this hour" : "The period before"}: {plural(old.totals.tasks, "task")}, {dollars(money(old.totals))}{change !== undefined && <>; now <b>{change > 2 ? `${tenths(change + 1)} times as much` : `${Math.abs(Math.round(change * 100))} % ${change < 0 ? "less" : "more"}`}</b></>}.</p>}
+      <Filters query={query} compare />
+      <Alert error={error} />
+      {days.length > 0 && <Days days={days} old={old?.groups.day.filter((g) => g.key)} oldStart={since ? before.get("since")! : undefined} start={since ?? undefined} until={until ?? undefined} />}
       {!data.totals.tasks && <NoMatch />}
       {data.totals.tasks > 0 && (
         <div class="halves">
-          <Table title="Models" one="model" groups={data.groups.model} pick="model" name={(k) => k || "(not known)"} />
-          <Table title="Projects" one="project" groups={data.groups.project} pick="project" name={(k) => place(k) || "(not known)"} />
-          {data.groups.agent.length > 1 && <Table title="Agents" one="agent" groups={data.groups.agent} pick="agent" name={(k) => agentNames[k] ?? (k || "(not known)")} />}
-          {!!work?.subagent.length && <Table title="Subagents" one="subagent" groups={work.subagent} name={(k) => k || "(not known)"} />}
-          {!!work?.mcp.length && <Table title="MCP servers" one="server" calls groups={work.mcp} name={(k) => <Link to={"/calls?tool=" + encodeURIComponent(k)} class="name">{k}</Link>} />}
+          <Groups title="Models" one="model" groups={dearest(data.groups.model)} columns={spent} name={picks("model", (k) => k || "(not known)", "=")} meter />
+          <Groups title="Projects" one="project" groups={dearest(data.groups.project)} columns={spent} name={(g) => <>{picks("project", (k) => place(k) || "(not known)")(g)}{g.branches && <small class="name" title={g.branches.join(", ")}>{g.branches.join(", ")}</small>}</>} meter />
+          {data.groups.model.length > 0 && <Groups title="For a task" one="model" groups={dearest(data.groups.model).map((g) => ({ ...g, editsDenied: work?.model.find((x) => x.value === g.value)?.editsDenied }))} columns={forATask} name={(g) => <span class="name" title={g.key}>{g.key || "(not known)"}</span>} />}
+          {data.groups.agent.length > 1 && <Groups title="Agents" one="agent" groups={dearest(data.groups.agent)} columns={spent} name={picks("agent", (k) => agentNames[k] ?? (k || "(not known)"))} meter />}
+          {work && <Groups title="Five-hour windows" one="from" groups={[...work.block].reverse()} columns={spent} first={6} name={windowOf} />}
+          {work && <Groups title="Subagents" one="subagent" groups={dearest(work.subagent)} columns={spent} name={(g) => <span class="name" title={g.key}>{g.key || "(not known)"}</span>} meter />}
+          {work && <Groups title="MCP servers" one="server" groups={dearest(work.mcp)} columns={[columns.tasks, columns.calls, columns.failed, columns.cost]} name={(g) => <Link to={"/calls?tool=" + encodeURIComponent(g.value)} class="name">{g.key}</Link>} meter />}
         </div>
       )}
-      <Tools groups={data.groups.tool} />
+      {!work && (noWork ? !error && <Alert error={noWork} /> : <Wait />)}
+      <Groups title="Tools" one="tool" groups={most(data.groups.tool)} columns={timed} name={(g) => <Link to={"/calls?tool=" + encodeURIComponent("=" + g.value)} class="name">{g.key || "(not known)"}</Link>} />
+      <Groups title="Your hooks" one="hook" groups={most(data.groups.hook)} columns={timed} name={(g) => <code class="name" title={g.key}>{g.key}</code>} />
     </div>
   );
 }
 
-const money = (g: Totals) => g.usage?.costUsd ?? 0;
-const amount = (g: Totals) => (g.usage ? g.usage.inputTokens + g.usage.outputTokens : 0);
 const dayKey = (t: Date) => `${t.getFullYear()}-${String(t.getMonth() + 1).padStart(2, "0")}-${String(t.getDate()).padStart(2, "0")}`;
 
 // topOf is the round number above a value: 1, 2, 2.5 or 5 with zeros.
@@ -185,12 +191,13 @@ function topOf(v: number): number {
 
 // Days draws a column a day, beside it that of the period before, and the cached share as a
 // line. If one day costs far more than the others, the scale is that of the square root.
-function Days({ days, old, start, oldStart }: { days: Group[]; old?: Group[]; start?: string; oldStart?: string }) {
+function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Group[]; start?: string; until?: string; oldStart?: string }) {
   const priced = days.some((d) => money(d) > 0);
   const value = priced ? money : amount;
   // Days without a task are empty columns.
   const by = new Map(days.map((d) => [d.key, d]));
-  const end = new Date(days[days.length - 1].key + "T12:00:00"), first = new Date((old && start && dayKey(new Date(start)) < days[0].key ? dayKey(new Date(start)) : days[0].key) + "T12:00:00");
+  const last = start ? dayKey(new Date(until ? new Date(until).getTime() - 1 : Date.now())) : "";
+  const end = new Date((last > days[days.length - 1].key ? last : days[days.length - 1].key) + "T12:00:00"), first = new Date((old && start && dayKey(new Date(start)) < days[0].key ? dayKey(new Date(start)) : days[0].key) + "T12:00:00");
   const all: string[] = [];
   for (const t = new Date(Math.max(first.getTime(), end.getTime() - 89 * 864e5)); t <= end; t.setDate(t.getDate() + 1)) all.push(dayKey(t));
   const past = new Map((old ?? []).map((g) => [g.key, g])), shift = start && oldStart ? Math.round((new Date(start).getTime() - new Date(oldStart).getTime()) / 864e5) : 0;
@@ -206,17 +213,17 @@ function Days({ days, old, start, oldStart }: { days: Group[]; old?: Group[]; st
   const top = topOf(Math.max(values[values.length - 1] ?? 0, 1e-9));
   const root = values.length > 3 && values[values.length - 1] > 6 * values[values.length >> 1];
   const part = (v: number) => (root ? Math.sqrt(share(v, top)) : share(v, top));
-  const amountOf = (v: number) => (priced ? dollars(v).replace(/\.?0+$/, "") : tokens(v));
+  const amountOf = (v: number) => (priced ? dollars(v).replace(/(\.\d\d\d*?)0*$/, "$1").replace(/\.00$/, "") : tokens(v));
   const best = drawn.reduce((a, b) => (value(b) > value(a) ? b : a));
   const d = g ?? best, o = at && pastOf(at);
   const hit = (x: Group) => (x.usage?.inputTokens ? x.usage.cacheReadTokens / x.usage.inputTokens : undefined);
   const line = all.map((k, i) => [i, by.get(k) && hit(by.get(k)!)] as const).filter(([, h]) => h !== undefined).map(([i, h], n) => `${n ? "L" : "M"}${i + 0.5},${(100 - 100 * h!).toFixed(1)}`).join("");
   return (
     <figure class="days">
-      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : "Most on " + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.tasks, "task")}{d.usage?.inputTokens ? `, ${cached(d.usage)} % cached` : ""}{d.waitedNs ? ", waited " + duration(d.waitedNs) + " for you" : ""}</>}{o && <span class="dim">; {shift} days before {amountOf(value(o))}</span>}</figcaption>
-      <div class="chart">
+      <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : (all.length > 1 ? "Most on " : "") + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.tasks, "task")}{d.usage?.inputTokens ? `, ${cached(d.usage)} % cached` : ""}{d.waitedNs ? ", waited " + duration(d.waitedNs) + " for you" : ""}</>}{o && <span class="dim">; {shift} days before {priced ? dollars(value(o)) : tokens(value(o))}</span>}</figcaption>
+      <div class="chart" style={{ gridTemplateColumns: `auto minmax(0, ${all.length * 100}px) auto` }}>
         <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 100 + "%" }}>{amountOf(top * (root ? y * y : y))}</span>)}</div>
-        <div class="columns" style={{ maxWidth: all.length * 100 + "px" }} onMouseLeave={() => setAt(undefined)}>
+        <div class="columns" onMouseLeave={() => setAt(undefined)}>
           {line && <svg viewBox={`0 0 ${all.length} 100`} preserveAspectRatio="none" aria-hidden="true"><path d={line.includes("L") ? line : line + "h.01"} vector-effect="non-scaling-stroke" /></svg>}
           {all.map((k) => {
             const x = by.get(k), p = pastOf(k);
@@ -236,81 +243,64 @@ function Days({ days, old, start, oldStart }: { days: Group[]; old?: Group[]; st
   );
 }
 
-// useFirst returns the first lines of a table, and what shows the others.
-function useFirst(sorted: Group[]): [Group[], VNode | false] {
-  const [all, set] = useState(false);
-  const first = 40;
-  return [all ? sorted : sorted.slice(0, first), !all && sorted.length > first && <button class="more" onClick={() => set(true)}>Show all {sorted.length}</button>];
-}
-
-function Table({ title, one, groups, pick, name, calls }: { title: string; one: string; groups: Group[]; pick?: string; name: (k: string) => ComponentChildren; calls?: boolean }) {
-  const sorted = [...groups].sort((a, b) => money(b) - money(a) || amount(b) - amount(a));
-  const most = Math.max(...sorted.map(money), 1e-9);
-  const [shown, more] = useFirst(sorted);
-  const cost = dollarsIn(sorted.map((g) => g.usage?.costUsd));
-  return (
-    <section class="sums">
-      <h2>{title}</h2>
-      <div class="scroller" tabIndex={0} role="region" aria-label={title}>
-        <table>
-          <thead><tr><th scope="col">{one}</th><th scope="col" class="num least">tasks</th><th scope="col" class="num">{calls ? "calls" : "tokens"}</th><th scope="col" class="num less">{calls ? "failed" : "cached"}</th><th scope="col" class="num">cost</th></tr></thead>
-          <tbody>
-            {shown.map((g) => (
-              <tr key={g.key}>
-                <th scope="row">{pick ? <button class="plain name" disabled={!g.key} title={g.key} onClick={() => put({ [pick]: g.value }, true)}>{name(g.key)}</button> : <span class="name" title={g.key}>{name(g.key)}</span>}<Meter part={share(money(g), most)} /></th>
-                <td class="num least">{g.tasks || ""}</td><td class="num">{calls ? g.toolCalls.toLocaleString("en") : g.usage ? tokens(amount(g)) : ""}</td>
-                <td class={"num less" + (calls ? " bad" : "")}>{calls ? g.toolFailures || "" : g.usage?.inputTokens ? cached(g.usage) + " %" : ""}</td>
-                <td class="num strong">{g.usage?.costUsd !== undefined ? cost(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : ""}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {more}
-    </section>
-  );
-}
-
-function Tools({ groups }: { groups: Group[] }) {
-  const sorted = [...groups].sort((a, b) => b.toolCalls - a.toolCalls);
-  const [shown, more] = useFirst(sorted);
-  if (!sorted.length) return null;
-  return (
-    <section class="sums">
-      <h2>Tools</h2>
-      <div class="scroller" tabIndex={0} role="region" aria-label="Tools">
-        <table>
-          <thead><tr><th scope="col">tool</th><th scope="col" class="num">calls</th><th scope="col" class="num">failed</th><th scope="col" class="num">denied</th><th scope="col" class="num less">half within</th><th scope="col" class="num less">95 % within</th><th scope="col" class="num">in all</th></tr></thead>
-          <tbody>
-            {shown.map((g) => (
-              <tr key={g.key}>
-                <th scope="row"><Link to={"/?tool=" + encodeURIComponent(g.value)} class="name">{g.key || "(not known)"}</Link></th>
-                <td class="num">{g.toolCalls.toLocaleString("en")}</td><td class="num bad">{g.toolFailures || ""}</td><td class="num warn">{g.toolDenials || ""}</td>
-                <td class="num less">{duration(g.p50Ns)}</td><td class="num less">{duration(g.p95Ns)}</td><td class="num strong">{duration(g.tookNs)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {more}
-    </section>
-  );
+// versus is a line of a comparison; numbers say how many times as much the second has.
+function versus(label: string, values: (string | number | undefined)[], numbers?: (number | undefined)[]) {
+  const [x, y] = numbers ?? [];
+  const factor = x && y ? y / x : 0;
+  return <tr><th scope="row">{label}</th><td>{values[0]}</td><td>{values[1]}</td><td class="num dim least">{factor && Math.abs(factor - 1) >= 0.005 ? (factor >= 10 ? factor.toFixed(0) : factor.toFixed(2)) + "×" : ""}</td></tr>;
 }
 
 export function CompareView() {
   const { query } = useRoute();
   const a = query.get("a") ?? "", b = query.get("b") ?? "";
-  const { data, error } = useData<{ a: Compared; b: Compared; steps: [Step | null, Step | null][] }>(a && b ? `compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}` : null);
   useEffect(() => { setTitle("Compare · hookspan"); });
-  if (!a || !b) return <div class="empty"><h1>Compare two tasks</h1><p>Press <kbd>c</kbd> on a task, then <kbd>c</kbd> on another.</p><p><Link to="/" class="plain">All sessions</Link></p></div>;
+  if (!a || !b) return <div class="empty"><h1>Compare two tasks or filters</h1><p>Press <kbd>c</kbd> or Compare on a task, then on another. Of filters, Compare is beside them.</p><p><Link to="/" class="plain">All sessions</Link></p></div>;
+  return isTrace(a) && isTrace(b) ? <Tasks a={a} b={b} /> : <Sides sides={[a, b]} />;
+}
+
+// Sides compares two sets of tasks, as sums and for a task.
+function Sides({ sides }: { sides: string[] }) {
+  const of = sides.map((side) => filtersOf(new URLSearchParams(isTrace(side) ? { trace: side } : side)));
+  const asked = of.map((q) => (q.has("trace") ? q.toString() : filterQuery(q)));
+  const { data, error } = useData<Group[]>("sides?" + new URLSearchParams({ a: asked[0], b: asked[1] }));
+  if (error && !data) return <Problem error={error} />;
+  if (!data) return <Wait />;
+  const words = (q: URLSearchParams) => [...q].map(([name, v]) => (name === "failed" || name === "denied" || name === "when" ? (v === "1" ? name : periods.find(([x]) => x === v)?.[1] ?? v) : `${name} ${seen(name === "project" ? place(v) : v.replace(/^=/, ""))}`)).join(", ") || "all tasks";
+  const row = (label: string, value: (g: Group) => number | undefined, shown: (n: number) => string = String) => versus(label, data.map((g) => { const n = value(g); return n === undefined ? "not known" : shown(n); }), data.map(value));
+  const perTask = (value: (g: Group) => number | undefined) => (g: Group) => { const n = value(g); return n === undefined || !g.tasks ? undefined : n / g.tasks; };
+  const cost = (g: Group) => g.usage?.costUsd, ns = (n: number) => duration(n);
+  return (
+    <div class="page">
+      <h1>Two sets of tasks</h1>
+      <div class="scroller" tabIndex={0} role="region" aria-label="Differences">
+        <table class="versus">
+          <thead><tr><td />{of.map((q, i) => <th scope="col" key={i}><Link to={q.has("trace") ? "/t/" + q.get("trace") : "/?" + q}>{words(q)}</Link></th>)}<th scope="col" class="num least">second to first</th></tr></thead>
+          <tbody>
+            {row("tasks", (g) => g.tasks)}
+            {row("cost", cost, dollars)}
+            {row("cost of a task", perTask(cost), dollars)}
+            {row("time of a task", perTask((g) => g.tookNs), ns)}
+            {row("half took at most", (g) => (g.tasks ? g.p50Ns : undefined), ns)}
+            {row("95 % took at most", (g) => (g.tasks ? g.p95Ns : undefined), ns)}
+            {row("tokens", (g) => g.usage && amount(g), tokens)}
+            {row("cached", (g) => (g.usage?.inputTokens ? cached(g.usage) : undefined), (n) => n + " %")}
+            {row("tool calls", (g) => g.toolCalls)}
+            {row("failed", (g) => g.toolFailures)}
+            {row("failed in a task", perTask((g) => g.toolFailures), tenths)}
+            {row("denied", (g) => g.toolDenials)}
+            {row("edits denied", (g) => g.editsDenied ?? 0)}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+function Tasks({ a, b }: { a: string; b: string }) {
+  const { data, error } = useData<{ a: Compared; b: Compared; steps: [Step | null, Step | null][] }>(`compare?a=${a}&b=${b}`);
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const sides = [data.a, data.b];
-  const row = (label: string, values: (string | number | undefined)[], numbers?: (number | undefined)[]) => {
-    const [x, y] = numbers ?? [];
-    const factor = x && y ? y / x : 0;
-    return <tr><th scope="row">{label}</th><td>{values[0]}</td><td>{values[1]}</td><td class="num dim least">{factor && Math.abs(factor - 1) >= 0.005 ? (factor >= 10 ? factor.toFixed(0) : factor.toFixed(2)) + "×" : ""}</td></tr>;
-  };
   const onlyIn = (n: 0 | 1) => sides[n].files.filter((f) => !sides[1 - n].files.includes(f));
   const cost = (s: Compared) => s.summary.usage?.costUsd;
   const volume = (s: Compared) => (s.summary.usage ? s.summary.usage.inputTokens + s.summary.usage.outputTokens : undefined);
@@ -321,20 +311,20 @@ export function CompareView() {
         <table class="versus">
           <thead><tr><td /><th scope="col"><Mark status={data.a.status} /> <Link to={"/t/" + a}>{data.a.summary.title || "untitled"}</Link></th><th scope="col"><Mark status={data.b.status} /> <Link to={"/t/" + b}>{data.b.summary.title || "untitled"}</Link></th><th scope="col" class="num least">second to first</th></tr></thead>
           <tbody>
-            {row("started", sides.map((s) => stamp(s.summary.started)))}
-            {row("outcome", sides.map((s) => outcome(s.summary)))}
-            {row("model", sides.map((s) => s.summary.model))}
-            {row("time", sides.map((s) => duration(s.summary.durationMs * 1e6)), sides.map((s) => s.summary.durationMs))}
-            {row("cost", sides.map((s) => (cost(s) === undefined ? "not known" : dollars(cost(s)!))), sides.map(cost))}
-            {row("tokens", sides.map((s) => (volume(s) === undefined ? "not known" : tokens(volume(s)!))), sides.map(volume))}
-            {row("tool calls", sides.map((s) => s.summary.tools), sides.map((s) => s.summary.tools))}
-            {row("failed", sides.map((s) => s.summary.toolFailures), sides.map((s) => s.summary.toolFailures))}
-            {sides.some((s) => s.summary.toolDenials > 0) && row("denied", sides.map((s) => s.summary.toolDenials), sides.map((s) => s.summary.toolDenials))}
-            {row("files", sides.map((s) => s.files.length))}
+            {versus("started", sides.map((s) => stamp(s.summary.started)))}
+            {versus("outcome", sides.map((s) => outcome(s.summary)))}
+            {versus("model", sides.map((s) => s.summary.model))}
+            {versus("time", sides.map((s) => duration(s.summary.durationMs * 1e6)), sides.map((s) => s.summary.durationMs))}
+            {versus("cost", sides.map((s) => (cost(s) === undefined ? "not known" : dollars(cost(s)!))), sides.map(cost))}
+            {versus("tokens", sides.map((s) => (volume(s) === undefined ? "not known" : tokens(volume(s)!))), sides.map(volume))}
+            {versus("tool calls", sides.map((s) => s.summary.tools), sides.map((s) => s.summary.tools))}
+            {versus("failed", sides.map((s) => s.summary.toolFailures), sides.map((s) => s.summary.toolFailures))}
+            {sides.some((s) => s.summary.toolDenials > 0) && versus("denied", sides.map((s) => s.summary.toolDenials), sides.map((s) => s.summary.toolDenials))}
+            {versus("files", sides.map((s) => s.files.length))}
           </tbody>
         </table>
       </div>
-      {([0, 1] as const).map((n) => onlyIn(n).length > 0 && <p class="note" key={n}>Changed only by the {n ? "second" : "first"}: {onlyIn(n).map((f) => <code key={f}>{f} </code>)}</p>)}
+      {([0, 1] as const).map((n) => onlyIn(n).length > 0 && <p class="note" key={n}>Changed only by the {n ? "second" : "first"}: {onlyIn(n).slice(0, 12).map((f) => <code key={f}>{f} </code>)}{onlyIn(n).length > 12 && `and ${onlyIn(n).length - 12} more`}</p>)}
       <h2 class="day">Tool calls, side by side</h2>
       <div class="aligned">
         {data.steps.map(([x, y], i) => (

@@ -1,39 +1,56 @@
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { clock, dayName, dollars, duration, place, tokens } from "./format";
-import { Diff, Facts, Link, Mark, Meter, Problem, share, Wait } from "./parts";
+import { clock, dayName, dollars, dollarsIn, duration, place, plural, tokens } from "./format";
+import { columns, Groups, most as oftenest, type Column } from "./groups";
+import { Alert, Diff, Facts, Link, Mark, Meter, Problem, share, Wait } from "./parts";
 import { put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, Search } from "./sessions";
-import type { Call, CostItem, Totals } from "./types";
+import { filterQuery, Filters, filtersOf, isFiltered, Nothing, Search } from "./sessions";
+import type { Call, CostItem, Group, Totals } from "./types";
 import { setTitle } from "./title";
 
 const slower: [string, string][] = [["1", "1 s or slower"], ["10", "10 s or slower"], ["60", "1 min or slower"], ["300", "5 min or slower"]];
-const mostCalls = 5000;
+const mostCalls = 5000, mostChanges = 800; // which are long
+const repeated: Column[] = [columns.tasks, ["times", "strong", (g) => g.toolCalls.toLocaleString("en")]];
+const lastOf = (g: Group) => <Link to={"/t/" + g.lastTraceId} class="name" title={"The last task: " + g.key}>{g.key}</Link>;
 
 // CallsView lists the calls of all tasks; with edits those that change files, with what they change.
 export function CallsView({ edits }: { edits?: boolean }) {
   const query = filtersOf(useRoute().query);
   const own = ["command", "file", "slower"].filter((n) => query.get(n) && (n !== "slower" || slower.some(([v]) => v === query.get(n))));
-  const limit = Number(query.get("limit")) || (edits ? 50 : 200);
+  const most = edits ? mostChanges : mostCalls, limit = Math.min(most, Number(query.get("limit")) || (edits ? 50 : 200));
   const more = Object.fromEntries([...own.map((n) => [n, query.get(n)!]), ["limit", String(limit)], ...(edits ? [["edits", ""]] : [])]) as Record<string, string>;
-  const { data, error } = useShown<{ calls: Call[]; totals: Totals }>("calls?" + filterQuery(query, more));
+  const { data, error, stale } = useShown<{ calls: Call[]; totals: Totals; groups: Record<"failure" | "denial", Group[]> }>("calls?" + filterQuery(query, more));
   const name = edits ? "Changes" : "Calls";
   useEffect(() => { setTitle(name + " · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const t = data.totals;
+  if (!t.toolCalls && !isFiltered(query)) return <Nothing title={`No ${name.toLowerCase()} yet`} />;
+  const costs = dollarsIn(data.calls.map((c) => c.costUsd)), { failure, denial } = data.groups;
   let day = "";
   return (
-    <div class="page tasks">
+    <div class={"page tasks" + (stale ? " stale" : "")} aria-busy={stale}>
       <h1 class="hidden">{name}</h1>
-      <p class="sum"><b>{t.toolCalls.toLocaleString("en")}</b> {edits ? (t.toolCalls === 1 ? "change" : "changes") : t.toolCalls === 1 ? "tool call" : "tool calls"} took <b>{duration(t.tookNs)}</b>{t.toolFailures ? <>, <b class="bad">{t.toolFailures.toLocaleString("en")}</b> failed</> : ""}{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}{t.waitedNs ? <>, <b>{duration(t.waitedNs)}</b> of it waiting for you</> : ""}.</p>
-      <Filters query={query}>
+      <p class="sum"><b>{t.toolCalls.toLocaleString("en")}</b> {edits ? (t.toolCalls === 1 ? "change" : "changes") : t.toolCalls === 1 ? "tool call" : "tool calls"}{t.toolCalls > 0 && <> took <b>{duration(t.tookNs)}</b></>}{t.toolFailures ? <>, <b class="bad">{t.toolFailures.toLocaleString("en")}</b> failed</> : ""}{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}{t.waitedNs ? <>, <b>{duration(t.waitedNs)}</b> of it waiting for you</> : ""}.</p>
+      <Filters query={query} texts={<>
         <Search value={query.get("file") ?? ""} onChange={(v) => put({ file: v })} label="File or folder/" />
         {!edits && <Search value={query.get("command") ?? ""} onChange={(v) => put({ command: v })} label="Command" />}
+      </>}>
         <select aria-label="Any duration" class={own.includes("slower") ? "set" : ""} value={query.get("slower") ?? ""} onChange={(e) => put({ slower: e.currentTarget.value }, true)}>
           <option value="">Any duration</option>{slower.map(([v, shown]) => <option key={v} value={v}>{shown}</option>)}
         </select>
       </Filters>
+      <Alert error={error} />
+      {failure.length + denial.length > 0 && (
+        <details class="kinds">
+          <summary>{failure.length > 0 && <>{plural(failure.length, "kind")} of failure, most often <span class="bad">{oftenest(failure)[0].key}</span> ({oftenest(failure)[0].toolCalls.toLocaleString("en")}×)</>}{failure.length > 0 && denial.length > 0 && ". "}{denial.length > 0 && <>Denied by {oftenest(denial).map((g) => `${g.key} (${g.toolCalls.toLocaleString("en")}×)`).join(", ")}</>}</summary>
+          <div class="halves">
+            <Groups title="Failures" one="tool and failure" groups={oftenest(failure)} columns={repeated} name={lastOf} first={10} />
+            <Groups title="Denied" one="by" groups={oftenest(denial)} columns={repeated} name={lastOf} first={10} />
+          </div>
+        </details>
+      )}
+      {data.calls.length > 0 && <div class="heads calls" aria-hidden="true">{["took", "cost", "at"].map((x) => <span key={x}>{x}</span>)}</div>}
       {data.calls.length === 0 && <div class="empty"><h2>No {edits ? "change" : "call"} matches</h2><p>{edits ? "What commands changed is not recorded." : "Fewer filters show more."}</p></div>}
       <div class="call-list">
         {data.calls.map((c) => {
@@ -45,14 +62,14 @@ export function CallsView({ edits }: { edits?: boolean }) {
               <Link class={"call " + c.status} to={`/t/${c.traceId}?span=${c.spanId}${edits ? "&tab=changes" : ""}`}>
                 <Mark status={c.status} /><span class="what"><b>{c.tool}</b> <code>{c.what}</code>{c.reason && <span class={"why" + (c.status === "denied" ? " warn" : " bad")}>{c.by ? c.by + ": " : ""}{c.reason}</span>}</span>
                 <span class="under"><Facts items={[place(c.workingDirectory), c.subagent, !!c.waitedNs && <span class="warn">waited {duration(c.waitedNs)}</span>]} /></span>
-                <span class="num">{duration(c.tookNs)}</span><span class="num cost">{c.costUsd !== undefined ? dollars(c.costUsd) : ""}</span><span class="num clock">{clock(c.started)}</span>
+                <span class="num">{duration(c.tookNs)}</span><span class="num cost">{c.costUsd !== undefined ? costs(c.costUsd) : ""}</span><span class="num clock">{clock(c.started)}</span>
               </Link>
-              {c.edits?.map((e, i) => <div class="change" key={i}><p class="path">{e.Path}</p><Lines lines={e.Lines} /></div>)}
+              {c.edits?.map((e, i) => <div class="change" key={i}>{!(c.edits!.length === 1 && e.Path.endsWith(c.what)) && <p class="path">{e.Path}</p>}<Lines lines={e.Lines} /></div>)}
             </section>
           );
         })}
       </div>
-      {data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. {limit < mostCalls ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostCalls, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>}
+      {data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. {limit < most ? <button class="plain" onClick={() => put({ limit: String(limit * 4) })}>Show more</button> : "Filters reach the others."}</p>}
     </div>
   );
 }

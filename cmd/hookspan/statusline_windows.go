@@ -1,0 +1,6 @@
+package main
+
+import "os/exec"
+
+// endAll leaves what a command started to itself.
+func endAll(*exec.Cmd) {}

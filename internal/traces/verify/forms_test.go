@@ -1,0 +1,146 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// claudeTurn is a turn of Claude Code with a call and two answers, of 2 and 3 tokens.
+func claudeTurn(session string, n int, more string) string {
+	row := func(kind, id string, second int, message string) string {
+		return fmt.Sprintf(`{"type":%q,"uuid":"%s%d","sessionId":%q,"timestamp":"2026-01-01T00:%02d:%02dZ","cwd":"/w"%s,"message":%s}`+"\n", kind, id, n, session, n, second, more, message)
+	}
+	answer := func(id, stop, content string, output int) string {
+		return fmt.Sprintf(`{"id":"%s%d","role":"assistant","model":"m","stop_reason":%q,"usage":{"input_tokens":1,"output_tokens":%d},"content":[%s]}`, id, n, stop, output, content)
+	}
+	call := fmt.Sprintf("toolu_00000000%d", n)
+	return row("user", "u", 0, fmt.Sprintf(`{"role":"user","content":"prompt %d"}`, n)) +
+		row("assistant", "a", 1, answer("m", "tool_use", `{"type":"tool_use","id":"`+call+`","name":"Bash","input":{}}`, 2)) +
+		row("user", "v", 2, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"`+call+`","content":"ok"}]}`) +
+		row("assistant", "b", 3, answer("n", "end_turn", `{"type":"text","text":"done"}`, 3))
+}
+
+// codexTurn is a turn of Codex with an answer of 10 tokens, of which there are total so far.
+func codexTurn(id string, total int, at string) string {
+	var b strings.Builder
+	for _, row := range []string{
+		`"event_msg","payload":{"type":"task_started","turn_id":"` + id + `"`,
+		`"turn_context","payload":{"turn_id":"` + id + `","model":"m"`,
+		`"event_msg","payload":{"type":"user_message","message":"go on"`,
+		`"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]`,
+		fmt.Sprintf(`"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"output_tokens":%d},"last_token_usage":{"output_tokens":10}}`, total),
+		`"event_msg","payload":{"type":"task_complete","turn_id":"` + id + `","last_agent_message":"done"`,
+	} {
+		_, _ = fmt.Fprintf(&b, `{"timestamp":%q,"type":%s}}`+"\n", at, row)
+	}
+	return b.String()
+}
+
+func codexMeta(at, id, more string) string {
+	return fmt.Sprintf(`{"timestamp":%q,"type":"session_meta","payload":{"id":%q,"timestamp":%[1]q,"cwd":"/w","cli_version":"0.120.0","source":"cli"%[3]s}}`+"\n", at, id, more)
+}
+
+// TestBothReadingsFindWhatTheFilesHave holds both against numbers that were counted by hand.
+func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
+	const (
+		first, fork, last = "01a20017-0000-7000-8000-000000000000", "01a20018-0000-7000-8000-000000000000", "01a20019-0000-7000-8000-000000000000"
+		codex             = ".codex/sessions/2026/11/10/rollout-2026-11-10T10-00-00-"
+		p, q              = ".claude/projects/-w/", ".claude/projects/-z/"
+		day1, day2, day3  = "2026-11-10T10:00:00.000Z", "2026-11-11T10:00:00.000Z", "2026-11-12T10:00:00.000Z"
+		later2, later3    = "2026-11-11T10:05:00.000Z", "2026-11-12T10:05:00.000Z"
+	)
+	copied := func(turns, from string) string {
+		return strings.ReplaceAll(turns, `,"message":`, `,"forkedFrom":{"sessionId":"`+from+`"},"message":`)
+	}
+	two := claudeTurn("s1", 1, "") + claudeTurn("s1", 2, "")
+	side := `,"isSidechain":true,"agentId":"acompact-1"`
+	answers := strings.SplitAfter(two, "\n")
+	mixed := `"iterations":[{"type":"message"},{"type":"advisor_message","model":"o","output_tokens":40},{"type":"compaction","output_tokens":500},{"type":"advisor_message","model":"h","output_tokens":1000}],`
+	history := codexTurn("t1", 10, day1)
+	forked := codexMeta(day2, fork, "") + codexMeta(day2, first, "") + codexTurn("t1", 10, day2) + codexTurn("t2", 20, later2)
+	again := codexMeta(day3, last, "") + codexMeta(day3, fork, "") + codexMeta(day3, first, "") + codexTurn("t1", 10, day3) + codexTurn("t2", 20, day3) + codexTurn("t3", 30, later3)
+	sub := codexMeta(day1, fork, `,"source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+first+`"}}}`) + codexTurn("t9", 10, day1)
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  found
+	}{
+		"a copy of Claude Code in another project, under another id": {
+			map[string]string{q + "s1.jsonl": two, p + "s2.jsonl": strings.ReplaceAll(two, `"s1"`, `"s2"`) + claudeTurn("s2", 3, "")}, found{2, 3, 3, 15, nil},
+		},
+		"a fork of Claude Code without the session it was forked from": {
+			map[string]string{p + "s2.jsonl": copied(strings.ReplaceAll(two, `"s1"`, `"s2"`), "s1") + claudeTurn("s2", 3, "")}, found{1, 3, 3, 15, nil},
+		},
+		"a fork of a fork of Claude Code, of which the first is gone": {
+			map[string]string{
+				p + "s2.jsonl": copied(strings.ReplaceAll(two, `"s1"`, `"s2"`), "s1") + claudeTurn("s2", 3, ""),
+				p + "s3.jsonl": copied(strings.ReplaceAll(two, `"s1"`, `"s3"`)+claudeTurn("s3", 3, ""), "s2") + claudeTurn("s3", 4, ""),
+			}, found{2, 4, 4, 20, nil},
+		},
+		"rows of Claude Code with the id of a session that has no file": {
+			map[string]string{p + "s2.jsonl": two + claudeTurn("s2", 3, "")}, found{1, 3, 3, 15, nil},
+		},
+		"answers of Claude Code that are there again, an hour later": {
+			map[string]string{p + "s1.jsonl": two + strings.ReplaceAll(answers[1]+answers[3], "T00:", "T01:")}, found{1, 2, 2, 10, nil},
+		},
+		"a copy of Claude Code with new ids of its rows": {
+			map[string]string{p + "s1.jsonl": two, p + "s2.jsonl": strings.NewReplacer(`"s1"`, `"s2"`, `"uuid":"`, `"uuid":"c`).Replace(two) + claudeTurn("s2", 3, "")}, found{2, 3, 3, 15, nil},
+		},
+		"an answer whose tokens only its copy for a side question has": {
+			map[string]string{
+				p + "s1.jsonl": strings.Replace(two, `"output_tokens":3`, `"output_tokens":1`, 1),
+				p + "s1/subagents/agent-aside_question-1.jsonl": strings.ReplaceAll(claudeTurn("s1", 1, strings.Replace(side, "acompact", "aside_question", 1)), `"uuid":"`, `"uuid":"c`),
+			}, found{1, 2, 2, 10, nil},
+		},
+		"a turn that ends with a thought": {
+			map[string]string{p + "s1.jsonl": strings.Replace(two, `{"type":"text","text":"done"}`, `{"type":"thinking","thinking":"x"}`, 1)}, found{1, 2, 2, 10, nil},
+		},
+		"the copy of a conversation that was resumed, for a compaction": {
+			map[string]string{
+				p + "s1.jsonl": two, p + "s2.jsonl": strings.ReplaceAll(two, `"s1"`, `"s2"`) + claudeTurn("s2", 3, ""),
+				p + "s2/subagents/agent-acompact-1.jsonl": strings.ReplaceAll(claudeTurn("s2", 1, side)+claudeTurn("s2", 2, side)+claudeTurn("s2", 3, side), `"uuid":"`, `"uuid":"c`),
+			}, found{2, 3, 3, 15, nil},
+		},
+		"what the editor shows beside a prompt": {
+			map[string]string{p + "s1.jsonl": strings.Replace(two, "prompt 1", `<ide_opened_file>x</ide_opened_file>\nprompt 1`, 1)}, found{1, 2, 2, 10, nil},
+		},
+		"an advisor and a compaction in one answer": {
+			map[string]string{p + "s1.jsonl": strings.Replace(two, `"output_tokens":3`, mixed+`"output_tokens":3`, 1)}, found{1, 2, 2, 1550, nil},
+		},
+		"raw control characters, two rows on a line, and a mark within the file": {
+			map[string]string{p + "s1.jsonl": strings.Replace(strings.Replace(two, "done", "one\n\ttwo", 1), "\n{\"type\":\"user\",\"uuid\":\"v1\"", "\ufeff{\"type\":\"user\",\"uuid\":\"v1\"", 1)},
+			found{1, 2, 2, 10, nil},
+		},
+		"a fork of a fork of Codex": {
+			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + history, codex + fork + ".jsonl": forked, codex + last + ".jsonl": again}, found{3, 3, 0, 30, nil},
+		},
+		"a fork of a fork of Codex, of which the first is gone": {
+			map[string]string{codex + fork + ".jsonl": forked, codex + last + ".jsonl": again}, found{2, 3, 0, 30, nil},
+		},
+		"a fork of a fork of Codex, of which the middle is gone": {
+			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + history, codex + last + ".jsonl": again}, found{2, 3, 0, 30, nil},
+		},
+		"a subagent of Codex whose session is gone": {map[string]string{codex + fork + ".jsonl": sub}, found{1, 1, 0, 10, nil}},
+		"a shutdown of Copilot for two models, one of which no answer names": {
+			map[string]string{".copilot/session-state/0a000034-0000-4000-8000-000000000001/events.jsonl": `{"type":"session.start","timestamp":"2026-11-10T10:00:00Z","id":"e0","data":{"sessionId":"0a000034-0000-4000-8000-000000000001","selectedModel":"m"}}
+{"type":"user.message","timestamp":"2026-11-10T10:00:01Z","id":"e1","data":{"content":"go on"}}
+{"type":"assistant.message","timestamp":"2026-11-10T10:00:02Z","id":"e2","data":{"messageId":"m1","content":"","toolRequests":[{"toolCallId":"c1","name":"bash"}],"outputTokens":30}}
+{"type":"tool.execution_complete","timestamp":"2026-11-10T10:00:03Z","id":"e3","data":{"toolCallId":"c1","success":true,"shellExecution":{"exitCode":1}}}
+{"type":"assistant.message","timestamp":"2026-11-10T10:00:04Z","id":"e4","data":{"messageId":"m2","content":"done","toolRequests":[],"outputTokens":10}}
+{"type":"session.shutdown","timestamp":"2026-11-10T10:00:05Z","id":"e5","data":{"modelMetrics":{"m":{"usage":{"inputTokens":100,"outputTokens":30}},"o":{"usage":{"inputTokens":50,"outputTokens":12}}}}}
+`}, found{1, 1, 1, 42, nil},
+		},
+		"a task of Cline whose files begin with a mark": {
+			map[string]string{".cline/data/tasks/1769000000000/ui_messages.json": "\ufeff" + `[{"ts":1769000000000,"type":"say","say":"text","text":"go on"},
+{"ts":1769000001000,"type":"say","say":"api_req_started","text":"{\"tokensIn\":1,\"tokensOut\":20}"},
+{"ts":1769000002000,"type":"say","say":"completion_result","text":"done"}]`}, found{1, 1, 0, 20, nil},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := bothReadings(t, c.files)
+			if got.sessions != c.want.sessions || got.prompts != c.want.prompts || got.calls != c.want.calls || got.output != c.want.output || len(got.unread) > 0 {
+				t.Errorf("found %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/traces/store"
+)
+
+// Summed are sums by a key.
+type Summed struct {
+	// Totals are those of the tasks; where the groups are of calls by tool or command, their
+	// calls are those of the groups. Line are the totals for the last line of a table.
+	Totals, Line store.Totals
+	// Groups are the largest first, unless the keys are times.
+	Groups []store.Group
+}
+
+// SumBy sums up the tasks that a filter selects, by one of store.Keys or WorkKeys.
+func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Location, by store.By) (out Summed, err error) {
+	work := slices.Contains(WorkKeys, by)
+	keys := []store.By{by}
+	if work {
+		keys = nil
+	}
+	all, grouped, err := s.Groups(ctx, f, zone, keys...)
+	if err != nil {
+		return out, err
+	}
+	out.Totals, out.Groups = all, grouped[by]
+	if work || by == store.ByModel {
+		sums, err := sumWork(ctx, s, f, by)
+		if err != nil {
+			return out, err
+		}
+		if work {
+			out.Groups = sums.Groups()
+		}
+		for i := range out.Groups {
+			if g := sums.groups[out.Groups[i].Key]; g != nil {
+				out.Groups[i].EditsDenied = g.EditsDenied
+			}
+		}
+	}
+	if by == store.ByTool || by == store.ByCommand { // the tasks have other calls, too
+		of := SumOf(out.Groups)
+		out.Totals.Calls, out.Totals.Failures, out.Totals.Denials = of.Calls, of.Failures, of.Denials
+	}
+	if by == store.ByCommand {
+		out.Groups = slices.DeleteFunc(out.Groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
+	}
+	LargestFirst(by, out.Groups)
+	if out.Line = out.Totals; work || by == store.ByHook || by == store.ByCommand {
+		out.Line = SumOf(out.Groups)
+	}
+	return out, nil
+}
+
+// sumWork sums up the work, where the sums are of certain calls of those alone.
+func sumWork(ctx context.Context, s *store.Store, f store.Filter, by store.By) (*Sums, error) {
+	sums := &Sums{By: by, Calls: CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}}
+	return sums, s.EachWork(ctx, f, nil, func(w *store.Work) error {
+		sums.Add(w)
+		return nil
+	})
+}
+
+// SideOf sums up the tasks that a filter selects as a side of a comparison.
+func SideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (side store.Group, err error) {
+	if side.Totals, _, err = s.Groups(ctx, f, nil); err != nil {
+		return side, err
+	}
+	sums, err := sumWork(ctx, s, f, BySide)
+	for _, g := range sums.Groups() {
+		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
+	}
+	side.Key = name
+	return side, err
+}
+
+// ReportOf reports on the tasks that a filter selects, until now unless it ends before.
+func ReportOf(ctx context.Context, s *store.Store, f store.Filter, now time.Time) (Report, error) {
+	zone := now.Location()
+	all, groups, err := s.Groups(ctx, f, zone, store.ByProject, store.ByModel)
+	if err != nil {
+		return Report{}, err
+	}
+	var r Reporter
+	if err := s.EachWork(ctx, f, nil, func(w *store.Work) error { r.Add(w); return nil }); err != nil {
+		return Report{}, err
+	}
+	if !f.Until.IsZero() && f.Until.Before(now) {
+		now = f.Until.Add(-time.Nanosecond)
+	}
+	return r.Report("Coding agents, "+PeriodOf(f.Since, now, zone), all, groups, Options{Location: zone}), nil
+}
+
+// OverviewKeys are the keys of an overview's sections, sectionLength is how many groups one
+// shows.
+var OverviewKeys = []store.By{store.ByDay, store.ByProject, store.ByModel, store.ByTool}
+
+const sectionLength = 5
+
+// OverviewOf returns an overview of sums by OverviewKeys, which it sorts.
+func OverviewOf(all store.Totals, grouped map[store.By][]store.Group) Overview {
+	v := Overview{All: all}
+	for _, by := range OverviewKeys {
+		groups := grouped[by]
+		LargestFirst(by, groups)
+		v.Sections = append(v.Sections, Section{By: by, Groups: First(by, groups, sectionLength), Of: len(groups)})
+	}
+	return v
+}
+
+// First returns the first groups, the newest if their keys are times.
+func First(by store.By, groups []store.Group, n int) []store.Group {
+	if n = min(n, len(groups)); IsTime(by) {
+		return groups[len(groups)-n:]
+	}
+	return groups[:n]
+}
