@@ -111,8 +111,9 @@ type Call struct {
 	Payload Payload
 	// Err is why the payload ended early; nil if it did not.
 	Err error
-	// Stored reports that the event is in the spool.
+	// Stored reports that the event is in the spool, Kept is its payload there.
 	Stored bool
+	Kept   []byte
 
 	configErr error
 	answered  bool
@@ -313,6 +314,7 @@ func (c *Call) store() (*spool.Spool, error) {
 			in.Data = nil
 		}
 	}
+	c.Kept = in.Data
 	err = sp.Append(&spool.Record{
 		Host: p.Agent.Name, Session: c.Head.Session, Event: c.Name(), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,

@@ -13,8 +13,8 @@ import (
 
 // Record is the payload that says in the trace what the hooks did; nil where none
 // ran and nothing was refused. about is the hash of the event's payload as it
-// was stored, which may have been cut.
-func (o *Outcome) Record(about uint64) ([]byte, error) {
+// was stored, which may have been cut. Without texts, "-" is in place of each.
+func (o *Outcome) Record(about uint64, texts bool) ([]byte, error) {
 	if o.Call == nil || len(o.Result.Runs) == 0 && !o.Answer.Reply.Cancel {
 		return nil, nil
 	}
@@ -24,11 +24,26 @@ func (o *Outcome) Record(about uint64) ([]byte, error) {
 	for i := range o.Result.Runs {
 		runs = append(runs, o.hookRun(&o.Result.Runs[i]))
 	}
-	b, err := cline.EncodeHookRuns(&ev, runs, o.answered())
+	answer := o.answered()
+	if !texts {
+		textless(&answer.By, &answer.Reason)
+		for i := range runs {
+			textless(&runs[i].Matcher, &runs[i].Command, &runs[i].Reason)
+		}
+	}
+	b, err := cline.EncodeHookRuns(&ev, runs, answer)
 	if err != nil {
 		return nil, fmt.Errorf("record of the hooks: %w", err)
 	}
 	return b, nil
+}
+
+func textless(texts ...*string) {
+	for _, t := range texts {
+		if *t != "" {
+			*t = "-"
+		}
+	}
 }
 
 func (o *Outcome) hookRun(r *hookrun.Run) hook.HookRun {

@@ -92,7 +92,7 @@ func TestADeniedCallStopsTheTask(t *testing.T) {
 	if diff := cmp.Diff(hook.Reply{Cancel: true, ErrorMessage: "not here"}, out.Answer.Reply); diff != "" || len(out.Problems) > 0 {
 		t.Errorf("reply (-want +got):\n%sproblems %q", diff, out.Problems)
 	}
-	payload, err := out.Record(42)
+	payload, err := out.Record(42, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestARecordSaysWhoDenied(t *testing.T) {
 			w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", command))
 			raw := w.command("rm -rf build")
 			out := w.run(raw)
-			payload, err := out.Record(7)
+			payload, err := out.Record(7, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -462,7 +462,7 @@ func TestAPayloadThatIsNoEvent(t *testing.T) {
 			if out.Answer.Reply.Cancel != tc.stops || len(out.Problems) != 1 {
 				t.Errorf("reply %+v, problems %q", out.Answer.Reply, out.Problems)
 			}
-			if b, err := out.Record(1); b != nil || err != nil {
+			if b, err := out.Record(1, true); b != nil || err != nil {
 				t.Errorf("record %s, %v", b, err)
 			}
 		})

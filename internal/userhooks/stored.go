@@ -39,7 +39,7 @@ func (e *storedEvent) parent(find Finder, dir, session string) (string, error) {
 
 // record stores what the hooks did beside the event. now is when they had ended.
 func (e *storedEvent) record(raw hook.Raw, out *Outcome, now time.Time) error {
-	payload, err := out.Record(e.hash)
+	payload, err := out.Record(e.hash, !e.config.Textless())
 	if payload == nil || err != nil {
 		return err
 	}

@@ -137,6 +137,22 @@ func TestUserHooksDecide(t *testing.T) {
 	}
 }
 
+// TestHooksAreAboutTheEventAsItIsStored has a machine whose log keeps no texts: the hash is
+// that of the payload there, by which the record of the hooks finds the event.
+func TestHooksAreAboutTheEventAsItIsStored(t *testing.T) {
+	c := newCall(t)
+	c.hooksFile("home/.cline")
+	c.write("machine.env", "HOOKSPAN_MANAGED=true\nHOOKSPAN_CAPTURE=none\n")
+	c.MachineFile = c.path("machine.env")
+	c.Stdin = strings.NewReader(`{"hookName":"PostToolUse","taskId":"17","postToolUse":{"toolName":"read_file","result":"a text"}}`)
+	started := c.hooks(withContext, nil)
+	c.Run()
+	sum := sha256.Sum256([]byte(`{"hookName":"PostToolUse","taskId":"17","postToolUse":{"toolName":"read_file","result":"-"}}`))
+	if at := slices.Index(*started, "--about"); at < 0 || (*started)[at+1] != hex.EncodeToString(sum[:8]) {
+		t.Errorf("started with %q, want --about %x", *started, sum[:8])
+	}
+}
+
 func TestFailedUserHooksDenyAsConfigured(t *testing.T) {
 	const promptEvent = `{"clineVersion":"3.89.2","hookName":"UserPromptSubmit","timestamp":"1776506405123","taskId":"17","userPromptSubmit":{"prompt":"x"}}`
 	denial := func(why string) string {

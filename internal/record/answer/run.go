@@ -139,7 +139,7 @@ func (a *asking) start(program string) func() hookReply {
 	about := ""
 	if c.Stored {
 		// The record of the hooks refers to the event by this.
-		sum := sha256.Sum256(c.Payload.Data)
+		sum := sha256.Sum256(c.Kept)
 		about = hex.EncodeToString(sum[:8])
 	}
 	limit := cmp.Or(c.Head.Patience, patience) - margin

@@ -22,6 +22,8 @@ const MaxText = 16 << 20
 type Wanted struct {
 	ID, Name       string
 	Started, Ended time.Time
+	// Open reports that the call has not ended, or never did.
+	Open bool
 	// Preview has the span's texts.
 	Preview view.CallText
 }
@@ -37,6 +39,8 @@ func WantedOf(s *tracepb.Span) Wanted {
 			Error: s.GetStatus().GetMessage(), Place: view.PlacePreview,
 		},
 	}
+	end := otelmap.EndOf(s)
+	w.Open = end == otelmap.EndUnfinished || end == otelmap.EndRunning
 	if w.Preview.Error == w.Preview.Result {
 		w.Preview.Error = ""
 	}
@@ -57,8 +61,17 @@ const slack = 10 * time.Minute
 // Choose returns the record of a call, or nil. Of several with the call's id, which
 // some models number anew in each reply, it is the one nearest to the call's end. For
 // a call without an id, which the agent's hooks may lack while its files have one, it
-// is the nearest of its tool whose result fits.
+// is the nearest of its tool whose result fits. Where such a call never ended, its span's
+// end is the run's: it is the nearest to its start of those without a result.
 func Choose(records []Record, w Wanted) *Record {
+	if w.ID == "" && w.Open {
+		open := slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Text.Result != "" || r.Text.Error != "" })
+		return nearest(open, Wanted{Name: w.Name}, w.Started)
+	}
+	return nearest(records, w, w.Ended)
+}
+
+func nearest(records []Record, w Wanted, to time.Time) *Record {
 	var best *Record
 	var bestAway time.Duration
 	for i := range records {
@@ -68,7 +81,7 @@ func Choose(records []Record, w Wanted) *Record {
 		}
 		away := slack
 		if !r.At.IsZero() {
-			away = r.At.Sub(w.Ended).Abs()
+			away = r.At.Sub(to).Abs()
 		}
 		if w.ID == "" && away > slack {
 			continue

@@ -1,6 +1,7 @@
 package calltext
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -35,6 +36,7 @@ func TestChoose(t *testing.T) {
 		rec("call_1", "read", "first", 1), rec("call_1", "read", "second", 50),
 		rec("", "run", "exit 0", 10), rec("", "run", "exit 1", 20), rec("", "run", "exit 1 again", 40),
 		rec("call_9", "run", "other", 20),
+		{Name: "ask", At: at(31), Text: view.CallText{Arguments: "{}"}},
 	}
 	for _, c := range []struct {
 		name string
@@ -50,11 +52,13 @@ func TestChoose(t *testing.T) {
 		{"no record fits the preview", Wanted{Name: "run", Ended: at(12), Preview: view.CallText{Result: "exit 2"}}, ""},
 		{"another tool", Wanted{Name: "write", Ended: at(12)}, ""},
 		{"an hour away", Wanted{Name: "run", Ended: at(3600)}, ""},
+		{"one that never ended, by its start", Wanted{Name: "ask", Started: at(30), Ended: at(3600), Open: true, Preview: view.CallText{Error: "the tool never reported an end"}}, "{}"},
+		{"not one that ended", Wanted{Name: "run", Started: at(10), Ended: at(3600), Open: true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
 			if r := Choose(records, c.w); r != nil {
-				got = r.Text.Result
+				got = cmp.Or(r.Text.Result, r.Text.Arguments)
 			}
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)

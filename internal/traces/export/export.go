@@ -126,7 +126,7 @@ func (o *Options) spans(messages []*tracepb.ResourceSpans) []*tracepb.ResourceSp
 // summary returns the summary without secrets.
 func (o *Options) summary(s store.Summary) store.Summary {
 	if o.Redact != nil {
-		for _, text := range []*string{&s.Host, &s.Session, &s.Title, &s.Model, &s.Directory, &s.Outcome, &s.Missing} {
+		for _, text := range []*string{&s.Host, &s.Session, &s.Title, &s.Model, &s.Directory, &s.Branch, &s.Outcome, &s.Missing} {
 			*text = o.Redact.Tail(*text)
 		}
 	}

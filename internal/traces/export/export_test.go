@@ -109,7 +109,7 @@ func TestEverythingIsRedactedAgain(t *testing.T) {
 	const key = "ghp_" + "0123456789abcdefghijABCDEFGHIJ456789"
 	b := newBuild()
 	b.root.Attributes = append(b.root.Attributes, otlp.String(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "use "+key)), otlp.String(otelmap.KeyOutputMessages, otelmap.AnswerMessages(key, "")),
-		otlp.String(otelmap.KeyWorkingDirectory, "/home/"+key), otlp.String(otelmap.KeyConversationID, key))
+		otlp.String(otelmap.KeyWorkingDirectory, "/home/"+key), otlp.String(otelmap.KeyBranch, "fix-"+key), otlp.String(otelmap.KeyConversationID, key))
 	b.tool("Bash", `{"command":"curl -H `+key+`"}`, key)
 	for _, f := range Formats {
 		got := written(t, f, b.messages())
@@ -118,6 +118,23 @@ func TestEverythingIsRedactedAgain(t *testing.T) {
 		}
 		if !strings.Contains(got, "REDACTED") {
 			t.Errorf("%s does not show that something was removed", f)
+		}
+	}
+}
+
+// TestIndexSaysHowEachTraceEnded has a trace without a root beside another.
+func TestIndexSaysHowEachTraceEnded(t *testing.T) {
+	other := newBuild()
+	for _, s := range other.spans {
+		s.TraceId = bytes.Repeat([]byte{9}, 16)
+	}
+	lone := newBuild()
+	lone.spans = lone.spans[:0]
+	lone.tool("Bash", "{}", "")
+	got := written(t, HTML, other.messages(), lone.messages())
+	for _, want := range []string{`title="completed">`, `title="no root span">`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not in the index: %s", want)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func openHTML(b *bufio.Writer, all []store.Summary, o Options) (*page, error) {
 			s := &all[i]
 			h := headOf(s, p.zone)
 			row := indexRow{
-				Number: i + 1, Title: h.Title, Outcome: s.Outcome, Status: h.End,
+				Number: i + 1, Title: h.Title, Outcome: h.Facts[0], Status: h.End,
 				Words: append([]string{view.Duration(s.Duration())}, h.Counts...),
 			}
 			if !s.Started.IsZero() {
@@ -158,7 +158,7 @@ func pageRows(t *store.Trace) []*pageRow {
 func pageRowOf(r *view.Row, t *store.Trace) *pageRow {
 	row := &pageRow{
 		Kind: r.Kind, Status: r.Status, Label: r.Agent(),
-		Detail: termtext.Cut(r.Detail(), 400), Offset: offset(r, t.Started), Parts: r.Parts(),
+		Detail: termtext.Cut(r.Detail(), 400), Offset: view.Offset(r.Start, t.Started), Parts: r.Parts(),
 	}
 	if r.Detached {
 		row.Label += " (parent missing)"

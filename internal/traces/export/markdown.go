@@ -106,7 +106,7 @@ func (m *markdown) step(s *view.Step, start time.Time) {
 	if s.Who == view.WhoAgent || s.Who == view.WhoSubagent {
 		words = append(words, view.Counts(&store.Summary{Usage: store.UsageOf(r.Attributes())})...)
 	}
-	words = append(words, offset(r, start))
+	words = append(words, view.Offset(r.Start, start))
 	if !r.End.IsZero() && r.Kind != view.KindEvent {
 		words = append(words, view.Duration(r.Took()))
 	}

@@ -53,18 +53,6 @@ func totalOf(all []store.Summary) []string {
 	return out
 }
 
-// offset formats how long after the trace's start a row began.
-func offset(r *view.Row, start time.Time) string {
-	if r.Start.IsZero() || start.IsZero() {
-		return ""
-	}
-	d := view.Duration(r.Start.Sub(start))
-	if !r.Start.Before(start) {
-		d = "+" + d
-	}
-	return d
-}
-
 // withoutText returns the parts but those whose text is shown elsewhere.
 func withoutText(parts []view.Part, text string) []view.Part {
 	return slices.DeleteFunc(parts, func(p view.Part) bool { return p.Text == text })

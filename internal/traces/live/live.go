@@ -133,9 +133,9 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 	if f.watcher != nil {
 		events, faults = f.watcher.Events, f.watcher.Errors
 	}
+	var poll <-chan time.Time
 	for {
-		var poll <-chan time.Time
-		if f.unwatched != nil {
+		if f.unwatched != nil && poll == nil { // which other sessions' events do not put off
 			if !f.polling && f.Polling != nil {
 				f.Polling(f.unwatched)
 			}
@@ -153,7 +153,7 @@ func (f *Follower) Run(ctx context.Context, follow bool) (err error) {
 			return nil
 		case <-look:
 		case <-poll:
-			all = true
+			poll, all = nil, true
 		case <-faults: // events were lost
 			all = true
 		case e := <-events:

@@ -97,6 +97,45 @@ func TestLookIsCalledAsLongAsItAsks(t *testing.T) {
 	}
 }
 
+// TestBusySessionsKeepNoOtherFromBeingPolled has a session that the system does not watch
+// beside one whose events follow one another faster than polls.
+func TestBusySessionsKeepNoOtherFromBeingPolled(t *testing.T) {
+	w := newWorld(t)
+	w.store(0, 0)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	const most = 5000
+	f := &Follower{Spool: w.sp, Dir: w.dir, Decode: decode, Poll: 20 * time.Millisecond}
+	f.CaughtUp = func() error {
+		f.refuse = errors.New("too many watches")
+		w.store(1, 0) // whose folder is new
+		return nil
+	}
+	var stores sync.WaitGroup
+	defer stores.Wait()
+	busy := 0
+	f.Visit = func(e Event) error {
+		switch {
+		case e.Session == "1" && e.Prompt == "[1,0]":
+			w.store(0, 1)
+		case e.Session == "1":
+			return errEnough
+		case busy == 10:
+			w.store(1, 1)
+			fallthrough
+		default:
+			if busy++; busy < most {
+				next := busy + 1
+				stores.Go(func() { w.store(0, next) })
+			}
+		}
+		return nil
+	}
+	if err := f.Run(ctx, true); !errors.Is(err, errEnough) || busy == most {
+		t.Errorf("%v after %d events of the other session", err, busy)
+	}
+}
+
 func TestEachEventIsVisitedOnceAndInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.store(0, -1) // before it follows

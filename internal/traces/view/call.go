@@ -95,15 +95,11 @@ func Call(w io.Writer, t *store.Trace, r *Row, hooks []Row, text CallText, o Opt
 	p.line(p.mark(r.Status) + " " + head)
 
 	kind, _ := r.Problem()
-	offset := ""
-	if !r.Start.IsZero() && !p.start.IsZero() {
-		offset = "+" + duration(r.Start.Sub(p.start))
-	}
 	took := ""
 	if !r.End.IsZero() {
 		took = "took " + duration(r.Took())
 	}
-	facts := p.join(termtext.Line(kind), offset, took, "trace "+termtext.Line(termtext.HeadBytes(t.TraceID, 8)), "span "+r.SpanID())
+	facts := p.join(termtext.Line(kind), Offset(r.Start, p.start), took, "trace "+termtext.Line(termtext.HeadBytes(t.TraceID, 8)), "span "+r.SpanID())
 	for _, l := range append([]string{facts}, termtext.Lines(text.Source)...) {
 		for _, part := range p.wrap(l, p.Width-2) {
 			if part != "" {

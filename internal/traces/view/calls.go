@@ -46,8 +46,7 @@ func (f CallFilter) Selects(c *store.Call) bool {
 		c.Took < f.MinTook, f.MinCost > 0 && (c.CostUSD == nil || *c.CostUSD < f.MinCost):
 		return false
 	}
-	if f.Command != "" {
-		words := strings.Fields(strings.ToLower(f.Command))
+	if words := strings.Fields(strings.ToLower(f.Command)); len(words) > 0 {
 		if c.Command == "" || !hasWords(strings.Fields(strings.ToLower(preview(c.Arguments))), words) && !hasWords(strings.Fields(c.Command), words) {
 			return false
 		}
@@ -95,9 +94,8 @@ func hasWords(among, words []string) bool {
 func inPath(file, part string) bool {
 	slashed := func(s string) string { return strings.ReplaceAll(s, `\`, "/") }
 	file, part = "/"+strings.TrimLeft(slashed(file), "/"), slashed(part)
-	if strings.ContainsAny(part, "*?[") {
-		ok, _ := path.Match(part, path.Base(file))
-		return ok
+	if ok, err := path.Match(part, path.Base(file)); ok && err == nil {
+		return true
 	}
 	folder := strings.HasSuffix(part, "/")
 	part = "/" + strings.Trim(part, "/")
@@ -237,15 +235,21 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	for i := range calls {
 		c := &calls[i]
 		given := NewArguments(c.Tool, c.Arguments)
-		cost, waited := "", ""
+		cost, started, took, waited := "", "", "", ""
 		if c.Waited > 0 {
 			waited = ms(c.Waited)
 		}
 		if c.CostUSD != nil {
 			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
 		}
+		if !c.Started.IsZero() {
+			started = c.Started.Format(time.RFC3339Nano)
+		}
+		if c.Took > 0 {
+			took = ms(c.Took)
+		}
 		line := []string{
-			c.Trace, c.Span, c.Session, c.Host, c.Directory, c.Started.Format(time.RFC3339Nano), ms(c.Took), waited, cost,
+			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, waited, cost,
 			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), c.By, given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,9 +39,20 @@ func TestCallFilterSelects(t *testing.T) {
 		"slow":               {CallFilter{MinTook: time.Second}, [3]bool{true, false, false}},
 		"dear":               {CallFilter{MinCost: 0.2}, [3]bool{true, false, false}},
 		"dearer":             {CallFilter{MinCost: 0.21}, [3]bool{false, false, false}},
+		"a blank command":    {CallFilter{Command: " "}, [3]bool{true, true, true}},
 	} {
 		if got := [3]bool{c.f.Selects(&edit), c.f.Selects(&shell), c.f.Selects(&query)}; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestFilesWithBracketsAreFound has the names that web frameworks give to routes.
+func TestFilesWithBracketsAreFound(t *testing.T) {
+	c := store.Call{Tool: "Read", Arguments: `{"file_path":"/shop/app/[id]/page.tsx"}`}
+	for file, want := range map[string]bool{"app/[id]/page.tsx": true, "[id]/": true, "[op]age.tsx": true, "[x]age.tsx": false, "[i]/": false} {
+		if got := (CallFilter{File: file}).Selects(&c); got != want {
+			t.Errorf("%s: %v, want %v", file, got, want)
 		}
 	}
 }
@@ -72,6 +85,43 @@ func TestBlocksAreThoseOfCcusage(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 			break
 		}
+	}
+}
+
+// TestCallsAreInTheBlockOfTheirTime has calls before a window's first request, after the
+// windows have ended, and of a task whose requests are not known.
+func TestCallsAreInTheBlockOfTheirTime(t *testing.T) {
+	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	call := func(trace string, at time.Duration) store.Call {
+		return store.Call{Trace: trace, Started: day.Add(at), Status: otelmap.EndFailed}
+	}
+	s := Sums{By: ByBlock}
+	s.Add(&store.Work{Summary: store.Summary{TraceID: "b"}, Calls: []store.Call{
+		call("b", 8*time.Hour), call("b", 10*time.Hour), call("b", 17*time.Hour), call("b", 72*time.Hour),
+	}})
+	s.Add(&store.Work{
+		Summary:  store.Summary{TraceID: "a", Usage: &store.Usage{Input: 2}},
+		Requests: []store.Request{{Started: day.Add(9*time.Hour + time.Minute), Usage: &store.Usage{Input: 1}}, {Started: day.Add(20 * time.Hour), Usage: &store.Usage{Input: 1}}},
+		Calls:    []store.Call{call("a", 9*time.Hour), call("a", 21*time.Hour)},
+	})
+	var got []int
+	for _, g := range s.Groups() {
+		got = append(got, g.Calls, g.Failures, g.Traces)
+	}
+	if want := []int{2, 2, 2, 1, 1, 1}; !slices.Equal(got, want) {
+		t.Errorf("calls, failures and tasks: %v, want %v", got, want)
+	}
+}
+
+// TestCostsWithoutACacheHaveNoMiss has an agent that reports nothing about a cache.
+func TestCostsWithoutACacheHaveNoMiss(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	w := &store.Work{Summary: store.Summary{Started: at, Usage: &store.Usage{Input: 20_200}}}
+	for i := range 2 {
+		w.Requests = append(w.Requests, store.Request{Started: at.Add(time.Duration(i) * time.Second), Usage: &store.Usage{Input: 10_000 + int64(i)*200}})
+	}
+	if c := CostsOf(w); len(c.Items) != 1 || strings.Contains(c.Sentence, "cache") {
+		t.Errorf("%+v", c)
 	}
 }
 

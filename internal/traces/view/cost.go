@@ -134,6 +134,7 @@ func subagentCosts(w *store.Work) (out []CostItem) {
 // before had, and the outputs that made the next request larger.
 func details(w *store.Work) (misses, outputs []CostItem) {
 	before := make(map[string]*store.Request)
+	cached := slices.ContainsFunc(w.Requests, func(r store.Request) bool { return r.Usage != nil && r.Usage.CacheRead+r.Usage.CacheWrite > 0 })
 	for i := range w.Requests {
 		r := &w.Requests[i]
 		p := before[r.AgentSpan]
@@ -144,14 +145,14 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 			continue
 		}
 		known := min(p.Usage.Input, r.Usage.Input)
-		if anew := known - r.Usage.CacheRead; anew >= fewTokens && r.Usage.CacheRead < known/2 {
+		if anew := known - r.Usage.CacheRead; cached && anew >= fewTokens && r.Usage.CacheRead < known/2 {
 			misses = append(misses, CostItem{
 				Kind: "cache miss", Span: r.Span, Tokens: anew, CostUSD: r.Usage.CostUSD,
-				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", offset(w, r), tokens(anew)),
+				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", Offset(r.Started, w.Summary.Started), tokens(anew)),
 			})
 		}
 		if more := r.Usage.Input - p.Usage.Input - p.Usage.Output; more >= fewTokens {
-			item := CostItem{Kind: "output", Tokens: more, What: "request at " + offset(w, r)}
+			item := CostItem{Kind: "output", Tokens: more, What: "request at " + Offset(r.Started, w.Summary.Started)}
 			var of []string
 			from, _ := slices.BinarySearchFunc(w.Calls, p.Started, func(c store.Call, at time.Time) int { return c.Started.Compare(at) })
 			for j := from; j < len(w.Calls) && w.Calls[j].Started.Before(r.Started); j++ {
@@ -170,10 +171,6 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 		}
 	}
 	return dearest(misses), dearest(outputs)
-}
-
-func offset(w *store.Work, r *store.Request) string {
-	return "+" + duration(r.Started.Sub(w.Summary.Started))
 }
 
 func (c *Costs) sentence(agents int, misses, outputs []CostItem) string {

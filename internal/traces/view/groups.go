@@ -62,9 +62,10 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	some := func(text string, known bool) string { return map[bool]string{true: text}[known] }
 	for _, g := range groups {
+		timed := g.Traces > 0 && by != ByBlock
 		line := []string{
-			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), some(ms(g.P50), by != ByBlock), some(ms(g.P95), by != ByBlock),
-			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")), cell(g.Title), some(ms(g.Took), by != ByBlock), some(ms(g.Waited), g.Waited > 0),
+			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), some(ms(g.P50), timed), some(ms(g.P95), timed),
+			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")), cell(g.Title), some(ms(g.Took), timed), some(ms(g.Waited), g.Waited > 0),
 			some(strconv.Itoa(g.EditsDenied), by == store.ByModel), g.Last, some(g.Until.Format(time.RFC3339), !g.Until.IsZero()), cell(strings.Join(g.Branches, " ")),
 		}
 		if u := g.Usage; u != nil {

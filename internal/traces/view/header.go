@@ -36,7 +36,7 @@ func HeaderOf(s *store.Summary, zone *time.Location, form string) Header {
 	h := Header{
 		Title: cmp.Or(termtext.Line(s.Title), "untitled"), End: otelmap.OutcomeEnd(s.Outcome), Counts: Counts(s),
 		Facts: []string{
-			cmp.Or(map[bool]string{true: outcomeText(s)}[s.Waiting], termtext.Line(s.Outcome), "no root span"), duration(s.Duration()), started, termtext.Line(s.Model), termtext.Line(s.Host), runs,
+			outcomeText(s), duration(s.Duration()), started, termtext.Line(s.Model), termtext.Line(s.Host), runs,
 		},
 	}
 	h.Facts = slices.DeleteFunc(h.Facts, func(f string) bool { return f == "" })

@@ -47,6 +47,7 @@ func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Pa
 		return Notes(page.Hits, f.Text, nil, nil), nil
 	}
 	f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
+	f.Failed = false                                               // a hook that denies has not failed
 	denied, err := s.HookRuns(ctx, f)
 	if err != nil {
 		return nil, err
@@ -271,7 +272,7 @@ func cost(u *store.Usage, cents bool) (text, sgr string) {
 	case cents && *u.CostUSD > 0 && *u.CostUSD < 0.005:
 		return "<$0.01", ""
 	case cents && *u.CostUSD >= 0 && *u.CostUSD < aDollar:
-		return fmt.Sprintf("$%.2f", *u.CostUSD), ""
+		return "$" + fixed(*u.CostUSD, 2), ""
 	}
 	return dollars(*u.CostUSD), ""
 }
@@ -287,7 +288,7 @@ func outcomeText(s *store.Summary) string {
 	if s.Waiting {
 		return "waits for you"
 	}
-	return cmp.Or(termtext.Line(s.Outcome), "no root")
+	return cmp.Or(termtext.Line(s.Outcome), "no root span")
 }
 
 // outcomeSymbol returns a trace's outcome as a symbol and its colour.

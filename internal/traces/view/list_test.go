@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -235,6 +236,24 @@ func TestASCIIDrawsWithASCIIAlone(t *testing.T) {
 				t.Errorf("%s draws %q", name, r)
 				break
 			}
+		}
+	}
+}
+
+// TestTraceWithoutARootHasOneWord has the word of the page in the list, above the trace and
+// in the conversation.
+func TestTraceWithoutARootHasOneWord(t *testing.T) {
+	b := newBuild("cline")
+	b.tool(-1, "read_file", `{"path":"a"}`, 0, time.Second)
+	tr := store.NewTrace(b.messages())
+	var list, tree, said strings.Builder
+	if err := errors.Join(List(&list, []store.Summary{tr.Summary}, 0, nil, store.Totals{}, Options{}), Tree(&tree, tr, Options{}),
+		Conversation(&said, []store.Summary{tr.Summary}, &store.Totals{}, func(string) (*store.Trace, error) { return tr, nil }, Options{})); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"list": list.String(), "tree": tree.String(), "conversation": said.String()} {
+		if !strings.Contains(text, "… no root span") {
+			t.Errorf("%s:\n%s", name, text)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func FindRow(rows []Row, name string) (int, error) {
 	case len(found) == 0:
 		calls := 0
 		for i := range rows {
-			if rows[i].Number == n {
+			if n > 0 && rows[i].Number == n {
 				return i, nil
 			}
 			calls = max(calls, rows[i].Number)

@@ -70,3 +70,16 @@ func TestProjectOf(t *testing.T) {
 		t.Errorf("a name of two folders gives %q, %v", got, err)
 	}
 }
+
+func TestFindRow(t *testing.T) {
+	rows := Rows(store.NewTrace(clineTrace().messages()))
+	for name, want := range map[string]string{"1": "tool", "#2": "tool", "a000000000000001": "run", "0": "error", "#0": "error", "-1": "error", "99": "error", "a000": "error", "ffff": "error"} {
+		got := "error"
+		if i, err := FindRow(rows, name); err == nil {
+			got = string(rows[i].Kind)
+		}
+		if got != want {
+			t.Errorf("%s is a row of kind %q, want %q", name, got, want)
+		}
+	}
+}

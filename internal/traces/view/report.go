@@ -105,7 +105,11 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 			if by == store.ByProject {
 				key = cmp.Or(lastPart(key), key)
 			}
-			rows = append(rows, []string{key, fmt.Sprint(g.Traces), duration(g.Took), fmt.Sprint(g.Failures), tokens(g.Usage.Tokens()), price(g.Usage)})
+			used := "-"
+			if g.Usage != nil {
+				used = tokens(g.Usage.Tokens())
+			}
+			rows = append(rows, []string{key, fmt.Sprint(g.Traces), duration(g.Took), fmt.Sprint(g.Failures), used, price(g.Usage)})
 		}
 		add(map[store.By]string{store.ByProject: "Projects", store.ByModel: "Models"}[by], []string{string(by), "tasks", "time", "failures", "tokens", "cost"}, rows)
 	}

@@ -104,3 +104,18 @@ func TestModelsWithoutAPriceAreNamed(t *testing.T) {
 		t.Errorf("no word about the price:\n%s", text)
 	}
 }
+
+// TestCSVLeavesBlankWhatIsNotKnown has windows, whose tasks begin and end in others, and a
+// model of which no task is.
+func TestCSVLeavesBlankWhatIsNotKnown(t *testing.T) {
+	for by, g := range map[store.By]store.Group{ByBlock: {Key: "k", Totals: store.Totals{Traces: 1}}, store.ByModel: {Key: "k"}} {
+		var b strings.Builder
+		if err := CSV(&b, by, []store.Group{g}); err != nil || !strings.Contains(b.String(), ",0,0,0,,,,,,,,,,") {
+			t.Errorf("%v\n%s", err, b.String())
+		}
+	}
+	var b strings.Builder
+	if err := CallsCSV(&b, []store.Call{{Trace: "t", Tool: "Bash"}}); err != nil || !strings.Contains(b.String(), "\nt,,,,,,,,,Bash") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}

@@ -117,6 +117,18 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
+// Offset formats how long after a start something was, "" if either is not known.
+func Offset(at, start time.Time) string {
+	if at.IsZero() || start.IsZero() {
+		return ""
+	}
+	text := duration(at.Sub(start))
+	if !at.Before(start) {
+		text = "+" + text
+	}
+	return text
+}
+
 // tokens formats a count in at most five columns up to a thousand millions.
 func tokens(n int64) string {
 	switch {
@@ -125,11 +137,21 @@ func tokens(n int64) string {
 	case n < 1000:
 		return strconv.FormatInt(n, 10)
 	case n < 99_950:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64) + "k"
+		return fixed(float64(n)/1e3, 1) + "k"
 	case n < 999_500:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', 0, 64) + "k"
+		return fixed(float64(n)/1e3, 0) + "k"
 	}
-	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
+	return fixed(float64(n)/1e6, 1) + "M"
+}
+
+// fixed formats a number with so many decimals as toFixed does on the page, which rounds an
+// exact half up.
+func fixed(f float64, decimals int) string {
+	shift := math.Pow10(decimals)
+	if up := f * shift; math.FMA(f, shift, -up) == 0 && math.Abs(up-math.Trunc(up)) == 0.5 {
+		f = (up + math.Copysign(0.5, up)) / shift
+	}
+	return strconv.FormatFloat(f, 'f', decimals, 64)
 }
 
 // aDollar is what is a dollar with four decimals.
@@ -141,9 +163,9 @@ func dollars(usd float64) string {
 	case math.IsNaN(usd) || math.IsInf(usd, 0):
 		return "$?"
 	case math.Abs(usd) >= aDollar:
-		return fmt.Sprintf("$%.2f", usd)
+		return "$" + fixed(usd, 2)
 	}
-	return fmt.Sprintf("$%.4f", usd)
+	return "$" + fixed(usd, 4)
 }
 
 // toolCounts returns the failed, denied and unknown tool calls of a trace, if any, each

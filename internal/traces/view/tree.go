@@ -254,18 +254,12 @@ func lastSiblings(entries []*entry) []bool {
 
 // own writes the row's first line.
 func (p *treePrinter) own(r *Row, lead string) {
-	label, labelSGR, offset, took := r.Label, "", "", ""
+	label, labelSGR, offset, took := r.Label, "", Offset(r.Start, p.start), ""
 	if r.Kind == KindEvent {
 		labelSGR = sgrDim
 	}
 	if r.Detached {
 		label += " (parent missing)"
-	}
-	if !r.Start.IsZero() && !p.start.IsZero() {
-		offset = duration(r.Start.Sub(p.start))
-		if !r.Start.Before(p.start) {
-			offset = "+" + offset
-		}
 	}
 	switch {
 	case !r.End.IsZero():

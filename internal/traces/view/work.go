@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -162,29 +163,42 @@ const BlockTime = 5 * time.Hour
 
 // blocks returns the windows. One begins with the full hour before a request, if the window
 // before has ended by then or five hours had no request, which is how ccusage counts them.
+// A call is in the window of its start.
 func (s *Sums) blocks() (out []store.Group) {
 	slices.SortStableFunc(s.spent, func(x, y spent) int { return x.at.Compare(y.at) })
-	var begin, last time.Time
-	traces := make(map[string]bool)
+	var begins []time.Time
+	var last time.Time
+	type pair struct {
+		window int
+		trace  string
+	}
+	counted := make(map[pair]bool)
+	in := func(window int, trace string) *store.Group {
+		g, key := &out[window], pair{window, trace}
+		if !counted[key] {
+			counted[key] = true
+			g.Traces, g.Runs = g.Traces+1, g.Runs+1
+		}
+		return g
+	}
+	for i := range s.spent {
+		one, n := &s.spent[i], len(begins)-1
+		if one.usage == nil {
+			continue
+		}
+		if n < 0 || one.at.Sub(begins[n]) > BlockTime || one.at.Sub(last) > BlockTime {
+			n++
+			begins = append(begins, one.at.UTC().Truncate(time.Hour))
+			out = append(out, store.Group{Key: begins[n].Format(time.RFC3339), Until: begins[n].Add(BlockTime)})
+		}
+		g := in(n, one.trace)
+		last, g.Usage = one.at, g.Usage.Add(one.usage)
+	}
 	for i := range s.spent {
 		one := &s.spent[i]
-		if one.usage != nil && (begin.IsZero() || one.at.Sub(begin) > BlockTime || one.at.Sub(last) > BlockTime) {
-			begin = one.at.UTC().Truncate(time.Hour)
-			out = append(out, store.Group{Key: begin.Format(time.RFC3339), Until: begin.Add(BlockTime)})
-			clear(traces)
-		}
-		if len(out) == 0 {
-			continue // a call before the first request
-		}
-		g := &out[len(out)-1]
-		if one.usage != nil {
-			last, g.Usage = one.at, g.Usage.Add(one.usage)
-		} else {
-			Sum(&g.Totals, &store.Call{Status: one.status, Took: one.took, Waited: one.waited})
-		}
-		if !traces[one.trace] {
-			traces[one.trace] = true
-			g.Traces, g.Runs = g.Traces+1, g.Runs+1
+		n := sort.Search(len(begins), func(n int) bool { return begins[n].After(one.at) }) - 1
+		if one.usage == nil && n >= 0 && one.at.Before(out[n].Until) {
+			Sum(&in(n, one.trace).Totals, &store.Call{Status: one.status, Took: one.took, Waited: one.waited})
 		}
 	}
 	return out

@@ -33,9 +33,10 @@ func (m Match) String() string {
 
 // decider tries handlers on events.
 type decider struct {
-	scope    plain.Scope
-	handlers []hookfile.Handler
-	compiled []compiled
+	scope      plain.Scope
+	conditions Conditions
+	handlers   []hookfile.Handler
+	compiled   []*compiled // nil until an event may start the handler
 }
 
 // compiled is the part of a handler that decides whether it runs.
@@ -55,22 +56,28 @@ type trial struct {
 }
 
 func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
-	d := &decider{
-		scope:    plain.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
-		handlers: handlers, compiled: make([]compiled, len(handlers)),
+	return &decider{
+		scope:      plain.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
+		conditions: r.Conditions, handlers: handlers, compiled: make([]*compiled, len(handlers)),
 	}
-	for i, h := range handlers {
-		c := &d.compiled[i]
-		c.tried = map[string]trial{}
-		var expression string
-		if c.matcher, expression = plain.Compile(h.Event, h.Matcher); expression != "" {
-			c.matcher, c.matcherErr = r.Conditions.Matcher(h.Event, h.Matcher)
-		}
-		if h.If != "" {
-			c.rule, c.ruleErr = r.Conditions.Rule(h.If)
-		}
+}
+
+// compile compiles a handler's conditions. Those of handlers for other events may take
+// Conditions that this program does not have.
+func (d *decider) compile(i int) *compiled {
+	if c := d.compiled[i]; c != nil {
+		return c
 	}
-	return d
+	h, c := &d.handlers[i], &compiled{tried: map[string]trial{}}
+	var expression string
+	if c.matcher, expression = plain.Compile(h.Event, h.Matcher); expression != "" {
+		c.matcher, c.matcherErr = d.conditions.Matcher(h.Event, h.Matcher)
+	}
+	if h.If != "" {
+		c.rule, c.ruleErr = d.conditions.Rule(h.If)
+	}
+	d.compiled[i] = c
+	return c
 }
 
 func (c *compiled) try(subjects []string) trial {
@@ -94,7 +101,7 @@ func (d *decider) decide(n int, e Event) []Match {
 		if h.Event != e.Name {
 			continue
 		}
-		c := &d.compiled[i]
+		c := d.compile(i)
 		t := c.try(e.Subjects)
 		found := Match{Handler: h, Event: n, Matched: t.ok, err: t.err}
 		if t.err != nil && c.matcherErr == nil && e.Name == preToolUse {
