@@ -31,7 +31,7 @@ func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
 			run = agent.Installer.Plan
 		}
 		if err == nil {
-			plan, err = run(cmd.Context(), systemOf(a), o)
+			plan, err = run(cmd.Context(), machineOf(a).System(), o)
 		}
 		if err == nil {
 			a.printf("%s\n", agent.Name)

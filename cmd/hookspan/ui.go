@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/configured"
@@ -153,7 +152,7 @@ func agentNames() map[string]string {
 func hookMachine(a *app, st *store.Store) *hooks.Catalog {
 	a.clean("") // Requests, which come at the same time, find the cleaner made.
 	return &hooks.Catalog{
-		Process: hooksOf(a), System: systemOf(a), Dir: workingDir(), Store: st,
-		Installed: func(ctx context.Context) (*install.Report, error) { return installedHooks(ctx, a) },
+		Process: hooksOf(a), System: machineOf(a).System(), Dir: workingDir(), Store: st,
+		Installed: machineOf(a).Cline,
 	}
 }
