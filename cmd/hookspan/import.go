@@ -13,10 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/importer"
+	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/record"
-	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/verify"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -87,7 +86,7 @@ not supported, or when a destination did not take everything.`,
 
 // importAll imports what all agents have. One agent's fault leaves the others alone.
 func importAll(a *app, cmd *cobra.Command, f importFlags) error {
-	past := pastSessions(cmd.Context(), a)
+	past := provision.PastSessions(cmd.Context(), a.setup())
 	if len(past) == 0 {
 		a.printf("no agent has sessions on this machine\n")
 	}
@@ -104,34 +103,12 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	return errors.Join(errs...)
 }
 
-// past is what an agent has of its sessions.
-type past struct {
-	agents.Agent
-	sessions int
-}
-
-// words says how many sessions there are of which agent.
-func (p past) words() string { return termtext.Plural(p.sessions, "session") + " of " + p.Name }
-
-// pastSessions returns the agents that have sessions on this machine.
-func pastSessions(ctx context.Context, a *app) (out []past) {
-	files := a.setup().Files()
-	for _, agent := range a.agents {
-		// What cannot be read is reported by the import.
-		found, err := files.Sessions(ctx, agent.Transcript)
-		if n := len(found); n > 0 || err != nil {
-			out = append(out, past{agent, n})
-		}
-	}
-	return out
-}
-
 // noTracesYet says what to do without traces: import what the agents have of past sessions.
 func noTracesYet(ctx context.Context, a *app) string {
 	var have []string
-	for _, one := range pastSessions(ctx, a) {
-		if one.sessions > 0 {
-			have = append(have, one.words())
+	for _, one := range provision.PastSessions(ctx, a.setup()) {
+		if one.Sessions > 0 {
+			have = append(have, one.String())
 		}
 	}
 	if len(have) == 0 {

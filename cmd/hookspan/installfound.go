@@ -117,15 +117,15 @@ func offerImport(a *app, cmd *cobra.Command, found []provision.Found) error {
 		}
 		return err
 	})
-	for _, one := range pastSessions(cmd.Context(), a) {
+	for _, one := range provision.PastSessions(cmd.Context(), a.setup()) {
 		switch {
-		case one.sessions == 0 || here[one.Host] || !slices.ContainsFunc(found, func(f provision.Found) bool { return f.Host == one.Host }):
+		case one.Sessions == 0 || here[one.Host] || !slices.ContainsFunc(found, func(f provision.Found) bool { return f.Host == one.Host }):
 			continue
 		case !canAsk(a):
-			a.hint(one.words() + " are here: hookspan import " + one.Word + " makes traces of them")
+			a.hint(one.String() + " are here: hookspan import " + one.Word + " makes traces of them")
 			continue
 		}
-		ok, err := confirm(cmd.Context(), a, one.words()+" are here; import them?")
+		ok, err := confirm(cmd.Context(), a, one.String()+" are here; import them?")
 		if err == nil && ok {
 			err = importFrom(a, cmd, one.Transcript, importFlags{})
 		}

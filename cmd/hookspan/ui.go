@@ -80,12 +80,12 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 	defer func() { _ = p.Close() }()
 	listeners, err := loopback.Listen(ctx, s.Port)
 	if anyPort && errors.Is(err, loopback.ErrTaken) {
-		a.hint(fmt.Sprintf("another program has port %d, which %s names: this is another port", s.Port, whoListens(a, s.Port)))
+		a.hint(fmt.Sprintf("another program has port %d, which %s names: this is another port", s.Port, loopback.WhoListens(a.goos, s.Port)))
 		listeners, err = loopback.Listen(ctx, 0)
 	}
 	switch {
 	case errors.Is(err, loopback.ErrTaken):
-		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", whoListens(a, s.Port))}
+		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", loopback.WhoListens(a.goos, s.Port))}
 	case err != nil:
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/install/programs"
 	"github.com/hookspan/hookspan/internal/lookpath"
+	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // Machine is where hookspan is installed.
@@ -117,4 +119,26 @@ func (m Machine) Agents(ctx context.Context) (found []Found, passed []lookpath.P
 		}
 	}
 	return found, passed, nil
+}
+
+// Past are the sessions that an agent has in its own files.
+type Past struct {
+	agents.Agent
+	Sessions int
+}
+
+// String says how many sessions there are of which agent.
+func (p Past) String() string { return termtext.Plural(p.Sessions, "session") + " of " + p.Name }
+
+// PastSessions returns the agents that have sessions on this machine. What cannot be read
+// counts, with no session: the import reports it.
+func PastSessions(ctx context.Context, s *pipeline.Setup) (out []Past) {
+	files := s.Files()
+	for _, agent := range s.Agents {
+		found, err := files.Sessions(ctx, agent.Transcript)
+		if len(found) > 0 || err != nil {
+			out = append(out, Past{agent, len(found)})
+		}
+	}
+	return out
 }
