@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"os/exec"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +34,14 @@ Exit codes: 0 when every agent is as wanted, 1 when one failed, 64 for wrong usa
 					args = append(args, flag)
 				}
 			}
-			if as, err := asUser(cmd.Context(), a, *user, args); as || err != nil {
+			as, err := provision.AsUser(cmd.Context(), *user, args, a.stdout, a.stderr)
+			var exit *exec.ExitError
+			switch {
+			case errors.Is(err, errors.ErrUnsupported):
+				return hinted{errors.New("--user: not on Windows"), "run hookspan reconcile as the user, for example from a logon script"}
+			case errors.As(err, &exit) && exit.ExitCode() > 0:
+				return exitError(exit.ExitCode())
+			case as || err != nil:
 				return err
 			}
 		}
