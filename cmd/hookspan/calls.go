@@ -61,7 +61,7 @@ shows one call.`,
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
 		}
-		return f.runAll(f.print)
+		return f.run(f.print)
 	}
 	return cmd
 }

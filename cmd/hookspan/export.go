@@ -88,7 +88,7 @@ anew.`,
 				return err
 			}
 		}
-		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
+		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
 			s := p.Store
 			traces, err := selected(ctx, ff, p, id, filter)
 			switch {

@@ -281,9 +281,6 @@ func printRecording(a *app) {
 	}
 }
 
-// hookBinary is the program that Cline's hook files will start.
-func hookBinary(a *app, path string) (string, error) { return hookProgram(a, "cline-hook", path) }
-
 // hookProgram is the program that an agent's hooks will start: the one of that
 // name beside this program, if no path is given.
 func hookProgram(a *app, program, path string) (string, error) {

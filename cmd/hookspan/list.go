@@ -28,7 +28,7 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 		if *timeline && ff.asJSON {
 			return wrongUsage(cmd, "--timeline and --json: want one of them")
 		}
-		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if *timeline {
 				return drawTimeline(ctx, ff, p, f)
 			}
