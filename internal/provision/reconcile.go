@@ -21,7 +21,8 @@ type Receipt struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-// Failed and the others are the states of a receipt. Removed are hooks that an organisation's make superfluous.
+// Failed and the others are the states of a receipt. What is removed are hooks that an
+// organisation's make superfluous.
 const (
 	installed = "installed"
 	updated   = "updated"
