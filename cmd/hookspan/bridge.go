@@ -86,7 +86,7 @@ func runBridge(ctx context.Context, a *app, port int, record, quiet bool, dir st
 	listeners, err := loopback.Listen(ctx, port)
 	switch {
 	case errors.Is(err, loopback.ErrTaken):
-		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", whoListens(a, port))}
+		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", loopback.WhoListens(a.goos, port))}
 	case err != nil:
 		return err
 	}
@@ -110,17 +110,6 @@ func listening(listeners []net.Listener) string {
 		all = append(all, "http://"+l.Addr().String())
 	}
 	return strings.Join(all, " and ")
-}
-
-// whoListens is the command that names the program on a port.
-func whoListens(a *app, port int) string {
-	switch a.goos {
-	case "windows":
-		return fmt.Sprintf("netstat -ano | findstr :%d", port)
-	case "darwin":
-		return fmt.Sprintf("lsof -nP -iTCP:%d -sTCP:LISTEN", port)
-	}
-	return fmt.Sprintf("ss -ltnp 'sport = :%d'", port)
 }
 
 // tilde is a path with the home folder in place of the ~ that no shell replaced.

@@ -63,7 +63,7 @@ shows one call.`,
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
 		}
-		return f.runAll(f.print)
+		return f.run(f.print)
 	}
 	return cmd
 }
@@ -83,16 +83,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	if filter.Tool = ""; filter.Failed && filter.Denied {
 		filter.Failed, filter.Denied = false, false
 	}
-	var found []store.Call
-	var all store.Totals
-	err := p.Store.EachWork(ctx, filter, a.running(ctx, p), func(w *store.Work) error {
-		f.calls.Each(w, &all, func(c *store.Call) {
-			if filter.Limit < 0 || len(found) < filter.Limit {
-				found = append(found, *c)
-			}
-		})
-		return nil
-	})
+	found, all, err := f.calls.Find(ctx, p.Store, filter, a.running(ctx, p), nil)
 	if err != nil {
 		return err
 	}
@@ -108,9 +99,9 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	case err != nil:
 		return err
 	case f.sums:
-		return a.printJSON(callsJSON{append([]store.Call{}, found...), all})
+		return a.printJSON(callsJSON{found, all})
 	case f.asJSON:
-		return a.printJSON(append([]store.Call{}, found...))
+		return a.printJSON(found)
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
 	case len(found) == 0:

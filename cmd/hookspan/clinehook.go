@@ -253,7 +253,7 @@ func editForwarding(a *app, f clineHookFlags, action string, asJSON bool) error 
 
 // forwardCommand is the shell line of an entry.
 func forwardCommand(a *app, f clineHookFlags) (string, error) {
-	program, err := hookBinary(a, "")
+	program, err := hookProgram(a, "cline-hook", "")
 	if err != nil {
 		return "", err
 	}

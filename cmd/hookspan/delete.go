@@ -60,7 +60,7 @@ without a terminal, use --yes.
 			return err
 		}
 		ff.all = true
-		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if id != "" || f.Outcome == otelmap.OutcomeRunning {
 				traces, err := selected(ctx, ff, p, id, f)
 				if err != nil {

@@ -29,7 +29,7 @@ temporary folder; nothing is sent anywhere and your traces are not touched.`,
 }
 
 func runDemo(ctx context.Context, a *app) (err error) {
-	hook, err := hookBinary(a, "")
+	hook, err := hookProgram(a, "cline-hook", "")
 	if err != nil {
 		return err
 	}

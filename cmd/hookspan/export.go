@@ -88,7 +88,7 @@ anew.`,
 				return err
 			}
 		}
-		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
+		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
 			s := p.Store
 			traces, err := selected(ctx, ff, p, id, filter)
 			switch {
@@ -247,22 +247,6 @@ func (a *app) leftOut(n int) {
 	}
 }
 
-// holds says what exported traces have in them.
-func holds(traces []store.Summary) string {
-	folders := make(map[string]bool)
-	for i := range traces {
-		if traces[i].Directory != "" {
-			folders[traces[i].Directory] = true
-		}
-	}
-	from := ""
-	if len(folders) > 0 {
-		from = " from " + termtext.Plural(len(folders), "folder")
-	}
-	return termtext.Plural(len(traces), "trace") + from + ": prompts, answers, commands and other tool arguments, paths, and the\n" +
-		"beginnings of outputs and file contents. Secrets that hookspan recognizes are\nremoved; read it before you share it."
-}
-
 // consentToExport says what the traces hold and asks whether they may leave, if there
 // is a person to ask. What goes to a terminal leaves nothing, and a pipe's reader may
 // need the terminal.
@@ -270,7 +254,7 @@ func consentToExport(ctx context.Context, a *app, traces []store.Summary, f expo
 	if f.yes || !canAsk(a) || f.output == "" && f.to == "" && a.terminal() > 0 {
 		return nil
 	}
-	_, _ = fmt.Fprintln(a.stderr, holds(traces))
+	_, _ = fmt.Fprintln(a.stderr, export.Holds(traces))
 	if out, ok := a.stdout.Writer.(*os.File); ok && f.output == "" && f.to == "" {
 		if info, err := out.Stat(); err == nil && !info.Mode().IsRegular() {
 			return nil

@@ -75,13 +75,8 @@ func (ff *filterFlags) any() bool {
 	return f != store.Filter{} || ff.project != "" || ff.agent != "" || ff.since != "" || ff.until != ""
 }
 
-// run calls do with the local store and the filter that the flags describe.
-func (ff *filterFlags) run(do func(context.Context, *store.Store, store.Filter) error) error {
-	return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error { return do(ctx, p.Store, f) })
-}
-
-// runAll is run for a command that also shows what runs.
-func (ff *filterFlags) runAll(do func(context.Context, *pipeline.Pipeline, store.Filter) error) error {
+// run calls do with the local store, what runs and the filter that the flags describe.
+func (ff *filterFlags) run(do func(context.Context, *pipeline.Pipeline, store.Filter) error) error {
 	f, err := ff.check()
 	if err != nil {
 		return err

@@ -21,19 +21,6 @@ when a later tool reads a missing file, whatever any hook answers; in VS Code th
 not seen. To take the hook file back: hookspan install cline --pre-tool-use=false.
 The CLI 3 has neither fault.`
 
-// guardInPlace reports that a hook of the user's runs before tool calls, and that
-// Cline in editors has the hook file for it.
-func guardInPlace(ctx context.Context, a *app, project string) (bool, error) {
-	if !hookSetup(a).Guards().Need(project) {
-		return false, nil
-	}
-	report, err := installedHooks(ctx, a)
-	if err != nil {
-		return false, err
-	}
-	return cline.ReachOf(report, project).Editors, nil
-}
-
 // hookFiles installs the hook files that Cline needs for the user's new hooks,
 // unless --no-install is given, and reports what keeps hooks from running.
 func hookFiles(ctx context.Context, a *app, project string, added []hookfile.Handler, f editFlags) error {
@@ -55,7 +42,7 @@ func hookFiles(ctx context.Context, a *app, project string, added []hookfile.Han
 
 // installHookFiles shows and installs the hook files that are missing.
 func installHookFiles(ctx context.Context, a *app, project string, added []hookfile.Handler, f editFlags) error {
-	report, err := installedHooks(ctx, a)
+	report, err := machineOf(a).Cline(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,14 +63,14 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 		return nil
 	}
 	o := install.Options{PreToolUse: guard || reach.Editors, ForHooks: guard}
-	if err := useCopy(a, "cline-hook", &o); err != nil {
+	if err := machineOf(a).UseCopy("cline-hook", &o); err != nil {
 		return err
 	}
 	if project != "" && report.InProject(project) && !report.InProject("") {
 		// Only this project reports to hookspan, and that must not change.
 		o.Project = project
 	}
-	plan, err := cline.Installer{}.Plan(ctx, systemOf(a), o)
+	plan, err := cline.Installer{}.Plan(ctx, machineOf(a).System(), o)
 	if err != nil {
 		return err
 	}
@@ -104,7 +91,7 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 		a.hint("hookspan install cline --force writes it anew" + with)
 	}
 	if !*f.dryRun {
-		if _, err := copyPrograms(ctx, a); err != nil {
+		if _, err := machineOf(a).CopyPrograms(ctx); err != nil {
 			return err
 		}
 	}
@@ -120,7 +107,7 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 // user's hooks and that none of them needs any more. With leave it only reports
 // them.
 func releaseHookFiles(ctx context.Context, a *app, leave bool) error {
-	projects, err := cline.ForHooks(systemOf(a))
+	projects, err := cline.ForHooks(machineOf(a).System())
 	if err != nil || len(projects) == 0 {
 		return err
 	}
@@ -145,10 +132,10 @@ func releaseHookFiles(ctx context.Context, a *app, leave bool) error {
 // name from the user's.
 func releaseFrom(ctx context.Context, a *app, project string) error {
 	o := install.Options{Project: project}
-	if err := useCopy(a, "cline-hook", &o); err != nil {
+	if err := machineOf(a).UseCopy("cline-hook", &o); err != nil {
 		return err
 	}
-	plan, err := cline.Installer{}.PlanWithoutHooks(ctx, systemOf(a), o)
+	plan, err := cline.Installer{}.PlanWithoutHooks(ctx, machineOf(a).System(), o)
 	if err != nil {
 		return err
 	}
@@ -159,7 +146,7 @@ func releaseFrom(ctx context.Context, a *app, project string) error {
 		return nil
 	}
 	a.printf("\nNone of your hooks runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
-	if _, err := copyPrograms(ctx, a); err != nil {
+	if _, err := machineOf(a).CopyPrograms(ctx); err != nil {
 		return err
 	}
 	return install.Apply(plan)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -14,10 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/importer"
+	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/record"
-	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/verify"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -86,7 +86,7 @@ not supported, or when a destination did not take everything.`,
 
 // importAll imports what all agents have. One agent's fault leaves the others alone.
 func importAll(a *app, cmd *cobra.Command, f importFlags) error {
-	past := pastSessions(cmd.Context(), a)
+	past := provision.PastSessions(cmd.Context(), a.setup())
 	if len(past) == 0 {
 		a.printf("no agent has sessions on this machine\n")
 	}
@@ -103,54 +103,18 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	return errors.Join(errs...)
 }
 
-// past is what an agent has of its sessions.
-type past struct {
-	agents.Agent
-	sessions int
-}
-
-// words says how many sessions there are of which agent.
-func (p past) words() string { return termtext.Plural(p.sessions, "session") + " of " + p.Name }
-
-// pastSessions returns the agents that have sessions on this machine.
-func pastSessions(ctx context.Context, a *app) (out []past) {
-	files := a.setup().Files()
-	for _, agent := range a.agents {
-		// What cannot be read is reported by the import.
-		found, err := files.Sessions(ctx, agent.Transcript)
-		if n := len(found); n > 0 || err != nil {
-			out = append(out, past{agent, n})
-		}
-	}
-	return out
-}
-
 // noTracesYet says what to do without traces: import what the agents have of past sessions.
 func noTracesYet(ctx context.Context, a *app) string {
 	var have []string
-	for _, one := range pastSessions(ctx, a) {
-		if one.sessions > 0 {
-			have = append(have, one.words())
+	for _, one := range provision.PastSessions(ctx, a.setup()) {
+		if one.Sessions > 0 {
+			have = append(have, one.String())
 		}
 	}
 	if len(have) == 0 {
 		return noTraces
 	}
 	return strings.Join(have, ", ") + " are here: hookspan import brings them in; " + noTraces
-}
-
-// importMemory is the limit of the heap for an import, in bytes: most of what it allocates
-// is soon free, but for the session that is read. With less than that needs, the collector
-// would run all the time.
-func importMemory(sessions []importer.Session) int64 {
-	const others, times = 64 << 20, 3
-	largest := int64(0)
-	for i := range sessions {
-		if info, err := os.Stat(sessions[i].Path); err == nil {
-			largest = max(largest, info.Size())
-		}
-	}
-	return others + times*largest
 }
 
 // check checks the flags, once for all agents.
@@ -205,14 +169,14 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	}
 	// The limit alone decides when memory is collected, but for a small heap.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importMemory(sessions)))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importer.Memory(sessions)))
 	if !f.dryRun {
 		for _, d := range p.Deliverer.Destinations {
 			a.ofThePast(d.Name)
 		}
 	}
-	check := newImportCheck(agent.Host, all)
-	im.Observe = check.observe
+	check := verify.NewImportCheck(agent.Host, all)
+	im.Observe = check.Observe
 	step, done := flushProgress(a, len(sessions), "importing")
 	im.Progress = step
 	rep, err := im.Run(ctx, sessions)
@@ -220,9 +184,9 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	if im.Known == nil && !f.dryRun && rep.Runs > 0 {
 		a.hint("the local store is not a destination, so what was sent is not remembered: another import sends all of it again, under the same ids")
 	}
-	var v *importVerdict
+	var v *verify.ImportVerdict
 	if err == nil && !f.dryRun && im.Known != nil && (rep.Unchanged == 0 || rep.Sessions > 0) {
-		v, err = check.verdict(ctx, a, p.Store)
+		v, err = check.Verdict(ctx, second.EnvOf(a.home, a.getenv), p.Store, a.now(), a.clean)
 	}
 	if rerr := printImport(a, rep, v, f.asJSON); err == nil {
 		err = rerr
@@ -230,10 +194,10 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	return err
 }
 
-func printImport(a *app, rep *importer.Report, v *importVerdict, asJSON bool) error {
+func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON bool) error {
 	said := struct {
 		*importer.Report
-		Verdict *importVerdict `json:"verdict,omitempty"`
+		Verdict *verify.ImportVerdict `json:"verdict,omitempty"`
 	}{rep, v}
 	return a.result(asJSON, said, rep.Complete() && (v == nil || len(v.Untold) == 0), func() {
 		a.printf("%s", rep.Text(a.cfg.Retention))
@@ -241,7 +205,7 @@ func printImport(a *app, rep *importer.Report, v *importVerdict, asJSON bool) er
 			a.warnf("session %s was not imported: %s", filepath.Base(u.Session), u.Error)
 		}
 		if v != nil {
-			a.printf("%s", v.text())
+			a.printf("%s", v.Text())
 		}
 		if rep.Waiting() {
 			a.hint("fix the cause, then run the same import again: it sends what is left")

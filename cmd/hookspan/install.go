@@ -86,7 +86,7 @@ func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool, ask func() (bool, error)) (err error) {
 	copies := o.Binary == ""
 	if copies {
-		err = useCopy(a, agent.Program, &o)
+		err = machineOf(a).UseCopy(agent.Program, &o)
 	} else {
 		o.Binary, err = hookProgram(a, agent.Program, o.Binary)
 	}
@@ -95,7 +95,7 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 	}
 	notes := ""
 	if preToolUse := cmd.Flags().Lookup("pre-tool-use"); preToolUse != nil && !preToolUse.Changed {
-		if o.ForHooks, err = guardInPlace(cmd.Context(), a, o.Project); err != nil {
+		if o.ForHooks, err = machineOf(a).GuardInPlace(cmd.Context(), o.Project); err != nil {
 			return err
 		}
 		if o.PreToolUse = o.ForHooks; o.ForHooks {
@@ -104,7 +104,7 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 	} else if o.PreToolUse {
 		notes = "\n" + installcline.PreToolUseRisk + "\n"
 	}
-	plan, err := agent.Installer.Plan(cmd.Context(), systemOf(a), o)
+	plan, err := agent.Installer.Plan(cmd.Context(), machineOf(a).System(), o)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 	}
 	copied := false
 	if copies {
-		if copied, err = copyPrograms(cmd.Context(), a); err != nil {
+		if copied, err = machineOf(a).CopyPrograms(cmd.Context()); err != nil {
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func uninstallAllCmd(a *app) *cobra.Command {
 }
 
 func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) error {
-	plan, err := agent.Installer.PlanUninstall(cmd.Context(), systemOf(a), o)
+	plan, err := agent.Installer.PlanUninstall(cmd.Context(), machineOf(a).System(), o)
 	if err != nil {
 		return err
 	}
@@ -196,12 +196,12 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 		if dryRun {
 			return nil
 		}
-		return removePrograms(cmd.Context(), a)
+		return machineOf(a).RemovePrograms(cmd.Context())
 	}
 	if changed, err := applyPlan(a, plan, "", dryRun); err != nil || !changed {
 		return err
 	}
-	if err := removePrograms(cmd.Context(), a); err != nil {
+	if err := machineOf(a).RemovePrograms(cmd.Context()); err != nil {
 		return err
 	}
 	a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
@@ -239,7 +239,7 @@ func warnOfStoppedHooks(ctx context.Context, a *app) error {
 	if len(own.Handlers()) == 0 {
 		return nil
 	}
-	r, err := installedHooks(ctx, a)
+	r, err := machineOf(a).Cline(ctx)
 	if err != nil {
 		return err
 	}
@@ -281,9 +281,6 @@ func printRecording(a *app) {
 	}
 }
 
-// hookBinary is the program that Cline's hook files will start.
-func hookBinary(a *app, path string) (string, error) { return hookProgram(a, "cline-hook", path) }
-
 // hookProgram is the program that an agent's hooks will start: the one of that
 // name beside this program, if no path is given.
 func hookProgram(a *app, program, path string) (string, error) {
@@ -307,14 +304,4 @@ func hookProgram(a *app, program, path string) (string, error) {
 		}
 	}
 	return path, nil
-}
-
-func systemOf(a *app) install.System {
-	return install.System{GOOS: a.goos, Home: a.home, Getenv: a.getenv, StateDir: a.cfg.StateDir}
-}
-
-// installedHooks reports the state of Cline's hooks.
-func installedHooks(ctx context.Context, a *app) (*install.Report, error) {
-	agent, _ := a.agents.Named("cline")
-	return machineOf(a).HookStatus(ctx, agent)
 }

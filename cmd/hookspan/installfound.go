@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
@@ -39,17 +40,11 @@ and nobody is asked for trust; with --dry-run it prints them.`
 	return cmd
 }
 
-// foundAgent is an agent on this machine.
-type foundAgent struct {
-	agents.Agent
-	// where is what shows that it is here.
-	where string
-	// installed reports that its hooks are in place, off that it does not run them.
-	installed, off bool
-}
-
 func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
-	found, err := findAgents(a, cmd)
+	found, passed, err := machineOf(a).Agents(cmd.Context())
+	for _, p := range passed {
+		a.printf("warning: %s is passed over, since %s\n", termtext.Value(p.Path), p.Reason)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -67,14 +62,14 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 	for _, f := range found {
 		state := ""
 		switch {
-		case !f.installed:
+		case !f.Installed:
 			commands = append(commands, "hookspan install "+f.Word)
-		case f.off:
+		case f.Off:
 			state = ": has hookspan's hooks, but does not run them; hookspan doctor says why"
 		default:
 			state = ": has hookspan's hooks"
 		}
-		a.printf("%-*s  %s%s\n", width, f.Name, termtext.Value(f.where), state)
+		a.printf("%-*s  %s%s\n", width, f.Name, termtext.Value(f.Where), state)
 	}
 	switch {
 	case len(commands) == 0:
@@ -88,7 +83,7 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 	}
 	var errs []error
 	for _, f := range found {
-		if f.installed {
+		if f.Installed {
 			continue
 		}
 		a.printf("\n")
@@ -113,7 +108,7 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 
 // offerImport asks whether to import the sessions of agents of which there is no trace yet,
 // or says how.
-func offerImport(a *app, cmd *cobra.Command, found []foundAgent) error {
+func offerImport(a *app, cmd *cobra.Command, found []provision.Found) error {
 	here := make(map[string]bool)
 	_ = a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
 		groups, err := s.Group(ctx, store.Filter{}, store.ByAgent, a.now().Location())
@@ -122,15 +117,15 @@ func offerImport(a *app, cmd *cobra.Command, found []foundAgent) error {
 		}
 		return err
 	})
-	for _, one := range pastSessions(cmd.Context(), a) {
+	for _, one := range provision.PastSessions(cmd.Context(), a.setup()) {
 		switch {
-		case one.sessions == 0 || here[one.Host] || !slices.ContainsFunc(found, func(f foundAgent) bool { return f.Host == one.Host }):
+		case one.Sessions == 0 || here[one.Host] || !slices.ContainsFunc(found, func(f provision.Found) bool { return f.Host == one.Host }):
 			continue
 		case !canAsk(a):
-			a.hint(one.words() + " are here: hookspan import " + one.Word + " makes traces of them")
+			a.hint(one.String() + " are here: hookspan import " + one.Word + " makes traces of them")
 			continue
 		}
-		ok, err := confirm(cmd.Context(), a, one.words()+" are here; import them?")
+		ok, err := confirm(cmd.Context(), a, one.String()+" are here; import them?")
 		if err == nil && ok {
 			err = importFrom(a, cmd, one.Transcript, importFlags{})
 		}
@@ -139,33 +134,6 @@ func offerImport(a *app, cmd *cobra.Command, found []foundAgent) error {
 		}
 	}
 	return nil
-}
-
-// findAgents returns the agents on this machine and those that have hooks already.
-func findAgents(a *app, cmd *cobra.Command) ([]foundAgent, error) {
-	files := a.setup().Files()
-	var found []foundAgent
-	for _, agent := range a.agents {
-		report, err := machineOf(a).HookStatus(cmd.Context(), agent)
-		if err != nil {
-			return nil, err
-		}
-		where, passed := agent.FoundIn(cmd.Context(), files)
-		for _, p := range passed {
-			a.printf("warning: %s is passed over, since %s\n", termtext.Value(p.Path), p.Reason)
-		}
-		for _, s := range report.Sites {
-			if s.Present && where == "" {
-				where = s.Path
-			}
-		}
-		if where != "" {
-			off := len(report.Off) > 0
-			report.Off = nil // an install does not change that
-			found = append(found, foundAgent{agent, where, report.Healthy(), off})
-		}
-	}
-	return found, nil
 }
 
 // agentCmd returns the subcommand of an agent, which has its flags.

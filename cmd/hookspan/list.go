@@ -31,7 +31,7 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 		if ff.sums && !ff.asJSON {
 			return wrongUsage(cmd, "--sums: want --json; without it the last line has the sums")
 		}
-		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if *timeline {
 				return drawTimeline(ctx, ff, p, f)
 			}

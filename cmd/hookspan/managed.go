@@ -9,13 +9,14 @@ import (
 
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/provision"
 )
 
 // installManaged puts the hooks into the settings of an organisation, for everybody on
 // the machine, or takes them out. It does so for every agent that has such settings,
 // whether it is here yet or not.
 func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
-	forEverybody()
+	provision.ForEverybody()
 	changed := false
 	var errs []error
 	for _, agent := range a.agents {
@@ -31,7 +32,7 @@ func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
 			run = agent.Installer.Plan
 		}
 		if err == nil {
-			plan, err = run(cmd.Context(), systemOf(a), o)
+			plan, err = run(cmd.Context(), machineOf(a).System(), o)
 		}
 		if err == nil {
 			a.printf("%s\n", agent.Name)

@@ -50,7 +50,7 @@ secrets that hookspan recognizes, and never sent.
 		if ff.since == "" {
 			ff.since = "1w"
 		}
-		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if err := ff.ended(f); err != nil {
 				return err
 			}

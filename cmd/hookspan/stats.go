@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
@@ -68,15 +69,15 @@ type statsJSON struct {
 	Sections map[store.By][]store.Group `json:"sections,omitempty"`
 }
 
-func (f *statsFlags) print(ctx context.Context, s *store.Store, filter store.Filter) error {
+func (f *statsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
 	a, by, zone := f.app, store.By(f.by), f.app.now().Location()
 	if err := f.ended(filter); err != nil {
 		return err
 	}
 	if by == "" {
-		return f.overview(ctx, s, filter, zone)
+		return f.overview(ctx, p.Store, filter, zone)
 	}
-	sums, err := view.SumBy(ctx, s, filter, zone, by)
+	sums, err := view.SumBy(ctx, p.Store, filter, zone, by)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/diagnose"
+	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/record"
 )
 
@@ -52,8 +53,8 @@ func lookOf(a *app) diagnose.Look {
 	return diagnose.Look{Marks: width > 0, Color: a.color(), Width: width}
 }
 
-// machineOf returns what status and doctor diagnose.
-func machineOf(a *app) *diagnose.Machine {
+// machineOf returns the machine that status and doctor diagnose, and that is installed to.
+func machineOf(a *app) provision.Machine {
 	dir := workingDir()
 	hooks := hookSetup(a)
 	m := &diagnose.Machine{
@@ -65,7 +66,7 @@ func machineOf(a *app) *diagnose.Machine {
 	for _, o := range record.OtherAgents(a.cfg.StateDir) {
 		m.Others = append(m.Others, diagnose.OtherAgent(o))
 	}
-	return m
+	return provision.Machine{Machine: m}
 }
 
 // workingDir returns the working directory, or nothing if it does not exist any

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/configured"
@@ -81,12 +80,12 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 	defer func() { _ = p.Close() }()
 	listeners, err := loopback.Listen(ctx, s.Port)
 	if anyPort && errors.Is(err, loopback.ErrTaken) {
-		a.hint(fmt.Sprintf("another program has port %d, which %s names: this is another port", s.Port, whoListens(a, s.Port)))
+		a.hint(fmt.Sprintf("another program has port %d, which %s names: this is another port", s.Port, loopback.WhoListens(a.goos, s.Port)))
 		listeners, err = loopback.Listen(ctx, 0)
 	}
 	switch {
 	case errors.Is(err, loopback.ErrTaken):
-		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", whoListens(a, s.Port))}
+		return hinted{err, fmt.Sprintf("%s names the program; hookspan ui --port 0 takes any free port", loopback.WhoListens(a.goos, s.Port))}
 	case err != nil:
 		return err
 	}
@@ -153,7 +152,7 @@ func agentNames() map[string]string {
 func hookMachine(a *app, st *store.Store) *hooks.Catalog {
 	a.clean("") // Requests, which come at the same time, find the cleaner made.
 	return &hooks.Catalog{
-		Process: hooksOf(a), System: systemOf(a), Dir: workingDir(), Store: st,
-		Installed: func(ctx context.Context) (*install.Report, error) { return installedHooks(ctx, a) },
+		Process: hooksOf(a), System: machineOf(a).System(), Dir: workingDir(), Store: st,
+		Installed: machineOf(a).Cline,
 	}
 }

@@ -46,7 +46,7 @@ code 1 as well.`,
 			return wrongUsage(cmd, "verify: found a trace id and filters: want one of them")
 		}
 		limited := cmd.Flags().Changed("limit")
-		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
+		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			switch {
 			case !chosen:
 				f.Limit = 1

@@ -73,7 +73,10 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 		e.add(Problem, termtext.Message(err), "nothing is delivered until that file is fixed")
 	}
 	if statusErr != nil {
-		e.add(Problem, termtext.Message(statusErr), "fix that first; the other checks need it")
+		text := termtext.Message(statusErr)
+		// The check of a program may have found it as well.
+		e.found = slices.DeleteFunc(e.found, func(f Finding) bool { return f.Text == text })
+		e.add(Problem, text, "fix that first; the other checks need it")
 		return e.found
 	}
 	e.recording()

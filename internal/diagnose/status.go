@@ -184,6 +184,11 @@ func Paused(cfg *config.Config) bool {
 	return err == nil
 }
 
+// System returns what installers must know of the machine.
+func (m *Machine) System() install.System {
+	return install.System{GOOS: m.Setup.GOOS, Home: m.Setup.Home, Getenv: m.Setup.Getenv, StateDir: m.Setup.Config.StateDir}
+}
+
 // HookStatus reports the state of an agent's hooks.
 func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Report, error) {
 	binary, err := m.Program(a.Program)
@@ -193,8 +198,7 @@ func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Repo
 	if err == nil && m.Copies.Path != "" {
 		binary = m.Copies.Program(a.Program)
 	}
-	sys := install.System{GOOS: m.Setup.GOOS, Home: m.Setup.Home, Getenv: m.Setup.Getenv, StateDir: m.Setup.Config.StateDir}
-	return a.Installer.Status(ctx, sys, install.Options{Binary: binary, Dir: m.Dir})
+	return a.Installer.Status(ctx, m.System(), install.Options{Binary: binary, Dir: m.Dir})
 }
 
 // hint returns what an error says to do, or nothing.

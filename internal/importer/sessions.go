@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	"github.com/hookspan/hookspan/hook"
@@ -55,4 +56,18 @@ func Order(all []deliver.Destination, names []string) []deliver.Destination {
 		return 0
 	})
 	return out
+}
+
+// Memory is the limit of the heap for an import, in bytes: most of what it allocates
+// is soon free, but for the session that is read. With less than that needs, the collector
+// would run all the time.
+func Memory(sessions []Session) int64 {
+	const others, times = 64 << 20, 3
+	largest := int64(0)
+	for i := range sessions {
+		if info, err := os.Stat(sessions[i].Path); err == nil {
+			largest = max(largest, info.Size())
+		}
+	}
+	return others + times*largest
 }

@@ -69,3 +69,14 @@ func listenError(port int, err error) error {
 	}
 	return fmt.Errorf("listen on port %d: %w", port, err)
 }
+
+// WhoListens is the command that names the program on a port.
+func WhoListens(goos string, port int) string {
+	switch goos {
+	case "windows":
+		return fmt.Sprintf("netstat -ano | findstr :%d", port)
+	case "darwin":
+		return fmt.Sprintf("lsof -nP -iTCP:%d -sTCP:LISTEN", port)
+	}
+	return fmt.Sprintf("ss -ltnp 'sport = :%d'", port)
+}

@@ -233,7 +233,7 @@ func TestWrongChangesAreRefused(t *testing.T) {
 		"trust for one's own file":     {map[string]any{"kind": "trust"}, 400, "needs no trust"},
 		"trust for Claude Code's":      {map[string]any{"kind": "trust", "file": claude.ID, "sha256": claude.SHA256}, 400, "needs no trust"},
 		"a test of an unknown event":   {map[string]any{"kind": "test", "agent": "cline", "event": "Nothing"}, 400, "event: want one of"},
-		"a test of an unknown agent":   {map[string]any{"kind": "test", "agent": "x"}, 400, "event: want one of"},
+		"a test of an unknown agent":   {map[string]any{"kind": "test", "agent": "x"}, 400, "want claude-code or cline"},
 		"a test with a text for input": {map[string]any{"kind": "test", "agent": "cline", "tool": "execute_command", "input": "rm"}, 400, "want a JSON object"},
 		"a test in an unknown place":   {map[string]any{"kind": "test", "agent": "cline", "tool": "execute_command", "file": "/"}, 404, "no such file in the list"},
 		"nothing to change":            {map[string]any{"kind": "change", "hook": 0, "event": "PreToolUse", "matcher": "Bash", "command": cline.Hooks[0].Text}, 400, "nothing to change"},

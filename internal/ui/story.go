@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -30,20 +29,20 @@ type said struct {
 // maxSaid is how many steps of a conversation a page of an answer has.
 const maxSaid = 400
 
-// partOf returns from which row on an answer is, and how many pages of it.
-func partOf(q url.Values) (from, pages int, err error) {
-	if from, err = number(q, "from", 0, 0, 1<<30); err == nil {
-		pages, err = number(q, "pages", 1, 1, 10_000)
+// part returns the trace of a request, from which row on the answer is, and how many pages
+// of it.
+func (s *Server) part(r *http.Request) (l *loaded, from, pages int, err error) {
+	if l, err = s.loaded(r); err != nil {
+		return nil, 0, 0, err
 	}
-	return from, pages, err
+	if from, err = number(r.URL.Query(), "from", 0, 0, 1<<30); err == nil {
+		pages, err = number(r.URL.Query(), "pages", 1, 1, 10_000)
+	}
+	return l, from, pages, err
 }
 
 func (s *Server) conversation(r *http.Request) (any, error) {
-	l, err := s.loaded(r)
-	if err != nil {
-		return nil, err
-	}
-	from, pages, err := partOf(r.URL.Query())
+	l, from, pages, err := s.part(r)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +91,7 @@ type change struct {
 const maxChanges = 500
 
 func (s *Server) changes(r *http.Request) (any, error) {
-	l, err := s.loaded(r)
-	if err != nil {
-		return nil, err
-	}
-	from, pages, err := partOf(r.URL.Query())
+	l, from, pages, err := s.part(r)
 	if err != nil {
 		return nil, err
 	}

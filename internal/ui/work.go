@@ -117,17 +117,12 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 		Groups map[store.By][]grouped `json:"groups"`
 	}
 	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), workShare, func() (answer, error) {
-		out, sums := answer{Calls: []callRow{}}, newSums(c, view.ByFailure, view.ByDenial)
-		err := s.opts.Store.EachWork(r.Context(), f, s.running(r.Context()), func(w *store.Work) error {
-			sums.add(w)
-			c.Each(w, &out.Totals, func(call *store.Call) {
-				if len(out.Calls) < f.Limit {
-					out.Calls = append(out.Calls, rowOfCall(*call, c.Edits))
-				}
-			})
-			return nil
-		})
-		out.Groups = sums.groups()
+		sums := newSums(c, view.ByFailure, view.ByDenial)
+		found, all, err := c.Find(r.Context(), s.opts.Store, f, s.running(r.Context()), sums.add)
+		out := answer{make([]callRow, len(found)), all, sums.groups()}
+		for i := range found {
+			out.Calls[i] = rowOfCall(found[i], c.Edits)
+		}
 		return out, err
 	})
 }

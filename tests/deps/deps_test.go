@@ -55,6 +55,7 @@ var banned = map[string]string{
 	module + "/internal/agents/":             "links every agent's reader and installer; a hook program is one agent's",
 	module + "/internal/diagnose/":           "a hook call examines nothing",
 	module + "/internal/pipeline/":           "delivery runs in a separate process",
+	module + "/internal/provision/":          "nothing is installed by a hook call",
 	module + "/internal/traces/store/":       "the store is filled by delivery",
 	module + "/internal/install/":            "nothing is installed by a hook call",
 	module + "/internal/bridge/":             "opens sockets",
@@ -255,6 +256,7 @@ var mayImport = map[string][]string{
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/userhooks", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/install/programs", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext",
 	},
+	"internal/provision":        {"internal/agents", "internal/diagnose", "internal/install", "internal/install/cline", "internal/install/programs", "internal/lookpath", "internal/pipeline", "internal/termtext"},
 	"internal/lookpath":         {},
 	"internal/install":          {"internal/files/atomicfile", "internal/files/filelock", "internal/lookpath", "internal/files/regular", "internal/termtext"},
 	"internal/install/settings": {"internal/install", "internal/jsonedit", "internal/files/regular"},
@@ -275,7 +277,7 @@ var mayImport = map[string][]string{
 }
 
 // wiring packages put others together for commands.
-var wiring = []string{"internal/agents", "internal/diagnose", "internal/pipeline"}
+var wiring = []string{"internal/agents", "internal/diagnose", "internal/pipeline", "internal/provision"}
 
 // strangers, and the packages below them, do not import one another; wiring
 // packages and cmd import several.

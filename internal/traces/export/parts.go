@@ -57,3 +57,19 @@ func totalOf(all []store.Summary) []string {
 func withoutText(parts []view.Part, text string) []view.Part {
 	return slices.DeleteFunc(parts, func(p view.Part) bool { return p.Text == text })
 }
+
+// Holds says what exported traces have in them.
+func Holds(traces []store.Summary) string {
+	folders := make(map[string]bool)
+	for i := range traces {
+		if traces[i].Directory != "" {
+			folders[traces[i].Directory] = true
+		}
+	}
+	from := ""
+	if len(folders) > 0 {
+		from = " from " + termtext.Plural(len(folders), "folder")
+	}
+	return termtext.Plural(len(traces), "trace") + from + ": prompts, answers, commands and other tool arguments, paths, and the\n" +
+		"beginnings of outputs and file contents. Secrets that hookspan recognizes are\nremoved; read it before you share it."
+}

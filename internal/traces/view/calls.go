@@ -3,6 +3,7 @@ package view
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -75,6 +76,24 @@ func (f CallFilter) Each(w *store.Work, sums *store.Totals, visit func(*store.Ca
 			visit(c)
 		}
 	}
+}
+
+// Find returns the calls of tasks that the filter selects, as many as the tasks' filter has
+// at most, and sums over all of them. also, if it is not nil, gets each task.
+func (f CallFilter) Find(ctx context.Context, s *store.Store, tasks store.Filter, running []*store.Trace, also func(*store.Work)) (found []store.Call, all store.Totals, err error) {
+	found = []store.Call{}
+	err = s.EachWork(ctx, tasks, running, func(w *store.Work) error {
+		if also != nil {
+			also(w)
+		}
+		f.Each(w, &all, func(c *store.Call) {
+			if tasks.Limit < 0 || len(found) < tasks.Limit {
+				found = append(found, *c)
+			}
+		})
+		return nil
+	})
+	return found, all, err
 }
 
 // hasWords reports whether a sequence of words is among others, the last one being the

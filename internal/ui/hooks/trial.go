@@ -61,8 +61,11 @@ const claudeBudget = time.Minute
 
 // prepareTest finds the hooks that a call starts, and starts none.
 func (e *Editor) prepareTest(ctx context.Context, c *change, r Request) error {
-	if r.Event == nil || !slices.Contains(TestEvents[r.Agent], *r.Event) {
-		return Refused("event: want one of %s", strings.Join(TestEvents[r.Agent], ", "))
+	switch events := TestEvents[r.Agent]; {
+	case events == nil:
+		return Refused("agent %q: want %s or %s", r.Agent, agentClaude, agentCline)
+	case r.Event == nil || !slices.Contains(events, *r.Event):
+		return Refused("event: want one of %s", strings.Join(events, ", "))
 	}
 	if r.Input != "" {
 		var o map[string]json.RawMessage

@@ -1,52 +1,55 @@
-package main
+package verify
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 )
 
-// importVerdict is what a second reading of the agent's files says of an import.
-type importVerdict struct {
+// ImportVerdict is what a second reading of the agent's files says of an import.
+type ImportVerdict struct {
 	// Sessions were compared, Differ have a difference.
-	Sessions int              `json:"sessions"`
-	Differ   []verify.Session `json:"differ,omitempty"`
+	Sessions int       `json:"sessions"`
+	Differ   []Session `json:"differ,omitempty"`
 	// Untold are sessions that the import does not read, Unread the places that are no row.
-	Untold []verify.Session `json:"untold,omitempty"`
-	Unread []second.Unread  `json:"unread,omitempty"`
+	Untold []Session       `json:"untold,omitempty"`
+	Unread []second.Unread `json:"unread,omitempty"`
 }
 
-// importCheck gathers what an import sends of each session.
-type importCheck struct {
+// ImportCheck gathers what an import sends of each session.
+type ImportCheck struct {
 	host string
 	// known are all sessions that the agent's reader finds.
 	known map[string]bool
 	read  []string
 	seen  map[string]bool
-	sums  map[string]*verify.Brief
+	sums  map[string]*Brief
 	// cut are sessions of which the store has the end only, lacks those of which it need not
 	// have any trace yet.
 	cut, lacks map[string]bool
 }
 
-func newImportCheck(host string, all []importer.Session) *importCheck {
-	c := &importCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*verify.Brief), cut: make(map[string]bool), lacks: make(map[string]bool)}
+// NewImportCheck returns the check of an import of an agent, of which these are all sessions
+// that its reader finds.
+func NewImportCheck(host string, all []importer.Session) *ImportCheck {
+	c := &ImportCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*Brief), cut: make(map[string]bool), lacks: make(map[string]bool)}
 	for i := range all {
 		c.known[all[i].ID] = true
 	}
 	return c
 }
 
-func (c *importCheck) observe(session string, skipped importer.Skipped, runs []*tracepb.ResourceSpans) {
+// Observe takes what an import does with a session, as [importer.Importer] reports it.
+func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*tracepb.ResourceSpans) {
 	if runs == nil {
 		switch {
 		case skipped.SwitchedOff > 0:
@@ -55,7 +58,7 @@ func (c *importCheck) observe(session string, skipped importer.Skipped, runs []*
 			delete(c.sums, session) // the store has more of it
 			return
 		case skipped.AlreadyThere+skipped.Captured == 0:
-			c.sums[session] = new(verify.Brief)
+			c.sums[session] = new(Brief)
 		}
 		c.cut[session], c.lacks[session] = skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
 		c.read, c.seen[session] = append(c.read, session), true
@@ -66,14 +69,15 @@ func (c *importCheck) observe(session string, skipped importer.Skipped, runs []*
 	}
 }
 
-func (c *importCheck) verdict(ctx context.Context, a *app, st *store.Store) (*importVerdict, error) {
-	files, err := second.Read(ctx, c.host, second.EnvOf(a.home, a.getenv))
+// Verdict reads the files of an agent a second time. clean removes secrets.
+func (c *ImportCheck) Verdict(ctx context.Context, env second.Env, st *store.Store, now time.Time, clean func(string) string) (*ImportVerdict, error) {
+	files, err := second.Read(ctx, c.host, env)
 	if err != nil {
 		return nil, err
 	}
-	v := &importVerdict{Sessions: len(c.read), Unread: files.Unread}
-	check := verify.Check{
-		Host: c.host, Files: files, Store: st, Briefs: c.sums, Now: a.now(),
+	v := &ImportVerdict{Sessions: len(c.read), Unread: files.Unread}
+	check := Check{
+		Host: c.host, Files: files, Store: st, Briefs: c.sums, Now: now,
 		Cut: func(_ context.Context, session string) (bool, error) { return c.cut[session], nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
@@ -82,25 +86,25 @@ func (c *importCheck) verdict(ctx context.Context, a *app, st *store.Store) (*im
 	if v.Untold, err = check.Untold(ctx, c.known); err != nil {
 		return nil, err
 	}
-	v.Differ = slices.DeleteFunc(v.Differ, func(s verify.Session) bool {
+	v.Differ = slices.DeleteFunc(v.Differ, func(s Session) bool {
 		if s.NoTrace && !c.lacks[s.Session] {
 			v.Untold = append(v.Untold, s)
 		}
 		return s.NoTrace
 	})
-	for _, sessions := range [][]verify.Session{v.Differ, v.Untold} {
-		verify.CleanSessions(sessions, a.clean)
+	for _, sessions := range [][]Session{v.Differ, v.Untold} {
+		CleanSessions(sessions, clean)
 	}
-	verify.CleanUnread(v.Unread, a.clean)
+	CleanUnread(v.Unread, clean)
 	return v, nil
 }
 
-// text is the verdict in one line, below what was not read.
-func (v *importVerdict) text() string {
+// Text is the verdict in one line, below what was not read.
+func (v *ImportVerdict) Text() string {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "%-9s %s\n", name, text) }
 	for i, u := range v.Unread {
-		if i == verify.MaxUnread {
+		if i == MaxUnread {
 			line("not read", fmt.Sprintf("and %d more places (--json has them)", len(v.Unread)-i))
 			break
 		}

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package main
+package provision
 
 import (
 	"context"
@@ -17,9 +17,10 @@ import (
 	"github.com/hookspan/hookspan/internal/lookpath"
 )
 
-// asUser runs this program as another user, so that files belong to the user and no
-// link of the user's leads root anywhere. as is false if this process is the user's.
-func asUser(ctx context.Context, a *app, name string, args []string) (as bool, err error) {
+// AsUser runs this program as another user, so that files belong to the user and no
+// link of the user's leads root anywhere. as is false if this process is the user's. The
+// error is an [exec.ExitError] if the program ends with an exit code.
+func AsUser(ctx context.Context, name string, args []string, stdout, stderr io.Writer) (as bool, err error) {
 	u, err := findUser(ctx, name)
 	if err != nil {
 		return false, fmt.Errorf("--user %q: %w", name, err)
@@ -49,7 +50,7 @@ func asUser(ctx context.Context, a *app, name string, args []string) (as bool, e
 		return false, err
 	}
 	c := exec.CommandContext(ctx, self, args...) //nolint:gosec // This program.
-	c.Dir, c.Stdout, c.Stderr = u.HomeDir, a.stdout, struct{ io.Writer }{a.stderr}
+	c.Dir, c.Stdout, c.Stderr = u.HomeDir, stdout, struct{ io.Writer }{stderr}
 	// Nothing of root's environment: it could name root's folders.
 	c.Env = []string{
 		"HOME=" + u.HomeDir, "USER=" + u.Username, "LOGNAME=" + u.Username,
@@ -57,20 +58,15 @@ func asUser(ctx context.Context, a *app, name string, args []string) (as bool, e
 	}
 	// With root's terminal, a program of the user's could type there.
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), Groups: groups}} //nolint:gosec // Parsed as 32 bits.
-	err = c.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return true, exitError(exit.ExitCode())
-	}
-	if err != nil {
+	if err := c.Run(); err != nil {
 		return true, fmt.Errorf("run %s as %s: %w", self, name, err)
 	}
 	return true, nil
 }
 
-// forEverybody lets everybody read what this process writes from now on, whatever mask
+// ForEverybody lets everybody read what this process writes from now on, whatever mask
 // it was started with.
-func forEverybody() { syscall.Umask(0o022) }
+func ForEverybody() { syscall.Umask(0o022) }
 
 // findUser finds a user in the system's files, or else where the system looks, such as
 // a directory of the company.
