@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -219,5 +220,34 @@ func TestFilesAreThoseOfThisStart(t *testing.T) {
 	}
 	if NewHost() == NewHost() {
 		t.Error("two starts have one name")
+	}
+}
+
+// TestATableLeadsToItsOwnCalls follows each line of the tools to the calls: two agents have tools
+// whose names differ in case only.
+func TestATableLeadsToItsOwnCalls(t *testing.T) {
+	s, _ := emptyStore(t)
+	k := &task{id: 7}
+	run := k.run("x", "s", "/x", otelmap.OutcomeCompleted, 0, 9)
+	for _, name := range []string{"Bash", "bash", "bash", "=bash", "a&b#c"} {
+		k.tool(run, name, "{}", "", 1, 2)
+	}
+	if err := s.UploadTraces(t.Context(), []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: k.spans}}}}); err != nil {
+		t.Fatal(err)
+	}
+	addr := listening(t, Options{Store: s, Token: testToken})
+	sums := ask[struct {
+		Groups map[string][]struct {
+			Value     string
+			ToolCalls int
+		}
+	}](t, addr, "usage").Groups["tool"]
+	if len(sums) != 4 {
+		t.Fatalf("%+v", sums)
+	}
+	for _, sum := range sums {
+		if got := ask[sessionAnswer](t, addr, "calls?tool="+url.QueryEscape("="+sum.Value)); got.Totals.Calls != sum.ToolCalls {
+			t.Errorf("%s: %d calls, want %d", sum.Value, got.Totals.Calls, sum.ToolCalls)
+		}
 	}
 }

@@ -203,14 +203,14 @@ func TestAnswersOfTheAPI(t *testing.T) {
 			"traces/" + a, "traces/" + a + "/rows", "traces/" + a + "/lines", "traces/" + a + "/lines?from=15", "traces/" + a + "/conversation", "traces/" + a + "/conversation?from=8", "traces/" + a + "/changes", "traces/" + a + "/changes?from=9", "traces/" + a + "/cost",
 			"traces/" + b, "traces/" + b + "/lines", "traces/" + c, "traces/" + c + "/lines", "traces/" + strings.Repeat("e5", 16), "traces/" + d, "traces/" + d + "/rows", "traces/" + d + "/lines", "traces/" + d + "/conversation", "traces/" + d + "/cost", "traces/" + d + "/find?text=sleep",
 			"traces/" + a + "/find?text=TOTAL.test", "traces/" + a + "/find?text=bash", "traces/" + a + "/find?text=%C3%A4", "traces/" + a + "/find?text=+", "traces/" + a + "/find?id=a100000000000001", "traces/" + a + "/find?id=a100000000000004.1", "traces/" + a + "/find?id=x", "traces/" + a + "/find?text=a&version=77", "traces/" + a + "/find?text=npm&version=1",
-			"traces/" + a[:8], "traces/" + strings.Repeat("f", 32) + "/rows",
+			"traces/" + a[:8], "traces/" + strings.Repeat("f", 32) + "/rows", "traces/" + strings.Repeat("f", 32) + "/cost", "traces/" + a[:3] + "/cost",
 		}},
 		{"rows", []string{
 			"traces/" + a + "/row/0", "traces/" + a + "/row/a100000000000003", "traces/" + a + "/row/a100000000000004", "traces/" + a + "/row/a100000000000004.1", "traces/" + a + "/row/a100000000000004.2", "traces/" + a + "/row/a100000000000004.3", "traces/" + a + "/row/a100000000000005",
 			"traces/" + a + "/row/a100000000000006", "traces/" + a + "/row/a100000000000007", "traces/" + a + "/row/a10000000000000a?whole", "traces/" + a + "/row/a100000000000005?whole", "traces/" + a + "/row/2?whole", "traces/" + a + "/row/19", "traces/" + a + "/row/-1", "traces/" + a + "/row/x", "traces/" + d + "/row/2",
 		}},
 		{"calls", []string{
-			"calls", "calls?limit=2", "calls?tool=Bash", "calls?failed", "calls?denied", "calls?edits", "calls?command=npm", "calls?file=a.go", "calls?slower=5", "calls?slower=0", "calls?slower=x", "calls?min-cost=1", "calls?since=x",
+			"calls", "calls?limit=2", "calls?tool=Bash", "calls?failed", "calls?denied", "calls?edits", "calls?command=npm", "calls?file=a.go", "calls?slower=5", "calls?slower=0", "calls?slower=x", "calls?min-cost=1", "calls?since=x", "calls?tool=%zz",
 			"compare?a=" + a + "&b=" + b, "compare?a=" + c + "&b=" + c, "compare?b=" + b, "hooks", "hooks?tool=Bash", "hooks/calls", "hooks/calls?agent=claude-code", "hooks/calls?tool=Bash", "hooks/call/" + a + "/a100000000000005", "hooks/call/" + a + "/a10000000000000b", "hooks/call/" + a + "/a100000000000002", "hooks/call/zz/x", "nothing",
 		}},
 	} {

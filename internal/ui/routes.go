@@ -71,6 +71,11 @@ func (s *Server) routes() {
 				s.fail(w, noToken)
 				return
 			}
+			_, err := url.ParseQuery(r.URL.RawQuery)
+			if err != nil {
+				s.fail(w, refusalOf(wrong("the address's parameters: %w", err)))
+				return
+			}
 			v, err := answer(r)
 			if err != nil {
 				s.fail(w, refusalOf(err))

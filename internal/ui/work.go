@@ -143,8 +143,12 @@ func rowOfCall(c store.Call, edits bool) callRow {
 // cost returns where a task's money went. What running tasks do is not in the store, so what
 // is kept is of one state of the watched files.
 func (s *Server) cost(r *http.Request) (any, error) {
-	return keep(s, r.URL.Path+s.stamp(), workShare, func() (out view.Costs, err error) {
-		err = s.opts.Store.EachWork(r.Context(), store.Filter{Trace: r.PathValue("id")}, s.running(r.Context()), func(w *store.Work) error {
+	l, err := s.loaded(r)
+	if err != nil {
+		return nil, err
+	}
+	return keep(s, "cost "+l.TraceID+s.stamp(), workShare, func() (out view.Costs, err error) {
+		err = s.opts.Store.EachWork(r.Context(), store.Filter{Trace: l.TraceID}, s.running(r.Context()), func(w *store.Work) error {
 			out = view.CostsOf(w)
 			return nil
 		})

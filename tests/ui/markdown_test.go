@@ -60,6 +60,6 @@ func TestAnswersAreDrawnAsMarkdown(t *testing.T) {
 	}
 	// Words that differ, and only these, are marked.
 	b.keys("3")
-	b.wait(`[...document.querySelectorAll(".diff b")].map((e) => e.innerText).join() === "line.,line."`)
+	b.wait(`[...document.querySelectorAll(".diff i")].map((e) => e.innerText).join() === "line.,line."`)
 	b.faultless(s)
 }

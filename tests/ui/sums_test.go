@@ -256,15 +256,15 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 				}
 			}
 		}
-		shown := eval[[]string](b, `[...document.querySelectorAll(".days table tbody tr")].map((e) => e.innerText.replace(/\s+/g, " ").trim())`)
-		for i, g := range stats.Sections["day"] {
+		shown := eval[[]string](b, `[...document.querySelectorAll(".column[aria-label$=tokens]")].map((e) => e.ariaLabel)`)
+		for i, g := range drawn(stats.Sections["day"]) {
 			cost, tokens := 0.0, int64(0)
 			if g.Usage != nil {
 				if tokens = g.Usage.Input + g.Usage.Output; g.Usage.CostUSD != nil {
 					cost = *g.Usage.CostUSD
 				}
 			}
-			if want := fmt.Sprintf("%s %s %d", g.Key, view.Dollars(cost), tokens); i >= len(shown) || shown[i] != want {
+			if want := fmt.Sprintf("%s: %s, %d tokens", g.Key, view.Dollars(cost), tokens); i >= len(shown) || shown[i] != want {
 				t.Errorf("/cost?%s: days %q, want %q as number %d", f.query, shown, want, i)
 			}
 		}
@@ -374,4 +374,16 @@ func cells(title string, g store.Group) string {
 		out[3] = "no price"
 	}
 	return strings.Join(out, " | ")
+}
+
+// drawn are the days of a chart, which begins 90 days before its end.
+func drawn(days []store.Group) []store.Group {
+	for len(days) > 0 {
+		end, _ := time.Parse(time.DateOnly, days[len(days)-1].Key)
+		if days[0].Key >= end.AddDate(0, 0, -89).Format(time.DateOnly) {
+			break
+		}
+		days = days[1:]
+	}
+	return days
 }

@@ -54,7 +54,7 @@ type Filter struct {
 }
 
 // sameModel reports whether a model's name is want, or has want as whole parts. After "=" want
-// is the whole name.
+// is the whole name, in its case: sums tell "Bash" from another agent's "bash".
 func sameModel(model, want string) bool { return hasParts(model, want, "-/:@.") }
 
 // SameTool reports whether a tool's name is want, or has want as whole parts.
@@ -62,7 +62,7 @@ func SameTool(tool, want string) bool { return hasParts(tool, want, "-/:@._") }
 
 func hasParts(model, want, between string) bool {
 	if whole, ok := strings.CutPrefix(want, "="); ok {
-		return strings.EqualFold(model, whole)
+		return model == whole
 	}
 	model, want = strings.ToLower(model), strings.ToLower(want)
 	for at := 0; at < len(model); at++ {

@@ -43,13 +43,13 @@ function App() {
   useEffect(() => { if (path === "/") setTitle("hookspan"); }, [path]);
   useEffect(() => setWaits(!!waiting?.length), [!waiting?.length]);
   const [, first, rest] = /^\/([^/]*)(?:\/(.*))?$/.exec(path) ?? [];
-  const id = decoded(rest ?? "");
+  const id = decoded(rest ?? ""), ofOne = first === "t" || first === "s";
   return (
     <div class={"app at-" + (first || "sessions")}>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>("#main")?.focus(); }}>Skip to the content</a>
       <header class="top">
         <Link to="/" class="brand" label="hookspan, all sessions"><svg viewBox="0 0 32 32" aria-hidden="true"><rect class="b1" x="2" y="6" width="24" height="5" rx="2.5" /><rect class="b2" x="7" y="13.5" width="13" height="5" rx="2.5" /><rect class="b3" x="16" y="21" width="13" height="5" rx="2.5" /></svg><span>hookspan</span></Link>
-        <nav aria-label="Views">{pages.map(([to, name]) => <Link key={to} to={to} class={to === "/" ? undefined : to === "/search" || to === "/cost" ? "few" : "rest"} current={path === to || (to === "/" && (first === "t" || first === "s"))}>{name}</Link>)}<button class="others" onClick={() => setPalette(true)}>More</button></nav>
+        <nav aria-label="Views">{pages.map(([to, name]) => <Link key={to} to={to} class={to === "/" ? undefined : to === "/search" || to === "/cost" ? "few" : "rest"} current={path === to || (to === "/" && ofOne)}>{name}</Link>)}<button class="others" onClick={() => setPalette(true)}>More</button></nav>
         {!!waiting?.length && <Link to={waiting.length === 1 ? "/t/" + waiting[0] : "/"} class="waits">{waiting.length > 1 ? waiting.length + " tasks wait for you" : "waits for you"}</Link>}
         <span class={"live" + (live ? " on" : "")} title={live ? "New traces appear by themselves" : "Not connected"}>{live ? "live" : "offline"}</span>
         <button class="icon" aria-label="Go to" title="Go to a session, task, file or view (Ctrl-K)" onClick={() => setPalette(true)}><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="7" cy="7" r="4.2" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M10.2 10.2 14 14" stroke="currentColor" stroke-width="1.5" /></svg></button>
@@ -57,7 +57,7 @@ function App() {
         <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => setKeys(true)}>?</button>
       </header>
       <main id="main" tabIndex={-1}>
-        {id === undefined ? <NoPage /> : first === "" || first === "open" ? <SessionsView /> : first === "t" ? <TraceView key={id} id={id} /> : first === "s" ? <SessionView key={id} id={id} /> : first === "search" ? <SearchView />
+        {id === undefined || ofOne !== !!rest ? <NoPage /> : first === "" || first === "open" ? <SessionsView /> : first === "t" ? <TraceView key={id} id={id} /> : first === "s" ? <SessionView key={id} id={id} /> : first === "search" ? <SearchView />
           : first === "calls" || first === "changes" ? <CallsView key={first} edits={first === "changes"} /> : first === "cost" ? <CostView /> : first === "compare" ? <CompareView /> : first === "hooks" ? <HooksView /> : first === "status" ? <StatusView />
           : <NoPage />}
       </main>

@@ -71,7 +71,7 @@ export const Wait = () => {
 };
 
 // cached is the cached share of the input in percent, rounded as in the terminal.
-export const cached = (u: Usage) => (u.inputTokens ? Math.round((100 * u.cacheReadTokens) / u.inputTokens) : 0);
+export const cached = (u: Usage) => Math.round(100 * u.cacheReadTokens / u.inputTokens) || 0;
 
 // usageWords describes tokens and cost.
 export function usageWords(u: Usage | undefined): string[] {
@@ -156,16 +156,15 @@ export function Diff({ lines }: { lines: string[] }) {
   const words = useMemo(() => wordsOf(lines), [lines]);
   return (
     <pre class="diff" tabIndex={0}>{lines.map((l, i) => (
-      <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{words.get(i)?.map((x, k) => (k % 2 ? <b key={k}>{x}</b> : x)) ?? (l || " ")}{"\n"}</span>
+      <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{words.get(i)?.map((x, k) => (k % 2 ? <i key={k}>{x}</i> : x)) ?? (l || " ")}{"\n"}</span>
     ))}</pre>
   );
 }
 
-// Bars are the sums of a group beside its share of the largest.
 export const share = (part: number, whole: number) => (whole > 0 ? Math.max(0, Math.min(1, part / whole)) : 0);
 
-export const Meter = ({ part, kind = "" }: { part: number; kind?: string }) => (
-  <svg class={"meter " + kind} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width={part * 100} height="8" /></svg>
+export const Meter = ({ part }: { part: number }) => (
+  <svg class="meter" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width={part * 100} height="8" /></svg>
 );
 
 export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number }) {

@@ -17,7 +17,7 @@ export const filterNames = ["project", "agent", "model", "tool", "outcome", "cos
 
 // dayOf returns the beginning of a day such as 2026-01-31.
 function dayOf(text: string | null): Date | undefined {
-  const t = /^\d{4}-\d\d-\d\d$/.test(text ?? "") ? new Date(text + "T00:00:00") : undefined;
+  const t = /^[12]\d{3}-\d\d-\d\d$/.test(text ?? "") ? new Date(text + "T00:00:00") : undefined;
   return t && !Number.isNaN(t.getTime()) ? t : undefined;
 }
 

@@ -270,7 +270,7 @@ function Details({ base, id, row, tree, close }: { base: string; id: string; row
         <button class="close" aria-label="Close" onClick={close}>×</button>
         <p class="facts"><Facts items={[kind, r.started && "+" + duration(tree.c.at[row] * 1000), r.ended && r.kind !== "event" && duration(r.tookNs), r.model, r.problem?.by && <span class="warn">denied by {r.problem.by}</span>, wait && wait[1] > wait[0] && <span class="warn">waited {duration((wait[1] - wait[0]) * 1000)} for approval</span>]} /></p>
         {r.usage && <p class="facts"><Facts items={usageWords(r.usage)} /></p>}
-        {(r.kind === "agent" || r.kind === "run") && total > 0 && Math.abs(total - own) > 5e-5 && <p class="facts"><Facts items={["own requests " + dollars(own), (agents ? "with subagents " : "with usage that has no request ") + dollars(total)]} /></p>}
+        {(r.kind === "agent" || r.kind === "run") && total > 0 && Math.abs(total - own) > 5e-5 && <p class="facts"><Facts items={["own requests " + dollars(Math.max(0, own)), (agents ? "with subagents " : "with usage that has no request ") + dollars(total)]} /></p>}
       </header>
       {r.problem && (r.problem.message || r.problem.kind) && !r.parts.some((p) => p.name === "error") && <div class="part error"><div class="cap">{r.problem.kind || "error"}</div><pre tabIndex={0}>{r.problem.message}</pre></div>}
       {r.kind === "event" && r.parts.length === 0 && r.details?.length ? <ul class="plain-list">{r.details.map((d, i) => <li key={i}>{d}</li>)}</ul> : null}

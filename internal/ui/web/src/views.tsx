@@ -65,9 +65,9 @@ function Context({ points: all, nth }: { points: Point[]; nth: (trace: string) =
   return (
     <figure class="context">
       <figcaption><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
-      <div class="chart">
+      <div class="chart" style={{ gridTemplateColumns: `auto minmax(0, ${points.length * 60}px) auto` }}>
         <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{tokens(most * y)}</span>)}</div>
-        <svg width={points.length * 60} viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label={`Context size over ${requests.length} requests, at most ${tokens(most)} tokens`} onMouseLeave={() => setAt(-1)} onClick={() => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""))} onMouseMove={(e) => {
+        <svg width="100%" viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label="Context size" onMouseLeave={() => setAt(-1)} onClick={() => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""))} onMouseMove={(e) => {
           const box = e.currentTarget.getBoundingClientRect();
           setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
         }}>
@@ -225,19 +225,19 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
         <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 100 + "%" }}>{amountOf(top * (root ? y * y : y))}</span>)}</div>
         <div class="columns" onMouseLeave={() => setAt(undefined)}>
           {line && <svg viewBox={`0 0 ${all.length} 100`} preserveAspectRatio="none" aria-hidden="true"><path d={line.includes("L") ? line : line + "h.01"} vector-effect="non-scaling-stroke" /></svg>}
-          {all.map((k) => {
+          {all.map((k, i) => {
             const x = by.get(k), p = pastOf(k);
             return (
-              <div key={k} class={"column" + (k === at ? " at" : "")} onMouseEnter={() => setAt(k)} onClick={() => put({ when: "dates", from: k, to: k }, true)}>
+              <button key={k} class="column" aria-label={k + (x ? `: ${dollars(money(x))}, ${amount(x)} tokens` : "")} tabIndex={k === (at ?? all[all.length - 1]) ? 0 : -1} onMouseEnter={() => setAt(k)} onFocus={() => setAt(k)} onClick={() => put({ when: "dates", from: k, to: k }, true)}
+                onKeyDown={(e) => { const n = { ArrowRight: 1, ArrowLeft: -1 }[e.key]; if (n) document.querySelectorAll<HTMLElement>(".column")[i + n]?.focus(); }}>
                 <div class="pair-bars">{shift > 0 && <i class="past" style={{ height: part(p ? value(p) : 0) * 100 + "%" }} />}<i style={{ height: Math.max(x ? 1.5 : 0, part(x ? value(x) : 0) * 100) + "%" }} /></div>
                 <span>{names.get(k)?.[0]}<small>{names.get(k)?.[1]}</small></span>
-              </div>
+              </button>
             );
           })}
         </div>
         <div class="scale right" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 100 + "%" }}>{y * 100} %</span>)}</div>
       </div>
-      <table class="hidden"><caption>Cost by day</caption><thead><tr><th scope="col">day</th><th scope="col">cost</th><th scope="col">tokens</th></tr></thead><tbody>{days.map((x) => <tr key={x.key}><th scope="row">{x.key}</th><td>{dollars(money(x))}</td><td>{amount(x)}</td></tr>)}</tbody></table>
       <p class="legend"><i class="full" /> {priced ? "cost" : "tokens"}{root && " on a square-root scale: the middle is a quarter"} {shift > 0 && <><i class="past" /> {shift === 1 ? "the day" : `the ${shift} days`} before</>} <i class="cached" /> share of the input that was cached</p>
     </figure>
   );
@@ -247,7 +247,7 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
 function versus(label: string, values: (string | number | undefined)[], numbers?: (number | undefined)[]) {
   const [x, y] = numbers ?? [];
   const factor = x && y ? y / x : 0;
-  return <tr><th scope="row">{label}</th><td>{values[0]}</td><td>{values[1]}</td><td class="num dim least">{factor && Math.abs(factor - 1) >= 0.005 ? (factor >= 10 ? factor.toFixed(0) : factor.toFixed(2)) + "×" : ""}</td></tr>;
+  return <tr><th scope="row">{label}</th>{values.map((v) => <td>{(v as number)?.toLocaleString("en")}</td>)}<td class="num dim least">{factor && Math.abs(factor - 1) >= 0.005 ? (factor >= 10 ? factor.toFixed(0) : factor.toFixed(2)) + "×" : ""}</td></tr>;
 }
 
 export function CompareView() {
@@ -265,8 +265,8 @@ function Sides({ sides }: { sides: string[] }) {
   const { data, error } = useData<Group[]>("sides?" + new URLSearchParams({ a: asked[0], b: asked[1] }));
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
-  const words = (q: URLSearchParams) => [...q].map(([name, v]) => (name === "failed" || name === "denied" || name === "when" ? (v === "1" ? name : periods.find(([x]) => x === v)?.[1] ?? v) : `${name} ${seen(name === "project" ? place(v) : v.replace(/^=/, ""))}`)).join(", ") || "all tasks";
-  const row = (label: string, value: (g: Group) => number | undefined, shown: (n: number) => string = String) => versus(label, data.map((g) => { const n = value(g); return n === undefined ? "not known" : shown(n); }), data.map(value));
+  const words = (q: URLSearchParams) => [...q].map(([name, v]) => (name === "failed" || name === "denied" || name === "when" ? (v === "1" ? name : periods.find(([x]) => x === v)?.[1] ?? v) : `${name} ${seen(name === "project" ? place(v) : agentNames[v] ?? v.replace(/^=/, ""))}`)).join(", ") || "all tasks";
+  const row = (label: string, value: (g: Group) => number | undefined, shown: (n: number) => string | number = (n) => n) => versus(label, data.map((g) => { const n = value(g); return n === undefined ? "not known" : shown(n); }), data.map(value));
   const perTask = (value: (g: Group) => number | undefined) => (g: Group) => { const n = value(g); return n === undefined || !g.tasks ? undefined : n / g.tasks; };
   const cost = (g: Group) => g.usage?.costUsd, ns = (n: number) => duration(n);
   return (

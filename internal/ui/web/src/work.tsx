@@ -43,7 +43,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
       <Alert error={error} />
       {failure.length + denial.length > 0 && (
         <details class="kinds">
-          <summary>{failure.length > 0 && <>{plural(failure.length, "kind")} of failure, most often <span class="bad">{oftenest(failure)[0].key}</span> ({oftenest(failure)[0].toolCalls.toLocaleString("en")}×)</>}{failure.length > 0 && denial.length > 0 && ". "}{denial.length > 0 && <>Denied by {oftenest(denial).map((g) => `${g.key} (${g.toolCalls.toLocaleString("en")}×)`).join(", ")}</>}</summary>
+          <summary>{failure.length > 0 && <>{plural(failure.length, "kind")} of failure, most often <span class="bad">{oftenest(failure)[0].key}</span> ({oftenest(failure)[0].toolCalls.toLocaleString("en")}×)</>}{failure.length > 0 && denial.length > 0 && ". "}{denial.length > 0 && <>Denied by {oftenest(denial).map((g) => `${g.key} (${g.toolCalls.toLocaleString("en")}×)`).join("; ")}</>}</summary>
           <div class="halves">
             <Groups title="Failures" one="tool and failure" groups={oftenest(failure)} columns={repeated} name={lastOf} first={10} />
             <Groups title="Denied" one="by" groups={oftenest(denial)} columns={repeated} name={lastOf} first={10} />
