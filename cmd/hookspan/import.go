@@ -140,17 +140,17 @@ func noTracesYet(ctx context.Context, a *app) string {
 }
 
 // importMemory is the limit of the heap for an import, in bytes: most of what it allocates
-// is soon free, but for the session that is read. With less than that needs, the collector
-// would run all the time.
+// is soon free, but for the session that is read and for what is kept of each one. With less
+// than these need, the collector would run all the time.
 func importMemory(sessions []importer.Session) int64 {
-	const others, times = 64 << 20, 3
+	const others, times, each = 64 << 20, 3, 2 << 10
 	largest := int64(0)
 	for i := range sessions {
 		if info, err := os.Stat(sessions[i].Path); err == nil {
 			largest = max(largest, info.Size())
 		}
 	}
-	return others + times*largest
+	return others + times*largest + each*int64(len(sessions))
 }
 
 // check checks the flags, once for all agents.

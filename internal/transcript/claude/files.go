@@ -100,11 +100,14 @@ func readProject(ctx context.Context, f *transcript.Files, folder string, since 
 // projects where many sessions are read, else those of one folder.
 func families(ctx context.Context, f *transcript.Files, folder string) map[uint64][]*head {
 	type key struct{ families string }
-	folders := []string{folder}
 	if f.Remembers() {
-		folder, folders = "", projects(roots(f))
+		folder = ""
 	}
 	return transcript.Recall(f, key{folder}, func(f *transcript.Files) map[uint64][]*head {
+		folders := []string{folder}
+		if folder == "" {
+			folders = projects(roots(f))
+		}
 		first, all := make(map[uint64]*head), make(map[uint64][]*head)
 		for _, folder := range folders {
 			p := readProject(ctx, f, folder, time.Time{})
