@@ -124,7 +124,7 @@ func TestEveryAnswerCountsTheSame(t *testing.T) {
 		filter(5, "until", "until", now.Add(-time.Duration(r.IntN(500))*time.Hour).UTC().Format(time.RFC3339))
 
 		var answer listJSON
-		command(&answer, append([]string{"list", "--json"}, flags...)...)
+		command(&answer, append([]string{"list", "--json", "--sums"}, flags...)...)
 		list := answer.Tasks
 		var stats, byTool statsJSON
 		command(&stats, append([]string{"stats", "--json"}, flags...)...)

@@ -58,6 +58,8 @@ shows one call.`,
 			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
+		case f.sums && !f.asJSON:
+			return wrongUsage(cmd, "--sums: want --json; without it the last line has the sums")
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
 		}
@@ -66,7 +68,7 @@ shows one call.`,
 	return cmd
 }
 
-// callsJSON is what --json prints: the calls and the sums over all that are selected, listed
+// callsJSON is what --json --sums prints: the calls and the sums over all that are selected, listed
 // or not.
 type callsJSON struct {
 	Calls  []store.Call `json:"calls"`
@@ -105,8 +107,10 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	switch {
 	case err != nil:
 		return err
-	case f.asJSON:
+	case f.sums:
 		return a.printJSON(callsJSON{append([]store.Call{}, found...), all})
+	case f.asJSON:
+		return a.printJSON(append([]store.Call{}, found...))
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
 	case len(found) == 0:

@@ -26,7 +26,7 @@ type filterFlags struct {
 	f   store.Filter
 
 	project, agent, since, until string
-	all, asJSON                  bool
+	all, asJSON, sums            bool
 	asCSV                        bool
 }
 
@@ -65,6 +65,7 @@ func (ff *filterFlags) addListing() {
 	flags.IntVarP(&ff.f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it for programs")
 	flags.BoolVar(&ff.all, "all", false, "all of them")
 	flags.BoolVar(&ff.asJSON, "json", false, "print as JSON")
+	flags.BoolVar(&ff.sums, "sums", false, "with --json: an object with the sums over all that is selected, listed or not")
 }
 
 // any reports whether a flag restricts what is selected.

@@ -28,6 +28,9 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 		if *timeline && ff.asJSON {
 			return wrongUsage(cmd, "--timeline and --json: want one of them")
 		}
+		if ff.sums && !ff.asJSON {
+			return wrongUsage(cmd, "--sums: want --json; without it the last line has the sums")
+		}
 		return ff.runAll(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if *timeline {
 				return drawTimeline(ctx, ff, p, f)
@@ -38,7 +41,7 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 	return cmd
 }
 
-// listJSON is what --json prints: the tasks, those that run first, where the words of --grep
+// listJSON is what --json --sums prints: the tasks, those that run first, where the words of --grep
 // are, and the sums over all that have ended, listed or not.
 type listJSON struct {
 	Tasks  []store.Summary `json:"tasks"`
@@ -59,8 +62,10 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	}
 	sums = append(running, sums...)
 	switch {
-	case ff.asJSON:
+	case ff.sums:
 		return a.printJSON(listJSON{append([]store.Summary{}, sums...), page.Hits, all})
+	case ff.asJSON:
+		return a.printJSON(append([]store.Summary{}, sums...))
 	case len(sums) > 0:
 		notes, err := view.NotesOf(ctx, p.Store, f, &page)
 		if err != nil {

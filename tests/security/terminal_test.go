@@ -212,14 +212,12 @@ func claudeSession(t *testing.T, w *lab.World, s string) {
 func traceIDs(t *testing.T, w *lab.World) []string {
 	t.Helper()
 	out, errs, _ := w.Hookspan("list", "--json")
-	var list struct {
-		Tasks []struct{ TraceID string }
-	}
-	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Tasks) == 0 {
+	var list []struct{ TraceID string }
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) == 0 {
 		t.Fatalf("hookspan list: %v: %.300q %q", err, out, errs)
 	}
 	var ids []string
-	for _, l := range list.Tasks {
+	for _, l := range list {
 		ids = append(ids, l.TraceID)
 	}
 	return ids

@@ -188,7 +188,7 @@ const rowsShown = `[...document.querySelectorAll(".task:not(.session)")].map((e)
 // tasks are those that hookspan list --json lists.
 func (m *machine) tasks(flags ...string) []listed {
 	m.t.Helper()
-	return reads[struct{ Tasks []listed }](m, append([]string{"list", "--json", "-n", "0"}, flags...)...).Tasks
+	return reads[[]listed](m, append([]string{"list", "--json", "-n", "0"}, flags...)...)
 }
 
 // TestSumsAreThoseOfTheCommands compares what a person reads in each view, with each
@@ -271,7 +271,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 	}
 	// Calls over all tasks.
 	for query, flags := range map[string][]string{"": nil, "denied=1": {"--denied"}, "tool=read_file": {"--tool", "read_file"}, "command=npm": {"--command", "npm"}, "slower=1": {"--slower", "1s"}} {
-		calls := reads[struct{ Calls []struct{ SpanID string } }](m, append([]string{"calls", "--json", "-n", "5000"}, flags...)...).Calls
+		calls := reads[[]struct{ SpanID string }](m, append([]string{"calls", "--json", "-n", "5000"}, flags...)...)
 		b.goTo(s, "/calls?limit=5000&"+query)
 		b.wait(fmt.Sprintf("document.querySelectorAll('.call').length === %d", len(calls)))
 		if got, want := eval[string](b, "document.querySelector('.sum b').innerText"), fmt.Sprint(len(calls)); strings.ReplaceAll(got, ",", "") != want || len(calls) == 0 {

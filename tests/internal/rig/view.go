@@ -54,11 +54,10 @@ func (l *Listed) CountError(kind string) {
 // trace first, with the traces in their order. It returns what is wrong, one
 // line each.
 func CheckList(stdout string, want []Listed) (wrong []string) {
-	var list struct{ Tasks []Listed }
-	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
+	var got []Listed
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		return []string{fmt.Sprintf("hookspan list --json: %v\n%.1000s", err, stdout)}
 	}
-	got := list.Tasks
 	slices.Reverse(got)
 	for i := range min(len(got), len(want)) {
 		if want[i].Title == "" {
