@@ -47,6 +47,9 @@ type Transcript struct {
 	// Inherited counts the requests in the files that another session counts, Damaged the
 	// lines of which something could not be read.
 	Inherited, Damaged int
+	// CopiedBy are the sessions whose files have all rows of this one, too: hooks may have
+	// reported them as of these.
+	CopiedBy []string
 	// Sources are the files that were read, Unread the places in them that were not.
 	Sources []string
 	Unread  []Unread

@@ -298,7 +298,7 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 		trace, _ := b.Root(r)
 		ours[trace] = true
 	}
-	seen, err := im.seen(ctx, f.session, ours)
+	seen, err := im.seen(ctx, f.session, ours, tr.CopiedBy)
 	if err != nil {
 		return nil, err
 	}

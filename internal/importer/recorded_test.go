@@ -173,61 +173,84 @@ func timed(events []hook.Event, tr *hook.Transcript) []hook.Event {
 
 // TestImportAfterHooksAddsNothing records sessions of Claude Code by their hooks and then
 // imports its files, with those of a session that was resumed: its file begins with a copy
-// of the history, under its own id. Only its own turn is added.
+// of the history, under its own id. Only its own turn is added, and nothing of a copy
+// without one, whatever its name.
 func TestImportAfterHooksAddsNothing(t *testing.T) {
+	const first, last = "00000000-1111-4222-8333-444444444444", "ffffffff-1111-4222-8333-444444444444"
 	for _, scenario := range []string{"api-error", "background-subagent", "interrupt", "subagent", "tools-resume"} {
-		t.Run(scenario, func(t *testing.T) {
-			f := home(t, map[string]string{".claude/projects": claudeFiles(scenario)})
-			found, err := f.Sessions(t.Context(), claudefiles.Agent)
-			if err != nil || len(found) != 1 {
-				t.Fatalf("sessions %v, error %v", found, err)
-			}
-			tr, err := f.Read(t.Context(), claudefiles.Agent, transcript.Query{Session: found[0].ID, Path: found[0].Path})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := newWorld(t)
-			b, runs := built(timed(payloads(t, filepath.Join("..", "..", "hook", "claude", "testdata", "e2e", scenario), tr.Prompts[0].At), tr))
-			for _, r := range runs {
-				if err := w.upload(b.Spans(r, tr)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			sums := func() store.Totals {
-				sums, err := w.store.Totals(t.Context(), store.Filter{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return sums
-			}
-			recorded := sums()
-			if recorded.Usage == nil {
-				recorded.Usage = &store.Usage{}
-			}
-			text, err := os.ReadFile(found[0].Path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			const copied = "00000000-1111-4222-8333-444444444444"
-			path := filepath.Join(filepath.Dir(found[0].Path), copied+".jsonl")
-			text = bytes.ReplaceAll(text, []byte(found[0].ID), []byte(copied))
-			text = append(text, strings.ReplaceAll(claudeTurn(copied, 3), "2026-", "2029-")...)
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			w.now = time.Now()
-			sessions, err := Sessions(t.Context(), f, claudefiles.Agent)
-			if err != nil || len(sessions) != 2 {
-				t.Fatalf("sessions %v, error %v", sessions, err)
-			}
-			rep := w.run(w.importer(HostClaude), sessions...)
-			got := sums()
-			got.Traces, got.Runs, got.Usage.Input, got.Usage.Output = got.Traces-1, got.Runs-1, got.Usage.Input-1, got.Usage.Output-2
-			got.Took, got.Usage.CostUSD, recorded.Usage.CostUSD = recorded.Took, nil, nil
-			if d := cmp.Diff(recorded, got); d != "" || recorded.Traces == 0 || rep.Sessions != 2 {
-				t.Errorf("%d traces, %d sessions imported; without the new turn the sums are (-hooks +import):\n%s", recorded.Traces, rep.Sessions, d)
-			}
-		})
+		for _, c := range []struct {
+			name, copied string
+			sameID       bool
+			turns        int
+		}{
+			{scenario, first, false, 1},
+			{scenario + ", a copy of the first name", first, false, 0},
+			{scenario + ", a copy of the last name", last, false, 0},
+			{scenario + ", a copy of the first name with the other's id", first, true, 0},
+			{scenario + ", a copy of the last name with the other's id", last, true, 0},
+		} {
+			t.Run(c.name, func(t *testing.T) { importAfterHooks(t, scenario, c.copied, c.sameID, c.turns) })
+		}
+	}
+}
+
+func importAfterHooks(t *testing.T, scenario, copied string, sameID bool, turns int) {
+	f := home(t, map[string]string{".claude/projects": claudeFiles(scenario)})
+	found, err := f.Sessions(t.Context(), claudefiles.Agent)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("sessions %v, error %v", found, err)
+	}
+	tr, err := f.Read(t.Context(), claudefiles.Agent, transcript.Query{Session: found[0].ID, Path: found[0].Path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	b, runs := built(timed(payloads(t, filepath.Join("..", "..", "hook", "claude", "testdata", "e2e", scenario), tr.Prompts[0].At), tr))
+	for _, r := range runs {
+		if err := w.upload(b.Spans(r, tr)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sums := func() store.Totals {
+		sums, err := w.store.Totals(t.Context(), store.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sums
+	}
+	recorded := sums()
+	if recorded.Usage == nil {
+		recorded.Usage = &store.Usage{}
+	}
+	text, err := os.ReadFile(found[0].Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(filepath.Dir(found[0].Path), copied+".jsonl")
+	if !sameID {
+		text = bytes.ReplaceAll(text, []byte(found[0].ID), []byte(copied))
+	}
+	if turns > 0 {
+		text = append(text, strings.ReplaceAll(claudeTurn(copied, 3), "2026-", "2029-")...)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.now = time.Now()
+	sessions, err := Sessions(t.Context(), f, claudefiles.Agent)
+	if err != nil || len(sessions) != 2 {
+		t.Fatalf("sessions %v, error %v", sessions, err)
+	}
+	rep := w.run(w.importer(HostClaude), sessions...)
+	got := sums()
+	if got.Usage == nil {
+		got.Usage = &store.Usage{}
+	}
+	n := int64(turns)
+	got.Traces, got.Runs, got.Usage.Input, got.Usage.Output = got.Traces-turns, got.Runs-turns, got.Usage.Input-n, got.Usage.Output-2*n
+	got.Took, got.Usage.CostUSD, recorded.Usage.CostUSD = recorded.Took, nil, nil
+	if d := cmp.Diff(recorded, got); d != "" || recorded.Traces == 0 || rep.Sessions != 2 {
+		t.Errorf("%d traces, %d sessions imported; without the new turn the sums are (-hooks +import):\n%s", recorded.Traces, rep.Sessions, d)
 	}
 }
 

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,39 +78,50 @@ type seen struct {
 	// prefix is the session's HookPrefix.
 	prefix string
 	roots  map[string][]store.Root // by their span
-	// others are the roots of runs that these files do not have, stored and removed.
-	others [2]periods
+	// others are the roots of runs that these files do not have, stored and removed, of the
+	// session and of those that have copies of it.
+	others []periods
 	// err is why the session's log could not be read.
 	err error
-	// captured is the time of the first event in the session's log; zero without
+	// captured is the time of the first event in the logs of these sessions; zero without
 	// a log.
 	captured time.Time
 }
 
 // seen returns what is known of a session. ours are the traces of the runs in its files: if
 // two of them overlap in time, as an agent in the background may outlive its turn, they are
-// two runs all the same.
-func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool) (*seen, error) {
+// two runs all the same. copiedBy are as in hook.Transcript.
+func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool, copiedBy []string) (*seen, error) {
 	out := &seen{
 		known: im.Known, host: im.Agent.Host, again: im.Again, roots: make(map[string][]store.Root), prefix: s.HookPrefix,
 	}
-	if im.Known != nil {
-		roots, err := im.Known.Conversation(ctx, s.ID)
+	for _, id := range append([]string{s.ID}, copiedBy...) {
+		first, err := im.firstEvent(spool.SessionKey(im.Agent.Host, id))
+		if out.err = cmp.Or(out.err, err); !first.IsZero() && (out.captured.IsZero() || first.Before(out.captured)) {
+			out.captured = first
+		}
+		if im.Known == nil {
+			continue
+		}
+		roots, err := im.Known.Conversation(ctx, id)
 		if err != nil {
 			return nil, err
 		}
+		var there, gone periods
 		for _, r := range roots {
-			out.roots[r.Span] = append(out.roots[r.Span], r)
+			if id == s.ID {
+				out.roots[r.Span] = append(out.roots[r.Span], r)
+			}
 			switch {
-			case ours[r.Trace]:
+			case id == s.ID && ours[r.Trace]:
 			case r.Removed:
-				out.others[1].add(r)
+				gone.add(r)
 			default:
-				out.others[0].add(r)
+				there.add(r)
 			}
 		}
+		out.others = append(out.others, there, gone)
 	}
-	out.captured, out.err = im.firstEvent(spool.SessionKey(im.Agent.Host, s.ID))
 	return out, nil
 }
 

@@ -100,11 +100,14 @@ func readProject(ctx context.Context, f *transcript.Files, folder string, since 
 // projects where many sessions are read, else those of one folder.
 func families(ctx context.Context, f *transcript.Files, folder string) map[uint64][]*head {
 	type key struct{ families string }
-	folders := []string{folder}
 	if f.Remembers() {
-		folder, folders = "", projects(roots(f))
+		folder = ""
 	}
 	return transcript.Recall(f, key{folder}, func(f *transcript.Files) map[uint64][]*head {
+		folders := []string{folder}
+		if folder == "" {
+			folders = projects(roots(f))
+		}
 		first, all := make(map[uint64]*head), make(map[uint64][]*head)
 		for _, folder := range folders {
 			p := readProject(ctx, f, folder, time.Time{})
@@ -186,9 +189,10 @@ func copies(f *transcript.Files, session, but string) []transcript.Session {
 }
 
 // rowID identifies a row by the message that it is a part of, or by when it was written.
+// session is the id of the session that the row names.
 type rowID struct {
-	id uint64
-	at time.Time
+	id, session uint64
+	at          time.Time
 }
 
 // idsOf are the rows of a file, in order.
@@ -216,7 +220,7 @@ func idOf(r *row) rowID {
 	if id == nil {
 		id = r.Get("uuid")
 	}
-	return rowID{idHash(id), r.at}
+	return rowID{idHash(id), idHash([]byte(r.text("sessionId"))), r.at}
 }
 
 // idHash is zero for no id.
@@ -261,6 +265,8 @@ type others struct {
 	found map[string]bool
 	// inherited are the requests that other sessions count.
 	inherited idSet
+	// copiedBy are the sessions with copies of all rows.
+	copiedBy []string
 }
 
 func newOthers(ctx context.Context, f *transcript.Files, since time.Time) others {
@@ -312,7 +318,7 @@ func (o *others) exists(session string) bool {
 // addEarlier gathers the rows of the files of a family that began before mine: of two files
 // that is the one that ends where the other continues, or whose own rows are older.
 func (o *others) addEarlier(family []*head, mine *head) {
-	ctx, f := o.ctx, o.files
+	ctx, f, session := o.ctx, o.files, idHash([]byte(mine.name))
 	var own []rowID
 	for _, h := range family {
 		if h.name == mine.name {
@@ -329,7 +335,10 @@ func (o *others) addEarlier(family []*head, mine *head) {
 			return cmp.Or(a.at.Compare(b.at), cmp.Compare(h.name, mine.name))
 		})
 		if cmp.Or(order, cmp.Compare(h.name, mine.name)) < 0 {
-			o.before.add(theirs)
+			// A row that names my session is a copy of mine, whatever file it is in.
+			o.before.add(slices.DeleteFunc(slices.Clone(theirs), func(r rowID) bool { return r.session == session }))
+		} else if n := len(own); n <= len(theirs) && slices.EqualFunc(own, theirs[:n], func(a, b rowID) bool { return a.id == b.id }) {
+			o.copiedBy = append(o.copiedBy, h.name)
 		}
 	}
 }

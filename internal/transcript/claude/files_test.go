@@ -91,6 +91,21 @@ func TestARowCountsForOneSession(t *testing.T) {
 			map[string]string{"a": "do 10 m10", "b": ""},
 		},
 		{
+			"a copy with the other's id, whatever its name",
+			map[string]string{"p/b.jsonl": one("b") + two("b"), "p/a.jsonl": one("b") + two("b"), "p/c.jsonl": one("b") + two("b")},
+			map[string]string{"a": "", "b": "do 10 do 20 m10 m20", "c": ""},
+		},
+		{
+			"and one of the beginning",
+			map[string]string{"p/b.jsonl": one("b") + two("b"), "p/a.jsonl": one("b"), "p/c.jsonl": one("b")},
+			map[string]string{"a": "", "b": "do 10 do 20 m10 m20", "c": ""},
+		},
+		{
+			"a copy with the id of a session whose file is gone counts once",
+			map[string]string{"p/a.jsonl": one("x") + two("x"), "p/c.jsonl": one("x") + two("x")},
+			map[string]string{"a": "do 10 do 20 m10 m20", "c": ""},
+		},
+		{
 			"rows of another id that only this file has",
 			map[string]string{"p/a.jsonl": one("a"), "p/b.jsonl": two("a")},
 			map[string]string{"a": "do 10 m10", "b": "do 20 m20"},

@@ -125,6 +125,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
+	t.CopiedBy = b.others.copiedBy
 	t.HostVersion, t.Cwd, t.Repository.Branch = b.version, b.cwd, b.branch
 	if q.Since.IsZero() {
 		t.Inherited, t.Damaged = len(b.others.inherited), b.damaged
