@@ -257,6 +257,18 @@ var unequal = []struct {
 	{"a prompt is two seconds away", func(m *made) { m.spans[5].Events = nil; m.spans[0].Events[0].TimeUnixNano = otlp.UnixNano(at(2)) }},
 	{"a prompt is nearly two seconds away", func(m *made) { m.spans[5].Events = nil; m.spans[0].Events[0].TimeUnixNano = otlp.UnixNano(at(1.9)) }},
 	{"a turn was interrupted that the files end", func(m *made) { m.files.Turns[1].Cut, m.files.Turns[1].Answered = false, true }},
+	{"so during a call, where files lack such", func(m *made) {
+		m.files.Turns[1].Cut, m.files.Turns[1].Answered, m.lacks.CutTurns = false, true, true
+		m.lacks.UnnamedCalls = true
+		fail(otelmap.ErrorToolCancelled)(m.span("c3"))
+		drop(m.span("c3"), otelmap.KeyToolCallID)
+		delete(m.files.Calls, "c3")
+	}},
+	{"so during no call, where files lack such", func(m *made) {
+		m.files.Turns[1].Cut, m.files.Turns[1].Answered, m.lacks.CutTurns = false, true, true
+		m.drop("c3")
+		delete(m.files.Calls, "c3")
+	}},
 	{"a turn more, where files lack such", func(m *made) {
 		m.files.Turns[1].Cut, m.lacks.CutTurns = false, true
 		m.spans[0].Events = append(m.spans[0].Events, m.spans[5].Events...)

@@ -22,8 +22,10 @@ type Brief struct {
 	// The numbers of calls, of those that failed, have no end and of which neither is known,
 	// and of prompts.
 	calls, failed, unanswered, unknown, prompts int
-	runs                                        []run
-	first, last                                 time.Time
+	// stopped are the starts of calls that did not end.
+	stopped     []time.Time
+	runs        []run
+	first, last time.Time
 }
 
 type modelSum struct {
@@ -102,7 +104,11 @@ func (s *Brief) Add(spans ...*tracepb.ResourceSpans) {
 			s.runs = append(s.runs, r)
 		case store.RoleTool:
 			s.calls++
-			switch statusOf(span) {
+			status := statusOf(span)
+			if status == unfinished || otlp.Text(a, otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
+				s.stopped = append(s.stopped, otlp.Start(span))
+			}
+			switch status {
 			case failed, denied:
 				s.failed++
 			case unfinished:

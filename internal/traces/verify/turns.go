@@ -45,7 +45,7 @@ func (s *Brief) turnDifferences(lacks second.Lacks, files *second.Session) (out 
 	for _, t := range turns {
 		r, said := last[t], ""
 		switch {
-		case t.Answered && (r.outcome == otelmap.OutcomeInterrupted || r.outcome == otelmap.OutcomeCancelled):
+		case t.Answered && (r.outcome == otelmap.OutcomeInterrupted || r.outcome == otelmap.OutcomeCancelled) && !(lacks.CutTurns && s.stoppedIn(r)):
 			said = otelmap.OutcomeCompleted
 		case !t.Answered && r.outcome == otelmap.OutcomeCompleted:
 			said = otelmap.OutcomeInterrupted
@@ -55,4 +55,10 @@ func (s *Brief) turnDifferences(lacks second.Lacks, files *second.Session) (out 
 		out = append(out, Difference{Kind: Outcome, What: "the turn of " + t.At.UTC().Format(time.RFC3339), InTrace: r.outcome, InFiles: said, File: t.File, IDs: []string{"line " + strconv.Itoa(t.Line)}})
 	}
 	return out
+}
+
+// stoppedIn reports a call of the run that did not end. An agent that writes a call when it
+// has ended has only the text before it, which looks like the turn's answer.
+func (s *Brief) stoppedIn(r run) bool {
+	return slices.ContainsFunc(s.stopped, func(at time.Time) bool { return !at.Before(r.start) && !at.After(r.end) })
 }

@@ -46,7 +46,7 @@ type Host struct {
 	// imported is set for what its own files say.
 	Say func(s *Story, imported bool)
 	// Open reports that the agent's files do not say that a run with this outcome has
-	// ended, so that an import may leave it out; may be nil.
+	// ended, so that an import may leave it out where no other prompt follows; may be nil.
 	Open func(outcome string) bool
 
 	// found counts the planted changes that were found, by what they change.
@@ -124,14 +124,21 @@ func (h *Host) session(t *testing.T, seed uint64) {
 			t.Errorf("prompt %d: timed out %v, %s", i, step.TimedOut, step.Error)
 		}
 	}
+	if len(log) == 0 {
+		t.Error("the agent has asked the model nothing")
+	}
+	for _, stray := range res.Strays {
+		t.Errorf("the receivers got what they do not take: %s", stray)
+	}
 	f := &facts{Session: s, Log: log, Steps: res.Steps}
 	h.compare(t, f, res.Spans, false)
 	var imported []sink.Span
-	if own[3].ExitCode == 0 { // else there is no trace
-		var err error
+	if err := error(nil); own[3].ExitCode == 0 {
 		if imported, err = sink.Decode([]byte(own[3].Stdout)); err != nil {
 			t.Errorf("export of what was imported: %v", err)
 		}
+	} else if !strings.Contains(own[3].Stderr, "nothing was written") {
+		t.Errorf("export of what was imported ended with code %d: %s\n%s", own[3].ExitCode, own[3].Error, own[3].Stderr)
 	}
 	h.compare(t, f, imported, true)
 }
@@ -154,6 +161,9 @@ func (h *Host) compare(t *testing.T, f *facts, spans []sink.Span, imported bool)
 	if t.Failed() {
 		return
 	}
+	if diff := cmp.Diff(f.truth(), f.clone().truth()); diff != "" {
+		t.Errorf("a copy of the truth without a change (-want +got):\n%s", diff)
+	}
 	for name, plant := range planted {
 		other := f.clone()
 		if !plant(other) || cmp.Equal(h.said(f.truth(), got, imported), h.said(other.truth(), got, imported)) {
@@ -170,8 +180,8 @@ func (h *Host) compare(t *testing.T, f *facts, spans []sink.Span, imported bool)
 // said are the stories as the agent lets them be known, without those that its files
 // leave open and that got lacks.
 func (h *Host) said(want, got []Story, imported bool) (out []Story) {
-	for _, s := range want {
-		open := imported && h.Open != nil && h.Open(s.Outcome)
+	for i, s := range want {
+		open := i == len(want)-1 && imported && h.Open != nil && h.Open(s.Outcome)
 		if h.Say != nil {
 			h.Say(&s, imported)
 		}

@@ -9,6 +9,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
@@ -41,6 +42,8 @@ func (s *Story) Forget() {
 type Request struct {
 	Tokens rig.Tokens
 	Text   string
+	// Under is the mark of the call whose subagent asked.
+	Under string
 }
 
 // Ended is how a call ended.
@@ -50,8 +53,9 @@ type Ended struct {
 	Under string
 	// End is "ok", "failed", "denied", "cancelled" or what else a span says.
 	End string
-	// Says is the script's text if the result has it.
-	Says string
+	// Asks is the script's command or path if the arguments have it, Says its text if the
+	// result has it outside of the command.
+	Asks, Says string
 }
 
 // How calls end, as the script has it.
@@ -92,20 +96,22 @@ func (s *Story) add(session *Session, r *mockanthropic.Request) {
 	if r.Usage == nil || !r.Complete {
 		return
 	}
+	under := ""
+	if r.Part == mockanthropic.PartSub && len(s.Calls) > 0 {
+		// Such a call is the only one of its answer; the subagent's own are under it as well.
+		last := s.Calls[len(s.Calls)-1]
+		under = cmp.Or(last.Under, last.Mark)
+	}
 	u := r.Usage
 	tokens := rig.Tokens{Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
-	s.Requests = append(s.Requests, Request{Tokens: tokens, Text: r.Text})
+	s.Requests = append(s.Requests, Request{Tokens: tokens, Text: r.Text, Under: under})
 	s.Total = s.Total.Plus(tokens)
 	if len(r.Calls) == 0 && r.Part == mockanthropic.PartMain {
 		s.Outcome, s.Answer = otelmap.OutcomeCompleted, r.Text
 	}
-	under := ""
-	if r.Part == mockanthropic.PartSub && len(s.Calls) > 0 {
-		under = s.Calls[len(s.Calls)-1].Mark // Such a call is the only one of its answer.
-	}
 	answer := session.Part(r.Part)[r.Turn]
 	for _, c := range answer.Calls[:min(len(r.Calls), len(answer.Calls))] {
-		e := Ended{Mark: c.Mark, Under: under, End: ended, Says: c.Says}
+		e := Ended{Mark: c.Mark, Under: under, End: ended, Asks: c.asks(), Says: c.Says}
 		switch {
 		case c.Denied:
 			e.End = denied
@@ -127,20 +133,21 @@ func Read(s *Session, t *rig.Trace) Story {
 	}
 	out := Story{Prompt: t.Root.Attrs.String(otelmap.KeyInputValue), Outcome: t.Outcome()}
 	out.Total, _ = rig.TokensOf(t.Root)
+	if failed := out.Outcome == otelmap.OutcomeFailed || out.Outcome == otelmap.OutcomeAbandoned; failed != (t.Root.Status == "Error") {
+		out.Outcome += " with status " + t.Root.Status
+	}
 	if out.Outcome == otelmap.OutcomeCompleted {
 		out.Answer = s.whole(t.Root.Attrs.String(otelmap.KeyOutputValue))
 	}
 	for _, c := range t.Operation(otelmap.OpChat) {
 		if tokens, _ := rig.TokensOf(c); tokens != (rig.Tokens{}) {
 			text := otelmap.Answer([]*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, c.Attrs.String(otelmap.KeyOutputMessages))})
-			out.Requests = append(out.Requests, Request{Tokens: tokens, Text: s.whole(text)})
+			out.Requests = append(out.Requests, Request{Tokens: tokens, Text: s.whole(text), Under: s.under(t, c)})
 		}
 	}
 	for _, c := range t.Operation(otelmap.OpExecuteTool) {
 		e := s.read(c)
-		if caller := t.Caller(c); caller != nil {
-			e.Under = s.read(caller).Mark
-		}
+		e.Under = s.under(t, c)
 		out.Calls = append(out.Calls, e)
 	}
 	// Calls of one answer start in any order.
@@ -161,13 +168,43 @@ func (s *Session) whole(text string) string {
 	return text
 }
 
+// under is the mark of the call whose subagent has the span.
+func (s *Session) under(t *rig.Trace, c *sink.Span) string {
+	if caller := t.Caller(c); caller != nil {
+		return cmp.Or(s.read(caller).Mark, "a call without a mark")
+	}
+	return ""
+}
+
+func (s *Session) call(mark string) *Call {
+	for _, a := range s.Answers {
+		for i := range a.Calls {
+			if a.Calls[i].Mark == mark {
+				return &a.Calls[i]
+			}
+		}
+	}
+	return new(Call)
+}
+
+// asks is the text that the call's arguments have. The others have agents' own, or a mark alone.
+func (c *Call) asks() string {
+	if c.Denied || c.Interrupts {
+		return ""
+	}
+	return c.Command + c.Path
+}
+
 func (s *Session) read(c *sink.Span) Ended {
 	said := c.StatusMessage + "\n" + c.Attrs.String(otelmap.KeyToolResult)
 	for _, event := range c.Events {
 		said += "\n" + event.Attrs.String(otelmap.KeyExceptionMessage)
 	}
-	// An agent may keep no arguments of a tool that it does not have.
-	e := Ended{Mark: mark.FindString(c.Attrs.String(otelmap.KeyToolArguments) + "\n" + c.Attrs.String(otelmap.KeyToolName) + "\n" + said)}
+	asked := c.Attrs.String(otelmap.KeyToolArguments)
+	e := Ended{Mark: mark.FindString(asked + "\n" + c.Attrs.String(otelmap.KeyToolName))}
+	if m := mark.FindString(said); e.Mark == "" && s.call(m).Unknown() {
+		e.Mark = m // An agent may keep no arguments of a tool that it does not have.
+	}
 	switch kind := c.Attrs.String(otelmap.KeyErrorType); kind {
 	case "":
 		e.End = ended
@@ -183,12 +220,12 @@ func (s *Session) read(c *sink.Span) Ended {
 	if (c.Status == "Error") != (e.End != ended) {
 		e.End += " with status " + c.Status
 	}
-	for _, a := range s.Answers {
-		for _, call := range a.Calls {
-			if call.Mark == e.Mark && strings.Contains(said, call.Says) {
-				e.Says = call.Says
-			}
-		}
+	call := s.call(e.Mark)
+	if text := rawjson.Encode(call.asks()); strings.Contains(asked, text[1:len(text)-1]) {
+		e.Asks = call.asks()
+	}
+	if strings.Contains(strings.ReplaceAll(said, call.Command, ""), call.Says) {
+		e.Says = call.Says
 	}
 	return e
 }
