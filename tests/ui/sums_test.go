@@ -256,7 +256,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 				}
 			}
 		}
-		shown := eval[[]string](b, `[...document.querySelectorAll(".column[aria-label$=tokens]")].map((e) => e.ariaLabel)`)
+		shown := eval[[]string](b, `[...document.querySelectorAll(".column[aria-label*=tokens]")].map((e) => e.ariaLabel.replace(/ tokens .*/, " tokens"))`)
 		for i, g := range drawn(stats.Sections["day"]) {
 			cost, tokens := 0.0, int64(0)
 			if g.Usage != nil {

@@ -228,7 +228,7 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
           {all.map((k, i) => {
             const x = by.get(k), p = pastOf(k);
             return (
-              <button key={k} class="column" aria-label={k + (x ? `: ${dollars(money(x))}, ${amount(x)} tokens` : "")} tabIndex={k === (at ?? all[all.length - 1]) ? 0 : -1} onMouseEnter={() => setAt(k)} onFocus={() => setAt(k)} onClick={() => put({ when: "dates", from: k, to: k }, true)}
+              <button key={k} class="column" aria-label={k + (x ? `: ${dollars(money(x))}, ${amount(x)} tokens ` : " ") + (names.get(k) ?? []).join("")} tabIndex={k === (at ?? all[all.length - 1]) ? 0 : -1} onMouseEnter={() => setAt(k)} onFocus={() => setAt(k)} onClick={() => put({ when: "dates", from: k, to: k }, true)}
                 onKeyDown={(e) => { const n = { ArrowRight: 1, ArrowLeft: -1 }[e.key]; if (n) document.querySelectorAll<HTMLElement>(".column")[i + n]?.focus(); }}>
                 <div class="pair-bars">{shift > 0 && <i class="past" style={{ height: part(p ? value(p) : 0) * 100 + "%" }} />}<i style={{ height: Math.max(x ? 1.5 : 0, part(x ? value(x) : 0) * 100) + "%" }} /></div>
                 <span>{names.get(k)?.[0]}<small>{names.get(k)?.[1]}</small></span>
