@@ -18,6 +18,9 @@ var aboutSecrets = []string{
 // textEnds end the names of files that hold text.
 var textEnds = []string{".go", ".md", ".ts", ".js", ".mjs", ".css", ".html", ".yml", ".yaml", ".sh", ".ps1", ".json", ".jsonl", ".txt", ".toml", ".mod", ".sum", ".py", ".svg"}
 
+// notOurs are folders of a checkout whose files depend on what was installed or built in it.
+var notOurs = []string{".git", ".cache", "node_modules", "bin", "dist"}
+
 // Repository are parts of the files in a folder: code of several languages, documents,
 // recorded conversations and payloads, settings; every third is in a frame. Nothing
 // in them is a secret. The same files make the same texts.
@@ -31,7 +34,7 @@ func Repository(root string, texts int) ([]OrdinarySample, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && slices.Contains(aboutSecrets, filepath.ToSlash(rel)) {
+		if d.IsDir() && (slices.Contains(aboutSecrets, filepath.ToSlash(rel)) || slices.Contains(notOurs, d.Name())) {
 			return fs.SkipDir
 		}
 		if d.Type().IsRegular() && slices.Contains(textEnds, filepath.Ext(path)) && !strings.HasSuffix(path, "_test.go") {
