@@ -39,6 +39,9 @@ func (s *segmenter) addTurnEvent(it *item) {
 			return
 		}
 		if s.open != nil && it.Turn == "" && (s.open.refused() || it.marked(KeyPromptQueued)) {
+			if it.Kind == hook.KindPrompt && !it.marked(KeyPromptQueued) && !it.injected() { // the reason of the hook that refused
+				it.Attrs = append(slices.Clone(it.Attrs), hook.Attr{Key: KeyPromptInjected, Value: true})
+			}
 			s.open.attach(it)
 			return
 		}

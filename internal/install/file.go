@@ -15,6 +15,9 @@ import (
 // files are far shorter, and a user's file may be a program of any size.
 const maxFileBytes = 16 << 20
 
+// startBytes are read of a file that is longer, whose beginning may still say what it is.
+const startBytes = 1 << 20
+
 // File is a file, or its absence, as it was found.
 type File struct {
 	Path string
@@ -23,7 +26,7 @@ type File struct {
 	Info fs.FileInfo
 	// Link is a symbolic link's target as it is written.
 	Link string
-	// Data is the content of a regular file, up to a limit.
+	// Data is the content of a regular file, of a very long one the beginning.
 	Data []byte
 }
 
@@ -53,12 +56,16 @@ func Look(path string) (File, error) {
 }
 
 func readStart(path string) (data []byte, err error) {
-	in, _, err := regular.Open(path, regular.Options{NoLink: true})
+	in, info, err := regular.Open(path, regular.Options{NoLink: true})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	return io.ReadAll(io.LimitReader(in, maxFileBytes))
+	most := int64(maxFileBytes)
+	if info.Size() > most {
+		most = startBytes // none of hookspan's
+	}
+	return io.ReadAll(io.LimitReader(in, most))
 }
 
 // Missing reports that there is no file.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,6 +55,8 @@ func TestBackendsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	head, _, _ := strings.Cut(string(text), "\n## ")
+	_, head, _ = strings.Cut(head, "Tests send")
 	for _, b := range backends {
 		_, section, found := strings.Cut(string(text), "\n## "+b.name+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
@@ -61,8 +64,8 @@ func TestBackendsAreDocumented(t *testing.T) {
 		if !found || !strings.Contains(words, b.shows) {
 			t.Errorf("docs/backends.md has no section %q with the words %q", b.name, b.shows)
 		}
-		if strings.Contains(words, "Not run here.") == b.tried {
-			t.Errorf("docs/backends.md: section %q: want the words \"Not run\" exactly where tests do not run it", b.name)
+		if slices.Contains(strings.Fields(head), b.name) != b.tried {
+			t.Errorf("docs/backends.md: want %q among the backends that tests run exactly if they do", b.name)
 		}
 	}
 }
