@@ -175,7 +175,7 @@ test-windows: ## the tests of packages built for Windows, under Wine; needs root
 	tests/windows.sh $(or $(PKG),./cmd/... ./config ./hook/... ./infinium ./internal/... ./otelmap ./spool)
 
 lines: ## lines of product code per package: Go, and the page's TypeScript, CSS and HTML, without tests, generated code and tests/
-	@git ls-files '*.go' 'internal/ui/web/src/*' | grep -v -e '_test\.go$$' -e '^tests/' | while read -r f; do \
+	@git ls-files '*.go' 'internal/ui/web/src/*' | grep -v -e '_test\.go$$' -e '^tests/' -e '^internal/testkit/' | while read -r f; do \
 	  head -3 "$$f" | grep -q 'Code generated' || echo "$$f"; done | xargs wc -l | \
 	  awk '$$2 != "total" { n = $$2; sub(/\/[^\/]*$$/, "", n); lines[n] += $$1; all += $$1 } \
 	    END { for (n in lines) print lines[n], n; print all, "in all" }' | sort -rn
