@@ -228,6 +228,9 @@ func open(t *testing.T) *browser {
 			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(false)) }()
 		case *network.EventRequestWillBeSent:
 			b.asked = append(b.asked, e.Request.URL)
+			if e.Type == network.ResourceTypeDocument { // whatever the page before still awaited is gone
+				clear(b.open)
+			}
 			if strings.Contains(e.Request.URL, "/api/v1/") && !strings.HasSuffix(e.Request.URL, "/api/v1/events") {
 				b.open[e.RequestID] = true
 			}
