@@ -11,7 +11,7 @@ import (
 
 func TestChecksOfOwnViewFindWhatDiffers(t *testing.T) {
 	t.Parallel()
-	const list = `{"tasks":[{"outcome":"failed","title":"b","tools":0,"toolFailures":0,"more":1},{"outcome":"completed","title":"a","tools":2,"toolFailures":1}]}`
+	const list = `[{"outcome":"failed","title":"b","tools":0,"toolFailures":0,"more":1},{"outcome":"completed","title":"a","tools":2,"toolFailures":1}]`
 	const doc = `{"resourceSpans":[{"scopeSpans":[{"scope":{"name":"s"},"spans":[{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"b7ad6b7169203331",
 		"name":"n","kind":1,"startTimeUnixNano":"5","endTimeUnixNano":"6","attributes":[{"key":"n","value":{"intValue":"7"}}]}]}]}]}`
 	trace := func(name string) *rig.Trace {
