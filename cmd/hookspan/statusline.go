@@ -60,8 +60,9 @@ The exit code is always 0.`,
 	return cmd
 }
 
-// inTime calls f, which goes on until the process ends if its time is over: neither an
-// input without an end nor a locked store can be waited for otherwise.
+// inTime returns what f returns, or an error after statusTime. f then keeps running until
+// the process ends: reading an endless input and waiting for a locked store cannot be
+// stopped.
 func inTime[T any](f func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -33,7 +33,7 @@ func (d *Deliverer) surelyOpen(s *spool.Session, offset, size int64) bool {
 	return !ended && !hook.Elapsed(d.Now(), last, d.idle())
 }
 
-// begins reports an event with which an ended session goes on.
+// begins reports whether an event continues a session that has ended.
 func begins(e *hook.Event) bool {
 	switch e.Kind {
 	case hook.KindPrompt, hook.KindSessionStart, hook.KindRunStart, hook.KindRunResume:

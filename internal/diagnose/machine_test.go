@@ -42,8 +42,8 @@ type missingProgram struct{ error }
 
 func (missingProgram) Hint() string { return "make build" }
 
-// lab makes machines in a home folder of its own and writes what the doctor and the status
-// say of them.
+// lab makes machines in a temporary home folder, and writes to out what doctor and status
+// say about them.
 type lab struct {
 	*testing.T
 	home string
@@ -70,7 +70,7 @@ func newLab(t *testing.T, out *strings.Builder, environ ...string) *lab {
 	}
 	for _, a := range agents.All() {
 		if !slices.Contains([]string{"cline", "claude", "codex", "gemini"}, a.Word) {
-			continue // enough for what is told apart
+			continue // the four cover every kind of hooks
 		}
 		a.Installer = labInstaller{l: l, word: a.Word}
 		l.Setup.Agents = append(l.Setup.Agents, a)

@@ -25,8 +25,8 @@ import (
 type teller struct {
 	*world
 	out strings.Builder
-	// gets is how many spans each destination got at once. The store is called from a
-	// goroutine of its own.
+	// gets has the number of spans in each call of a destination. mu guards it: the store is
+	// called from another goroutine.
 	mu   sync.Mutex
 	gets map[string][]int
 	// answers, if not nil, is what a destination answers to its nth call, from 0.
@@ -36,14 +36,14 @@ type teller struct {
 	clock atomic.Int64
 }
 
-// tells is a destination of a teller.
-type tells struct {
+// toldDestination is a destination whose calls a teller counts.
+type toldDestination struct {
 	*teller
 	name string
 	to   deliver.Client
 }
 
-func (d tells) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
+func (d toldDestination) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
 	d.mu.Lock()
 	n := len(d.gets[d.name])
 	d.gets[d.name] = append(d.gets[d.name], otlp.Count(messages))
@@ -70,7 +70,7 @@ func (w *teller) tell(what string, change func(*Importer), sessions ...Session) 
 	im := w.importer(HostClaude, deliver.Destination{Name: "otlp"})
 	for i := range im.Deliverer.Destinations {
 		d := &im.Deliverer.Destinations[i]
-		d.Client = tells{w, d.Name, d.Client}
+		d.Client = toldDestination{w, d.Name, d.Client}
 	}
 	begun := w.now
 	im.Deliverer.Now = func() time.Time { return begun.Add(time.Duration(w.clock.Load())) }
