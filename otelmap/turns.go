@@ -40,7 +40,10 @@ func (s *segmenter) addTurnEvent(it *item) {
 		}
 		if s.open != nil && it.Turn == "" && (s.open.refused() || it.marked(KeyPromptQueued)) {
 			if it.Kind == hook.KindPrompt && !it.marked(KeyPromptQueued) && !it.injected() { // the reason of the hook that refused
-				it.Attrs = append(slices.Clone(it.Attrs), hook.Attr{Key: KeyPromptInjected, Value: true})
+				r := *it.remarks // which other events share, and which may be read otherwise next time
+				r.Attrs = append(slices.Clone(r.Attrs), hook.Attr{Key: KeyPromptInjected, Value: true})
+				marked := *it
+				marked.remarks, it = &r, &marked
 			}
 			s.open.attach(it)
 			return

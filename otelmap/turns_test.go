@@ -1079,3 +1079,30 @@ func TestATurnThatReportsItsInterruption(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonOfARefusedEndIsNoPromptOfTheUsers has an agent without ids of turns, which
+// submits as a prompt what a hook said that refused the end.
+func TestReasonOfARefusedEndIsNoPromptOfTheUsers(t *testing.T) {
+	stop := ev(1, hook.KindNote)
+	stop.Attrs = []hook.Attr{{Key: KeyStopBlocked, Value: true}}
+	for _, reason := range []string{"keep going", ""} {
+		b := buildTurns(Carry{}, logged(prompt(0, "go"), stop, prompt(2, reason), ev(3, hook.KindRunComplete), prompt(4, "and now"), prompt(5, ""), ev(6, hook.KindRunComplete)))
+		var got []bool
+		for _, again := range []int{1, 2} {
+			got = nil
+			for _, run := range b.Runs(far) {
+				for _, e := range spansOf(b, run, nil)[0].Events {
+					if e.Name == EventPrompt {
+						got = append(got, otlp.Find(e.Attributes, KeyPromptInjected).GetBoolValue())
+					}
+				}
+			}
+			if len(got) < 3 || got[0] || !got[1] || slices.Contains(got[2:], true) {
+				t.Errorf("reason %q, read %d times: prompts of the host %v, want the second alone", reason, again, got)
+			}
+		}
+	}
+	if len(noRemarks.Attrs) > 0 {
+		t.Errorf("every event has the attributes %v", noRemarks.Attrs)
+	}
+}
