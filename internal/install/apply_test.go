@@ -64,3 +64,16 @@ func TestFailedChainLeavesNothingBehind(t *testing.T) {
 		t.Errorf("left behind: %v, %v", list, err)
 	}
 }
+
+// TestLookReadsTheBeginningOfAHugeFile: a user's file may be a program of any size.
+func TestLookReadsTheBeginningOfAHugeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "TaskStart")
+	writeFile(t, path, "#!/bin/sh\n", 0o755)
+	if err := os.Truncate(path, maxFileBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Look(path)
+	if err != nil || len(f.Data) != startBytes || string(f.Data[:10]) != "#!/bin/sh\n" {
+		t.Errorf("%d bytes were read (%v), want the first %d", len(f.Data), err, startBytes)
+	}
+}
