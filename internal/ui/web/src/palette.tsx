@@ -6,12 +6,12 @@ import { go, sessionPath } from "./route";
 import { hasWord } from "./sessions";
 import type { Facets, Sessions } from "./types";
 
-interface Entry { kind: string; name: string; note?: string; run: () => void }
+interface Entry { id: string; kind: string; name: string; note?: string; run: () => void }
 
 // Palette goes to what is typed: a view or command, a session, a task, a project, a file.
 export function Palette({ commands, close }: { commands: [string, string, () => void][]; close: () => void }) {
   const [text, setText] = useState("");
-  const [at, setAt] = useState(0);
+  const [chosen, setChosen] = useState(""); // an entry's id: what is found later moves the entries, not the choice
   const ask = hasWord(text) ? text.trim() : "";
   const { data: recent } = useShown<Sessions>("sessions?limit=300");
   const { data: found } = useShown<Sessions>(ask.length > 2 ? "sessions?limit=8&text=" + encodeURIComponent(ask) : null);
@@ -22,28 +22,28 @@ export function Palette({ commands, close }: { commands: [string, string, () => 
   const all = [...new Map([...tasks, ...(found?.traces ?? [])].map((t) => [t.summary.traceId, t])).values()].slice(0, 8);
   const sessions = new Map(all.filter((t) => t.session).map((t) => [sessionPath(t.session!, t.summary.host), t]));
   const list: Entry[] = [
-    ...commands.filter(([, name]) => fits(name)).map(([kind, name, run]) => ({ kind, name, run })),
-    ...all.map((t) => ({ kind: "task", name: t.summary.title || "untitled", note: place(t.summary.workingDirectory) + ", " + dayName(t.summary.started), run: () => go("/t/" + t.summary.traceId) })),
-    ...(ask ? [...sessions].slice(0, 3).map(([to, t]) => ({ kind: "session", name: t.summary.title || "untitled", note: seen(t.session!), run: () => go(to) })) : []),
-    ...(ask ? facets?.project ?? [] : []).filter((p) => fits(p.shown)).slice(0, 4).map((p) => ({ kind: "project", name: place(p.shown), note: p.shown, run: () => go("/?project=" + encodeURIComponent(p.value)) })),
+    ...commands.filter(([, name]) => fits(name)).map(([kind, name, run]) => ({ id: "command " + name, kind, name, run })),
+    ...all.map((t) => ({ id: "task " + t.summary.traceId, kind: "task", name: t.summary.title || "untitled", note: place(t.summary.workingDirectory) + ", " + dayName(t.summary.started), run: () => go("/t/" + t.summary.traceId) })),
+    ...(ask ? [...sessions].slice(0, 3).map(([to, t]) => ({ id: "session " + to, kind: "session", name: t.summary.title || "untitled", note: seen(t.session!), run: () => go(to) })) : []),
+    ...(ask ? facets?.project ?? [] : []).filter((p) => fits(p.shown)).slice(0, 4).map((p) => ({ id: "project " + p.value, kind: "project", name: place(p.shown), note: p.shown, run: () => go("/?project=" + encodeURIComponent(p.value)) })),
     ...(ask ? [
-      { kind: "file", name: "Changes in " + ask, run: () => go("/changes?file=" + encodeURIComponent(ask)) }, { kind: "calls", name: "Calls that run " + ask, run: () => go("/calls?command=" + encodeURIComponent(ask)) },
-      { kind: "text", name: "Search for " + ask, run: () => go("/search?text=" + encodeURIComponent(ask)) },
+      { id: "file", kind: "file", name: "Changes in " + ask, run: () => go("/changes?file=" + encodeURIComponent(ask)) }, { id: "calls", kind: "calls", name: "Calls that run " + ask, run: () => go("/calls?command=" + encodeURIComponent(ask)) },
+      { id: "text", kind: "text", name: "Search for " + ask, run: () => go("/search?text=" + encodeURIComponent(ask)) },
     ] : []),
   ];
-  const here = Math.min(at, list.length - 1);
+  const here = Math.max(list.findIndex((e) => e.id === chosen), Math.min(0, list.length - 1));
   const run = (e?: Entry) => { if (e) { e.run(); close(); } }; // which closes it only if nothing took its place
   return (
     <Sheet class="palette" label="Go to" close={close}>
       <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={here >= 0 ? "palette-" + here : undefined} aria-label="Go to a session, task, file or view" placeholder="Go to a session, task, file or view" value={text} spellcheck={false} autofocus
-        onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
+        onInput={(e) => { setText(e.currentTarget.value); setChosen(""); }}
         onKeyDown={(e) => {
           const n = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-          if (n) { e.preventDefault(); const to = Math.max(0, Math.min(list.length - 1, here + n)); setAt(to); document.getElementById("palette-" + to)?.scrollIntoView({ block: "nearest" }); }
+          if (n) { e.preventDefault(); const to = Math.max(0, Math.min(list.length - 1, here + n)); setChosen(list[to]?.id ?? ""); document.getElementById("palette-" + to)?.scrollIntoView({ block: "nearest" }); }
           if (e.key === "Enter") { e.preventDefault(); run(list[here]); }
         }} />
       <ul id="palette-list" role="listbox" aria-label="Results">
-        {list.map((e, i) => <li key={i} id={"palette-" + i} role="option" aria-selected={i === here} onClick={() => run(e)} onMouseMove={() => setAt(i)}><span class="dim">{e.kind}</span><b>{e.name}</b>{e.note && <span class="dim note">{e.note}</span>}</li>)}
+        {list.map((e, i) => <li key={e.id} id={"palette-" + i} role="option" aria-selected={i === here} onClick={() => run(e)} onMouseMove={() => setChosen(e.id)}><span class="dim">{e.kind}</span><b>{e.name}</b>{e.note && <span class="dim note">{e.note}</span>}</li>)}
       </ul>
     </Sheet>
   );
