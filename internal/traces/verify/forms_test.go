@@ -187,6 +187,15 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 {"type":"session.shutdown","timestamp":"2026-11-10T10:00:05Z","id":"e5","data":{"modelMetrics":{"m":{"usage":{"inputTokens":100,"outputTokens":30}},"o":{"usage":{"inputTokens":50,"outputTokens":12}}}}}
 `}, found{1, 1, 1, 42, nil},
 		},
+		"a prompt of Claude Code without an id behind one that has one": {
+			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, `,"promptId":"p1"`) + strings.Replace(claudeTurn("s1", 2, ""), `"uuid":"u2"`, `"uuid":"u2","parentUuid":"b1"`, 1)}, found{1, 2, 2, 10, nil},
+		},
+		"an image of Cline as the user's feedback": {
+			map[string]string{".cline/data/tasks/1769000000000/ui_messages.json": `[{"ts":1769000000000,"type":"say","say":"task","text":"go on"},
+{"ts":1769000001000,"type":"say","say":"api_req_started","text":"{\"tokensIn\":1,\"tokensOut\":20}"},{"ts":1769000002000,"type":"say","say":"completion_result","text":"done"},
+{"ts":1769000003000,"type":"say","say":"user_feedback","text":"","images":["data:image/png;base64,eA=="]},
+{"ts":1769000004000,"type":"say","say":"api_req_started","text":"{\"tokensIn\":1,\"tokensOut\":5}"},{"ts":1769000005000,"type":"say","say":"completion_result","text":"a cat"}]`}, found{1, 2, 0, 25, nil},
+		},
 		"a task of Cline whose files begin with a mark": {
 			map[string]string{".cline/data/tasks/1769000000000/ui_messages.json": "\ufeff" + `[{"ts":1769000000000,"type":"say","say":"text","text":"go on"},
 {"ts":1769000001000,"type":"say","say":"api_req_started","text":"{\"tokensIn\":1,\"tokensOut\":20}"},
