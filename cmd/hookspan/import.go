@@ -155,6 +155,13 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	case known != nil:
 		im.Known = known
 	}
+	if !f.dryRun {
+		alone, err := p.Alone(ctx, func() { a.hint("another import is under way; this one begins when it has ended") })
+		if err != nil {
+			return err
+		}
+		defer func() { _ = alone.Close() }()
+	}
 	files := a.setup().Files()
 	all, err := importer.Sessions(ctx, files, agent)
 	if err != nil {

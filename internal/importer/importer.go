@@ -180,7 +180,7 @@ func SetResource(run *tracepb.ResourceSpans, attr *commonpb.KeyValue) {
 // keptUntil is when the local store may remove what was imported into it; zero
 // if it never does, or if nothing was.
 func (im *Importer) keptUntil(rep *Report) time.Time {
-	stored := slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Name == storeName })
+	stored := slices.ContainsFunc(rep.Destinations, func(d Delivered) bool { return d.Destination == storeName && (d.Runs > 0 || im.DryRun) })
 	if im.Retention <= 0 || rep.Runs == 0 || !stored {
 		return time.Time{}
 	}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/checkout"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/files/filelock"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
@@ -126,6 +128,24 @@ func (p *Pipeline) Ledger() (*store.Store, error) {
 		}
 	}
 	return p.Store, nil
+}
+
+// Alone keeps other imports waiting until its result is closed. Each would send what it does
+// not find in the store, and a destination may count that twice. If another is under way,
+// waits is called.
+func (p *Pipeline) Alone(ctx context.Context, waits func()) (io.Closer, error) {
+	dir := p.setup.Config.SpoolDir()
+	soon, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	lock, err := filelock.Folder(soon, dir)
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		waits()
+		lock, err = filelock.Folder(ctx, dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wait for another import: %w", err)
+	}
+	return lock, nil
 }
 
 // destination sets a destination up. If that fails, its client fails with the
