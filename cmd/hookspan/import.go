@@ -192,7 +192,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 		a.hint("the local store is not a destination, so what was sent is not remembered: another import sends all of it again, under the same ids")
 	}
 	var v *verify.ImportVerdict
-	if err == nil && !f.dryRun && im.Known != nil && (rep.Unchanged == 0 || rep.Sessions > 0) {
+	if err == nil && !f.dryRun && im.Known != nil && !rep.Waiting() && (rep.Unchanged == 0 || rep.Sessions > 0) {
 		v, err = check.Verdict(ctx, second.EnvOf(a.home, a.getenv), p.Store, a.now(), a.clean)
 	}
 	if rerr := printImport(a, rep, v, f.asJSON); err == nil {

@@ -180,8 +180,9 @@ func SetResource(run *tracepb.ResourceSpans, attr *commonpb.KeyValue) {
 // keptUntil is when the local store may remove what was imported into it; zero
 // if it never does, or if nothing was.
 func (im *Importer) keptUntil(rep *Report) time.Time {
-	stored := slices.ContainsFunc(rep.Destinations, func(d Delivered) bool { return d.Destination == storeName && (d.Runs > 0 || im.DryRun) })
-	if im.Retention <= 0 || rep.Runs == 0 || !stored {
+	stored := slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Name == storeName })
+	took := im.DryRun || slices.ContainsFunc(rep.Destinations, func(d Delivered) bool { return d.Destination == storeName && d.Runs > 0 })
+	if im.Retention <= 0 || rep.Runs == 0 || !stored || !took {
 		return time.Time{}
 	}
 	return im.Deliverer.Now().Add(im.Retention)
