@@ -40,6 +40,9 @@ type Spool struct {
 // are missing. If dir is a symbolic link, belongs to another user or can be written
 // by others, the error wraps ErrUnsafe.
 func Open(dir string, o Options) (*Spool, error) {
+	if dir == "" {
+		return nil, errors.New("open spool: no folder is known for it: want HOME or XDG_STATE_HOME to be an absolute path")
+	}
 	root, err := openRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open spool %q: %w", dir, err)

@@ -470,3 +470,9 @@ func TestClaimSweep(t *testing.T) {
 		t.Errorf("the stamp is listed as a session: %v, error %v", keys, err)
 	}
 }
+
+func TestOpenSaysThatNoFolderIsKnown(t *testing.T) {
+	if _, err := Open("", Options{}); err == nil || !strings.Contains(err.Error(), "HOME or XDG_STATE_HOME") {
+		t.Errorf("error %v", err)
+	}
+}
