@@ -96,12 +96,11 @@ func (l *log) add(r *row) {
 		l.addPrompt(r)
 	case answer:
 		l.addAnswer(r)
-	case r.kind == kindError && l.agent == "" && l.open && l.end == nil:
-		// What the Gemini CLI shows of a request that failed, unless an answer follows.
-		text, _ := r.text()
-		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: l.Texts.Keep(text)}
 	case r.cancelled() && l.agent == "" && l.open:
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
+	case r.kind == "error" && l.agent == "" && l.open && l.end == nil:
+		text, _ := r.text()
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: l.Texts.Keep(text)}
 	}
 	if r.at.After(l.last) {
 		l.last = r.at
@@ -238,6 +237,6 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 	}
 	b.AddTools(nil)
 	b.AddAgents("BeforeAgent", "AfterAgent", nil)
-	// There is no hook for an interruption or a failure.
-	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "AfterAgent", hook.KindRunError: "session file", hook.KindSessionEnd: "session file"}, nil)
+	// There is no hook for an interruption and for a failure.
+	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "AfterAgent", hook.KindSessionEnd: "session file", hook.KindRunError: "session file"}, nil)
 }

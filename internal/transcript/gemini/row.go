@@ -15,7 +15,6 @@ const (
 	kindModel    = "gemini"
 	kindQwen     = "qwen" // the model in Qwen Code's files
 	kindInfo     = "info"
-	kindError    = "error"
 	kindSubagent = "subagent"
 )
 
