@@ -15,8 +15,9 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// Running returns the runs of all sessions that have not ended, or whose end only the
-// host's files show, a message for each, the newest first. They are read from the spool, behind the position of a destination, and
+// Running returns the runs of all sessions that have not ended, or have just done so and are
+// not delivered: that waits for what an agent has still to write. There is a message for
+// each, the newest first. They are read from the spool, behind the position of a destination, and
 // nothing is sent or written. A session that cannot be read is in the error.
 func (d *Deliverer) Running(ctx context.Context, destination string) (out []*tracepb.ResourceSpans, err error) {
 	keys, err := d.Spool.Sessions()
@@ -77,7 +78,8 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 	p.endSilently(ctx)
 	now := d.Now()
 	for _, run := range p.builder.Runs(now) {
-		if run.Ended && (p.silently.IsZero() || run.EndedAt.Before(p.silently)) || run.Repeated || st.Done[run.ID.String()] {
+		ended := run.Ended && (p.silently.IsZero() || run.EndedAt.Before(p.silently))
+		if ended && now.Sub(run.EndedAt) > 2*undecided || run.Repeated || st.Done[run.ID.String()] {
 			continue
 		}
 		facts := p.facts

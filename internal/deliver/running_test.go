@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"testing"
@@ -33,12 +34,18 @@ func TestRunningRunsHaveTheIDsThatTheyWillEndWith(t *testing.T) {
 	b.clock.Advance(10 * time.Second)
 	touch(t, b.path(k, "events.json-seq"), b.clock.Now())
 
-	// The first turn has ended and waits; of the second the tool runs.
-	got := running()
-	if len(got) != 1 {
-		t.Fatalf("%d running runs, want 1", len(got))
+	// The first turn has ended and waits to be delivered; of the second the tool runs.
+	outcome := func(rs *tracepb.ResourceSpans) (text string) {
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{rs}) {
+			text = cmp.Or(otlp.Text(s.Attributes, otelmap.KeyOutcome), text)
+		}
+		return text
 	}
-	root, tool := got[0].ScopeSpans[0].Spans[0], got[0].ScopeSpans[0].Spans[1]
+	got := running() // which began at one time
+	if len(got) != 2 || outcome(got[0]) != otelmap.OutcomeCompleted {
+		t.Fatalf("%d running runs, want the first turn's and the second's", len(got))
+	}
+	root, tool := got[1].ScopeSpans[0].Spans[0], got[1].ScopeSpans[0].Spans[1]
 	for name, s := range map[string]*tracepb.Span{"root": root, "tool": tool} {
 		if s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR || !otlp.Time(s.EndTimeUnixNano).Equal(b.clock.Now()) {
 			t.Errorf("%s: status %v, end %v, want none and now, %v", name, s.Status, otlp.Time(s.EndTimeUnixNano), b.clock.Now())
@@ -62,10 +69,18 @@ func TestRunningRunsHaveTheIDsThatTheyWillEndWith(t *testing.T) {
 	b.append(second[2:]...)
 	b.clock.Advance(10 * time.Second)
 	touch(t, b.path(k, "events.json-seq"), b.clock.Now())
+	if again := running(); len(again) != 1 || outcome(again[0]) != otelmap.OutcomeCompleted {
+		t.Errorf("%d running runs after the end, want the one that waits to be delivered", len(again))
+	}
+	b.clock.Advance(2 * undecided)
+	touch(t, b.path(k, "events.json-seq"), b.clock.Now())
 	if again := running(); len(again) > 0 {
-		t.Errorf("%d running runs after the end", len(again))
+		t.Errorf("%d running runs long after the end", len(again))
 	}
 	b.run(d, Pass{})
+	if again := running(); len(again) > 0 {
+		t.Errorf("%d running runs after the delivery", len(again))
+	}
 	for _, s := range []*tracepb.Span{root, tool} {
 		if kept.spans[idOf(s)] == nil {
 			t.Errorf("%s ran under another id than it was delivered with", s.Name)
