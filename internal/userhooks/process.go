@@ -45,7 +45,8 @@ type Parts struct {
 	// Conditions and Faults are those of Setup.
 	Conditions hookrun.Conditions
 	Faults     func(*hookfile.File, hookfile.Place) []hookfile.Problem
-	// Find finds an event's span. If nil, it is FindPlain.
+	// Find finds an event's span where that is uncertain. If nil, such an event is not
+	// answered.
 	Find Finder
 	// Post sends the requests of http hooks. If nil, no event is answered that has any.
 	Post hookrun.Post
@@ -115,7 +116,7 @@ type Request struct {
 var (
 	// ErrOther is that an event's hooks take more than this program has.
 	ErrOther = errors.New("this program sends no requests of http hooks and reads no addresses")
-	// ErrSpan is that FindPlain does not know the event's span.
+	// ErrSpan is that the event's span is uncertain, and there is no Finder.
 	ErrSpan = errors.New("the event's span takes the whole mapping")
 )
 
@@ -175,7 +176,7 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 		}
 		if p.Find == nil {
 			// Before anything is done, since another program may have to find it.
-			parent, err := stored.parent(FindPlain, h.Dir, event.Head().Session)
+			parent, err := stored.parent(nil, h.Dir, event.Head().Session)
 			if errors.Is(err, ErrSpan) {
 				return nil, Report{}, err
 			} else if err != nil {
