@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/userhooks/hookrun"
 	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 	"github.com/hookspan/hookspan/internal/userhooks/translate"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // MaxPayload is the largest payload that hooks are run for, in bytes: it is held in
@@ -26,7 +27,9 @@ const MaxPayload = 32 << 20
 
 // Process is what hooks get from the process that runs them.
 type Process struct {
-	Config  *config.Config
+	Config *config.Config
+	// Spool holds the events. If nil, it is opened when it is needed.
+	Spool   *spool.Spool
 	Environ []string
 	// Home is the home folder.
 	Home, GOOS string
@@ -161,11 +164,14 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 	if r.Began > 0 {
 		h.Began = time.UnixMilli(r.Began)
 	}
-	stored := &storedEvent{config: p.Config}
+	stored := &storedEvent{config: p.Config, spool: p.Spool}
 	log := func(what string, err error) {
 		report.Lines = append(report.Lines, fmt.Sprintf("%s: %s: %v", r.Event, what, err))
 	}
 	notFound := stored.find(r.About)
+	if p.Spool == nil && stored.spool != nil {
+		defer func() { _ = stored.spool.Close() }()
+	}
 	if r.About != "" && notFound == nil {
 		h.Parent = func(session string) string {
 			parent, err := stored.parent(p.Find, h.Dir, session)

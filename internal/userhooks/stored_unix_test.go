@@ -108,7 +108,12 @@ func TestRecordOfHooksHasNoTextsWhereTheLogHasNone(t *testing.T) {
 		Verdict: verdict.Verdict{Decision: verdict.Deny, Reason: "s3cret"},
 	}}
 	out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: "s3cret"}
-	if err := (&storedEvent{config: cfg}).record(hook.Raw{}, out, time.Now()); err != nil {
+	stored := &storedEvent{config: cfg}
+	err = stored.find("0123456789abcdef")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stored.record(hook.Raw{}, out, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	logs, err := filepath.Glob(filepath.Join(cfg.SpoolDir(), cline.Host, "*", "events.json-seq"))
