@@ -132,6 +132,9 @@ func sentence(t store.Totals, sessions int) string {
 	if u := t.Usage; u != nil {
 		if u.CostUSD != nil {
 			b.WriteString(" and cost " + view.Dollars(*u.CostUSD))
+			if of := t.OfModel; of != nil && of.CostUSD != nil {
+				b.WriteString(", " + view.Dollars(*of.CostUSD) + " of it by the model,")
+			}
 		}
 		b.WriteString(" for " + view.Tokens(u.Input+u.Output) + " tokens")
 		if u.CacheRead > 0 {

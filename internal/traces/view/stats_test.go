@@ -119,3 +119,25 @@ func TestCSVLeavesBlankWhatIsNotKnown(t *testing.T) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
+
+// TestSumsOfWholeTasksNameTheModelsPart has tasks that a filter by a model selects, and that
+// used another one as well.
+func TestSumsOfWholeTasksNameTheModelsPart(t *testing.T) {
+	all := sampleTotals()
+	all.OfModel = sampleUsage(1000, 0, 10, 0.72)
+	var list, sides bytes.Buffer
+	if err := List(&list, []store.Summary{{Title: "x"}}, 0, nil, all, Options{Width: 120}); err != nil {
+		t.Fatal(err)
+	}
+	one, other := store.Group{Key: "model=haiku", Totals: all}, store.Group{Key: "model=opus", Totals: store.Totals{Traces: 1, Usage: sampleUsage(5, 0, 1, 2)}}
+	if err := Sides(&sides, []store.Group{one, other}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		list.String(): "$14.21 ($0.7200 of the model)", strings.Join(strings.Fields(sides.String()), " "): "OUT COST OF MODEL COST/TASK TIME/TASK FAILED/TASK model=haiku 40 913 37 4% 4 0ms 0ms 8.2M 84% 214k $14.21 $0.72 $0.36 7m30s 0.9 model=opus 1 - - - 0ms 0ms 5 0% 1 $2.00 $2.00 $2.00 ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q has no %q", got, want)
+		}
+	}
+}

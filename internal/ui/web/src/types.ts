@@ -15,7 +15,7 @@ export interface Summary {
 export interface Listed { summary: Summary; status: Status; reason?: string; match?: { traceId: string; spanId: string; snippet: string }; project?: string; session?: string }
 
 export interface Totals {
-  tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; unpricedModels?: string[];
+  tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; ofModelUsage?: Usage; unpricedModels?: string[];
 }
 
 export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number; until?: string; lastTraceId?: string; editsDenied?: number; branches?: string[] }
@@ -54,6 +54,6 @@ export interface Compared extends Header { tools: { name: string; calls: number;
 
 export interface Call {
   traceId: string; spanId: string; workingDirectory?: string; tool: string; subagent?: string; status: Status; started?: string; tookNs: number; waitedNs?: number; costUsd?: number;
-  what: string; reason?: string; by?: string; edits?: { Path: string; Lines: string[] }[];
+  what: string; reason?: string; edits?: { Path: string; Lines: string[] }[];
 }
 export interface CostItem { kind: string; what: string; spanId?: string; tokens: number; costUsd?: number }

@@ -278,6 +278,7 @@ function Sides({ sides }: { sides: string[] }) {
           <tbody>
             {row("tasks", (g) => g.tasks)}
             {row("cost", cost, dollars)}
+            {data.some((g) => g.ofModelUsage) && row("of it by the model", (g) => (g.ofModelUsage ?? g.usage)?.costUsd, dollars)}
             {row("cost of a task", perTask(cost), dollars)}
             {row("time of a task", perTask((g) => g.tookNs), ns)}
             {row("half took at most", (g) => (g.tasks ? g.p50Ns : undefined), ns)}

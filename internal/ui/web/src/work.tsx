@@ -60,7 +60,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
             <section key={c.traceId + c.spanId}>
               {heading && <h2 class="day">{heading}</h2>}
               <Link class={"call " + c.status} to={`/t/${c.traceId}?span=${c.spanId}${edits ? "&tab=changes" : ""}`}>
-                <Mark status={c.status} /><span class="what"><b>{c.tool}</b> <code>{c.what}</code>{c.reason && <span class={"why" + (c.status === "denied" ? " warn" : " bad")}>{c.by ? c.by + ": " : ""}{c.reason}</span>}</span>
+                <Mark status={c.status} /><span class="what"><b>{c.tool}</b> <code>{c.what}</code>{c.reason && <span class={"why" + (c.status === "denied" ? " warn" : " bad")}>{c.reason}</span>}</span>
                 <span class="under"><Facts items={[place(c.workingDirectory), c.subagent, !!c.waitedNs && <span class="warn">waited {duration(c.waitedNs)}</span>]} /></span>
                 <span class="num">{duration(c.tookNs)}</span><span class="num cost">{c.costUsd !== undefined ? costs(c.costUsd) : ""}</span><span class="num clock">{clock(c.started)}</span>
               </Link>
