@@ -109,7 +109,6 @@ func (f *statsFlags) nothing() {
 
 func (f *statsFlags) overview(ctx context.Context, s *store.Store, filter store.Filter, zone *time.Location) error {
 	all, grouped, err := s.Groups(ctx, filter, zone, view.OverviewKeys...)
-	v := view.OverviewOf(all, grouped)
 	switch {
 	case err != nil:
 		return err
@@ -119,5 +118,5 @@ func (f *statsFlags) overview(ctx context.Context, s *store.Store, filter store.
 		f.nothing()
 		return nil
 	}
-	return view.Stats(f.app.stdout, v, f.app.viewOptions())
+	return view.Stats(f.app.stdout, all, grouped, f.app.viewOptions())
 }

@@ -112,8 +112,7 @@ func TestFiltersAreCompared(t *testing.T) {
 	compare := `[...document.querySelectorAll(".filters button")].find((e) => e.textContent === "Compare")`
 	for _, path := range []string{"/?agent=cline", "/cost?agent=claude-code&failed=1"} {
 		b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted(path)+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
-		b.wait(compare)
-		b.run(chromedp.Evaluate(compare+".click()", nil))
+		b.click(compare)
 	}
 	b.wait(`location.pathname === "/compare" && document.querySelector(".versus")`)
 	sides := reads[[]store.Group](m, "compare", "--json", "agent=cline", "agent=claude,failed")

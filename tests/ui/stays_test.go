@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -62,7 +63,7 @@ func TestSelectionStaysWhereItWas(t *testing.T) {
 	b.wait(`document.querySelector(".live.on")`)
 	rows := func(n int) { b.wait(fmt.Sprintf(`document.querySelectorAll("[role=treeitem]").length === %d`, n)) }
 	rows(9)
-	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".row")].find((r) => r.innerText.includes("step 3")).click()`, nil))
+	b.click(`[...document.querySelectorAll(".row")].find((r) => r.innerText.includes("step 3"))`)
 	here := `document.querySelector(".row.selected .text")?.textContent === "step 3" && document.querySelector(".details").innerText.includes("step 3") && location.search.includes("span=")`
 	b.wait(here)
 	at := eval[string](b, "location.search")
@@ -162,7 +163,7 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 	b.shows("1 task took")
 	b.goTo(s, "/cost?project="+url.QueryEscape("/home/ada/so\u00adft"))
 	b.wait(`[...document.querySelectorAll("button.name")].some((e) => e.innerText === "m⟨U+00AD⟩odel")`)
-	b.run(chromedp.Evaluate(`[...document.querySelectorAll("button.name")].find((e) => e.innerText === "m⟨U+00AD⟩odel").click()`, nil))
+	b.click(`[...document.querySelectorAll("button.name")].find((e) => e.innerText === "m⟨U+00AD⟩odel")`)
 	b.wait(`location.search.includes("m%C2%ADodel")`)
 	b.shows("1 task took")
 	// Back changes the field, too.
@@ -197,17 +198,16 @@ func TestDaysAreTheBrowsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	b := make([]byte, 4096)
-	n, _ := res.Body.Read(b)
-	if want := `"key":"` + day.AddDate(0, 0, 1).Format(time.DateOnly) + `"`; !strings.Contains(string(b[:n]), want) {
-		t.Errorf("%s, want %s", b[:n], want)
+	b, err := io.ReadAll(res.Body)
+	if want := `"key":"` + day.AddDate(0, 0, 1).Format(time.DateOnly) + `"`; err != nil || !strings.Contains(string(b), want) {
+		t.Errorf("%s, %v, want %s", b, err, want)
 	}
 	tab := open(t)
 	tab.run(chromedp.ActionFunc(func(ctx context.Context) error { return emulateZone(ctx, "Pacific/Auckland") }))
 	tab.enter(s)
 	tab.goTo(s, "/cost")
 	tab.shows("1 task took")
-	tab.run(chromedp.Click(`.column:last-child`, chromedp.ByQuery))
+	tab.click(`document.querySelector('.column:last-child')`)
 	tab.wait(`location.search.includes("from=` + day.AddDate(0, 0, 1).Format(time.DateOnly) + `")`)
 	tab.shows("1 task took")
 }

@@ -242,38 +242,28 @@ func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
 	return key, ""
 }
 
-// Overview is what Stats shows without a key.
-type Overview struct {
-	All store.Totals
-	// Sections are the tables, each with the groups to show and how many there are.
-	Sections []Section
-}
+// sectionLength is how many groups a section of an overview shows.
+const sectionLength = 5
 
-// Section is a part of an Overview.
-type Section struct {
-	By     store.By
-	Groups []store.Group
-	// Of is the number of groups that there are.
-	Of int
-}
-
-// Stats writes an overview: the sums, and the largest groups by several keys.
-func Stats(w io.Writer, v Overview, o Options) error {
+// Stats writes an overview: the sums, and the largest groups by OverviewKeys, which it sorts.
+func Stats(w io.Writer, all store.Totals, grouped map[store.By][]store.Group, o Options) error {
 	st := newStyle(o)
 	b := bufio.NewWriter(w)
-	sums := append(totals(termtext.Plural(v.All.Traces, "task"), v.All), duration(v.All.Took))
+	sums := append(totals(termtext.Plural(all.Traces, "task"), all), duration(all.Took))
 	_, _ = b.WriteString(st.paint(sgrBold, st.fitting(sums)) + "\n")
-	for _, s := range v.Sections {
-		if len(s.Groups) == 0 {
+	for _, by := range OverviewKeys {
+		groups := grouped[by]
+		if len(groups) == 0 {
 			continue
 		}
+		LargestFirst(by, groups)
 		_, _ = b.WriteString("\n")
-		st.groups(b, s.By, s.Groups, nil)
-		if more := s.Of - len(s.Groups); more > 0 {
-			_, _ = b.WriteString(st.paint(sgrDim, fmt.Sprintf("and %d more: hookspan stats --by %s", more, s.By)) + "\n")
+		st.groups(b, by, First(by, groups, sectionLength), nil)
+		if more := len(groups) - sectionLength; more > 0 {
+			_, _ = b.WriteString(st.paint(sgrDim, st.cut(fmt.Sprintf("and %d more: hookspan stats --by %s", more, by), st.room())) + "\n")
 		}
 	}
-	st.unpriced(b, v.All)
+	st.unpriced(b, all)
 	return b.Flush()
 }
 

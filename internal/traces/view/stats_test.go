@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,13 +62,12 @@ func grouped(t *testing.T, by store.By, o Options) string {
 
 func overview(t *testing.T, o Options) string {
 	t.Helper()
-	v := Overview{All: sampleTotals()}
+	grouped := make(map[store.By][]store.Group)
 	for _, by := range []store.By{store.ByDay, store.ByProject, store.ByTool} {
-		v.Sections = append(v.Sections, Section{By: by, Groups: sampleGroups(by), Of: 5})
+		grouped[by] = slices.Repeat(sampleGroups(by), 2)
 	}
-	v.Sections = append(v.Sections, Section{By: store.ByHook})
 	var b bytes.Buffer
-	if err := Stats(&b, v, o); err != nil {
+	if err := Stats(&b, sampleTotals(), grouped, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -359,7 +359,7 @@ export function Task({ task, money = dollars, at, thread, inside, open, unfold }
         (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
       ]} /></span>
       <span class="num time" title="how long it took"><Took summary={s} /></span>
-      <span class="num tools" title="tool calls"><span class="n">{s.tools || ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
+      <span class="num tools" title="tool calls"><span class="n">{s.tools ? s.tools.toLocaleString("en") : ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
       <span class="num tokens" title="tokens">{s.usage ? tokens(s.usage.inputTokens + s.usage.outputTokens) : ""}</span>
       <span class="num cost" title="cost">{s.usage?.costUsd !== undefined ? money(s.usage.costUsd) : ""}</span>
       <span class="num clock">{clock(s.started)}</span>

@@ -50,7 +50,7 @@ export interface Change { row: number; id: string; path: string; tool: string; s
 export interface Hit { traceId: string; spanId: string; where: string; started?: string; snippet: string; title: string; project?: string; failed: boolean }
 export interface Point { at: number; tokens: number; costUsd: number; traceId: string; spanId?: string; compact?: boolean }
 export interface Step { id: string; label: string; detail?: string; status: Status; tookNs: number }
-export interface Compared extends Header { tools: { name: string; calls: number; failures: number; denials: number; tookNs: number }[] | null; files: string[] }
+export interface Compared extends Header { files: string[] }
 
 export interface Call {
   traceId: string; spanId: string; workingDirectory?: string; tool: string; subagent?: string; status: Status; started?: string; tookNs: number; waitedNs?: number; costUsd?: number;

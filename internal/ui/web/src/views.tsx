@@ -59,15 +59,20 @@ function Context({ points: all, nth }: { points: Point[]; nth: (trace: string) =
   const total = requests.reduce((n, p) => n + p.costUsd, 0);
   const line = points.map((p, i) => { spent += p.costUsd; return `${i ? "L" : "M"}${((i + 0.5) * w).toFixed(1)},${(100 - 96 * share(spent, total)).toFixed(1)}`; }).join("");
   const p = at >= 0 ? points[at] : undefined;
+  const open = () => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""));
   // Where tasks begin whose numbers have room.
   const begins: number[] = [];
   points.forEach((x, i) => { if (!i || (points[i - 1].traceId !== x.traceId && i - begins[begins.length - 1] > points.length / 30)) begins.push(i); });
   return (
     <figure class="context">
-      <figcaption><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
+      <figcaption aria-live="polite"><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
       <div class="chart" style={{ gridTemplateColumns: `auto minmax(0, ${points.length * 60}px) auto` }}>
         <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{tokens(most * y)}</span>)}</div>
-        <svg width="100%" viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label="Context size" onMouseLeave={() => setAt(-1)} onClick={() => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""))} onMouseMove={(e) => {
+        <svg width="100%" viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label="Context size" tabIndex={0} onBlur={() => setAt(-1)} onMouseLeave={() => setAt(-1)} onClick={open} onKeyDown={(e) => {
+          const n = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+          if (n) setAt(Math.max(0, Math.min(points.length - 1, at + n)));
+          if (e.key === "Enter") open();
+        }} onMouseMove={(e) => {
           const box = e.currentTarget.getBoundingClientRect();
           setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
         }}>
