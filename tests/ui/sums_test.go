@@ -27,14 +27,21 @@ type machine struct {
 	home, program string
 }
 
-// newMachine builds hookspan. The store has the recorded sessions of all agents.
-func newMachine(t *testing.T) *machine {
+// emptyMachine has hookspan and further programs, and nothing else.
+func emptyMachine(t *testing.T, programs ...string) *machine {
 	t.Helper()
 	m := &machine{t: t, home: t.TempDir()}
 	m.program = built.Program(m.home, "hookspan")
-	if err := built.Put(t.Context(), m.home, "cmd/hookspan"); err != nil {
+	if err := built.Put(t.Context(), m.home, append(programs, "cmd/hookspan")...); err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// newMachine has hookspan, and the recorded sessions of all agents in its store.
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	m := emptyMachine(t)
 	state := filepath.Join(m.home, ".local", "state", "hookspan")
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
