@@ -236,7 +236,7 @@ export function SessionsView() {
           {list.length > 0 && <Heads>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
           <Blocks blocks={blocks} at={at} isOpen={isOpen} unfold={unfold} over={beside ? (l) => { here.current = l.id; setAt(l.id); } : undefined} />
           {data.traces.length < data.totals.tasks && (
-            <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
+            <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. <More limit={limit} /></p>
           )}
         </div>
         {beside && flat.length > 0 && <Preview line={flat.find((l) => l.id === at) ?? flat[0]} />}
@@ -340,6 +340,9 @@ function Blocks({ blocks, at, isOpen, unfold, over }: { blocks: Block[]; at: str
     </div>
   );
 }
+
+// More asks for more of a list, up to as many as it has at most.
+export const More = ({ limit, most = mostTasks }: { limit: number; most?: number }) => <>{limit < most ? <button class="plain" onClick={() => put({ limit: String(Math.min(most, limit * 4)) })}>Show more</button> : "Filters reach the others."}</>;
 
 // Heads names the columns of tasks.
 export const Heads = ({ children }: { children?: ComponentChildren }) => <div class="heads">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x} aria-hidden="true">{x}</span>)}{children}</div>;

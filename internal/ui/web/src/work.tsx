@@ -4,7 +4,7 @@ import { clock, dayName, dollarsIn, duration, place, plural } from "./format";
 import { columns, Groups, most as oftenest, type Column } from "./groups";
 import { Alert, Diff, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, isFiltered, Nothing, Search } from "./sessions";
+import { filterQuery, Filters, filtersOf, isFiltered, More, Nothing, Search } from "./sessions";
 import type { Call, CostItem, Group, Totals } from "./types";
 import { setTitle } from "./title";
 
@@ -69,7 +69,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
           );
         })}
       </div>
-      {data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. {limit < most ? <button class="plain" onClick={() => put({ limit: String(limit * 4) })}>Show more</button> : "Filters reach the others."}</p>}
+      {data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. <More limit={limit} most={most} /></p>}
     </div>
   );
 }
