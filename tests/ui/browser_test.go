@@ -356,6 +356,13 @@ func (b *browser) goTo(s *site, path string) {
 	b.run(chromedp.Navigate(s.base + path))
 }
 
+// visit opens a view in the document that is there. Of a view of the same kind it may show the
+// former answer until its own is there.
+func (b *browser) visit(path string) {
+	b.t.Helper()
+	b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted(path)+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
+}
+
 // notFound is how the browser reports an answer 404.
 const notFound = "404 (Not Found)"
 

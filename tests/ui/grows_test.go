@@ -68,7 +68,7 @@ func TestTaskGrowsInTwoTabs(t *testing.T) {
 	m.play("008", "015")
 	task.wait(fmt.Sprintf(`document.querySelectorAll(".row").length > %d`, before))
 	list.wait(`!document.querySelector(".waits") && document.title === "hookspan"`)
-	m.play("016", "999")
+	m.play("016", "021")
 	for _, b := range []*browser{list, task} {
 		b.wait(`document.querySelector(".outcome.ok, .task.ok")`)
 	}

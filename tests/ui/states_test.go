@@ -78,7 +78,7 @@ func TestServerGone(t *testing.T) {
 	b.wait(`document.querySelector(".live:not(.on)")?.innerText === "offline"`)
 	b.shows("39 tasks")
 	for _, path := range []string{"/search?text=discount", "/cost", "/hooks", "/status", "/t/" + tasks[0].ID(), "/s/" + url.PathEscape(tasks[0].Session), "/compare?a=" + tasks[0].ID() + "&b=" + tasks[1].ID()} {
-		b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted(path)+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
+		b.visit(path)
 		b.shows("No connection")
 		b.shows("Hookspan ui does not answer.")
 		b.shows("Start it again: hookspan ui.")

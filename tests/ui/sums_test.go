@@ -299,7 +299,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 			continue
 		}
 		several++
-		b.goTo(s, "/s/"+url.PathEscape(id))
+		b.visit("/s/" + url.PathEscape(id))
 		b.wait(fmt.Sprintf("document.querySelectorAll('.task').length === %d", len(list)))
 		stats := reads[summed](m, "stats", "--json", "--session", id)
 		if got, want := eval[string](b, "document.querySelector('.sum').innerText"), sentence(stats.Totals, 0); got != want {
@@ -322,7 +322,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		if l.Usage == nil || l.Usage.CostUSD == nil {
 			continue
 		}
-		b.goTo(s, "/t/"+l.TraceID)
+		b.visit("/t/" + l.TraceID)
 		b.wait(`document.querySelector("#row0") && document.querySelector(".head .facts")`)
 		head := eval[string](b, `document.querySelector(".head .facts").innerText`)
 		cost := view.Dollars(*l.Usage.CostUSD)
