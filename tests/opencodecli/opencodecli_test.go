@@ -93,7 +93,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 				ok("Sub done."), {Text: "sub", Under: 0}, {Error: failed, Text: "File not found", Under: 0},
 			}}},
 		},
-		"interrupted tool": {Script: long, Steps: []rig.Step{scenario.Interrupted(opencode("start something long"))}, Exits: []int{scenario.AnyCode}, Traces: cut, Unended: true},
+		"interrupted tool": {Script: long, Steps: []rig.Step{scenario.Interrupted(opencode("start something long"))}, Exits: []int{scenario.AnyCode}, Traces: cut, Unended: true, Leaves: true},
 		"provider error": {
 			Script: mockllm.Script{Main: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal", Type: "invalid_request_error"}}},
 			Steps:  []rig.Step{opencode("never answered")}, Exits: []int{1},
@@ -101,7 +101,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 		},
 	}
 	if proof.Soak() {
-		all["killed"] = scenario.Case[mockllm.Script]{Script: long, Steps: []rig.Step{killed}, Exits: []int{scenario.AnyCode}, Traces: cut, Unended: true}
+		all["killed"] = scenario.Case[mockllm.Script]{Script: long, Steps: []rig.Step{killed}, Exits: []int{scenario.AnyCode}, Traces: cut, Unended: true, Leaves: true}
 		// opencode exits at once.
 		all["unknown model"] = scenario.Case[mockllm.Script]{
 			Script: mockllm.Script{Main: []mockllm.Turn{turn("Never.")}},
