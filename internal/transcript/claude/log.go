@@ -223,6 +223,7 @@ func (l *fileLog) forget(until time.Time) {
 	b.prompts = slices.DeleteFunc(b.prompts, func(p hook.Prompt) bool { return old(p.At, len(p.Text)) })
 	b.results = slices.DeleteFunc(b.results, func(r hook.ToolResult) bool { return old(r.At, len(r.Input)+len(r.Text)) })
 	b.ends.found = slices.DeleteFunc(b.ends.found, func(e hook.TurnEnd) bool { return old(e.At, 0) })
+	b.compactions = slices.DeleteFunc(b.compactions, func(at time.Time) bool { return old(at, 0) })
 	b.ends.waiting, b.ends.open, b.ends.barred = false, false, false
 	l.turn, l.refused, l.command, l.copied = "", l.refused[:0], 0, true
 }
@@ -237,6 +238,8 @@ func (l *fileLog) addSystem(r *row) {
 	switch r.text("subtype") {
 	case "stop_hook_summary", "turn_duration":
 		l.b.ends.stopped(l.turn, r.at)
+	case "compact_boundary":
+		l.b.compactions = append(l.b.compactions, r.at)
 	case "local_command":
 		l.dropCommand()
 	}

@@ -245,6 +245,9 @@ func (l *log) add(r *row) {
 	case "compacted":
 		l.given(r.at)
 		l.compacted = true
+		if l.agent == "" {
+			l.Compactions = append(l.Compactions, r.at)
+		}
 	case "response_item":
 		l.addItem(p, r.at)
 		if r.flat && p.Text("type") == "message" {
