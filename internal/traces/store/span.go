@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -86,11 +87,43 @@ func originOf(rs *tracepb.ResourceSpans, ss *tracepb.ScopeSpans) *tracepb.Resour
 	}
 }
 
+// encoder has the memory of encoded messages, until release.
+type encoder struct {
+	free   []byte
+	blocks []*[encoderBlock]byte
+}
+
+const encoderBlock = 64 << 10
+
+var encoderBlocks = sync.Pool{New: func() any { return new([encoderBlock]byte) }}
+
+// memory returns an empty slice for so many bytes.
+func (e *encoder) memory(size int) []byte {
+	switch {
+	case size > encoderBlock/4:
+		return make([]byte, 0, size)
+	case size > len(e.free):
+		block := encoderBlocks.Get().(*[encoderBlock]byte)
+		e.blocks, e.free = append(e.blocks, block), block[:]
+	}
+	out := e.free[:0:size]
+	e.free = e.free[size:]
+	return out
+}
+
+// release gives the memory to others: what was encoded must not be used any more.
+func (e *encoder) release() {
+	for _, block := range e.blocks {
+		encoderBlocks.Put(block)
+	}
+}
+
 // encode encodes a message, and returns what it has encoded: texts that are not UTF-8
 // are corrected in a copy. They are too rare to look for in each message.
-func encode[M proto.Message](m M) ([]byte, M, error) {
+func encode[M proto.Message](in *encoder, m M) ([]byte, M, error) {
 	options := proto.MarshalOptions{Deterministic: true}
-	out, err := options.Marshal(m)
+	sized := proto.MarshalOptions{Deterministic: true, UseCachedSize: true}
+	out, err := sized.MarshalAppend(in.memory(options.Size(m)), m)
 	if err != nil {
 		m = proto.CloneOf(m)
 		correctUTF8(m.ProtoReflect())
