@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
@@ -292,18 +292,18 @@ func (a *app) ofThePast(destinations ...string) {
 }
 
 // attributes are the resource attributes to set anew.
-func (f *exportFlags) attributes(a *app) ([]config.Pair, error) {
-	if f.resource == "" {
-		return nil, nil
-	}
-	if f.resource == "now" {
-		return a.cfg.ResourceAttributes(), nil
-	}
+func (f *exportFlags) attributes(a *app) (out []*commonpb.KeyValue, err error) {
 	pairs, ok := config.ParseAttributes(f.resource)
+	if f.resource == "now" {
+		pairs, ok = a.cfg.ResourceAttributes(), true
+	}
 	if !ok {
 		return nil, fmt.Errorf("--resource %q: want key=value pairs with commas between them, values percent-encoded, or now", f.resource)
 	}
-	return pairs, nil
+	for _, p := range pairs {
+		out = append(out, otlp.String(p.Key, p.Value))
+	}
+	return out, nil
 }
 
 // exportToDestination sends traces to a destination, the oldest first.
@@ -344,26 +344,10 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 	}
 	step, done := flushProgress(a, len(list), "sending")
 	p.Deliverer.Progress = step
-	gone := make(map[string]bool)
-	sent, err := p.Deliverer.Fill(ctx, dst, list, func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error) {
-		t, err := s.Trace(ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
-			gone[id] = true
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, run := range t.ResourceSpans {
-			importer.MarkImported(run)
-			for _, attr := range resource {
-				importer.SetResource(run, otlp.String(attr.Key, attr.Value))
-			}
-		}
-		return t.ResourceSpans, nil
-	})
+	stored := &importer.Stored{Store: s, Resource: resource}
+	sent, err := p.Deliverer.Fill(ctx, dst, list, stored.Trace)
 	done()
-	a.leftOut(len(gone))
+	a.leftOut(len(stored.Gone))
 	a.printf("%s  %s, %s sent", f.to, termtext.Plural(sent.Traces, "trace"), termtext.Plural(sent.Spans, "span"))
 	if sent.Refused > 0 {
 		a.printf(", %d rejected", sent.Refused)

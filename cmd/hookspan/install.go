@@ -108,22 +108,7 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 	if err != nil {
 		return err
 	}
-	if n := len(plan.Foreign()); n > 0 && !o.Chain && cmd.Flags().Lookup("chain") != nil {
-		notes += fmt.Sprintf("\n%s in the way, not hookspan's: left as found, so these events are not recorded there.\n"+
-			"hookspan install %s --chain also runs it and merges both answers.\n", termtext.Plural(n, "hook"), agent.Word)
-	}
-	if n := len(plan.Edited()); n > 0 {
-		thing := "hookspan hook file"
-		if agent.Settings {
-			thing = "hookspan hook"
-		}
-		were, them := "was", "it"
-		if n > 1 {
-			were, them = "were", "them"
-		}
-		notes += fmt.Sprintf("\n%s %s edited: left as found.\nhookspan install %s --force writes %s anew.\n",
-			termtext.Plural(n, thing), were, agent.Word, them)
-	}
+	notes += plan.Left(agent.Word, agent.Settings, !o.Chain && cmd.Flags().Lookup("chain") != nil)
 	showPlan(a, plan, notes, dryRun)
 	if dryRun {
 		return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -59,43 +58,33 @@ yet: finished tasks are in hookspan list.`,
 	return cmd
 }
 
-// selection returns what reports whether a line is wanted.
-func (f *tailFlags) selection(a *app, cmd *cobra.Command) (func(*view.EventLine) bool, error) {
+// selection returns the lines that the flags want.
+func (f *tailFlags) selection(a *app, cmd *cobra.Command) (want view.EventFilter, err error) {
 	switch {
 	case f.last < 0:
-		return nil, wrongUsage(cmd, "--last %d: want 0 or more", f.last)
+		return want, wrongUsage(cmd, "--last %d: want 0 or more", f.last)
 	case f.notify && f.noFollow:
-		return nil, wrongUsage(cmd, "--notify and --no-follow: want one of them: notifications are for what happens from now on")
+		return want, wrongUsage(cmd, "--notify and --no-follow: want one of them: notifications are for what happens from now on")
 	}
-	host, name := "", ""
-	var in store.Filter
+	want.Session, want.Failed = f.session, f.failed
 	if f.agent != "" {
-		var err error
-		if host, err = hostOf(a, cmd, f.agent); err != nil {
-			return nil, err
+		if want.Host, err = hostOf(a, cmd, f.agent); err != nil {
+			return want, err
 		}
 	}
-	if cmd.Flags().Changed("project") {
-		var err error
-		if in.Directory, in.Resolved, err = projectPath(a, cmd, f.project); err != nil {
-			return nil, err
-		}
-		if !view.IsPath(f.project) {
-			in, name = store.Filter{}, f.project
-		}
+	if !cmd.Flags().Changed("project") {
+		return want, nil
 	}
-	return func(l *view.EventLine) bool {
-		return (host == "" || l.Agent == host) && (strings.HasPrefix(l.Session, f.session) || strings.HasSuffix(l.Session, f.session)) &&
-			(name == "" || slices.Contains(strings.FieldsFunc(l.Directory, func(r rune) bool { return r == '/' || r == '\\' }), name)) &&
-			in.In(l.Directory) &&
-			(!f.failed || l.End().Bad())
-	}, nil
+	if want.In.Directory, want.In.Resolved, err = projectPath(a, cmd, f.project); !view.IsPath(f.project) {
+		want.In, want.Folder = store.Filter{}, f.project
+	}
+	return want, err
 }
 
 // pollSessions is how often sessions are looked at that the system cannot watch.
 const pollSessions = 2 * time.Second
 
-func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) bool) error {
+func tail(ctx context.Context, a *app, f tailFlags, want view.EventFilter) error {
 	a.configProblems()
 	if err := a.cfg.Protected(); err != nil {
 		return err
@@ -111,9 +100,6 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 	defer func() { _ = sp.Close() }()
 	setup := a.setup()
 	sources := setup.Sources()
-	var lines view.EventLines
-	var recent []view.EventLine
-	caughtUp := false
 	tasks := &live.Tasks{Idle: a.cfg.IdleTimeout, End: func(e *live.Event) (hook.Kind, time.Time, bool) {
 		end := sources[e.Key.Host].End
 		if end == nil {
@@ -124,14 +110,7 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 		return kind, at, true
 	}}
 	options := a.viewOptions()
-	waiting := make(map[string]bool) // sessions; an agent may ask and notify about one thing
-	notify := func(context.Context, *view.EventLine) error { return nil }
-	if f.notify {
-		if notify, err = a.notifier(); err != nil {
-			return err
-		}
-	}
-	show := func(l view.EventLine) error {
+	lines := &view.EventTail{Filter: want, Last: f.last, Show: func(l view.EventLine) error {
 		if clean != nil {
 			l.Clean(clean.String)
 		}
@@ -145,26 +124,20 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 		}
 		_, err := a.stdout.Write(text)
 		return err
-	}
-	visit := func(e live.Event) error {
-		l, ok := lines.Of(&e.Event)
-		if !ok || !want(&l) {
-			return nil
+	}}
+	if f.notify {
+		notify, err := a.notifier()
+		if err != nil {
+			return err
 		}
-		if setup.Capture(e.Settings) == otelmap.CaptureNone {
-			l.Blank()
-		}
-		if !caughtUp {
-			recent = append(recent, l)
-			return nil
-		}
-		if was := waiting[l.Session]; l.Waiting && !was {
-			if err := notify(ctx, &l); err != nil && ctx.Err() == nil {
+		lines.Asks = func(l *view.EventLine) {
+			if err := notify(ctx, l); err != nil && ctx.Err() == nil {
 				a.warnf("the notification was not shown: %v", err)
 			}
 		}
-		waiting[l.Session] = l.Waiting
-		return show(l)
+	}
+	visit := func(e live.Event) error {
+		return lines.Add(&e.Event, setup.Capture(e.Settings) != otelmap.CaptureNone)
 	}
 	follower := &live.Follower{
 		Spool: sp, Dir: a.cfg.SpoolDir(), Poll: pollSessions, Recent: f.last > 0,
@@ -185,16 +158,8 @@ func tail(ctx context.Context, a *app, f tailFlags, want func(*view.EventLine) b
 			tasks.Note(e)
 			return visit(e)
 		},
-		Look: func() (bool, error) { return tasks.Look(time.Now(), visit) },
-		CaughtUp: func() error {
-			for _, l := range recent[max(0, len(recent)-f.last):] {
-				if err := show(l); err != nil {
-					return err
-				}
-			}
-			caughtUp, recent = true, nil
-			return nil
-		},
+		Look:     func() (bool, error) { return tasks.Look(time.Now(), visit) },
+		CaughtUp: lines.CaughtUp,
 	}
 	return follower.Run(ctx, !f.noFollow)
 }

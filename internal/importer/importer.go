@@ -10,12 +10,10 @@ import (
 	"sync"
 	"time"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
@@ -150,30 +148,6 @@ func ahead[T any](sessions []Session, f func(i int) T) iter.Seq[T] {
 			if !yield(<-result) {
 				return
 			}
-		}
-	}
-}
-
-// MarkImported marks spans that are sent from history, so that they can be kept out of
-// what counts as of today.
-func MarkImported(run *tracepb.ResourceSpans) {
-	for _, scope := range run.GetScopeSpans() {
-		for _, s := range scope.GetSpans() {
-			if otlp.Find(s.GetAttributes(), otelmap.KeyImported) == nil {
-				s.Attributes = append(s.Attributes, otlp.Bool(otelmap.KeyImported, true))
-			}
-		}
-	}
-}
-
-// SetResource sets an attribute of a run's resource, and the user that the run has from it.
-func SetResource(run *tracepb.ResourceSpans, attr *commonpb.KeyValue) {
-	if r := run.GetResource(); r != nil {
-		r.Attributes = otlp.Set(r.Attributes, attr)
-	}
-	for s := range otlp.Spans([]*tracepb.ResourceSpans{run}) {
-		if attr.GetKey() == otelmap.KeyUser && otlp.Find(s.Attributes, otelmap.KeyOutcome) != nil {
-			s.Attributes = otlp.Set(s.Attributes, attr)
 		}
 	}
 }
@@ -348,7 +322,7 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 		}
 		seen.add(root)
 		clean := func(run *tracepb.ResourceSpans) *tracepb.ResourceSpans {
-			MarkImported(run)
+			markImported(run)
 			if im.DryRun {
 				return run
 			}

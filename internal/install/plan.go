@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // Op is what an action does.
@@ -209,6 +211,27 @@ func (p *Plan) Text() string {
 // diffLine is the length of a line above which a file is indented again to show
 // its differences.
 const diffLine = 400
+
+// Left says what the plan of an agent leaves as found, and which flag takes it as well.
+// settings reports that its hooks are in a settings file, chain that --chain is one of the
+// flags.
+func (p *Plan) Left(word string, settings, chain bool) (text string) {
+	if n := len(p.Foreign()); n > 0 && chain {
+		text = fmt.Sprintf("\n%s in the way, not hookspan's: left as found, so these events are not recorded there.\n"+
+			"hookspan install %s --chain also runs it and merges both answers.\n", termtext.Plural(n, "hook"), word)
+	}
+	n, were, them, thing := len(p.Edited()), "was", "it", "hookspan hook file"
+	if settings {
+		thing = "hookspan hook"
+	}
+	if n > 1 {
+		were, them = "were", "them"
+	}
+	if n > 0 {
+		text += fmt.Sprintf("\n%s %s edited: left as found.\nhookspan install %s --force writes %s anew.\n", termtext.Plural(n, thing), were, word, them)
+	}
+	return text
+}
 
 // Diff shows the changed regions of settings files in the unified form. Files with
 // long lines are indented for it.

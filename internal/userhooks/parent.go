@@ -135,8 +135,11 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 
 // readOn reads what was stored since an earlier look-up in a plainRun.
 func (l *lookup) readOn(s *spool.Session, run knownRun) (own string) {
+	if run.Plain == nil || run.Plain.Made == nil || run.Plain.Waiting == nil {
+		return ""
+	}
 	records := since(s, run)
-	if run.Plain == nil || run.Plain.Made == nil || run.Plain.Waiting == nil || len(records) == 0 || !run.is(records[0]) {
+	if len(records) == 0 || !run.is(records[0]) {
 		return ""
 	}
 	run.Plain.read(l.session, records[1:], l.idle)

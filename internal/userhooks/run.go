@@ -150,7 +150,9 @@ func (h *Hooks) run(ctx context.Context, raw hook.Raw, payload *cline.Payload) O
 // keptVerdict is what of a reply counts for a copy of the event, in one line. Cline puts
 // the replies to both together, so the text for the model is in one of them.
 func keptVerdict(r hook.Reply) string {
-	r.Context = ""
+	if r.Context = ""; r == (hook.Reply{}) {
+		return "{}" // as mostly; encoding/json takes long to begin
+	}
 	return rawjson.Encode(r)
 }
 

@@ -113,14 +113,19 @@ func (s Session) reply(key string) (reply string, ok bool) {
 	if _, err := f.ReadAt(last[1:], info.Size()-int64(len(last)-1)); err != nil {
 		return "", false
 	}
-	at := bytes.LastIndex(last, []byte("\n"+key+" "))
-	if at < 0 {
-		return "", false
+	// Forwards, since bytes.LastIndex takes many times as long.
+	mark := []byte("\n" + key + " ")
+	for {
+		_, after, found := bytes.Cut(last, mark)
+		if !found {
+			break
+		}
+		last, ok = after, true
 	}
-	line, _, _ := strings.Cut(string(last[at+len(key)+2:]), "\n")
-	stamp, reply, _ := strings.Cut(line, " ")
+	line, _, _ := bytes.Cut(last, []byte("\n"))
+	stamp, reply, _ := strings.Cut(string(line), " ")
 	ms, err := strconv.ParseInt(stamp, 10, 64)
-	return reply, err == nil && s.now().Sub(time.UnixMilli(ms)).Abs() <= repliesFor
+	return reply, ok && err == nil && s.now().Sub(time.UnixMilli(ms)).Abs() <= repliesFor
 }
 
 // Once takes the turn of a handler that runs once in a session, and reports whether it has
