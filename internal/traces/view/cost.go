@@ -158,7 +158,7 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 			for j := from; j < len(w.Calls) && w.Calls[j].Started.Before(r.Started); j++ {
 				if c := &w.Calls[j]; c.AgentSpan == r.AgentSpan {
 					item.Span = c.Span
-					of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+NewArguments(c.Tool, c.Arguments).Line()))
+					of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)))
 				}
 			}
 			if len(of) > 0 {
