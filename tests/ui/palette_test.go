@@ -56,7 +56,7 @@ func TestTaskSaysWhereItsMoneyWent(t *testing.T) {
 	s, b := serve(t, tasks), open(t)
 	b.enter(s)
 	b.run(chromedp.EmulateViewport(1440, 900), chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`, nil))
-	b.visit("/t/"+tasks[0].ID())
+	b.visit("/t/" + tasks[0].ID())
 	b.wait(`document.querySelector(".money summary")?.textContent.startsWith("$")`)
 	b.click(`document.querySelector('.money summary')`)
 	b.wait(`document.querySelector(".money button.name")`)

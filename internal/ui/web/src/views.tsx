@@ -288,7 +288,7 @@ function Sides({ sides }: { sides: string[] }) {
       <Versus heads={of.map((q) => <Link to={q.has("trace") ? "/t/" + q.get("trace") : "/?" + q}>{words(q)}</Link>)}>
         {row("tasks", (g) => g.tasks)}
         {row("cost", cost, dollars)}
-        {data.some((g) => g.ofModelUsage) && row("of it by the model", (g) => (g.ofModelUsage ?? g.usage)?.costUsd, dollars)}
+        {data.some((g) => g.ofModelUsage && g.ofModelUsage.costUsd !== cost(g)) && row("of it by the model", (g) => g.ofModelUsage?.costUsd, dollars)}
         {row("cost of a task", perTask(cost), dollars)}
         {row("time of a task", perTask((g) => g.tookNs), ns)}
         {row("half took at most", (g) => (g.tasks ? g.p50Ns : undefined), ns)}
