@@ -43,7 +43,7 @@ export function Palette({ commands, close }: { commands: [string, string, () => 
           if (e.key === "Enter") { e.preventDefault(); run(list[here]); }
         }} />
       <ul id="palette-list" role="listbox" aria-label="Results">
-        {list.map((e, i) => <li key={e.id} id={"palette-" + i} role="option" aria-selected={i === here} onClick={() => run(e)} onMouseMove={() => setChosen(e.id)}><span class="dim">{e.kind}</span><b>{e.name}</b>{e.note && <span class="dim note">{e.note}</span>}</li>)}
+        {list.map((e, i) => <li key={e.id} id={"palette-" + i} role="option" aria-selected={i === here} onClick={() => run(e)} onMouseMove={(m) => { if (m.movementX || m.movementY) setChosen(e.id); }}><span class="dim">{e.kind}</span><b>{e.name}</b>{e.note && <span class="dim note">{e.note}</span>}</li>)}
       </ul>
     </Sheet>
   );
