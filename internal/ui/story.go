@@ -190,7 +190,7 @@ func (l *loaded) changesOf(i int, row *view.Row, given *view.Arguments) (some []
 // compared is one of two traces.
 type compared struct {
 	header
-	Files []string  `json:"files"`
+	Files []string `json:"files"`
 }
 
 // step is a call of a tool in a comparison.

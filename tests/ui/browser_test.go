@@ -283,10 +283,10 @@ func quoted(text string) string {
 // meanwhile, as Back and reload do, ends a poll.
 func (b *browser) wait(expression string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	poll := func() error {
-		return chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond)))
+		return chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0)))
 	}
 	err := poll()
 	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "context with specified id") {

@@ -28,12 +28,13 @@ func TestPaletteGoesToWhatIsTyped(t *testing.T) {
 		b.wait(`[...document.querySelectorAll(".palette li")].some((e) => e.innerText.replace(/\s+/g, " ").startsWith(` + quoted(first) + `))`)
 		// What the machine finds arrives while keys are pressed, so the way to go is looked at before each.
 		const way = `((all) => Math.sign(all.findIndex((e) => e.innerText.replace(/\s+/g, " ").startsWith(FIRST)) - all.findIndex((e) => e.ariaSelected === "true")))([...document.querySelectorAll(".palette li")])`
+		b.keys(kb.ArrowDown) // what is only the first may be another one as soon as more is found
 		b.until(func() bool {
 			n := eval[int](b, strings.Replace(way, "FIRST", quoted(first), 1))
 			if n != 0 {
 				b.keys(map[int]string{1: kb.ArrowDown, -1: kb.ArrowUp}[n])
 			}
-			return n == 0 && b.answered()
+			return n == 0
 		}, first+" is chosen")
 		b.keys(kb.Enter)
 		b.wait(`location.pathname + location.search === ` + quoted(path) + ` && !document.querySelector("dialog")`)
@@ -56,7 +57,7 @@ func TestTaskSaysWhereItsMoneyWent(t *testing.T) {
 	s, b := serve(t, tasks), open(t)
 	b.enter(s)
 	b.run(chromedp.EmulateViewport(1440, 900), chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`, nil))
-	b.visit("/t/"+tasks[0].ID())
+	b.visit("/t/" + tasks[0].ID())
 	b.wait(`document.querySelector(".money summary")?.textContent.startsWith("$")`)
 	b.click(`document.querySelector('.money summary')`)
 	b.wait(`document.querySelector(".money button.name")`)

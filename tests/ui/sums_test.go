@@ -139,7 +139,7 @@ func sentence(t store.Totals, sessions int) string {
 	if u := t.Usage; u != nil {
 		if u.CostUSD != nil {
 			b.WriteString(" and cost " + view.Dollars(*u.CostUSD))
-			if of := t.OfModel; of != nil && of.CostUSD != nil {
+			if of := t.OfModel; of != nil && of.CostUSD != nil && *of.CostUSD != *u.CostUSD {
 				b.WriteString(", " + view.Dollars(*of.CostUSD) + " of it by the model,")
 			}
 		}

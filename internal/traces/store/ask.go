@@ -28,7 +28,7 @@ type Totals struct {
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 	// OfModel is the part of Usage that is of the model that a filter wants: the tasks may have
-	// used others, too. It is nil if it is all of it.
+	// used others, too. It is nil if no model is wanted, and in groups.
 	OfModel *Usage `json:"ofModelUsage,omitempty"`
 	// Unpriced are the models, sorted, of which the cost of some requests is
 	// unknown. Their tokens are in Usage, and no cost.

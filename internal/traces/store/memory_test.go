@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -86,9 +85,6 @@ func (m memory) totals(f Filter) (sum Totals) {
 		}
 	}
 	sum.Unpriced = slices.Sorted(maps.Keys(unpriced))
-	if gocmp.Equal(sum.OfModel, sum.Usage) {
-		sum.OfModel = nil
-	}
 	return sum
 }
 

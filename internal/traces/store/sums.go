@@ -322,7 +322,7 @@ func (g *tally) addModel(m *modelDigest) {
 }
 
 func (g *tally) totals() Totals {
-	if g.Usage = g.usage.usage(); g.ofModel != g.usage {
+	if g.Usage = g.usage.usage(); g.model != "" {
 		g.OfModel = g.ofModel.usage()
 	}
 	g.Unpriced = slices.Sorted(maps.Keys(g.unpriced))

@@ -166,7 +166,7 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 					break
 				}
 				item.Span = c.Span
-				of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+NewArguments(c.Tool, c.Arguments).Line()))
+				of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)))
 			}
 			if len(of) > 0 {
 				item.What = strings.Join(of, ", ")

@@ -243,7 +243,7 @@ func totals(count string, all store.Totals) []string {
 	parts := []string{count}
 	if all.Usage != nil && all.Usage.CostUSD != nil {
 		cost := dollars(*all.Usage.CostUSD)
-		if m := all.OfModel; m != nil && m.CostUSD != nil {
+		if m := all.OfModel; m != nil && m.CostUSD != nil && m.Cost() != all.Usage.Cost() {
 			cost += " (" + dollars(*m.CostUSD) + " of the model)"
 		}
 		parts = append(parts, cost)

@@ -2,7 +2,6 @@ package view
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -137,8 +136,8 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	}
 	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
 	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
-	add(&column{name: "OF MODEL", order: 5}, func(g *store.Group) bool { return g.OfModel != nil }, func(g *store.Group) (string, string) {
-		return cost(cmp.Or(g.OfModel, g.Usage), cents)
+	add(&column{name: "OF MODEL", order: 5}, func(g *store.Group) bool { return g.OfModel != nil && g.OfModel.Cost() != g.Usage.Cost() }, func(g *store.Group) (string, string) {
+		return cost(g.OfModel, cents)
 	})
 	if by == store.ByModel || by == BySide {
 		perTask := func(g *store.Group) bool { return g.Traces > 0 }

@@ -134,7 +134,7 @@ func TestSumsOfWholeTasksNameTheModelsPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for got, want := range map[string]string{
-		list.String(): "$14.21 ($0.7200 of the model)", strings.Join(strings.Fields(sides.String()), " "): "OUT COST OF MODEL COST/TASK TIME/TASK FAILED/TASK model=haiku 40 913 37 4% 4 0ms 0ms 8.2M 84% 214k $14.21 $0.72 $0.36 7m30s 0.9 model=opus 1 - - - 0ms 0ms 5 0% 1 $2.00 $2.00 $2.00 ",
+		list.String(): "$14.21 ($0.7200 of the model)", strings.Join(strings.Fields(sides.String()), " "): "OUT COST OF MODEL COST/TASK TIME/TASK FAILED/TASK model=haiku 40 913 37 4% 4 0ms 0ms 8.2M 84% 214k $14.21 $0.72 $0.36 7m30s 0.9 model=opus 1 - - - 0ms 0ms 5 0% 1 $2.00 - $2.00 ",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q has no %q", got, want)

@@ -4,9 +4,11 @@ import { dayName, fold, place, seen } from "./format";
 import { Sheet } from "./parts";
 import { go, sessionPath } from "./route";
 import { hasWord } from "./sessions";
-import type { Facets, Sessions } from "./types";
+import type { Facets, Listed, Sessions } from "./types";
 
 interface Entry { id: string; kind: string; name: string; note?: string; run: () => void }
+
+const taskEntry = ({ summary: s }: Listed): Entry => ({ id: "task " + s.traceId, kind: "task", name: s.title || "untitled", note: place(s.workingDirectory) + ", " + dayName(s.started), run: () => go("/t/" + s.traceId) });
 
 // Palette goes to what is typed: a view or command, a session, a task, a project, a file.
 export function Palette({ commands, close }: { commands: [string, string, () => void][]; close: () => void }) {
@@ -18,18 +20,20 @@ export function Palette({ commands, close }: { commands: [string, string, () => 
   const { data: facets } = useShown<Facets>("facets");
   const words = fold(ask).text.split(/\s+/);
   const fits = (name: string | undefined) => { const f = fold(name ?? "").text; return words.every((w) => f.includes(w)); };
-  const tasks = [...(recent?.running ?? []), ...(recent?.traces ?? [])].filter((t) => fits(t.summary.title));
-  const all = [...new Map([...tasks, ...(found?.traces ?? [])].map((t) => [t.summary.traceId, t])).values()].slice(0, 8);
+  const all = [...(recent?.running ?? []), ...(recent?.traces ?? [])].filter((t) => fits(t.summary.title)).slice(0, 8);
+  // What is found later comes last: Enter means the entry that was the first when it was pressed.
+  const later = (found?.traces ?? []).filter((t) => !all.some((x) => x.summary.traceId === t.summary.traceId));
   const sessions = new Map(all.filter((t) => t.session).map((t) => [sessionPath(t.session!, t.summary.host), t]));
   const list: Entry[] = [
     ...commands.filter(([, name]) => fits(name)).map(([kind, name, run]) => ({ id: "command " + name, kind, name, run })),
-    ...all.map((t) => ({ id: "task " + t.summary.traceId, kind: "task", name: t.summary.title || "untitled", note: place(t.summary.workingDirectory) + ", " + dayName(t.summary.started), run: () => go("/t/" + t.summary.traceId) })),
+    ...all.map(taskEntry),
     ...(ask ? [...sessions].slice(0, 3).map(([to, t]) => ({ id: "session " + to, kind: "session", name: t.summary.title || "untitled", note: seen(t.session!), run: () => go(to) })) : []),
     ...(ask ? facets?.project ?? [] : []).filter((p) => fits(p.shown)).slice(0, 4).map((p) => ({ id: "project " + p.value, kind: "project", name: place(p.shown), note: p.shown, run: () => go("/?project=" + encodeURIComponent(p.value)) })),
     ...(ask ? [
       { id: "file", kind: "file", name: "Changes in " + ask, run: () => go("/changes?file=" + encodeURIComponent(ask)) }, { id: "calls", kind: "calls", name: "Calls that run " + ask, run: () => go("/calls?command=" + encodeURIComponent(ask)) },
       { id: "text", kind: "text", name: "Search for " + ask, run: () => go("/search?text=" + encodeURIComponent(ask)) },
     ] : []),
+    ...later.map(taskEntry),
   ];
   const here = Math.max(list.findIndex((e) => e.id === chosen), Math.min(0, list.length - 1));
   const run = (e?: Entry) => { if (e) { e.run(); close(); } }; // which closes it only if nothing took its place
@@ -43,7 +47,7 @@ export function Palette({ commands, close }: { commands: [string, string, () => 
           if (e.key === "Enter") { e.preventDefault(); run(list[here]); }
         }} />
       <ul id="palette-list" role="listbox" aria-label="Results">
-        {list.map((e, i) => <li key={e.id} id={"palette-" + i} role="option" aria-selected={i === here} onClick={() => run(e)} onMouseMove={() => setChosen(e.id)}><span class="dim">{e.kind}</span><b>{e.name}</b>{e.note && <span class="dim note">{e.note}</span>}</li>)}
+        {list.map((e, i) => <li key={e.id} id={"palette-" + i} role="option" aria-selected={i === here} onClick={() => run(e)} onMouseMove={(m) => { if (m.movementX || m.movementY) setChosen(e.id); }}><span class="dim">{e.kind}</span><b>{e.name}</b>{e.note && <span class="dim note">{e.note}</span>}</li>)}
       </ul>
     </Sheet>
   );

@@ -24,6 +24,8 @@ function dayOf(text: string | null): Date | undefined {
 // mostTasks is how many tasks a list has at most.
 export const mostTasks = 5000;
 
+export const needsWord = "The text needs a letter or digit.";
+
 // hasWord reports a text that can be searched for.
 export const hasWord = (text: string) => /[\p{L}\p{N}]/u.test(text);
 
@@ -114,7 +116,7 @@ export function Filters({ query, text = true, compare, texts, children }: { quer
     <div class="filters" role="group" aria-label="Filters">
       {text && <Search value={query.get("text") ?? ""} onChange={(v) => put({ text: v })} label="Filter by text" />}
       {texts}
-      {text && query.get("text")?.trim() && !hasWord(query.get("text")!) && <span class="warn" role="status">The text needs a letter or digit.</span>}
+      {text && query.get("text")?.trim() && !hasWord(query.get("text")!) && <span class="warn" role="status">{needsWord}</span>}
       {phone ? <button class="toggle" aria-haspopup="dialog" aria-expanded={open} onClick={() => setOpen(true)}>Filters{count > 0 && ` (${count})`}</button> : controls}
       {phone && open && <Sheet class="bottom" label="Filters" close={() => setOpen(false)}><h2>Filters</h2><div class="filters">{controls}</div><button class="button" onClick={() => setOpen(false)}>Done</button></Sheet>}
       {used.length > 0 && <button class="plain" onClick={() => put(Object.fromEntries(used.map((n) => [n, ""])), true)}>Clear</button>}

@@ -5,7 +5,7 @@ import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plu
 import { amount, columns, dearest, forATask, Groups, money, most, picks, spent, timed, windowOf } from "./groups";
 import { agentNames, Alert, cached, Commands, copy, Facts, Link, Mark, Marked, outcome, Problem, share, Sum, Wait } from "./parts";
 import { go, isTrace, put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, More, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
+import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, More, needsWord, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 import { setTitle } from "./title";
 
@@ -113,7 +113,7 @@ export function SearchView() {
       <div class="big-search"><Search auto label="Search prompts, commands, results" value={text} onChange={(v) => put({ text: v, q: "" })} /></div>
       <Filters query={query} text={false} />
       {!text.trim() && <p class="note">All words must be in one step. A word may lack its end; “a phrase” goes in quotes.</p>}
-      {text.trim() && !hasWord(text) && <p class="note">The text needs a letter or digit.</p>}
+      {text.trim() && !hasWord(text) && <p class="note">{needsWord}</p>}
       {error && <Problem error={error} />}
       {data && !hits.length && about && <div class="empty"><h2>Nothing found</h2>{about.stored.traces ? <p>Texts are stored shortened to their beginnings unless HOOKSPAN_CAPTURE=full.</p> : <p>The store is empty: <Commands text={about.noTraces} />.</p>}</div>}
       {data && hits.length > 0 && <Sum totals={data.totals} />}
@@ -288,7 +288,7 @@ function Sides({ sides }: { sides: string[] }) {
       <Versus heads={of.map((q) => <Link to={q.has("trace") ? "/t/" + q.get("trace") : "/?" + q}>{words(q)}</Link>)}>
         {row("tasks", (g) => g.tasks)}
         {row("cost", cost, dollars)}
-        {data.some((g) => g.ofModelUsage) && row("of it by the model", (g) => (g.ofModelUsage ?? g.usage)?.costUsd, dollars)}
+        {data.some((g) => g.ofModelUsage && g.ofModelUsage.costUsd !== cost(g)) && row("of it by the model", (g) => g.ofModelUsage?.costUsd, dollars)}
         {row("cost of a task", perTask(cost), dollars)}
         {row("time of a task", perTask((g) => g.tookNs), ns)}
         {row("half took at most", (g) => (g.tasks ? g.p50Ns : undefined), ns)}
