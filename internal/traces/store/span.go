@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -60,16 +61,21 @@ func eachSpan(ctx context.Context, q querier, f func(id int64, s *tracepb.Span) 
 	}, where, args...)
 }
 
+// ofTrace is the condition for the spans of a trace, the first argument, that reads them as
+// they are side by side in the file; by the index of the trace they are not.
+const ofTrace = `id > ?1 << 24 AND id < (?1 + 1) << 24`
+
 // eachMessage calls f with the ids and the encoded spans that a condition selects. f
 // must not keep the bytes.
 func eachMessage(ctx context.Context, q querier, f func(id int64, message []byte) error, where string, args ...any) error {
-	return eachRow(ctx, q, func(scan func(...any) error) error {
+	// With a context that can end, each row costs a lock.
+	return eachRow(context.WithoutCancel(ctx), q, func(scan func(...any) error) error {
 		var id int64
 		var message sql.RawBytes
 		if err := scan(&id, &message); err != nil {
 			return err
 		}
-		return f(id, message)
+		return cmp.Or(f(id, message), ctx.Err())
 	}, `SELECT id, message FROM spans WHERE `+where, args...)
 }
 

@@ -366,6 +366,6 @@ func digestOf(ctx context.Context, tx querier, trace int64) (*digest, error) {
 	err := eachSpan(ctx, tx, func(_ int64, s *tracepb.Span) error {
 		d.add(s, RoleOf(s.GetAttributes()))
 		return nil
-	}, `trace = ?`, trace)
+	}, ofTrace, trace)
 	return &d, err
 }

@@ -133,7 +133,7 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, keys [
 					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
 				}
 				return err
-			}, `id BETWEEN ?1 << 24 AND (?1 + 1) << 24 AND `+roles, t.id) // in the order of the table
+			}, ofTrace+` AND `+roles, t.id)
 			if err != nil {
 				return err
 			}
