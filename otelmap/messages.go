@@ -65,6 +65,25 @@ func Messages(value string) (out []Message) {
 	return out
 }
 
+// CallIDs returns the ids of the calls in an attribute's messages, "" for one without. It
+// takes a tenth of the time of Messages.
+func CallIDs(value string) (ids []string) {
+	if !strings.Contains(value, PartCall) {
+		return nil
+	}
+	whole := rawjson.EachElement([]byte(value), func(message []byte) {
+		rawjson.EachElement(rawjson.Member(message, "parts"), func(part []byte) {
+			if rawjson.Unquote(rawjson.Member(part, "type")) == PartCall {
+				ids = append(ids, rawjson.Unquote(rawjson.Member(part, "id")))
+			}
+		})
+	})
+	if !whole {
+		return nil
+	}
+	return ids
+}
+
 // Texts returns the texts in an attribute's messages, without calls and their results.
 func Texts(attrs []*commonpb.KeyValue, key string) (out []string) {
 	value := otlp.Text(attrs, key)

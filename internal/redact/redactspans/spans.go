@@ -34,6 +34,8 @@ type texts struct {
 	r *redact.Redactor
 	// write says to change the texts; found is set when one of them changes.
 	write, found bool
+	// raw is memory for the JSON of a text.
+	raw []byte
 }
 
 func (w *texts) text(s *string) {
@@ -89,7 +91,8 @@ var messages = []string{
 func (w *texts) json(s *string) {
 	whole := *s
 	// Most texts have no secret: only one that has is worth building a value.
-	for inner := range rawjson.Strings([]byte(whole)) {
+	w.raw = append(w.raw[:0], whole...)
+	for inner := range rawjson.Strings(w.raw) {
 		if w.r.Tail(inner) != inner {
 			whole = w.rebuilt(whole)
 			break

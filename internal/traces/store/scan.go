@@ -135,7 +135,7 @@ func (s *Store) read(ctx context.Context, f Filter, do func(q querier) error) er
 		return err
 	}
 	defer rollback(tx)
-	return do(tx)
+	return do(&prepared{on: tx})
 }
 
 // withText returns the traces that have the filter's Text, nil if it has none.

@@ -13,6 +13,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -115,6 +116,9 @@ type openTrace struct {
 func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err error) {
 	ctx := context.WithoutCancel(until)
 	u := &uploading{tx: tx, traces: make(map[string]*openTrace), origins: make(map[string]int64)}
+	if err := u.open(ctx, rows); err != nil {
+		return fmt.Errorf("find traces: %w", err)
+	}
 	var trace *openTrace
 	var origin int64
 	for i := range rows {
@@ -147,24 +151,37 @@ func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err
 	return nil
 }
 
-// trace finds a trace, or numbers it.
-func (u *uploading) trace(ctx context.Context, traceID string) (*openTrace, error) {
-	if t := u.traces[traceID]; t != nil {
+// open finds the traces of rows that are stored.
+func (u *uploading) open(ctx context.Context, rows []row) error {
+	var ids []string
+	for i := range rows {
+		if i == 0 || !bytes.Equal(rows[i].GetTraceId(), rows[i-1].GetTraceId()) {
+			ids = append(ids, otlp.TraceID(rows[i].Span))
+		}
+	}
+	return eachRow(ctx, u.tx, func(scan func(...any) error) error {
+		var id string
+		t := &openTrace{uploading: u}
+		err := scan(&id, &t.id, &t.spans, &t.indexed, &t.next)
+		t.next = max(t.next, t.id<<numberBits) + 1
+		u.traces[id] = t
+		return err
+	}, `SELECT trace_id, id, spans, indexed, (SELECT coalesce(max(id), 0) FROM spans WHERE id < (t.id + 1) << 24) FROM traces t
+		WHERE trace_id IN `+inList, rawjson.Encode(ids))
+}
+
+// trace returns a trace that is stored, or numbers a new one.
+func (u *uploading) trace(ctx context.Context, traceID string) (t *openTrace, err error) {
+	if t = u.traces[traceID]; t != nil {
 		return t, nil
 	}
-	t := &openTrace{uploading: u}
-	err := eachRow(ctx, u.tx, func(scan func(...any) error) error { return scan(&t.id, &t.spans, &t.indexed, &t.next) }, `
-		SELECT id, spans, indexed, (SELECT coalesce(max(id), 0) FROM spans WHERE id < (t.id + 1) << 24) FROM traces t WHERE trace_id = ?`, traceID)
-	if err == nil && t.id == 0 {
-		if u.newest == 0 {
-			// The spans of a removed trace may still have its number.
-			err = eachRow(ctx, u.tx, func(scan func(...any) error) error { return scan(&u.newest) },
-				`SELECT max(coalesce((SELECT max(id) FROM traces), 0), coalesce((SELECT max(trace) FROM gone), 0))`)
-		}
-		u.newest++
-		t.id = u.newest
+	if u.newest == 0 {
+		// The spans of a removed trace may still have its number.
+		err = eachRow(ctx, u.tx, func(scan func(...any) error) error { return scan(&u.newest) },
+			`SELECT max(coalesce((SELECT max(id) FROM traces), 0), coalesce((SELECT max(trace) FROM gone), 0))`)
 	}
-	t.next = max(t.next, t.id<<numberBits) + 1
+	u.newest++
+	t = &openTrace{uploading: u, id: u.newest, next: u.newest<<numberBits + 1}
 	u.traces[traceID] = t
 	return t, err
 }

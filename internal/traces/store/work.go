@@ -124,9 +124,9 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, keys [
 				return err
 			}
 		}
+		skim := otlp.NewSkimmer(keys)
 		return f.inOrder(ctx, q, -1, func(t found) error {
 			w := &workReader{Work: Work{Summary: t.Summary}}
-			skim := otlp.NewSkimmer(keys)
 			err := eachMessage(ctx, q, func(id int64, message []byte) error {
 				sp, err := skim.Span(message)
 				if err == nil {
@@ -206,13 +206,8 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		w.Calls = append(w.Calls, c)
 	case RoleChat:
 		r := Request{Span: id, Model: otlp.Text(a, otelmap.KeyRequestModel), Started: start, Usage: UsageOf(a).copied()}
-		for _, m := range otelmap.Messages(otlp.Text(a, otelmap.KeyOutputMessages)) {
-			for _, p := range m.Parts {
-				if p.Type == otelmap.PartCall {
-					r.ids, r.Calls = append(r.ids, p.ID), r.Calls+1
-				}
-			}
-		}
+		r.ids = otelmap.CallIDs(otlp.Text(a, otelmap.KeyOutputMessages))
+		r.Calls = len(r.ids)
 		w.Requests = append(w.Requests, r)
 	case RoleAgent:
 		w.Subagents = append(w.Subagents, Subagent{

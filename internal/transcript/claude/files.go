@@ -278,8 +278,12 @@ func (o *others) has(r *row, session string) bool {
 	if o.before.has(r) {
 		return true
 	}
-	id := r.text("sessionId")
-	if id == "" || id == session || o.files == nil {
+	raw := r.Get("sessionId")
+	if len(raw) == len(session)+2 && string(raw[1:len(raw)-1]) == session || o.files == nil { // the usual case
+		return false
+	}
+	id := rawjson.Unquote(raw)
+	if id == "" || id == session {
 		return false
 	}
 	rows, known := o.owners[id]

@@ -195,8 +195,11 @@ func (l *fileLog) elsewhere(r *row) bool {
 		l.b.calls.complete(r)
 		return true
 	}
+	if l.rows == nil {
+		return false
+	}
 	id := r.text("uuid")
-	if l.rows == nil || id == "" {
+	if id == "" {
 		return false
 	}
 	known := l.rows[id]

@@ -43,7 +43,7 @@ func (out *Reading) merge(id string, s *Session) {
 		old.addPrompt(s.rank[1], p)
 	}
 	old.Files, old.Turns = append(old.Files, s.Files...), append(old.Turns, s.Turns...)
-	old.own, old.holders = old.own || s.own, append(old.holders, s.holders...)
+	old.own, old.copied, old.holders = old.own || s.own, old.copied || s.copied, append(old.holders, s.holders...)
 	if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
 		old.Began = s.Began
 	}
@@ -95,6 +95,9 @@ func (out *Reading) once() {
 	for _, copied := range []bool{false, true} {
 		for _, id := range order {
 			s := out.Sessions[id]
+			if copied && !s.copied {
+				continue
+			}
 			maps.DeleteFunc(s.Requests, func(key string, q *Request) bool {
 				first := requests[key]
 				if q.copied != copied {

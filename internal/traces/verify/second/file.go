@@ -254,6 +254,7 @@ func (r *file) of() *Session {
 		s.holders = append(s.holders, r.own)
 	}
 	if r.copied {
+		s.copied = true
 		return s
 	}
 	if !r.at.IsZero() && (s.Began.IsZero() || r.at.Before(s.Began)) {

@@ -69,8 +69,10 @@ type Session struct {
 
 	prompts map[string]bool
 	rank    [2]int
-	// own reports a file of the session's own, holders are the sessions in whose files it is.
+	// own reports a file of the session's own, copied that rows say that they are copies, and
+	// holders are the sessions in whose files it is.
 	own     bool
+	copied  bool
 	holders []string
 }
 
