@@ -83,6 +83,9 @@ func (l *log) add(r *row) {
 		l.addAnswer(r)
 	case r.cancelled() && l.agent == "" && l.open:
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
+	case r.kind == "error" && l.agent == "" && l.open && l.end == nil:
+		text, _ := r.text()
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: l.Texts.Keep(text)}
 	}
 	if r.at.After(l.last) {
 		l.last = r.at
@@ -215,6 +218,6 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 	}
 	b.AddTools(nil)
 	b.AddAgents("BeforeAgent", "AfterAgent", nil)
-	// There is no hook for an interruption.
-	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "AfterAgent", hook.KindSessionEnd: "session file"}, nil)
+	// There is no hook for an interruption and for a failure.
+	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "AfterAgent", hook.KindSessionEnd: "session file", hook.KindRunError: "session file"}, nil)
 }
