@@ -54,6 +54,9 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 		return strings.ReplaceAll(turns, `,"message":`, `,"forkedFrom":{"sessionId":"`+from+`"},"message":`)
 	}
 	two := claudeTurn("s1", 1, "") + claudeTurn("s1", 2, "")
+	queued := func(second int) string {
+		return fmt.Sprintf(`{"type":"attachment","uuid":"q%d","sessionId":"s1","timestamp":"2026-01-01T00:01:%02[1]dZ","attachment":{"type":"queued_command","commandMode":"prompt","prompt":[{"type":"text","text":"and that"}]}}`+"\n", second)
+	}
 	side := `,"isSidechain":true,"agentId":"acompact-1"`
 	answers := strings.SplitAfter(two, "\n")
 	mixed := `"iterations":[{"type":"message"},{"type":"advisor_message","model":"o","output_tokens":40},{"type":"compaction","output_tokens":500},{"type":"advisor_message","model":"h","output_tokens":1000}],`
@@ -91,6 +94,15 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 				p + "s1.jsonl": strings.Replace(two, `"output_tokens":3`, `"output_tokens":1`, 1),
 				p + "s1/subagents/agent-aside_question-1.jsonl": strings.ReplaceAll(claudeTurn("s1", 1, strings.Replace(side, "acompact", "aside_question", 1)), `"uuid":"`, `"uuid":"c`),
 			}, found{1, 2, 2, 10, nil},
+		},
+		"a command for the model that was interrupted before an answer": {
+			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, "") + `{"type":"user","uuid":"c1","sessionId":"s1","timestamp":"2026-01-01T00:02:00Z","message":{"role":"user","content":"<command-message>x</command-message>\n<command-name>/x</command-name>"}}
+{"type":"user","uuid":"c2","sessionId":"s1","timestamp":"2026-01-01T00:02:00Z","isMeta":true,"message":{"role":"user","content":"Do x"}}
+{"type":"user","uuid":"c3","sessionId":"s1","timestamp":"2026-01-01T00:02:01Z","message":{"role":"user","content":"[Request interrupted by user]"}}
+`}, found{1, 2, 1, 5, nil},
+		},
+		"two equal prompts that waited, in blocks": {
+			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, "") + queued(1) + queued(2)}, found{1, 3, 1, 5, nil},
 		},
 		"a turn that ends with a thought": {
 			map[string]string{p + "s1.jsonl": strings.Replace(two, `{"type":"text","text":"done"}`, `{"type":"thinking","thinking":"x"}`, 1)}, found{1, 2, 2, 10, nil},
