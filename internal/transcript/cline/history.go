@@ -25,6 +25,8 @@ type apiHistory struct {
 type apiMessage struct {
 	assistant bool
 	at        time.Time
+	// next is when the next request began, of a message that itself does not say when it came.
+	next time.Time
 	model     model
 	text      string
 	toolIDs   []string
