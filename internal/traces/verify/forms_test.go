@@ -41,6 +41,18 @@ func codexMeta(at, id, more string) string {
 	return fmt.Sprintf(`{"timestamp":%q,"type":"session_meta","payload":{"id":%q,"timestamp":%[1]q,"cwd":"/w","cli_version":"0.120.0","source":"cli"%[3]s}}`+"\n", at, id, more)
 }
 
+// qwenRows are the rows of a session of Qwen Code, a second apart.
+func qwenRows(rows ...string) string {
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"uuid":"u%d","sessionId":"0a000034-0000-4000-8000-000000000002","timestamp":"2026-11-10T10:00:%02[1]d.000Z","cwd":"/w",%s}`+"\n", i, rows[i])
+	}
+	return strings.Join(rows, "")
+}
+
+func qwenAnswer(text string, output int) string {
+	return fmt.Sprintf(`"type":"assistant","model":"m","message":{"parts":[{"text":%q}]},"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":%d,"totalTokenCount":%d}`, text, output, output+1)
+}
+
 // TestBothReadingsFindWhatTheFilesHave holds both against numbers that were counted by hand.
 func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 	const (
@@ -95,6 +107,9 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 				p + "s1/subagents/agent-aside_question-1.jsonl": strings.ReplaceAll(claudeTurn("s1", 1, strings.Replace(side, "acompact", "aside_question", 1)), `"uuid":"`, `"uuid":"c`),
 			}, found{1, 2, 2, 10, nil},
 		},
+		"a file that begins within a turn": {
+			map[string]string{p + "s1.jsonl": strings.Join(answers[3:], "")}, found{1, 1, 1, 8, nil},
+		},
 		"a command for the model that was interrupted before an answer": {
 			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, "") + `{"type":"user","uuid":"c1","sessionId":"s1","timestamp":"2026-01-01T00:02:00Z","message":{"role":"user","content":"<command-message>x</command-message>\n<command-name>/x</command-name>"}}
 {"type":"user","uuid":"c2","sessionId":"s1","timestamp":"2026-01-01T00:02:00Z","isMeta":true,"message":{"role":"user","content":"Do x"}}
@@ -141,6 +156,12 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 {"type":"assistant.message","timestamp":"2026-11-10T10:00:04Z","id":"e4","data":{"messageId":"m2","content":"done","toolRequests":[],"outputTokens":10}}
 {"type":"session.shutdown","timestamp":"2026-11-10T10:00:05Z","id":"e5","data":{"modelMetrics":{"m":{"usage":{"inputTokens":100,"outputTokens":30}},"o":{"usage":{"inputTokens":50,"outputTokens":12}}}}}
 `}, found{1, 1, 1, 42, nil},
+		},
+		"telemetry of Qwen Code from the second turn on": {
+			map[string]string{".qwen/projects/-w/chats/0a000034-0000-4000-8000-000000000002.jsonl": qwenRows(
+				`"type":"user","message":{"parts":[{"text":"go"}]}`, qwenAnswer("a", 10), `"type":"user","message":{"parts":[{"text":"on"}]}`,
+				`"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","prompt_id":"x########1","response_id":"r","model":"m","input_token_count":1,"output_token_count":30}}`, qwenAnswer("b", 30),
+			)}, found{1, 2, 0, 40, nil},
 		},
 		"a task of Cline whose files begin with a mark": {
 			map[string]string{".cline/data/tasks/1769000000000/ui_messages.json": "\ufeff" + `[{"ts":1769000000000,"type":"say","say":"text","text":"go on"},

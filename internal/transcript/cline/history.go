@@ -26,11 +26,11 @@ type apiMessage struct {
 	assistant bool
 	at        time.Time
 	// next is when the next request began, of a message that itself does not say when it came.
-	next time.Time
-	model     model
-	text      string
-	toolIDs   []string
-	used      bool
+	next    time.Time
+	model   model
+	text    string
+	toolIDs []string
+	used    bool
 }
 
 func (h *apiHistory) decode(ctx context.Context, r io.Reader) error {
