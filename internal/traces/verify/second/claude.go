@@ -78,14 +78,15 @@ type claudeRow struct {
 	} `json:"message"`
 }
 
-// block is a part of a message, of Claude Code and of Cline.
+// block is a part of a message, of Claude Code, Cline and the Gemini CLI.
 type block struct {
-	Type   string `json:"type"`
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Text   string `json:"text"`
-	Use    string `json:"tool_use_id"`
-	Failed bool   `json:"is_error"`
+	Inline jsontext.Value `json:"inlineData"`
+	Type   string         `json:"type"`
+	ID     string         `json:"id"`
+	Name   string         `json:"name"`
+	Text   string         `json:"text"`
+	Use    string         `json:"tool_use_id"`
+	Failed bool           `json:"is_error"`
 }
 
 // blockList is a content, which may be one text.
@@ -169,7 +170,7 @@ func openClaude(r *file) func([]byte) {
 				r.typed(1, pending) // its text for the model
 				pending, r.answered = "", false
 			case result || !lead || row.Meta || row.Summary || text == "":
-			case strings.HasPrefix(text, "[Request interrupted"):
+			case interruption(text):
 				if pending != "" {
 					r.typed(1, pending) // for the model, which had yet to answer
 				}
@@ -230,7 +231,7 @@ func openClaude(r *file) func([]byte) {
 // claudeHost reports words of the host in place of a prompt.
 func claudeHost(text string) bool {
 	text = strings.TrimSpace(text)
-	return text == "" || slices.ContainsFunc([]string{"[Request interrupted", "<task-notification", "<agent-notification", "<bash-notification", "<teammate-message", `{"task_id":"`}, func(s string) bool { return strings.HasPrefix(text, s) })
+	return text == "" || interruption(text) || slices.ContainsFunc([]string{"<task-notification", "<agent-notification", "<bash-notification", "<teammate-message", `{"task_id":"`}, func(s string) bool { return strings.HasPrefix(text, s) })
 }
 
 // claudeAnswer adds an answer's tokens and calls.
@@ -297,13 +298,17 @@ func (r *file) give(session string) {
 	}
 }
 
-// joined joins texts.
+// joined joins texts. Without one, an image or a document is a prompt, too.
 func joined(content []block) string {
 	var texts []string
+	shown := ""
 	for _, b := range content {
-		if b.Type == "text" || b.Type == "input_text" {
+		switch b.Type {
+		case "text", "input_text":
 			texts = append(texts, b.Text)
+		case "image", "input_image", "document":
+			shown = "[image]"
 		}
 	}
-	return strings.Join(texts, "\n")
+	return cmp.Or(strings.Join(texts, "\n"), shown)
 }
