@@ -90,6 +90,10 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 	answers := strings.SplitAfter(two, "\n")
 	mixed := `"iterations":[{"type":"message"},{"type":"advisor_message","model":"o","output_tokens":40},{"type":"compaction","output_tokens":500},{"type":"advisor_message","model":"h","output_tokens":1000}],`
 	history := codexTurn("t1", 10, day1)
+	older := func(prompt string, total int, at string) string { // without ids
+		rows := strings.SplitAfter(strings.ReplaceAll(codexTurn("t", total, at), "go on", prompt), "\n")
+		return strings.Replace(rows[1], `"turn_id":"t",`, "", 1) + strings.Join(rows[2:5], "")
+	}
 	forked := codexMeta(day2, fork, "") + codexMeta(day2, first, "") + codexTurn("t1", 10, day2) + codexTurn("t2", 20, later2)
 	again := codexMeta(day3, last, "") + codexMeta(day3, fork, "") + codexMeta(day3, first, "") + codexTurn("t1", 10, day3) + codexTurn("t2", 20, day3) + codexTurn("t3", 30, later3)
 	sub := codexMeta(day1, fork, `,"source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+first+`"}}}`) + codexTurn("t9", 10, day1)
@@ -203,6 +207,21 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 		},
 		"a fork of a fork of Codex, of which the middle is gone": {
 			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + history, codex + last + ".jsonl": again}, found{2, 3, 0, 30, nil},
+		},
+		"a fork of Codex of a version without ids of turns": {
+			map[string]string{
+				codex + first + ".jsonl": codexMeta(day1, first, "") + older("one", 10, day1) + older("two", 20, "2026-11-10T10:05:00.000Z"),
+				codex + fork + ".jsonl":  codexMeta(day2, fork, "") + codexMeta(day2, first, "") + older("one", 10, day2) + older("two", 20, day2) + older("three", 30, later2),
+			}, found{2, 3, 0, 30, nil},
+		},
+		"a fork of Codex without ids of turns, of a session that went on with the same prompt": {
+			map[string]string{
+				codex + first + ".jsonl": codexMeta(day1, first, "") + older("one", 10, day1) + older("go on", 20, later2),
+				codex + fork + ".jsonl":  codexMeta(day2, fork, "") + codexMeta(day2, first, "") + older("one", 10, day2) + older("go on", 20, later2),
+			}, found{2, 3, 0, 30, nil},
+		},
+		"a fork of Codex without ids of turns whose session is gone": {
+			map[string]string{codex + fork + ".jsonl": codexMeta(day2, fork, "") + codexMeta(day2, first, "") + older("one", 10, day2) + older("three", 20, later2)}, found{1, 2, 0, 20, nil},
 		},
 		"a subagent of Codex whose session is gone": {map[string]string{codex + fork + ".jsonl": sub}, found{1, 1, 0, 10, nil}},
 		"a shutdown of Copilot for two models, one of which no answer names": {
