@@ -48,8 +48,10 @@ func (m *mapping) evidence(outcome string) (evidence, missing string) {
 // began reports that the run has the event that begins one.
 func (m *mapping) began() bool {
 	switch m.run.from.Kind {
-	case hook.KindPrompt, hook.KindRunStart, hook.KindRunResume:
+	case hook.KindPrompt, hook.KindRunStart:
 		return true
+	case hook.KindRunResume: // of a turn that no run before began, the beginning is missing
+		return !m.turns() || m.run.later || m.run.prev.Runs > 0
 	}
 	// What follows a long silence, or a stop that was refused, belongs to a turn with a
 	// beginning.

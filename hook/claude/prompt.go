@@ -10,9 +10,9 @@ import (
 var besides = [...]string{"ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder"}
 
 // notices are the elements of prompts that Claude Code writes: the report of a background
-// task, and the words of another agent of the team. Other prompts that it writes look like
-// typed ones.
-var notices = [...]string{"task-notification", "teammate-message"}
+// task, under three names, and the words of another agent of the team. Other prompts that it
+// writes look like typed ones.
+var notices = [...]string{"task-notification", "agent-notification", "bash-notification", "teammate-message"}
 
 // Typed returns what the user typed of a prompt, without what Claude Code put beside it.
 func Typed(prompt string) string {
@@ -44,7 +44,8 @@ func Injected(prompt string) bool {
 			return true
 		}
 	}
-	return false
+	// Around 2.1.45 a report that waits is not yet put into words.
+	return strings.HasPrefix(prompt, `{"task_id":"`) && strings.HasSuffix(prompt, "}")
 }
 
 // Summary returns the summary in a prompt that Claude Code wrote, such as the report

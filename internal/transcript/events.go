@@ -27,6 +27,7 @@ func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 		}
 	}
 	a.AddEvents(b, dialect)
+	b.addBeginning()
 	for _, at := range t.Compactions {
 		b.Add(at, hook.Event{Kind: hook.KindCompact, Name: "PreCompact"})
 	}
@@ -39,6 +40,24 @@ func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 		b.events[i].Offset, b.events[i].Hash = int64(i), uint64(i)+1 //nolint:gosec // Never negative.
 	}
 	return b.events
+}
+
+// addBeginning adds the continuation of a turn whose beginning the files do not have, if a
+// request of the lead agent had ended before anything else: it would be of no run.
+func (b *EventBuilder) addBeginning() {
+	var first time.Time
+	for i := range b.events {
+		if at := b.events[i].StoredAt; first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	for i := range b.Transcript.Calls {
+		c := &b.Transcript.Calls[i]
+		if c.Agent == "" && c.Kind == hook.CallRequest && !c.Start.IsZero() && c.Start.Before(first) && !c.End.IsZero() && !c.End.After(first) {
+			b.Add(c.Start, hook.Event{Kind: hook.KindRunResume, Name: "session file", Turn: c.Turn})
+			return // they are in order
+		}
+	}
 }
 
 // rank orders events of one time: a run's end before the next one's beginning,

@@ -145,6 +145,12 @@ func bothReadings(t *testing.T, files map[string]string) (got found) {
 			t.Fatal(err)
 		}
 	}
+	return bothReadingsOf(t, home)
+}
+
+// bothReadingsOf holds what the reader finds in a home folder against the second reading.
+func bothReadingsOf(t *testing.T, home string) (got found) {
+	t.Helper()
 	all := read(t, home)
 	if len(all) == 0 {
 		t.Fatal("no session was read")

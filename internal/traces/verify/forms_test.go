@@ -57,6 +57,18 @@ func codexMeta(at, id, more string) string {
 	return fmt.Sprintf(`{"timestamp":%q,"type":"session_meta","payload":{"id":%q,"timestamp":%[1]q,"cwd":"/w","cli_version":"0.120.0","source":"cli"%[3]s}}`+"\n", at, id, more)
 }
 
+// qwenRows are the rows of a session of Qwen Code, a second apart.
+func qwenRows(rows ...string) string {
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"uuid":"u%d","sessionId":"0a000034-0000-4000-8000-000000000002","timestamp":"2026-11-10T10:00:%02[1]d.000Z","cwd":"/w",%s}`+"\n", i, rows[i])
+	}
+	return strings.Join(rows, "")
+}
+
+func qwenAnswer(text string, output int) string {
+	return fmt.Sprintf(`"type":"assistant","model":"m","message":{"parts":[{"text":%q}]},"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":%d,"totalTokenCount":%d}`, text, output, output+1)
+}
+
 // TestBothReadingsFindWhatTheFilesHave holds both against numbers that were counted by hand.
 func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 	const (
@@ -71,10 +83,17 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 		return strings.ReplaceAll(turns, `,"message":`, `,"forkedFrom":{"sessionId":"`+from+`"},"message":`)
 	}
 	two := claudeTurn("s1", 1, "") + claudeTurn("s1", 2, "")
+	queued := func(second int) string {
+		return fmt.Sprintf(`{"type":"attachment","uuid":"q%d","sessionId":"s1","timestamp":"2026-01-01T00:01:%02[1]dZ","attachment":{"type":"queued_command","commandMode":"prompt","prompt":[{"type":"text","text":"and that"}]}}`+"\n", second)
+	}
 	side := `,"isSidechain":true,"agentId":"acompact-1"`
 	answers := strings.SplitAfter(two, "\n")
 	mixed := `"iterations":[{"type":"message"},{"type":"advisor_message","model":"o","output_tokens":40},{"type":"compaction","output_tokens":500},{"type":"advisor_message","model":"h","output_tokens":1000}],`
 	history := codexTurn("t1", 10, day1)
+	older := func(prompt string, total int, at string) string { // without ids
+		rows := strings.SplitAfter(strings.ReplaceAll(codexTurn("t", total, at), "go on", prompt), "\n")
+		return strings.Replace(rows[1], `"turn_id":"t",`, "", 1) + strings.Join(rows[2:5], "")
+	}
 	forked := codexMeta(day2, fork, "") + codexMeta(day2, first, "") + codexTurn("t1", 10, day2) + codexTurn("t2", 20, later2)
 	again := codexMeta(day3, last, "") + codexMeta(day3, fork, "") + codexMeta(day3, first, "") + codexTurn("t1", 10, day3) + codexTurn("t2", 20, day3) + codexTurn("t3", 30, later3)
 	sub := codexMeta(day1, fork, `,"source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+first+`"}}}`) + codexTurn("t9", 10, day1)
@@ -108,6 +127,18 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 				p + "s1.jsonl": strings.Replace(two, `"output_tokens":3`, `"output_tokens":1`, 1),
 				p + "s1/subagents/agent-aside_question-1.jsonl": strings.ReplaceAll(claudeTurn("s1", 1, strings.Replace(side, "acompact", "aside_question", 1)), `"uuid":"`, `"uuid":"c`),
 			}, found{1, 2, 2, 10, nil},
+		},
+		"a file that begins within a turn": {
+			map[string]string{p + "s1.jsonl": strings.Join(answers[3:], "")}, found{1, 1, 1, 8, nil},
+		},
+		"a command for the model that was interrupted before an answer": {
+			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, "") + `{"type":"user","uuid":"c1","sessionId":"s1","timestamp":"2026-01-01T00:02:00Z","message":{"role":"user","content":"<command-message>x</command-message>\n<command-name>/x</command-name>"}}
+{"type":"user","uuid":"c2","sessionId":"s1","timestamp":"2026-01-01T00:02:00Z","isMeta":true,"message":{"role":"user","content":"Do x"}}
+{"type":"user","uuid":"c3","sessionId":"s1","timestamp":"2026-01-01T00:02:01Z","message":{"role":"user","content":"[Request interrupted by user]"}}
+`}, found{1, 2, 1, 5, nil},
+		},
+		"two equal prompts that waited, in blocks": {
+			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, "") + queued(1) + queued(2)}, found{1, 3, 1, 5, nil},
 		},
 		"a compaction and a side question that are answered at one time": {
 			map[string]string{
@@ -177,6 +208,21 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 		"a fork of a fork of Codex, of which the middle is gone": {
 			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + history, codex + last + ".jsonl": again}, found{2, 3, 0, 30, nil},
 		},
+		"a fork of Codex of a version without ids of turns": {
+			map[string]string{
+				codex + first + ".jsonl": codexMeta(day1, first, "") + older("one", 10, day1) + older("two", 20, "2026-11-10T10:05:00.000Z"),
+				codex + fork + ".jsonl":  codexMeta(day2, fork, "") + codexMeta(day2, first, "") + older("one", 10, day2) + older("two", 20, day2) + older("three", 30, later2),
+			}, found{2, 3, 0, 30, nil},
+		},
+		"a fork of Codex without ids of turns, of a session that went on with the same prompt": {
+			map[string]string{
+				codex + first + ".jsonl": codexMeta(day1, first, "") + older("one", 10, day1) + older("go on", 20, later2),
+				codex + fork + ".jsonl":  codexMeta(day2, fork, "") + codexMeta(day2, first, "") + older("one", 10, day2) + older("go on", 20, later2),
+			}, found{2, 3, 0, 30, nil},
+		},
+		"a fork of Codex without ids of turns whose session is gone": {
+			map[string]string{codex + fork + ".jsonl": codexMeta(day2, fork, "") + codexMeta(day2, first, "") + older("one", 10, day2) + older("three", 20, later2)}, found{1, 2, 0, 20, nil},
+		},
 		"a subagent of Codex whose session is gone": {map[string]string{codex + fork + ".jsonl": sub}, found{1, 1, 0, 10, nil}},
 		"a shutdown of Copilot for two models, one of which no answer names": {
 			map[string]string{".copilot/session-state/0a000034-0000-4000-8000-000000000001/events.jsonl": `{"type":"session.start","timestamp":"2026-11-10T10:00:00Z","id":"e0","data":{"sessionId":"0a000034-0000-4000-8000-000000000001","selectedModel":"m"}}
@@ -186,6 +232,12 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 {"type":"assistant.message","timestamp":"2026-11-10T10:00:04Z","id":"e4","data":{"messageId":"m2","content":"done","toolRequests":[],"outputTokens":10}}
 {"type":"session.shutdown","timestamp":"2026-11-10T10:00:05Z","id":"e5","data":{"modelMetrics":{"m":{"usage":{"inputTokens":100,"outputTokens":30}},"o":{"usage":{"inputTokens":50,"outputTokens":12}}}}}
 `}, found{1, 1, 1, 42, nil},
+		},
+		"telemetry of Qwen Code from the second turn on": {
+			map[string]string{".qwen/projects/-w/chats/0a000034-0000-4000-8000-000000000002.jsonl": qwenRows(
+				`"type":"user","message":{"parts":[{"text":"go"}]}`, qwenAnswer("a", 10), `"type":"user","message":{"parts":[{"text":"on"}]}`,
+				`"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","prompt_id":"x########1","response_id":"r","model":"m","input_token_count":1,"output_token_count":30}}`, qwenAnswer("b", 30),
+			)}, found{1, 2, 0, 40, nil},
 		},
 		"a prompt of Claude Code without an id behind one that has one": {
 			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, `,"promptId":"p1"`) + strings.Replace(claudeTurn("s1", 2, ""), `"uuid":"u2"`, `"uuid":"u2","parentUuid":"b1"`, 1)}, found{1, 2, 2, 10, nil},

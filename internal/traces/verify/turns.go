@@ -18,7 +18,7 @@ type run struct {
 }
 
 // turnDifferences names the runs that are of no turn in the files, and the turns that ended
-// otherwise in the traces. The last run of a turn decides, and of several turns in it the last
+// otherwise in the traces. The run of a turn that ended last decides, and of several turns in it the last
 // one. A turn that was interrupted may look in the files as if it went on.
 func (s *Brief) turnDifferences(lacks second.Lacks, files *second.Session) (out []Difference) {
 	turns := slices.SortedStableFunc(slices.Values(files.Turns), func(a, b *second.Turn) int { return a.At.Compare(b.At) })
@@ -37,7 +37,9 @@ func (s *Brief) turnDifferences(lacks second.Lacks, files *second.Session) (out 
 		})
 		switch {
 		case n > 0 && (!r.asked || !turns[n-1].At.Before(r.start.Add(-early))):
-			last[turns[n-1]] = r
+			if t := turns[n-1]; !r.end.Before(last[t].end) {
+				last[t] = r
+			}
 		case !lacks.CutTurns:
 			out = append(out, Difference{Kind: Extra, What: "the turn of " + r.start.UTC().Format(time.RFC3339), InTrace: r.outcome, File: firstOf(files.Files)})
 		}

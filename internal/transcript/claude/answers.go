@@ -88,7 +88,11 @@ func (l *fileLog) addAnswer(r *row) {
 	l.stop, l.done = call.FinishReason, stop == "" && said && !calls
 	l.kind = cmp.Or(r.text("attributionAgent"), l.kind)
 	if l.lead(r) {
-		l.b.ends.answer(call.Turn, id, stop, call.Text, said, calls, r.at)
+		at := r.at
+		if at.Before(call.End) { // a text may be dated before the thought that it follows
+			at = call.End
+		}
+		l.b.ends.answer(call.Turn, id, stop, call.Text, said, calls, at)
 	}
 }
 

@@ -21,6 +21,8 @@ type turnEnds struct {
 	// heard is the newest answer's message, empty if none came since the prompt or since a
 	// hook blocked the end.
 	heard string
+	// fresh reports that nothing has happened since the turn's prompt.
+	fresh bool
 	// open reports that the current turn has not ended.
 	open bool
 	// barred reports that a hook has just blocked the end of the turn, and that
@@ -37,7 +39,7 @@ func (e *turnEnds) answer(turn, message, stop, text string, said, calls bool, at
 	if e.waiting && e.last.Kind == hook.KindSessionEnd && e.message == message {
 		return // the rest of the answer that was interrupted
 	}
-	e.open, e.barred = true, false
+	e.open, e.barred, e.fresh = true, false, false
 	e.resume(message)
 	e.heard = message
 	switch {
@@ -76,7 +78,7 @@ func (e *turnEnds) resume(message string) {
 	if !e.waiting || e.message == message {
 		return
 	}
-	if e.recorded {
+	if e.recorded && e.message != "" {
 		e.found = append(e.found, hook.TurnEnd{Turn: e.last.Turn, At: e.last.At, Kind: hook.KindRunResume})
 	}
 	e.waiting = false
@@ -85,16 +87,16 @@ func (e *turnEnds) resume(message string) {
 // blocked adds that a hook did not let the turn end.
 func (e *turnEnds) blocked(turn, why string, at time.Time) {
 	e.barred = !(e.waiting && e.recorded)
-	e.waiting, e.open, e.heard = false, true, ""
+	e.waiting, e.open, e.heard, e.fresh = false, true, "", false
 	e.found = append(e.found, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunResume, Message: why})
 }
 
 // stopped adds that Claude Code recorded the turn's end, which it also does for
 // one that a hook has blocked. It does so when all hooks have answered, and the
 // blocking one may have been among the first: only then has every hook seen the
-// turn stop.
+// turn stop. A turn may end without an answer.
 func (e *turnEnds) stopped(turn string, at time.Time) {
-	if !e.waiting && e.open && !e.barred && e.heard != "" {
+	if !e.waiting && e.open && !e.barred && (e.heard != "" || e.fresh) {
 		e.hold(e.heard, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunComplete})
 	}
 	if e.waiting && e.last.Kind != hook.KindSessionEnd {
@@ -121,10 +123,10 @@ func (e *turnEnds) interrupted(turn, text string, at time.Time) {
 
 // prompt adds a text that opens a turn, or is added to the current one.
 func (e *turnEnds) prompt(turn string) {
-	if e.recorded || turn == "" || e.last.Turn != turn || e.last.Kind == hook.KindSessionEnd {
+	if !e.open || turn == "" || e.last.Turn != turn {
 		e.flush()
 	}
-	e.waiting, e.open, e.barred, e.heard = false, true, false, ""
+	e.waiting, e.open, e.barred, e.heard, e.fresh = false, true, false, "", true
 }
 
 // finish counts the end that was kept back at the end of the file. What only looks like

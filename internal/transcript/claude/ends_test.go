@@ -73,6 +73,13 @@ func TestClaudeEndsOfTurns(t *testing.T) {
 		{"text before a call is no end", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "I look", "", `"uuid":"a"`), answerRow("m1", 1, "tool:t1", "", `"uuid":"b"`), userRow("p2", 2, "more")}, nil, true},
 		{"a stop told without an answer in text", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", ""), resultRow("p1", 2, "t1", "ok", false), duration(4)}, []hook.TurnEnd{complete("p1", 4, "")}, false},
 		{"a failure", []string{userRow("p1", 0, "go"), failure(2)}, []hook.TurnEnd{{Turn: "p1", At: sec(2), Kind: hook.KindRunError, Message: "API Error", ErrorType: "rate_limit"}}, false},
+		{"a failure, and a prompt of the same id", []string{userRow("p1", 0, "go"), failure(2), userRow("p1", 3, "go"), answerRow("m1", 4, "done", "end_turn"), summaryRow(5)}, []hook.TurnEnd{
+			{Turn: "p1", At: sec(2), Kind: hook.KindRunError, Message: "API Error", ErrorType: "rate_limit"}, complete("p1", 4, "done"),
+		}, false},
+		{"a stop without any answer", []string{userRow("", 0, "go"), summaryRow(1), userRow("", 2, "go"), summaryRow(3)}, []hook.TurnEnd{complete("", 1, ""), complete("", 3, "")}, false},
+		{"the stop of the turn before, told late", []string{userRow("p1", 0, "go"), summaryRow(1), answerRow("m1", 2, "done", "end_turn"), summaryRow(3)}, []hook.TurnEnd{complete("p1", 2, "done")}, false},
+		{"a command whose text no answer follows", []string{userRow("p1", 0, "<command-name>/init</command-name>"), userRow("p1", 0, "Look around", `"isMeta":true`), summaryRow(1)}, []hook.TurnEnd{complete("p1", 1, "")}, false},
+		{"a text that is dated before its thought", []string{userRow("p1", 0, "go"), answerRow("m1", 3, "hm", "end_turn", `"uuid":"a"`), answerRow("m1", 2, "done", "end_turn", `"uuid":"b"`), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "hm\ndone")}, false},
 		{"a failure that was overcome", []string{userRow("p1", 0, "go"), failure(2), answerRow("m1", 3, "done", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
 		{"a command of Claude Code's own", []string{
 			userRow("p0", 0, "before"), answerRow("m0", 1, "done", "end_turn"), summaryRow(2),
@@ -235,6 +242,11 @@ func TestClaudePromptsTypedMeanwhile(t *testing.T) {
 		{"a turn of its own", []string{enqueue(1, "one"), enqueue(2, "two"), operation(3, "dequeue", ""), remove(4)}, []hook.Prompt{typed(4, "two")}},
 		{"taken back", []string{enqueue(1, "one"), operation(2, "popAll", ""), remove(3)}, nil},
 		{"news of a task", []string{enqueue(1, "<task-notification>x</task-notification>"), remove(2)}, nil},
+		{"news of a task, in no words", []string{enqueue(1, `{\"task_id\":\"b1\",\"task_type\":\"local_bash\"}`), enqueue(2, "one"), remove(3), remove(4)}, []hook.Prompt{typed(3, "one")}},
+		{"of older versions", []string{enqueue(1, "<agent-notification>x</agent-notification>"), enqueue(2, "<bash-notification>x</bash-notification>"), remove(3), remove(4)}, nil},
+		{"a command, which waits for the turn's end", []string{enqueue(1, "/clear"), remove(2), enqueue(3, "one"), remove(4), operation(5, "dequeue", ""), remove(6)}, []hook.Prompt{typed(4, "one")}},
+		{"several of both kinds of notes", []string{enqueue(1, "one"), enqueue(2, "two"), remove(3), remove(3), queued(4, ""), strings.Replace(queued(4, ""), "and this", "one", 1), strings.Replace(queued(5, ""), "and this", "two", 1)}, []hook.Prompt{typed(3, "one"), typed(3, "two"), typed(4, "and this")}},
+		{"in blocks", []string{crow("attachment", 2, `"attachment":{"type":"queued_command","commandMode":"prompt","prompt":[{"type":"image"},{"type":"text","text":"look"},{"type":"text","text":"here"}]}`)}, []hook.Prompt{typed(2, "look\nhere")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want := append([]hook.Prompt{{At: sec(0), Text: "go", Turn: "p1"}}, tt.want...)

@@ -39,7 +39,7 @@ func addPrompts(b *transcript.EventBuilder) {
 	for _, p := range b.Transcript.Prompts {
 		typed[p.Turn] = typed[p.Turn] || !p.Injected
 	}
-	// Without a turn, only the time distinguishes equal prompts.
+	// Without a turn, and of those that waited, only the time distinguishes equal prompts.
 	type identity struct {
 		turn, text string
 		at         time.Time
@@ -51,7 +51,7 @@ func addPrompts(b *transcript.EventBuilder) {
 			id.at = p.At
 		}
 		before, again := seen[id]
-		if again && !ended(b.Transcript.Ends, p.Turn, before, p.At) || p.Turn != "" && p.Injected && typed[p.Turn] {
+		if again && !(p.Queued && p.At.After(before)) && !ended(b.Transcript.Ends, p.Turn, before, p.At) || p.Turn != "" && p.Injected && typed[p.Turn] {
 			continue
 		}
 		seen[id] = p.At

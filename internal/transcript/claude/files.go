@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"hash/fnv"
@@ -29,11 +30,25 @@ func copiesRows(agent string) bool {
 // head is what the beginning of a transcript says.
 type head struct {
 	path, name string
-	// session is the first row's, first stands for the id and the time of the first answer, or
-	// without one for the first row's id: files in which it is the same have a beginning in
-	// common. It is zero if there is none.
+	// session is the first row's.
 	session string
-	first   uint64
+	// first stands for the id and the time of the first answer, or without one for the first
+	// row's id, prompt for the first prompt and its time, and compacted for a compaction before
+	// the first answer: files that have one in common may have rows in common. They are zero if
+	// there is none.
+	first, prompt, compacted uint64
+}
+
+// family returns the files that may have rows in common with h.
+func (h *head) family(all map[uint64][]*head) (family []*head) {
+	for _, key := range [...]uint64{h.first, h.prompt, h.compacted} {
+		for _, other := range all[key] {
+			if !slices.Contains(family, other) {
+				family = append(family, other)
+			}
+		}
+	}
+	return family
 }
 
 // project is what the beginnings of the transcripts in its folder say. There may be very
@@ -71,6 +86,10 @@ func readProject(ctx context.Context, f *transcript.Files, folder string, since 
 			h, first := head{path: path, name: name}, ""
 			eachRow(ctx, f, path, transcript.MaxHead, func(row *row) bool {
 				h.session = cmp.Or(h.session, row.text("sessionId"))
+				h.compacted = cmp.Or(h.compacted, compaction(row))
+				if h.prompt == 0 && row.opensTurn() {
+					h.prompt = idHash(slices.Concat(row.Get("timestamp"), row.message))
+				}
 				if first = cmp.Or(first, row.text("uuid")); first == "" {
 					return true
 				}
@@ -109,17 +128,35 @@ func families(ctx context.Context, f *transcript.Files, folder string) map[uint6
 			folders = projects(roots(f))
 		}
 		first, all := make(map[uint64]*head), make(map[uint64][]*head)
+		add := func(key uint64, h *head) {
+			switch {
+			case key == 0 || first[key] == h:
+			case first[key] == nil:
+				first[key] = h
+			case all[key] == nil:
+				all[key] = []*head{first[key], h}
+			default:
+				all[key] = append(all[key], h)
+			}
+		}
 		for _, folder := range folders {
 			p := readProject(ctx, f, folder, time.Time{})
+			compacted, some := make(map[uint64]bool), false
 			for i := range p.sessions {
-				switch h := &p.sessions[i]; {
-				case h.first == 0:
-				case first[h.first] == nil:
-					first[h.first] = h
-				case all[h.first] == nil:
-					all[h.first] = []*head{first[h.first], h}
-				default:
-					all[h.first] = append(all[h.first], h)
+				h := &p.sessions[i]
+				add(h.first, h)
+				add(h.prompt, h)
+				add(h.compacted, h)
+				compacted[h.compacted] = h.compacted != 0
+				some = some || h.compacted != 0
+			}
+			if some && f.Remembers() { // else only what is new counts
+				for i := range p.sessions {
+					eachCompaction(ctx, f, p.sessions[i].path, func(key uint64) {
+						if compacted[key] {
+							add(key, &p.sessions[i])
+						}
+					})
 				}
 			}
 		}
@@ -137,6 +174,36 @@ func eachRow(ctx context.Context, f *transcript.Files, path string, bytes int64,
 	defer func() { _ = file.Close() }() // read only
 	r := reader{maxLine: transcript.MaxLine}
 	_ = r.rows(ctx, io.NewSectionReader(file, 0, min(bytes, file.Size())), visit)
+}
+
+// compaction stands for the compaction that a row notes, zero if it notes none. A copy of a
+// conversation may begin there.
+func compaction(r *row) uint64 {
+	if r.kind != "system" || r.text("subtype") != compactBoundary {
+		return 0
+	}
+	return idHash(append([]byte(compactBoundary), r.Get("timestamp")...))
+}
+
+const compactBoundary = "compact_boundary"
+
+// eachCompaction visits the compactions of a file.
+func eachCompaction(ctx context.Context, f *transcript.Files, path string, visit func(uint64)) {
+	file, err := f.Open(ctx, path, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = file.Close() }() // read only
+	r := reader{maxLine: transcript.MaxLine}
+	var row row
+	_ = r.lines(false).Each(ctx, io.NewSectionReader(file, 0, file.Size()), func(line []byte) bool {
+		if bytes.Contains(line, []byte(compactBoundary)) && row.parse(line) {
+			if key := compaction(&row); key != 0 {
+				visit(key)
+			}
+		}
+		return true
+	})
 }
 
 // copies returns the files of a session's id in all projects but one of them, oldest
@@ -332,6 +399,9 @@ func (o *others) addEarlier(family []*head, mine *head) {
 			own = idsOf(ctx, f, mine.path)
 		}
 		theirs := idsOf(ctx, f, h.path)
+		if h.first != mine.first && !related(theirs, own) {
+			continue
+		}
 		order := slices.CompareFunc(theirs, own, func(a, b rowID) int {
 			if a.id == b.id {
 				return 0
@@ -345,6 +415,21 @@ func (o *others) addEarlier(family []*head, mine *head) {
 			o.copiedBy = append(o.copiedBy, h.name)
 		}
 	}
+}
+
+// related reports that two files have rows of two times in common: one prompt alone may be
+// that of two runs that began together.
+func related(theirs, own []rowID) bool {
+	set := make(idSet)
+	set.add(theirs)
+	var one time.Time
+	return slices.ContainsFunc(own, func(r rowID) bool {
+		common := set[r.id]
+		if common && one.IsZero() {
+			one = r.at
+		}
+		return common && !r.at.Equal(one)
+	})
 }
 
 // agentFiles lists the subagents' files in a folder and those below it.

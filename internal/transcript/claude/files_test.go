@@ -121,6 +121,16 @@ func TestARowCountsForOneSession(t *testing.T) {
 			map[string]string{"b": "do 10 do 20 m10 m20", "c": "do 30 m30"},
 		},
 		{
+			"a copy with new ids that left out the first answer",
+			map[string]string{"p/b.jsonl": strings.Split(one("b"), "\n")[0] + "\n" + strings.ReplaceAll(two("b"), `"uuid":"`, `"uuid":"c`) + four("b"), "p/a.jsonl": one("a") + two("a") + three("a")},
+			map[string]string{"a": "do 10 do 20 do 30 m10 m20 m30", "b": "do 40 m40"},
+		},
+		{
+			"two sessions that began at once with the same prompt",
+			map[string]string{"p/b.jsonl": strings.ReplaceAll(one("b"), "m10", "n10") + two("b"), "p/a.jsonl": one("a") + three("a")},
+			map[string]string{"a": "do 10 do 30 m10 m30", "b": "do 10 do 20 m20 n10"},
+		},
+		{
 			"one id in two projects",
 			map[string]string{"p/a.jsonl": one("a") + two("a"), "q/a.jsonl": one("a") + three("a") + four("a")},
 			map[string]string{"a": "do 10 do 20 do 30 do 40 m10 m20 m30 m40"},
@@ -131,6 +141,19 @@ func TestARowCountsForOneSession(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestACopyThatBeginsAtACompaction has nothing of the beginning in common with the session.
+func TestACopyThatBeginsAtACompaction(t *testing.T) {
+	boundary := crow("system", 15, `"subtype":"compact_boundary"`) + "\n"
+	f := newFinder(t)
+	own := turnRows("b", 50)
+	write(t, filepath.Join(f.Home, ".claude/projects/p/a.jsonl"), turnRows("a", 10)+boundary+turnRows("a", 20)+turnRows("a", 30))
+	write(t, filepath.Join(f.Home, ".claude/projects/p/b.jsonl"), strings.Split(own, "\n")[0]+"\n"+boundary+turnRows("b", 20)+strings.Split(own, "\n")[1]+"\n")
+	tr := readClaude(t, f.Remember(), transcript.Query{Session: "b", Path: filepath.Join(f.Home, ".claude/projects/p/b.jsonl")})
+	if len(tr.Calls) != 1 || tr.Calls[0].ID != "m50" || len(tr.Prompts) != 1 || tr.Prompts[0].Text != "do 50" {
+		t.Errorf("calls %+v, prompts %+v, want those of the session's own rows", tr.Calls, tr.Prompts)
 	}
 }
 

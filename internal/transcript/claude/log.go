@@ -49,10 +49,10 @@ type fileLog struct {
 	// whether it was for the model.
 	command int
 	wasOpen bool
-	// queue are the prompts that wait for the agent, removed and attached the newest that it
-	// got, as the queue and as an attachment have it.
-	queue             []string
-	removed, attached string
+	// queue are the prompts that wait for the agent, given those that it got: how often the
+	// queue says so more than attachments do.
+	queue []string
+	given map[string]int
 	// broke is when the user interrupted the turn that the next prompt follows.
 	broke time.Time
 	// begun says that there was a prompt or an answer.

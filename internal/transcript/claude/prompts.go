@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -24,38 +25,50 @@ func (l *fileLog) addQueued(r *row) {
 	text := ""
 	switch r.text("operation") {
 	case "enqueue":
-		l.queue = append(l.queue[max(0, len(l.queue)-maxQueued+1):], r.text("content"))
+		// What the user typed goes first, so that the notices that wait need no place.
+		if text = r.text("content"); !claude.Injected(text) {
+			l.queue = append(l.queue[max(0, len(l.queue)-maxQueued+1):], text)
+		}
+		return
 	case "popAll":
 		l.queue = nil
-	case "dequeue", "remove":
-		if len(l.queue) > 0 {
-			text, l.queue = l.queue[0], l.queue[1:]
-		}
-		if r.text("operation") == "dequeue" {
+	case "dequeue":
+		l.queue = l.queue[min(1, len(l.queue)):]
+	case "remove": // a command waits for the turn's end
+		i := slices.IndexFunc(l.queue, func(text string) bool { return !strings.HasPrefix(text, "/") })
+		if i < 0 {
 			return
 		}
-		text, l.removed, l.attached = other(text, l.attached)
+		text = l.queue[i]
+		l.queue = slices.Delete(l.queue, i, i+1)
+		if text == "" || l.noted(text, 1) {
+			return
+		}
 	default:
 		mode := r.in("attachment", "commandMode")
 		if r.in("attachment", "type") != "queued_command" || mode != "" && mode != "prompt" {
 			return
 		}
-		text = r.in("attachment", "prompt")
-		text, l.attached, l.removed = other(text, l.removed)
+		text = transcript.DecodeContent(rawjson.Member(r.Get("attachment"), "prompt")).Text()
+		if text == "" || claude.Injected(text) || l.noted(text, -1) {
+			return
+		}
 	}
-	if text == "" || claude.Injected(text) {
+	if text == "" {
 		return
 	}
 	l.b.prompts = append(l.b.prompts, hook.Prompt{At: r.at, Text: l.b.texts.Keep(text), Turn: l.turn, Queued: true})
 }
 
-// other returns a queued prompt, unless it is the one that was noted the other way: later
-// versions note both. Then come the newest prompts that were noted one way only.
-func other(text, noted string) (fresh, own, left string) {
-	if text != "" && text == noted {
-		return "", "", ""
+// noted reports that a prompt that waited was noted the other way before: later versions note
+// both that it was taken from the queue, which is 1, and what the model got, which is -1.
+func (l *fileLog) noted(text string, way int) bool {
+	if l.given == nil {
+		l.given = make(map[string]int)
 	}
-	return text, text, noted
+	before := l.given[text]
+	l.given[text] += way
+	return before*way < 0
 }
 
 // addUser adds a row that the model reads: tools' results, a prompt, or a text
@@ -97,7 +110,8 @@ func (l *fileLog) addUser(r *row) {
 			l.dropCommand()
 		}
 	case textHost:
-		if lead && r.host && !strings.HasPrefix(text, "<local-command-") {
+		if lead && l.command > 0 && r.host && !strings.HasPrefix(text, "<local-command-") {
+			l.b.ends.prompt(l.turn)
 			l.command = 0 // the command's text for the model
 		}
 	case textInterrupt:

@@ -71,7 +71,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 			}
 		}
 		if mine.first != 0 {
-			b.others.addEarlier(families(ctx, r.files, filepath.Dir(path))[mine.first], mine)
+			b.others.addEarlier(mine.family(families(ctx, r.files, filepath.Dir(path))), mine)
 		}
 	}
 	agents, err := r.agents(ctx, paths, beside, q.Since)

@@ -68,13 +68,13 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcr
 			errs = append(errs, err)
 		}
 	}
+	dated := slices.ContainsFunc(api.messages, func(m apiMessage) bool { return !m.at.IsZero() })
 	buildClassic(&t, &ui, &api, &meta)
 	if q.Full {
 		t.Ends = ui.ends
 		calls, file := api.tools.calls, historyFile
-		if !slices.ContainsFunc(api.messages, func(m apiMessage) bool { return !m.at.IsZero() }) {
-			// It is not there, or of a version that noted no times.
-			calls, file = ui.shownCalls(), uiFile
+		if !dated && (len(calls) < len(ui.tools) || !api.tools.date(api.messages)) {
+			calls, file = ui.shownCalls(), uiFile // the history is not there, or is not whole
 		}
 		t.ToolResults = wholeCalls(calls, q.Whole, filepath.Join(dir, file))
 	}
@@ -102,7 +102,8 @@ func buildClassic(t *hook.Transcript, ui *uiLog, api *apiHistory, meta *taskMeta
 			Message: req.message,
 		}
 		m := req.model
-		if reply := match.reply(req, next); reply != nil {
+		reply := match.reply(req, next)
+		if reply != nil {
 			call.End = reply.at
 			call.Text = reply.text
 			call.ToolCallIDs = reply.toolIDs
@@ -119,6 +120,9 @@ func buildClassic(t *hook.Transcript, ui *uiLog, api *apiHistory, meta *taskMeta
 		// Cline showed is the end. A request under way has no end yet.
 		if call.End.IsZero() && !underWay {
 			call.End = req.shownEnd()
+		}
+		if reply != nil && reply.at.IsZero() {
+			reply.at, reply.next = call.End, next
 		}
 		t.Calls = append(t.Calls, call)
 	}

@@ -25,10 +25,12 @@ type apiHistory struct {
 type apiMessage struct {
 	assistant bool
 	at        time.Time
-	model     model
-	text      string
-	toolIDs   []string
-	used      bool
+	// next is when the next request began, of a message that itself does not say when it came.
+	next    time.Time
+	model   model
+	text    string
+	toolIDs []string
+	used    bool
 }
 
 func (h *apiHistory) decode(ctx context.Context, r io.Reader) error {

@@ -16,6 +16,10 @@ import (
 // for, the next user message answers.
 type classicTools struct {
 	calls []hook.ToolResult
+	// asked are the numbers of the messages that asked for the calls, told says which of them
+	// were answered.
+	asked []int
+	told  []bool
 	// open is the index of the newest reply's first call.
 	open int
 	// row is the number of the message.
@@ -43,20 +47,40 @@ func (c *classicTools) reply(blocks transcript.Content, at time.Time) {
 func (c *classicTools) ask(r hook.ToolResult) {
 	r.Status = hook.ToolUnknown // until it is answered
 	if r.Row = c.row; r.Name != "" && r.Name != "attempt_completion" {
-		c.calls = append(c.calls, r)
+		c.calls, c.asked, c.told = append(c.calls, r), append(c.asked, c.row), append(c.told, false)
 	}
+}
+
+// date gives the calls of a history of a version that noted no times those of the requests
+// that the replies are of. It reports false if there are none.
+func (c *classicTools) date(messages []apiMessage) bool {
+	var asked, answered time.Time
+	for i := range c.calls {
+		if m := messages[c.asked[i]-1]; !m.at.IsZero() {
+			asked, answered = m.at, m.next
+		}
+		c.calls[i].Asked = asked
+		if c.told[i] {
+			c.calls[i].At = answered
+		}
+	}
+	return !asked.IsZero()
 }
 
 // answer adds a user message: its blocks tool_result, and texts below a
 // heading such as "[read_file for 'a.ts'] Result:".
 func (c *classicTools) answer(blocks transcript.Content, at time.Time) {
-	asked := c.calls[c.open:]
+	asked, told := c.calls[c.open:], c.told[c.open:]
 	c.open = len(c.calls)
 	take := func(match func(*hook.ToolResult) bool, text string, failed bool) {
-		i := slices.IndexFunc(asked, func(r hook.ToolResult) bool { return r.At.IsZero() && match(&r) })
-		if i < 0 {
+		i := 0
+		for i < len(asked) && (told[i] || !match(&asked[i])) {
+			i++
+		}
+		if i == len(asked) {
 			return
 		}
+		told[i] = true
 		asked[i].At, asked[i].Text, asked[i].Row = at, text, c.row
 		if _, asked[i].Status = unrun(text); asked[i].Status == hook.ToolOK {
 			asked[i].Status, _ = cline.Outcome(asked[i].Name, text)

@@ -229,6 +229,31 @@ func TestTasksWithoutAHistory(t *testing.T) {
 	}
 }
 
+// TestCallsOfAHistoryWithoutTimes have those of the requests.
+func TestCallsOfAHistoryWithoutTimes(t *testing.T) {
+	f := newFinder(t)
+	dir := filepath.Join(f.Home, ".cline", "data", "tasks", "1")
+	write(t, filepath.Join(dir, uiFile), "["+strings.Join([]string{
+		row(1, "text", "go", `,"conversationHistoryIndex":-1`), row(2, "api_req_started", `{"tokensIn":1}`, `,"conversationHistoryIndex":-1`), row(4, "tool", `{"tool":"readFile","path":"a"}`, ""),
+		row(6, "api_req_started", `{"tokensIn":1}`, `,"conversationHistoryIndex":1`), row(7, "text", "done", ""),
+	}, ",")+"]")
+	write(t, filepath.Join(dir, historyFile), `[{"role":"user","content":"go"},
+{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read_file","input":{}},{"type":"tool_use","id":"c2","name":"read_file","input":{}}]},
+{"role":"user","content":[{"type":"text","text":"[read_file for 'a'] Result:\nx"},{"type":"text","text":"Tool [read_file] was not executed because a tool has already been used in this message."}]},
+{"role":"assistant","content":"done"}]`)
+	tr, err := full(t.Context(), f, DialectClassic, "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []hook.ToolResult{
+		{ID: "c1", Name: "read_file", Input: "{}", Text: "x", Asked: ms(4), At: ms(6)},
+		{ID: "c2", Name: "read_file", Input: "{}", Text: "Tool [read_file] was not executed because a tool has already been used in this message.", Status: hook.ToolDenied, Asked: ms(4), At: ms(6)},
+	}
+	if d := cmp.Diff(want, tr.ToolResults); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
+	}
+}
+
 func TestAPictureAloneIsAPrompt(t *testing.T) {
 	f := newFinder(t)
 	write(t, filepath.Join(f.Home, ".cline", "data", "tasks", "1", uiFile), "["+row(1, "task", "", `,"images":["data:x"]`)+","+row(2, "text", "", `,"images":["data:x"]`)+"]")

@@ -26,7 +26,8 @@ func (l *log) addItem(p rawjson.Object, at time.Time) {
 				l.result = text
 			}
 		}
-		if !l.numbered {
+		// Also of a process that was stopped before it recorded the end of the turn.
+		if !l.numbered || p.Text("phase") == "final_answer" {
 			l.final = &hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunComplete, Result: l.result}
 		}
 	case "reasoning":

@@ -79,7 +79,8 @@ type log struct {
 	turn          string
 	open, aborted bool
 	// numbered reports that the file has the begin and the end of turns. Where it has
-	// none (before 0.99), each prompt begins one, and final is its end: the last answer.
+	// none (before 0.99), each prompt begins one. final is the end of a turn without a
+	// record of it: the last answer.
 	numbered bool
 	final    *hook.TurnEnd
 	// turnBegan is when the turn began. compacted reports that the conversation was shortened
@@ -381,7 +382,7 @@ func (l *log) addPrompt(text string, at time.Time) {
 
 // complete adds the end of a turn, and the request that it failed with.
 func (l *log) complete(p rawjson.Object, at time.Time) {
-	l.open = false
+	l.open, l.final = false, nil
 	if l.compacted && !l.prompted && l.agent == "" && p.Text("last_agent_message") == "" {
 		l.Prompts = append(l.Prompts, hook.Prompt{At: l.turnBegan, Text: "/compact", Turn: l.turn})
 	}

@@ -169,6 +169,13 @@ func TestOlderVersions(t *testing.T) {
 			[]string{typed("1", "go"), counted("5", 10, 10), answer("5", "a"), typed("5", "on"), counted("5", 20, 30), answer("5", "b")},
 			[]string{"1 prompt go", "2 prompt on", `1 request 10 "a" []`, `2 request 20 "b" []`, `1 run_complete "a"`, `2 run_complete "b"`},
 		},
+		"a process that was stopped after the last answer": {
+			[]string{
+				`1|event_msg|{"type":"task_started","turn_id":"t1"}`, typed("1", "go"), `2|response_item|{"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"hm"}]}`,
+				`3|response_item|{"type":"message","role":"assistant","phase":"final_answer","content":[{"type":"output_text","text":"done"}]}`, counted("4", 10, 10),
+			},
+			[]string{"1 prompt go", `1 request 10 "hm\ndone" []`, `1 run_complete "done"`},
+		},
 		"a search, a compaction, an image": {
 			[]string{
 				`1|event_msg|{"type":"task_started","turn_id":"t1"}`, `1|event_msg|{"type":"user_message","message":"","images":["data:"]}`,

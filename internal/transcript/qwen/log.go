@@ -43,9 +43,11 @@ type log struct {
 	turn string
 	open bool
 
-	// answers are the requests as the rows of answers tell them, which count in a file
-	// without telemetry.
+	// answers are the requests as the rows of answers tell them, which count where no
+	// telemetry does: it may be switched on later. due reports that telemetry told of the
+	// answer that comes next.
 	answers []hook.LLMCall
+	due     bool
 	before  time.Time // that of the row before
 
 	version, cwd string
@@ -181,7 +183,7 @@ func (l *log) addAnswer(r *row) {
 	parts := r.parts()
 	text := textOf(parts)
 	l.words = cmp.Or(text, l.words)
-	l.addUsage(r, parts)
+	untold := l.addUsage(r, parts)
 	called := false
 	for _, p := range parts {
 		if p.name != "" && p.response == nil {
@@ -192,7 +194,7 @@ func (l *log) addAnswer(r *row) {
 	if l.agent != "" {
 		return
 	}
-	if i := l.lastCall(""); i >= 0 {
+	if i := l.lastCall(""); i >= 0 && !untold {
 		c := &l.Calls[i]
 		if c.Text == "" {
 			c.Text = l.Texts.Keep(text)
@@ -208,11 +210,12 @@ func (l *log) addAnswer(r *row) {
 	}
 }
 
-// addUsage adds the request of an answer as its own row tells it.
-func (l *log) addUsage(r *row, parts []part) {
+// addUsage adds the request of an answer as its own row tells it, if nothing else does.
+func (l *log) addUsage(r *row, parts []part) (untold bool) {
 	u := r.Members("usageMetadata")
-	if u == nil || l.lastCall(l.agent) >= 0 {
-		return
+	told := l.due || l.agent != "" && l.lastCall(l.agent) >= 0
+	if l.due = false; u == nil || told {
+		return false
 	}
 	c := hook.LLMCall{
 		Kind: hook.CallRequest, ID: r.Text("uuid"), Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
@@ -230,11 +233,24 @@ func (l *log) addUsage(r *row, parts []part) {
 		c.Usage.CostUSD = transcript.ListCost(&c, false)
 	}
 	l.answers = append(l.answers, c)
+	return true
+}
+
+// tell notes that telemetry has told of a request of the lead agent: that of the answer that
+// comes next, or of the newest one if its tokens are those.
+func (l *log) tell(u *hook.Usage) {
+	n := len(l.answers)
+	if l.due = true; n == 0 || u == nil {
+		return
+	}
+	if a := l.answers[n-1].Usage; a != nil && a.Input == u.Input && a.Output == u.Output {
+		l.answers, l.due = l.answers[:n-1], false
+	}
 }
 
 // untoldRequests returns the requests of answers of which no telemetry tells.
 func (l *log) untoldRequests() []hook.LLMCall {
-	if l.lastCall(l.agent) >= 0 {
+	if l.agent != "" && l.lastCall(l.agent) >= 0 {
 		return nil
 	}
 	return l.answers
@@ -309,6 +325,7 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 	case "qwen-code.api_response":
 		if agent == "" {
 			l.continues(turn, began)
+			l.tell(usage(o))
 		}
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
 		call.ResponseModel, call.Usage, call.Text = call.Model, usage(o), l.Texts.Keep(o.Text("response_text"))

@@ -4,7 +4,7 @@
 // The format is internal to Qwen Code and changes with its versions: lines that are
 // not rows, rows of unknown types and rows over 8 MiB are skipped. There is a row for
 // each request to a model, subagents' and failed ones included, with its tokens; the
-// rows of answers repeat the tokens and are not counted. A cost is tokens at list price
+// rows of answers that follow repeat the tokens and are not counted. A cost is tokens at list price
 // (package prices). The file does not count cache writes, so requests to models that
 // price them separately have no cost. Requests of Qwen Code's background agents, such as
 // the one that keeps its memory, belong to no turn and are left out. Before version 0.5

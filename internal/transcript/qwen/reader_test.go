@@ -217,6 +217,21 @@ func TestRequestsWithoutTelemetry(t *testing.T) {
 	}
 }
 
+// Telemetry may be switched on later.
+func TestRequestsBeforeTelemetry(t *testing.T) {
+	answer := func(id string, tokens int) string {
+		return fmt.Sprintf(`"uuid":%q,"type":"assistant","model":"coder-model","message":{"parts":[{"text":"%s"}]},"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":2,"totalTokenCount":%d}`, "-"+id, id, tokens, tokens+2)
+	}
+	tr := readRows(t, finder(t, ""), `"type":"user","message":{"parts":[{"text":"go"}]}`, answer("a", 10), `"type":"user","message":{"parts":[{"text":"on"}]}`,
+		`"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","prompt_id":"x########1","response_id":"-r","input_token_count":30,"output_token_count":2}}`, answer("b", 30))
+	want := []string{
+		`prompt  "go" injected false`, `prompt 1 "on" injected false`, `call  -a 10/0/2  "a" 0`, `call 1 -r 30/0/2  "b" 0`, `end  run_complete "a" ""`, `end 1 run_complete "b" ""`,
+	}
+	if diff := cmp.Diff(want, lines(tr)); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+}
+
 // TestDamagedFiles reads what is whole of a recorded session whose lines were damaged.
 func TestDamagedFiles(t *testing.T) {
 	want := lines(recorded(t, "hello"))

@@ -166,8 +166,14 @@ func openClaude(r *file) func([]byte) {
 			switch {
 			case lead && row.Meta && strings.HasPrefix(text, "Stop hook feedback:"):
 				r.answered = false
+			case lead && row.Meta && pending != "" && !strings.HasPrefix(text, "<local-command-"):
+				r.typed(1, pending) // its text for the model
+				pending, r.answered = "", false
 			case result || !lead || row.Meta || row.Summary || text == "":
 			case interruption(text):
+				if pending != "" {
+					r.typed(1, pending) // for the model, which had yet to answer
+				}
 				r.interrupt()
 				pending = ""
 			case strings.Contains(text, "<command-name>") && strings.HasPrefix(strings.TrimSpace(text), "<command-"):
@@ -188,26 +194,28 @@ func openClaude(r *file) func([]byte) {
 			}
 		case "queue-operation":
 			text := value[string](row.Content)
+			r.of() // may be older than the first prompt
 			switch {
-			case row.Operation == "enqueue" && !claudeHost(text):
+			case row.Operation == "enqueue" && (text == "" || !claudeHost(text)): // notices wait longer
 				queued = append(queued, text)
-			case row.Operation == "enqueue":
-				queued = append(queued, "")
 			case row.Operation == "dequeue" && len(queued) > 0:
 				queued = queued[1:]
-			case row.Operation == "remove" && len(queued) > 0:
-				if text = queued[0]; given[text] < 0 {
-					given[text]++
-				} else if text != "" {
-					given[text]++
-					r.typed(1, hashed(row.Time, text))
+			case row.Operation == "remove":
+				for i, text := range queued {
+					if strings.HasPrefix(text, "/") {
+						continue // a command waits
+					}
+					if given[text]++; text != "" && given[text] > 0 {
+						r.typed(1, hashed(row.Time, text))
+					}
+					queued = slices.Delete(queued, i, i+1)
+					break
 				}
-				queued = queued[1:]
 			case row.Operation == "popAll":
 				queued = nil
 			}
 		case "attachment":
-			text := value[string](row.Attachment.Prompt)
+			text := joined(blocks(row.Attachment.Prompt))
 			switch {
 			case row.Attachment.Type != "queued_command" || !lead || row.Attachment.Mode != "" && row.Attachment.Mode != "prompt" || claudeHost(text):
 			case given[text] > 0:
@@ -223,7 +231,7 @@ func openClaude(r *file) func([]byte) {
 // claudeHost reports words of the host in place of a prompt.
 func claudeHost(text string) bool {
 	text = strings.TrimSpace(text)
-	return text == "" || interruption(text) || strings.HasPrefix(text, "<task-notification") || strings.HasPrefix(text, "<teammate-message")
+	return text == "" || interruption(text) || slices.ContainsFunc([]string{"<task-notification", "<agent-notification", "<bash-notification", "<teammate-message", `{"task_id":"`}, func(s string) bool { return strings.HasPrefix(text, s) })
 }
 
 // claudeAnswer adds an answer's tokens and calls.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -75,6 +76,9 @@ func readOpencode(ctx context.Context, r *file) error {
 				} `json:"cache"`
 			} `json:"tokens"`
 		}]([]byte(data))
+		if m.Role == "" && !jsontext.Value(data).IsValid(lenient) {
+			r.skip(0, "message "+id+" is no JSON object")
+		}
 		if own != session {
 			r.end()
 			own = session
@@ -114,6 +118,9 @@ func readOpencode(ctx context.Context, r *file) error {
 			} `json:"state"`
 		}]([]byte(data))
 		turn(session)
+		if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
+			r.skip(0, "a part of message "+id+" is no JSON object")
+		}
 		r.at = time.UnixMilli(int64(at))
 		switch {
 		case p.Type == "tool" && p.Call != "":

@@ -70,6 +70,12 @@ type qwenRow struct {
 func openQwen(r *file) func([]byte) {
 	sub := strings.HasPrefix(filepath.Base(r.path), "agent-")
 	older := openGemini(r)
+	told := false // telemetry told of the answer that comes next
+	type answer struct {
+		id string
+		*Request
+	}
+	var untold []answer // of which no telemetry told
 	return func(line []byte) {
 		if filepath.Ext(r.path) == ".json" {
 			older(line)
@@ -104,11 +110,22 @@ func openQwen(r *file) func([]byte) {
 			}
 		case "assistant":
 			if lead {
+				if r.turn == nil {
+					r.begin("") // the file begins within a turn
+				}
 				r.answered = !called && text != ""
 			}
-			if u := row.Usage; u != nil {
-				r.request(1, row.UUID, row.Model, counted(u.Input, withThoughts(u.Input, u.Output, u.Thoughts, u.Total), u.Cached, 0))
+			if u := row.Usage; u != nil && !(lead && told) {
+				q := counted(u.Input, withThoughts(u.Input, u.Output, u.Thoughts, u.Total), u.Cached, 0)
+				q.Fact, q.Model = r.fact(), row.Model
+				rank := 1
+				if lead {
+					rank = max(1, r.of().rank[0])
+					untold = append(untold, answer{row.UUID, &q})
+				}
+				r.of().addRequest(rank, row.UUID, &q)
 			}
+			told = told && !lead
 		case "tool_result":
 			if lead && row.Result.Status == "cancelled" {
 				r.interrupt()
@@ -119,7 +136,16 @@ func openQwen(r *file) func([]byte) {
 			case e.Name == "qwen-code.api_error":
 				r.answered = true
 			case e.Name == "qwen-code.api_response" && e.Input != nil:
-				r.request(2, cmp.Or(e.Response, row.UUID), e.Model, counted(*e.Input, withThoughts(*e.Input, e.Output, e.Thoughts, e.Total), e.Cached, 0))
+				q := counted(*e.Input, withThoughts(*e.Input, e.Output, e.Thoughts, e.Total), e.Cached, 0)
+				told = told || e.Agent == ""
+				if n := len(untold); e.Agent == "" && n > 0 && untold[n-1].Input == q.Input && untold[n-1].Output == q.Output {
+					delete(r.of().Requests, untold[n-1].id) // it came before its telemetry
+					untold, told = untold[:n-1], false
+				}
+				r.request(2, cmp.Or(e.Response, row.UUID), e.Model, q)
+				for _, a := range untold {
+					r.of().addRequest(2, a.id, a.Request)
+				}
 			}
 		}
 	}

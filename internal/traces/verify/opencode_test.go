@@ -1,0 +1,60 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
+)
+
+// TestBothReadingsOfDatabases has what opencode's database may hold besides whole turns: what
+// was added to a recorded session shows in the numbers.
+func TestBothReadingsOfDatabases(t *testing.T) {
+	const recording = "../../transcript/testdata/opencode/tools-resume/opencode.sql"
+	session := func(t *testing.T) (home, id string, whole found) {
+		home = t.TempDir()
+		opencodetest.Write(t, home, recording)
+		for _, r := range read(t, home) {
+			id = r.id
+		}
+		return home, id, bothReadingsOf(t, home)
+	}
+	const (
+		at      = "1895629000000"
+		message = `INSERT INTO message(id,session_id,time_created,time_updated,data) VALUES`
+		part    = `INSERT INTO part(id,message_id,session_id,time_created,time_updated,data) VALUES`
+		asked   = message + `('msg_z1','SES',AT,AT,'{"role":"user","time":{"created":AT}}');` + part + `('prt_z1','msg_z1','SES',AT,AT,'{"type":"text","text":"more"}');`
+	)
+	answer := func(parts ...string) string {
+		text := message + `('msg_z2','SES',AT,AT,'{"role":"assistant","parentID":"msg_z1","modelID":"m","finish":"stop","tokens":{"input":5,"output":10},"time":{"created":AT,"completed":AT}}');`
+		for i, p := range parts {
+			text += part + `('prt_y` + string(rune('0'+i)) + `','msg_z2','SES',AT,AT,'` + p + `');`
+		}
+		return asked + text
+	}
+	for name, c := range map[string]struct {
+		statements string
+		prompts    int
+		calls      int
+		output     int64
+		unread     int
+	}{
+		"a turn":                    {answer(), 1, 0, 10, 0},
+		"a call that was cut off":   {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"running","input":{"command":"x"},"time":{"start":AT}}}`), 1, 1, 10, 0},
+		"a call without a result":   {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"pending","input":{}}}`), 1, 1, 10, 0},
+		"a call that failed":        {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"error","input":{},"error":"no","time":{"start":AT,"end":AT}}}`), 1, 1, 10, 0},
+		"a message that is no JSON": {answer() + message + `('msg_z3','SES',AT,AT,'{"ro');`, 1, 0, 10, 1},
+		"a part that is no JSON":    {answer(`{"ty`), 1, 0, 10, 1},
+		"a part of another session": {answer() + part + `('prt_x','msg_z2','ses_other',AT,AT,'{"type":"text","text":"x"}');`, 1, 0, 10, 0},
+		"a message of no session":   {answer() + message + `('msg_z4','ses_gone',AT,AT,'{"role":"user","time":{"created":AT}}');`, 1, 0, 10, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home, id, whole := session(t)
+			opencodetest.Exec(t, home+"/.local/share/opencode/opencode.db", strings.NewReplacer("SES", id, "AT", at).Replace(c.statements))
+			got := bothReadingsOf(t, home)
+			if got.prompts-whole.prompts != c.prompts || got.calls-whole.calls != c.calls || got.output-whole.output != c.output || len(got.unread) != c.unread {
+				t.Errorf("found %+v, before %+v; want %d prompts, %d calls, %d tokens more, %d rows named", got, whole, c.prompts, c.calls, c.output, c.unread)
+			}
+		})
+	}
+}
