@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/testkit/cputime"
 )
 
 // beginnings are pieces of text that a rule may look behind: a text that fits each
@@ -37,20 +39,44 @@ func beginnings() []string {
 }
 
 // TestCostOfFalseBeginnings fails where a false beginning makes the rules look at
-// all the text behind it, or at far too much of it. What takes longest takes a
-// tenth of what is allowed.
+// all the text behind it, or at far too much of it: where a longer text takes more than
+// its length explains, or thousands of times what one without a beginning takes.
 func TestCostOfFalseBeginnings(t *testing.T) {
-	const size, allowed = 32 << 10, 2 * time.Second
+	const (
+		short, times = 4 << 10, 8
+		// What is looked at behind each beginning is bounded, but by more than a short text.
+		growth = 3
+		// least is what is worth a look; what takes longest takes a tenth of most.
+		least, most = 50, 5_000
+	)
 	r := New(nil)
-	for _, piece := range beginnings() {
-		text := strings.Repeat(piece, size/len(piece))
-		began := time.Now()
-		got := r.Tail(text)
-		if took := time.Since(began); took > allowed {
-			t.Errorf("%q takes %v in %d bytes", piece, took, size)
+	cost := func(text string, times int) time.Duration {
+		began := cputime.Used()
+		for range times {
+			r.redact(text, true)
 		}
+		return cputime.Used() - began
+	}
+	const plain = 100
+	control := max(1, cost(strings.Repeat("nothing of note\n", short*times/16), plain)/plain)
+	for _, piece := range beginnings() {
+		text := strings.Repeat(piece, short/len(piece))
+		got := r.Tail(text)
 		if again := r.Tail(got); len(got) < 1<<10 && again != got {
 			t.Errorf("%q: redacted again: %q", piece, again)
+		}
+		text = strings.Repeat(text, times)
+		long := cost(text, 1)
+		if long < least*control {
+			continue
+		}
+		one := cost(text[:len(text)/times], times)
+		far := func(n time.Duration) bool { return long > n*growth*one || long > n*most*control }
+		for again := 0; again < 5 && far(1) && !far(2); again++ {
+			long, one = min(long, cost(text, 1)), max(one, cost(text[:len(text)/times], times))
+		}
+		if far(1) {
+			t.Fatalf("%q: a text of %d bytes takes %.1f times what its parts take, and %d times what one without a beginning takes", piece, len(text), float64(long)/float64(one), long/control)
 		}
 	}
 }

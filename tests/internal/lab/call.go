@@ -46,6 +46,8 @@ type Outcome struct {
 	Code int
 	// State is the same in words.
 	State string
+	// CPU is the processor time that the program and those that it waited for have taken.
+	CPU time.Duration
 }
 
 // Neutral says what is wrong with a hook's outcome: it has to exit with 0, to
@@ -97,6 +99,7 @@ func (w *World) Call(c Call) Outcome {
 	o := Outcome{Out: out.String(), Err: errs.String(), Code: -1, State: fmt.Sprint(err)}
 	if cmd.ProcessState != nil {
 		o.Code, o.State = cmd.ProcessState.ExitCode(), cmd.ProcessState.String()
+		o.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	if ctx.Err() != nil {
 		o.State = "hung"

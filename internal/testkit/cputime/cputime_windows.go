@@ -1,4 +1,4 @@
-package way
+package cputime
 
 import (
 	"time"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// CPUTime is the processor time that this process has taken.
-func CPUTime() time.Duration {
+// Used is the processor time that this process has taken.
+func Used() time.Duration {
 	var created, ended, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &ended, &kernel, &user); err != nil {
 		return 0
