@@ -99,7 +99,7 @@ func untilReported(hook string) string {
 		"; for i in $(seq 200); do ls " + rig.WordRecords + " | grep -q " + hook + " && break; sleep 0.1; done"
 }
 
-const stepLimit = 90 * time.Second
+const stepLimit = 3 * time.Minute
 
 func cliStep(args ...string) rig.Step {
 	return rig.Step{Args: args, Timeout: stepLimit}
