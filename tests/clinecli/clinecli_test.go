@@ -217,7 +217,7 @@ func classicInterrupted() Case {
 // second process.
 func classicResumed() Case {
 	resumed := cliStep("-T", rig.WordSession, "-y", "--json", "go on")
-	resumed.Asks = 30 * time.Second // see do: it may never ask
+	resumed.Asks = time.Minute // see do: it may never ask
 	return Case{
 		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{
 			turn("Run.", shell("echo one")), finish("First."), turn("Run.", shell("echo two")), finish("Second."),
