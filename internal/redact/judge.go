@@ -178,6 +178,8 @@ func (t *text) isKey(a *assignment, v string, env, data bool) bool {
 		return len(v) >= 12 && !wordy(v) && upperLower(v) && (a.quoted || a.ends || a.sign == "=")
 	case a.sign == "is" || a.sign == "was" || a.sign == "," && len(v) < 32 || a.sign == " " && !isFlag(t.s, a.lo):
 		return false
+	case len(v) == 40 && only(v, digitBytes.or("ABCDEF")):
+		return false // the fingerprint of an OpenPGP key
 	case len(body) < 16 || wordy(v) || strings.Count(v, "-") > 3 || strings.Contains(v, "-") && isHexText(v[strings.LastIndexByte(v, '-')+1:]):
 		return false
 	case env || a.lo > 0 && (t.s[a.lo-1] == '?' || t.s[a.lo-1] == '&'):

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // kind is the kind of secret that a name announces.
@@ -176,8 +177,11 @@ var placeholderParts = [...]string{
 	"changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
 
-// placeholder reports whether a value only replaces a secret.
+// placeholder reports whether a value only replaces a secret, or translates a word.
 func placeholder(v string) bool {
+	if translation(v) {
+		return true
+	}
 	low := strings.ToLower(strings.Trim(v, ".,;:"))
 	if text, _, _ := strings.Cut(low, `\u003c`); strings.Trim(text, `\`) != "" { // behind it is an element's end
 		low = strings.TrimRight(text, `\`)
@@ -196,4 +200,20 @@ func placeholder(v string) bool {
 		}
 	}
 	return len(v) > 2 && v[0] == '%' && v[len(v)-1] == '%' && strings.ToUpper(v) == v
+}
+
+// translation reports words that are not written in ASCII, as those of a page are beside
+// names such as reset_password. Passwords are written in it, or have digits and signs.
+// Chinese, Japanese and Thai have no blanks, so a sentence with numbers is one value.
+func translation(v string) bool {
+	other, wide := 0, 0
+	for _, c := range []byte(v) {
+		if c >= utf8.RuneSelf {
+			other++
+		}
+		if c >= 0xE0 { // the first of three bytes
+			wide += 3
+		}
+	}
+	return other > 0 && (2*wide > len(v) || !strings.ContainsAny(strings.TrimRight(v, "!?.,:;"), digits+"!#$%&*+/=?@\\^_|~"))
 }

@@ -49,6 +49,10 @@ func TestOrdinaryTextIsLeftAlone(t *testing.T) {
 		`"PasswordExpiryDays"=dword:0000005a`, `--password "@env:AC_PASSWORD"`, `<item name="passwordToggle" type="bool">true</item>`,
 		"2026-11-22T16:50:39.123456789Z <key>x</key>\n2026-11-22T16:50:39.123456789Z <string>y</string>",
 		"1:storePassword=<your store password>\n2:keyPassword=CHANGE_ME", `{"s":"storePassword=\u003cyour password\u003e"}`, `defaults.set("v2", forKey: "tokenSchema2")`, `{"s":"\u003citem name=\"passwordToggle\"\u003etrue\u003c/item\u003e"}`,
+		// Translations, whose names tell as well.
+		`"pass": "לאלמנט יש ילד שהוא כותרת"`, `"reset_password": "Нулиране на паролата"`, `"auth.reset_password": "パスワードを8文字以上で再設定"`,
+		`"password" = "请输入6-20位密码";`, `'authPassword' => '¡Incorrecta!',`, "<key>forgot_password</key>\n<string>Грешна!</string>", `val passcode = "Գաղտնաբառ"`,
+		`Release GPG key: 3ABC01543F22DD2239285CDD818674489FBC127E`, `gpg --default-key 7D061A4AA61436B40713D42EFF054DACD908493A --sign`,
 	} {
 		r := New(nil)
 		if got := r.String(text); got != text {
@@ -118,6 +122,7 @@ func TestString(t *testing.T) {
 		{"map of a source in an address", "//# sourceMappingURL=data:application/json;base64,ey" + "J2ZXJzaW9uIjozLCJ" + strings.Repeat("zb3VyY2VzIjpbImEudHMiXSw", 9), "//# sourceMappingURL=data:application/json;base64,ey" + "J2ZXJzaW9uIjozLCJ" + strings.Repeat("zb3VyY2VzIjpbImEudHMiXSw", 9)},
 		{"credentials in base64", `{"got":"ZGV2OnE3UnRaMm1LNHc5` + `c3g=="}`, `{"got":"[REDACTED:encoded-password]"}`},
 		{"password in Russian", "Пароль: q7RtZ2mK", "Пароль: [REDACTED:assigned-secret]"},
+		{"password with letters that are not ASCII", `"password": "Grüße!Welt", "passwort": "ключ2024"`, `"password": "[REDACTED:assigned-secret]", "passwort": "[REDACTED:assigned-secret]"`},
 		{"value in the next line", "- name: DB_" + "PASSWORD\n  value: q7RtZ2mK\n- name: DB_HOST\n  value: db1", "- name: DB_" + "PASSWORD\n  value: [REDACTED:assigned-secret]\n- name: DB_HOST\n  value: db1"},
 		{"value before its name", `{"value":"q7RtZ2mK","name":"DB_` + `PASSWORD"}`, `{"value":"[REDACTED:assigned-secret]","name":"DB_` + `PASSWORD"}`},
 		{"column of a table", " user | password\n------+----------\n app  | q7RtZ2mK\n(1 row)", " user | password\n------+----------\n app  | [REDACTED:assigned-secret]\n(1 row)"},

@@ -257,7 +257,6 @@ func TestCallIsDeniedWhereTheLimitOfItsHookWasNoticedLate(t *testing.T) {
 			b := newWorld(t).newBatch([]hookfile.Handler{h})
 			run := &Run{Handler: h, event: toolCall("")}
 			o := b.command(&lateLimit{Context: tt.ctx}, run)
-			b.supervisor.close()
 			if why := b.unguarded(run, o, false); (why != "") != tt.denied {
 				t.Errorf("denied because of %q, want denied %t", why, tt.denied)
 			}

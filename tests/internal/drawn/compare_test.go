@@ -178,3 +178,26 @@ func TestComparisonFindsWhatTracesLose(t *testing.T) {
 		}
 	}
 }
+
+// TestComparisonKnowsRemovedFiles has imports that lack the first prompt.
+func TestComparisonKnowsRemovedFiles(t *testing.T) {
+	t.Parallel()
+	refused, answered := Story{Prompt: "p0q", Outcome: otelmap.OutcomeFailed}, Story{Prompt: "p1q", Outcome: otelmap.OutcomeCompleted, Requests: []Request{{Text: "a1z"}}}
+	broken := Story{Prompt: "p0q", Outcome: otelmap.OutcomeFailed, Requests: []Request{{Text: "a0z"}}}
+	for _, one := range []struct {
+		want              []Story
+		removes, imported bool
+		same              bool
+	}{
+		{[]Story{refused, answered}, true, true, true},
+		{[]Story{refused, answered}, false, true, false},
+		{[]Story{refused, answered}, true, false, false},
+		{[]Story{broken, answered}, true, true, false},
+		{[]Story{answered, refused, answered}, true, true, false},
+	} {
+		h := &Host{Removes: one.removes, Open: func(outcome string) bool { return outcome != otelmap.OutcomeCompleted }}
+		if wrong := h.differ(one.want, []Story{answered}, one.imported); (len(wrong) == 0) != one.same {
+			t.Errorf("%+v: %q", one, wrong)
+		}
+	}
+}

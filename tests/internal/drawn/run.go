@@ -48,6 +48,9 @@ type Host struct {
 	// Open reports that the agent's files do not say that a run with this outcome has
 	// ended, so that an import may leave it out where no other prompt follows; may be nil.
 	Open func(outcome string) bool
+	// Removes reports that the agent removes a session's file in which no prompt was
+	// answered when it starts again.
+	Removes bool
 
 	// found counts the planted changes that were found, by what they change.
 	found map[string]int
@@ -185,8 +188,10 @@ func (h *Host) compare(t *testing.T, f *facts, spans []sink.Span, imported bool)
 // said are the stories as the agent lets them be known, without those that its files
 // leave open and that got lacks.
 func (h *Host) said(want, got []Story, imported bool) (out []Story) {
+	answered := !h.Removes
 	for i, s := range want {
-		open := i == len(want)-1 && imported && h.Open != nil && h.Open(s.Outcome)
+		answered = answered || len(s.Requests) > 0
+		open := (i == len(want)-1 || !answered) && imported && h.Open != nil && h.Open(s.Outcome)
 		if h.Say != nil {
 			h.Say(&s, imported)
 		}
