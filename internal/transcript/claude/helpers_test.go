@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/transcript/transcripttest"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 )
 
 // The helpers of all readers' tests.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/transcripttest"
 )
 
 // The sessions in testdata.
