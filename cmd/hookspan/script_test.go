@@ -21,9 +21,17 @@ import (
 	"github.com/hookspan/hookspan/internal/record/claudehook"
 	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 )
 
+// asVariable names the program that this test program is to be.
+const asVariable = "HOOKSPAN_TEST_AS"
+
 func TestMain(m *testing.M) {
+	if as := os.Getenv(asVariable); as != "" {
+		os.Args[0] = as
+		_ = os.Unsetenv(asVariable) // It is not for what the program starts.
+	}
 	testscript.Main(m, map[string]func(){
 		"hookspan":    main,
 		"cline-hook":  func() { record.Main(answer.ClineHook()) },
@@ -39,14 +47,66 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	small := smallPrograms(t)
 	testscript.Run(t, testscript.Params{
 		Files:              scripts(t),
 		RequireUniqueNames: true,
-		Setup:              func(e *testscript.Env) error { return setup(e, source) },
+		WorkdirRoot:        inMemory(t, small),
+		Setup:              func(e *testscript.Env) error { return setup(e, source, small) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"alone": alone, "append": appendLine, "bridge": bridgeCommand, "entry": entry, "exits": exits, "fake": fake, "follow": follow, "generated": generated, "home": home, "machine": onMachine, "play": play, "post": post, "took": took,
 		},
 	})
+}
+
+// smallPrograms makes a folder with programs that each start this test program. An install
+// copies programs and compares them byte by byte, and this one is fifty megabytes.
+func smallPrograms(t *testing.T) (dir string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for folder, names := range map[string][]string{
+		"together": {"hookspan", "cline-hook", "claude-hook"}, "hookspan": {"hookspan"}, "cline-hook": {"cline-hook"},
+	} {
+		program := filepath.Join(dir, folder, "program") // A program looks for others beside itself.
+		if err := os.Mkdir(filepath.Dir(program), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Link(self, program); err != nil {
+			return "" // on another device
+		}
+		for _, name := range names {
+			text := fmt.Sprintf("#!/bin/sh\n%s=%s exec '%s' \"$@\"\n", asVariable, name, program)
+			if err := os.WriteFile(filepath.Join(dir, folder, name), []byte(text), 0o700); err != nil { //nolint:gosec // A program.
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+// inMemory is a folder in memory for what scripts write durably. It is empty where programs
+// cannot be executed there, or are not small.
+func inMemory(t *testing.T, small string) string {
+	t.Helper()
+	if small == "" {
+		return ""
+	}
+	dir := ramdir.New(t)
+	probe := filepath.Join(dir, "probe")
+	if err := os.WriteFile(probe, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // A program.
+		t.Fatal(err)
+	}
+	if exec.CommandContext(t.Context(), probe).Run() != nil { //nolint:gosec // It has just been written.
+		return ""
+	}
+	return dir
 }
 
 // notOnWindows has the scripts that Windows cannot run, by reason.
@@ -93,7 +153,7 @@ func scripts(t *testing.T) (files []string) {
 
 // setup gives a script a separate home folder, a documents folder and a Claude
 // Code whatever this machine has, and no keyring.
-func setup(e *testscript.Env, source string) error {
+func setup(e *testscript.Env, source, small string) error {
 	home := filepath.Join(e.WorkDir, "home")
 	for name, value := range map[string]string{
 		"HOME":      home,
@@ -122,6 +182,10 @@ func setup(e *testscript.Env, source string) error {
 	bin := filepath.Join(e.WorkDir, ".bin")
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		return err
+	}
+	if small != "" {
+		e.Setenv("SMALL", small)
+		e.Setenv("PATH", filepath.Join(small, "together")+string(os.PathListSeparator)+e.Getenv("PATH"))
 	}
 	e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 	f := &fakes{}
@@ -180,6 +244,9 @@ func alone(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func copyAlone(ts *testscript.TestScript, program string) (string, error) {
+	if small := ts.Getenv("SMALL"); small != "" {
+		return filepath.Join(small, program, program), nil
+	}
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}

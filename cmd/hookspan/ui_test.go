@@ -18,10 +18,10 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/hookstest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/ui"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
-	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 )
 
 // TestUIPrintsItsAddressFirst starts the page without a store and without a browser,

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -83,6 +84,7 @@ func scripts(t *testing.T) []string {
 // TestHooksFileHasEachScriptWhereItBelongs holds hooks.json against the comments
 // that say where a script is to be used.
 func TestHooksFileHasEachScriptWhereItBelongs(t *testing.T) {
+	t.Parallel()
 	got := map[string][]use{}
 	for _, h := range parse(t, "hooks.json").Handlers {
 		line, ok := strings.CutPrefix(h.Command, `"$HOME"/agent-hooks/`)
@@ -103,6 +105,7 @@ func TestHooksFileHasEachScriptWhereItBelongs(t *testing.T) {
 }
 
 func TestScriptsSayHowToInstallThem(t *testing.T) {
+	t.Parallel()
 	for _, name := range scripts(t) {
 		uses, install := header(t, name)
 		args, ok := strings.CutPrefix(install, "hookspan hooks add --event ")
@@ -123,6 +126,7 @@ func TestScriptsSayHowToInstallThem(t *testing.T) {
 }
 
 func TestScriptsCanBeStarted(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		skip.Missing(t, "files have no such mode there")
 	}
@@ -142,6 +146,7 @@ func TestScriptsCanBeStarted(t *testing.T) {
 
 // TestForwardHTTP sends an event as the file says, to a server of the test's.
 func TestForwardHTTP(t *testing.T) {
+	t.Parallel()
 	type request struct{ Auth, Type, Body string }
 	var got []request
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -176,8 +181,12 @@ func TestForwardHTTP(t *testing.T) {
 
 // TestExamplesOnCline runs hooks.json for calls as Cline reports them.
 func TestExamplesOnCline(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	if err := os.CopyFS(filepath.Join(w.home, "agent-hooks"), onlyScripts{os.DirFS(".")}); err != nil {
+	syscall.ForkLock.RLock() // as in write
+	err := os.CopyFS(filepath.Join(w.home, "agent-hooks"), onlyScripts{os.DirFS(".")})
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(w.home, ".cline/hooks.json"), read(t, "hooks.json"), 0o600)

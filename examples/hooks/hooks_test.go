@@ -15,6 +15,7 @@ import (
 )
 
 func TestBlockCommands(t *testing.T) {
+	t.Parallel()
 	blocked := map[string]string{
 		"the root":                "rm -rf /",
 		"flags apart":             "rm -r -f  /",
@@ -86,6 +87,7 @@ func TestBlockCommands(t *testing.T) {
 }
 
 func TestBlockCommandsTakesExpressions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	call := func(command string) []byte {
 		return tool(t, "PreToolUse", "Bash", map[string]any{"command": command})
@@ -95,6 +97,7 @@ func TestBlockCommandsTakesExpressions(t *testing.T) {
 }
 
 func TestProtectFiles(t *testing.T) {
+	t.Parallel()
 	for _, shell := range shells() {
 		w := newWorld(t)
 		p := w.project
@@ -142,6 +145,7 @@ func TestProtectFiles(t *testing.T) {
 }
 
 func TestStayInside(t *testing.T) {
+	t.Parallel()
 	for _, shell := range shells() {
 		w := newWorld(t)
 		p := w.project
@@ -188,6 +192,7 @@ func TestStayInside(t *testing.T) {
 }
 
 func TestFormatEdited(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	log := filepath.Join(w.home, "log")
 	for _, name := range []string{"gofmt", "prettier"} {
@@ -213,6 +218,7 @@ func TestFormatEdited(t *testing.T) {
 }
 
 func TestFormatEditedWithoutFormatters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.only(t, "sh", "awk", "dirname")
 	write(t, filepath.Join(w.project, "a.go"), "package  a", 0o600)
@@ -223,6 +229,7 @@ func TestFormatEditedWithoutFormatters(t *testing.T) {
 }
 
 func TestLintEdited(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.program(t, "lint", `printf '%s: ' "$@"; echo 'unused variable'; grep -q bad "$2" && exit 1; exit 0`)
 	p := w.project
@@ -245,6 +252,7 @@ func TestLintEdited(t *testing.T) {
 }
 
 func TestAddContext(t *testing.T) {
+	t.Parallel()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		skip.Missing(t, "git is not installed")
@@ -280,6 +288,7 @@ func TestAddContext(t *testing.T) {
 }
 
 func TestNotify(t *testing.T) {
+	t.Parallel()
 	const hostile = "-i \"; $(touch x) `touch x` 'q' <b>&\nsecond\x1b line"
 	record := `printf '[%s]' "$@" >"$HOME/shown"`
 	message := event(t, "Notification", map[string]any{"message": hostile})
@@ -318,6 +327,7 @@ func TestNotify(t *testing.T) {
 }
 
 func TestAuditLogKeepsEachEvent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	long := strings.Repeat("long \"text\"\n", 20_000)
 	var wg sync.WaitGroup
@@ -366,6 +376,7 @@ func TestAuditLogKeepsEachEvent(t *testing.T) {
 }
 
 func TestAuditLogRotates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	log := filepath.Join(w.home, "a b", "-log")
 	for i := range 9 {
@@ -386,6 +397,7 @@ func TestAuditLogRotates(t *testing.T) {
 }
 
 func TestAuditLogRotatesWhileOthersWrite(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	log := filepath.Join(w.home, "log")
 	var wg sync.WaitGroup
@@ -404,6 +416,7 @@ func TestAuditLogRotatesWhileOthersWrite(t *testing.T) {
 }
 
 func TestNoSecretsInPrompts(t *testing.T) {
+	t.Parallel()
 	many := func(s string, n int) string { return strings.Repeat(s, n) }
 	tests := map[string]struct{ prompt, why string }{
 		"an AWS key":               {"use AKIA" + many("A", 16), "AWS"},
@@ -442,6 +455,7 @@ func TestNoSecretsInPrompts(t *testing.T) {
 }
 
 func TestTestsBeforeFinish(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.program(t, "pass", `pwd >"$HOME/where"; echo '{"decision":"block"}'`)
 	w.program(t, "fail", `i=0; while [ $i -lt 500 ]; do echo "line $i"; i=$((i+1)); done; echo FAIL; exit 1`)

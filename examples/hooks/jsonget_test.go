@@ -25,6 +25,7 @@ func awks(t *testing.T) map[string]*world {
 }
 
 func TestJSONGet(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		stdin, want string
 		exit        int
@@ -96,6 +97,7 @@ func TestJSONGet(t *testing.T) {
 
 // TestJSONGetReadsWhatGoWrites takes all bytes there are through an encoder.
 func TestJSONGetReadsWhatGoWrites(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for r := rune(1); r < 0x3000; r += 1 + r/64 {
 		text.WriteRune(r)

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/skip"
@@ -73,6 +74,10 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		t.Fatal(err)
 	}
+	// A process that another test starts meanwhile would have the file open for writing until
+	// it executes its program, and nothing could execute the file.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}

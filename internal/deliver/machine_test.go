@@ -35,6 +35,9 @@ type feed struct {
 	key  spool.Key
 	recs []spool.Record
 	next int
+	// view is what its first viewed events mean.
+	view   view
+	viewed int
 }
 
 // party is a destination in its present mood.
@@ -220,7 +223,10 @@ func (m *machine) check(t *rapid.T) {
 		if f.next == 0 {
 			continue
 		}
-		v := m.view(f.key, m.d.Map)
+		if f.viewed != f.next {
+			f.view, f.viewed = m.view(f.key, m.d.Map), f.next
+		}
+		v := f.view
 		for _, p := range m.dsts {
 			st := m.state(f.key, p.name)
 			if size := m.size1(f.key); st.Offset > size {

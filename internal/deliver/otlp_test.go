@@ -170,7 +170,7 @@ func TestRequestAboveClientLimitIsSplit(t *testing.T) {
 	other.Name, other.SpanId = big.Name, []byte{9, 7: 0}
 	d := newBench(t).deliverer()
 	_, refused, err := d.export(t.Context(), &Destination{
-		Name: "otlp", Client: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL()}).Client,
+		Name: "otlp", Client: otlpDestination(t, "otlp", OTLP{Endpoint: s.URL(), Timeout: 5 * time.Minute}).Client,
 	}, batches(message(big, other), 0), true, nil)
 	if err != nil || refused.spans != 0 {
 		t.Fatalf("refused %d, error %v, want both spans taken", refused.spans, err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/testkit/golden"
-	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
+	"github.com/hookspan/hookspan/internal/testkit/hookstest"
 )
 
 // TestHooksThatACallStarts asks about a call by its tool and about recorded ones.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hookspan/hookspan/internal/testkit/hookstest"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
-	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 )
 
 // editSite is a server that can change the hooks of a home folder.

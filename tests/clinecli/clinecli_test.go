@@ -99,7 +99,7 @@ func untilReported(hook string) string {
 		"; for i in $(seq 200); do ls " + rig.WordRecords + " | grep -q " + hook + " && break; sleep 0.1; done"
 }
 
-const stepLimit = 90 * time.Second
+const stepLimit = 3 * time.Minute
 
 func cliStep(args ...string) rig.Step {
 	return rig.Step{Args: args, Timeout: stepLimit}
@@ -217,7 +217,7 @@ func classicInterrupted() Case {
 // second process.
 func classicResumed() Case {
 	resumed := cliStep("-T", rig.WordSession, "-y", "--json", "go on")
-	resumed.Asks = 30 * time.Second // see do: it may never ask
+	resumed.Asks = time.Minute // see do: it may never ask
 	return Case{
 		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{
 			turn("Run.", shell("echo one")), finish("First."), turn("Run.", shell("echo two")), finish("Second."),

@@ -38,7 +38,7 @@ func codex(args ...string) rig.Step {
 }
 
 // denies is a hook of the user's.
-const denies = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`
+const denies = scenario.Deny
 
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
@@ -148,7 +148,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{bad(denied, "a hook says no"), ok("good")}}},
 		},
 		"blocked stop": {
-			More: map[string]string{stop: `mkdir blocked 2>/dev/null && { echo 'keep going' >&2; exit 2; }; exit 0`},
+			More: map[string]string{stop: scenario.BlockOnce + "exit 0"},
 			Script: codexcli.Script{Main: []codexcli.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},

@@ -442,7 +442,7 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // forTests reports that a folder serves tests alone.
 func forTests(folder string) bool {
-	return strings.HasPrefix(folder, "tests/") || strings.HasPrefix(folder, "internal/testkit/") || strings.HasSuffix(folder, "test") // such as transcripttest
+	return strings.HasPrefix(folder, "tests/") || strings.HasPrefix(folder, "internal/testkit/")
 }
 
 func TestPurePackages(t *testing.T) {

@@ -32,7 +32,7 @@ func gemini(prompt string, args ...string) rig.Step {
 }
 
 // denies is a hook of the user's.
-const denies = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; exit 0`
+const denies = scenario.Deny + "exit 0"
 
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
@@ -87,7 +87,7 @@ func scenarios() map[string]scenario.Case[geminicli.Script] {
 		},
 		// What a hook answers to the end of a turn is a prompt of its own.
 		"blocked stop": {
-			More: map[string]string{stop: `mkdir blocked 2>/dev/null && { echo 'keep going' >&2; exit 2; }; exit 0`},
+			More: map[string]string{stop: scenario.BlockOnce + "exit 0"},
 			Script: geminicli.Script{Main: []geminicli.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},

@@ -35,6 +35,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
@@ -43,7 +44,6 @@ import (
 	copilotfiles "github.com/hookspan/hookspan/internal/transcript/copilot"
 	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 )

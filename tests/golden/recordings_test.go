@@ -16,10 +16,10 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 

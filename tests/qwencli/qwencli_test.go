@@ -36,7 +36,7 @@ func qwen(prompt string, args ...string) rig.Step {
 }
 
 // denies is a hook of the user's.
-const denies = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; echo '{}'`
+const denies = scenario.Deny + "echo '{}'"
 
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
@@ -86,7 +86,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			}}},
 		},
 		"blocked stop": {
-			More: map[string]string{"Stop": `mkdir blocked 2>/dev/null && { echo 'keep going' >&2; exit 2; }; echo '{}'`},
+			More: map[string]string{"Stop": scenario.BlockOnce + "echo '{}'"},
 			Script: mockllm.Script{Main: []mockllm.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},

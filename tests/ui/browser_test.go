@@ -27,9 +27,9 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/hookstest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/ui"
-	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
 

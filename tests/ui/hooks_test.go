@@ -13,8 +13,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/hookspan/hookspan/internal/testkit/hookstest"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
-	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )

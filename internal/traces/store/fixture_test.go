@@ -13,6 +13,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -192,7 +193,7 @@ func openAt(t testing.TB, path string) *Store {
 
 func open(t testing.TB) *Store {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "traces.db"))
+	return openAt(t, filepath.Join(ramdir.New(t), "traces.db"))
 }
 
 func upload(t testing.TB, s *Store, messages []*tracepb.ResourceSpans) {

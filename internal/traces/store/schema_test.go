@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 )
 
 // TestManyOpenANewFileAtOnce lets openings meet in the middle of one another's
 // making of the tables.
 func TestManyOpenANewFileAtOnce(t *testing.T) {
-	folder := t.TempDir()
+	folder := ramdir.New(t)
 	for round := range 20 {
 		path := filepath.Join(folder, fmt.Sprint(round), "traces.db")
 		var wg sync.WaitGroup

@@ -17,10 +17,10 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/transcript/transcripttest"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 )
 
 // TestGoldenTranscripts reads every recorded session, and made ones of what none of them

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -19,20 +20,16 @@ const (
 	cli2Task    = "1795174833149"
 )
 
-// newFinder searches a temporary home for Linux, without environment, and
-// fails the test if it waits.
-func newFinder(t testing.TB) *transcript.Files {
-	t.Helper()
-	return &transcript.Files{
-		Home: t.TempDir(),
-		GOOS: "linux",
-		Sleep: func(context.Context, time.Duration) error {
-			t.Error("the finder waited for a file that was whole")
-			return nil
-		},
-		Now: func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
-	}
-}
+// The helpers of all readers' tests.
+var (
+	newFinder  = transcripttest.Finder
+	write      = transcripttest.Write
+	addFiles   = transcripttest.Add
+	sum        = transcripttest.Sum
+	checkCalls = transcripttest.CheckCalls
+)
+
+type total = transcripttest.Total
 
 // query reads a session, full with its tool calls and ends too.
 func query(ctx context.Context, f *transcript.Files, dialect, id string) (*hook.Transcript, error) {
@@ -49,44 +46,6 @@ func copyDir(t testing.TB, dst, src string) {
 	if err := os.CopyFS(dst, os.DirFS(filepath.Join("..", "testdata", filepath.FromSlash(src)))); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// write writes one file and the folders above it.
-func write(t testing.TB, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// total is the sum over calls, as hosts make it.
-type total struct {
-	Input, Output, CacheWrite, CacheRead int64
-	Cost                                 float64
-	Requests                             int
-}
-
-func sum(calls []hook.LLMCall) total {
-	var s total
-	for _, c := range calls {
-		if c.Kind == hook.CallRequest {
-			s.Requests++
-		}
-		if c.Usage == nil {
-			continue
-		}
-		s.Input += c.Usage.Input
-		s.Output += c.Usage.Output
-		s.CacheRead += c.Usage.CacheRead
-		s.CacheWrite += c.Usage.CacheWrite
-		if c.Usage.CostUSD != nil {
-			s.Cost += *c.Usage.CostUSD
-		}
-	}
-	return s
 }
 
 func TestHostileIDsAreRefused(t *testing.T) {

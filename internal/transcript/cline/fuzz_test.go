@@ -3,8 +3,6 @@ package cline
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,51 +11,6 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
-
-func addFiles(f *testing.F, pattern string) {
-	f.Helper()
-	paths, err := filepath.Glob(filepath.FromSlash(pattern))
-	if err != nil || len(paths) == 0 {
-		f.Fatalf("no files match %q: %v", pattern, err)
-	}
-	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
-		f.Add(data[:len(data)/2])
-	}
-	for _, s := range []string{``, `[]`, `{}`, `[null]`, `[{}]`, `{"messages":[]}`, `[`, `{"messages":`, "\x00"} {
-		f.Add([]byte(s))
-	}
-}
-
-// checkCalls holds for every transcript, whatever the files said.
-func checkCalls(t *testing.T, tr *hook.Transcript) {
-	t.Helper()
-	ids := make(map[string]bool)
-	for i, c := range tr.Calls {
-		if i > 0 && c.Start.Before(tr.Calls[i-1].Start) {
-			t.Errorf("call %d starts before the one in front of it", i)
-		}
-		if !c.End.IsZero() && c.End.Before(c.Start) {
-			t.Errorf("call %q ends at %v before it starts at %v", c.ID, c.End, c.Start)
-		}
-		if c.ID == "" {
-			t.Errorf("call %d has no id", i)
-		}
-		ids[c.ID] = true
-		if u := c.Usage; u != nil {
-			if u.Input < 0 || u.Output < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.TotalInput() < u.CacheRead {
-				t.Errorf("call %q has usage %+v", c.ID, *u)
-			}
-		}
-		if y := c.Start.Year(); y > 9999 {
-			t.Errorf("call %q starts in the year %d", c.ID, y)
-		}
-	}
-}
 
 func FuzzClassic(f *testing.F) {
 	addFiles(f, "../testdata/c*/*/*_*.json")

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -21,13 +22,10 @@ const recordings = "../testdata/codex"
 // finder finds the files of a recording as in a home folder.
 func finder(t testing.TB, name string) *transcript.Files {
 	t.Helper()
-	home := t.TempDir()
 	if name != "" {
-		if err := os.CopyFS(filepath.Join(home, ".codex"), os.DirFS(filepath.Join(recordings, name))); err != nil {
-			t.Fatal(err)
-		}
+		name = filepath.Join(recordings, name)
 	}
-	return &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return time.Date(2026, 11, 22, 16, 0, 0, 0, time.UTC) }}
+	return transcripttest.Home(t, name, ".codex")
 }
 
 // newest lists the sessions of a recording and reads the last.

@@ -3,7 +3,7 @@ package copilot
 import (
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/transcript/transcripttest"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 )
 
 // TestGoldenTranscripts reads every recorded session, and made ones of what none of them

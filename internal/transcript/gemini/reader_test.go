@@ -16,29 +16,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // finder finds the files of a recording as in a home folder.
 func finder(t testing.TB, name string) *transcript.Files {
 	t.Helper()
-	home := t.TempDir()
 	if name != "" {
-		if err := os.CopyFS(filepath.Join(home, ".gemini"), os.DirFS(filepath.Join("../testdata/gemini", name))); err != nil {
-			t.Fatal(err)
-		}
+		name = filepath.Join("../testdata/gemini", name)
 	}
-	return &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC) }}
+	return transcripttest.Home(t, name, ".gemini")
 }
 
-// idOf is the id of the recording's session.
 func idOf(t testing.TB, f *transcript.Files) string {
 	t.Helper()
-	all, err := f.Sessions(t.Context(), Agent)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("sessions %+v, %v; want one", all, err)
-	}
-	return all[0].ID
+	return transcripttest.IDOf(t, f, Agent)
 }
 
 func recorded(t testing.TB, name string) *hook.Transcript {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 )
 
 // tables are those of opencode that are read, with one session.

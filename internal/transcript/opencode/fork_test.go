@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 )
 
 // fork copies a session as opencode does: with new ids, and the old times in the messages.

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/transcript/opencode"
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
-	"github.com/hookspan/hookspan/internal/transcript/transcripttest"
 )
 
 // TestGoldenTranscripts reads every recorded session, and made ones of what none of them

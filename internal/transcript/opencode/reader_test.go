@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/transcript/opencode"
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 )
 
 // recorded is a home folder with the database of a recording, and the session in it.

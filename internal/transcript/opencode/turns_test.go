@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/transcript/opencode"
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
 )
 
 // compacted is a home folder with a session that was compacted in its first turn.

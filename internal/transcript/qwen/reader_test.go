@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -32,13 +33,10 @@ var sessionsOf = map[string]string{
 // finder finds the files of a recording as in a home folder.
 func finder(t testing.TB, name string) *transcript.Files {
 	t.Helper()
-	home := t.TempDir()
 	if name != "" {
-		if err := os.CopyFS(filepath.Join(home, ".qwen"), os.DirFS(filepath.Join("../testdata/qwen", name))); err != nil {
-			t.Fatal(err)
-		}
+		name = filepath.Join("../testdata/qwen", name)
 	}
-	return &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC) }}
+	return transcripttest.Home(t, name, ".qwen")
 }
 
 func recorded(t testing.TB, name string) *hook.Transcript {

@@ -18,9 +18,9 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/hookstest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
-	"github.com/hookspan/hookspan/internal/ui/hooks/hookstest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 

@@ -4,6 +4,7 @@ package transcripttest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -27,12 +28,120 @@ import (
 // Now is the clock of a Home: later than all recordings.
 var Now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// Home is a home folder whose folder dir has a recording's files.
+// Finder looks in an empty home folder for Linux, without environment, and fails the test
+// if it waits for a file.
+func Finder(t testing.TB) *transcript.Files {
+	t.Helper()
+	return &transcript.Files{
+		Home: t.TempDir(), GOOS: "linux", Getenv: func(string) string { return "" },
+		Sleep: func(context.Context, time.Duration) error {
+			t.Error("the reader waited for a file that was whole")
+			return nil
+		},
+		Now: func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
+	}
+}
+
+// Write writes one file and the folders above it.
+func Write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Add adds the files of a pattern to a fuzz target, whole and by halves, and small ones.
+func Add(f *testing.F, pattern string) {
+	f.Helper()
+	paths, err := filepath.Glob(filepath.FromSlash(pattern))
+	if err != nil || len(paths) == 0 {
+		f.Fatalf("no files match %q: %v", pattern, err)
+	}
+	for _, p := range paths {
+		data, err := os.ReadFile(p) //nolint:gosec // A file of testdata.
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+		f.Add(data[:len(data)/2])
+	}
+	for _, s := range []string{``, `[]`, `{}`, `[null]`, `[{}]`, `{"messages":[]}`, `[`, `{"messages":`, "\x00"} {
+		f.Add([]byte(s))
+	}
+}
+
+// Total is the sum over calls, as agents make it.
+type Total struct {
+	Input, Output, CacheWrite, CacheRead int64
+	Cost                                 float64
+	Requests                             int
+}
+
+// Sum adds calls up.
+func Sum(calls []hook.LLMCall) (s Total) {
+	for _, c := range calls {
+		if c.Kind == hook.CallRequest {
+			s.Requests++
+		}
+		if c.Usage == nil {
+			continue
+		}
+		s.Input += c.Usage.Input
+		s.Output += c.Usage.Output
+		s.CacheRead += c.Usage.CacheRead
+		s.CacheWrite += c.Usage.CacheWrite
+		if c.Usage.CostUSD != nil {
+			s.Cost += *c.Usage.CostUSD
+		}
+	}
+	return s
+}
+
+// CheckCalls holds for every transcript, whatever the files said.
+func CheckCalls(t *testing.T, tr *hook.Transcript) {
+	t.Helper()
+	for i, c := range tr.Calls {
+		if i > 0 && c.Start.Before(tr.Calls[i-1].Start) {
+			t.Errorf("call %d starts before the one in front of it", i)
+		}
+		if !c.End.IsZero() && c.End.Before(c.Start) {
+			t.Errorf("call %q ends at %v before it starts at %v", c.ID, c.End, c.Start)
+		}
+		if c.ID == "" {
+			t.Errorf("call %d has no id", i)
+		}
+		if u := c.Usage; u != nil {
+			if u.Input < 0 || u.Output < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.TotalInput() < u.CacheRead {
+				t.Errorf("call %q has usage %+v", c.ID, *u)
+			}
+		}
+		if y := c.Start.Year(); y > 9999 {
+			t.Errorf("call %q starts in the year %d", c.ID, y)
+		}
+	}
+}
+
+// IDOf is the id of the one session that is there.
+func IDOf(t testing.TB, f *transcript.Files, a transcript.Reader) string {
+	t.Helper()
+	all, err := f.Sessions(t.Context(), a)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("sessions %+v, %v; want one", all, err)
+	}
+	return all[0].ID
+}
+
+// Home is a home folder whose folder dir has a recording's files, if it is not empty.
 func Home(t testing.TB, recording, dir string) *transcript.Files {
 	t.Helper()
 	home := t.TempDir()
-	if err := os.CopyFS(filepath.Join(home, dir), os.DirFS(recording)); err != nil {
-		t.Fatal(err)
+	if recording != "" {
+		if err := os.CopyFS(filepath.Join(home, dir), os.DirFS(recording)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return Now }}
 }
