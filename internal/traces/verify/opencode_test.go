@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/transcript/opencode/opencodetest"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 )
 
 // TestBothReadingsOfDatabases has what opencode's database may hold besides whole turns: what
