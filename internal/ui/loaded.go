@@ -33,6 +33,8 @@ type loaded struct {
 	*view.Outline
 	// nth counts the events below a row from 1; 0 for other rows.
 	nth []int32
+	// ended is since when a running task is neither running nor stored.
+	ended time.Time
 
 	mu sync.Mutex
 	// found are the trace's problems, why is the reason for its end; both are empty until
@@ -310,6 +312,9 @@ type runningCache struct {
 	traces []*store.Trace
 }
 
+// keepEnded is how long a task that has ended is shown as it ran, until it is stored.
+const keepEnded = time.Minute
+
 // keepRunning is how long the tasks that run now are kept at most.
 const keepRunning = 3 * time.Second
 
@@ -439,6 +444,15 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 				return c.use(last), nil
 			}
 			l, err = srv.loadRunning(r), nil
+		}
+		// A task that has just ended is in the store a moment later.
+		if l == nil && last != nil && last.task() != nil {
+			if last.ended.IsZero() {
+				last.ended = time.Now()
+			}
+			if time.Since(last.ended) < keepEnded {
+				return c.use(last), nil
+			}
 		}
 	}
 	if err != nil {
