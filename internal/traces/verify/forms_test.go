@@ -137,6 +137,12 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 {"type":"user","uuid":"c3","sessionId":"s1","timestamp":"2026-01-01T00:02:01Z","message":{"role":"user","content":"[Request interrupted by user]"}}
 `}, found{1, 2, 1, 5, nil},
 		},
+		"a command that Claude Code carried out, and what it adds to the next one": {
+			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, "") + `{"type":"user","uuid":"c1","sessionId":"s1","timestamp":"2026-01-01T00:02:00Z","message":{"role":"user","content":"<command-name>/help</command-name>\n<command-message>help</command-message>"}}
+{"type":"user","uuid":"c2","sessionId":"s1","timestamp":"2026-01-01T00:02:00Z","message":{"role":"user","content":"<local-command-stdout></local-command-stdout>"}}
+{"type":"user","uuid":"c3","sessionId":"s1","timestamp":"2026-01-01T00:02:01Z","isMeta":true,"message":{"role":"user","content":"Caveat: these are local commands"}}
+`}, found{1, 1, 1, 5, nil},
+		},
 		"two equal prompts that waited, in blocks": {
 			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, "") + queued(1) + queued(2)}, found{1, 3, 1, 5, nil},
 		},

@@ -260,6 +260,7 @@ func copies(f *transcript.Files, session, but string) []transcript.Session {
 type rowID struct {
 	id, session uint64
 	at          time.Time
+	answer      bool
 }
 
 // idsOf are the rows of a file, in order.
@@ -287,7 +288,7 @@ func idOf(r *row) rowID {
 	if id == nil {
 		id = r.Get("uuid")
 	}
-	return rowID{idHash(id), idHash([]byte(r.text("sessionId"))), r.at}
+	return rowID{idHash(id), idHash([]byte(r.text("sessionId"))), r.at, r.kind == "assistant"}
 }
 
 // idHash is zero for no id.
@@ -417,19 +418,12 @@ func (o *others) addEarlier(family []*head, mine *head) {
 	}
 }
 
-// related reports that two files have rows of two times in common: one prompt alone may be
-// that of two runs that began together.
+// related reports that two files have an answer in common: a prompt and its time alone may be
+// those of two runs that began together.
 func related(theirs, own []rowID) bool {
 	set := make(idSet)
 	set.add(theirs)
-	var one time.Time
-	return slices.ContainsFunc(own, func(r rowID) bool {
-		common := set[r.id]
-		if common && one.IsZero() {
-			one = r.at
-		}
-		return common && !r.at.Equal(one)
-	})
+	return slices.ContainsFunc(own, func(r rowID) bool { return r.answer && set[r.id] })
 }
 
 // agentFiles lists the subagents' files in a folder and those below it.

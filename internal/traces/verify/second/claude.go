@@ -180,7 +180,9 @@ func openClaude(r *file) func([]byte) {
 				pending = hashed(row.Time, text)
 				r.begin(pending)
 				r.answered = true // until the model is asked
-			case strings.HasPrefix(strings.TrimSpace(text), "<local-command-"), strings.HasPrefix(strings.TrimSpace(text), "<bash-"):
+			case strings.HasPrefix(strings.TrimSpace(text), "<local-command-"):
+				pending = "" // it was carried out
+			case strings.HasPrefix(strings.TrimSpace(text), "<bash-"):
 			case !typed || claudeHost(text):
 				r.begin("")
 				pending = ""
