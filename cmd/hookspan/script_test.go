@@ -73,6 +73,7 @@ func smallPrograms(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	for folder, names := range map[string][]string{
 		"together": {"hookspan", "cline-hook", "claude-hook"}, "hookspan": {"hookspan"}, "cline-hook": {"cline-hook"},
+		"claude-hook": {"claude-hook"},
 	} {
 		program := filepath.Join(dir, folder, "program") // A program looks for others beside itself.
 		if err := os.Mkdir(filepath.Dir(program), 0o700); err != nil {

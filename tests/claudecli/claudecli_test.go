@@ -48,7 +48,7 @@ func under(k int, tools ...scenario.Tool) []scenario.Tool {
 
 func claude(prompt string, args ...string) rig.Step {
 	args = append([]string{"-p", prompt, "--output-format", "json", "--permission-mode", "bypassPermissions"}, args...)
-	return rig.Step{Args: args, Timeout: 90 * time.Second}
+	return rig.Step{Args: args, Timeout: 3 * time.Minute}
 }
 
 // hooks counts what one invocation with one prompt reports, and more.

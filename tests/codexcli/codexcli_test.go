@@ -34,7 +34,7 @@ var ok, bad = scenario.OK, scenario.Bad
 // codex runs the program. The user has trusted the hooks in the one way that needs no
 // terminal.
 func codex(args ...string) rig.Step {
-	return rig.Step{Args: append([]string{"exec", "--dangerously-bypass-hook-trust", "--skip-git-repo-check"}, args...), Timeout: 90 * time.Second}
+	return rig.Step{Args: append([]string{"exec", "--dangerously-bypass-hook-trust", "--skip-git-repo-check"}, args...), Timeout: 3 * time.Minute}
 }
 
 // denies is a hook of the user's.

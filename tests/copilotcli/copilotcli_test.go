@@ -32,7 +32,7 @@ var turn = mockllm.Answer
 var ok, bad = scenario.OK, scenario.Bad
 
 func copilot(prompt string, args ...string) rig.Step {
-	return rig.Step{Args: append(args, "--allow-all-tools", "--allow-all-paths", "-p", prompt), Timeout: 90 * time.Second}
+	return rig.Step{Args: append(args, "--allow-all-tools", "--allow-all-paths", "-p", prompt), Timeout: 3 * time.Minute}
 }
 
 // denies is a hook of the user's.

@@ -28,7 +28,7 @@ func turn(text string, calls ...geminicli.Tool) geminicli.Turn {
 var ok, bad = scenario.OK, scenario.Bad
 
 func gemini(prompt string, args ...string) rig.Step {
-	return rig.Step{Args: append(args, "--yolo", "-p", prompt), Timeout: 90 * time.Second}
+	return rig.Step{Args: append(args, "--yolo", "-p", prompt), Timeout: 3 * time.Minute}
 }
 
 // denies is a hook of the user's.
