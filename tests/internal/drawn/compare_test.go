@@ -65,6 +65,13 @@ func (f *facts) spansOf() (out []sink.Span) {
 		if story.Outcome == otelmap.OutcomeFailed {
 			root.Status = "Error"
 		}
+		calls, failures := int64(len(story.Calls)), int64(0)
+		for _, c := range story.Calls {
+			if c.End != ended {
+				failures++
+			}
+		}
+		root.Attrs[otelmap.KeyToolCalls], root.Attrs[otelmap.KeyToolFailures], root.Attrs[otelmap.KeyLLMRequests] = calls, failures, int64(len(story.Requests))
 		next(&root)
 		for _, c := range story.Calls {
 			s := sink.Span{TraceID: story.Prompt, SpanID: c.Mark, ParentID: "root", Name: c.Mark, Status: "Unset", Attrs: sink.Attrs{
@@ -162,6 +169,28 @@ func TestComparisonFindsWhatTracesLose(t *testing.T) {
 			return append(spans, again)
 		},
 		"an interrupted turn's last call": without(named("m7k")),
+		"that a request is there once": func(spans []sink.Span) []sink.Span {
+			i := slices.IndexFunc(spans, named("a5z done"))
+			again := spans[i]
+			again.SpanID, again.Attrs = "again", sink.Attrs{otelmap.KeyOperation: otelmap.OpChat, otelmap.KeyOutputMessages: again.Attrs[otelmap.KeyOutputMessages]}
+			for i := range spans {
+				if spans[i].TraceID == again.TraceID && spans[i].Root() {
+					n, _ := spans[i].Attrs.Int(otelmap.KeyLLMRequests)
+					spans[i].Attrs[otelmap.KeyLLMRequests] = n + 1
+				}
+			}
+			return append(spans, again)
+		},
+		"whose a result is":  attr("m1k", otelmap.KeyToolResult, "said m1k said m2k"),
+		"the count of calls": func(spans []sink.Span) []sink.Span { spans[0].Attrs[otelmap.KeyToolCalls] = int64(1); return spans },
+		"the count of failures": func(spans []sink.Span) []sink.Span {
+			spans[0].Attrs[otelmap.KeyToolFailures] = int64(0)
+			return spans
+		},
+		"the count of requests": func(spans []sink.Span) []sink.Span {
+			spans[0].Attrs[otelmap.KeyLLMRequests] = int64(1)
+			return spans
+		},
 	} {
 		for _, imported := range []bool{false, true} {
 			h := &Host{Open: func(outcome string) bool { return outcome != otelmap.OutcomeCompleted }}
@@ -169,6 +198,7 @@ func TestComparisonFindsWhatTracesLose(t *testing.T) {
 			got := make([]Story, len(traces))
 			for i, trace := range traces {
 				got[i] = Read(f.Session, trace)
+				wrong = append(wrong, miscounted(trace)...)
 			}
 			wrong = append(wrong, h.differ(f.truth(), got, imported)...)
 			want := name != "nothing" && (name != "a turn that is open" || !imported)

@@ -105,7 +105,11 @@ func (h *Host) session(t *testing.T, seed uint64) {
 		steps = append(steps, step)
 	}
 	wait := rig.Step{Program: []string{"sh", "-c", delivered, "sh", filepath.Join(h.Bin, "hookspan")}, Args: []string{fmt.Sprint(len(s.Prompts))}, Timeout: 2 * time.Minute}
-	res, log := h.Play(t, dir, s, append(steps, wait, hookspan("verify", "--all"), elsewhere("import", h.Agent, "--json"), elsewhere("export", "--all", "--format", "otlp")))
+	verify := []string{"verify", "--all"}
+	if !h.Removes {
+		verify = append(verify, "--strict") // a trace that cannot be verified is a difference
+	}
+	res, log := h.Play(t, dir, s, append(steps, wait, hookspan(verify...), elsewhere("import", h.Agent, "--json"), elsewhere("export", "--all", "--format", "otlp")))
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("session %+v", *s)
@@ -116,7 +120,7 @@ func (h *Host) session(t *testing.T, seed uint64) {
 		}
 	})
 	own := res.Steps[len(s.Prompts):]
-	for i, name := range []string{"delivery", "verify --all", "import"} {
+	for i, name := range []string{"delivery", strings.Join(verify, " "), "import"} {
 		if own[i].ExitCode != 0 {
 			t.Errorf("%s ended with code %d: %s\n%s%s", name, own[i].ExitCode, own[i].Error, own[i].Stdout, own[i].Stderr)
 		}
@@ -157,6 +161,7 @@ func (h *Host) compare(t *testing.T, f *facts, spans []sink.Span, imported bool)
 	got := make([]Story, len(traces))
 	for i, trace := range traces {
 		got[i] = Read(f.Session, trace)
+		wrong = append(wrong, miscounted(trace)...)
 	}
 	for _, w := range append(wrong, h.differ(f.truth(), got, imported)...) {
 		t.Errorf("by the %s: %s", from, w)

@@ -2,6 +2,7 @@ package drawn
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,10 +140,19 @@ func Read(s *Session, t *rig.Trace) Story {
 	if out.Outcome == otelmap.OutcomeCompleted {
 		out.Answer = s.whole(t.Root.Attrs.String(otelmap.KeyOutputValue))
 	}
+	var refused []Request
 	for _, c := range t.Operation(otelmap.OpChat) {
-		if tokens, _ := rig.TokensOf(c); tokens != (rig.Tokens{}) {
-			text := otelmap.Answer([]*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, c.Attrs.String(otelmap.KeyOutputMessages))})
-			out.Requests = append(out.Requests, Request{Tokens: tokens, Text: s.whole(text), Under: s.under(t, c)})
+		text := otelmap.Answer([]*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, c.Attrs.String(otelmap.KeyOutputMessages))})
+		r := Request{Text: s.whole(text), Under: s.under(t, c)}
+		if r.Tokens, _ = rig.TokensOf(c); r.Tokens != (rig.Tokens{}) {
+			out.Requests = append(out.Requests, r)
+		} else if r.Text != "" {
+			refused = append(refused, r)
+		}
+	}
+	for _, r := range refused {
+		if slices.ContainsFunc(out.Requests, func(o Request) bool { return o.Text == r.Text }) {
+			out.Requests = append(out.Requests, r) // An answered one a second time, without its tokens.
 		}
 	}
 	for _, c := range t.Operation(otelmap.OpExecuteTool) {
@@ -227,5 +237,30 @@ func (s *Session) read(c *sink.Span) Ended {
 	if strings.Contains(strings.ReplaceAll(said, call.Command, ""), call.Says) {
 		e.Says = call.Says
 	}
+	for _, m := range others.FindAllStringSubmatch(said, -1) {
+		if m[1] != e.Mark {
+			e.Says += " and that of " + m[1]
+		}
+	}
 	return e
+}
+
+// others are the outputs of commands.
+var others = regexp.MustCompile(`said (m\d+k)`)
+
+// miscounted returns the counts of a trace's root that its spans contradict, one text each.
+func miscounted(t *rig.Trace) (wrong []string) {
+	if t.Root == nil {
+		return nil
+	}
+	calls := t.Operation(otelmap.OpExecuteTool)
+	failures := slices.DeleteFunc(slices.Clone(calls), func(c *sink.Span) bool { return c.Status != "Error" })
+	for key, want := range map[string]int{
+		otelmap.KeyToolCalls: len(calls), otelmap.KeyToolFailures: len(failures), otelmap.KeyLLMRequests: len(t.Operation(otelmap.OpChat)),
+	} {
+		if n, _ := t.Root.Attrs.Int(key); n != int64(want) {
+			wrong = append(wrong, fmt.Sprintf("%s of %q is %d, and the trace has %d", key, t.Root.Name, n, want))
+		}
+	}
+	return wrong
 }
