@@ -75,8 +75,8 @@ check: ## for each save: formatting, vet, the packages' own tests
 # of them is left to run alone at the end.
 LONGEST = ./fault ./security ./clinecli ./hookscli ./collector ./packages
 
-# What takes longest and few changes can break is left to "make test-rest"; that each is the
-# name of a test is tested.
+# What takes longest and few changes can break is left to "make test-rest": these tests, of
+# which a test checks that they exist, and the rows of ./fault and ./security marked Rest.
 REST      = TestPackages|TestInstallsFromTheModule|TestInstallScriptInHostileFolders|TestCollectors|TestDashboardShowsWhatTheSpansSay
 PAGE_REST = TestAttacks
 
@@ -84,19 +84,21 @@ PAGE_REST = TestAttacks
 test test-rest soak: export TEST_PROGRAMS = $(CURDIR)/bin
 # Each test that is left out adds a line.
 test test-rest: export HOOKSPAN_TEST_SKIPS = $(CURDIR)/.cache/skips
+test: export TEST_ROWS = change
 test: setup collector build ## what a change must pass
 	@mkdir -p .cache && rm -f $$HOOKSPAN_TEST_SKIPS
 	@$(MAKE) --no-print-directory tests; rc=$$?; tests/skips/list.sh; \
-	echo "Left to make test-rest: $(REST); of the page: $(PAGE_REST)"; exit $$rc
+	echo "Left to make test-rest: $(REST); of the page: $(PAGE_REST); the rows of tests/fault and tests/security marked Rest"; exit $$rc
 
 tests:
 	$(MAKE) --no-print-directory -j 2 page-tests unit-tests PAGE_SKIP='^($(PAGE_REST))$$$$'
 	$(GO) -C tests test -count=1 -vet=off -p 3 -timeout 14m -skip '^($(REST))$$' $(LONGEST) ./...
 	$(GO) -C tests/bench test -count=1 -vet=off ./...
 
-test-rest: setup collector build ## the built packages, the Collectors' faults and the dashboard, attacks on the page
+test-rest: export TEST_ROWS = rest
+test-rest: setup collector build ## the built packages, the Collectors' faults and the dashboard, attacks on the page, slow rows
 	@mkdir -p .cache && rm -f $$HOOKSPAN_TEST_SKIPS
-	@rc=0; $(GO) -C tests test -count=1 -vet=off -p 3 -timeout 20m -run '^($(REST))$$' ./collector ./packages || rc=1; \
+	@rc=0; $(GO) -C tests test -count=1 -vet=off -p 3 -timeout 20m -run '^($(REST)|TestFaults|TestAttacks)$$' ./collector ./packages ./fault ./security || rc=1; \
 	$(MAKE) --no-print-directory page-tests PAGE_RUN='^($(PAGE_REST))$$$$' || rc=1; tests/skips/list.sh; exit $$rc
 
 # The engine is 150 MB from PyPI, so this is not a part of "make test".

@@ -61,7 +61,7 @@ func (k checker) check(raw string, v *variable) (text string, valid bool) {
 		_, ok := parseHeaders(raw)
 		return raw, ok
 	case "resource":
-		_, ok := parsePairs(raw)
+		_, ok := ParseAttributes(raw)
 		return raw, ok
 	case "id":
 		return raw, raw != "" && len(raw) <= 200 && !strings.ContainsFunc(raw, notID)

@@ -88,10 +88,9 @@ type Config struct {
 	ineffective map[string]bool
 	// held reports that the machine-wide file is managed.
 	held bool
-	// unread and noRules are for Protected: the problem with the env file, and
-	// with the name of the file with the rules.
-	unread, noRules *Problem
-	read            func(string) ([]byte, error)
+	// unread is the problem with an env file that cannot be read.
+	unread *Problem
+	read   func(string) ([]byte, error)
 }
 
 // table has all variables in the order of the reference page. It is not part of
@@ -217,12 +216,12 @@ func Load(in Input) (*Config, error) {
 	ck := checker{goos: goos, home: home}
 	files, problems := c.readFiles(vars[configFile], ck)
 	errs = append(errs, problems...)
-	machine := source{name: in.MachineFile, from: ofMachine}
+	machine := source{name: in.MachineFile, kind: Machine, from: ofMachine}
 	errs = append(errs, c.readFile(&machine, in.ReadMachine, false)...)
-	if machine.there {
+	if machine.vars != nil {
 		c.MachineFile = machine.name
 	}
-	sources := append(append([]source{{name: Environment, from: ofEnvironment, vars: vars}}, files...), machine)
+	sources := append(append([]source{{name: Environment, kind: Environment, from: ofEnvironment, vars: vars}}, files...), machine)
 	values := make([]value, len(table))
 	for i := range values {
 		values[i].variable, c.values[table[i].name] = &table[i], &values[i]
@@ -260,11 +259,9 @@ func Load(in Input) (*Config, error) {
 
 	// Every value has passed its check, so an error here is a defect of the
 	// table; the tests load every default.
-	path := c.ConfigFile
 	if err := env.ParseWithOptions(c, env.Options{Environment: checked}); err != nil {
 		errs = append(errs, err)
 	}
-	c.ConfigFile = path
 	return c, errors.Join(append(errs, c.cross()...)...)
 }
 
@@ -315,33 +312,21 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 	for _, in := range found {
 		if !in.valid {
 			v.wrong = v.wrong || v.source == ""
-			if p := c.wrongValue(v, in); !in.unclear[v.name] { // Otherwise the line or the name is the problem.
-				problems = append(problems, p)
+			v.problem = &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
+			if !in.unclear[v.name] { // Otherwise the line or the name is the problem.
+				problems = append(problems, v.problem)
 			}
 		} else if than, file, refused := c.refusedBy(v, in); refused {
 			problems = append(problems, c.refusal(v.name, than, file, in))
 			continue
 		} else if v.source == "" {
-			text, v.from, v.shown, v.source = in.text, in.from, v.show(in.text, in.raw), in.kind()
+			text, v.from, v.shown, v.source = in.text, in.from, v.show(in.text, in.raw), in.kind
 		}
 		if v.name != redactFile { // All files of rules count.
 			break
 		}
 	}
 	return text, problems
-}
-
-// wrongValue is the problem with a value that fails its check. Nothing may be
-// delivered without the files that two of the variables name.
-func (c *Config) wrongValue(v *value, in candidate) *Problem {
-	p := &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
-	switch v.name {
-	case configFile:
-		c.unread = p
-	case redactFile:
-		c.noRules = p
-	}
-	return p
 }
 
 // cross reports values that are valid by themselves and wrong together.

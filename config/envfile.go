@@ -14,9 +14,9 @@ import (
 
 // source is the environment or an env file.
 type source struct {
-	name string // Environment or the file's path
-	from side
-	vars map[string]string
+	name, kind string // Environment or the file's path; its Setting.Source
+	from       side
+	vars       map[string]string
 	// unclear has the variables that a line which cannot be read, or a name that
 	// does not exist, probably means. Their wrong value may be the user's privacy,
 	// so each counts as a wrong value does.
@@ -24,8 +24,6 @@ type source struct {
 	// replaced reports the user's own file if another is named: what it says about
 	// texts and guards alone counts.
 	replaced bool
-	// there reports a file that was read.
-	there bool
 }
 
 // candidate is a value that one source gives a variable.
@@ -34,17 +32,6 @@ type candidate struct {
 	// text is raw as checker.check returns it.
 	raw, text string
 	valid     bool
-}
-
-// kind is the source in the form of Setting.Source.
-func (s *source) kind() string {
-	switch {
-	case s.name == Environment:
-		return Environment
-	case s.from == ofMachine:
-		return Machine
-	}
-	return File
 }
 
 // readFiles reads the env files, the one that HOOKSPAN_CONFIG_FILE names before
@@ -57,11 +44,11 @@ func (c *Config) readFiles(named string, k checker) (files []source, errs []erro
 	c.ConfigFile = c.ownFile
 	path, asked := k.check(named, &variable{kind: "abspath"})
 	if asked && path != c.ownFile {
-		file := source{name: path, from: ofEnvironment}
+		file := source{name: path, kind: File, from: ofEnvironment}
 		errs = c.readFile(&file, c.read, true)
 		c.ConfigFile, asked, files = path, false, append(files, file)
 	}
-	own := source{name: c.ownFile, replaced: len(files) > 0}
+	own := source{name: c.ownFile, kind: File, replaced: len(files) > 0}
 	errs = append(errs, c.readFile(&own, c.read, asked)...)
 	return append(files, own), errs
 }
@@ -87,7 +74,6 @@ func (c *Config) readFile(file *source, read func(string) ([]byte, error), asked
 		}
 		return []error{c.unread}
 	}
-	file.there = true
 	file.vars, file.unclear, errs = parseFile(data, file.name)
 	return errs
 }

@@ -78,7 +78,7 @@ func (s *source) holds(row *variable) bool {
 	case s.has(row.name), row.general != "" && s.has(row.general):
 		return true
 	case row.name == "OTEL_SERVICE_NAME":
-		pairs, _ := parsePairs(s.vars["OTEL_RESOURCE_ATTRIBUTES"])
+		pairs, _ := ParseAttributes(s.vars["OTEL_RESOURCE_ATTRIBUTES"])
 		return slices.ContainsFunc(pairs, func(p Pair) bool { return p.Key == "service.name" })
 	case row.name == "INFINIUM_AGENT_SECRET" && s.has("INFINIUM_AGENT_ID"):
 		return false // each user's own, for the agent that the file names
@@ -100,7 +100,7 @@ func (s *source) permits(row *variable, other *source) bool {
 		asked, valid := checkExporters(raw)
 		return valid && !slices.ContainsFunc(strings.Split(asked, ","), func(e string) bool { return !s.exports(e) })
 	case "OTEL_RESOURCE_ATTRIBUTES":
-		if _, valid := parsePairs(raw); valid && raw != "" && s.vars[row.name] != "" {
+		if _, valid := ParseAttributes(raw); valid && raw != "" && s.vars[row.name] != "" {
 			other.vars[row.name] = raw + "," + s.vars[row.name] // the last of a key counts
 			return true
 		}

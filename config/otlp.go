@@ -217,7 +217,7 @@ type Pair struct{ Key, Value string }
 // ResourceAttributes is OTEL_RESOURCE_ATTRIBUTES decoded, each key once, the
 // last value of a key in the place of its first.
 func (c *Config) ResourceAttributes() (out []Pair) {
-	pairs, _ := parsePairs(c.Resource) // valid, or else empty
+	pairs, _ := ParseAttributes(c.Resource) // valid, or else empty
 	for _, p := range pairs {
 		if i := slices.IndexFunc(out, func(o Pair) bool { return o.Key == p.Key }); i >= 0 {
 			out[i] = p
@@ -240,12 +240,9 @@ func (c *Config) Service() string {
 	return service
 }
 
-// ParseAttributes reads a text in the form of OTEL_RESOURCE_ATTRIBUTES.
-func ParseAttributes(s string) ([]Pair, bool) { return parsePairs(s) }
-
-// parsePairs reads key=value,key=value with percent-encoded parts, the form of
-// W3C Baggage without properties. Empty members are skipped.
-func parsePairs(s string) (out []Pair, ok bool) {
+// ParseAttributes reads the form of OTEL_RESOURCE_ATTRIBUTES: key=value,key=value with
+// percent-encoded parts, that of W3C Baggage without properties. Empty members are skipped.
+func ParseAttributes(s string) (out []Pair, ok bool) {
 	for member := range strings.SplitSeq(s, ",") {
 		if strings.TrimSpace(member) == "" {
 			continue
@@ -263,7 +260,7 @@ func parsePairs(s string) (out []Pair, ok bool) {
 
 // parseHeaders reads pairs that must be valid HTTP headers.
 func parseHeaders(s string) (headers map[string]string, ok bool) {
-	pairs, ok := parsePairs(s)
+	pairs, ok := ParseAttributes(s)
 	if !ok || len(pairs) == 0 {
 		return nil, ok
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 )
@@ -12,13 +13,16 @@ import (
 // Input.ReadFile, without checking their contents. If HOOKSPAN_REDACT is false, no
 // rules are needed.
 func (c *Config) Protected() error {
-	if c.unread != nil {
-		return c.unread
+	if p := cmp.Or(c.value(configFile).problem, c.unread); p != nil {
+		return p
 	}
-	if c.Redact && c.noRules != nil {
-		return c.noRules
+	if !c.Redact {
+		return nil
 	}
-	if !c.Redact || c.read == nil {
+	if p := c.value(redactFile).problem; p != nil {
+		return p
+	}
+	if c.read == nil {
 		return nil
 	}
 	for _, f := range c.RedactFiles() {

@@ -61,8 +61,9 @@ type value struct {
 	// unusable is the value of the environment's side if it is wrong.
 	unusable string
 	// wrong marks a value that was replaced by its default, inFile a valid one
-	// in a file.
+	// in a file. problem is that of the last wrong value.
 	wrong, inFile bool
+	problem       *Problem
 }
 
 // value returns the state of a variable, also in a Config that Load did not make.

@@ -38,6 +38,8 @@ type Transcript struct {
 	Agents []Subagent
 	// Ends are the ends of turns, by time.
 	Ends []TurnEnd
+	// Compactions are when the lead agent's conversation was shortened.
+	Compactions []time.Time `json:",omitempty"`
 	// Pending reports that the newest request has no usage yet, or that the files
 	// do not have the last turn's end yet, so that a later read may find more.
 	Pending bool

@@ -19,7 +19,8 @@ func compareCmd(a *app) *cobra.Command {
 		Use: "compare SIDE SIDE", Short: "Compare tasks: two models, two weeks, two agents, or two traces",
 		Long: `Compare two sets of tasks by cost, time, tokens, failures and denials, as sums and for a
 task. SIDE is a trace id, or filters by the names of the flags with a comma between; the
-flags themselves apply to both sides.
+flags themselves apply to both sides. Each side has whole tasks: with model=opus those with a
+request to it, whatever other models they used, and OF MODEL is its own cost.
 
   hookspan compare model=opus model=sonnet --since 4w --project .
   hookspan compare since=2w,until=1w since=1w

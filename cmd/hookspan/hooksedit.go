@@ -188,8 +188,14 @@ func removeNumber(a *app, cmd *cobra.Command, f editFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	src, hook, count := hookSetup(a).Sources(dir).Hook(number)
+	sources := hookSetup(a).Sources(dir)
+	src, hook, count := sources.Hook(number)
 	if src.Path == "" {
+		for _, s := range sources {
+			if _, err := openHooks(s.Path, s.Project); err != nil {
+				return err // its hooks have no numbers
+			}
+		}
 		there := "are " + strconv.Itoa(count) + " hooks"
 		if count == 1 {
 			there = "is 1 hook"

@@ -33,7 +33,8 @@ over all tasks or those that the filters select. Without --by it is an overview.
 P50 and P95 are the times that half and 95 % of the tasks, calls or hooks did not
 exceed. IN includes what came from the cache, CACHED is its share. A cost leaves out
 the models without a price, which are named. Days are those of the local time zone,
-weeks begin on Monday; a task counts where it began. With --by tool or command, TASKS
+weeks begin on Monday; a task counts where it began. With --by model a task counts for its main model, and
+tokens and cost for the model of each request. With --by tool or command, TASKS
 are those with such a call; with --by hook, CALLS are the hook's. With --tool, --grep,
 --failed and --denied, --by tool and command count only calls that are so themselves.`,
 	}
@@ -108,7 +109,6 @@ func (f *statsFlags) nothing() {
 
 func (f *statsFlags) overview(ctx context.Context, s *store.Store, filter store.Filter, zone *time.Location) error {
 	all, grouped, err := s.Groups(ctx, filter, zone, view.OverviewKeys...)
-	v := view.OverviewOf(all, grouped)
 	switch {
 	case err != nil:
 		return err
@@ -118,5 +118,5 @@ func (f *statsFlags) overview(ctx context.Context, s *store.Store, filter store.
 		f.nothing()
 		return nil
 	}
-	return view.Stats(f.app.stdout, v, f.app.viewOptions())
+	return view.Stats(f.app.stdout, all, grouped, f.app.viewOptions())
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -130,7 +131,7 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	return newBenchIn(t, filepath.Join(t.TempDir(), "spool"))
+	return newBenchIn(t, filepath.Join(ramdir.New(t), "spool"))
 }
 
 func newBenchIn(t tb, dir string) *bench {

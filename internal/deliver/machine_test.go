@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -59,12 +60,7 @@ const (
 )
 
 func newMachine(t *rapid.T) *machine {
-	dir, err := os.MkdirTemp("", "deliver")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	m := &machine{bench: newBenchIn(t, filepath.Join(dir, "spool"))}
+	m := &machine{bench: newBenchIn(t, filepath.Join(ramdir.New(t), "spool"))}
 	for i, folder := range []string{"classic-session", "next-session", "sdk-session", "e2e-cli2/ok", "e2e-cli3/tools"} {
 		f := &feed{recs: recorded(t, folder, "")}
 		f.key = spool.SessionKey(f.recs[0].Host, f.recs[0].Session)

@@ -68,11 +68,13 @@ func TestEvents(t *testing.T) {
 				ToolResults: []hook.ToolResult{{
 					ID: "t1", Turn: "p1", Name: "Bash", Input: "{}", Text: "Exit code 3", Status: hook.ToolFailed, Asked: at(1), At: at(2),
 				}},
-				Ends: []hook.TurnEnd{{Turn: "p1", At: at(3), Kind: hook.KindRunComplete, Result: "done"}},
+				Ends:        []hook.TurnEnd{{Turn: "p1", At: at(3), Kind: hook.KindRunComplete, Result: "done"}},
+				Compactions: []time.Time{at(2), {}},
 			},
 			want: `0 prompt turn=p1 key=UserPromptSubmit/p1/4cd0e21a9a0795a1 prompt=go
 1 tool_start turn=p1 tool=t1/Bash/{}
 2 tool_end turn=p1 tool=t1/Bash/{} status=1 output=Exit code 3 started= failure=Exit code 3
+2 compact
 3 run_complete turn=p1 key=Stop/p1 result=done
 `,
 		},

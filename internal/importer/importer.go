@@ -31,8 +31,8 @@ type Session struct {
 // Known is what is stored on this machine. Its methods may be called from several
 // goroutines.
 type Known interface {
-	// Conversation returns the roots of one session's runs.
-	Conversation(ctx context.Context, session string) ([]store.Root, error)
+	// Conversations returns the roots of some sessions' runs.
+	Conversations(ctx context.Context, sessions ...string) ([]store.Root, error)
 	// Beside returns the roots of the runs in a place and time.
 	Beside(ctx context.Context, p store.Place) ([]store.Root, error)
 	// Imports returns what NoteImports recorded for an agent, as far as it still
@@ -87,7 +87,8 @@ func (im *Importer) Run(ctx context.Context, sessions []Session) (rep *Report, e
 	}
 	q := queue{im: im, rep: rep}
 	for part := range withoutRepeats(sessions) {
-		for f := range ahead(part, func(s *Session) *findings { return im.read(ctx, s, past) }) {
+		near := neighbours{known: im.Known, now: im.Deliverer.Now, sessions: part, roots: make(map[string][]store.Root)}
+		for f := range ahead(part, func(i int) *findings { return im.read(ctx, &near, i, past) }) {
 			if err = q.add(ctx, f); err != nil {
 				break
 			}
@@ -126,7 +127,7 @@ func withoutRepeats(sessions []Session) iter.Seq[[]Session] {
 
 // ahead calls f for each session and yields the results in order. It calls f in
 // about as many goroutines as there are processors, and they are not further ahead.
-func ahead[T any](sessions []Session, f func(*Session) T) iter.Seq[T] {
+func ahead[T any](sessions []Session, f func(i int) T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		results := make(chan chan T, runtime.GOMAXPROCS(0))
 		stop := make(chan struct{})
@@ -139,7 +140,7 @@ func ahead[T any](sessions []Session, f func(*Session) T) iter.Seq[T] {
 				result := make(chan T, 1)
 				select {
 				case results <- result:
-					wg.Go(func() { result <- f(&sessions[i]) })
+					wg.Go(func() { result <- f(i) })
 				case <-stop:
 					return
 				}
@@ -207,7 +208,8 @@ type findings struct {
 
 // read finds the runs of one session. It changes nothing and may be called from
 // several goroutines.
-func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store.Import) *findings {
+func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[fileKey]store.Import) *findings {
+	s := &near.sessions[i]
 	f := &findings{session: s}
 	if f.err = ctx.Err(); f.err != nil || s.ModTime.Before(im.Since) {
 		return f
@@ -255,7 +257,7 @@ func (im *Importer) read(ctx context.Context, s *Session, past map[fileKey]store
 	for _, e := range im.Agent.Events(s.Dialect, tr) {
 		b.Add(e)
 	}
-	f.unreadable, f.err = im.runs(ctx, f, tr, b)
+	f.unreadable, f.err = im.runs(ctx, f, tr, b, func() ([]store.Root, error) { return near.of(ctx, i) })
 	if skip := f.skipped; note != nil && skip.Open == 0 && skip.TooOld == 0 && !f.logged && !im.DryRun {
 		note.Directory = tr.Cwd
 		note.There, note.Captured, note.Removed = skip.AlreadyThere+len(f.runs), skip.Captured, skip.Removed
@@ -287,7 +289,7 @@ func (im *Importer) off(dir string) bool {
 }
 
 // runs finds those of a session's runs that are to be imported.
-func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, b *otelmap.Builder) (unreadable, err error) {
+func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, b *otelmap.Builder, roots func() ([]store.Root, error)) (unreadable, err error) {
 	now := im.Deliverer.Now()
 	runs := b.Runs(now)
 	if len(runs) == 0 {
@@ -298,7 +300,7 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 		trace, _ := b.Root(r)
 		ours[trace] = true
 	}
-	seen, err := im.seen(ctx, f.session, ours, tr.CopiedBy)
+	seen, err := im.seen(ctx, f.session, ours, tr.CopiedBy, roots)
 	if err != nil {
 		return nil, err
 	}

@@ -280,7 +280,7 @@ func TestRemovedCapturedRunIsNotImported(t *testing.T) {
 func TestStoreIsLast(t *testing.T) {
 	w, r := newWorld(t), &remote{}
 	r.before = func() {
-		roots, err := w.store.Conversation(t.Context(), "s")
+		roots, err := w.store.Conversations(t.Context(), "s")
 		if err != nil {
 			t.Error(err)
 		}

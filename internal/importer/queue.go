@@ -20,7 +20,7 @@ const storeName = "store"
 const (
 	// batchSpans is how many spans are stored at once: an upload waits for the
 	// disk.
-	batchSpans = 512
+	batchSpans = 1024
 	// batchAge is how long a run that other destinations have waits to be stored,
 	// so that an import that is killed sends few runs again.
 	batchAge = 100 * time.Millisecond

@@ -260,7 +260,7 @@ func (w *teller) batchedImports() {
 	}
 	w.tell("batches by time", nil, many...)
 	w.fresh()
-	w.tell("a batch by size", nil, of("c", DialectClaude, turns(256)), of("d", DialectClaude, turns(1)))
+	w.tell("a batch by size", nil, of("c", DialectClaude, turns(512)), of("d", DialectClaude, turns(1)))
 }
 
 // TestReportText has every count as one and as two.

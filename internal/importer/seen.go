@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -90,12 +92,13 @@ type seen struct {
 
 // seen returns what is known of a session. ours are the traces of the runs in its files: if
 // two of them overlap in time, as an agent in the background may outlive its turn, they are
-// two runs all the same. copiedBy are as in hook.Transcript.
-func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool, copiedBy []string) (*seen, error) {
+// two runs all the same. copiedBy are as in hook.Transcript. own returns the roots of the
+// session's runs.
+func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool, copiedBy []string, own func() ([]store.Root, error)) (*seen, error) {
 	out := &seen{
 		known: im.Known, host: im.Agent.Host, again: im.Again, roots: make(map[string][]store.Root), prefix: s.HookPrefix,
 	}
-	for _, id := range append([]string{s.ID}, copiedBy...) {
+	for i, id := range append([]string{s.ID}, copiedBy...) {
 		first, err := im.firstEvent(spool.SessionKey(im.Agent.Host, id))
 		if out.err = cmp.Or(out.err, err); !first.IsZero() && (out.captured.IsZero() || first.Before(out.captured)) {
 			out.captured = first
@@ -103,7 +106,10 @@ func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool, 
 		if im.Known == nil {
 			continue
 		}
-		roots, err := im.Known.Conversation(ctx, id)
+		if i > 0 {
+			own = func() ([]store.Root, error) { return im.Known.Conversations(ctx, id) }
+		}
+		roots, err := own()
 		if err != nil {
 			return nil, err
 		}
@@ -123,6 +129,53 @@ func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool, 
 		out.others = append(out.others, there, gone)
 	}
 	return out, nil
+}
+
+// neighbours asks for the roots of several sessions at once, which are read soon after one
+// another. No two have the same id.
+type neighbours struct {
+	known    Known
+	now      func() time.Time
+	sessions []Session
+
+	mu sync.Mutex
+	// roots are those of the sessions that were asked for then.
+	roots map[string][]store.Root
+	then  time.Time
+}
+
+const (
+	// askedAtOnce is how many sessions are asked for at once, without those before the one
+	// that is wanted: others may still read these.
+	askedAtOnce = 32
+	// holds is how long an answer holds: hooks may record more meanwhile.
+	holds = 100 * time.Millisecond
+)
+
+// of returns the roots of the session with an index.
+func (n *neighbours) of(ctx context.Context, i int) (roots []store.Root, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.now()
+	if roots, known := n.roots[n.sessions[i].ID]; known && now.Sub(n.then).Abs() < holds {
+		return roots, nil
+	}
+	clear(n.roots)
+	n.then = now
+	var ids []string
+	for _, s := range n.sessions[max(0, i-runtime.GOMAXPROCS(0)):min(i+askedAtOnce, len(n.sessions))] {
+		ids = append(ids, s.ID)
+		n.roots[s.ID] = nil
+	}
+	all, err := n.known.Conversations(ctx, ids...)
+	if err != nil {
+		clear(n.roots)
+		return nil, err
+	}
+	for _, r := range all {
+		n.roots[r.Session] = append(n.roots[r.Session], r)
+	}
+	return n.roots[n.sessions[i].ID], nil
 }
 
 // judge compares a run with what is known. A root is recognized by its span's id,

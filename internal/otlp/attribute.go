@@ -8,32 +8,44 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 )
 
-// String returns a string attribute. It replaces invalid UTF-8, as Strings does.
-func String(key, value string) *commonpb.KeyValue {
-	var a struct { // one piece of memory: most of a span is such attributes
-		attribute commonpb.KeyValue
-		value     commonpb.AnyValue
-		text      commonpb.AnyValue_StringValue
-	}
-	a.text.StringValue = ValidText(value)
-	a.value.Value = &a.text
+// piece is an attribute in one piece of memory: most of a span is such attributes.
+type piece[T any] struct {
+	attribute commonpb.KeyValue
+	value     commonpb.AnyValue
+	own       T
+}
+
+func (a *piece[T]) of(key string) *commonpb.KeyValue {
 	a.attribute.Key, a.attribute.Value = key, &a.value
 	return &a.attribute
 }
 
+// String returns a string attribute. It replaces invalid UTF-8, as Strings does.
+func String(key, value string) *commonpb.KeyValue {
+	var a piece[commonpb.AnyValue_StringValue]
+	a.own.StringValue, a.value.Value = ValidText(value), &a.own
+	return a.of(key)
+}
+
 // Int returns an integer attribute.
 func Int(key string, value int64) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: value}}}
+	var a piece[commonpb.AnyValue_IntValue]
+	a.own.IntValue, a.value.Value = value, &a.own
+	return a.of(key)
 }
 
 // Float returns a floating-point attribute.
 func Float(key string, value float64) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_DoubleValue{DoubleValue: value}}}
+	var a piece[commonpb.AnyValue_DoubleValue]
+	a.own.DoubleValue, a.value.Value = value, &a.own
+	return a.of(key)
 }
 
 // Bool returns a boolean attribute.
 func Bool(key string, value bool) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: key, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: value}}}
+	var a piece[commonpb.AnyValue_BoolValue]
+	a.own.BoolValue, a.value.Value = value, &a.own
+	return a.of(key)
 }
 
 // Strings returns an attribute that holds an array of strings.

@@ -129,6 +129,9 @@ func Bool(raw []byte) (value, ok bool) {
 // fraction, which is cut off.
 func Int(raw []byte) (int64, bool) {
 	s := spelling(raw)
+	if len(s) == 0 { // most members that are asked for are not there
+		return 0, false
+	}
 	if n, err := strconv.ParseInt(string(s), 10, 64); err == nil {
 		return n, true
 	}
@@ -141,7 +144,11 @@ func Int(raw []byte) (int64, bool) {
 
 // Float reads a finite number that may be quoted.
 func Float(raw []byte) (float64, bool) {
-	f, err := strconv.ParseFloat(string(spelling(raw)), 64)
+	s := spelling(raw)
+	if len(s) == 0 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(s), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, false
 	}

@@ -111,9 +111,9 @@ type Call struct {
 	Payload Payload
 	// Err is why the payload ended early; nil if it did not.
 	Err error
-	// Stored reports that the event is in the spool, Kept is its payload there.
-	Stored bool
-	Kept   []byte
+	// Spool holds the event, Kept is its payload there. Spool is nil if it is not stored.
+	Spool *spool.Spool
+	Kept  []byte
 
 	configErr error
 	answered  bool
@@ -154,10 +154,10 @@ func (c *Call) record(asks Answerer) {
 		c.Log.Line(fmt.Sprintf("%s: event not stored: %v", c.Process.Event, err))
 	} else {
 		defer func() { _ = sp.Close() }()
+		c.Spool = sp
 	}
-	c.Stored = err == nil
 	c.answer(asks)
-	if c.Stored {
+	if c.Spool != nil {
 		c.deliver(sp)
 	}
 }
@@ -186,7 +186,7 @@ func (c *Call) answer(asks Answerer) {
 			decision = "denied"
 		}
 		c.Log.Line(fmt.Sprintf("%s: session %s: stored %t, hooks by %s, %s, after %v",
-			c.Name(), c.Head.Session, c.Stored, cmp.Or(by, "none"), decision, c.Process.Now().Sub(c.Began).Round(time.Microsecond)))
+			c.Name(), c.Head.Session, c.Spool != nil, cmp.Or(by, "none"), decision, c.Process.Now().Sub(c.Began).Round(time.Microsecond)))
 	}
 	c.reply(out)
 }

@@ -27,6 +27,9 @@ func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 		}
 	}
 	a.AddEvents(b, dialect)
+	for _, at := range t.Compactions {
+		b.Add(at, hook.Event{Kind: hook.KindCompact, Name: "PreCompact"})
+	}
 	slices.SortStableFunc(b.events, func(x, y hook.Event) int {
 		return cmp.Or(x.StoredAt.Compare(y.StoredAt), cmp.Compare(rank(&x), rank(&y)))
 	})

@@ -84,6 +84,8 @@ type Log struct {
 	Prompts []hook.Prompt
 	Agents  []hook.Subagent
 	Ends    []hook.TurnEnd
+	// Compactions are when the lead agent's conversation was shortened.
+	Compactions []time.Time
 	// File and Line are the place of the row that is added, in a reading of whole texts.
 	File string
 	Line int
@@ -182,7 +184,7 @@ func (l *Log) eachText(text, input func(*string)) {
 // not be read.
 func (l *Log) Transcript(q Query) (*hook.Transcript, error) {
 	t := &hook.Transcript{
-		Session: q.Session, Calls: l.Calls, ToolResults: l.Results, Prompts: l.Prompts, Agents: l.Agents, Ends: l.Ends, Sources: l.sources,
+		Session: q.Session, Calls: l.Calls, ToolResults: l.Results, Prompts: l.Prompts, Agents: l.Agents, Ends: l.Ends, Compactions: l.Compactions, Sources: l.sources,
 	}
 	DropBefore(t, q.Since)
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
@@ -199,6 +201,7 @@ func DropBefore(t *hook.Transcript, moment time.Time) {
 	t.Prompts = slices.DeleteFunc(t.Prompts, func(p hook.Prompt) bool { return p.At.Before(moment) })
 	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(moment) })
 	t.Ends = slices.DeleteFunc(t.Ends, func(e hook.TurnEnd) bool { return e.At.Before(moment) })
+	t.Compactions = slices.DeleteFunc(t.Compactions, func(at time.Time) bool { return at.Before(moment) })
 }
 
 // SetModel sets the model of a transcript to that of the lead agent's newest request that

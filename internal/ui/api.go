@@ -140,7 +140,8 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 			return nil, err
 		}
 		for i := range traces {
-			traces[i].Reason = view.Denials(calls[traces[i].Summary.TraceID])
+			t := &traces[i]
+			t.Reason = view.Relative(view.Denials(calls[t.Summary.TraceID]), t.Summary.Directory)
 		}
 	}
 	return struct {

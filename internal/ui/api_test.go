@@ -202,7 +202,7 @@ func TestAnswersOfTheAPI(t *testing.T) {
 		{"tasks", []string{
 			"traces/" + a, "traces/" + a + "/rows", "traces/" + a + "/lines", "traces/" + a + "/lines?from=15", "traces/" + a + "/conversation", "traces/" + a + "/conversation?from=8", "traces/" + a + "/changes", "traces/" + a + "/changes?from=9", "traces/" + a + "/cost",
 			"traces/" + b, "traces/" + b + "/lines", "traces/" + c, "traces/" + c + "/lines", "traces/" + strings.Repeat("e5", 16), "traces/" + d, "traces/" + d + "/rows", "traces/" + d + "/lines", "traces/" + d + "/conversation", "traces/" + d + "/cost", "traces/" + d + "/find?text=sleep",
-			"traces/" + a + "/find?text=TOTAL.test", "traces/" + a + "/find?text=bash", "traces/" + a + "/find?text=%C3%A4", "traces/" + a + "/find?text=+", "traces/" + a + "/find?id=a100000000000001", "traces/" + a + "/find?id=a100000000000004.1", "traces/" + a + "/find?id=x", "traces/" + a + "/find?text=a&version=77", "traces/" + a + "/find?text=npm&version=1",
+			"traces/" + a + "/find?text=TOTAL.test", "traces/" + a + "/find?text=bash", "traces/" + a + "/find?text=%C3%A4", "traces/" + a + "/find?text=+", "traces/" + a + "/find?text=a&version=77", "traces/" + a + "/find?text=npm&version=1",
 			"traces/" + a[:8], "traces/" + strings.Repeat("f", 32) + "/rows", "traces/" + strings.Repeat("f", 32) + "/cost", "traces/" + a[:3] + "/cost",
 		}},
 		{"rows", []string{

@@ -11,17 +11,11 @@ import (
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
 
-// find returns the rows with an id, or those with a text.
+// find returns the rows with a text.
 func (s *Server) find(r *http.Request) (any, error) {
 	l, err := s.loaded(r)
 	if err != nil {
 		return nil, err
-	}
-	if id := r.URL.Query().Get("id"); id != "" {
-		if i := l.find(id); i >= 0 {
-			return []int{i}, nil
-		}
-		return []int{}, nil
 	}
 	if v := r.URL.Query().Get("version"); v != "" && v != strconv.FormatInt(l.version, 10) {
 		return nil, &hooks.Error{Reason: hooks.Stale, Text: "the rows are of version " + strconv.FormatInt(l.version, 10)}

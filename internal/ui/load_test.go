@@ -77,20 +77,19 @@ func TestRunningTaskIsShownLikeAStoredOne(t *testing.T) {
 	}
 	hexID := func(id string) string { return hex.EncodeToString([]byte(id)) }
 	for path, texts := range map[string][]string{
-		"":                                     {`"rows":11`, `"prompt":"Do it"`, `"answer":"Done"`, `"message":"exit code 1"`, `"status":"denied"`},
-		"/rows":                                {`"cost":{"4":0.25}`, `"waits":{"1":[11000000,28000000]}`},
-		"/lines":                               {`"text":"I look for the Needle"`, `"note":"exit code 1"`, `"text":"/a.go"`},
-		"/lines?from=11":                       {`[]`},
-		"/row/2":                               {`"label":"permission_request"`, `"id":"` + hexID("edits001") + `.1"`},
-		"/find?text=NEEDLE":                    {`[4,7,8]`},
-		"/find?text=permission":                {`[2]`},
-		"/find?id=" + hexID("rootspan") + ".2": {`[7]`},
-		"/find?id=" + hexID("rootspan") + ".3": {`[]`},
-		"/find?id=" + hexID("fails001"):        {`[5]`},
-		"/conversation":                        {`"text":"Do it"`, `"who":"subagent"`, `"next":0`, `"text":"Done"`},
-		"/conversation?from=8":                 {`rm -rf needles`, `"who":"hook"`},
-		"/changes":                             {`"path":"/a.go"`, `"plus":1,"minus":1`, `"next":0`},
-		"/changes?from=2":                      {`"changes":[]`},
+		"":                                 {`"rows":11`, `"prompt":"Do it"`, `"answer":"Done"`, `"message":"exit code 1"`, `"status":"denied"`},
+		"/rows":                            {`"cost":{"4":0.25}`, `"waits":{"1":[11000000,28000000]}`},
+		"/lines":                           {`"text":"I look for the Needle"`, `"note":"exit code 1"`, `"text":"/a.go"`},
+		"/lines?from=11":                   {`[]`},
+		"/row/2":                           {`"label":"permission_request"`, `"id":"` + hexID("edits001") + `.1"`},
+		"/find?text=NEEDLE":                {`[4,7,8]`},
+		"/find?text=permission":            {`[2]`},
+		"/row/" + hexID("rootspan") + ".2": {`"row":7`},
+		"/row/" + hexID("fails001"):        {`"row":5`},
+		"/conversation":                    {`"text":"Do it"`, `"who":"subagent"`, `"next":0`, `"text":"Done"`},
+		"/conversation?from=8":             {`rm -rf needles`, `"who":"hook"`},
+		"/changes":                         {`"path":"/a.go"`, `"plus":1,"minus":1`, `"next":0`},
+		"/changes?from=2":                  {`"changes":[]`},
 	} {
 		var answers []string
 		for _, s := range servers {

@@ -190,17 +190,7 @@ func (l *loaded) changesOf(i int, row *view.Row, given *view.Arguments) (some []
 // compared is one of two traces.
 type compared struct {
 	header
-	Tools []toolSum `json:"tools"`
 	Files []string  `json:"files"`
-}
-
-// toolSum counts the calls of a tool.
-type toolSum struct {
-	Name     string `json:"name"`
-	Calls    int    `json:"calls"`
-	Failures int    `json:"failures"`
-	Denials  int    `json:"denials"`
-	TookNS   int64  `json:"tookNs"`
 }
 
 // step is a call of a tool in a comparison.
@@ -231,7 +221,7 @@ func (s *Server) compare(r *http.Request) (any, error) {
 		if side.header, err = l.header(r.Context()); err != nil {
 			return nil, err
 		}
-		if side.Tools, calls[n], err = l.tools(r.Context()); err != nil {
+		if calls[n], err = l.tools(r.Context()); err != nil {
 			return nil, err
 		}
 		side.Files = []string{}
@@ -255,35 +245,14 @@ func (s *Server) compare(r *http.Request) (any, error) {
 	}{sides[0], sides[1], align(calls[0], calls[1])}, nil
 }
 
-// tools counts the calls by tool, in the order of their first call, and returns the
-// first of them.
-func (l *loaded) tools(ctx context.Context) (sums []toolSum, calls []step, err error) {
-	places := make(map[string]int)
-	for i := range l.Len() {
-		row := l.Row(i)
-		if row.Kind != view.KindTool {
-			continue
-		}
-		at, ok := places[row.Label]
-		if !ok {
-			at = len(sums)
-			places[row.Label], sums = at, append(sums, toolSum{Name: row.Label})
-		}
-		sums[at].Calls++
-		sums[at].TookNS += row.Took().Nanoseconds()
-		switch {
-		case row.Status.Failed():
-			sums[at].Failures++
-		case row.Status.Bad():
-			sums[at].Denials++
-		}
-	}
+// tools returns the first calls.
+func (l *loaded) tools(ctx context.Context) (calls []step, err error) {
 	isCall := func(row *view.Row) bool { return row.Kind == view.KindTool }
 	err = l.eachFull(ctx, 0, isCall, func(i int, row *view.Row) bool {
 		calls = append(calls, step{l.id(i), row.Label, l.relative(row.Detail()), row.Status, row.Took().Nanoseconds()})
 		return len(calls) < maxAligned
 	})
-	return sums, calls, err
+	return calls, err
 }
 
 // align pairs the calls of two traces: the longest common subsequence of tools, a

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -129,10 +128,7 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 
 func rowOfCall(c store.Call, edits bool) callRow {
 	given := view.NewArguments(c.Tool, c.Arguments)
-	out := callRow{Call: c, What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300)}
-	if c.Status.Bad() {
-		out.Reason = termtext.Cut(cmp.Or(view.FailureLine(c.Error), c.ErrorType), 300)
-	}
+	out := callRow{Call: c, What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300), Reason: termtext.Cut(view.Relative(view.Reason(&c), c.Directory), 300)}
 	if edits {
 		out.Edits = given.Edits()
 	}

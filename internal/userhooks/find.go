@@ -2,6 +2,7 @@ package userhooks
 
 import (
 	"cmp"
+	"encoding/hex"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -10,12 +11,35 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// FindPlain is a Finder that knows only logs in which nothing is uncertain: a run that
+// plainRun finds the span of a log's last event where nothing is uncertain: in a run that
 // begins with its reported start or after a reported end, with events in the order in
 // which they happened, of no subagents and without an inherited context. For these it finds
-// what otelmap does, without what that links.
-func FindPlain(session string, records []*spool.Record, whole bool, about uint64, idle time.Duration) (own, root string, known bool) {
-	f := plainRun{fresh: whole}
+// what otelmap does, without what that links. It can be stored, to read on from there.
+type plainRun struct {
+	// Fresh reports that there was no event yet, and none that is not known.
+	Fresh bool `json:"fresh,omitempty"`
+	// First is the run's first event; nil where that is not certain.
+	First  *plainMark `json:"first,omitempty"`
+	Last   *plainMark `json:"last,omitempty"` // nil where it is not known
+	Newest time.Time  `json:"newest"`         // of all events
+	Call   string     `json:"call,omitempty"` // of Last
+	// Made counts the calls by id or name, Waiting are those without an end by what
+	// their end has.
+	Made    map[string]int      `json:"made"`
+	Waiting map[string][]string `json:"waiting"`
+}
+
+// plainMark is what a plainRun needs of an event.
+type plainMark struct {
+	Kind     hook.Kind `json:"kind"`
+	Name     string    `json:"name"`
+	Time     time.Time `json:"time"`
+	StoredAt time.Time `json:"stored"`
+	Hash     uint64    `json:"hash"`
+}
+
+// read takes the next records of a session's log.
+func (f *plainRun) read(session string, records []*spool.Record, idle time.Duration) {
 	for _, r := range records {
 		if r.Event == cline.HookRunsEvent {
 			continue
@@ -27,95 +51,90 @@ func FindPlain(session string, records []*spool.Record, whole bool, about uint64
 		}
 		f.add(&events[0], idle)
 	}
-	if !f.begun || f.last.Hash != about {
-		return "", "", false
-	}
-	trace := spanid.Run(cline.Host, session, f.first.Kind, f.first.Name, f.first.Time, f.first.StoredAt, "")
-	root = spanid.Traceparent(trace, spanid.Span(trace, "root", ""))
-	if f.call == "" {
-		return root, root, true
-	}
-	return spanid.Traceparent(trace, spanid.Span(trace, "tool", f.call)), root, true
 }
 
-// plainRun is the run of the last event, as far as the events before it show it.
-type plainRun struct {
-	// fresh reports that there was no event yet, and none that is not known.
-	fresh bool
-	// begun reports that first is certainly the run's first event.
-	begun       bool
-	first, last *hook.Event // last is nil where it is not known
-	newest      time.Time   // of all events
-	call        string      // of last
-	// made counts the calls by id or name, waiting are the keys of those without an end.
-	made    map[string]int
-	waiting map[[3]string][]string
+// span is the traceparent of the span of the last event, if about is its hash, and of
+// its run's root; empty if they are uncertain.
+func (f *plainRun) span(session string, about uint64) (own, root string) {
+	if f.First == nil || f.Last == nil || f.Last.Hash != about {
+		return "", ""
+	}
+	trace := spanid.Run(cline.Host, session, f.First.Kind, f.First.Name, f.First.Time, f.First.StoredAt, "")
+	root = spanid.Traceparent(trace, spanid.Span(trace, "root", ""))
+	if f.Call == "" {
+		return root, root
+	}
+	return spanid.Traceparent(trace, spanid.Span(trace, "tool", f.Call)), root
 }
 
 // lose says that the run of an event is uncertain, and so of those after it until another
 // certainly begins.
-func (f *plainRun) lose(ev *hook.Event) { *f = plainRun{last: ev, newest: f.newest} }
+func (f *plainRun) lose(ev *plainMark) { *f = plainRun{Last: ev, Newest: f.Newest} }
 
 // add takes the next event.
-func (f *plainRun) add(ev *hook.Event, idle time.Duration) {
-	before := f.last
+func (f *plainRun) add(event *hook.Event, idle time.Duration) {
+	ev := &plainMark{event.Kind, event.Name, event.Time, event.StoredAt, event.Hash}
+	before := f.Last
 	switch {
 	case ev.Kind == hook.KindUnknown || ev.Kind == hook.KindAside, before != nil && copied(before, ev):
 		return
-	case ev.ParentAgent != "" || ev.Kind == hook.KindPermission || ev.Time.IsZero() || ev.Time.Before(f.newest):
+	case event.ParentAgent != "" || ev.Kind == hook.KindPermission || ev.Time.IsZero() || ev.Time.Before(f.Newest):
 		f.lose(nil)
 		return
 	}
-	f.newest = ev.Time
+	f.Newest = ev.Time
 	ended := before != nil && before.Kind.Terminal()
 	late := ev.Kind.Terminal() || ev.Kind == hook.KindNotification // after an end they change nothing
 	switch {
 	case before != nil && (!inOrder(before, ev) || ev.Time.Sub(before.Time) > idle), ended && late:
 		f.lose(ev)
-	case before == nil && !f.fresh, f.fresh && late, opens(ev) && before != nil && opens(before):
+	case before == nil && !f.Fresh, f.Fresh && late, opens(ev) && before != nil && opens(before):
 		f.lose(ev)
-	case opens(ev), ended, f.fresh:
-		*f = plainRun{begun: true, first: ev, newest: f.newest, made: map[string]int{}, waiting: map[[3]string][]string{}}
+	case opens(ev), ended, f.Fresh:
+		*f = plainRun{First: ev, Newest: f.Newest, Made: map[string]int{}, Waiting: map[string][]string{}}
 	}
-	f.last, f.call = ev, ""
-	if f.begun && ev.Tool != nil {
-		f.pair(ev)
+	f.Last, f.Call = ev, ""
+	if f.First != nil && event.Tool != nil {
+		f.pair(ev.Kind, event.Tool)
 	}
 }
 
 // opens reports an event that only begins a run, unless it belongs to a run that has just
 // begun.
-func opens(ev *hook.Event) bool {
+func opens(ev *plainMark) bool {
 	return ev.Kind == hook.KindRunStart || ev.Kind == hook.KindRunResume
 }
 
 // pair finds the call that an event is about: an end belongs to the oldest start with its
 // id, or with its tool and input.
-func (f *plainRun) pair(ev *hook.Event) {
-	t := ev.Tool
-	key := [3]string{t.ID}
-	if t.ID == "" {
-		key = [3]string{"", t.Name, t.Input}
+func (f *plainRun) pair(kind hook.Kind, t *hook.Tool) {
+	key := t.ID
+	if key == "" {
+		d := spanid.Digest(t.Name, t.Input)
+		key = "input:" + hex.EncodeToString(d[:])
 	}
-	if w := f.waiting[key]; ev.Kind == hook.KindToolEnd && len(w) > 0 {
-		f.call, f.waiting[key] = w[0], w[1:]
+	if w := f.Waiting[key]; kind == hook.KindToolEnd && len(w) > 0 {
+		f.Call = w[0]
+		if f.Waiting[key] = w[1:]; len(w) == 1 {
+			delete(f.Waiting, key)
+		}
 		return
 	}
 	name := cmp.Or(t.ID, "name:"+t.Name)
-	f.call = spanid.Call("", t.ID, t.Name, f.made[name])
-	f.made[name]++
-	if ev.Kind == hook.KindToolStart {
-		f.waiting[key] = append(f.waiting[key], f.call)
+	f.Call = spanid.Call("", t.ID, t.Name, f.Made[name])
+	f.Made[name]++
+	if kind == hook.KindToolStart {
+		f.Waiting[key] = append(f.Waiting[key], f.Call)
 	}
 }
 
 // copied reports a copy of the event before: Cline may run two hook files.
-func copied(before, ev *hook.Event) bool {
+func copied(before, ev *plainMark) bool {
 	return before.Hash == ev.Hash && before.Name == ev.Name && before.Time.Equal(ev.Time)
 }
 
 // inOrder reports that an event certainly comes after another one.
-func inOrder(before, ev *hook.Event) bool {
+func inOrder(before, ev *plainMark) bool {
 	if ev.Time.Equal(before.Time) {
 		return before.Kind == hook.KindToolStart && ev.Kind == hook.KindToolEnd
 	}

@@ -29,17 +29,16 @@ const (
 
 // Finder finds the traceparent of the span that an event will have, and of its run's root,
 // among the last records of a session's log; whole reports that they are all. about is the
-// hash of the event's payload. Both are empty if they do not show it, and known is false if
-// another Finder may find more.
-type Finder func(session string, records []*spool.Record, whole bool, about uint64, idle time.Duration) (own, root string, known bool)
+// hash of the event's payload. Both are empty if they do not show it.
+type Finder func(session string, records []*spool.Record, whole bool, about uint64, idle time.Duration) (own, root string)
 
 // Parent is the traceparent of the span that an event of the session will have:
 // the call's, or the run's root for any other event and for a call that comes
 // late in a long run. about is the hash of the event's payload as it was stored.
 // dir is the folder for what is remembered, as in Hooks; empty remembers nothing.
 // The answer is empty where the span cannot be known: the event is not among the
-// newest of the log, or its run began too far back. The error is ErrSpan where find
-// does not know.
+// newest of the log, or its run began too far back. find is asked where something is
+// uncertain; if it is nil, the error is ErrSpan there.
 func Parent(sp *spool.Spool, find Finder, dir, session string, about uint64, idle time.Duration) (string, error) {
 	k := spool.SessionKey(cline.Host, session)
 	s, err := sp.Session(k)
@@ -83,10 +82,19 @@ type knownRun struct {
 	// Late reports that no run begins or ends among the firstLook bytes before it: until
 	// one does, a further look-up finds nothing but Root.
 	Late bool `json:"late"`
+	// Plain is what the records up to that one show; nil if it is uncertain. Another
+	// meaning of its members needs another name.
+	Plain *plainRun `json:"plain1,omitempty"`
 }
+
+// is reports whether a record is the one at Offset: a log can be replaced.
+func (k knownRun) is(r *spool.Record) bool { return r.Offset == k.Offset && r.At.Equal(k.At) }
 
 func (l *lookup) find(s *spool.Session) (string, error) {
 	run := l.recall()
+	if own := l.readOn(s, run); own != "" {
+		return own, nil
+	}
 	if newest := l.later(s, run); newest != nil {
 		l.remember(run, knownRun{Root: run.Root, Late: true}, newest)
 		return run.Root, nil
@@ -101,12 +109,12 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 			continue
 		}
 		if whole || bounded(records) {
-			own, root, known := l.finder(l.session, records, whole, l.about, l.idle)
-			if !known {
-				return "", ErrSpan
+			own, found, err := l.span(records, whole)
+			if err != nil {
+				return "", err
 			}
 			if own != "" {
-				l.remember(run, knownRun{Root: root}, records[len(records)-1])
+				l.remember(run, found, records[len(records)-1])
 				return own, nil
 			}
 		}
@@ -125,6 +133,35 @@ func (l *lookup) find(s *spool.Session) (string, error) {
 	return "", nil
 }
 
+// readOn reads what was stored since an earlier look-up in a plainRun.
+func (l *lookup) readOn(s *spool.Session, run knownRun) (own string) {
+	records := since(s, run)
+	if run.Plain == nil || run.Plain.Made == nil || run.Plain.Waiting == nil || len(records) == 0 || !run.is(records[0]) {
+		return ""
+	}
+	run.Plain.read(l.session, records[1:], l.idle)
+	own, root := run.Plain.span(l.session, l.about)
+	if own != "" {
+		l.remember(run, knownRun{Root: root, Plain: run.Plain}, records[len(records)-1])
+	}
+	return own
+}
+
+// span finds the event's span among records, and what is remembered of its run.
+func (l *lookup) span(records []*spool.Record, whole bool) (own string, run knownRun, err error) {
+	plain := &plainRun{Fresh: whole}
+	plain.read(l.session, records, l.idle)
+	if own, run.Root = plain.span(l.session, l.about); own != "" {
+		run.Plain = plain
+		return own, run, nil
+	}
+	if l.finder == nil {
+		return "", run, ErrSpan
+	}
+	own, run.Root = l.finder(l.session, records, whole, l.about, l.idle)
+	return own, run, nil
+}
+
 // recall returns what an earlier look-up has found, or what fits no record.
 func (l *lookup) recall() knownRun {
 	run := knownRun{Offset: -1}
@@ -141,20 +178,32 @@ func (l *lookup) recall() knownRun {
 // later reads what was stored since an earlier look-up, if that suffices, and returns the
 // newest record.
 func (l *lookup) later(s *spool.Session, run knownRun) *spool.Record {
-	size, err := s.Size()
-	if since := size - run.Offset; run.Late && err == nil && since >= 0 && since <= firstLook {
-		records, _, err := tail(s, since)
-		if err == nil && l.goesOn(run, records) && !bounded(records) {
-			return records[len(records)-1]
-		}
+	if !run.Late {
+		return nil
+	}
+	if records := since(s, run); l.goesOn(run, records) && !bounded(records) {
+		return records[len(records)-1]
 	}
 	return nil
 }
 
+// since reads the records from the remembered one on, if these are not many.
+func since(s *spool.Session, run knownRun) []*spool.Record {
+	size, err := s.Size()
+	if n := size - run.Offset; err != nil || run.Offset < 0 || n < 0 || n > firstLook {
+		return nil
+	}
+	records, _, err := tail(s, size-run.Offset)
+	if err != nil {
+		return nil
+	}
+	return records
+}
+
 // remember notes the run that the newest record belongs to, where it is time:
-// writing takes longer than finding. Failing at it costs the next look-up time.
+// writing takes as long as decoding a step. Failing at it costs the next look-up time.
 func (l *lookup) remember(before, run knownRun, newest *spool.Record) {
-	const step = firstLook / 4
+	const step = firstLook / 16
 	since := newest.Offset
 	if before.Offset >= 0 && before.Offset <= newest.Offset && before.Root == run.Root {
 		since -= before.Offset
@@ -163,7 +212,7 @@ func (l *lookup) remember(before, run knownRun, newest *spool.Record) {
 		return
 	}
 	run.Offset, run.At = newest.Offset, newest.At
-	if b, err := json.Marshal(run); err == nil {
+	if b, err := json.Marshal(run); err == nil && len(b) <= maxKnownRun {
 		_ = hooksession.Replace(l.file, b)
 	}
 }
@@ -172,7 +221,7 @@ func (l *lookup) remember(before, run knownRun, newest *spool.Record) {
 // the records: nothing has begun or ended since, and it was never silent so long
 // that it counts as ended.
 func (l *lookup) goesOn(run knownRun, records []*spool.Record) bool {
-	at := slices.IndexFunc(records, func(r *spool.Record) bool { return r.Offset == run.Offset && r.At.Equal(run.At) })
+	at := slices.IndexFunc(records, run.is)
 	if at < 0 {
 		return false
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/userhooks/hookrun"
 	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 	"github.com/hookspan/hookspan/internal/userhooks/translate"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // MaxPayload is the largest payload that hooks are run for, in bytes: it is held in
@@ -26,7 +27,9 @@ const MaxPayload = 32 << 20
 
 // Process is what hooks get from the process that runs them.
 type Process struct {
-	Config  *config.Config
+	Config *config.Config
+	// Spool holds the events. If nil, it is opened when it is needed.
+	Spool   *spool.Spool
 	Environ []string
 	// Home is the home folder.
 	Home, GOOS string
@@ -45,7 +48,8 @@ type Parts struct {
 	// Conditions and Faults are those of Setup.
 	Conditions hookrun.Conditions
 	Faults     func(*hookfile.File, hookfile.Place) []hookfile.Problem
-	// Find finds an event's span. If nil, it is FindPlain.
+	// Find finds an event's span where that is uncertain. If nil, such an event is not
+	// answered.
 	Find Finder
 	// Post sends the requests of http hooks. If nil, no event is answered that has any.
 	Post hookrun.Post
@@ -115,7 +119,7 @@ type Request struct {
 var (
 	// ErrOther is that an event's hooks take more than this program has.
 	ErrOther = errors.New("this program sends no requests of http hooks and reads no addresses")
-	// ErrSpan is that FindPlain does not know the event's span.
+	// ErrSpan is that the event's span is uncertain, and there is no Finder.
 	ErrSpan = errors.New("the event's span takes the whole mapping")
 )
 
@@ -160,11 +164,14 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 	if r.Began > 0 {
 		h.Began = time.UnixMilli(r.Began)
 	}
-	stored := &storedEvent{config: p.Config}
+	stored := &storedEvent{config: p.Config, spool: p.Spool}
 	log := func(what string, err error) {
 		report.Lines = append(report.Lines, fmt.Sprintf("%s: %s: %v", r.Event, what, err))
 	}
 	notFound := stored.find(r.About)
+	if p.Spool == nil && stored.spool != nil {
+		defer func() { _ = stored.spool.Close() }()
+	}
 	if r.About != "" && notFound == nil {
 		h.Parent = func(session string) string {
 			parent, err := stored.parent(p.Find, h.Dir, session)
@@ -175,7 +182,7 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 		}
 		if p.Find == nil {
 			// Before anything is done, since another program may have to find it.
-			parent, err := stored.parent(FindPlain, h.Dir, event.Head().Session)
+			parent, err := stored.parent(nil, h.Dir, event.Head().Session)
 			if errors.Is(err, ErrSpan) {
 				return nil, Report{}, err
 			} else if err != nil {

@@ -1,7 +1,6 @@
 package userhooks
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -15,26 +14,25 @@ import (
 // storedEvent is the event that hooks run for, as the spool holds it.
 type storedEvent struct {
 	config *config.Config
+	spool  *spool.Spool
 	hash   uint64 // of the event's payload
 }
 
-// find sets the hash, 16 hexadecimal digits.
+// find sets the hash, 16 hexadecimal digits, and opens the spool.
 func (e *storedEvent) find(hash string) (err error) {
 	if e.hash, err = strconv.ParseUint(hash, 16, 64); err != nil {
 		return fmt.Errorf("--about %q: want 16 hex digits", hash)
 	}
-	return nil
+	if e.spool == nil {
+		e.spool, err = spool.Open(e.config.SpoolDir(), spool.Options{Sync: e.config.SpoolSync == "always"})
+	}
+	return err
 }
 
 // parent is the traceparent of the event's span as [Parent] finds it. dir is the
 // folder for what is remembered.
 func (e *storedEvent) parent(find Finder, dir, session string) (string, error) {
-	sp, err := spool.Open(e.config.SpoolDir(), spool.Options{})
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = sp.Close() }()
-	return Parent(sp, find, dir, session, e.hash, e.config.IdleTimeout)
+	return Parent(e.spool, find, dir, session, e.hash, e.config.IdleTimeout)
 }
 
 // record stores what the hooks did beside the event. now is when they had ended.
@@ -43,13 +41,9 @@ func (e *storedEvent) record(raw hook.Raw, out *Outcome, now time.Time) error {
 	if payload == nil || err != nil {
 		return err
 	}
-	sp, err := spool.Open(e.config.SpoolDir(), spool.Options{Sync: e.config.SpoolSync == "always"})
-	if err != nil {
-		return err
-	}
 	terms, _ := e.config.Terms() // the event's record names the rules
-	return errors.Join(sp.Append(&spool.Record{
+	return e.spool.Append(&spool.Record{
 		Host: cline.Host, Session: out.Call.Session, Event: cline.HookRunsEvent, At: now, Cwd: raw.Cwd,
 		TraceParent: raw.TraceParent, Settings: terms.String(), Payload: payload,
-	}), sp.Close())
+	})
 }

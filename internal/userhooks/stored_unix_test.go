@@ -38,7 +38,7 @@ func TestRecordOfHooksHasTheEventsSettings(t *testing.T) {
 	p := &Process{Config: cfg, Environ: environ, Home: home, GOOS: "linux", Now: time.Now}
 	payload := []byte(`{"taskId":"17","hookName":"PostToolUse","postToolUse":{"toolName":"read_file","parameters":{"path":"a"},"success":true}}`)
 	// The span is not found, as the event is not stored; another program would look on.
-	p.Find = func(string, []*spool.Record, bool, uint64, time.Duration) (string, string, bool) { return "", "", true }
+	p.Find = func(string, []*spool.Record, bool, uint64, time.Duration) (string, string) { return "", "" }
 	if _, report, err := p.Ask(t.Context(), Request{Event: "PostToolUse", About: "0123456789abcdef"}, payload, home); err != nil || !report.Empty() {
 		t.Fatalf("error %v, report %v", err, report)
 	}
@@ -108,7 +108,12 @@ func TestRecordOfHooksHasNoTextsWhereTheLogHasNone(t *testing.T) {
 		Verdict: verdict.Verdict{Decision: verdict.Deny, Reason: "s3cret"},
 	}}
 	out.Answer.Reply = hook.Reply{Cancel: true, ErrorMessage: "s3cret"}
-	if err := (&storedEvent{config: cfg}).record(hook.Raw{}, out, time.Now()); err != nil {
+	stored := &storedEvent{config: cfg}
+	err = stored.find("0123456789abcdef")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stored.record(hook.Raw{}, out, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	logs, err := filepath.Glob(filepath.Join(cfg.SpoolDir(), cline.Host, "*", "events.json-seq"))

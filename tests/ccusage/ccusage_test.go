@@ -75,14 +75,9 @@ func install(t *testing.T) *programs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := fs.Sub(manifests, "npm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := rig.Program{Name: "ccusage", Manifest: manifest, Platforms: []string{"linux/amd64"}}.Install(t.Context(), cache)
+	command, err := rig.Program{Name: "ccusage", Manifest: manifests, Folder: "npm", Path: "@ccusage/ccusage-linux-x64/bin/ccusage"}.Command(t.Context(), cache)
 	rig.Check(t, "ccusage", err)
-
-	program := filepath.Join(dir, "node_modules", "@ccusage", "ccusage-linux-x64", "bin", "ccusage")
+	program := command[0]
 	if err := os.Chmod(program, 0o755); err != nil { //nolint:gosec // The package has it without a mode.
 		t.Fatal(err)
 	}

@@ -1,231 +1,286 @@
 package claudecli_test
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
-	"github.com/hookspan/hookspan/tests/internal/sink"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) {
-	if code, inner := claudecli.Inner(os.Stdin, os.Stdout, os.Stderr); inner {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
+func TestMain(m *testing.M) { claudecli.Agent.Main(m) }
+
+func bash(command string) mockanthropic.ToolCall {
+	return mockanthropic.ToolCall{Name: "Bash", Input: map[string]any{"command": command, "description": "a command"}}
 }
 
-// do executes the run, or skips the test where this machine cannot.
-func do(t *testing.T, run *claudecli.Run) *claudecli.Result {
-	t.Helper()
-	cache, err := rig.DefaultCache()
-	if err != nil {
-		t.Fatal(err)
+func read(path string) mockanthropic.ToolCall {
+	return mockanthropic.ToolCall{Name: "Read", Input: map[string]any{"file_path": path}}
+}
+
+// subWhen is in the task of every subagent.
+const subWhen = "look around the house"
+
+func agent(background bool) mockanthropic.ToolCall {
+	return mockanthropic.ToolCall{Name: "Agent", Input: map[string]any{
+		"description": "Look around", "prompt": subWhen, "subagent_type": "general-purpose", "run_in_background": background,
+	}}
+}
+
+func turn(text string, calls ...mockanthropic.ToolCall) mockanthropic.Turn {
+	return mockanthropic.Turn{Text: text, Tools: calls}
+}
+
+var ok, bad = scenario.OK, scenario.Bad
+
+// under moves tools to the subagent of call k.
+func under(k int, tools ...scenario.Tool) []scenario.Tool {
+	for i := range tools {
+		tools[i].Under = k
 	}
-	res, err := claudecli.Do(t.Context(), cache, t.ArtifactDir(), run)
-	rig.Check(t, "Claude Code", err)
-	t.Cleanup(func() {
-		if t.Failed() {
-			logResult(t, res)
+	return tools
+}
+
+func claude(prompt string, args ...string) rig.Step {
+	args = append([]string{"-p", prompt, "--output-format", "json", "--permission-mode", "bypassPermissions"}, args...)
+	return rig.Step{Args: args, Timeout: 90 * time.Second}
+}
+
+// hooks counts what one invocation with one prompt reports, and more.
+func hooks(more map[string]int) map[string]int {
+	out := map[string]int{"SessionStart": 1, "UserPromptSubmit": 1, "Stop": 1, "SessionEnd": 1}
+	for k, n := range more {
+		if out[k] += n; out[k] == 0 {
+			delete(out, k)
 		}
-	})
-	return res
-}
-
-// logResult shows what happened, for the reader of a failed test.
-func logResult(t *testing.T, res *claudecli.Result) {
-	t.Helper()
-	for _, r := range res.Requests {
-		t.Logf("request %d: %s turn %d, status %d, complete %v, usage %+v, calls %+v, results %+v", r.N, r.Part, r.Turn, r.Status, r.Complete, r.Usage, r.Calls, r.Results)
 	}
-	recs, err := res.Arena.Recorded()
-	if err != nil {
-		t.Log(err)
+	return out
+}
+
+// scenarios gives every scenario by its name.
+func scenarios() map[string]scenario.Case[mockanthropic.Script] {
+	return map[string]scenario.Case[mockanthropic.Script]{
+		"tools":                toolsScenario(),
+		"second turn":          secondTurn(),
+		"subagent":             subagent(),
+		"nested subagents":     nested(),
+		"background subagent":  background(),
+		"api error":            apiError(),
+		"interrupted tool":     interruptedTool(),
+		"blocked stop":         blockedStop(0),
+		"stop blocked late":    blockedStop(5),
+		"malformed GOMEMLIMIT": malformedLimit(),
+		"twenty tools":         twentyTools(),
+		"denied tool":          deniedTool(),
 	}
-	res.Report(t, recs)
 }
 
-// payload is what tests read of a recorded hook call.
-type payload struct {
-	Session string `json:"session_id"`
-	Prompt  string `json:"prompt"`
-	Turn    string `json:"prompt_id"`
+// toolsScenario has three tools in one answer, one of which fails, and then a
+// file that is not there.
+func toolsScenario() scenario.Case[mockanthropic.Script] {
+	write := mockanthropic.ToolCall{Name: "Write", Input: map[string]any{"file_path": rig.WordWorkspace + "/new.txt", "content": "hello"}}
+	return scenario.Case[mockanthropic.Script]{
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+			turn("Three at once.", bash("echo one"), bash("echo worse >&2; exit 3"), write),
+			turn("Again.", read(rig.WordWorkspace+"/missing.txt")),
+			turn("All done."),
+		}},
+		Steps: []rig.Step{claude("fix the login")}, Exits: []int{0},
+		Hooks: hooks(map[string]int{"PreToolUse": 4, "PostToolUse": 2, "PostToolUseFailure": 2, "PostToolBatch": 2}),
+		Traces: []scenario.Trace{{
+			Requests: 3, Outcome: otelmap.OutcomeCompleted,
+			Tools: []scenario.Tool{
+				ok("one"), bad(otelmap.ErrorToolFailure, "worse"), ok("new.txt"), bad(otelmap.ErrorToolFailure, "does not exist"),
+			},
+		}},
+	}
 }
 
-// TestScenarios puts Claude Code through every scenario with hookspan installed
-// as a user installs it, and compares what the recorder beside hookspan, the
-// model, the receivers and hookspan itself say.
+// secondTurn continues the session in a second process.
+func secondTurn() scenario.Case[mockanthropic.Script] {
+	return scenario.Case[mockanthropic.Script]{
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+			turn("Run.", bash("echo one")), turn("First."), turn("Run.", bash("echo two")), turn("Second."),
+		}},
+		Steps: []rig.Step{claude("begin"), claude("go on", "-c")}, Exits: []int{0, 0},
+		Hooks: map[string]int{
+			"SessionStart": 2, "UserPromptSubmit": 2, "Stop": 2, "SessionEnd": 2, "PreToolUse": 2, "PostToolUse": 2, "PostToolBatch": 2,
+		},
+		Traces: []scenario.Trace{
+			{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("one")}},
+			{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("two")}},
+		},
+	}
+}
+
+// subTurns are a subagent's: a tool that works and one that fails.
+func subTurns(command string) []mockanthropic.Turn {
+	return []mockanthropic.Turn{turn("Sub looks.", bash(command), read("/nope")), turn("Sub done.")}
+}
+
+// subagent has a subagent whose end the model waits for.
+func subagent() scenario.Case[mockanthropic.Script] {
+	return scenario.Case[mockanthropic.Script]{
+		Script: mockanthropic.Script{
+			Main: []mockanthropic.Turn{turn("Delegate.", agent(false)), turn("Delegated.")},
+			Sub:  subTurns("echo sub"), SubWhen: subWhen,
+		},
+		Steps: []rig.Step{claude("delegate it")}, Exits: []int{0},
+		Hooks: hooks(map[string]int{
+			"PreToolUse": 3, "PostToolUse": 2, "PostToolUseFailure": 1, "PostToolBatch": 2, "SubagentStart": 1, "SubagentStop": 1,
+		}),
+		Traces: []scenario.Trace{{
+			Requests: 4, Outcome: otelmap.OutcomeCompleted,
+			Tools: append([]scenario.Tool{ok("Sub done.")}, under(0, ok("sub"), bad(otelmap.ErrorToolFailure, "does not exist"))...),
+		}},
+	}
+}
+
+// nested has a subagent that starts another one.
+func nested() scenario.Case[mockanthropic.Script] {
+	return scenario.Case[mockanthropic.Script]{
+		Script: mockanthropic.Script{
+			Main: []mockanthropic.Turn{turn("Delegate.", agent(false)), turn("Delegated.")},
+			Sub: []mockanthropic.Turn{
+				turn("Delegate again.", agent(false)), turn("Deep.", bash("echo deep")), turn("Deep done."), turn("Sub done."),
+			},
+			SubWhen: subWhen,
+		},
+		Steps: []rig.Step{claude("delegate it twice")}, Exits: []int{0},
+		Hooks: hooks(map[string]int{"PreToolUse": 3, "PostToolUse": 3, "PostToolBatch": 3, "SubagentStart": 2, "SubagentStop": 2}),
+		Traces: []scenario.Trace{{
+			Requests: 6, Outcome: otelmap.OutcomeCompleted,
+			Tools: []scenario.Tool{ok("Sub done."), {Text: "Deep done.", Under: 0}, {Text: "deep", Under: 1}},
+		}},
+	}
+}
+
+// background has a subagent that works on after the turn that started it has
+// ended. Its end makes Claude Code open a turn by itself.
+func background() scenario.Case[mockanthropic.Script] {
+	// What the prompt of that turn, a piece of markup, comes down to.
+	const finished = `Agent "Look around" finished`
+	// The subagent's first tool runs until the turn has ended.
+	wait := "for i in $(seq 200); do ls " + rig.WordRecords + " | grep -q -- -Stop.json && break; sleep 0.1; done; echo sub"
+	return scenario.Case[mockanthropic.Script]{
+		Script: mockanthropic.Script{
+			Main: []mockanthropic.Turn{turn("Delegate.", agent(true)), turn("Delegated."), turn("It has looked around.")},
+			Sub:  subTurns(wait), SubWhen: subWhen,
+		},
+		Steps: []rig.Step{claude("delegate it for later")}, Exits: []int{0},
+		Hooks: hooks(map[string]int{
+			"PreToolUse": 3, "PostToolUse": 2, "PostToolUseFailure": 1, "PostToolBatch": 2, "SubagentStart": 1, "SubagentStop": 1,
+			"UserPromptSubmit": 1, "Stop": 1,
+		}),
+		Traces: []scenario.Trace{
+			{
+				Requests: 4, Outcome: otelmap.OutcomeCompleted,
+				Tools: append([]scenario.Tool{ok("")}, under(0, ok("sub"), bad(otelmap.ErrorToolFailure, "does not exist"))...),
+			},
+			{Requests: 1, Outcome: otelmap.OutcomeCompleted, Task: finished},
+		},
+	}
+}
+
+// apiError is a model that refuses. Claude Code does not wait for the hooks of
+// StopFailure before it ends, so that they may never be heard of: what ended the
+// run is in a separate file then.
+func apiError() scenario.Case[mockanthropic.Script] {
+	refusal := mockanthropic.Turn{HTTPError: 400, Message: "scripted refusal"}
+	return scenario.Case[mockanthropic.Script]{
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{refusal}},
+		Steps:  []rig.Step{claude("never answered")}, Exits: []int{1},
+		Hooks:  hooks(map[string]int{"Stop": -1}),
+		Traces: []scenario.Trace{{Requests: scenario.Rest, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"}}, // it tries again
+	}
+}
+
+// interruptedTool is Ctrl-C while a command runs.
+func interruptedTool() scenario.Case[mockanthropic.Script] {
+	return scenario.Case[mockanthropic.Script]{
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+			turn("Long.", bash(scenario.Long)), turn("Never."),
+		}},
+		Steps: []rig.Step{scenario.Interrupted(claude("start something long"))}, Exits: []int{0},
+		Hooks: hooks(map[string]int{"Stop": -1, "PreToolUse": 1}),
+		Traces: []scenario.Trace{{
+			Requests: 1, Outcome: otelmap.OutcomeInterrupted,
+			Tools: []scenario.Tool{bad(otelmap.ErrorToolCancelled, "")},
+		}},
+	}
+}
+
+// blockedStop has a user's hook that makes Claude Code continue once, so many
+// seconds after the answer that seemed to be the last.
+func blockedStop(after int) scenario.Case[mockanthropic.Script] {
+	return scenario.Case[mockanthropic.Script]{
+		More: map[string]string{"Stop": fmt.Sprintf("mkdir blocked 2>/dev/null || exit 0; sleep %d; echo 'go on' >&2; exit 2", after)},
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+			turn("First answer."), turn("Going on.", bash("echo more")), turn("Second answer."),
+		}},
+		Steps: []rig.Step{claude("do all of it")}, Exits: []int{0},
+		Hooks: hooks(map[string]int{"Stop": 1, "PreToolUse": 1, "PostToolUse": 1, "PostToolBatch": 1}),
+		Traces: []scenario.Trace{{
+			Requests: 3, Outcome: otelmap.OutcomeCompleted, Blocked: true, Tools: []scenario.Tool{ok("more")},
+		}},
+	}
+}
+
+// malformedLimit runs Claude Code in an environment in which no Go program
+// starts: the hooks must not be what makes it stop.
+func malformedLimit() scenario.Case[mockanthropic.Script] {
+	s := toolsScenario()
+	s.Steps[0].Env = map[string]string{"GOMEMLIMIT": "1GB", "GODEBUG": "fips140=bogus"}
+	return s
+}
+
+// twentyTools has as many tools at once.
+func twentyTools() scenario.Case[mockanthropic.Script] {
+	const n = 20
+	calls, tools := scenario.Parallel(n, bash)
+	return scenario.Case[mockanthropic.Script]{
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{turn("Twenty.", calls...), turn("Done.")}},
+		Steps:  []rig.Step{claude("count")}, Exits: []int{0},
+		Hooks:  hooks(map[string]int{"PreToolUse": n, "PostToolUse": n, "PostToolBatch": 1}),
+		Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: tools}},
+	}
+}
+
+// deniedTool has a rule of the user's that refuses one of two tools.
+func deniedTool() scenario.Case[mockanthropic.Script] {
+	return scenario.Case[mockanthropic.Script]{
+		More:   map[string]string{"deny": "Bash(echo bad*)"},
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{turn("Two.", bash("echo bad thing"), bash("echo good")), turn("Only one.")}},
+		Steps:  []rig.Step{claude("run both")}, Exits: []int{0},
+		Hooks: hooks(map[string]int{"PreToolUse": 2, "PostToolUse": 1, "PostToolBatch": 1}),
+		Traces: []scenario.Trace{{
+			Requests: 2, Outcome: otelmap.OutcomeCompleted,
+			Tools: []scenario.Tool{bad(otelmap.ErrorToolDenied, "denied"), ok("good")},
+		}},
+	}
+}
+
+// TestScenarios puts Claude Code through every scenario.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		skip.Elsewhere(t, "drives the real Claude Code program; left out by -short")
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
-	for name, sc := range scenarios() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			hookspan := func(args ...string) rig.Step {
-				return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
-			}
-			// What the hooks start by themselves must deliver with no help.
-			deliver := rig.Step{WaitTraces: len(sc.traces), Timeout: 30 * time.Second}
-			res := do(t, &claudecli.Run{
-				Script: sc.script,
-				Steps: slices.Concat(sc.steps, []rig.Step{
-					deliver, hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"),
-				}),
-				Setup: func(a *rig.Arena) error {
-					if err := sc.settings.Write(a); err != nil {
-						return err
-					}
-					return a.InstallHookspan(t.Context(), bin, nil, "claude")
-				},
-			})
-			prompts := checkClaude(t, &sc, res)
-			traces := checkTraces(t, &sc, res, prompts)
-			checkOwnView(t, &sc, traces, res.Steps[len(sc.steps):])
-			if len(res.Killed) > 0 {
-				t.Errorf("processes outlived the run: %q", res.Killed)
-			}
-		})
-	}
+	claudecli.Agent.Run(t, scenarios())
 }
 
-// checkClaude compares what Claude Code itself did, and returns the prompts it
-// reported in order.
-func checkClaude(t *testing.T, sc *scenario, res *claudecli.Result) (prompts []payload) {
-	t.Helper()
-	for i, want := range sc.exits {
-		if s := res.Steps[i]; s.ExitCode != want || s.TimedOut || s.Error != "" {
-			t.Errorf("step %d ended with code %d (timed out: %v, error: %q), want %d", i, s.ExitCode, s.TimedOut, s.Error, want)
-		}
-		if s := sc.steps[i]; s.Signal != nil && !res.Steps[i].Signalled {
-			t.Errorf("step %d was over before the signal", i)
-		}
-	}
-	recs, err := res.Arena.Recorded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	hooks := make(map[string]int)
-	for _, r := range recs {
-		hooks[r.Name]++
-		if r.Name == "UserPromptSubmit" {
-			var p payload
-			if err := json.Unmarshal(r.Payload, &p); err != nil {
-				t.Errorf("payload of a prompt: %v", err)
+// TestManagedHooksRunOnce has a managed file of hookspan's as well: no text leaves.
+func TestManagedHooksRunOnce(t *testing.T) {
+	t.Parallel()
+	res := claudecli.Agent.ManagedRunOnce(t, mockanthropic.Script{Main: []mockanthropic.Turn{turn("Run.", bash("echo one")), turn("All done.")}},
+		claude("run the secret plan"), map[string]string{"etc/hookspan/hookspan.env": "HOOKSPAN_MANAGED=true\nHOOKSPAN_CAPTURE=none\n"})
+	for i := range res.Spans {
+		for name, value := range res.Spans[i].Attrs {
+			if text, ok := value.(string); ok && (strings.Contains(text, "secret plan") || strings.Contains(text, "echo one")) {
+				t.Errorf("%s has the text %q", name, text)
 			}
-			prompts = append(prompts, p)
 		}
-	}
-	// Claude Code continues and ends without waiting for these.
-	delete(hooks, "StopFailure")
-	// Tools run at the same time report in any order, so the kinds are counted.
-	if diff := gocmp.Diff(sc.hooks, hooks); diff != "" {
-		t.Errorf("hooks Claude Code called (-want +got):\n%s", diff)
-	}
-	return prompts
-}
-
-// checkTraces compares what was delivered with the scenario, the model and the
-// prompts, and returns it.
-func checkTraces(t *testing.T, sc *scenario, res *claudecli.Result, prompts []payload) []*rig.Trace {
-	t.Helper()
-	for _, s := range res.Strays {
-		t.Errorf("a receiver got what it does not know: %s", s)
-	}
-	traces, wrong := rig.Traces(res.Spans)
-	for _, w := range wrong {
-		t.Error(w)
-	}
-	if len(traces) != len(sc.traces) || len(prompts) != len(sc.traces) {
-		t.Fatalf("%d traces of %d prompts, want %d", len(traces), len(prompts), len(sc.traces))
-	}
-	for i, want := range sc.traces {
-		got := traces[i]
-		if got.Root == nil {
-			continue // Traces has said so.
-		}
-		t.Run(fmt.Sprintf("trace %d", i), func(t *testing.T) {
-			requests := slices.DeleteFunc(slices.Clone(res.Requests), func(r mockanthropic.Request) bool { return r.Label != want.label })
-			wrong := got.CompareOutcome(want.outcome, cmp.Or(want.task, prompts[i].Prompt), "claude-code")
-			wrong = append(wrong, claudecli.CompareModel(got, requests, want.tools)...)
-			for _, w := range append(wrong, compareRoot(got, &want, requests, prompts[i])...) {
-				t.Error(w)
-			}
-			if linked := i > 0 && got.LinksTo(traces[i-1]); linked != (i > 0) {
-				t.Errorf("links of the root %+v do not lead to the run before", got.Root.Links)
-			}
-		})
-	}
-	for _, w := range rig.CheckInfinium(res.Posts, len(traces)) {
-		t.Error(w)
-	}
-	return traces
-}
-
-// compareRoot compares the identities and texts on the root. It returns what
-// differs, one line each.
-func compareRoot(got *rig.Trace, want *wantTrace, requests []mockanthropic.Request, p payload) (wrong []string) {
-	attrs := map[string]string{
-		otelmap.KeyConversationID: p.Session, otelmap.KeyPromptID: p.Turn, otelmap.KeyHostVersion: claudecli.Version,
-	}
-	for _, r := range requests {
-		if r.Part == mockanthropic.PartMain && r.Finish == "end_turn" && want.outcome == otelmap.OutcomeCompleted {
-			attrs[otelmap.KeyOutputValue] = r.Text
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(attrs)) {
-		if v := got.Root.Attrs.String(k); v != attrs[k] {
-			wrong = append(wrong, fmt.Sprintf("%s %q, want %q", k, v, attrs[k]))
-		}
-	}
-	if !strings.Contains(got.Root.StatusMessage, want.message) {
-		wrong = append(wrong, fmt.Sprintf("status of the root says %q, want %q in it", got.Root.StatusMessage, want.message))
-	}
-	blocked := slices.ContainsFunc(got.Root.Events, func(e sink.Event) bool { return e.Attrs[otelmap.KeyStopBlocked] == true })
-	if blocked != want.blocked {
-		wrong = append(wrong, fmt.Sprintf("the root reports a blocked stop: %v, want %v", blocked, want.blocked))
-	}
-	return wrong
-}
-
-// checkOwnView compares what hookspan's own commands say. The steps are the
-// delivery by itself, flush, list, show and doctor.
-func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.StepResult) {
-	t.Helper()
-	for i, name := range []string{"delivery", "flush --wait", "list --json", "show --json", "doctor"} {
-		if s := steps[i]; s.ExitCode != 0 {
-			t.Errorf("%s ended with code %d: %s\n%s%s", name, s.ExitCode, s.Error, s.Stdout, s.Stderr)
-		}
-	}
-	want := make([]rig.Listed, len(sc.traces))
-	for i, tr := range sc.traces {
-		want[i] = rig.Listed{Outcome: tr.outcome, Title: tr.title, Tools: len(tr.tools)}
-		for _, tool := range tr.tools {
-			want[i].CountError(tool.Error)
-		}
-	}
-	wrong := rig.CheckList(steps[2].Stdout, want)
-	for _, w := range append(wrong, rig.CheckShown(steps[3].Stdout, traces[len(traces)-1])...) {
-		t.Error(w)
 	}
 }

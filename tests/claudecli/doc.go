@@ -4,9 +4,8 @@
 // own log. What that package promises holds here.
 //
 // The program is driven on linux/amd64 only. mockanthropic is the scripted Messages API;
-// its log is the reference for ids, tokens, texts and results. The Label of a scripted turn
-// names the trace of its request. A request whose first user message contains SubWhen is a
-// subagent's and takes the turns of Sub.
+// its log is the reference for ids, tokens, texts and results. A request whose first user
+// message contains SubWhen is a subagent's and takes the turns of Sub.
 //
 // Observed:
 //

@@ -7,56 +7,35 @@ import (
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-// drawnTurn is a drawn answer as a turn of the model's.
-func drawnTurn(a drawn.Answer) mockanthropic.Turn {
-	t := mockanthropic.Turn{Text: a.Text, HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks}
-	for _, c := range a.Calls {
-		switch {
-		case c.Unknown():
-			t.Tools = append(t.Tools, mockanthropic.ToolCall{Name: "no_such_" + c.Mark, Input: map[string]any{"x": c.Mark}})
-		case c.Path != "":
-			t.Tools = append(t.Tools, read(rig.WordWorkspace+"/"+c.Path))
-		case c.Delegates:
-			call := agent(false)
-			call.Input["description"] = c.Mark
-			t.Tools = append(t.Tools, call)
-		default:
-			t.Tools = append(t.Tools, bash(c.Command))
-		}
-	}
-	return t
+func delegate(mark string) mockanthropic.ToolCall {
+	call := agent(false)
+	call.Input["description"] = mark
+	return call
 }
 
 // TestDrawnSessions puts Claude Code through sessions that are drawn at random.
 func TestDrawnSessions(t *testing.T) {
-	cache, bin := rig.Prepare(t, "Claude Code")
-	h := drawn.Host{
-		Agent: "claude", Bin: bin, Subagents: true,
-		Prompt: func(s *drawn.Session, i int) rig.Step {
-			if i == 0 {
-				return claude(s.Prompts[i])
-			}
-			return claude(s.Prompts[i], "-c")
+	forms := drawn.Forms[mockanthropic.ToolCall]{
+		Unknown: func(name string, args map[string]any) mockanthropic.ToolCall {
+			return mockanthropic.ToolCall{Name: name, Input: args}
 		},
-		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
-			t.Helper()
-			res, err := claudecli.Do(t.Context(), cache, dir, &claudecli.Run{
-				Script: mockanthropic.Script{
-					Main: drawn.Turns(s.Part(mockanthropic.PartMain), drawnTurn), Sub: drawn.Turns(s.Part(mockanthropic.PartSub), drawnTurn), SubWhen: subWhen,
-				},
-				Steps: steps,
-				Setup: func(a *rig.Arena) error {
-					if err := (claudecli.Settings{Deny: []string{"Bash(echo " + drawn.Forbidden + "*)"}}).Write(a); err != nil {
-						return err
-					}
-					return a.InstallHookspan(t.Context(), bin, nil, "claude")
-				},
-			})
-			rig.Check(t, "Claude Code", err)
-			return res.Result, res.Requests
-		},
+		Read: func(path string) mockanthropic.ToolCall { return read(rig.WordWorkspace + "/" + path) }, Shell: bash, Delegate: delegate,
 	}
-	h.Run(t)
+	turns := func(answers []drawn.Answer) []mockanthropic.Turn {
+		return drawn.Turns(answers, func(a drawn.Answer) mockanthropic.Turn {
+			return mockanthropic.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks}
+		})
+	}
+	claudecli.Agent.Draw(t, &scenario.Drawn[mockanthropic.Script]{
+		Host: drawn.Host{Subagents: true}, Submit: claude, Again: []string{"-c"},
+		Script: func(s *drawn.Session) mockanthropic.Script {
+			return mockanthropic.Script{
+				Main: turns(s.Part(mockanthropic.PartMain)), Sub: turns(s.Part(mockanthropic.PartSub)), SubWhen: subWhen,
+			}
+		},
+		More: map[string]string{"deny": "Bash(echo " + drawn.Forbidden + "*)"},
+	})
 }

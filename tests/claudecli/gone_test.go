@@ -7,10 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -19,37 +17,23 @@ import (
 // Code then shows the user an error for each hook. The model sees none of them.
 func TestRemovedHookspanBlocksNothing(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		skip.Elsewhere(t, "drives the real Claude Code program; left out by -short")
-	}
 	for name, known := range map[string]bool{"with a shell": false, "without a shell": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bin := t.TempDir()
-			if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-				t.Fatal(err)
+			script := mockanthropic.Script{
+				Main: []mockanthropic.Turn{turn("Run.", bash("echo one"), bash("exit 3")), turn("Delegate.", agent(false)), turn("All done.")},
+				Sub:  []mockanthropic.Turn{turn("Sub.", bash("echo sub")), turn("Sub done.")}, SubWhen: subWhen,
 			}
-			res := do(t, &claudecli.Run{
-				Script: mockanthropic.Script{
-					Main: []mockanthropic.Turn{turn("Run.", bash("echo one"), bash("exit 3")), turn("Delegate.", agent(false)), turn("All done.")},
-					Sub:  []mockanthropic.Turn{turn("Sub.", bash("echo sub")), turn("Sub done.")}, SubWhen: subWhen,
-				},
-				Steps: []rig.Step{claude("run it")},
-				Setup: func(a *rig.Arena) error {
-					if known {
-						if err := nameVersion(a); err != nil {
-							return err
-						}
-					}
-					return errors.Join(
-						claudecli.Settings{}.Write(a), a.InstallHookspan(t.Context(), bin, nil, "claude"), a.RemoveHookspan(bin),
-					)
-				},
-			})
 			if !known {
-				res.CheckUndisturbed(t, len(res.Requests), 5)
+				claudecli.Agent.RemovedDisturbsNothing(t, script, claude("run it"), 5)
 				return
 			}
+			cache, bin := claudecli.Agent.Programs(t)
+			res := claudecli.Agent.Try(t, cache, script, []rig.Step{claude("run it")}, func(a *rig.Arena) error {
+				return errors.Join(
+					nameVersion(a), claudecli.Agent.Settings(a, nil), a.InstallHookspan(t.Context(), bin, nil, "claude"), a.RemoveHookspan(bin),
+				)
+			})
 			s := res.Steps[0]
 			if s.ExitCode != 0 || s.TimedOut || len(res.Requests) != 5 || !strings.Contains(s.Stdout, "All done.") || len(res.Spans) > 0 {
 				t.Errorf("ended with code %d after %d requests, with %d spans\n%s", s.ExitCode, len(res.Requests), len(res.Spans), s.Stdout)
@@ -76,5 +60,5 @@ func nameVersion(a *rig.Arena) error {
 		return err
 	}
 	a.Env["PATH"] = dir + string(os.PathListSeparator) + a.Env["PATH"]
-	return os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\necho '"+claudecli.Version+" (Claude Code)'\n"), 0o755)
+	return os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\necho '"+claudecli.Agent.Version+" (Claude Code)'\n"), 0o755)
 }

@@ -2,42 +2,29 @@ package claudecli_test
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
 // TestShellCommandOfASkill runs a skill whose text has a shell command: it is a call of
 // the task, with the skill's name, and verify finds nothing wrong.
 func TestShellCommandOfASkill(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		skip.Elsewhere(t, "drives the real Claude Code program; left out by -short")
-	}
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
-		t.Fatal(err)
-	}
-	hookspan := func(args ...string) rig.Step {
-		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
-	}
-	res := do(t, &claudecli.Run{
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{turn("The house is tidy.")}},
-		Steps:  []rig.Step{claude("/tidy"), {WaitTraces: 1}, hookspan("verify")},
-		Setup: func(a *rig.Arena) error {
-			return errors.Join(
-				claudecli.Settings{}.Write(a),
-				a.Write(map[string]string{"home/.claude/skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies\nallowed-tools: Bash(echo:*)\n---\nRooms: !`echo kitchen and attic`\n"}),
-				a.InstallHookspan(t.Context(), bin, nil, "claude"),
-			)
-		},
+	cache, bin := claudecli.Agent.Programs(t)
+	script := mockanthropic.Script{Main: []mockanthropic.Turn{turn("The house is tidy.")}}
+	steps := []rig.Step{claude("/tidy"), {WaitTraces: 1}, scenario.Hookspan(bin)("verify")}
+	res := claudecli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {
+		return errors.Join(
+			claudecli.Agent.Settings(a, nil),
+			a.Write(map[string]string{"home/.claude/skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies\nallowed-tools: Bash(echo:*)\n---\nRooms: !`echo kitchen and attic`\n"}),
+			a.InstallHookspan(t.Context(), bin, nil, "claude"),
+		)
 	})
 	var calls []string
 	for _, s := range res.Spans {

@@ -1,124 +1,35 @@
 package clinecli_test
 
 import (
-	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/clinecli"
-	"github.com/hookspan/hookspan/tests/internal/built"
+	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) {
-	if code, inner := clinecli.Inner(os.Stdin, os.Stdout, os.Stderr); inner {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { new(clinecli.Harness).Agent().Main(m) }
 
-// newHarness returns a harness for the test and its subtests.
-func newHarness(t *testing.T) *clinecli.Harness {
+// newAgent returns Cline for the test and its subtests.
+func newAgent(t *testing.T) *scenario.Agent[clinecli.Script] {
 	t.Helper()
-	if testing.Short() {
-		skip.Elsewhere(t, "drives the real Cline programs; left out by -short")
-	}
 	cache, err := rig.DefaultCache()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return clinecli.NewHarness(cache, t.TempDir())
+	return clinecli.NewHarness(cache, t.TempDir()).Agent()
 }
 
-// do executes the run, or skips the test where this machine cannot. CLI 2 on a
-// loaded machine sometimes resumes a task and then does nothing at all until it
-// is killed: such a run says nothing about hookspan, and is done again, twice at most.
-func do(t *testing.T, h *clinecli.Harness, run *clinecli.Run) *clinecli.Result {
-	t.Helper()
-	again := *run
-	again.Env = maps.Clone(run.Env)
-	res, err := h.Do(t.Context(), filepath.Join(t.ArtifactDir(), "1"), run)
-	rig.Check(t, "Cline", err)
-	for _, dir := range []string{"2", "3"} {
-		i := stalled(t, run, res)
-		if i < 0 {
-			break
-		}
-		t.Logf("step %d: Cline neither called a hook nor asked the model for %s; the run is done once more", i, res.Steps[i].Took)
-		retry := again
-		retry.Env = maps.Clone(again.Env)
-		res, err = h.Do(t.Context(), filepath.Join(t.ArtifactDir(), dir), &retry)
-		rig.Check(t, "Cline", err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			logResult(t, res)
-		}
-	})
-	return res
-}
-
-// stalled is the first step in which Cline ran out of time without a sign of
-// life, or -1. Where no hook is recorded nobody can tell.
-func stalled(t *testing.T, run *clinecli.Run, res *clinecli.Result) int {
-	t.Helper()
-	recs, err := clinecli.Recorded(res.Arena)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := 0
-	for i, s := range res.Steps {
-		cline := len(recs) > 0 && run.Steps[i].Program == nil && run.Steps[i].WaitTraces == 0
-		alive := s.Requests > asked || slices.ContainsFunc(recs, func(r rig.Recorded) bool {
-			// The hooks at the end of the step before may be recorded late.
-			return r.Name != complete && r.Name != cancel && r.Name != "Notification" && r.At.After(s.Started)
-		})
-		if cline && s.TimedOut && !alive {
-			return i
-		}
-		asked = s.Requests
-	}
-	return -1
-}
-
-// logResult shows what happened, for the reader of a failed test.
-func logResult(t *testing.T, res *clinecli.Result) {
-	t.Helper()
-	for _, r := range res.Requests {
-		t.Logf("request %d: status %d, complete %v, usage %+v", r.N, r.Status, r.Complete, r.Usage)
-	}
-	recs, err := clinecli.Recorded(res.Arena)
-	if err != nil {
-		t.Log(err)
-	}
-	res.Report(t, recs)
-}
-
-// canonical gives the names of the recorded hooks with what Cline leaves to
-// chance taken out: CLI 2 with -y fires TaskComplete and TaskCancel at the same
-// time in either order, fires TaskCancel once or twice, and may be gone before
-// a Notification; CLI 3 may be gone before SessionShutdown.
-func canonical(names []string) []string {
-	var out []string
-	for _, n := range names {
-		last := len(out) - 1
-		switch {
-		case n == "Notification" || n == "SessionShutdown":
-		case n == cancel && last >= 0 && out[last] == cancel:
-		case n == complete && last >= 0 && out[last] == cancel:
-			out = append(out[:last], complete, cancel)
-		default:
-			out = append(out, n)
-		}
-	}
-	return out
+// TestScenarios puts both programs through every scenario.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	newAgent(t).Run(t, scenarios())
 }
 
 func TestCanonicalOrder(t *testing.T) {
@@ -129,169 +40,306 @@ func TestCanonicalOrder(t *testing.T) {
 		{start, cancel, resume, complete, cancel, cancel},
 		{start, cancel, "SessionShutdown", resume, complete, "Notification", cancel},
 	} {
-		if diff := cmp.Diff(want, canonical(in)); diff != "" {
+		if diff := cmp.Diff(want, clinecli.Canonical(in)); diff != "" {
 			t.Errorf("canonical(%q) (-want +got):\n%s", in, diff)
 		}
 	}
 }
 
-// TestScenarios puts both programs through every scenario with hookspan
-// installed as a user installs it, and compares what Cline's own files, the
-// recorder beside hookspan, the model, the receivers and hookspan itself say.
-func TestScenarios(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	bin := t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/cline-hook"); err != nil {
-		t.Fatal(err)
+// The names of Cline's hooks.
+const (
+	start    = "TaskStart"
+	resume   = "TaskResume"
+	prompt   = "UserPromptSubmit"
+	pre      = "PreToolUse"
+	post     = "PostToolUse"
+	compact  = "PreCompact"
+	complete = "TaskComplete"
+	cancel   = "TaskCancel"
+	failed   = "TaskError"
+)
+
+func call(name string, args ...any) mockllm.ToolCall {
+	m := make(map[string]any, len(args)/2)
+	for i := 0; i < len(args); i += 2 {
+		key, _ := args[i].(string)
+		m[key] = args[i+1]
 	}
-	for name, sc := range scenarios() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			hookspan := func(args ...string) rig.Step {
-				return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
-			}
-			// What the hooks start by themselves must deliver with no help, but for a
-			// run without an end, which needs a later look.
-			deliver := rig.Step{WaitTraces: len(sc.traces), Timeout: 30 * time.Second}
-			if sc.endless {
-				deliver = sh("for i in $(seq 100); do " + bin + "/hookspan flush --wait && " + bin + "/hookspan list --json | grep -q traceId && exit; sleep 0.1; done; exit 1")
-			}
-			steps := slices.Concat(sc.steps, []rig.Step{
-				deliver, hookspan("flush", "--wait"), hookspan("list", "--json"), hookspan("show", "--json"), hookspan("doctor"),
-			})
-			env := maps.Clone(sc.env)
-			if sc.hub {
-				env = map[string]string{"CLINE_SESSION_BACKEND_MODE": ""}
-			}
-			res := do(t, h, &clinecli.Run{
-				CLI: sc.cli, Script: sc.script, Env: env, Steps: steps,
-				Setup: func(a *rig.Arena) error {
-					return clinecli.Hookspan{Bin: bin, Settings: sc.settings, Record: !sc.bare && !sc.beside, Beside: sc.beside}.Setup(t.Context(), a, sc.cli)
-				},
-			})
-			checkCline(t, &sc, res)
-			traces := checkTraces(t, &sc, res)
-			checkOwnView(t, &sc, traces, res.Steps[len(sc.steps):])
-			if len(res.Killed) > 0 != sc.hub {
-				t.Errorf("processes outlived the run: %q", res.Killed)
-			}
-		})
+	return mockllm.ToolCall{Name: name, Args: m}
+}
+
+func turn(text string, calls ...mockllm.ToolCall) mockllm.Turn {
+	// As with real models, the usage comes when the first tool runs already.
+	return mockllm.Turn{Text: text, Tools: calls, Cached: 300, Tail: 100 * time.Millisecond}
+}
+
+// finish ends a task of the classic core.
+func finish(result string) mockllm.Turn {
+	return turn("Done.", call("attempt_completion", "result", result))
+}
+
+// shell is a command of the classic core that needs no approval.
+func shell(command string) mockllm.ToolCall {
+	return call("execute_command", "command", command, "requires_approval", "false")
+}
+
+func run(commands ...string) mockllm.ToolCall {
+	return call("run_commands", "commands", commands)
+}
+
+func read(path string) mockllm.ToolCall {
+	return call("read_files", "files", []any{map[string]any{"path": path}})
+}
+
+// untilReported is a command that runs until the recorder has seen the named
+// hook, so that the interrupt always meets a running command and no test waits
+// for its end.
+func untilReported(hook string) string {
+	return "echo running > " + rig.WordMark +
+		"; for i in $(seq 200); do ls " + rig.WordRecords + " | grep -q " + hook + " && break; sleep 0.1; done"
+}
+
+const stepLimit = 90 * time.Second
+
+func cliStep(args ...string) rig.Step {
+	return rig.Step{Args: args, Timeout: stepLimit}
+}
+
+func tool(name string) scenario.Tool { return scenario.Tool{Name: name, Under: -1} }
+
+func toolError(name, kind string) scenario.Tool {
+	return scenario.Tool{Name: name, Error: kind, Under: -1}
+}
+
+// Case is a task that Cline is put through.
+type Case = scenario.Case[clinecli.Script]
+
+// scenarios are those of both CLIs. In the short form one scenario of CLI 3 has no
+// recorder in front of the hook, and one of CLI 2 a second hook beside it.
+func scenarios() map[string]Case {
+	all := map[string]Case{
+		"classic/tools":          beside(classicTools()),
+		"classic/denied":         classicDenied(),
+		"classic/interrupted":    classicInterrupted(),
+		"classic/resumed":        classicResumed(),
+		"classic/provider error": classicProviderError(),
+		"sdk/tools":              sdkTools(),
+		"sdk/bare":               bare(sdkSubagent()),
+		"sdk/denied and resumed": sdkDenied(),
+		"sdk/subagent":           sdkSubagent(),
+		"sdk/provider error":     sdkProviderError(),
+		"sdk/interrupted":        sdkInterrupted(),
+	}
+	if proof.Soak() {
+		all["classic/bare"] = bare(classicTools())
+		all["classic/in front"] = classicTools()
+		all["sdk/second hook"] = beside(sdkTools())
+	}
+	return all
+}
+
+func bare(s Case) Case {
+	s.Script.Recorder = clinecli.Nowhere
+	return s
+}
+
+// beside is for users with their own hooks: Cline joins the answers of
+// two hooks, and has to end up as with one.
+func beside(s Case) Case {
+	s.Script.Recorder = clinecli.Second
+	return s
+}
+
+// classicTools has tools that work, a full context, a command that fails and a file
+// that is not there; the last one stops the task where a PreToolUse hook is installed.
+func classicTools() Case {
+	return Case{
+		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{
+			turn("Read.", call("read_file", "path", "src/login.js")),
+			turn("Write.", call("write_to_file", "path", "src/login.js", "content", "module.exports = (u, p) => Boolean(u && p)\n")),
+			turn("Test.", shell("echo FAIL; exit 1")),
+			turn("Look.", call("read_file", "path", "src/missing.js")),
+			// The context is full: Cline compacts it and asks again.
+			{
+				HTTPError: 400, Code: "context_length_exceeded",
+				Message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+			},
+			turn("Test again.", shell("echo 42 passed")),
+			finish("All 42 tests pass."),
+		}},
+		Steps: []rig.Step{cliStep("-y", "--json", "fix the login")}, Exits: []int{0},
+		Order: []string{start, prompt, post, post, post, post, compact, post, complete, cancel},
+		Traces: []scenario.Trace{{
+			Requests: 7, Outcome: otelmap.OutcomeCompleted, Task: "fix the login",
+			Tools: []scenario.Tool{
+				tool("read_file"), tool("write_to_file"), toolError("execute_command", otelmap.ErrorTool),
+				toolError("read_file", otelmap.ErrorTool), tool("execute_command"),
+			},
+		}},
 	}
 }
 
-// checkCline compares what Cline itself did and thought.
-func checkCline(t *testing.T, sc *scenario, res *clinecli.Result) {
-	t.Helper()
-	for i, want := range sc.exits {
-		if s := res.Steps[i]; s.ExitCode != want || s.TimedOut || s.Error != "" {
-			t.Errorf("step %d ended with code %d (timed out: %v, error: %q), want %d", i, s.ExitCode, s.TimedOut, s.Error, want)
-		}
+// classicDenied answers Cline's questions over ACP, which is the one way to
+// deny a tool without a terminal.
+func classicDenied() Case {
+	ask := func(c string) mockllm.ToolCall {
+		return call("execute_command", "command", c, "requires_approval", "true")
 	}
-	if !sc.bare {
-		names, err := clinecli.RecordedNames(res.Arena)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(sc.hooks, canonical(names)); diff != "" {
-			t.Errorf("hooks Cline called (-want +got):\n%s", diff)
-		}
-	}
-	rows, err := clinecli.HookStatuses(res.Arena)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sc.cli == clinecli.CLI2 && len(rows) == 0 {
-		t.Error("Cline's chat shows no hook")
-	}
-	// With -y CLI 2 may be gone before it has written how the hooks at the end of
-	// a task ended; over ACP it stays.
-	leaves := slices.ContainsFunc(sc.steps, func(s rig.Step) bool { return slices.Contains(s.Args, "-y") })
-	for _, r := range rows {
-		// Two hooks of one event are joined without blank answers, so that the row
-		// of a silent hook of the user's stays as it would without hookspan's.
-		if sc.beside || (leaves && (r.Hook == cancel || r.Hook == complete)) {
-			continue
-		}
-		if r.Status != "completed" {
-			t.Errorf("Cline's chat shows hook %s %s as %q, want completed", r.Hook, r.Tool, r.Status)
-		}
-	}
-	if sc.cline != nil {
-		sc.cline(t, res)
+	return Case{
+		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{turn("One.", ask("echo one")), turn("Two.", ask("echo two")), finish("Only two.")}},
+		Steps: []rig.Step{{
+			Args: []string{"--acp"}, Timeout: stepLimit,
+			ACP: &rig.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}},
+		}},
+		Exits: []int{0},
+		Order: []string{start, prompt, post, post, complete, cancel},
+		Traces: []scenario.Trace{{
+			Requests: 3, Outcome: otelmap.OutcomeCompleted, Task: "run both",
+			Tools: []scenario.Tool{toolError("execute_command", otelmap.ErrorToolDenied), tool("execute_command")},
+		}},
 	}
 }
 
-// checkTraces compares what was delivered with the scenario and the model, and
-// returns it.
-func checkTraces(t *testing.T, sc *scenario, res *clinecli.Result) []*rig.Trace {
-	t.Helper()
-	for _, s := range res.Strays {
-		t.Errorf("a receiver got what it does not know: %s", s)
+// classicInterrupted is Ctrl-C while a command runs. The interrupted command
+// leaves no trace in the hooks: Cline reports tools that returned, and
+// PreToolUse is not installed.
+func classicInterrupted() Case {
+	return Case{
+		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{turn("Long.", shell(untilReported(cancel)))}},
+		Steps:  []rig.Step{scenario.Interrupted(cliStep("-y", "--json", "start something long"))},
+		Exits:  []int{0},
+		Order:  []string{start, prompt, cancel},
+		Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeCancelled, Task: "start something long"}},
 	}
-	traces, wrong := rig.Traces(res.Spans)
-	for _, w := range wrong {
-		t.Error(w)
-	}
-	if len(traces) != len(sc.traces) {
-		t.Fatalf("%d traces, want %d", len(traces), len(sc.traces))
-	}
-	for i, want := range sc.traces {
-		got := traces[i]
-		if got.Root == nil {
-			continue // Traces has said so.
-		}
-		t.Run(fmt.Sprintf("trace %d", i), func(t *testing.T) {
-			wrong := got.CompareOutcome(want.outcome, want.prompt, "cline")
-			wrong = append(wrong, got.CompareTokens(tokensOf(res, want.step), want.lastOpen)...)
-			for _, w := range wrong {
-				t.Error(w)
-			}
-			if diff := cmp.Diff(want.tools, got.Tools()); diff != "" {
-				t.Errorf("tools (-want +got):\n%s", diff)
-			}
-			if linked := i > 0 && got.LinksTo(traces[i-1]); linked != want.linked {
-				t.Errorf("links of the root %+v; linked to the run before: %v, want %v", got.Root.Links, linked, want.linked)
-			}
-		})
-	}
-	for _, w := range rig.CheckInfinium(res.Posts, len(traces)) {
-		t.Error(w)
-	}
-	return traces
 }
 
-// tokensOf are the counts of the requests that the model answered during the
-// step.
-func tokensOf(res *clinecli.Result, step int) []rig.Tokens {
-	from := 0
-	if step > 0 {
-		from = res.Steps[step-1].Requests
+// classicResumed is a task that is taken up again after its completion, by a
+// second process.
+func classicResumed() Case {
+	resumed := cliStep("-T", rig.WordSession, "-y", "--json", "go on")
+	resumed.Asks = 30 * time.Second // see do: it may never ask
+	return Case{
+		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{
+			turn("Run.", shell("echo one")), finish("First."), turn("Run.", shell("echo two")), finish("Second."),
+		}},
+		Steps: []rig.Step{
+			cliStep("-y", "--json", "begin"),
+			resumed,
+		},
+		Exits: []int{0, 0},
+		Order: []string{start, prompt, post, complete, cancel, resume, prompt, post, complete, cancel},
+		Traces: []scenario.Trace{
+			{Requests: 2, Outcome: otelmap.OutcomeCompleted, Task: "begin", Tools: []scenario.Tool{tool("execute_command")}},
+			{
+				Requests: 2, Outcome: otelmap.OutcomeCompleted, Task: "go on",
+				Tools: []scenario.Tool{tool("execute_command")},
+			},
+		},
 	}
-	return clinecli.Tokens(res.Requests[from:res.Steps[step].Requests])
 }
 
-// checkOwnView compares what hookspan's own commands say. The steps are the
-// delivery by itself, flush, list, show and doctor.
-func checkOwnView(t *testing.T, sc *scenario, traces []*rig.Trace, steps []rig.StepResult) {
-	t.Helper()
-	for i, name := range []string{"delivery", "flush --wait", "list --json", "show --json", "doctor"} {
-		if name == "doctor" && !sc.bare {
-			continue // It rightly reports the recorder in the place of cline-hook.
-		}
-		if s := steps[i]; s.ExitCode != 0 {
-			t.Errorf("%s ended with code %d: %s\n%s%s", name, s.ExitCode, s.Error, s.Stdout, s.Stderr)
-		}
+// classicProviderError is a model that refuses every request. Cline asks four
+// times, waiting 2, 4 and 8 seconds, and then cancels the task.
+func classicProviderError() Case {
+	return Case{
+		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}}},
+		Steps:  []rig.Step{cliStep("-y", "--json", "never answered")}, Exits: []int{1},
+		Order:  []string{start, prompt, cancel},
+		Traces: []scenario.Trace{{Requests: 4, Outcome: otelmap.OutcomeCancelled, Task: "never answered"}},
 	}
-	want := make([]rig.Listed, len(sc.traces))
-	for i, tr := range sc.traces {
-		want[i] = rig.Listed{Outcome: tr.outcome, Title: tr.prompt, Tools: len(tr.tools)}
-		for _, tool := range tr.tools {
-			want[i].CountError(tool.Error)
-		}
+}
+
+// sdkTools has several tools in one turn, two of which fail although Cline says
+// that they succeeded.
+func sdkTools() Case {
+	return Case{
+		Env: map[string]string{"CLINE_SESSION_BACKEND_MODE": ""}, Leaves: true, // its daemon, which is its default
+		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{
+			turn("Read.", read("src/login.js")),
+			turn("Several.", run("echo FAIL; exit 1"), read("src/missing.js"), run("echo ok")),
+			turn("Done."),
+		}},
+		Steps: []rig.Step{cliStep("--json", "fix the login")}, Exits: []int{0},
+		Order: []string{start, pre, post, pre, pre, pre, post, post, post, complete},
+		Traces: []scenario.Trace{{
+			Requests: 3, Outcome: otelmap.OutcomeCompleted, Task: "fix the login",
+			Tools: []scenario.Tool{
+				tool("read_files"), toolError("run_commands", otelmap.ErrorTool),
+				toolError("read_files", otelmap.ErrorTool), tool("run_commands"),
+			},
+		}},
 	}
-	wrong := rig.CheckList(steps[2].Stdout, want)
-	for _, w := range append(wrong, rig.CheckShown(steps[3].Stdout, traces[len(traces)-1])...) {
-		t.Error(w)
+}
+
+// sdkDenied denies a tool over ACP and takes the session up again in a second
+// process. ACP signs in by the environment alone. The command line's own
+// --id wants a terminal.
+func sdkDenied() Case {
+	acp := func(a rig.ACP) rig.Step {
+		return rig.Step{Args: []string{"--acp"}, Timeout: stepLimit, ACP: &a}
+	}
+	return Case{
+		Env: map[string]string{"CLINE_API_KEY": "sk-mock", "CLINE_PROVIDER": "openai-compatible", "CLINE_MODEL": mockllm.Model},
+		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{
+			turn("One.", run("echo one")), turn("Two.", run("echo two")), turn("Only two."),
+			turn("Three.", run("echo three")), turn("And three."),
+		}},
+		Steps: []rig.Step{
+			acp(rig.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}}),
+			acp(rig.ACP{Session: rig.WordSession, Prompts: []string{"go on"}, Permissions: []string{"allow_once"}}),
+		},
+		Exits: []int{0, 0},
+		Order: []string{start, pre, post, pre, post, complete, start, pre, post, complete},
+		Traces: []scenario.Trace{
+			{
+				Requests: 3, Outcome: otelmap.OutcomeCompleted, Task: "run both",
+				Tools: []scenario.Tool{toolError("run_commands", otelmap.ErrorToolDenied), tool("run_commands")},
+			},
+			{Requests: 2, Outcome: otelmap.OutcomeCompleted, Task: "go on", Tools: []scenario.Tool{tool("run_commands")}},
+		},
+	}
+}
+
+// sdkSubagent has a subagent that uses a tool.
+func sdkSubagent() Case {
+	return Case{
+		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{
+			turn("Delegate.", call("spawn_agent", "systemPrompt", "You are a helper", "task", "Run echo hi")),
+			turn("Working.", run("echo hi")),
+			turn("It says hi."),
+			turn("Done."),
+		}},
+		Steps: []rig.Step{cliStep("--json", "delegate it")}, Exits: []int{0},
+		Order: []string{start, pre, start, pre, post, complete, post, complete},
+		Traces: []scenario.Trace{{
+			Requests: 4, Outcome: otelmap.OutcomeCompleted, Task: "delegate it",
+			Tools: []scenario.Tool{tool("spawn_agent"), {Name: "run_commands", Under: 0}},
+		}},
+	}
+}
+
+// sdkProviderError is a model that refuses: this core asks once and fails.
+func sdkProviderError() Case {
+	return Case{
+		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}}},
+		Steps:  []rig.Step{cliStep("--json", "never answered")}, Exits: []int{1},
+		Order:  []string{start, failed},
+		Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Task: "never answered"}},
+	}
+}
+
+// sdkInterrupted is Ctrl-C while a command runs. This core reports the aborted
+// tool, no end of the run, and a SessionShutdown whose payload is empty; that
+// the session was interrupted is in a separate file.
+func sdkInterrupted() Case {
+	return Case{
+		Silent: true,
+		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{turn("Long.", run(untilReported("SessionShutdown")))}},
+		Steps:  []rig.Step{scenario.Interrupted(cliStep("--json", "start something long"))}, Exits: []int{0},
+		Order: []string{start, pre, post},
+		Traces: []scenario.Trace{{
+			Requests: 1, Outcome: otelmap.OutcomeInterrupted, Task: "start something long",
+			Tools: []scenario.Tool{toolError("run_commands", otelmap.ErrorToolCancelled)},
+		}},
 	}
 }

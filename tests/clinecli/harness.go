@@ -78,7 +78,7 @@ func (h *Harness) prepare(ctx context.Context, cli CLI) (*prepared, error) {
 }
 
 func (h *Harness) signIn(ctx context.Context, cli CLI, p *prepared) error {
-	cmd, err := Install(ctx, h.cache, cli)
+	cmd, err := Programs[cli].Command(ctx, h.cache)
 	if err != nil {
 		return err
 	}

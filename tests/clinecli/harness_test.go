@@ -11,10 +11,6 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
-func sh(script string) rig.Step {
-	return rig.Step{Program: []string{"sh", "-c"}, Args: []string{script}, Timeout: 20 * time.Second}
-}
-
 // TestPreToolUseStopsClassic is the evidence for where hookspan does not
 // install PreToolUse: with any such file in a folder the classic core reads, a
 // task that reads a missing file as its second tool asks the model twice and
@@ -24,7 +20,8 @@ func TestPreToolUseStopsClassic(t *testing.T) {
 	if !proof.Soak() {
 		skip.Elsewhere(t, "says something of Cline alone, and nothing of hookspan: left to -soak")
 	}
-	h := newHarness(t)
+	agent := newAgent(t)
+	cache, _ := agent.Programs(t)
 	script := []mockllm.Turn{
 		turn("List.", call("list_files", "path", "src")), turn("Look.", call("read_file", "path", "src/missing.js")), finish("Never."),
 	}
@@ -38,9 +35,8 @@ func TestPreToolUseStopsClassic(t *testing.T) {
 		t.Run(limit.String(), func(t *testing.T) {
 			stuck := cliStep("-y", "--json", "read what is not there")
 			stuck.Timeout = limit
-			res := do(t, h, &clinecli.Run{
-				CLI: clinecli.CLI2, Script: script, Steps: []rig.Step{stuck},
-				Setup: func(a *rig.Arena) error { return clinecli.RecordHooks(a, clinecli.CLI2, pre) },
+			res := agent.Try(t, cache, clinecli.Script{CLI: clinecli.CLI2, Turns: script}, []rig.Step{stuck}, func(a *rig.Arena) error {
+				return clinecli.RecordHooks(a, clinecli.CLI2, pre)
 			})
 			requests = len(res.Requests)
 			if !res.Steps[0].TimedOut {

@@ -3,7 +3,6 @@ package clinecli
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -32,12 +31,6 @@ type Result struct {
 
 	// Requests is the model's log.
 	Requests []mockllm.Request
-}
-
-// Inner does the inner half's work if this process was started as one, and
-// reports whether it was; see rig.Inner.
-func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
-	return rig.Inner(stdin, stdout, stderr, NewModel)
 }
 
 // NewModel makes the model that plays a Run's script; it is a rig.NewModel.
@@ -83,16 +76,4 @@ func copyTree(from, to string) error {
 		return err
 	}
 	return os.CopyFS(to, os.DirFS(from))
-}
-
-// Tokens are the counts that spans are to carry for the requests, in order,
-// those that were not answered left out.
-func Tokens(requests []mockllm.Request) []rig.Tokens {
-	var out []rig.Tokens
-	for _, r := range requests {
-		if r.Usage != nil && r.Complete {
-			out = append(out, rig.Tokens{Input: r.Usage.Prompt, Output: r.Usage.Completion, CacheRead: r.Usage.Cached})
-		}
-	}
-	return out
 }

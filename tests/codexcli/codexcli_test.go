@@ -1,27 +1,16 @@
 package codexcli_test
 
 import (
-	"fmt"
-	"os"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/codexcli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) {
-	if code, inner := codexcli.Inner(os.Stdin, os.Stdout, os.Stderr); inner {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { codexcli.Agent.Main(m) }
 
 func shell(command string) codexcli.Tool {
 	return codexcli.Tool{Name: "exec_command", Args: map[string]any{"cmd": command}, Span: "Bash", SpanInput: map[string]any{"command": command}}
@@ -40,11 +29,7 @@ func turn(text string, tools ...codexcli.Tool) codexcli.Turn {
 	return codexcli.Turn{Text: text, Tools: tools}
 }
 
-func ok(text string) claudecli.WantTool { return claudecli.WantTool{Text: text, Under: -1} }
-
-func bad(kind, text string) claudecli.WantTool {
-	return claudecli.WantTool{Error: kind, Text: text, Under: -1}
-}
+var ok, bad = scenario.OK, scenario.Bad
 
 // codex runs the program. The user has trusted the hooks in the one way that needs no
 // terminal.
@@ -55,21 +40,15 @@ func codex(args ...string) rig.Step {
 // denies is a hook of the user's.
 const denies = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac`
 
-const failed, denied, cancelled = otelmap.ErrorToolFailure, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled
+const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
 func scenarios() map[string]scenario.Case[codexcli.Script] {
 	const parallel = 8
-	var calls []codexcli.Tool
-	var tools []claudecli.WantTool
-	for i := range parallel {
-		calls, tools = append(calls, shell(fmt.Sprintf("echo n%d.", i))), append(tools, ok(fmt.Sprintf("n%d.", i)))
-	}
+	calls, tools := scenario.Parallel(parallel, shell)
 	// A command that is left running fails once, whoever is told of it.
 	long := shell("sleep 1; echo late; exit 9")
 	long.Args["yield_time_ms"] = 250
 	poll := codexcli.Tool{Name: "write_stdin", Args: map[string]any{"session_id": codexcli.Process, "chars": "", "yield_time_ms": 10_000}}
-	interrupted := codex("start something long")
-	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
 	const start, prompt, stop, end, pre, post = "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "PreToolUse", "PostToolUse"
 	return map[string]scenario.Case[codexcli.Script]{
 		"tools": {
@@ -81,7 +60,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			}},
 			Steps: []rig.Step{codex("fix the login")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 1, pre: 5, post: 4, stop: 1, end: 1},
-			Traces: []scenario.Trace{{Requests: 5, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{
+			Traces: []scenario.Trace{{Requests: 5, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{
 				ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "verification failed"), bad(failed, "unsupported call"),
 				bad(failed, "late"), ok("late"),
 			}}},
@@ -93,8 +72,8 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			Steps: []rig.Step{codex("-c", `service_tier="fast"`, "begin"), codex("resume", "--last", "go on")}, Exits: []int{0, 0},
 			Hooks: map[string]int{start: 2, prompt: 2, pre: 2, post: 2, stop: 2, end: 2},
 			Traces: []scenario.Trace{
-				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("one")}, Unpriced: true},
-				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("beta")}, Unpriced: true},
+				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("one")}, Unpriced: true},
+				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("beta")}, Unpriced: true},
 			},
 		},
 		"subagent": {
@@ -112,7 +91,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			},
 			Steps: []rig.Step{codex("delegate it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 2, pre: 3, post: 3, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
-			Traces: []scenario.Trace{{Requests: 5, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{
+			Traces: []scenario.Trace{{Requests: 5, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{
 				ok("agent_id"), ok("waited"), {Error: failed, Text: "sub", Under: 0},
 			}}},
 		},
@@ -147,7 +126,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			},
 			Steps: []rig.Step{codex("--model", codexcli.CodeModel, "delegate it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 1, pre: 7, post: 6, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
-			Traces: []scenario.Trace{{Requests: 8, Outcome: otelmap.OutcomeCompleted, Model: codexcli.CodeModel, Tools: []claudecli.WantTool{
+			Traces: []scenario.Trace{{Requests: 8, Outcome: otelmap.OutcomeCompleted, Model: codexcli.CodeModel, Tools: []scenario.Tool{
 				bad(failed, "worse"), ok("beta"), ok("new.txt"), bad(otelmap.ErrorToolUnfinished, ""), bad(failed, "script broke"), ok("looker"),
 				ok("Wait completed"),
 				{Error: failed, Text: "sub", Under: 5},
@@ -166,7 +145,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			Script: codexcli.Script{Main: []codexcli.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
 			Steps:  []rig.Step{codex("run both")}, Exits: []int{0},
 			Hooks:  map[string]int{start: 1, prompt: 1, pre: 2, post: 1, stop: 1, end: 1},
-			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{bad(denied, "a hook says no"), ok("good")}}},
+			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{bad(denied, "a hook says no"), ok("good")}}},
 		},
 		"blocked stop": {
 			More: map[string]string{stop: `mkdir blocked 2>/dev/null && { echo 'keep going' >&2; exit 2; }; exit 0`},
@@ -176,16 +155,16 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			Steps: []rig.Step{codex("do all of it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 1, pre: 1, post: 1, stop: 2, end: 1},
 			Traces: []scenario.Trace{{
-				Requests: 3, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("more")}, Blocked: true,
+				Requests: 3, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("more")}, Blocked: true,
 			}},
 		},
 		"interrupted tool": {
 			Script: codexcli.Script{Main: []codexcli.Turn{
-				turn("Long.", shell("echo running > "+rig.WordMark+"; tail -f /dev/null")), turn("Never."),
+				turn("Long.", shell(scenario.Long)), turn("Never."),
 			}},
-			Steps: []rig.Step{interrupted}, Exits: []int{1},
+			Steps: []rig.Step{scenario.Interrupted(codex("start something long"))}, Exits: []int{1},
 			Hooks:  map[string]int{start: 1, prompt: 1, pre: 1, "Interrupt": 1, end: 1},
-			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []claudecli.WantTool{bad(cancelled, "")}}},
+			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []scenario.Tool{bad(cancelled, "")}}},
 		},
 		"provider error": {
 			Script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 400}}},
@@ -206,7 +185,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			Steps:  []rig.Step{codex("half answered")}, Exits: []int{1},
 			Hooks: map[string]int{start: 1, prompt: 1, pre: 1, post: 1, end: 1},
 			Traces: []scenario.Trace{{
-				Requests: 2, Outcome: otelmap.OutcomeFailed, Class: otelmap.ErrorRun, Message: "scripted failure", Tools: []claudecli.WantTool{ok("one")},
+				Requests: 2, Outcome: otelmap.OutcomeFailed, Class: otelmap.ErrorRun, Message: "scripted failure", Tools: []scenario.Tool{ok("one")},
 			}},
 		},
 	}
@@ -215,76 +194,11 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 // TestScenarios puts Codex through every scenario.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	tested.Run(t, scenarios())
+	codexcli.Agent.Run(t, scenarios())
 }
 
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	tested.RemovedDisturbsNothing(t, codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, codex("run it"))
-}
-
-var tested = scenario.Agent[codexcli.Script]{
-	Name: "Codex", Word: "codex", Host: "codex", Version: codexcli.Version, Model: codexcli.Model, Asked: true, Beside: true,
-	Do: codexcli.Do, Settings: codexcli.Settings, Kept: ".codex/hooks.json", Prompts: prompts, Said: said,
-	// Those of the standard tier in OpenAI's list.
-	Prices: map[string]claudecli.Price{
-		codexcli.Model: {Input: 5, CacheRead: 0.5, Output: 30}, codexcli.CodeModel: {Input: 10, CacheRead: 1, Output: 50},
-	},
-}
-
-// payload is what is read of a recorded hook call.
-type payload struct {
-	Session   string  `json:"session_id"`
-	Turn      string  `json:"turn_id"`
-	Submitted *string `json:"prompt"`
-	Agent     string  `json:"agent_id"`
-	Event     string  `json:"hook_event_name"`
-	Tool      string  `json:"tool_name"`
-	Input     struct {
-		Command string `json:"command"`
-	} `json:"tool_input"`
-	Call string `json:"tool_use_id"`
-}
-
-func prompts(t *testing.T, recs []rig.Recorded, res *scenario.Result) (list []scenario.Prompt) {
-	t.Helper()
-	payloads := scenario.Payloads[payload](t, recs)
-	for _, p := range payloads {
-		if p.Submitted != nil && p.Agent == "" {
-			list = append(list, scenario.Prompt{Session: p.Session, Turn: p.Turn, Text: *p.Submitted})
-		}
-	}
-	nameNested(res.Requests, payloads)
-	return list
-}
-
-// nameNested gives the calls of scripts the ids that Codex gave them.
-func nameNested(requests []mockanthropic.Request, payloads []payload) {
-	for _, r := range requests {
-		for i := range r.Calls {
-			c := &r.Calls[i]
-			for _, p := range payloads {
-				if c.ID == "" && p.Event == "PreToolUse" && p.Tool == c.Name && (c.Input == nil || c.Input["command"] == p.Input.Command) {
-					c.ID = p.Call
-				}
-			}
-		}
-	}
-}
-
-func said(t *testing.T, name string, s rig.StepResult) {
-	t.Helper()
-	switch name {
-	case "verify": // the files lack a call that was denied in code mode, and have the namespace of another
-		if out := s.Stdout; strings.Contains(out, "tokens:") || strings.Contains(out, "cost:") || !strings.Contains(out, "verified") {
-			t.Errorf("verify finds other tokens or costs:\n%s", out)
-		}
-	case "doctor": // the hooks ran this once without being trusted
-		if s.ExitCode != 1 || !strings.Contains(s.Stdout, "12 not trusted") {
-			t.Errorf("doctor ended with code %d: %s\n%s%s", s.ExitCode, s.Error, s.Stdout, s.Stderr)
-		}
-	default:
-		scenario.Fine(t, name, s)
-	}
+	codexcli.Agent.RemovedDisturbsNothing(t, codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, codex("run it"), 2)
 }

@@ -3,14 +3,12 @@
 package codexcli
 
 import (
-	"context"
 	"embed"
-	"encoding/json"
-	"fmt"
-	"io"
-	"io/fs"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"testing"
 
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
@@ -20,9 +18,6 @@ import (
 //go:embed npm/codex/package.json npm/codex/package-lock.json
 var manifests embed.FS
 
-// Version is the version of Codex that the lock file pins.
-const Version = "0.169.0"
-
 // Model is the model that Codex asks for, CodeModel one that it has write scripts which
 // call the tools.
 const (
@@ -30,84 +25,26 @@ const (
 	CodeModel = "gpt-6-astra"
 )
 
-// Install makes sure that the program is in the cache folder and returns its path; see
-// rig.Program.
-func Install(ctx context.Context, cache string) (string, error) {
-	manifest, err := fs.Sub(manifests, "npm/codex")
-	if err != nil {
-		return "", fmt.Errorf("manifest of Codex: %w", err)
-	}
-	dir, err := rig.Program{Name: "codex", Manifest: manifest, Platforms: []string{"linux/amd64"}}.Install(ctx, cache)
-	return filepath.Join(dir, "node_modules", "@openai", "codex-linux-x64", "vendor", "x86_64-unknown-linux-musl", "bin", "codex"), err
+// Agent is Codex, in the version that the lock file pins.
+var Agent = scenario.Agent[Script]{
+	Name: "Codex", Word: "codex", Host: "codex", Version: "0.169.0", Model: Model, Asked: true, Beside: true,
+	Program: rig.Program{Name: "codex", Manifest: manifests, Folder: "npm/codex", Path: "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"},
+	Env:     map[string]string{"MOCK_API_KEY": "sk-mock"},
+	Prepare: func(a *rig.Arena, _, program string) error {
+		a.Env["PATH"] = filepath.Dir(program) + string(os.PathListSeparator) + a.Env["PATH"]
+		return nil
+	},
+	NewModel: newModel, Settings: settings, Kept: ".codex/hooks.json", Prompts: prompts, Said: said,
+	// Those of the standard tier in OpenAI's list.
+	Prices: map[string]scenario.Price{Model: {Input: 5, CacheRead: 0.5, Output: 30}, CodeModel: {Input: 10, CacheRead: 1, Output: 50}},
 }
 
-// Inner does the inner half's work if this process was started as one, and reports
-// whether it was; see rig.Inner.
-func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
-	return rig.Inner(stdin, stdout, stderr, newModel)
-}
-
-// Result is what came out of a run.
-type Result = scenario.Result
-
-// Do executes steps in an arena in dir, which must be empty, after setup has prepared
-// it. The error is about the test machinery only.
-func Do(ctx context.Context, cache, dir string, script Script, steps []rig.Step, setup func(*rig.Arena) error) (*Result, error) {
-	program, err := Install(ctx, cache)
-	if err != nil {
-		return nil, err
-	}
-	a, err := rig.NewArena(dir)
-	if err != nil {
-		return nil, err
-	}
-	a.Env["PATH"] = filepath.Dir(program) + string(os.PathListSeparator) + a.Env["PATH"]
-	a.Env["MOCK_API_KEY"], a.Env["SHELL"] = "sk-mock", "/bin/bash"
-	if err := setup(a); err != nil {
-		return nil, fmt.Errorf("set the run up: %w", err)
-	}
-	res, requests, err := rig.Play[mockanthropic.Request](ctx, a, []string{program}, script, steps)
-	if err != nil {
-		return nil, err
-	}
-	return &Result{Result: res, Requests: requests}, nil
-}
-
-// Events are the hook events that the recorder is installed for.
-var Events = []string{
-	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop", "Interrupt", "SessionEnd",
-}
-
-type handler struct {
-	Type    string `json:"type"`
-	Command string `json:"command"`
-}
-
-type group struct {
-	Hooks []handler `json:"hooks"`
-}
-
-// Settings writes Codex's configuration, and the user's own hooks: a recorder for each
-// event and, for an event named in more, a further one.
-func Settings(a *rig.Arena, more map[string]string) error {
-	recorder := filepath.Join(a.Dir, "record")
-	if err := a.WriteRecorder(recorder, "", ""); err != nil {
-		return err
-	}
-	hooks := make(map[string][]group, len(Events))
-	for _, e := range Events {
-		hooks[e] = []group{{Hooks: []handler{{Type: "command", Command: recorder + " " + e}}}}
-		if command := more[e]; command != "" {
-			hooks[e] = append(hooks[e], group{Hooks: []handler{{Type: "command", Command: command}}})
-		}
-	}
-	own, err := json.MarshalIndent(map[string]any{"description": "my own", "hooks": hooks}, "", "   ")
-	if err != nil {
-		return fmt.Errorf("encode the user's hooks: %w", err)
-	}
-	return a.Write(map[string]string{
-		"home/.codex/hooks.json": string(own) + "\n", "home/.codex/config.toml": config, "ws/a.txt": "alpha\n", "ws/b.txt": "beta\n",
-	})
+// settings writes Codex's configuration, and the user's own hooks.
+func settings(a *rig.Arena, more map[string]string) error {
+	own, err := a.Hooks([]string{
+		"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop", "Interrupt", "SessionEnd",
+	}, more, rig.Group, map[string]any{"description": "my own"})
+	return errors.Join(err, a.Write(map[string]string{"home/.codex/hooks.json": own, "home/.codex/config.toml": config}))
 }
 
 const config = `model = "` + Model + `"
@@ -124,3 +61,49 @@ stream_max_retries = 0
 [analytics]
 enabled = false
 `
+
+func prompts(t *testing.T, recs []rig.Recorded, res *scenario.Result) []scenario.Prompt {
+	t.Helper()
+	nameNested(res.Requests, scenario.Payloads[payload](t, recs))
+	return scenario.Submitted("UserPromptSubmit", "session_id", "turn_id", "prompt")(t, recs, res)
+}
+
+// payload is what is read of a recorded call.
+type payload struct {
+	Event string `json:"hook_event_name"`
+	Tool  string `json:"tool_name"`
+	Input struct {
+		Command string `json:"command"`
+	} `json:"tool_input"`
+	Call string `json:"tool_use_id"`
+}
+
+// nameNested gives the calls of scripts the ids that Codex gave them.
+func nameNested(requests []mockanthropic.Request, payloads []payload) {
+	for _, r := range requests {
+		for i := range r.Calls {
+			c := &r.Calls[i]
+			for _, p := range payloads {
+				if c.ID == "" && p.Event == "PreToolUse" && p.Tool == c.Name && (c.Input == nil || c.Input["command"] == p.Input.Command) {
+					c.ID = p.Call
+				}
+			}
+		}
+	}
+}
+
+func said(t *testing.T, _ *scenario.Case[Script], name string, s rig.StepResult) {
+	t.Helper()
+	switch name {
+	case "verify": // the files lack a call that was denied in code mode, and have the namespace of another
+		if out := s.Stdout; strings.Contains(out, "tokens:") || strings.Contains(out, "cost:") || !strings.Contains(out, "verified") {
+			t.Errorf("verify finds other tokens or costs:\n%s", out)
+		}
+	case "doctor": // the hooks ran this once without being trusted
+		if s.ExitCode != 1 || !strings.Contains(s.Stdout, "12 not trusted") {
+			t.Errorf("doctor ended with code %d: %s\n%s%s", s.ExitCode, s.Error, s.Stdout, s.Stderr)
+		}
+	default:
+		scenario.Fine(t, name, s)
+	}
+}

@@ -1,29 +1,17 @@
 package copilotcli_test
 
 import (
-	"fmt"
-	"os"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/copilotcli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) {
-	if code, inner := copilotcli.Inner(os.Stdin, os.Stdout, os.Stderr); inner {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
-
-// reason is what a hook answers that refuses the end of a turn. Copilot submits it.
-const reason = "keep going"
+func TestMain(m *testing.M) { copilotcli.Agent.Main(m) }
 
 func shell(command string) mockllm.ToolCall {
 	return mockllm.ToolCall{Name: "bash", Args: map[string]any{"command": command, "description": "runs"}}
@@ -39,15 +27,9 @@ func task(kind string) mockllm.ToolCall {
 	}}
 }
 
-func turn(text string, calls ...mockllm.ToolCall) mockllm.Turn {
-	return mockllm.Turn{Text: text, Tools: calls, Cached: 7}
-}
+var turn = mockllm.Answer
 
-func ok(text string) claudecli.WantTool { return claudecli.WantTool{Text: text, Under: -1} }
-
-func bad(kind, text string) claudecli.WantTool {
-	return claudecli.WantTool{Error: kind, Text: text, Under: -1}
-}
+var ok, bad = scenario.OK, scenario.Bad
 
 func copilot(prompt string, args ...string) rig.Step {
 	return rig.Step{Args: append(args, "--allow-all-tools", "--allow-all-paths", "-p", prompt), Timeout: 90 * time.Second}
@@ -56,26 +38,20 @@ func copilot(prompt string, args ...string) rig.Step {
 // denies is a hook of the user's.
 const denies = `payload=$(cat); case $payload in *forbidden*) echo '{"permissionDecision":"deny","permissionDecisionReason":"a hook says no"}';; esac`
 
-const failed, denied, cancelled = otelmap.ErrorToolFailure, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled
+const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
-func scenarios() map[string]scenario.Case[copilotcli.Script] {
+func scenarios() map[string]scenario.Case[mockllm.Script] {
 	const parallel = 8
-	var calls []mockllm.ToolCall
-	var tools []claudecli.WantTool
-	for i := range parallel {
-		calls, tools = append(calls, shell(fmt.Sprintf("echo n%d.", i))), append(tools, ok(fmt.Sprintf("n%d.", i)))
-	}
-	interrupted := copilot("start something long")
-	interrupted.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
+	calls, tools := scenario.Parallel(parallel, shell)
 	create := mockllm.ToolCall{Name: "create", Args: map[string]any{"path": rig.WordWorkspace + "/new.txt", "file_text": "made by the agent"}}
 	const start, prompt, stop, end, pre, post, fails = "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd", "preToolUse", "postToolUse", "postToolUseFailure"
-	return map[string]scenario.Case[copilotcli.Script]{
+	return map[string]scenario.Case[mockllm.Script]{
 		// A start of Copilot takes seconds, so one meets much of what can happen to a call.
 		"tools, parallel, denied, second turn": {
 			More: map[string]string{
 				pre: denies,
 			},
-			Script: copilotcli.Script{Main: []mockllm.Turn{
+			Script: mockllm.Script{Main: []mockllm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), create),
 				turn("Again.", view("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
 				turn("Two.", shell("echo forbidden"), shell("echo good")),
@@ -87,25 +63,25 @@ func scenarios() map[string]scenario.Case[copilotcli.Script] {
 			Steps: []rig.Step{copilot("fix the login"), copilot("go on", "--continue")}, Exits: []int{0, 0},
 			Hooks: map[string]int{start: 2, prompt: 2, pre: 8 + parallel, post: 5 + parallel, fails: 2, stop: 2, end: 2},
 			Traces: []scenario.Trace{
-				{Requests: 5, Outcome: otelmap.OutcomeCompleted, Tools: append([]claudecli.WantTool{
+				{Requests: 5, Outcome: otelmap.OutcomeCompleted, Tools: append([]scenario.Tool{
 					ok("one"), bad(failed, "worse"), ok("new.txt"), bad(failed, "does not exist"), bad(failed, "does not exist"), bad(denied, "a hook says no"), ok("good"),
 				}, tools...)},
-				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("beta")}},
+				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("beta")}},
 			},
 		},
 		"subagent": {
-			Script: copilotcli.Script{
+			Script: mockllm.Script{
 				Main: []mockllm.Turn{turn("Delegate.", task("explore")), turn("Delegated.")},
 				Sub:  []mockllm.Turn{turn("Sub looks.", view("a.txt"), view("nope.txt")), turn("Sub done.")},
 			},
 			Steps: []rig.Step{copilot("delegate it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 2, pre: 3, post: 2, fails: 1, "subagentStart": 1, "subagentStop": 1, stop: 2, end: 1},
-			Traces: []scenario.Trace{{Requests: 4, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{
+			Traces: []scenario.Trace{{Requests: 4, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{
 				ok("Sub done."), {Text: "alpha", Under: 0}, {Error: failed, Text: "does not exist", Under: 0},
 			}}},
 		},
 		"subagent of a subagent": {
-			Script: copilotcli.Script{
+			Script: mockllm.Script{
 				Main: []mockllm.Turn{
 					turn("Delegate.", task("general-purpose")), turn("Delegate further.", task("explore")),
 					turn("Outer runs.", shell("echo outer; exit 3")), turn("Outer done."), turn("Delegated."),
@@ -115,7 +91,7 @@ func scenarios() map[string]scenario.Case[copilotcli.Script] {
 			},
 			Steps: []rig.Step{copilot("delegate it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 3, pre: 5, post: 4, fails: 1, "subagentStart": 2, "subagentStop": 2, stop: 3, end: 1},
-			Traces: []scenario.Trace{{Requests: 7, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{
+			Traces: []scenario.Trace{{Requests: 7, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{
 				ok("Outer done."),
 				{Text: "Inner done.", Under: 0},
 				{Text: "alpha", Under: 1},
@@ -124,34 +100,34 @@ func scenarios() map[string]scenario.Case[copilotcli.Script] {
 			}}},
 		},
 		"Claude Code's hooks in the project": {
-			Script: copilotcli.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}},
+			Script: mockllm.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}},
 			Steps:  []rig.Step{copilot("run it")}, Exits: []int{0},
 			Hooks:  map[string]int{start: 1, prompt: 1, pre: 1, post: 1, stop: 1, end: 1},
-			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("one")}}},
+			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("one")}}},
 			Also:   []string{"claude"},
 			Env:    map[string]string{"COPILOT_ALLOW_ALL": "true"}, // it runs a trusted project's hooks of Claude Code, too
 		},
 		"blocked stop": {
-			More: map[string]string{stop: `mkdir "$HOME/blocked" 2>/dev/null && echo '{"decision":"block","reason":"` + reason + `"}'; true`},
-			Script: copilotcli.Script{Main: []mockllm.Turn{
+			More: map[string]string{stop: `mkdir "$HOME/blocked" 2>/dev/null && echo '{"decision":"block","reason":"` + copilotcli.Reason + `"}'; true`},
+			Script: mockllm.Script{Main: []mockllm.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},
 			Steps: []rig.Step{copilot("do all of it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 2, pre: 1, post: 1, stop: 2, end: 1},
 			Traces: []scenario.Trace{{
-				Requests: 3, Outcome: otelmap.OutcomeCompleted, Tools: []claudecli.WantTool{ok("more")}, Blocked: true,
+				Requests: 3, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("more")}, Blocked: true,
 			}},
 		},
 		"interrupted tool": {
-			Script: copilotcli.Script{Main: []mockllm.Turn{
-				turn("Long.", shell("echo running > "+rig.WordMark+"; tail -f /dev/null")), turn("Never."),
+			Script: mockllm.Script{Main: []mockllm.Turn{
+				turn("Long.", shell(scenario.Long)), turn("Never."),
 			}},
-			Steps: []rig.Step{interrupted}, Exits: []int{0},
+			Steps: []rig.Step{scenario.Interrupted(copilot("start something long"))}, Exits: []int{0},
 			Hooks:  map[string]int{start: 1, prompt: 1, pre: 1, end: 1},
-			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []claudecli.WantTool{bad(cancelled, "")}}},
+			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []scenario.Tool{bad(cancelled, "")}}},
 		},
 		"provider error": {
-			Script: copilotcli.Script{Main: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}}},
+			Script: mockllm.Script{Main: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}}},
 			Steps:  []rig.Step{copilot("never answered")}, Exits: []int{1},
 			Hooks:  map[string]int{start: 1, prompt: 1, "errorOccurred": 1, end: 1},
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"}},
@@ -162,33 +138,11 @@ func scenarios() map[string]scenario.Case[copilotcli.Script] {
 // TestScenarios puts Copilot through every scenario.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	tested.Run(t, scenarios())
+	copilotcli.Agent.Run(t, scenarios())
 }
 
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	tested.RemovedDisturbsNothing(t, copilotcli.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, copilot("run it"))
-}
-
-var tested = scenario.Agent[copilotcli.Script]{
-	Name: "Copilot", Word: "copilot", Host: "copilot-cli", Version: copilotcli.Version, Model: copilotcli.Model,
-	Do: copilotcli.Do, Settings: copilotcli.Settings, Kept: ".copilot/hooks", Prompts: prompts, Captured: true,
-	// Those of OpenAI's list: Copilot has the user's own key.
-	Prices: map[string]claudecli.Price{copilotcli.Model: {Input: 1.75, CacheRead: 0.175, Output: 14}},
-}
-
-func prompts(t *testing.T, recs []rig.Recorded, _ *scenario.Result) (list []scenario.Prompt) {
-	t.Helper()
-	type payload struct {
-		Session   string  `json:"sessionId"`
-		Agent     string  `json:"agentId"`
-		Submitted *string `json:"prompt"`
-	}
-	for i, p := range scenario.Payloads[payload](t, recs) {
-		if recs[i].Name == "userPromptSubmitted" && p.Submitted != nil && p.Agent == "" && *p.Submitted != reason {
-			list = append(list, scenario.Prompt{Session: p.Session, Text: *p.Submitted})
-		}
-	}
-	return list
+	copilotcli.Agent.RemovedDisturbsNothing(t, mockllm.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, copilot("run it"), 2)
 }

@@ -63,7 +63,7 @@ var banned = map[string]string{
 	module + "/internal/userhooks/hookcheck": "examines files for people",
 	module + "/internal/userhooks/hookhttp":  "opens sockets",
 	module + "/internal/userhooks/hookmatch": "expressions and a shell's parser; plain hooks have names",
-	module + "/internal/userhooks/place":     "mapping is for another program; FindPlain finds most spans",
+	module + "/internal/userhooks/place":     "mapping is for another program; plainRun finds most spans",
 	module + "/internal/userhooks/shelltext": "writes hooks for people",
 	"mvdan.cc/":                              "a shell's parser; plain hooks have no rule",
 	"github.com/nlnwa/":                      "links the tables of international names",

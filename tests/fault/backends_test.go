@@ -26,6 +26,7 @@ var backendRows = []proof.Row{
 		Name:  "a run of many spans to a backend that takes one request a minute (429)",
 		Rule:  "each delivery brings it further; every span comes once",
 		Short: 5_000,
+		Rest:  true,
 		Run: func(t *testing.T, r *proof.Result) {
 			longRun(t, r, func(server *otlptest.Server, _ context.CancelFunc) func(int) {
 				server.Script(otlptest.Answer{}, otlptest.Wait(429, "60"))
@@ -51,7 +52,8 @@ var backendRows = []proof.Row{
 		Name:  "two environments with their own collectors, tokens and rules in one home folder: sessions continued in the other, refused runs, deliveries by either",
 		Rule:  "each run goes where it was recorded for, once, and nowhere else, without what the rules of its environment remove",
 		Short: 12, Long: 60,
-		Run: twoEnvironments,
+		Rest: true,
+		Run:  twoEnvironments,
 	},
 }
 

@@ -39,7 +39,8 @@ var diskRows = []proof.Row{
 		Name:  "a disk without room for another file while a session goes on",
 		Rule:  "events are stored; nothing is sent while its delivery cannot be noted, and with room again every span comes once",
 		Short: 6, Long: 24,
-		Run: fullDiskTurns,
+		Rest: true,
+		Run:  fullDiskTurns,
 	},
 	{
 		Name:  "a state folder that is mounted read-only",

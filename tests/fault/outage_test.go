@@ -32,7 +32,8 @@ var outageRows = []proof.Row{{
 	Name:  "a week's outage of the OTLP endpoint, in 7 ways, with spans waiting",
 	Rule:  "the store has everything meanwhile; tries keep to their back-off; then every span comes, once, under the store's ids",
 	Short: 2_500, Long: 100_000,
-	Run: weekOutage,
+	Rest: true,
+	Run:  weekOutage,
 }}
 
 // hall is a spool in the test's own process, with a clock that is set.

@@ -24,17 +24,20 @@ var payloadRows = []proof.Row{
 		Name:  "payloads of 1, 10 and 100 MB (1 GB in the long run), of many forms",
 		Rule:  fmt.Sprintf("neutral answer, exit code 0, at most %d MiB of memory; what is stored is JSON wherever the payload is", mostMemory>>10),
 		Short: 9*2*2 + 4, Long: 9*2*3 + 3,
-		Run: largePayloads,
+		Rest: true,
+		Run:  largePayloads,
 	},
 	{
 		Name: "payloads that are odd: deep, empty, cut off at each byte, no UTF-8, twins of keys, numbers beyond any type",
 		Rule: "neutral answer, exit code 0; each is stored byte for byte; a delivery continues past them",
+		Rest: true,
 		Run:  oddPayloads,
 	},
 	{
 		Name:  "compressed session files of Codex that unpack to 200 MB: one line, many rows, a large window; one that is torn",
 		Rule:  fmt.Sprintf("an import names each, imports the session beside it, and takes at most %d MiB of memory", mostUnpacking>>10),
 		Short: 4,
+		Rest:  true,
 		Run:   compressedSessions,
 	},
 }

@@ -32,11 +32,13 @@ var placeRows = []proof.Row{
 	{
 		Name: "the same where delivery states and the trace store should be",
 		Rule: "never hangs; the other destinations get everything; once it is gone that one does",
+		Rest: true,
 		Run:  func(t *testing.T, r *proof.Result) { wrongPlaces(t, r, deliveryPlaces(), true) },
 	},
 	{
 		Name: "the same where the log, the settings and the sweep's stamp should be",
 		Rule: "never hangs; events are stored, deliveries continue or report the obstacle",
+		Rest: true,
 		Run:  func(t *testing.T, r *proof.Result) { wrongPlaces(t, r, sidePlaces(), true) },
 	},
 }

@@ -44,7 +44,8 @@ var streamRows = []proof.Row{
 		Name:  "signals while the payload is being written",
 		Rule:  "SIGINT, SIGHUP, SIGQUIT, SIGPIPE and SIGXFSZ cost nothing; no signal ends a hook with an exit code",
 		Short: 2 * 13, Long: 2 * 13 * 20,
-		Run: signals,
+		Rest: true,
+		Run:  signals,
 	},
 	{
 		Name: "a lock that the agent's script holds by a descriptor, while the hook starts a delivery",
@@ -54,11 +55,13 @@ var streamRows = []proof.Row{
 	{
 		Name: "GOMEMLIMIT, GODEBUG and the like malformed, through the installed hooks",
 		Rule: "neutral answer, exit code 0, silence, the event is stored",
+		Rest: true,
 		Run:  goVariables,
 	},
 	{
 		Name: "a working directory that is gone, no PATH, umask 0777 and 0, as root and as another user",
 		Rule: "neutral answer, exit code 0; the event is stored and delivered",
+		Rest: true,
 		Run:  surroundings,
 	},
 }

@@ -4,52 +4,27 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/geminicli"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
-	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
-
-// drawnTurn is a drawn answer as a turn of the model's.
-func drawnTurn(a drawn.Answer) geminicli.Turn {
-	t := geminicli.Turn{Text: a.Text, HTTPError: a.Refusal, Breaks: a.Breaks}
-	for _, c := range a.Calls {
-		switch {
-		case c.Unknown():
-			t.Tools = append(t.Tools, geminicli.Tool{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}})
-		case c.Path != "":
-			t.Tools = append(t.Tools, read(c.Path))
-		default:
-			t.Tools = append(t.Tools, shell(c.Command))
-		}
-	}
-	return t
-}
 
 // TestDrawnSessions puts the Gemini CLI through sessions that are drawn at random.
 func TestDrawnSessions(t *testing.T) {
-	cache, bin := rig.Prepare(t, "Gemini CLI")
-	h := drawn.Host{
-		Agent: "gemini", Bin: bin,
-		Prompt: func(s *drawn.Session, i int) rig.Step {
-			if i == 0 {
-				return gemini(s.Prompts[i])
-			}
-			return gemini(s.Prompts[i], "--resume", "latest")
-		},
-		Play: func(t *testing.T, dir string, s *drawn.Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request) {
-			t.Helper()
-			res, err := geminicli.Do(t.Context(), cache, dir, geminicli.Script{Main: drawn.Turns(s.Answers, drawnTurn)}, steps, func(a *rig.Arena) error {
-				if err := geminicli.Settings(a, map[string]string{"BeforeTool": denies}); err != nil {
-					return err
-				}
-				return a.InstallHookspan(t.Context(), bin, nil, "gemini")
-			})
-			rig.Check(t, "the Gemini CLI", err)
-			return res.Result, res.Requests
-		},
+	forms := drawn.Forms[geminicli.Tool]{
+		Unknown: func(name string, args map[string]any) geminicli.Tool { return geminicli.Tool{Name: name, Args: args} },
+		Read:    read, Shell: shell,
 	}
-	h.Say = func(s *drawn.Story, imported bool) {
+	d := scenario.Drawn[geminicli.Script]{
+		Submit: gemini, Again: []string{"--resume", "latest"},
+		Script: func(s *drawn.Session) geminicli.Script {
+			return geminicli.Script{Main: drawn.Turns(s.Answers, func(a drawn.Answer) geminicli.Turn {
+				return geminicli.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Breaks: a.Breaks}
+			})}
+		},
+		More: map[string]string{"BeforeTool": denies},
+	}
+	d.Say = func(s *drawn.Story, imported bool) {
 		if s.Outcome == otelmap.OutcomeFailed {
 			s.Outcome = otelmap.OutcomeInterrupted // No hook and no file says more.
 		}
@@ -61,7 +36,7 @@ func TestDrawnSessions(t *testing.T) {
 	}
 	// A request that is refused for good takes its prompt out of the file again, and the
 	// next start removes a file without prompts.
-	h.Removes = true
-	h.Open = func(outcome string) bool { return outcome != otelmap.OutcomeCompleted }
-	h.Run(t)
+	d.Removes = true
+	d.Open = func(outcome string) bool { return outcome != otelmap.OutcomeCompleted }
+	geminicli.Agent.Draw(t, &d)
 }

@@ -85,18 +85,15 @@ func RunClaude(ctx context.Context, cache, dir string, rows []Row) (*Done, error
 		}
 	}
 	script.Main = append(script.Main, mockanthropic.Turn{Text: "All done."})
-	res, err := claudecli.Do(ctx, cache, dir, &claudecli.Run{
-		Script: script,
-		Steps: []rig.Step{{
-			Args: []string{"-p", prompt, "--output-format", "json", "--permission-mode", "bypassPermissions"}, Timeout: turnLimit,
-		}},
-		Setup: func(a *rig.Arena) error {
-			user, project, err := Hooks(a, rows)
-			if err != nil {
-				return err
-			}
-			return a.Write(map[string]string{"home/.claude/settings.json": string(user), "ws/.claude/settings.json": string(project)})
-		},
+	steps := []rig.Step{{
+		Args: []string{"-p", prompt, "--output-format", "json", "--permission-mode", "bypassPermissions"}, Timeout: turnLimit,
+	}}
+	res, err := claudecli.Agent.Play(ctx, cache, dir, script, steps, func(a *rig.Arena) error {
+		user, project, err := Hooks(a, rows)
+		if err != nil {
+			return err
+		}
+		return a.Write(map[string]string{"home/.claude/settings.json": string(user), "ws/.claude/settings.json": string(project)})
 	})
 	if err != nil {
 		return nil, err

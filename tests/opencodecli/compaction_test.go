@@ -2,13 +2,14 @@ package opencodecli_test
 
 import (
 	"encoding/json"
-	"path/filepath"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/opencodecli"
 )
 
@@ -17,11 +18,9 @@ import (
 // by import it is one turn.
 func TestCompactionIsWithinItsTurn(t *testing.T) {
 	t.Parallel()
-	cache, bin := rig.Prepare(t, "opencode")
-	hookspan := func(args ...string) rig.Step {
-		return rig.Step{Program: []string{filepath.Join(bin, "hookspan")}, Args: args}
-	}
-	script := opencodecli.Script{Main: []mockllm.Turn{
+	cache, bin := opencodecli.Agent.Programs(t)
+	hookspan := scenario.Hookspan(bin)
+	script := mockllm.Script{Main: []mockllm.Turn{
 		{Text: "First.", Tools: []mockllm.ToolCall{bash("echo one")}, In: 99_500, Out: 10},
 		turn("Second.", bash("echo two")), turn("All done."),
 	}}
@@ -30,20 +29,17 @@ func TestCompactionIsWithinItsTurn(t *testing.T) {
 		{WaitTraces: 1, Timeout: 60 * time.Second},
 		hookspan("list", "--json"), hookspan("verify"), hookspan("import", "opencode", "--dry-run", "--json"),
 	}
-	res, err := opencodecli.Do(t.Context(), cache, t.ArtifactDir(), script, steps, func(a *rig.Arena) error {
-		if err := opencodecli.Settings(a, ""); err != nil {
-			return err
-		}
-		return a.InstallHookspan(t.Context(), bin, nil, "opencode")
+	res := opencodecli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {
+		return errors.Join(opencodecli.Agent.Settings(a, nil), a.InstallHookspan(t.Context(), bin, nil, "opencode"))
 	})
-	rig.Check(t, "opencode", err)
 	for i, s := range res.Steps {
 		if s.ExitCode != 0 || s.TimedOut {
 			t.Errorf("step %d ended with code %d (timed out: %v)\n%s%s", i, s.ExitCode, s.TimedOut, s.Stdout, s.Stderr)
 		}
 	}
-	if n := len(res.Messages("user")); n != 3 {
-		t.Errorf("opencode wrote %d messages in the user's name, want 3: the prompt, the compaction and what continues", n)
+	bus, err := opencodecli.Bus(res.Arena)
+	if n := len(opencodecli.Messages(bus, "user")); err != nil || n != 3 {
+		t.Errorf("opencode wrote %d messages in the user's name, %v, want 3: the prompt, the compaction and what continues", n, err)
 	}
 	for _, wrong := range rig.CheckList(res.Steps[2].Stdout, []rig.Listed{{Outcome: otelmap.OutcomeCompleted, Title: `"work long"`, Tools: 2}}) {
 		t.Error(wrong)

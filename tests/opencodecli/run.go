@@ -4,87 +4,96 @@ package opencodecli
 
 import (
 	"bufio"
-	"context"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"testing"
 
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
 //go:embed npm/opencode/package.json npm/opencode/package-lock.json
 var manifests embed.FS
 
-// Version is the version of opencode that the lock file pins.
-const Version = "1.18.33"
+const version = "1.18.33" // what the lock file pins
 
-// Install makes sure that the program is in the cache folder and returns the command
-// that starts it; see rig.Program.
-func Install(ctx context.Context, cache string) ([]string, error) {
-	manifest, err := fs.Sub(manifests, "npm/opencode")
+// Agent is opencode.
+var Agent = scenario.Agent[mockllm.Script]{
+	Name: "opencode", Word: "opencode", Host: "opencode", Version: version, Model: mockllm.Model, Asked: true, Beside: true,
+	Program: rig.Program{Name: "opencode", Manifest: manifests, Folder: "npm/opencode", Path: "opencode-linux-x64-baseline/bin/opencode", Args: []string{"run"}},
+	Env: map[string]string{
+		"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+		"OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+	},
+	Prepare: func(a *rig.Arena, _, _ string) error {
+		a.Env["RECORDS"] = a.Records
+		return a.Write(packages)
+	},
+	NewModel: mockllm.Scripted(mockllm.ByTask), Read: read, Settings: settings, Kept: ".config/opencode/plugin", Prompts: prompts, Known: counted,
+	Again:  true,
+	Prices: map[string]scenario.Price{mockllm.Model: {Input: 3, CacheRead: 0.3, CacheWrite: 3.75, Output: 15}}, // as the settings have it
+}
+
+// read gives the requests the ids of opencode's messages: each is one, in the same order.
+func read(script mockllm.Script, res *scenario.Result) error {
+	bus, err := Bus(res.Arena)
 	if err != nil {
-		return nil, fmt.Errorf("manifest of opencode: %w", err)
+		return err
 	}
-	dir, err := rig.Program{Name: "opencode", Manifest: manifest, Platforms: []string{"linux/amd64"}}.Install(ctx, cache)
+	res.Requests, _, err = script.Requests(res.Log, mockllm.Model)
+	messages := Messages(bus, "assistant")
+	for i := range min(len(res.Requests), len(messages)) {
+		res.Requests[i].ID = messages[i].Properties.Info.ID
+	}
+	return err
+}
+
+// counted leaves out what opencode never counts: the tokens of a request whose call was
+// cut off.
+func counted(_ *testing.T, _ *scenario.Result, got *rig.Trace, own []mockanthropic.Request, want []scenario.Tool) ([]mockanthropic.Request, []scenario.Tool) {
+	if got.Outcome() == otelmap.OutcomeInterrupted && len(own) > 0 {
+		own = slices.Clone(own)
+		own[len(own)-1].Usage = nil
+	}
+	return own, want
+}
+
+// prompts are those that opencode has published, without those of subagents.
+func prompts(t *testing.T, _ []rig.Recorded, res *scenario.Result) (list []scenario.Prompt) {
+	t.Helper()
+	bus, err := Bus(res.Arena)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return []string{filepath.Join(dir, "node_modules", "opencode-linux-x64-baseline", "bin", "opencode"), "run"}, nil
-}
-
-// Script is what the model says: the turns of the lead agent and those of subagents.
-type Script struct {
-	Main []mockllm.Turn `json:"main"`
-	Sub  []mockllm.Turn `json:"sub,omitempty"`
-}
-
-// The parts of a script. The request for a title has neither.
-const (
-	partMain = mockanthropic.PartMain
-	partSub  = mockanthropic.PartSub
-)
-
-// part returns the part of the script that answers a request: opencode offers the tool
-// that starts a subagent to the lead agent alone.
-func part(tools []string) string {
-	switch {
-	case slices.Contains(tools, "task"):
-		return partMain
-	case len(tools) > 0:
-		return partSub
-	}
-	return "title"
-}
-
-// Inner does the inner half's work if this process was started as one, and reports
-// whether it was; see rig.Inner.
-func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
-	return rig.Inner(stdin, stdout, stderr, func(script json.RawMessage) (rig.Model, error) {
-		var s Script
-		if err := json.Unmarshal(script, &s); err != nil {
-			return nil, fmt.Errorf("decode the script: %w", err)
+	agents := make(map[string]bool)
+	for _, e := range bus {
+		if e.Type == "session.created" && e.Properties.Info.Parent != "" {
+			agents[e.Properties.Info.ID] = true
 		}
-		return mockllm.NewParts(map[string][]mockllm.Turn{partMain: s.Main, partSub: s.Sub}, part), nil
-	})
-}
-
-// Result is what came out of a run.
-type Result struct {
-	*rig.Result
-
-	// Requests is the model's log, without requests for titles. Their ids are those of
-	// opencode's messages.
-	Requests []mockanthropic.Request
-	// Bus has opencode's own events.
-	Bus []Event
+	}
+	for _, m := range Messages(bus, "user") {
+		if agents[m.Properties.Session] {
+			continue
+		}
+		p := scenario.Prompt{Session: m.Properties.Session, Turn: m.Properties.Info.ID}
+		for _, e := range bus {
+			if part := e.Properties.Part; part.Message == p.Turn && part.Type == "text" {
+				p.Text = part.Text
+			}
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // Event is an event of opencode's bus.
@@ -109,8 +118,8 @@ type Message struct {
 }
 
 // Messages are the first events of the messages with a role, in order.
-func (r *Result) Messages(role string) (list []Event) {
-	for _, e := range r.Bus {
+func Messages(bus []Event, role string) (list []Event) {
+	for _, e := range bus {
 		same := func(x Event) bool { return x.Properties.Info.ID == e.Properties.Info.ID }
 		if e.Type == "message.updated" && e.Properties.Info.Role == role && !slices.ContainsFunc(list, same) {
 			list = append(list, e)
@@ -119,51 +128,9 @@ func (r *Result) Messages(role string) (list []Event) {
 	return list
 }
 
-// Do executes steps in an arena in dir, which must be empty, after setup has prepared
-// it. The error is about the test machinery only.
-func Do(ctx context.Context, cache, dir string, script Script, steps []rig.Step, setup func(*rig.Arena) error) (*Result, error) {
-	command, err := Install(ctx, cache)
-	if err != nil {
-		return nil, err
-	}
-	a, err := rig.NewArena(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS"} {
-		a.Env["OPENCODE_DISABLE_"+name] = "1"
-	}
-	a.Env["SHELL"], a.Env["RECORDS"] = "/bin/bash", a.Records
-	if err := a.Write(packages); err != nil {
-		return nil, err
-	}
-	if err := setup(a); err != nil {
-		return nil, fmt.Errorf("set the run up: %w", err)
-	}
-	res, log, err := rig.Play[mockllm.Request](ctx, a, command, script, steps)
-	if err != nil {
-		return nil, err
-	}
-	r := &Result{Result: res}
-	if r.Bus, err = bus(filepath.Join(a.Records, "bus.ndjson")); err != nil {
-		return nil, err
-	}
-	r.Requests = r.requests(log, script)
-	return r, nil
-}
-
-// packages are what opencode takes for the packages that it fetches for any plugin, none
-// of which the plugins here import. Without them it waits for the registry.
-var packages = map[string]string{
-	"home/.config/opencode/package.json": `{"dependencies":{"@opencode-ai/plugin":"` + Version + `"}}`,
-	"home/.config/opencode/package-lock.json": `{"lockfileVersion":3,"requires":true,"packages":{` +
-		`"":{"dependencies":{"@opencode-ai/plugin":"` + Version + `"}},` +
-		`"node_modules/@opencode-ai/plugin":{"version":"` + Version + `"}}}`,
-	"home/.config/opencode/node_modules/@opencode-ai/plugin/package.json": `{"name":"@opencode-ai/plugin","version":"` + Version + `"}`,
-}
-
-func bus(path string) (events []Event, err error) {
-	file, err := os.Open(path)
+// Bus are opencode's own events in a run.
+func Bus(a *rig.Arena) (events []Event, err error) {
+	file, err := os.Open(filepath.Join(a.Records, "bus.ndjson"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -186,46 +153,26 @@ func bus(path string) (events []Event, err error) {
 	return events, nil
 }
 
-// requests gives the model's log the form in which it is compared with spans. Each
-// request is a message of opencode's, in the same order.
-func (r *Result) requests(log []mockllm.Request, script Script) (out []mockanthropic.Request) {
-	turns := map[string][]mockllm.Turn{partMain: script.Main, partSub: script.Sub}
-	messages := r.Messages("assistant")
-	for _, l := range log {
-		if len(turns[l.Part]) == 0 {
-			continue
-		}
-		q := mockanthropic.Request{
-			N: l.N, Part: l.Part, Turn: l.Turn, Start: l.Start, End: l.End,
-			Text: turns[l.Part][l.Turn].Text, Status: l.Status, Complete: l.Complete,
-		}
-		if len(out) < len(messages) {
-			q.ID = messages[len(out)].Properties.Info.ID
-		}
-		if u := l.Usage; u != nil {
-			q.Usage = &mockanthropic.Usage{Input: u.Prompt - u.Cached, CacheRead: u.Cached, Output: u.Completion}
-		}
-		for i, c := range l.Calls {
-			q.Calls = append(q.Calls, mockanthropic.ToolCall{ID: mockllm.CallID(l.N, i), Name: c.Name, Input: c.Args})
-		}
-		out = append(out, q)
-	}
-	return out
+// packages are what opencode takes for the packages that it fetches for any plugin, none
+// of which the plugins here import. Without them it waits for the registry.
+var packages = map[string]string{
+	"home/.config/opencode/package.json": `{"dependencies":{"@opencode-ai/plugin":"` + version + `"}}`,
+	"home/.config/opencode/package-lock.json": `{"lockfileversion":3,"requires":true,"packages":{` +
+		`"":{"dependencies":{"@opencode-ai/plugin":"` + version + `"}},` +
+		`"node_modules/@opencode-ai/plugin":{"version":"` + version + `"}}}`,
+	"home/.config/opencode/node_modules/@opencode-ai/plugin/package.json": `{"name":"@opencode-ai/plugin","version":"` + version + `"}`,
 }
 
-// Settings writes the user's settings, with permissions and a comment, and a plugin of the
-// user's that records opencode's events and denies what is forbidden.
-func Settings(a *rig.Arena, permission string) error {
-	if permission == "" {
-		permission = "{}"
-	}
+// settings writes the user's settings, with a comment and the permissions that more has,
+// and a plugin of the user's that records opencode's events and denies what is forbidden.
+func settings(a *rig.Arena, more map[string]string) error {
 	return a.Write(map[string]string{
-		"home/.config/opencode/opencode.jsonc":     fmt.Sprintf(settings, permission),
-		"home/.config/opencode/plugin/recorder.js": recorder, "ws/a.txt": "alpha\n", "ws/b.txt": "beta\n",
+		"home/.config/opencode/opencode.jsonc":     fmt.Sprintf(userSettings, cmp.Or(more["permission"], "{}")),
+		"home/.config/opencode/plugin/recorder.js": recorder,
 	})
 }
 
-const settings = `{
+const userSettings = `{
   // nothing that leaves the machine
   "autoupdate": false, "share": "disabled", "model": "mock/` + mockllm.Model + `", "small_model": "mock/` + mockllm.Model + `",
   "permission": %s,

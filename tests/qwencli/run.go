@@ -3,15 +3,11 @@
 package qwencli
 
 import (
-	"context"
 	"embed"
-	"encoding/json"
-	"fmt"
-	"io"
-	"io/fs"
-	"os/exec"
-	"path/filepath"
+	"errors"
 	"slices"
+	"strings"
+	"testing"
 
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
@@ -22,172 +18,48 @@ import (
 //go:embed npm/qwen/package.json npm/qwen/package-lock.json
 var manifests embed.FS
 
-// Version is the version of Qwen Code that the lock file pins.
-const Version = "0.24.4"
-
-// Model is the model that Qwen Code asks for.
-const Model = "qwen3-coder-plus"
-
-// Install makes sure that the program is in the cache folder and returns the command
-// that starts it; see rig.Program.
-func Install(ctx context.Context, cache string) ([]string, error) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		return nil, fmt.Errorf("find node for Qwen Code: %w: %w", err, rig.ErrNoProgram)
-	}
-	manifest, err := fs.Sub(manifests, "npm/qwen")
-	if err != nil {
-		return nil, fmt.Errorf("manifest of Qwen Code: %w", err)
-	}
-	dir, err := rig.Program{Name: "qwen", Manifest: manifest}.Install(ctx, cache)
-	if err != nil {
-		return nil, err
-	}
-	return []string{node, filepath.Join(dir, "node_modules", "@qwen-code", "qwen-code", "cli-entry.js")}, nil
-}
-
-// Script is what the model says: the turns of the lead agent and those of subagents.
-type Script struct {
-	Main []mockllm.Turn `json:"main"`
-	Sub  []mockllm.Turn `json:"sub,omitempty"`
-}
-
-// The parts of a script. Qwen Code's own agents in the background have neither.
 const (
-	partMain = mockanthropic.PartMain
-	partSub  = mockanthropic.PartSub
+	version = "0.24.4" // what the lock file pins
+	model   = "qwen3-coder-plus"
 )
 
+// Agent is Qwen Code.
+var Agent = scenario.Agent[mockllm.Script]{
+	Name: "Qwen Code", Word: "qwen", Host: "qwen-code", Version: version, Model: model, Asked: true,
+	Program: rig.Program{Name: "qwen", Manifest: manifests, Folder: "npm/qwen", Path: "@qwen-code/qwen-code/cli-entry.js", Node: true},
+	Env: map[string]string{
+		"OPENAI_BASE_URL": rig.ModelURL + "/v1", "OPENAI_API_KEY": "sk-mock", "OPENAI_MODEL": model, "QWEN_CODE_NO_RELAUNCH": "true",
+	},
+	NewModel: mockllm.Scripted(part), Read: read, Settings: settings, Kept: ".qwen/settings.json", Known: asTold,
+	Prompts:   scenario.Submitted("UserPromptSubmit", "session_id", "prompt_id", "submitted_prompt"),
+	Uncounted: []string{"PostToolBatch"}, // as many as Qwen Code makes of the calls
+	// No list has the prices of Qwen's models.
+}
+
 // part returns the part of the script that answers a request: Qwen Code offers a goal
-// to the lead agent alone, and agents to all but its own.
+// to the lead agent alone, and agents to all but its own, in the background.
 func part(tools []string) string {
 	switch {
 	case slices.Contains(tools, "get_goal"):
-		return partMain
+		return mockanthropic.PartMain
 	case slices.Contains(tools, "agent"):
-		return partSub
+		return mockanthropic.PartSub
 	}
-	return "background"
+	return ""
 }
 
-// Inner does the inner half's work if this process was started as one, and reports
-// whether it was; see rig.Inner.
-func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
-	return rig.Inner(stdin, stdout, stderr, func(script json.RawMessage) (rig.Model, error) {
-		var s Script
-		if err := json.Unmarshal(script, &s); err != nil {
-			return nil, fmt.Errorf("decode the script: %w", err)
-		}
-		return mockllm.NewParts(map[string][]mockllm.Turn{partMain: s.Main, partSub: s.Sub}, part), nil
-	})
+func read(script mockllm.Script, res *scenario.Result) (err error) {
+	res.Requests, res.Told, err = script.Requests(res.Log, model)
+	return err
 }
 
-// Result is what came out of a run.
-type Result = scenario.Result
-
-// Do executes steps in an arena in dir, which must be empty, after setup has prepared
-// it. The error is about the test machinery only.
-func Do(ctx context.Context, cache, dir string, script Script, steps []rig.Step, setup func(*rig.Arena) error) (*Result, error) {
-	command, err := Install(ctx, cache)
-	if err != nil {
-		return nil, err
-	}
-	a, err := rig.NewArena(dir)
-	if err != nil {
-		return nil, err
-	}
-	for k, v := range map[string]string{
-		"OPENAI_BASE_URL": rig.ModelURL + "/v1", "OPENAI_API_KEY": "sk-mock", "OPENAI_MODEL": Model,
-		"QWEN_CODE_NO_RELAUNCH": "true", "SHELL": "/bin/bash",
-	} {
-		a.Env[k] = v
-	}
-	if err := setup(a); err != nil {
-		return nil, fmt.Errorf("set the run up: %w", err)
-	}
-	res, log, err := rig.Play[mockllm.Request](ctx, a, command, script, steps)
-	if err != nil {
-		return nil, err
-	}
-	return &Result{Result: res, Requests: requests(log, script), Told: told(log)}, nil
-}
-
-// told finds what the model was told of each call.
-func told(log []mockllm.Request) map[string]string {
-	texts := make(map[string]string)
-	for _, r := range log {
-		for _, raw := range r.Last {
-			var m struct {
-				Role    string `json:"role"`
-				ID      string `json:"tool_call_id"`
-				Content any    `json:"content"`
-			}
-			if err := json.Unmarshal(raw, &m); err == nil && m.Role == "tool" {
-				texts[m.ID] = fmt.Sprint(m.Content)
-			}
-		}
-	}
-	return texts
-}
-
-// requests gives the model's log the form in which it is compared with spans.
-func requests(log []mockllm.Request, script Script) (out []mockanthropic.Request) {
-	turns := map[string][]mockllm.Turn{partMain: script.Main, partSub: script.Sub}
-	for _, r := range log {
-		if len(turns[r.Part]) == 0 {
-			continue
-		}
-		q := mockanthropic.Request{
-			N: r.N, Part: r.Part, Turn: r.Turn, Start: r.Start, End: r.End, Model: Model, ID: fmt.Sprintf("chatcmpl-%d", r.N),
-			Text: turns[r.Part][r.Turn].Text, Status: r.Status, Complete: r.Complete,
-		}
-		if u := r.Usage; u != nil {
-			q.Usage = &mockanthropic.Usage{Input: u.Prompt - u.Cached, CacheRead: u.Cached, Output: u.Completion}
-		}
-		for i, c := range r.Calls {
-			q.Calls = append(q.Calls, mockanthropic.ToolCall{ID: mockllm.CallID(r.N, i), Name: c.Name, Input: c.Args})
-		}
-		out = append(out, q)
-	}
-	return out
-}
-
-// Events are the hook events that the recorder is installed for.
-var Events = []string{
-	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "SubagentStart",
-	"SubagentStop", "Stop", "StopFailure", "SessionEnd",
-}
-
-type handler struct {
-	Type    string `json:"type"`
-	Command string `json:"command"`
-}
-
-type group struct {
-	Hooks []handler `json:"hooks"`
-}
-
-// Settings writes the user's settings, with a comment, and those of the project with a
-// recorder for each event and, for an event named in more, a further hook.
-func Settings(a *rig.Arena, more map[string]string) error {
-	recorder := filepath.Join(a.Dir, "record")
-	if err := a.WriteRecorder(recorder, "", ""); err != nil {
-		return err
-	}
-	hooks := make(map[string][]group, len(Events))
-	for _, e := range Events {
-		hooks[e] = []group{{Hooks: []handler{{Type: "command", Command: recorder + " " + e}}}}
-		if command := more[e]; command != "" {
-			hooks[e] = append(hooks[e], group{Hooks: []handler{{Type: "command", Command: command}}})
-		}
-	}
-	project, err := json.MarshalIndent(map[string]any{"hooks": hooks}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the project's settings: %w", err)
-	}
-	return a.Write(map[string]string{
-		"ws/.qwen/settings.json": string(project), "ws/a.txt": "alpha\n", "ws/b.txt": "beta\n", "home/.qwen/settings.json": userSettings,
-	})
+// settings writes the user's settings, with a comment, and those of the project.
+func settings(a *rig.Arena, more map[string]string) error {
+	project, err := a.Hooks([]string{
+		"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "SubagentStart",
+		"SubagentStop", "Stop", "StopFailure", "SessionEnd",
+	}, more, rig.Group, nil)
+	return errors.Join(err, a.Write(map[string]string{"ws/.qwen/settings.json": project, "home/.qwen/settings.json": userSettings}))
 }
 
 const userSettings = `{
@@ -198,3 +70,25 @@ const userSettings = `{
   "$version": 4
 }
 `
+
+// asTold leaves out the texts that Qwen Code itself has lost: on a busy machine it
+// misses the output of a command that ends at once, and tells the model of none.
+func asTold(t *testing.T, res *scenario.Result, _ *rig.Trace, requests []mockanthropic.Request, want []scenario.Tool) ([]mockanthropic.Request, []scenario.Tool) {
+	t.Helper()
+	want = slices.Clone(want)
+	i := 0
+	for _, r := range requests {
+		for _, c := range r.Calls {
+			told, known := res.Told[c.ID]
+			if command, ok := c.Input["command"].(string); ok {
+				told = strings.ReplaceAll(told, command, "") // it repeats the command
+			}
+			if i < len(want) && known && !strings.Contains(told, want[i].Text) {
+				t.Logf("Qwen Code has lost the output of %s: %q", c.ID, told)
+				want[i].Text = ""
+			}
+			i++
+		}
+	}
+	return requests, want
+}

@@ -31,7 +31,7 @@ var endlessRows = []proof.Row{
 		Name: "servers that answer 101 Switching Protocols, with interim answers, a header or a body without end, or a byte at a time: " +
 			"OTLP, Infinium, hookspan test, http hooks beside a guard that denies, cline-hook --port",
 		Rule:  "each program ends by its own limit; the trace waits, the denial counts, the event is in the file",
-		Short: 48, Long: 55, Run: endless,
+		Short: 48, Long: 55, Rest: true, Run: endless,
 	},
 	{
 		Waits: true,
@@ -49,7 +49,7 @@ var endlessRows = []proof.Row{
 		Waits: true,
 		Name:  "a 200 of an OTLP endpoint with a login page, garbage, a text, broken JSON, an error or another protocol's answer",
 		Rule:  "the trace waits and status says why; the empty, JSON and one-word answers of real backends count as delivered",
-		Short: 20, Run: strangeSuccesses,
+		Short: 20, Rest: true, Run: strangeSuccesses,
 	},
 }
 

@@ -19,13 +19,13 @@ var environRows = []proof.Row{
 		Waits: true,
 		Name:  "an environment that names addresses for headers, a client key and an agent's secret of the env file, other certificates to check its server by, cleartext for it, or an env file that does so",
 		Rule:  "no server of the environment's sees a connection, the destination is off, and the variable is named; with its own credentials the environment reaches its own address",
-		Short: 30, Run: redirectedByEnvironment,
+		Short: 30, Rest: true, Run: redirectedByEnvironment,
 	},
 	{
 		Waits: true,
 		Name:  "an environment, or an env file that it names, that switches redaction off, replaces the user's rules, or asks for more of the texts than the env file",
 		Rule:  "no secret and no more text than the env file allows arrives anywhere, and the variable is named; the same settings in the env file count",
-		Short: 24, Run: loosenedByEnvironment,
+		Short: 24, Rest: true, Run: loosenedByEnvironment,
 	},
 }
 

@@ -34,7 +34,7 @@ var kindRows = []proof.Row{
 		Name: "pipes, sockets, folders, links to an endless device and files of a terabyte in the place of each file that hooks and commands read: " +
 			"settings, trust, rules, hooks, logs, records, transcripts, destinations",
 		Rule:  fmt.Sprintf("each program ends by itself and uses below %d MB", mostRead>>20),
-		Short: 300, Run: oddKinds,
+		Short: 300, Rest: true, Run: oddKinds,
 	},
 	{
 		Name:  "a transcript of Claude Code's that a hook names, with a terabyte behind its rows, or as one of these kinds, when its run is delivered",

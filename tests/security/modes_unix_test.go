@@ -30,7 +30,7 @@ var modeRows = []proof.Row{
 		Waits: true,
 		Name:  "state folders, spools, logs, stores, delivery states and sessions with modes, owners and links that others have a hand in",
 		Rule:  "what others can write or own is refused with a line in the log, or narrowed; hooks answer; no link leads a write elsewhere",
-		Short: 25, Run: looseModes,
+		Short: 25, Rest: true, Run: looseModes,
 	},
 	{
 		Waits: true,

@@ -25,7 +25,7 @@ var redirectRows = []proof.Row{
 		Name: "destinations that answer with a redirect to another host name, port or scheme, with every kind of credential: " +
 			"OTLP protobuf and JSON, Infinium",
 		Rule:  "the other server sees no connection at all; the trace waits",
-		Short: 70, Long: 500, Run: redirects,
+		Short: 70, Long: 500, Rest: true, Run: redirects,
 	},
 	{
 		Waits: true,
@@ -37,7 +37,7 @@ var redirectRows = []proof.Row{
 		Waits: true,
 		Name:  "answers that set cookies, and name other services, pages and proxies to use",
 		Rule:  "no later request carries a cookie or goes elsewhere",
-		Short: 8, Run: cookies,
+		Short: 8, Rest: true, Run: cookies,
 	},
 	{
 		Name:  "proxy variables beside addresses of this machine, in every way to write them",

@@ -55,7 +55,7 @@ var uiRows = []proof.Row{
 		Waits: true,
 		Name:  "heads that never end, bodies that never come, silent connections and event streams, more than hookspan ui serves",
 		Rule:  fmt.Sprintf("the server closes each by itself or keeps at most %d sockets open, and answers the next request after them", pageSockets),
-		Short: 300, Run: onPage(slow),
+		Short: 300, Rest: true, Run: onPage(slow),
 	},
 	{
 		Name:  "200 connections with nothing, the beginning of a line or half a head to hookspan ui, and an authenticated request beside them",
@@ -88,7 +88,7 @@ var uiRows = []proof.Row{
 		Waits: true,
 		Name:  "these attacks on a hookspan ui that was built without its defences, in the long run without each of them",
 		Rule:  "each attack that a defence is for succeeds: the rows above can fail",
-		Short: 1, Run: defenceless,
+		Short: 1, Rest: true, Run: defenceless,
 	},
 }
 

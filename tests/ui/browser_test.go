@@ -205,7 +205,7 @@ func open(t *testing.T) *browser {
 		t.Fatal(chromium.err)
 	}
 	ctx, closeTab := chromedp.NewContext(chromium.ctx)
-	ctx, stop := context.WithTimeout(ctx, 4*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 8*time.Minute)
 	t.Cleanup(func() {
 		stop()
 		closeTab()
@@ -243,7 +243,10 @@ func open(t *testing.T) *browser {
 			delete(b.open, e.RequestID)
 		}
 	})
-	b.run(cdplog.Enable(), network.Enable())
+	b.run(cdplog.Enable(), network.Enable(), chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`addEventListener("say", (e) => (window.said ??= []).push(e.detail))`).Do(ctx)
+		return err
+	}))
 	return b
 }
 
@@ -312,6 +315,27 @@ func (b *browser) shows(text string) {
 	b.wait("document.body.innerText.includes(" + quoted(text) + ")")
 }
 
+// click clicks an element in the moment in which it is there: a later one may have taken its place.
+func (b *browser) click(element string) {
+	b.t.Helper()
+	b.wait("((e) => e && !e.disabled && (e.click(), true))(" + element + ")")
+}
+
+// said waits until the page has said a text, which it shows for a moment only.
+func (b *browser) said(text string) {
+	b.t.Helper()
+	b.wait("window.said?.includes(" + quoted(text) + ")")
+}
+
+// goes presses the keys of a view. They must come within a moment, which a busy machine may take.
+func (b *browser) goes(key, path string) {
+	b.t.Helper()
+	b.until(func() bool {
+		b.keys("g", key)
+		return eval[string](b, "location.pathname") == path
+	}, "g "+key+" leads to "+path)
+}
+
 func (b *browser) keys(keys ...string) {
 	b.t.Helper()
 	for _, k := range keys {
@@ -330,6 +354,13 @@ func (b *browser) enter(s *site) {
 func (b *browser) goTo(s *site, path string) {
 	b.t.Helper()
 	b.run(chromedp.Navigate(s.base + path))
+}
+
+// visit opens a view in the document that is there. Of a view of the same kind it may show the
+// former answer until its own is there.
+func (b *browser) visit(path string) {
+	b.t.Helper()
+	b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted(path)+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
 }
 
 // notFound is how the browser reports an answer 404.

@@ -80,8 +80,7 @@ func (b *browser) press(in, text string) {
 	i, _ := json.Marshal(in)
 	w, _ := json.Marshal(text)
 	button := fmt.Sprintf(`[...document.querySelectorAll("dialog, .hook, .hook-file, .filters, .which")].filter((e) => e.innerText.includes(%s)).sort((a, b) => a.innerText.length - b.innerText.length).flatMap((e) => [...e.querySelectorAll("button")]).find((x) => x.innerText === %s && !x.disabled && x.offsetParent)`, i, w)
-	b.wait(button)
-	b.run(chromedp.Evaluate(button+".click()", nil))
+	b.click(button)
 }
 
 // confirm types the code and writes.
@@ -109,7 +108,7 @@ func TestHooksViewSaysWhatNeverRunsAndWhy(t *testing.T) {
 		b.shows(text)
 	}
 	// The verdict leads to its span.
-	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".hook .facts a")].find((a) => a.innerText === "deny").click()`, nil))
+	b.click(`[...document.querySelectorAll(".hook .facts a")].find((a) => a.innerText === "deny")`)
 	b.wait(`location.pathname.startsWith("/t/") && location.search.includes("span=")`)
 	b.shows("deleting folders needs a person")
 	b.goTo(s, "/hooks?show=never")
@@ -410,7 +409,7 @@ func hostileHooks(t *testing.T, r *proof.Result) {
 	b.confirm(e, "Trust")
 	b.shows("done: trust")
 	b.press("done: trust", "Close")
-	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".hook button")].find((x) => x.innerText === "Edit" && x.closest(".hook").innerText.includes("onerror")).click()`, nil))
+	b.click(`[...document.querySelectorAll(".hook button")].find((x) => x.innerText === "Edit" && x.closest(".hook").innerText.includes("onerror"))`)
 	b.shows("Show the difference")
 	b.fill("Time limit", "3")
 	b.press("Edit a hook", "Show the difference")

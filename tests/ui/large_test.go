@@ -66,7 +66,7 @@ func TestLargeTaskKeepsItsSelection(t *testing.T) {
 	if got := eval[string](b, `new URLSearchParams(location.search).get("span")`); got != at {
 		t.Errorf("the address selects %s, want %s", got, at)
 	}
-	b.keys("g", "s")
+	b.goes("s", "/")
 	b.shows("Rename the logger")
 	b.run(chromedp.NavigateBack())
 	seen(".row.selected", "f2400.go")

@@ -55,7 +55,7 @@ func TestAnswersAreDrawnAsMarkdown(t *testing.T) {
 	b.keys("2")
 	b.wait(`document.querySelector(".said.agent .md pre")`)
 	for selector, want := range map[string]string{".said.agent .who .copy": text, ".said.agent .code-block .copy": "return price * count"} {
-		b.run(chromedp.Evaluate(`document.querySelector("`+selector+`").click()`, nil))
+		b.click(`document.querySelector("` + selector + `")`)
 		b.wait(`window.copied === ` + quoted(want))
 	}
 	// Words that differ, and only these, are marked.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -25,17 +26,22 @@ func TestPaletteGoesToWhatIsTyped(t *testing.T) {
 		b.wait(`document.activeElement.closest("dialog.palette") !== null`)
 		b.run(chromedp.SendKeys(".palette input", text, chromedp.ByQuery))
 		b.wait(`[...document.querySelectorAll(".palette li")].some((e) => e.innerText.replace(/\s+/g, " ").startsWith(` + quoted(first) + `))`)
-		// What the machine finds arrives while keys are pressed, so the choice is looked at after each.
-		for !eval[bool](b, `document.querySelector(".palette li[aria-selected=true]").innerText.replace(/\s+/g, " ").startsWith(`+quoted(first)+`)`) {
-			b.keys(kb.ArrowDown)
-		}
+		// What the machine finds arrives while keys are pressed, so the way to go is looked at before each.
+		const way = `((all) => Math.sign(all.findIndex((e) => e.innerText.replace(/\s+/g, " ").startsWith(FIRST)) - all.findIndex((e) => e.ariaSelected === "true")))([...document.querySelectorAll(".palette li")])`
+		b.until(func() bool {
+			n := eval[int](b, strings.Replace(way, "FIRST", quoted(first), 1))
+			if n != 0 {
+				b.keys(map[int]string{1: kb.ArrowDown, -1: kb.ArrowUp}[n])
+			}
+			return n == 0 && b.answered()
+		}, first+" is chosen")
 		b.keys(kb.Enter)
 		b.wait(`location.pathname + location.search === ` + quoted(path) + ` && !document.querySelector("dialog")`)
 	}
 	typed("checkout fails", "task Checkout fails", "/t/"+tasks[0].ID())
 	typed("cost", "view Cost", "/cost")
 	typed("line.ts", "file Changes in line.ts", "/changes?file=line.ts")
-	b.run(chromedp.Click(`button[aria-label="Go to"]`, chromedp.ByQuery))
+	b.click(`document.querySelector('button[aria-label="Go to"]')`)
 	b.shows("Light or dark")
 	b.looks("palette", script)
 	b.keys(kb.Escape)
@@ -50,17 +56,17 @@ func TestTaskSaysWhereItsMoneyWent(t *testing.T) {
 	s, b := serve(t, tasks), open(t)
 	b.enter(s)
 	b.run(chromedp.EmulateViewport(1440, 900), chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`, nil))
-	b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted("/t/"+tasks[0].ID())+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
+	b.visit("/t/"+tasks[0].ID())
 	b.wait(`document.querySelector(".money summary")?.textContent.startsWith("$")`)
-	b.run(chromedp.Click(".money summary", chromedp.ByQuery))
+	b.click(`document.querySelector('.money summary')`)
 	b.wait(`document.querySelector(".money button.name")`)
 	b.looks("where the money went", script)
 	// A sum leads to the rows that it is of, the dearest first, and a row to itself.
-	b.run(chromedp.Click(".money button.name", chromedp.ByQuery))
+	b.click(`document.querySelector('.money button.name')`)
 	b.wait(`location.search === "?kind=requests&sort=cost" && [...document.querySelectorAll(".row .label")].every((e) => e.textContent === "chat")`)
-	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".money button.name")].at(-1).click()`, nil))
+	b.click(`[...document.querySelectorAll(".money button.name")].at(-1)`)
 	b.wait(`document.querySelector(".row.selected") && location.search.includes("span=")`)
-	b.run(chromedp.Evaluate(`[...document.querySelectorAll(".acts button")].find((e) => e.textContent === "Copy resume command").click()`, nil))
+	b.click(`[...document.querySelectorAll(".acts button")].find((e) => e.textContent === "Copy resume command")`)
 	b.wait(`window.copied === ` + quoted(tasks[0].Host+" --resume "+tasks[0].Session))
 	b.faultless(s)
 }

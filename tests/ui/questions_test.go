@@ -111,9 +111,8 @@ func TestFiltersAreCompared(t *testing.T) {
 	b.screen("light", 1440, 900)
 	compare := `[...document.querySelectorAll(".filters button")].find((e) => e.textContent === "Compare")`
 	for _, path := range []string{"/?agent=cline", "/cost?agent=claude-code&failed=1"} {
-		b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted(path)+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
-		b.wait(compare)
-		b.run(chromedp.Evaluate(compare+".click()", nil))
+		b.visit(path)
+		b.click(compare)
 	}
 	b.wait(`location.pathname === "/compare" && document.querySelector(".versus")`)
 	sides := reads[[]store.Group](m, "compare", "--json", "agent=cline", "agent=claude,failed")

@@ -40,7 +40,7 @@ func TestPartsOfALargeTask(t *testing.T) {
 	rows("slower=10", "1 of 902 rows", "go vet ./p400")
 	b.keys("j")
 	b.wait(`document.querySelector(".row.selected .text")?.textContent === "go vet ./p400"`)
-	b.run(chromedp.Click(".row-filters .plain", chromedp.ByQuery))
+	b.click(`document.querySelector('.row-filters .plain')`)
 	b.wait(`document.querySelector(".axis-tree").textContent === "902 rows" && document.querySelector(".row.selected")`)
 	// A row that a filter hides is shown when it is asked for.
 	b.goTo(s, "/t/"+task.ID()+"?kind=edits&find=p500")
@@ -75,7 +75,7 @@ func TestBackClosesTheSheetFirst(t *testing.T) {
 	b.run(chromedp.EmulateViewport(390, 844))
 	b.goTo(s, "/t/"+tasks[0].ID())
 	b.wait(`document.querySelectorAll(".row .text").length > 5`)
-	b.run(chromedp.Evaluate(`document.querySelectorAll(".row")[3].click()`, nil))
+	b.click(`document.querySelectorAll(".row")[3]`)
 	b.wait(`document.querySelector(".with-sheet") && location.search.includes("span=")`)
 	b.run(chromedp.Evaluate(`history.back()`, nil))
 	b.wait(`!document.querySelector(".with-sheet") && location.pathname === "/t/` + tasks[0].ID() + `" && location.search === ""`)
@@ -95,7 +95,7 @@ func TestDayHasALaneForEachSession(t *testing.T) {
 		b.wait(`document.querySelectorAll(".lane button").length === document.querySelectorAll(".task:not(.session)").length`)
 	}
 	b.looks("a day", script)
-	b.run(chromedp.Evaluate(`document.querySelector(".lane button, .task .title").click()`, nil))
+	b.click(`document.querySelector(".lane button, .task .title")`)
 	b.wait(`location.pathname.startsWith("/t/")`)
 	b.faultless(s)
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
@@ -46,13 +44,13 @@ func TestSearchShowsWhatWasSaid(t *testing.T) {
 	}
 	b.wait(`[...document.querySelectorAll(".hits h2 .dim")].every((e) => e.innerText.startsWith("shop, "))`)
 	b.looks("search of many steps", script)
-	b.run(chromedp.Evaluate(`[...document.querySelectorAll("button")].find((e) => e.innerText === "Show more").click()`, nil))
+	b.click(`[...document.querySelectorAll("button")].find((e) => e.innerText === "Show more")`)
 	b.shows("152 steps in 2 tasks")
 	// The list shows where it matched, and leads there.
 	b.goTo(s, "/?text=psql")
 	b.wait(`document.querySelector(".task .match mark")?.innerText === "psql" && document.querySelectorAll(".task").length === 1`)
 	b.looks("the list with where it matched", script)
-	b.run(chromedp.Evaluate(`document.querySelector(".task .match").click()`, nil))
+	b.click(`document.querySelector(".task .match")`)
 	b.wait(`document.querySelector(".row.selected .text")?.textContent.startsWith("psql -c")`)
 	// What is far into the text is there, too.
 	b.goTo(s, "/?text=index")

@@ -23,7 +23,7 @@ func TestBackClosesWhatIsAboveThePage(t *testing.T) {
 	b.enter(s)
 	b.screen("light", 390, 844)
 	b.shows("39 tasks")
-	b.run(chromedp.Click(`.filters > [aria-haspopup="dialog"]`, chromedp.ByQuery))
+	b.click(`document.querySelector('.filters > [aria-haspopup="dialog"]')`)
 	b.wait(`document.querySelector("dialog.bottom[open]")`)
 	b.looks("filters on a phone", script)
 	b.screen("light", 390, 844)
@@ -39,11 +39,11 @@ func TestBackClosesWhatIsAboveThePage(t *testing.T) {
 	b.wait(`location.search === "" && !document.querySelector("dialog")`)
 	b.shows("39 tasks")
 	// The button closes it as Back does.
-	b.run(chromedp.Click(`.filters > [aria-haspopup="dialog"]`, chromedp.ByQuery))
-	b.run(chromedp.Click(`dialog .button`, chromedp.ByQuery))
+	b.click(`document.querySelector('.filters > [aria-haspopup="dialog"]')`)
+	b.click(`document.querySelector('dialog .button')`)
 	b.wait(`!document.querySelector("dialog") && !history.state?.sheet`)
 	for _, button := range []string{".others", `button[aria-label="Go to"]`} {
-		b.run(chromedp.Click(button, chromedp.ByQuery))
+		b.click(`document.querySelector(` + quoted(button) + `)`)
 		b.wait(`document.querySelector("dialog.palette[open]")`)
 		b.run(chromedp.NavigateBack())
 		b.wait(`location.pathname === "/" && !document.querySelector("dialog")`)
@@ -56,7 +56,7 @@ func TestBackClosesWhatIsAboveThePage(t *testing.T) {
 	b.keys(kb.Escape)
 	b.wait(`!document.querySelector("dialog") && location.pathname === "/cost"`)
 	// A view that the palette opens takes its place: Back goes to where it was opened.
-	b.run(chromedp.Click(`button[aria-label="Go to"]`, chromedp.ByQuery))
+	b.click(`document.querySelector('button[aria-label="Go to"]')`)
 	b.wait(`document.activeElement.closest("dialog.palette")`)
 	b.run(chromedp.SendKeys(".palette input", "hooks", chromedp.ByQuery))
 	b.keys(kb.Enter)

@@ -58,7 +58,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	}
 	b.shows("There is no such trace.")
 	b.shows("It may have been deleted, or it is in another store.")
-	b.run(chromedp.Click(".empty a", chromedp.ByQuery))
+	b.click(`document.querySelector('.empty a')`)
 	b.shows("No traces yet")
 	if n, err := s.store.Count(t.Context(), store.Filter{}); err != nil || n != 0 {
 		t.Error(n, err)
@@ -78,7 +78,7 @@ func TestServerGone(t *testing.T) {
 	b.wait(`document.querySelector(".live:not(.on)")?.innerText === "offline"`)
 	b.shows("39 tasks")
 	for _, path := range []string{"/search?text=discount", "/cost", "/hooks", "/status", "/t/" + tasks[0].ID(), "/s/" + url.PathEscape(tasks[0].Session), "/compare?a=" + tasks[0].ID() + "&b=" + tasks[1].ID()} {
-		b.run(chromedp.Evaluate(`history.pushState({}, "", `+quoted(path)+`); dispatchEvent(new PopStateEvent("popstate"))`, nil))
+		b.visit(path)
 		b.shows("No connection")
 		b.shows("Hookspan ui does not answer.")
 		b.shows("Start it again: hookspan ui.")
@@ -149,7 +149,7 @@ func TestRefusedTextLeavesThePage(t *testing.T) {
 		b.run(chromedp.Evaluate(`{ const e = document.querySelector(".filters input"); e.value = "`+strings.Repeat("w ", 65)+`"; e.dispatchEvent(new Event("input", { bubbles: true })); }`, nil))
 		b.wait(`document.querySelector("[role=alert]")?.innerText.includes("64")`)
 		b.wait(`document.querySelector(".task, .days, .call") && document.querySelector(".filters input").value.length > 100`)
-		b.run(chromedp.Evaluate(`[...document.querySelectorAll(".filters button")].find((e) => e.textContent === "Clear").click()`, nil))
+		b.click(`[...document.querySelectorAll(".filters button")].find((e) => e.textContent === "Clear")`)
 		b.wait(`!document.querySelector("[role=alert]") && location.search === ""`)
 	}
 	b.faultless(s, "400 (Bad Request)")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/ui/sample"
@@ -24,7 +25,7 @@ func TestWhatWasShownMoreStays(t *testing.T) {
 	b.enter(s)
 	b.screen("light", 1440, 900)
 	more := func() {
-		b.run(chromedp.Evaluate(`[...document.querySelectorAll(".more")].find((e) => e.innerText === "Show more").click()`, nil))
+		b.click(`[...document.querySelectorAll(".more")].find((e) => e.innerText === "Show more")`)
 	}
 	b.goTo(s, "/t/"+task.ID()+"?tab=conversation")
 	b.wait(`document.querySelector(".live.on") && document.querySelectorAll(".did").length > 300 && document.querySelectorAll(".did").length < 500`)
@@ -75,6 +76,14 @@ func TestSessionChart(t *testing.T) {
 		t.Errorf("%d bars of 2,100 requests", n)
 	}
 	b.looks("a session's chart", script)
+	// The keyboard goes through it as well.
+	b.run(chromedp.Focus(".context svg", chromedp.ByQuery))
+	b.keys(kb.ArrowRight, kb.ArrowRight)
+	b.wait(`document.querySelector(".context .bar.at") === document.querySelectorAll(".context .bar")[1] && document.querySelector("figcaption").innerText.includes("tokens, $")`)
+	b.keys(kb.Enter)
+	b.wait(`location.pathname === "/t/` + tasks[0].ID() + `" && location.search.includes("span=")`)
+	b.run(chromedp.NavigateBack())
+	b.wait(`document.querySelector(".context svg")`)
 	b.run(chromedp.Evaluate(`{ const svg = document.querySelector(".context svg"), r = svg.getBoundingClientRect(); for (const kind of ["mousemove", "click"]) setTimeout(() => svg.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: r.right - 2, clientY: r.top + 50 })), kind === "click" ? 100 : 0); }`, nil))
 	b.wait(`location.pathname === "/t/` + tasks[2].ID() + `" && document.querySelector(".row.selected .label")?.textContent === "chat"`)
 	b.faultless(s)

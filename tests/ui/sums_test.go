@@ -27,14 +27,21 @@ type machine struct {
 	home, program string
 }
 
-// newMachine builds hookspan. The store has the recorded sessions of all agents.
-func newMachine(t *testing.T) *machine {
+// emptyMachine has hookspan and further programs, and nothing else.
+func emptyMachine(t *testing.T, programs ...string) *machine {
 	t.Helper()
 	m := &machine{t: t, home: t.TempDir()}
 	m.program = built.Program(m.home, "hookspan")
-	if err := built.Put(t.Context(), m.home, "cmd/hookspan"); err != nil {
+	if err := built.Put(t.Context(), m.home, append(programs, "cmd/hookspan")...); err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// newMachine has hookspan, and the recorded sessions of all agents in its store.
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	m := emptyMachine(t)
 	state := filepath.Join(m.home, ".local", "state", "hookspan")
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
@@ -132,6 +139,9 @@ func sentence(t store.Totals, sessions int) string {
 	if u := t.Usage; u != nil {
 		if u.CostUSD != nil {
 			b.WriteString(" and cost " + view.Dollars(*u.CostUSD))
+			if of := t.OfModel; of != nil && of.CostUSD != nil {
+				b.WriteString(", " + view.Dollars(*of.CostUSD) + " of it by the model,")
+			}
 		}
 		b.WriteString(" for " + view.Tokens(u.Input+u.Output) + " tokens")
 		if u.CacheRead > 0 {
@@ -289,7 +299,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 			continue
 		}
 		several++
-		b.goTo(s, "/s/"+url.PathEscape(id))
+		b.visit("/s/" + url.PathEscape(id))
 		b.wait(fmt.Sprintf("document.querySelectorAll('.task').length === %d", len(list)))
 		stats := reads[summed](m, "stats", "--json", "--session", id)
 		if got, want := eval[string](b, "document.querySelector('.sum').innerText"), sentence(stats.Totals, 0); got != want {
@@ -312,7 +322,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		if l.Usage == nil || l.Usage.CostUSD == nil {
 			continue
 		}
-		b.goTo(s, "/t/"+l.TraceID)
+		b.visit("/t/" + l.TraceID)
 		b.wait(`document.querySelector("#row0") && document.querySelector(".head .facts")`)
 		head := eval[string](b, `document.querySelector(".head .facts").innerText`)
 		cost := view.Dollars(*l.Usage.CostUSD)

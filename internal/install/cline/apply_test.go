@@ -11,17 +11,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 func TestChainAndUninstallRestoreExactly(t *testing.T) {
 	h := newHome(t, "linux", ".")
 	dir := h.path("Documents/Cline/Hooks")
 	script := filepath.Join(dir, "TaskStart")
-	writeFile(t, script, "#!/bin/sh\necho \"é\\n\"\r\n\x00", 0o4751)
-	writeFile(t, filepath.Join(dir, "PostToolUse"), "echo no shebang", 0o640)
-	writeFile(t, filepath.Join(dir, "PreToolUse"), "#!/bin/sh\n", 0o755)
-	writeFile(t, filepath.Join(dir, "TaskStart.sh"), "echo other", 0o755)
-	writeFile(t, h.path("bin/cancel.sh"), "#!/bin/sh\n", 0o755)
+	installtest.Write(t, script, "#!/bin/sh\necho \"é\\n\"\r\n\x00", 0o4751)
+	installtest.Write(t, filepath.Join(dir, "PostToolUse"), "echo no shebang", 0o640)
+	installtest.Write(t, filepath.Join(dir, "PreToolUse"), "#!/bin/sh\n", 0o755)
+	installtest.Write(t, filepath.Join(dir, "TaskStart.sh"), "echo other", 0o755)
+	installtest.Write(t, h.path("bin/cancel.sh"), "#!/bin/sh\n", 0o755)
 	if err := os.Symlink("../../../bin/cancel.sh", filepath.Join(dir, "TaskCancel")); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestChainAndUninstallRestoreExactly(t *testing.T) {
 			t.Errorf("%s: %s %q, want chain", event, a.Op, a.Reason)
 		}
 		want := string(render("linux", shim{Event: event, Binary: h.binary(), Chain: target}))
-		if diff := cmp.Diff(want, readFile(t, a.Path)); diff != "" {
+		if diff := cmp.Diff(want, installtest.Read(t, a.Path)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", event, diff)
 		}
 	}
@@ -57,13 +58,13 @@ func TestChainAndUninstallRestoreExactly(t *testing.T) {
 		}
 	}
 	h.uninstall(install.Options{})
-	sameTree(t, "after uninstall", before, tree(t, h.dir))
+	installtest.Same(t, "after uninstall", before, tree(t, h.dir))
 }
 
 func TestChainedHookRunsBoth(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	script := h.path("Documents/Cline/Hooks/TaskStart")
-	writeFile(t, script, "#!/bin/sh\necho mine\n", 0o755)
+	installtest.Write(t, script, "#!/bin/sh\necho mine\n", 0o755)
 	o := h.options()
 	o.Chain = true
 	h.install(o)
@@ -71,7 +72,7 @@ func TestChainedHookRunsBoth(t *testing.T) {
 		if diff := cmp.Diff(result{Stdout: "answered\n"}, runHook(t, argv, script, "{}")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", shell, diff)
 		}
-		if got, want := readFile(t, h.path("bin/args")), "1|TaskStart|"+sidecar(script); got != want {
+		if got, want := installtest.Read(t, h.path("bin/args")), "1|TaskStart|"+sidecar(script); got != want {
 			t.Errorf("%s: hook process got %q, want %q", shell, got, want)
 		}
 	}
@@ -91,7 +92,7 @@ func TestUninstallKeepsChangedFiles(t *testing.T) {
 	}{
 		"edited hook file is left": {
 			func(t *testing.T, h *home) {
-				writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskStart"))+"# mine\n", 0o755)
+				installtest.Write(t, h.path(dir+"TaskStart"), installtest.Read(t, h.path(dir+"TaskStart"))+"# mine\n", 0o755)
 			},
 			install.Options{},
 			[]string{
@@ -102,17 +103,17 @@ func TestUninstallKeepsChangedFiles(t *testing.T) {
 		},
 		"edited hook file, forced": {
 			func(t *testing.T, h *home) {
-				writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskStart"))+"# mine\n", 0o755)
+				installtest.Write(t, h.path(dir+"TaskStart"), installtest.Read(t, h.path(dir+"TaskStart"))+"# mine\n", 0o755)
 			}, install.Options{Force: true}, nil, "remove   TaskStart",
 		},
 		"replaced hook file is the user's": {
-			func(t *testing.T, h *home) { writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755) },
+			func(t *testing.T, h *home) { installtest.Write(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755) },
 			install.Options{},
 			[]string{"Documents", "Documents/Cline", "Documents/Cline/Hooks", dir + "TaskStart"},
 			"",
 		},
 		"file put beside": {
-			func(t *testing.T, h *home) { writeFile(t, h.path(".cline/settings"), "", 0o600) },
+			func(t *testing.T, h *home) { installtest.Write(t, h.path(".cline/settings"), "", 0o600) },
 			install.Options{},
 			[]string{".cline", ".cline/settings"},
 			"",
@@ -142,7 +143,7 @@ func TestUninstallKeepsChangedFiles(t *testing.T) {
 			"",
 		},
 		"program gone": {
-			func(t *testing.T, h *home) { writeFile(t, h.binary()+"x", "", 0o600) },
+			func(t *testing.T, h *home) { installtest.Write(t, h.binary()+"x", "", 0o600) },
 			install.Options{},
 			[]string{"bin/cline-hookx"},
 			"",
@@ -165,7 +166,7 @@ func TestUninstallKeepsChangedFiles(t *testing.T) {
 				}
 				delete(got, path)
 			}
-			sameTree(t, "after uninstall", before, got)
+			installtest.Same(t, "after uninstall", before, got)
 			p, err := h.in.PlanUninstall(t.Context(), h.sys, tt.o)
 			if err != nil || p.Changed() {
 				t.Errorf("a second uninstall would do something (%v):\n%s", err, p.Text())
@@ -189,10 +190,10 @@ func TestUninstallWithChainedScript(t *testing.T) {
 			}
 		}, install.OpRestore, mine, ""},
 		"hook file replaced by the user": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskStart"), "other", 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), "other", 0o755)
 		}, install.OpForeign, "other", mine},
 		"script in the sidecar edited": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+sidecarDir+"/TaskStart"), mine+"#", 0o755)
+			installtest.Write(t, h.path(dir+sidecarDir+"/TaskStart"), mine+"#", 0o755)
 		}, install.OpRestore, mine + "#", ""},
 		"install cut short": {func(t *testing.T, h *home) {
 			if err := errors.Join(os.Remove(h.path(dir+"TaskStart")),
@@ -209,7 +210,7 @@ func TestUninstallWithChainedScript(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, "linux", "-")
-			writeFile(t, h.path(dir+"TaskStart"), mine, 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), mine, 0o755)
 			o := h.options()
 			o.Chain = true
 			h.install(o)
@@ -227,7 +228,7 @@ func TestUninstallWithChainedScript(t *testing.T) {
 			if !found || !strings.Contains(p.Text(), "TaskStart") {
 				t.Errorf("the hook is not mentioned:\n%s", p.Text())
 			}
-			if got := readFile(t, h.path(dir+"TaskStart")); got != tt.at {
+			if got := installtest.Read(t, h.path(dir+"TaskStart")); got != tt.at {
 				t.Errorf("hook file %q, want %q", got, tt.at)
 			}
 			aside, err := os.ReadFile(h.path(dir + sidecarDir + "/TaskStart"))
@@ -244,7 +245,7 @@ func TestUninstallWithChainedScript(t *testing.T) {
 func TestInstallResumesInterruptedInstall(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	script := h.path("Documents/Cline/Hooks/TaskStart")
-	writeFile(t, script, "#!/bin/sh\n", 0o755)
+	installtest.Write(t, script, "#!/bin/sh\n", 0o755)
 	before := tree(t, h.dir)
 	if err := errors.Join(os.Mkdir(filepath.Dir(sidecar(script)), 0o700), os.Link(script, sidecar(script))); err != nil {
 		t.Fatal(err)
@@ -258,21 +259,21 @@ func TestInstallResumesInterruptedInstall(t *testing.T) {
 		t.Error("still something to change")
 	}
 	h.uninstall(install.Options{})
-	sameTree(t, "after uninstall", before, tree(t, h.dir))
+	installtest.Same(t, "after uninstall", before, tree(t, h.dir))
 }
 
 func TestChainKeepsEarlierScript(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	script := h.path("Documents/Cline/Hooks/TaskStart")
-	writeFile(t, script, "first", 0o755)
+	installtest.Write(t, script, "first", 0o755)
 	o := h.options()
 	o.Chain = true
 	h.install(o)
-	writeFile(t, script, "second", 0o755)
+	installtest.Write(t, script, "second", 0o755)
 	if a := find(t, h.install(o), script); a.Op != install.OpForeign || !strings.Contains(a.Reason, "earlier script") {
 		t.Errorf("%s %q", a.Op, a.Reason)
 	}
-	if got := readFile(t, script) + readFile(t, sidecar(script)); got != "secondfirst" {
+	if got := installtest.Read(t, script) + installtest.Read(t, sidecar(script)); got != "secondfirst" {
 		t.Errorf("scripts are now %q", got)
 	}
 }
@@ -281,9 +282,9 @@ func TestSidecarNeverHoldsHookFile(t *testing.T) {
 	// A hook file that runs itself as its chained script would never end.
 	h := newHome(t, "linux", "-")
 	path := h.path("Documents/Cline/Hooks/TaskStart")
-	writeFile(t, sidecar(path), string(render("linux", shim{Event: "TaskStart", Binary: h.binary()})), 0o755)
+	installtest.Write(t, sidecar(path), string(render("linux", shim{Event: "TaskStart", Binary: h.binary()})), 0o755)
 	h.install(h.options())
-	if s, ours := parseShim("linux", []byte(readFile(t, path))); !ours || s.Chain != "" {
+	if s, ours := parseShim("linux", []byte(installtest.Read(t, path))); !ours || s.Chain != "" {
 		t.Errorf("hookspan hook file %v chains %q", ours, s.Chain)
 	}
 }
@@ -298,22 +299,22 @@ func TestApplyRefusesChangedFiles(t *testing.T) {
 		failed    string
 	}{
 		"file appeared": {false, false, func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"PostToolUse"), "mine", 0o755)
+			installtest.Write(t, h.path(dir+"PostToolUse"), "mine", 0o755)
 		}, "PostToolUse"},
 		"script to chain changed": {false, false, func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskStart"), "changed", 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), "changed", 0o755)
 		}, "TaskStart"},
 		"hook file to remove edited": {true, true, func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskComplete"), "mine", 0o755)
+			installtest.Write(t, h.path(dir+"TaskComplete"), "mine", 0o755)
 		}, "TaskComplete"},
 		"script to restore changed": {true, true, func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+sidecarDir+"/TaskStart"), "mine", 0o755)
+			installtest.Write(t, h.path(dir+sidecarDir+"/TaskStart"), "mine", 0o755)
 		}, "TaskStart"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, "linux", "-")
-			writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755)
 			o := h.options()
 			o.Chain = true
 			if tt.first {
@@ -327,7 +328,7 @@ func TestApplyRefusesChangedFiles(t *testing.T) {
 				}
 			}
 			tt.change(t, h)
-			want := readFile(t, h.path(dir+tt.failed))
+			want := installtest.Read(t, h.path(dir+tt.failed))
 			err := install.Apply(p)
 			var failure *install.ApplyError
 			if !errors.Is(err, install.ErrChanged) || !errors.As(err, &failure) {
@@ -336,7 +337,7 @@ func TestApplyRefusesChangedFiles(t *testing.T) {
 			if failure.Failed.Event != tt.failed {
 				t.Errorf("failed at %s, want %s", failure.Failed.Event, tt.failed)
 			}
-			if got := readFile(t, h.path(dir+tt.failed)); got != want {
+			if got := installtest.Read(t, h.path(dir+tt.failed)); got != want {
 				t.Errorf("the changed file is now %q, was %q", got, want)
 			}
 			steps := 0
@@ -364,7 +365,7 @@ func TestParallelInstalls(t *testing.T) {
 		h := newHome(t, "linux", ".")
 		if chain {
 			for _, event := range []string{"TaskStart", "PostToolUse", "TaskCancel"} {
-				writeFile(t, h.path("Documents/Cline/Hooks/"+event), "#!/bin/sh\necho "+event+"\n", 0o750)
+				installtest.Write(t, h.path("Documents/Cline/Hooks/"+event), "#!/bin/sh\necho "+event+"\n", 0o750)
 			}
 		}
 		before := tree(t, h.dir)
@@ -401,7 +402,7 @@ func TestParallelInstalls(t *testing.T) {
 		if err := errors.Join(errs...); err != nil {
 			t.Fatalf("chain %v: uninstall: %v", chain, err)
 		}
-		sameTree(t, "after uninstall", before, tree(t, h.dir))
+		installtest.Same(t, "after uninstall", before, tree(t, h.dir))
 	}
 }
 

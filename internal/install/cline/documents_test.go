@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 func TestDocumentsDir(t *testing.T) {
@@ -31,7 +32,7 @@ func TestDocumentsDir(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if tt.script != "" {
-				writeFile(t, filepath.Join(dir, "xdg-user-dir"), "#!/bin/sh\n"+tt.script+"\n", 0o755)
+				installtest.Write(t, filepath.Join(dir, "xdg-user-dir"), "#!/bin/sh\n"+tt.script+"\n", 0o755)
 			}
 			t.Setenv("PATH", dir)
 			got, err := systemDocuments("linux")(t.Context())
@@ -47,7 +48,7 @@ func TestDocumentsDirEnds(t *testing.T) {
 		skip.Missing(t, "the fake program is a shell script")
 	}
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "xdg-user-dir"), "#!/bin/sh\nread never\n", 0o755)
+	installtest.Write(t, filepath.Join(dir, "xdg-user-dir"), "#!/bin/sh\nread never\n", 0o755)
 	t.Setenv("PATH", dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -2,18 +2,15 @@ package cline
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 // home is a user's home folder in a temporary place.
@@ -64,60 +61,18 @@ func (h *home) plan(o install.Options) *install.Plan {
 
 func (h *home) install(o install.Options) *install.Plan {
 	h.t.Helper()
-	p := h.plan(o)
-	if err := install.Apply(p); err != nil {
-		h.t.Fatalf("install: %v", err)
-	}
-	return p
+	return installtest.Do(h.t, h.in.Plan, h.sys, o)
 }
 
 func (h *home) uninstall(o install.Options) *install.Plan {
 	h.t.Helper()
-	p, err := h.in.PlanUninstall(h.t.Context(), h.sys, o)
-	if err != nil {
-		h.t.Fatalf("plan uninstall: %v", err)
-	}
-	if err := install.Apply(p); err != nil {
-		h.t.Fatalf("uninstall: %v", err)
-	}
-	return p
+	return installtest.Do(h.t, h.in.PlanUninstall, h.sys, o)
 }
 
-// tree lists everything below dir: mode, and content or link target.
+// tree lists everything below dir, with the times of files.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		text := info.Mode().String()
-		switch {
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			text += fmt.Sprintf(" %s %q", info.ModTime(), data)
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			text += " -> " + target
-		}
-		rel, err := filepath.Rel(dir, path)
-		out[filepath.ToSlash(rel)] = text
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return installtest.Tree(t, dir, true)
 }
 
 // hooks lists the hookspan hook files below dir.
@@ -128,7 +83,7 @@ func hooks(t *testing.T, dir string) []string {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
-		if strings.Contains(readFile(t, path), markerPrefix) {
+		if strings.Contains(installtest.Read(t, path), markerPrefix) {
 			rel, err := filepath.Rel(dir, path)
 			list = append(list, filepath.ToSlash(rel))
 			return err
@@ -139,13 +94,6 @@ func hooks(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	return list
-}
-
-func sameTree(t *testing.T, what string, want, got map[string]string) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }
 
 // find returns the one action on a path.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 // in prefixes names with a folder and sorts the whole.
@@ -82,14 +83,14 @@ func TestHookFolders(t *testing.T) {
 				t.Errorf("hook files (-want +got):\n%s", diff)
 			}
 			h.uninstall(install.Options{})
-			sameTree(t, "after uninstall", before, tree(t, h.dir))
+			installtest.Same(t, "after uninstall", before, tree(t, h.dir))
 		})
 	}
 }
 
 func TestPlanningWritesNothing(t *testing.T) {
 	h := newHome(t, "linux", ".")
-	writeFile(t, h.path("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o755)
+	installtest.Write(t, h.path("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o755)
 	before := tree(t, h.dir)
 	o := h.options()
 	o.Chain, o.PreToolUse = true, true
@@ -97,20 +98,20 @@ func TestPlanningWritesNothing(t *testing.T) {
 	if !p.Changed() {
 		t.Error("the plan of a first install changes nothing")
 	}
-	sameTree(t, "after planning", before, tree(t, h.dir))
+	installtest.Same(t, "after planning", before, tree(t, h.dir))
 	h.install(o)
 	before = tree(t, h.dir)
 	if _, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	sameTree(t, "after planning to uninstall", before, tree(t, h.dir))
+	installtest.Same(t, "after planning to uninstall", before, tree(t, h.dir))
 }
 
 func TestInstallTwiceIsOnce(t *testing.T) {
 	for name, o := range map[string]install.Options{"default": {}, "chain": {Chain: true}, "pre": {PreToolUse: true, Chain: true}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, "linux", ".")
-			writeFile(t, h.path("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o700)
+			installtest.Write(t, h.path("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o700)
 			o.Binary = h.binary()
 			h.install(o)
 			after := tree(t, h.dir)
@@ -118,7 +119,7 @@ func TestInstallTwiceIsOnce(t *testing.T) {
 			if p.Changed() || !strings.Contains(p.Text(), "nothing to change") {
 				t.Errorf("the second plan changes something:\n%s", p.Text())
 			}
-			sameTree(t, "after the second install", after, tree(t, h.dir))
+			installtest.Same(t, "after the second install", after, tree(t, h.dir))
 			// Without --chain a chained script stays chained.
 			o.Chain = false
 			if p := h.plan(o); name != "default" && p.Changed() {
@@ -131,27 +132,27 @@ func TestInstallTwiceIsOnce(t *testing.T) {
 func TestForeignFileIsNamedAndLeft(t *testing.T) {
 	const rel = "Documents/Cline/Hooks/PostToolUse"
 	tests := map[string]func(t *testing.T, h *home){
-		"script":         func(t *testing.T, h *home) { writeFile(t, h.path(rel), "#!/bin/sh\necho mine\n", 0o711) },
-		"not executable": func(t *testing.T, h *home) { writeFile(t, h.path(rel), "echo mine\n", 0o600) },
-		"empty":          func(t *testing.T, h *home) { writeFile(t, h.path(rel), "", 0o755) },
+		"script":         func(t *testing.T, h *home) { installtest.Write(t, h.path(rel), "#!/bin/sh\necho mine\n", 0o711) },
+		"not executable": func(t *testing.T, h *home) { installtest.Write(t, h.path(rel), "echo mine\n", 0o600) },
+		"empty":          func(t *testing.T, h *home) { installtest.Write(t, h.path(rel), "", 0o755) },
 		"program": func(t *testing.T, h *home) {
-			writeFile(t, h.path(rel), "\x7fELF"+strings.Repeat("\x00", 200_000), 0o755)
+			installtest.Write(t, h.path(rel), "\x7fELF"+strings.Repeat("\x00", 200_000), 0o755)
 		},
 		"link": func(t *testing.T, h *home) {
-			writeFile(t, h.path("mine.sh"), "#!/bin/sh\n", 0o755)
-			writeFile(t, h.path("Documents/Cline/Hooks/README"), "", 0o644)
+			installtest.Write(t, h.path("mine.sh"), "#!/bin/sh\n", 0o755)
+			installtest.Write(t, h.path("Documents/Cline/Hooks/README"), "", 0o644)
 			if err := os.Symlink("../../../mine.sh", h.path(rel)); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"dangling link": func(t *testing.T, h *home) {
-			writeFile(t, h.path("Documents/Cline/Hooks/README"), "", 0o644)
+			installtest.Write(t, h.path("Documents/Cline/Hooks/README"), "", 0o644)
 			if err := os.Symlink("nowhere", h.path(rel)); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"our file edited": func(t *testing.T, h *home) {
-			writeFile(t, h.path(rel), string(render("linux", shim{Event: "PostToolUse", Binary: h.binary()}))+"# mine\n", 0o755)
+			installtest.Write(t, h.path(rel), string(render("linux", shim{Event: "PostToolUse", Binary: h.binary()}))+"# mine\n", 0o755)
 		},
 	}
 	for name, prepare := range tests {
@@ -182,7 +183,7 @@ func TestForeignFileIsNamedAndLeft(t *testing.T) {
 					delete(after, path)
 				}
 			}
-			sameTree(t, "after uninstall", before, after)
+			installtest.Same(t, "after uninstall", before, after)
 		})
 	}
 }
@@ -203,10 +204,10 @@ func TestUpdates(t *testing.T) {
 			}
 		}, "is not executable"},
 		"copied from another event": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(rel), readFile(t, h.path("Documents/Cline/Hooks/TaskCancel")), 0o755)
+			installtest.Write(t, h.path(rel), installtest.Read(t, h.path("Documents/Cline/Hooks/TaskCancel")), 0o755)
 		}, "is out of date"},
 		"edited, forced": {func(t *testing.T, h *home, o *install.Options) {
-			writeFile(t, h.path(rel), readFile(t, h.path(rel))+"# mine\n", 0o755)
+			installtest.Write(t, h.path(rel), installtest.Read(t, h.path(rel))+"# mine\n", 0o755)
 			o.Force = true
 		}, "was edited"},
 	}
@@ -222,7 +223,7 @@ func TestUpdates(t *testing.T) {
 				t.Errorf("action %s %q, want update with %q", a.Op, a.Reason, tt.reason)
 			}
 			want := string(render("linux", shim{Event: "TaskStart", Binary: o.Binary}))
-			if diff := cmp.Diff(want, readFile(t, h.path(rel))); diff != "" {
+			if diff := cmp.Diff(want, installtest.Read(t, h.path(rel))); diff != "" {
 				t.Errorf("hook file (-want +got):\n%s", diff)
 			}
 			if p := h.plan(o); p.Changed() {
@@ -233,14 +234,14 @@ func TestUpdates(t *testing.T) {
 			for _, path := range []string{"new", "new/cline-hook"} {
 				delete(got, path)
 			}
-			sameTree(t, "after uninstall", before, got)
+			installtest.Same(t, "after uninstall", before, got)
 		})
 	}
 }
 
 func TestPreToolUseMovesBetweenFolders(t *testing.T) {
 	h := newHome(t, "linux", "-")
-	writeFile(t, h.path("Documents/Cline/Hooks/PreToolUse"), "#!/bin/sh\necho mine\n", 0o755)
+	installtest.Write(t, h.path("Documents/Cline/Hooks/PreToolUse"), "#!/bin/sh\necho mine\n", 0o755)
 	before := tree(t, h.dir)
 	shared, sdk := "Documents/Cline/Hooks/PreToolUse", ".cline/hooks/PreToolUse"
 	has := func(step string, wantShared, wantSDK bool) {
@@ -265,13 +266,13 @@ func TestPreToolUseMovesBetweenFolders(t *testing.T) {
 		t.Errorf("the user's script came back as %q, was %q", got, before[shared])
 	}
 	h.uninstall(install.Options{})
-	sameTree(t, "after uninstall", before, tree(t, h.dir))
+	installtest.Same(t, "after uninstall", before, tree(t, h.dir))
 }
 
 func TestProjectInstall(t *testing.T) {
 	h := newHome(t, "linux", ".")
 	project := h.path("src/my project")
-	writeFile(t, filepath.Join(project, ".clinerules/hooks/TaskStart"), "#!/bin/sh\n", 0o755)
+	installtest.Write(t, filepath.Join(project, ".clinerules/hooks/TaskStart"), "#!/bin/sh\n", 0o755)
 	before := tree(t, h.dir)
 	h.install(h.options())
 	withUser := tree(t, h.dir)
@@ -291,10 +292,10 @@ func TestProjectInstall(t *testing.T) {
 	const record = ".local/state/hookspan/install.json"
 	delete(got, record)
 	delete(withUser, record)
-	sameTree(t, "after uninstalling the project", withUser, got)
+	installtest.Same(t, "after uninstalling the project", withUser, got)
 	h.install(o)
 	h.uninstall(install.Options{})
-	sameTree(t, "after uninstalling everything", before, tree(t, h.dir))
+	installtest.Same(t, "after uninstalling everything", before, tree(t, h.dir))
 }
 
 func TestLinkedFolders(t *testing.T) {
@@ -316,12 +317,12 @@ func TestLinkedFolders(t *testing.T) {
 			t.Errorf("hook files (-want +got):\n%s", diff)
 		}
 		h.uninstall(install.Options{})
-		sameTree(t, "after uninstall", before, tree(t, h.dir))
+		installtest.Same(t, "after uninstall", before, tree(t, h.dir))
 	})
 	t.Run("followed and said", func(t *testing.T) {
 		h := newHome(t, "linux", "-")
-		writeFile(t, h.path("dotfiles/hooks/README"), "", 0o644)
-		writeFile(t, h.path("Documents/Cline/README"), "", 0o644)
+		installtest.Write(t, h.path("dotfiles/hooks/README"), "", 0o644)
+		installtest.Write(t, h.path("Documents/Cline/README"), "", 0o644)
 		if err := os.Symlink(h.path("dotfiles/hooks"), h.path("Documents/Cline/Hooks")); err != nil {
 			t.Fatal(err)
 		}
@@ -333,14 +334,14 @@ func TestLinkedFolders(t *testing.T) {
 			t.Errorf("%d hook files behind the link, want 10", n)
 		}
 		h.uninstall(install.Options{})
-		sameTree(t, "after uninstall", before, tree(t, h.dir))
+		installtest.Same(t, "after uninstall", before, tree(t, h.dir))
 	})
 }
 
 func TestPlanSkipsFolderInPlaceOfHook(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	inTheWay := h.path("Documents/Cline/Hooks/TaskStart/x")
-	writeFile(t, inTheWay, "mine", 0o644)
+	installtest.Write(t, inTheWay, "mine", 0o644)
 	o := h.options()
 	o.Chain = true // there is no script that could be chained
 	plan, err := h.in.Plan(t.Context(), h.sys, o)
@@ -377,7 +378,7 @@ func TestPlanRefuses(t *testing.T) {
 		want    []string
 	}{
 		"hook folder is a file": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path("Documents/Cline"), "", 0o644)
+			installtest.Write(t, h.path("Documents/Cline"), "", 0o644)
 		}, []string{"Documents/Cline\" is a file", "move the file away"}},
 		"link to nothing": {func(t *testing.T, h *home, _ *install.Options) {
 			if err := os.Symlink("/no/such/folder", h.path("Documents")); err != nil {
@@ -393,16 +394,16 @@ func TestPlanRefuses(t *testing.T) {
 		"program not in UTF-8":    {func(_ *testing.T, _ *home, o *install.Options) { o.Binary = "/a\xff" }, []string{"not UTF-8"}},
 		"program with line break": {func(_ *testing.T, _ *home, o *install.Options) { o.Binary = "/a\nb" }, []string{"control character"}},
 		"program is a folder":     {func(_ *testing.T, h *home, o *install.Options) { o.Binary = h.dir }, []string{"regular file"}},
-		"program not executable":  {func(t *testing.T, h *home, o *install.Options) { writeFile(t, h.binary(), "", 0o600) }, []string{"chmod"}},
+		"program not executable":  {func(t *testing.T, h *home, o *install.Options) { installtest.Write(t, h.binary(), "", 0o600) }, []string{"chmod"}},
 		"home relative":           {func(_ *testing.T, h *home, _ *install.Options) { h.sys.Home = "." }, []string{"home folder", "absolute"}},
 		"CLINE_DIR relative":      {func(_ *testing.T, h *home, _ *install.Options) { h.env["CLINE_DIR"] = "x" }, []string{"CLINE_DIR"}},
 		"project missing":         {func(_ *testing.T, h *home, o *install.Options) { o.Project = h.path("gone") }, []string{"project folder", "gone"}},
 		"project relative":        {func(_ *testing.T, _ *home, o *install.Options) { o.Project = "." }, []string{"project folder", "absolute"}},
 		"record of a newer version": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".local/state/hookspan/install.json"), `{"version":2}`, 0o600)
+			installtest.Write(t, h.path(".local/state/hookspan/install.json"), `{"version":2}`, 0o600)
 		}, []string{"install.json", "version 2"}},
 		"record damaged": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".local/state/hookspan/install.json"), `{`, 0o600)
+			installtest.Write(t, h.path(".local/state/hookspan/install.json"), `{`, 0o600)
 		}, []string{"install.json", "remove the file"}},
 	}
 	for name, tt := range tests {
@@ -448,17 +449,17 @@ func TestWarnings(t *testing.T) {
 		present bool
 	}{
 		"hooks off": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(".cline/data/globalState.json"), `{"a":1,"hooksEnabled":false}`, 0o600)
+			installtest.Write(t, h.path(".cline/data/globalState.json"), `{"a":1,"hooksEnabled":false}`, 0o600)
 		}, "switched off", true},
 		"hooks on": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(".cline/data/globalState.json"), `{"hooksEnabled":true}`, 0o600)
+			installtest.Write(t, h.path(".cline/data/globalState.json"), `{"hooksEnabled":true}`, 0o600)
 		}, "switched off", false},
 		"settings damaged": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(".cline/data/globalState.json"), `{"hooksEnabled":`, 0o600)
+			installtest.Write(t, h.path(".cline/data/globalState.json"), `{"hooksEnabled":`, 0o600)
 		}, "switched off", false},
 		"hooks off elsewhere": {func(t *testing.T, h *home) {
 			h.env["CLINE_DIR"] = h.path("c")
-			writeFile(t, h.path("c/data/globalState.json"), `{"hooksEnabled":false}`, 0o600)
+			installtest.Write(t, h.path("c/data/globalState.json"), `{"hooksEnabled":false}`, 0o600)
 		}, "switched off", true},
 		"system gives no answer": {func(_ *testing.T, h *home) {
 			h.in.DocumentsDir = func(context.Context) (string, error) { return "", errors.New("boom") }
@@ -486,7 +487,7 @@ func TestWarnings(t *testing.T) {
 
 func TestPlanText(t *testing.T) {
 	h := newHome(t, "linux", "-")
-	writeFile(t, h.path("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o755)
+	installtest.Write(t, h.path("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o755)
 	got := strings.ReplaceAll(h.plan(h.options()).Text(), h.dir, "~")
 	want := `~/Documents/Cline/Hooks (read by every Cline)
   skip     TaskStart: is not hookspan's and stays as it is; this event is not recorded here (--chain runs both)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 // linkTo makes a link, and the folders on the way to it.
@@ -28,7 +29,7 @@ var clineLinks = []string{".clinerules", ".clinerules/hooks", ".cline", ".cline/
 func TestPlanRefusesLinksInProject(t *testing.T) {
 	for _, at := range clineLinks {
 		h := newHome(t, "linux", "-")
-		writeFile(t, h.path("elsewhere/README"), "", 0o644)
+		installtest.Write(t, h.path("elsewhere/README"), "", 0o644)
 		linkTo(t, h.path("elsewhere"), h.path("project/"+at))
 		o := h.options()
 		o.Project = h.path("project")
@@ -36,7 +37,7 @@ func TestPlanRefusesLinksInProject(t *testing.T) {
 		if _, err := h.in.Plan(t.Context(), h.sys, o); !errors.Is(err, install.ErrThroughLink) || !strings.Contains(err.Error(), filepath.FromSlash(at)) {
 			t.Errorf("%s: error %v, want one that names the link", at, err)
 		}
-		sameTree(t, at, before, tree(t, h.dir))
+		installtest.Same(t, at, before, tree(t, h.dir))
 	}
 }
 
@@ -44,8 +45,8 @@ func TestApplyRefusesNewLink(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	o := h.options()
 	o.Project = h.path("project")
-	writeFile(t, h.path("elsewhere/README"), "", 0o644)
-	writeFile(t, h.path("project/README"), "", 0o644)
+	installtest.Write(t, h.path("elsewhere/README"), "", 0o644)
+	installtest.Write(t, h.path("project/README"), "", 0o644)
 	p := h.plan(o)
 	linkTo(t, h.path("elsewhere"), h.path("project/.clinerules"))
 	if err := install.Apply(p); !errors.Is(err, install.ErrThroughLink) {
@@ -60,7 +61,7 @@ func TestUninstallRefusesLinkInProject(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	user, project := h.options(), h.options()
 	project.Project = h.path("project")
-	writeFile(t, h.path("project/README"), "", 0o644)
+	installtest.Write(t, h.path("project/README"), "", 0o644)
 	h.install(user)
 	h.install(project)
 	// The project's author has its folder lead to the user's own hooks.
@@ -79,5 +80,5 @@ func TestUninstallRefusesLinkInProject(t *testing.T) {
 	if !strings.Contains(p.Text(), "is a symbolic link") {
 		t.Errorf("the link is not named:\n%s", p.Text())
 	}
-	sameTree(t, "behind the link", before, tree(t, h.path("Documents")))
+	installtest.Same(t, "behind the link", before, tree(t, h.path("Documents")))
 }

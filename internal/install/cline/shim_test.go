@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 func TestShimText(t *testing.T) {
@@ -177,29 +178,7 @@ func fakeHook(t *testing.T, path string) {
 	t.Helper()
 	text := "#!/bin/sh\nd=" + quoteShell(filepath.Dir(path)) + "\n" +
 		`printf '%s|%s|%s' "$#" "$1" "$HOOKSPAN_CHAIN" >"$d/args"; cat >"$d/stdin"; echo answered` + "\n"
-	writeFile(t, path, text, 0o755)
-}
-
-func writeFile(t *testing.T, path, text string, mode os.FileMode) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	installtest.Write(t, path, text, 0o755)
 }
 
 // result is what a host sees of a hook.
@@ -233,15 +212,15 @@ func TestShimStartsHook(t *testing.T) {
 				binary, file := filepath.Join(root, "cline-hook"), filepath.Join(root, "TaskStart")
 				fakeHook(t, binary)
 				chain := filepath.Join(root, "it's mine")
-				writeFile(t, file, string(render("linux", shim{Event: "TaskStart", Binary: binary, Chain: chain})), 0o755)
+				installtest.Write(t, file, string(render("linux", shim{Event: "TaskStart", Binary: binary, Chain: chain})), 0o755)
 				got := runHook(t, argv, file, payload)
 				if diff := cmp.Diff(result{Stdout: "answered\n"}, got); diff != "" {
 					t.Errorf("what the host sees (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff("1|TaskStart|"+chain, readFile(t, filepath.Join(root, "args"))); diff != "" {
+				if diff := cmp.Diff("1|TaskStart|"+chain, installtest.Read(t, filepath.Join(root, "args"))); diff != "" {
 					t.Errorf("arguments (-want +got):\n%s", diff)
 				}
-				if readFile(t, filepath.Join(root, "stdin")) != payload {
+				if installtest.Read(t, filepath.Join(root, "stdin")) != payload {
 					t.Error("the hook did not get the payload as it was sent")
 				}
 			})
@@ -256,12 +235,12 @@ func TestShimWithoutHook(t *testing.T) {
 		noisy   bool
 	}{
 		"program gone":           {func(*testing.T, string) {}, false},
-		"program not executable": {func(t *testing.T, b string) { writeFile(t, b, "#!/bin/sh\n", 0o644) }, false},
+		"program not executable": {func(t *testing.T, b string) { installtest.Write(t, b, "#!/bin/sh\n", 0o644) }, false},
 		"program cannot start": {func(t *testing.T, b string) {
-			writeFile(t, b, "#!/no/such/interpreter\n", 0o755)
+			installtest.Write(t, b, "#!/no/such/interpreter\n", 0o755)
 		}, true},
 		"program is a folder": {func(t *testing.T, b string) {
-			writeFile(t, filepath.Join(b, "file"), "", 0o644)
+			installtest.Write(t, filepath.Join(b, "file"), "", 0o644)
 		}, true},
 	}
 	for shell, argv := range shells(t) {
@@ -270,7 +249,7 @@ func TestShimWithoutHook(t *testing.T) {
 				root := t.TempDir()
 				binary, file := filepath.Join(root, "cline-hook"), filepath.Join(root, "TaskStart")
 				tt.prepare(t, binary)
-				writeFile(t, file, string(render("linux", shim{Event: "TaskStart", Binary: binary})), 0o755)
+				installtest.Write(t, file, string(render("linux", shim{Event: "TaskStart", Binary: binary})), 0o755)
 				got := runHook(t, argv, file, payload)
 				if tt.noisy {
 					// The shell itself complains; a host shows it and continues.
@@ -289,8 +268,8 @@ func TestShimWithoutHookRunsChainedScript(t *testing.T) {
 		t.Run(shell, func(t *testing.T) {
 			root := t.TempDir()
 			file, chain := filepath.Join(root, "TaskStart"), filepath.Join(root, "my script")
-			writeFile(t, chain, "#!/bin/sh\nwc -c\nexit 3\n", 0o755)
-			writeFile(t, file, string(render("linux", shim{Event: "TaskStart", Binary: filepath.Join(root, "gone"), Chain: chain})), 0o755)
+			installtest.Write(t, chain, "#!/bin/sh\nwc -c\nexit 3\n", 0o755)
+			installtest.Write(t, file, string(render("linux", shim{Event: "TaskStart", Binary: filepath.Join(root, "gone"), Chain: chain})), 0o755)
 			got := runHook(t, argv, file, "12345")
 			got.Stdout = strings.TrimSpace(got.Stdout)
 			if diff := cmp.Diff(result{Stdout: "5", Code: 3}, got); diff != "" {

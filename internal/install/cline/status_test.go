@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 func TestStatus(t *testing.T) {
@@ -29,33 +30,33 @@ func TestStatus(t *testing.T) {
 			}
 		}, install.StateOutdated, "is gone"},
 		"other program": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskStart"), string(render("linux", shim{Event: "TaskStart", Binary: "/bin/sh"})), 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), string(render("linux", shim{Event: "TaskStart", Binary: "/bin/sh"})), 0o755)
 		}, install.StateOutdated, "starts /bin/sh"},
 		"other event": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskCancel")), 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), installtest.Read(t, h.path(dir+"TaskCancel")), 0o755)
 		}, install.StateOutdated, "TaskCancel"},
 		"chained": {func(t *testing.T, h *home) {
 			h.uninstall(install.Options{})
-			writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), "#!/bin/sh\n", 0o755)
 			o := h.options()
 			o.Chain = true
 			h.install(o)
 		}, install.StateInstalled, "also runs"},
 		"chained script gone": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskStart"), string(render("linux", shim{Event: "TaskStart", Binary: h.binary(), Chain: "/no/such"})), 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), string(render("linux", shim{Event: "TaskStart", Binary: h.binary(), Chain: "/no/such"})), 0o755)
 		}, install.StateOutdated, "/no/such"},
 		"edited": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskStart"), readFile(t, h.path(dir+"TaskStart"))+"#", 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), installtest.Read(t, h.path(dir+"TaskStart"))+"#", 0o755)
 		}, install.StateEdited, "edited since"},
 		"newer": {func(t *testing.T, h *home) {
-			writeFile(t, h.path(dir+"TaskStart"), "#!/bin/sh\n"+markerPrefix+"99 x\n", 0o755)
+			installtest.Write(t, h.path(dir+"TaskStart"), "#!/bin/sh\n"+markerPrefix+"99 x\n", 0o755)
 		}, install.StateEdited, "newer"},
-		"foreign": {func(t *testing.T, h *home) { writeFile(t, h.path(dir+"TaskStart"), "mine", 0o755) }, install.StateForeign, ""},
+		"foreign": {func(t *testing.T, h *home) { installtest.Write(t, h.path(dir+"TaskStart"), "mine", 0o755) }, install.StateForeign, ""},
 		"folder": {func(t *testing.T, h *home) {
 			if err := os.Remove(h.path(dir + "TaskStart")); err != nil {
 				t.Fatal(err)
 			}
-			writeFile(t, h.path(dir+"TaskStart/x"), "", 0o644)
+			installtest.Write(t, h.path(dir+"TaskStart/x"), "", 0o644)
 		}, install.StateForeign, "is a folder"},
 		"missing": {func(t *testing.T, h *home) {
 			if err := os.Remove(h.path(dir + "TaskStart")); err != nil {
@@ -73,7 +74,7 @@ func TestStatus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameTree(t, "after looking", before, tree(t, h.dir))
+			installtest.Same(t, "after looking", before, tree(t, h.dir))
 			if r.Healthy() != (tt.state == install.StateInstalled) {
 				t.Errorf("healthy %v:\n%s", r.Healthy(), r.Text())
 			}
@@ -126,7 +127,7 @@ func TestStatusNamesTheRisk(t *testing.T) {
 	o := h.options()
 	o.PreToolUse = true
 	h.install(o)
-	writeFile(t, h.path(".cline/data/globalState.json"), `{"hooksEnabled":false}`, 0o600)
+	installtest.Write(t, h.path(".cline/data/globalState.json"), `{"hooksEnabled":false}`, 0o600)
 	r, err := h.in.Status(t.Context(), h.sys, h.options())
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +212,7 @@ func TestStatusFindsEarlierFolders(t *testing.T) {
 func TestStatusOfAProjectAlone(t *testing.T) {
 	h := newHome(t, "linux", "-")
 	project := h.path("src/project")
-	writeFile(t, filepath.Join(project, "x"), "", 0o644)
+	installtest.Write(t, filepath.Join(project, "x"), "", 0o644)
 	status := func() *install.Report {
 		t.Helper()
 		r, err := h.in.Status(t.Context(), h.sys, install.Options{Binary: h.binary()})
@@ -229,7 +230,7 @@ func TestStatusOfAProjectAlone(t *testing.T) {
 	if r := status(); !r.InProject(project) || r.InProject("") || !r.Present() || !r.Healthy() {
 		t.Errorf("a project's hooks alone: healthy %v\n%s", r.Healthy(), r.Text())
 	}
-	writeFile(t, filepath.Join(project, ".clinerules/hooks/TaskStart"), "", 0o644)
+	installtest.Write(t, filepath.Join(project, ".clinerules/hooks/TaskStart"), "", 0o644)
 	if r := status(); r.Healthy() {
 		t.Errorf("healthy with one gone:\n%s", r.Text())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 // linkTo makes a link, and the folders on the way to it.
@@ -26,7 +27,7 @@ func TestPlanRefusesLinksInProject(t *testing.T) {
 	for _, at := range []string{".agent", ".agent/settings.json", ".agent/settings.local.json"} {
 		h := newHome(t, newVersion)
 		target := h.path("elsewhere")
-		writeFile(t, h.path("elsewhere/settings.json"), "{}\n", 0o644)
+		installtest.Write(t, h.path("elsewhere/settings.json"), "{}\n", 0o644)
 		if at != ".agent" {
 			target = h.path("elsewhere/settings.json")
 		}
@@ -38,10 +39,10 @@ func TestPlanRefusesLinksInProject(t *testing.T) {
 			t.Fatal(err)
 		}
 		linkTo(t, target, filepath.Join(o.Dir, filepath.FromSlash(at)))
-		before := tree(t, h.dir)
+		before := installtest.Tree(t, h.dir, true)
 		if _, err := h.in.Plan(t.Context(), h.sys, o); !errors.Is(err, install.ErrThroughLink) || !strings.Contains(err.Error(), filepath.FromSlash(at)) {
 			t.Errorf("%s: error %v, want one that names the link", at, err)
 		}
-		sameTree(t, at, before, tree(t, h.dir))
+		installtest.Same(t, at, before, installtest.Tree(t, h.dir, true))
 	}
 }

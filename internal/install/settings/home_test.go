@@ -2,17 +2,13 @@ package settings
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 // home is a user's home folder in a temporary place.
@@ -69,76 +65,10 @@ func newHome(t *testing.T, version string) *home {
 
 func (h *home) path(rel string) string { return filepath.Join(h.dir, filepath.FromSlash(rel)) }
 
-// tree lists everything below dir: mode, and content or link target.
-func tree(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		text := info.Mode().String()
-		switch {
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			text += fmt.Sprintf(" %s %q", info.ModTime(), data)
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			text += " -> " + target
-		}
-		rel, err := filepath.Rel(dir, path)
-		out[filepath.ToSlash(rel)] = text
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func sameTree(t *testing.T, what string, want, got map[string]string) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func writeFile(t *testing.T, path, text string, mode os.FileMode) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 // fakeHook writes a program that does nothing.
 func fakeHook(t *testing.T, path string) {
 	t.Helper()
-	writeFile(t, path, "#!/bin/sh\n", 0o755)
+	installtest.Write(t, path, "#!/bin/sh\n", 0o755)
 }
 
 func (h *home) hasHooks(path string) bool {

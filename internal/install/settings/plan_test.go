@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/cline"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 const newVersion = "2.1.329 (Test Agent)"
@@ -27,50 +27,12 @@ func (h *home) options(scope string) install.Options {
 
 func (h *home) install(o install.Options) *install.Plan {
 	h.t.Helper()
-	p, err := h.in.Plan(h.t.Context(), h.sys, o)
-	if err != nil {
-		h.t.Fatalf("plan: %v", err)
-	}
-	if err := install.Apply(p); err != nil {
-		h.t.Fatalf("install: %v", err)
-	}
-	return p
+	return installtest.Do(h.t, h.in.Plan, h.sys, o)
 }
 
 func (h *home) uninstall(o install.Options) *install.Plan {
 	h.t.Helper()
-	p, err := h.in.PlanUninstall(h.t.Context(), h.sys, o)
-	if err != nil {
-		h.t.Fatalf("plan uninstall: %v", err)
-	}
-	if err := install.Apply(p); err != nil {
-		h.t.Fatalf("uninstall: %v", err)
-	}
-	return p
-}
-
-// modes is a tree without the times, which a file that is written anew loses.
-func modes(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		out[path] = info.Mode().String()
-		if d.Type().IsRegular() {
-			out[path] += " " + readFile(t, path)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return installtest.Do(h.t, h.in.PlanUninstall, h.sys, o)
 }
 
 func TestScopes(t *testing.T) {
@@ -89,11 +51,11 @@ func TestScopes(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, newVersion)
-			writeFile(t, h.path("src/project/main.go"), "", 0o644)
+			installtest.Write(t, h.path("src/project/main.go"), "", 0o644)
 			if tt.env != "" {
 				h.env["AGENT_HOME"] = h.path(tt.env)
 			}
-			before := modes(t, h.dir)
+			before := installtest.Tree(t, h.dir, false)
 			p := h.install(h.options(tt.scope))
 			info, err := os.Stat(h.path(tt.want))
 			if err != nil {
@@ -110,7 +72,7 @@ func TestScopes(t *testing.T) {
 			}
 			// Without a scope everything goes, wherever it is.
 			h.uninstall(install.Options{})
-			sameTree(t, "after uninstalling", before, modes(t, h.dir))
+			installtest.Same(t, "after uninstalling", before, installtest.Tree(t, h.dir, false))
 		})
 	}
 }
@@ -119,14 +81,14 @@ func TestInstallKeepsTheFile(t *testing.T) {
 	const text = "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\"Stop\": []}\n}"
 	h := newHome(t, newVersion)
 	path := h.path(".agent/settings.json")
-	writeFile(t, path, text, 0o640)
-	before := modes(t, h.dir)
+	installtest.Write(t, path, text, 0o640)
+	before := installtest.Tree(t, h.dir, false)
 
 	p, err := h.in.Plan(t.Context(), h.sys, h.options(install.ScopeUser))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameTree(t, "after planning", before, modes(t, h.dir))
+	installtest.Same(t, "after planning", before, installtest.Tree(t, h.dir, false))
 	if d := p.Diff(); !strings.Contains(d, "+++ "+path) || !strings.Contains(d, "\n+    \"SessionEnd\": [\n") || strings.Contains(d, "diff ") {
 		t.Errorf("diff:\n%s", d)
 	}
@@ -135,31 +97,31 @@ func TestInstallKeepsTheFile(t *testing.T) {
 		t.Errorf("mode %v, %v, want 0640", info.Mode(), err)
 	}
 	backup := path + ".hookspan-backup"
-	if info, err := os.Stat(backup); err != nil || info.Mode().Perm() != 0o600 || readFile(t, backup) != text {
+	if info, err := os.Stat(backup); err != nil || info.Mode().Perm() != 0o600 || installtest.Read(t, backup) != text {
 		t.Errorf("backup %v, %v", info, err)
 	}
-	after := modes(t, h.dir)
+	after := installtest.Tree(t, h.dir, false)
 	if p := h.install(h.options(install.ScopeUser)); p.Changed() || p.Diff() != "" || !strings.Contains(p.Text(), "nothing to change") {
 		t.Errorf("the second plan changes something:\n%s", p.Text())
 	}
-	sameTree(t, "after the second install", after, modes(t, h.dir))
+	installtest.Same(t, "after the second install", after, installtest.Tree(t, h.dir, false))
 
 	// Another program, with the settings changed in between: the backup stays.
-	writeFile(t, path, strings.Replace(readFile(t, path), "opus", "sonnet", 1), 0o640)
+	installtest.Write(t, path, strings.Replace(installtest.Read(t, path), "opus", "sonnet", 1), 0o640)
 	other := h.options(install.ScopeUser)
 	other.Binary = h.path("new place/claude-hook")
 	fakeHook(t, other.Binary)
 	if p := h.install(other); !strings.Contains(p.Text(), "update   10 events: starts "+h.hook()) || strings.Contains(p.Text(), ".hookspan-backup") {
 		t.Errorf("plan:\n%s", p.Text())
 	}
-	if readFile(t, backup) != text {
+	if installtest.Read(t, backup) != text {
 		t.Error("the second install wrote the backup anew")
 	}
 	p = h.uninstall(install.Options{})
-	if !strings.Contains(p.Text(), "the copy stays") || readFile(t, backup) != text {
+	if !strings.Contains(p.Text(), "the copy stays") || installtest.Read(t, backup) != text {
 		t.Errorf("uninstall plan:\n%s", p.Text())
 	}
-	if got, want := readFile(t, path), strings.Replace(text, "opus", "sonnet", 1); got != want {
+	if got, want := installtest.Read(t, path), strings.Replace(text, "opus", "sonnet", 1); got != want {
 		t.Errorf("settings %q, want %q", got, want)
 	}
 }
@@ -178,12 +140,12 @@ func (h *home) uninstallCline() *install.Plan {
 
 func TestUninstallIsExact(t *testing.T) {
 	h := newHome(t, newVersion)
-	data := readFile(t, "testdata/settings.json")
-	writeFile(t, h.path(".agent/settings.json"), data, 0o644)
-	writeFile(t, h.path("src/project/.agent/settings.local.json"), "{ }", 0o600)
+	data := installtest.Read(t, "testdata/settings.json")
+	installtest.Write(t, h.path(".agent/settings.json"), data, 0o644)
+	installtest.Write(t, h.path("src/project/.agent/settings.local.json"), "{ }", 0o600)
 	forCline := install.Options{Binary: h.path("bin/cline-hook")}
 	fakeHook(t, forCline.Binary)
-	before := modes(t, h.dir)
+	before := installtest.Tree(t, h.dir, false)
 	h.install(h.options(install.ScopeUser))
 	h.install(h.options(install.ScopeLocal))
 	plan, err := cline.Installer{}.Plan(t.Context(), h.sys, forCline) // Cline shares the record
@@ -203,7 +165,7 @@ func TestUninstallIsExact(t *testing.T) {
 		t.Errorf("the plan removes what the record of the other agent needs:\n%s", p.Text())
 	}
 	h.uninstall(install.Options{Project: h.path("src/project")})
-	sameTree(t, "after uninstalling", before, modes(t, h.dir))
+	installtest.Same(t, "after uninstalling", before, installtest.Tree(t, h.dir, false))
 	if p := h.uninstall(install.Options{}); !p.Empty() {
 		t.Errorf("still something to uninstall:\n%s", p.Text())
 	}
@@ -214,22 +176,22 @@ func TestUninstallIsExact(t *testing.T) {
 func TestCreatedFolderGoesWithItsLastFile(t *testing.T) {
 	for _, order := range [][]string{{install.ScopeProject, install.ScopeLocal}, {install.ScopeLocal, install.ScopeProject}} {
 		h := newHome(t, newVersion)
-		writeFile(t, h.path("src/project/x"), "", 0o644)
-		before := modes(t, h.dir)
+		installtest.Write(t, h.path("src/project/x"), "", 0o644)
+		before := installtest.Tree(t, h.dir, false)
 		h.install(h.options(install.ScopeProject))
 		h.install(h.options(install.ScopeLocal))
 		for _, scope := range order {
 			h.uninstall(h.options(scope))
 		}
-		sameTree(t, "after uninstalling", before, modes(t, h.dir))
+		installtest.Same(t, "after uninstalling", before, installtest.Tree(t, h.dir, false))
 	}
 }
 
 func TestInstallFollowsLinks(t *testing.T) {
 	h := newHome(t, newVersion)
 	real := h.path("dotfiles/agent.json")
-	writeFile(t, real, "{}\n", 0o600)
-	writeFile(t, h.path(".agent/x"), "", 0o600)
+	installtest.Write(t, real, "{}\n", 0o600)
+	installtest.Write(t, h.path(".agent/x"), "", 0o600)
 	if err := os.Symlink("../dotfiles/agent.json", h.path(".agent/settings.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +200,7 @@ func TestInstallFollowsLinks(t *testing.T) {
 		t.Errorf("plan:\n%s", p.Text())
 	}
 	h.uninstall(install.Options{})
-	if got := readFile(t, real); got != "{}\n" || !install.IsLink(h.path(".agent/settings.json")) {
+	if got := installtest.Read(t, real); got != "{}\n" || !install.IsLink(h.path(".agent/settings.json")) {
 		t.Errorf("settings %q", got)
 	}
 }
@@ -250,22 +212,24 @@ func TestPlanRefuses(t *testing.T) {
 		want    []string
 	}{
 		"comment": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(rel), "{\n  // mine\n}", 0o600)
+			installtest.Write(t, h.path(rel), "{\n  // mine\n}", 0o600)
 		}, []string{rel, "line 2, column 3", "comment", "nothing was changed"}},
 		"comma at the end": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(rel), "{\n  \"a\": 1,\n}", 0o600)
+			installtest.Write(t, h.path(rel), "{\n  \"a\": 1,\n}", 0o600)
 		}, []string{"line 3, column 1", "after a comma"}},
-		"empty file":   {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel), "", 0o600) }, []string{"the file is empty"}},
-		"hooks a list": {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel), `{"hooks":[]}`, 0o600) }, []string{"hooks is an array, want an object", "fix or remove"}},
+		"empty file": {func(t *testing.T, h *home, _ *install.Options) { installtest.Write(t, h.path(rel), "", 0o600) }, []string{"the file is empty"}},
+		"hooks a list": {func(t *testing.T, h *home, _ *install.Options) {
+			installtest.Write(t, h.path(rel), `{"hooks":[]}`, 0o600)
+		}, []string{"hooks is an array, want an object", "fix or remove"}},
 		"event no list": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(rel), `{"hooks":{"Stop":{}}}`, 0o600)
+			installtest.Write(t, h.path(rel), `{"hooks":{"Stop":{}}}`, 0o600)
 		}, []string{"hooks.Stop is an object, want an array"}},
-		"a folder": {func(t *testing.T, h *home, _ *install.Options) { writeFile(t, h.path(rel+"/x"), "", 0o600) }, []string{rel, "want a file"}},
+		"a folder": {func(t *testing.T, h *home, _ *install.Options) { installtest.Write(t, h.path(rel+"/x"), "", 0o600) }, []string{rel, "want a file"}},
 		"folder is a file": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".agent"), "", 0o600)
+			installtest.Write(t, h.path(".agent"), "", 0o600)
 		}, []string{rel, "move the file away"}},
 		"link to nothing": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".agent/x"), "", 0o600)
+			installtest.Write(t, h.path(".agent/x"), "", 0o600)
 			if err := os.Symlink("nowhere", h.path(rel)); err != nil {
 				t.Fatal(err)
 			}
@@ -277,7 +241,7 @@ func TestPlanRefuses(t *testing.T) {
 		"config relative":  {func(_ *testing.T, h *home, _ *install.Options) { h.env["AGENT_HOME"] = "x" }, []string{"AGENT_HOME", "absolute"}},
 		"home relative":    {func(_ *testing.T, h *home, _ *install.Options) { h.sys.Home = "." }, []string{"home folder"}},
 		"record of a newer": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".local/state/hookspan/install.json"), `{"version":2}`, 0o600)
+			installtest.Write(t, h.path(".local/state/hookspan/install.json"), `{"version":2}`, 0o600)
 		}, []string{"version 2"}},
 	}
 	for name, tt := range tests {
@@ -285,7 +249,7 @@ func TestPlanRefuses(t *testing.T) {
 			h := newHome(t, newVersion)
 			o := h.options(install.ScopeUser)
 			tt.prepare(t, h, &o)
-			before := modes(t, h.dir)
+			before := installtest.Tree(t, h.dir, false)
 			_, err := h.in.Plan(t.Context(), h.sys, o)
 			if err == nil {
 				t.Fatal("planned all the same")
@@ -295,7 +259,7 @@ func TestPlanRefuses(t *testing.T) {
 					t.Errorf("error %q does not say %q", err, part)
 				}
 			}
-			sameTree(t, "after the refusal", before, modes(t, h.dir))
+			installtest.Same(t, "after the refusal", before, installtest.Tree(t, h.dir, false))
 		})
 	}
 }
@@ -306,14 +270,14 @@ func TestWarnings(t *testing.T) {
 		want    string
 	}{
 		"hooks off": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path(".agent/settings.json"), `{"disableAllHooks":true,"env":[]}`, 0o600)
+			installtest.Write(t, h.path(".agent/settings.json"), `{"disableAllHooks":true,"env":[]}`, 0o600)
 		}, "disableAllHooks in"},
 		"hooks off in a project": {func(t *testing.T, h *home, o *install.Options) {
 			o.Scope = install.ScopeProject
-			writeFile(t, h.path("src/project/.agent/settings.local.json"), `{"disableAllHooks":true}`, 0o600)
+			installtest.Write(t, h.path("src/project/.agent/settings.local.json"), `{"disableAllHooks":true}`, 0o600)
 		}, "settings.local.json"},
 		"hooks off for an organisation": {func(t *testing.T, h *home, _ *install.Options) {
-			writeFile(t, h.path("managed/managed-settings.d/10.json"), `{"disableAllHooks":true}`, 0o644)
+			installtest.Write(t, h.path("managed/managed-settings.d/10.json"), `{"disableAllHooks":true}`, 0o644)
 		}, "10.json"},
 		"two scopes": {func(_ *testing.T, h *home, o *install.Options) {
 			h.install(h.options(install.ScopeUser))
@@ -332,7 +296,7 @@ func TestWarnings(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, newVersion)
-			writeFile(t, h.path("src/project/x"), "", 0o600)
+			installtest.Write(t, h.path("src/project/x"), "", 0o600)
 			o := h.options(install.ScopeUser)
 			quiet, err := h.in.Plan(t.Context(), h.sys, o)
 			if err != nil {
@@ -353,8 +317,8 @@ func TestWarnings(t *testing.T) {
 	}
 	t.Run("switched on again nearer by", func(t *testing.T) {
 		h := newHome(t, newVersion)
-		writeFile(t, h.path(".agent/settings.json"), `{"disableAllHooks":true}`, 0o600)
-		writeFile(t, h.path("src/project/.agent/settings.json"), `{"disableAllHooks":false}`, 0o600)
+		installtest.Write(t, h.path(".agent/settings.json"), `{"disableAllHooks":true}`, 0o600)
+		installtest.Write(t, h.path("src/project/.agent/settings.json"), `{"disableAllHooks":false}`, 0o600)
 		p, err := h.in.Plan(t.Context(), h.sys, h.options(install.ScopeProject))
 		if err != nil || strings.Contains(p.Text(), "disableAllHooks") {
 			t.Errorf("%v, plan:\n%s", err, p.Text())
@@ -365,20 +329,20 @@ func TestWarnings(t *testing.T) {
 func TestFileChangedSinceThePlan(t *testing.T) {
 	h := newHome(t, newVersion)
 	path := h.path(".agent/settings.json")
-	writeFile(t, path, "{}", 0o600)
+	installtest.Write(t, path, "{}", 0o600)
 	p, err := h.in.Plan(t.Context(), h.sys, h.options(install.ScopeUser))
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, path, `{"a":1}`, 0o600)
+	installtest.Write(t, path, `{"a":1}`, 0o600)
 	if err := install.Apply(p); !errors.Is(err, install.ErrChanged) || !strings.Contains(err.Error(), path) {
 		t.Errorf("error %v, want install.ErrChanged", err)
 	}
-	if got := readFile(t, path); got != `{"a":1}` || install.FileExists(path+".hookspan-backup") {
+	if got := installtest.Read(t, path); got != `{"a":1}` || install.FileExists(path+".hookspan-backup") {
 		t.Errorf("settings %q", got)
 	}
 	// Another install has done it already.
-	writeFile(t, path, string(p.Actions[len(p.Actions)-1].Content), 0o600)
+	installtest.Write(t, path, string(p.Actions[len(p.Actions)-1].Content), 0o600)
 	done, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -393,8 +357,8 @@ func TestFileChangedSinceThePlan(t *testing.T) {
 
 func TestParallelInstalls(t *testing.T) {
 	h := newHome(t, newVersion)
-	writeFile(t, h.path(".agent/settings.json"), "{\"a\":1}\n", 0o600)
-	before := modes(t, h.dir)
+	installtest.Write(t, h.path(".agent/settings.json"), "{\"a\":1}\n", 0o600)
+	before := installtest.Tree(t, h.dir, false)
 	var plans []*install.Plan
 	for range 8 {
 		p, err := h.in.Plan(t.Context(), h.sys, h.options(install.ScopeUser))
@@ -417,7 +381,7 @@ func TestParallelInstalls(t *testing.T) {
 		t.Errorf("in the folder: %v, %v", names, err)
 	}
 	h.uninstall(install.Options{})
-	sameTree(t, "after uninstalling", before, modes(t, h.dir))
+	installtest.Same(t, "after uninstalling", before, installtest.Tree(t, h.dir, false))
 }
 
 // TestUninstallSkipsDamagedSettings goes past damaged settings that hold
@@ -426,12 +390,12 @@ func TestUninstallSkipsDamagedSettings(t *testing.T) {
 	h := newHome(t, newVersion)
 	h.install(h.options(install.ScopeUser))
 	other := h.path("src/project/.agent/settings.json")
-	writeFile(t, other, "{damaged", 0o600)
+	installtest.Write(t, other, "{damaged", 0o600)
 	p, err := h.in.PlanUninstall(t.Context(), h.sys, install.Options{Dir: h.path("src/project")})
 	if err != nil || len(p.Places) != 1 {
 		t.Errorf("%v, %+v", err, p)
 	}
-	writeFile(t, other, "{\"claude-hook\"", 0o600)
+	installtest.Write(t, other, "{\"claude-hook\"", 0o600)
 	if _, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{Dir: h.path("src/project")}); err == nil || !strings.Contains(err.Error(), other) {
 		t.Errorf("error %v", err)
 	}
@@ -439,9 +403,9 @@ func TestUninstallSkipsDamagedSettings(t *testing.T) {
 
 func TestDiffOfOneLine(t *testing.T) {
 	h := newHome(t, newVersion)
-	writeFile(t, h.path(".agent/settings.json"), `{"a":1,"b":{"c":2}}`, 0o600)
+	installtest.Write(t, h.path(".agent/settings.json"), `{"a":1,"b":{"c":2}}`, 0o600)
 	p := h.install(h.options(install.ScopeUser))
-	if strings.Contains(readFile(t, h.path(".agent/settings.json")), "\n") {
+	if strings.Contains(installtest.Read(t, h.path(".agent/settings.json")), "\n") {
 		t.Error("the line was broken")
 	}
 	lines := strings.Split(p.Diff(), "\n")
@@ -454,7 +418,7 @@ func TestPlanTextNamesEditedEntries(t *testing.T) {
 	h := newHome(t, newVersion)
 	h.install(h.options(install.ScopeUser))
 	path := h.path(".agent/settings.json")
-	writeFile(t, path, strings.Replace(readFile(t, path), `"timeout": 10`, `"timeout": 99`, 1), 0o600)
+	installtest.Write(t, path, strings.Replace(installtest.Read(t, path), `"timeout": 10`, `"timeout": 99`, 1), 0o600)
 	p := h.install(h.options(install.ScopeUser))
 	want := path + " (read by your Test Agent in every project)\n" +
 		"  edited   SessionStart: has another timeout; it stays as it is (--force takes it over)\n" +
@@ -465,7 +429,7 @@ func TestPlanTextNamesEditedEntries(t *testing.T) {
 	o := h.options(install.ScopeUser)
 	o.Force = true
 	h.install(o)
-	if strings.Contains(readFile(t, path), `"timeout": 99`) {
+	if strings.Contains(installtest.Read(t, path), `"timeout": 99`) {
 		t.Error("--force left it")
 	}
 }

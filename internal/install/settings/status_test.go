@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/testkit/installtest"
 )
 
 func (h *home) status() *install.Report {
@@ -22,18 +23,18 @@ func TestStatus(t *testing.T) {
 	const rel = ".agent/settings.json"
 	edit := func(old, new string) func(t *testing.T, h *home) {
 		return func(t *testing.T, h *home) {
-			text := readFile(t, h.path(rel))
+			text := installtest.Read(t, h.path(rel))
 			changed := strings.Replace(text, strings.ReplaceAll(old, "BIN", h.hook()), strings.ReplaceAll(new, "BIN", h.hook()), 1)
 			if changed == text {
 				t.Fatalf("no %q in the settings", old)
 			}
-			writeFile(t, h.path(rel), changed, 0o600)
+			installtest.Write(t, h.path(rel), changed, 0o600)
 		}
 	}
 	recordedProgram := func(t *testing.T, h *home) {
 		edit(`"BIN"`, `"/usr/bin/claude-hook"`)(t, h)
 		record := h.path(".local/state/hookspan/install.json")
-		writeFile(t, record, strings.Replace(readFile(t, record), `"programs": [`, `"programs": ["/usr/bin/claude-hook",`, 1), 0o600)
+		installtest.Write(t, record, strings.Replace(installtest.Read(t, record), `"programs": [`, `"programs": ["/usr/bin/claude-hook",`, 1), 0o600)
 	}
 	tests := map[string]struct {
 		change                               func(t *testing.T, h *home)
@@ -49,14 +50,14 @@ func TestStatus(t *testing.T) {
 		"the stable copy":  {edit(`"BIN"`, `"/data/hookspan/bin/claude-hook"`), 9, 1, 0, 0, "outdated SessionStart: starts /data/hookspan/bin/claude-hook", false},
 		"reports another":  {edit(`"SessionEnd"`+"\n", `"Stop"`+"\n"), 9, 1, 0, 0, `outdated SessionEnd: reports "Stop"`, false},
 		"settings gone":    {func(t *testing.T, h *home) { remove(t, h.path(rel)) }, 0, 0, 0, 10, "missing  10 events", false},
-		"settings damaged": {func(t *testing.T, h *home) { writeFile(t, h.path(rel), "{", 0o600) }, 0, 0, 0, 0, "line 1, column 2: the file ends too early", false},
+		"settings damaged": {func(t *testing.T, h *home) { installtest.Write(t, h.path(rel), "{", 0o600) }, 0, 0, 0, 0, "line 1, column 2: the file ends too early", false},
 		"program gone":     {func(t *testing.T, h *home) { remove(t, h.hook()) }, 0, 10, 0, 0, "claude-hook is gone", false},
 		"is there twice":   {edit(`"SessionEnd": [`, `"SessionEnd": [{"hooks":[{"type":"command","command":"BIN"}]},`), 9, 1, 0, 0, "is there twice", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, newVersion)
-			writeFile(t, h.path("src/project/x"), "", 0o600)
+			installtest.Write(t, h.path("src/project/x"), "", 0o600)
 			h.install(h.options(install.ScopeUser))
 			tt.change(t, h)
 			r := h.status()
@@ -85,11 +86,11 @@ func remove(t *testing.T, path string) {
 
 func TestStatusWithoutHooks(t *testing.T) {
 	h := newHome(t, newVersion)
-	writeFile(t, h.path("src/project/x"), "", 0o600)
+	installtest.Write(t, h.path("src/project/x"), "", 0o600)
 	if r := h.status(); len(r.Sites) != 0 || r.Present() || r.Healthy() {
 		t.Errorf("without the agent: %+v", r)
 	}
-	writeFile(t, h.path(".agent/settings.json"), `{"disableAllHooks":true}`, 0o600)
+	installtest.Write(t, h.path(".agent/settings.json"), `{"disableAllHooks":true}`, 0o600)
 	r := h.status()
 	if len(r.Sites) != 1 || r.Present() || len(r.Off) != 0 || !strings.Contains(r.Text(), "no hookspan hooks") {
 		t.Errorf("with settings of the user's alone:\n%s", r.Text())
@@ -99,7 +100,7 @@ func TestStatusWithoutHooks(t *testing.T) {
 	if len(r.Sites) != 2 || !r.Present() || r.Healthy() || len(r.Off) != 1 {
 		t.Errorf("installed for a project, hooks off: %+v", r)
 	}
-	writeFile(t, h.path("src/project/.agent/settings.json"), `{"disableAllHooks":false}`, 0o600)
+	installtest.Write(t, h.path("src/project/.agent/settings.json"), `{"disableAllHooks":false}`, 0o600)
 	if r = h.status(); !r.Healthy() {
 		t.Errorf("installed for a project alone:\n%s", r.Text())
 	}
@@ -107,7 +108,7 @@ func TestStatusWithoutHooks(t *testing.T) {
 
 func TestStatusIgnoresRemovedProject(t *testing.T) {
 	h := newHome(t, newVersion)
-	writeFile(t, h.path("src/project/x"), "", 0o600)
+	installtest.Write(t, h.path("src/project/x"), "", 0o600)
 	h.install(h.options(install.ScopeProject))
 	if err := os.RemoveAll(h.path("src/project")); err != nil {
 		t.Fatal(err)
@@ -129,7 +130,7 @@ func TestStatusIgnoresUnknownEvents(t *testing.T) {
 	h.install(h.options(install.ScopeUser))
 	asked := 0
 	h.in.Agent.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
-	writeFile(t, h.path("src/project/x"), "", 0o600)
+	installtest.Write(t, h.path("src/project/x"), "", 0o600)
 	if r := h.status(); !r.Healthy() || r.Sites[0].Count(install.StateInstalled) != 8 || asked != 1 {
 		t.Errorf("asked %d times:\n%s", asked, r.Text())
 	}

@@ -30,7 +30,7 @@ func Cline() *Hooks {
 func askPlain(ctx context.Context, c *record.Call, about string) (answer, report []byte, err error) {
 	p := c.Process
 	_, environ := record.Variable(p.ChildEnviron(), chainVariable)
-	hooks := &userhooks.Process{Config: c.Config, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
+	hooks := &userhooks.Process{Config: c.Config, Spool: c.Spool, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
 	request := userhooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
 	answer, left, err := hooks.Ask(ctx, request, c.Payload.Data, p.Dir)
 	switch {

@@ -137,7 +137,7 @@ func (a *asking) start(program string) func() hookReply {
 		p.RestoreSignals()
 	}
 	about := ""
-	if c.Stored {
+	if c.Spool != nil {
 		// The record of the hooks refers to the event by this.
 		sum := sha256.Sum256(c.Kept)
 		about = hex.EncodeToString(sum[:8])

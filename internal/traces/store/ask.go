@@ -27,6 +27,9 @@ type Totals struct {
 	Waited time.Duration `json:"waitedNs,omitempty"`
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
+	// OfModel is the part of Usage that is of the model that a filter wants: the tasks may have
+	// used others, too. It is nil if it is all of it.
+	OfModel *Usage `json:"ofModelUsage,omitempty"`
 	// Unpriced are the models, sorted, of which the cost of some requests is
 	// unknown. Their tokens are in Usage, and no cost.
 	Unpriced []string `json:"unpricedModels,omitempty"`

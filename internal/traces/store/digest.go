@@ -152,6 +152,16 @@ func (d *digest) usage() (sum *Usage) {
 	return sum
 }
 
+// sum adds the usage of another.
+func (m *modelDigest) sum(o *modelDigest) {
+	m.known, m.priced = m.known || o.known, m.priced || o.priced
+	m.input += o.input
+	m.output += o.output
+	m.cacheRead += o.cacheRead
+	m.cacheWrite += o.cacheWrite
+	m.cost += o.cost
+}
+
 func (m *modelDigest) usage() *Usage {
 	if !m.known {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -76,12 +77,18 @@ func (m memory) totals(f Filter) (sum Totals) {
 	for _, t := range m.selected(f) {
 		for _, g := range groupsOf(t, f, ByModel, time.UTC) {
 			sum.add(g)
+			if f.Model != "" && sameModel(g.key, f.Model) {
+				sum.OfModel = sum.OfModel.Add(g.Usage)
+			}
 			for _, m := range g.Unpriced {
 				unpriced[m] = true
 			}
 		}
 	}
 	sum.Unpriced = slices.Sorted(maps.Keys(unpriced))
+	if gocmp.Equal(sum.OfModel, sum.Usage) {
+		sum.OfModel = nil
+	}
 	return sum
 }
 

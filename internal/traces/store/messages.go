@@ -17,14 +17,12 @@ import (
 func (s *Store) Messages(ctx context.Context, traceID string, begin func(Summary), f func(number int64, message []byte) error) error {
 	return s.readTrace(ctx, traceID, func(tx *sql.Tx, id int64, sum Summary) error {
 		begin(sum)
-		// With a context that can end, each row costs a lock. In the order of their ids
-		// the spans are side by side in the file; by the index of the trace they are not.
-		return eachMessage(context.WithoutCancel(ctx), tx, func(number int64, message []byte) error {
+		return eachMessage(ctx, tx, func(number int64, message []byte) error {
 			if err := f(number, message); err != nil {
 				return fmt.Errorf("%w: span %d: %w", errUndecodable, number, err)
 			}
-			return ctx.Err()
-		}, `id > ?1 << 24 AND id < (?1 + 1) << 24 ORDER BY id`, id)
+			return nil
+		}, ofTrace+` ORDER BY id`, id)
 	})
 }
 

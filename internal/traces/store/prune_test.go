@@ -132,7 +132,7 @@ func TestPrunedRunsAreRememberedForAYear(t *testing.T) {
 	gone := rooted(t, s, "conv_1", "/a", 0, 10*time.Second)
 	roots := func(want ...Root) {
 		t.Helper()
-		got, err := s.Conversation(t.Context(), "conv_1")
+		got, err := s.Conversations(t.Context(), "conv_1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // Root is the root span of a stored run.
 type Root struct {
-	// Trace is 32 hex digits, Span 16.
-	Trace, Span string
+	// Session is as in Summary. Trace is 32 hex digits, Span 16.
+	Session, Trace, Span string
 	// Start and End bound the run.
 	Start, End time.Time
 	// Removed reports whether Prune has removed the run.
@@ -30,12 +31,12 @@ type Place struct {
 	From, To time.Time
 }
 
-// Conversation returns the roots of the runs of one of the agent's sessions by
+// Conversations returns the roots of the runs of some of the agent's sessions by
 // their start, removed ones last. A trace whose id came from outside may hold
 // runs of several sessions; it counts for the one in its Summary.
-func (s *Store) Conversation(ctx context.Context, session string) ([]Root, error) {
-	out, err := s.roots(ctx, ofSession, session)
-	return out, s.wrap("read runs of a session", err)
+func (s *Store) Conversations(ctx context.Context, sessions ...string) ([]Root, error) {
+	out, err := s.roots(ctx, ofSessions, rawjson.Encode(sessions))
+	return out, s.wrap("read runs of sessions", err)
 }
 
 // Beside returns the roots of the runs that were active in a place at any time
@@ -48,16 +49,16 @@ func (s *Store) Beside(ctx context.Context, p Place) ([]Root, error) {
 
 // The conditions of rootsQuery.
 const (
-	ofSession = `t.session = ?1`
-	inPlace   = `t.started <= ?1 AND t.ended >= ?2 AND t.host = ?3 AND t.directory = ?4 AND substr(t.session, 1, ?5) = ?6`
+	ofSessions = `t.session IN (SELECT value FROM json_each(?1))`
+	inPlace    = `t.started <= ?1 AND t.ended >= ?2 AND t.host = ?3 AND t.directory = ?4 AND substr(t.session, 1, ?5) = ?6`
 )
 
 // rootsQuery selects stored and removed roots; a run that was stored again is in
 // both. CROSS JOIN makes SQLite find the traces first, each by an index.
 func rootsQuery(where string) string {
-	return `SELECT t.trace_id, s.span_id, s.started, s.ended, 0 AS gone
+	return `SELECT t.session, t.trace_id, s.span_id, s.started, s.ended, 0 AS gone
 		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + where + `
-		UNION ALL SELECT t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE ` + where
+		UNION ALL SELECT t.session, t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE ` + where
 }
 
 func (s *Store) roots(ctx context.Context, where string, args ...any) (out []Root, err error) {
@@ -65,7 +66,7 @@ func (s *Store) roots(ctx context.Context, where string, args ...any) (out []Roo
 	err = eachRow(context.WithoutCancel(ctx), &s.queries, func(scan func(...any) error) error {
 		var r Root
 		var started, ended int64
-		err := scan(&r.Trace, &r.Span, &started, &ended, &r.Removed)
+		err := scan(&r.Session, &r.Trace, &r.Span, &started, &ended, &r.Removed)
 		r.Start, r.End = fromColumn(started), fromColumn(ended)
 		out = append(out, r)
 		return err

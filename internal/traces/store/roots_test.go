@@ -29,20 +29,20 @@ func rooted(t *testing.T, s *Store, session, folder string, from, to time.Durati
 		}
 	}
 	out := Root{
-		Trace: b.traceID(), Span: otlp.SpanID(span), Start: at(from).UTC(), End: at(to).UTC(),
+		Session: session, Trace: b.traceID(), Span: otlp.SpanID(span), Start: at(from).UTC(), End: at(to).UTC(),
 	}
 	b.tool(root, "read_file", "{}", from, to)
 	upload(t, s, b.messages())
 	return out
 }
 
-func TestConversation(t *testing.T) {
+func TestConversations(t *testing.T) {
 	s := open(t)
 	late := rooted(t, s, "one", "/a", 20*time.Second, 30*time.Second)
 	early := rooted(t, s, "one", "/b", 0, 10*time.Second)
 	rooted(t, s, "two", "/a", 0, 10*time.Second)
 	for session, want := range map[string][]Root{"one": {early, late}, "three": nil, "": nil} {
-		got, err := s.Conversation(t.Context(), session)
+		got, err := s.Conversations(t.Context(), session)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestRootsUseIndexes(t *testing.T) {
 		where, index string
 		args         []any
 	}{
-		{ofSession, "COVERING INDEX traces_session", []any{"session 1"}},
+		{ofSessions, "COVERING INDEX traces_session", []any{`["session 1"]`}},
 		{inPlace, "INDEX traces_", []any{int64(1), int64(1), "cline", "/a", 5, "conv_"}},
 	} {
 		plan := explain(t, s, rootsQuery(c.where), c.args...)

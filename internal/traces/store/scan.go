@@ -349,7 +349,7 @@ func (f Filter) page(ctx context.Context, q querier, running []*Trace) (p Page, 
 			return p, err
 		}
 	}
-	var sum tally
+	sum := tally{model: f.Model}
 	err = f.scan(ctx, q, false, func(t *found) error {
 		sum.addTrace(t)
 		t.eachModel(func(m *modelDigest) { sum.addModel(m) })

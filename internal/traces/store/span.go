@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -59,16 +61,21 @@ func eachSpan(ctx context.Context, q querier, f func(id int64, s *tracepb.Span) 
 	}, where, args...)
 }
 
+// ofTrace is the condition for the spans of a trace, the first argument, that reads them as
+// they are side by side in the file; by the index of the trace they are not.
+const ofTrace = `id > ?1 << 24 AND id < (?1 + 1) << 24`
+
 // eachMessage calls f with the ids and the encoded spans that a condition selects. f
 // must not keep the bytes.
 func eachMessage(ctx context.Context, q querier, f func(id int64, message []byte) error, where string, args ...any) error {
-	return eachRow(ctx, q, func(scan func(...any) error) error {
+	// With a context that can end, each row costs a lock.
+	return eachRow(context.WithoutCancel(ctx), q, func(scan func(...any) error) error {
 		var id int64
 		var message sql.RawBytes
 		if err := scan(&id, &message); err != nil {
 			return err
 		}
-		return f(id, message)
+		return cmp.Or(f(id, message), ctx.Err())
 	}, `SELECT id, message FROM spans WHERE `+where, args...)
 }
 
@@ -80,11 +87,43 @@ func originOf(rs *tracepb.ResourceSpans, ss *tracepb.ScopeSpans) *tracepb.Resour
 	}
 }
 
+// encoder has the memory of encoded messages, until release.
+type encoder struct {
+	free   []byte
+	blocks []*[encoderBlock]byte
+}
+
+const encoderBlock = 64 << 10
+
+var encoderBlocks = sync.Pool{New: func() any { return new([encoderBlock]byte) }}
+
+// memory returns an empty slice for so many bytes.
+func (e *encoder) memory(size int) []byte {
+	switch {
+	case size > encoderBlock/4:
+		return make([]byte, 0, size)
+	case size > len(e.free):
+		block := encoderBlocks.Get().(*[encoderBlock]byte)
+		e.blocks, e.free = append(e.blocks, block), block[:]
+	}
+	out := e.free[:0:size]
+	e.free = e.free[size:]
+	return out
+}
+
+// release gives the memory to others: what was encoded must not be used any more.
+func (e *encoder) release() {
+	for _, block := range e.blocks {
+		encoderBlocks.Put(block)
+	}
+}
+
 // encode encodes a message, and returns what it has encoded: texts that are not UTF-8
 // are corrected in a copy. They are too rare to look for in each message.
-func encode[M proto.Message](m M) ([]byte, M, error) {
+func encode[M proto.Message](in *encoder, m M) ([]byte, M, error) {
 	options := proto.MarshalOptions{Deterministic: true}
-	out, err := options.Marshal(m)
+	sized := proto.MarshalOptions{Deterministic: true, UseCachedSize: true}
+	out, err := sized.MarshalAppend(in.memory(options.Size(m)), m)
 	if err != nil {
 		m = proto.CloneOf(m)
 		correctUTF8(m.ProtoReflect())

@@ -36,7 +36,7 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 		calls = calls || by.OfCalls()
 		grouped = append(grouped, &grouping{dates: dates{by: by, in: loc}, tallies: make(map[string]*tally)})
 	}
-	var all tally
+	all := tally{model: f.Model}
 	add := func(t *found, calls bool) {
 		f.keepCalls(t.digest)
 		for _, g := range grouped {
@@ -262,7 +262,10 @@ func (d *dates) key(t *Summary) string {
 // tally sums up.
 type tally struct {
 	Totals
-	usage    modelDigest
+	usage modelDigest
+	// ofModel is the part of usage that is of a wanted model.
+	model    string
+	ofModel  modelDigest
 	unpriced map[string]bool
 	// each keeps took, the durations for percentiles.
 	each bool
@@ -306,13 +309,10 @@ func (g *tally) addCalls(t *found, calls []call) {
 }
 
 func (g *tally) addModel(m *modelDigest) {
-	u := &g.usage
-	u.known, u.priced = u.known || m.known, u.priced || m.priced
-	u.input += m.input
-	u.output += m.output
-	u.cacheRead += m.cacheRead
-	u.cacheWrite += m.cacheWrite
-	u.cost += m.cost
+	g.usage.sum(m)
+	if g.model != "" && sameModel(m.name, g.model) {
+		g.ofModel.sum(m)
+	}
 	if m.unpriced {
 		if g.unpriced == nil {
 			g.unpriced = make(map[string]bool)
@@ -322,7 +322,9 @@ func (g *tally) addModel(m *modelDigest) {
 }
 
 func (g *tally) totals() Totals {
-	g.Usage = g.usage.usage()
+	if g.Usage = g.usage.usage(); g.ofModel != g.usage {
+		g.OfModel = g.ofModel.usage()
+	}
 	g.Unpriced = slices.Sorted(maps.Keys(g.unpriced))
 	return g.Totals
 }

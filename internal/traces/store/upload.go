@@ -21,7 +21,9 @@ import (
 // one id the last one counts. The summaries of the traces are up to date when
 // UploadTraces returns. It waits up to ten seconds while other processes write.
 func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
-	rows, err := makeRows(messages)
+	var in encoder
+	defer in.release()
+	rows, err := makeRows(&in, messages)
 	if err != nil {
 		return fmt.Errorf("trace store %q: %w", s.path, err)
 	}
@@ -42,11 +44,11 @@ type row struct {
 	message, resource []byte
 }
 
-func makeRows(messages []*tracepb.ResourceSpans) ([]row, error) {
+func makeRows(in *encoder, messages []*tracepb.ResourceSpans) ([]row, error) {
 	rows := make([]row, 0, otlp.Count(messages))
 	for _, rs := range messages {
 		for _, ss := range rs.GetScopeSpans() {
-			resource, origin, err := encode(originOf(rs, ss))
+			resource, origin, err := encode(in, originOf(rs, ss))
 			if err != nil {
 				return nil, fmt.Errorf("encode resource: %w", err)
 			}
@@ -54,7 +56,7 @@ func makeRows(messages []*tracepb.ResourceSpans) ([]row, error) {
 				if !validID(sp.GetTraceId(), 16) || !validID(sp.GetSpanId(), 8) {
 					return nil, fmt.Errorf("span %q has no valid id (trace %x, span %x)", sp.GetName(), sp.GetTraceId(), sp.GetSpanId())
 				}
-				message, sp, err := encode(sp)
+				message, sp, err := encode(in, sp)
 				if err != nil {
 					return nil, fmt.Errorf("encode span %q: %w", sp.GetName(), err)
 				}
@@ -347,6 +349,6 @@ func digestOf(ctx context.Context, tx querier, trace int64) (*digest, error) {
 	err := eachSpan(ctx, tx, func(_ int64, s *tracepb.Span) error {
 		d.add(s, RoleOf(s.GetAttributes()))
 		return nil
-	}, `trace = ?`, trace)
+	}, ofTrace, trace)
 	return &d, err
 }

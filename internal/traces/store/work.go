@@ -133,7 +133,7 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, keys [
 					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
 				}
 				return err
-			}, `trace = ? AND `+roles, t.id)
+			}, ofTrace+` AND `+roles, t.id)
 			if err != nil {
 				return err
 			}

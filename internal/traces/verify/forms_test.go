@@ -37,6 +37,22 @@ func codexTurn(id string, total int, at string) string {
 	return b.String()
 }
 
+func qwenRow(second int, kind, more string) string {
+	return fmt.Sprintf(`{"uuid":"q%d","sessionId":"q1","timestamp":"2026-11-10T10:00:%02[1]dZ","type":%q,"cwd":"/w",%s}`+"\n", second, kind, more)
+}
+
+func geminiRow(id string, second int, kind, more string) string {
+	return fmt.Sprintf(`{"id":%q,"timestamp":"2026-11-10T10:00:%02dZ","type":%q,%s}`+"\n", id, second, kind, more)
+}
+
+// geminiTurn is a turn of the Gemini CLI with a call and two answers, of 2 and 3 tokens.
+func geminiTurn(n int) string {
+	call := fmt.Sprintf(`"toolCalls":[{"id":"list-00000000%d","name":"list","args":{},"status":"success","timestamp":"2026-11-10T10:00:%02dZ"}]`, n, 10*n+2)
+	return geminiRow(fmt.Sprint("u", n), 10*n, "user", `"content":"go on"`) +
+		geminiRow(fmt.Sprint("g", n), 10*n+1, "gemini", `"content":"","model":"m","tokens":{"input":1,"output":2},`+call) +
+		geminiRow(fmt.Sprint("h", n), 10*n+3, "gemini", `"content":"done","model":"m","tokens":{"input":1,"output":3}`)
+}
+
 func codexMeta(at, id, more string) string {
 	return fmt.Sprintf(`{"timestamp":%q,"type":"session_meta","payload":{"id":%q,"timestamp":%[1]q,"cwd":"/w","cli_version":"0.120.0","source":"cli"%[3]s}}`+"\n", at, id, more)
 }
@@ -44,11 +60,12 @@ func codexMeta(at, id, more string) string {
 // TestBothReadingsFindWhatTheFilesHave holds both against numbers that were counted by hand.
 func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 	const (
-		first, fork, last = "01a20017-0000-7000-8000-000000000000", "01a20018-0000-7000-8000-000000000000", "01a20019-0000-7000-8000-000000000000"
-		codex             = ".codex/sessions/2026/11/10/rollout-2026-11-10T10-00-00-"
-		p, q              = ".claude/projects/-w/", ".claude/projects/-z/"
-		day1, day2, day3  = "2026-11-10T10:00:00.000Z", "2026-11-11T10:00:00.000Z", "2026-11-12T10:00:00.000Z"
-		later2, later3    = "2026-11-11T10:05:00.000Z", "2026-11-12T10:05:00.000Z"
+		first, fork, last  = "01a20017-0000-7000-8000-000000000000", "01a20018-0000-7000-8000-000000000000", "01a20019-0000-7000-8000-000000000000"
+		codex              = ".codex/sessions/2026/11/10/rollout-2026-11-10T10-00-00-"
+		p, q               = ".claude/projects/-w/", ".claude/projects/-z/"
+		day1, day2, day3   = "2026-11-10T10:00:00.000Z", "2026-11-11T10:00:00.000Z", "2026-11-12T10:00:00.000Z"
+		gemini, geminiHead = ".gemini/tmp/w/chats/session-0a000001-", `{"sessionId":"0a000001-1","projectHash":"w","startTime":"2026-11-10T10:00:00Z"}` + "\n"
+		later2, later3     = "2026-11-11T10:05:00.000Z", "2026-11-12T10:05:00.000Z"
 	)
 	copied := func(turns, from string) string {
 		return strings.ReplaceAll(turns, `,"message":`, `,"forkedFrom":{"sessionId":"`+from+`"},"message":`)
@@ -92,6 +109,46 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 				p + "s1/subagents/agent-aside_question-1.jsonl": strings.ReplaceAll(claudeTurn("s1", 1, strings.Replace(side, "acompact", "aside_question", 1)), `"uuid":"`, `"uuid":"c`),
 			}, found{1, 2, 2, 10, nil},
 		},
+		"a compaction and a side question that are answered at one time": {
+			map[string]string{
+				p + "s1.jsonl": two,
+				p + "s1/subagents/agent-acompact-1.jsonl":       claudeTurn("s1", 1, side) + claudeTurn("s1", 5, side),
+				p + "s1/subagents/agent-aside_question-1.jsonl": claudeTurn("s1", 1, side) + strings.NewReplacer(`"n5"`, `"o5"`, `"m5"`, `"k5"`, "000005", "000006").Replace(claudeTurn("s1", 5, side)),
+			}, found{1, 2, 4, 20, nil},
+		},
+		"a prompt that quotes an interruption": {
+			map[string]string{p + "s1.jsonl": strings.Replace(two, "prompt 1", "[Request interrupted by user] is in my log, why?", 1)}, found{1, 2, 2, 10, nil},
+		},
+		"an image of Claude Code as a prompt": {
+			map[string]string{p + "s1.jsonl": strings.Replace(two, `"prompt 1"`, `[{"type":"image","source":{"type":"base64","data":"eA=="}}]`, 1)}, found{1, 2, 2, 10, nil},
+		},
+		"an image of Codex as a prompt": {
+			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + history + strings.Replace(codexTurn("t2", 20, later2), `"message":"go on"`, `"message":"","images":["data:image/png;base64,eA=="]`, 1)}, found{1, 2, 0, 20, nil},
+		},
+		"running totals of Codex alone": {
+			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + strings.ReplaceAll(history+codexTurn("t2", 30, later2), `,"last_token_usage":{"output_tokens":10}`, "")}, found{1, 2, 0, 30, nil},
+		},
+		"an image of Qwen Code as a prompt": {
+			map[string]string{".qwen/projects/-w/chats/q1.jsonl": qwenRow(0, "user", `"message":{"parts":[{"inlineData":{"mimeType":"image/png","data":"eA=="}}]}`) + qwenRow(1, "assistant", `"model":"m","message":{"parts":[{"text":"a cat"}]},"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":5,"totalTokenCount":6}`)},
+			found{1, 1, 0, 5, nil},
+		},
+		"a failed request and an image of the Gemini CLI": {
+			map[string]string{gemini + "1.jsonl": geminiHead + geminiRow("u1", 1, "user", `"content":"go on"`) + geminiRow("e1", 2, "error", `"content":"[API Error: quota]"`) +
+				geminiRow("u2", 3, "user", `"content":[{"inlineData":{"mimeType":"image/png"}}]`) + geminiRow("g2", 4, "gemini", `"content":"a cat","model":"m","tokens":{"input":1,"output":7}`)},
+			found{1, 2, 0, 7, nil},
+		},
+		"a session of the Gemini CLI in the older form, continued in lines": {
+			map[string]string{
+				gemini + "1.jsonl": geminiHead + geminiTurn(1) + geminiTurn(2),
+				gemini + "2.json":  `{"sessionId":"0a000001-1","messages":[` + strings.ReplaceAll(strings.TrimSuffix(geminiTurn(1), "\n"), "\n", ",") + `]}`,
+			}, found{1, 2, 2, 10, nil},
+		},
+		"a session of the Gemini CLI in lines, of which the older form has more": {
+			map[string]string{
+				gemini + "2.jsonl": geminiHead + geminiTurn(1),
+				gemini + "1.json":  `{"sessionId":"0a000001-1","messages":[` + strings.ReplaceAll(strings.TrimSuffix(geminiTurn(1)+geminiTurn(2), "\n"), "\n", ",") + `]}`,
+			}, found{1, 2, 2, 10, nil},
+		},
 		"a turn that ends with a thought": {
 			map[string]string{p + "s1.jsonl": strings.Replace(two, `{"type":"text","text":"done"}`, `{"type":"thinking","thinking":"x"}`, 1)}, found{1, 2, 2, 10, nil},
 		},
@@ -129,6 +186,15 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 {"type":"assistant.message","timestamp":"2026-11-10T10:00:04Z","id":"e4","data":{"messageId":"m2","content":"done","toolRequests":[],"outputTokens":10}}
 {"type":"session.shutdown","timestamp":"2026-11-10T10:00:05Z","id":"e5","data":{"modelMetrics":{"m":{"usage":{"inputTokens":100,"outputTokens":30}},"o":{"usage":{"inputTokens":50,"outputTokens":12}}}}}
 `}, found{1, 1, 1, 42, nil},
+		},
+		"a prompt of Claude Code without an id behind one that has one": {
+			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, `,"promptId":"p1"`) + strings.Replace(claudeTurn("s1", 2, ""), `"uuid":"u2"`, `"uuid":"u2","parentUuid":"b1"`, 1)}, found{1, 2, 2, 10, nil},
+		},
+		"an image of Cline as the user's feedback": {
+			map[string]string{".cline/data/tasks/1769000000000/ui_messages.json": `[{"ts":1769000000000,"type":"say","say":"task","text":"go on"},
+{"ts":1769000001000,"type":"say","say":"api_req_started","text":"{\"tokensIn\":1,\"tokensOut\":20}"},{"ts":1769000002000,"type":"say","say":"completion_result","text":"done"},
+{"ts":1769000003000,"type":"say","say":"user_feedback","text":"","images":["data:image/png;base64,eA=="]},
+{"ts":1769000004000,"type":"say","say":"api_req_started","text":"{\"tokensIn\":1,\"tokensOut\":5}"},{"ts":1769000005000,"type":"say","say":"completion_result","text":"a cat"}]`}, found{1, 2, 0, 25, nil},
 		},
 		"a task of Cline whose files begin with a mark": {
 			map[string]string{".cline/data/tasks/1769000000000/ui_messages.json": "\ufeff" + `[{"ts":1769000000000,"type":"say","say":"text","text":"go on"},

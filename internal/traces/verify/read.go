@@ -112,7 +112,7 @@ func (v *Verifier) again(ctx context.Context, rep *Report, host string, ids map[
 		return err
 	}
 	c := Check{Host: host, Files: files, Store: v.Store, Now: v.now(), Cut: func(ctx context.Context, id string) (bool, error) {
-		roots, err := v.Store.Conversation(ctx, id)
+		roots, err := v.Store.Conversations(ctx, id)
 		return slices.ContainsFunc(roots, func(r store.Root) bool { return r.Removed }), err
 	}}
 	differ, err := c.Sessions(ctx, slices.Sorted(maps.Keys(ids)))

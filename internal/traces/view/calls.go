@@ -213,12 +213,7 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 	})
 	add(&column{name: "WHAT", least: minTitle}, func(c *store.Call) (string, string) {
 		what := Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)
-		if c.Status == otelmap.EndDenied {
-			what += t.dot + denied(deniedBy(c.DeniedBy, c.ErrorType, c.Error))
-		} else if c.Status.Bad() && c.Error != "" {
-			what += t.dot + FailureLine(c.Error)
-		}
-		return cmp.Or(what, "-"), ""
+		return cmp.Or(t.join(what, Reason(c)), "-"), ""
 	})
 	b := bufio.NewWriter(w)
 	t.draw(b)

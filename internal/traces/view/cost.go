@@ -101,27 +101,27 @@ func dearest(items []CostItem) []CostItem {
 
 // subagentCosts are those of the requests by the kind of subagent.
 func subagentCosts(w *store.Work) (out []CostItem) {
+	kinds := make(map[string]int)
 	for i := range w.Requests {
 		r := &w.Requests[i]
 		if r.Subagent == "" {
 			continue
 		}
 		what := "subagent " + termtext.Line(r.Subagent)
-		at := slices.IndexFunc(out, func(c CostItem) bool { return c.What == what })
-		if at < 0 {
+		at, known := kinds[what]
+		if !known {
 			at = len(out)
-			out = append(out, CostItem{Kind: "subagent", What: what})
+			kinds[what], out = at, append(out, CostItem{Kind: "subagent", What: what})
 		}
 		out[at].add(r.Usage)
 	}
+	spans := make(map[string][]string)
+	for _, a := range w.Subagents {
+		what := "subagent " + termtext.Line(a.Name)
+		spans[what] = append(spans[what], a.Span)
+	}
 	for i := range out {
-		var of []string
-		for _, a := range w.Subagents {
-			if "subagent "+termtext.Line(a.Name) == out[i].What {
-				of = append(of, a.Span)
-			}
-		}
-		if len(of) == 1 {
+		if of := spans[out[i].What]; len(of) == 1 {
 			out[i].Span = of[0]
 		} else if len(of) > 1 {
 			out[i].What += fmt.Sprintf(" (%d)", len(of))
@@ -134,6 +134,11 @@ func subagentCosts(w *store.Work) (out []CostItem) {
 // before had, and the outputs that made the next request larger.
 func details(w *store.Work) (misses, outputs []CostItem) {
 	before := make(map[string]*store.Request)
+	calls := make(map[string][]*store.Call)
+	for i := range w.Calls {
+		c := &w.Calls[i]
+		calls[c.AgentSpan] = append(calls[c.AgentSpan], c)
+	}
 	cached := slices.ContainsFunc(w.Requests, func(r store.Request) bool { return r.Usage != nil && r.Usage.CacheRead+r.Usage.CacheWrite > 0 })
 	for i := range w.Requests {
 		r := &w.Requests[i]
@@ -154,12 +159,14 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 		if more := r.Usage.Input - p.Usage.Input - p.Usage.Output; more >= fewTokens {
 			item := CostItem{Kind: "output", Tokens: more, What: "request at " + Offset(r.Started, w.Summary.Started)}
 			var of []string
-			from, _ := slices.BinarySearchFunc(w.Calls, p.Started, func(c store.Call, at time.Time) int { return c.Started.Compare(at) })
-			for j := from; j < len(w.Calls) && w.Calls[j].Started.Before(r.Started); j++ {
-				if c := &w.Calls[j]; c.AgentSpan == r.AgentSpan {
-					item.Span = c.Span
-					of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+NewArguments(c.Tool, c.Arguments).Line()))
+			own := calls[r.AgentSpan]
+			from, _ := slices.BinarySearchFunc(own, p.Started, func(c *store.Call, at time.Time) int { return c.Started.Compare(at) })
+			for _, c := range own[from:] {
+				if !c.Started.Before(r.Started) {
+					break
 				}
+				item.Span = c.Span
+				of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+NewArguments(c.Tool, c.Arguments).Line()))
 			}
 			if len(of) > 0 {
 				item.What = strings.Join(of, ", ")

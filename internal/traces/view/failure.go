@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"unicode"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -44,7 +46,7 @@ func FailureLine(message string) string {
 			continue
 		}
 		last = l
-		if passing.MatchString(l) {
+		if passing.MatchString(l) || !strings.ContainsFunc(l, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
 			continue
 		}
 		at := 0
@@ -86,6 +88,21 @@ func denied(who, why string) string {
 		why = ": " + why
 	}
 	return "denied by " + who + why
+}
+
+// Reason is why a call failed, or who denied it and why; "" if neither is known.
+func Reason(c *store.Call) string {
+	switch {
+	case c.Status == otelmap.EndDenied:
+		_, why := deniedBy(c.DeniedBy, c.ErrorType, c.Error)
+		if why == line(c.DeniedBy) {
+			why = ""
+		}
+		return denied(Denier(c), why)
+	case c.Status.Bad():
+		return cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType))
+	}
+	return ""
 }
 
 // Denier names who denied a call: you, one of your hooks, or a rule; "" if it was not.

@@ -24,9 +24,10 @@ func TestFailureLineIsTheOneWithTheFailure(t *testing.T) {
 		"tests/test_error.py::test_a PASSED [ 50%]\nE   assert 1 == 2\nFAILED tests/test_error.py::test_b - assert 1 == 2":              "FAILED tests/test_error.py::test_b - assert 1 == 2",
 		"src/a.ts(3,1): error TS2304: Cannot find name 'x'.\nFound 1 error.":                                                            "src/a.ts(3,1): error TS2304: Cannot find name 'x'.",
 		"Reading package lists... Done\nE: Unable to locate package jqq":                                                                "E: Unable to locate package jqq",
-		"Exit code 127\nbash: foo: command not found":                                                                                   "bash: foo: command not found",
-		"0 errors\n3 warnings\nstopped by the watcher":                                                                                  "stopped by the watcher",
-		"<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>":                                              "String to replace not found in file.",
+		"Exit code 1\n{\n  \"name\": \"shop\"\n}":                                                                                       "\"name\": \"shop\"", "}": "}",
+		"Exit code 127\nbash: foo: command not found":                                      "bash: foo: command not found",
+		"0 errors\n3 warnings\nstopped by the watcher":                                     "stopped by the watcher",
+		"<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>": "String to replace not found in file.",
 		"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.": "The user doesn't want to proceed with this tool use",
 		"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nonly the validation, please":   "only the validation, please",
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,7 @@ func TestNoTextSteersAnAnswer(t *testing.T) {
 				"cost":     func() error { return view.Cost(&b, works[0].Summary.Title, view.CostsOf(works[1]), o) },
 				"sides":    func() error { return view.Sides(&b, groups, o) },
 				"overview": func() error {
-					return view.Stats(&b, view.Overview{All: all, Sections: []view.Section{{By: store.ByProject, Groups: groups, Of: 99}}}, o)
+					return view.Stats(&b, all, map[store.By][]store.Group{store.ByProject: slices.Repeat(groups, 9)}, o)
 				},
 				"list": func() error {
 					var tasks []store.Summary

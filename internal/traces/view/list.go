@@ -53,7 +53,16 @@ func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Pa
 		return nil, err
 	}
 	calls, err := s.DeniedCalls(ctx, f, page.Traces)
-	return Notes(page.Hits, f.Text, denied, calls), err
+	notes := Notes(page.Hits, f.Text, denied, calls)
+	for i := range page.Traces {
+		of := notes[page.Traces[i].TraceID]
+		for j := range of {
+			if of[j].Word == "" {
+				of[j].Text = Relative(of[j].Text, page.Traces[i].Directory)
+			}
+		}
+	}
+	return notes, err
 }
 
 // Notes are, by trace, where a text that was searched for is, which hooks denied what, and
@@ -233,7 +242,11 @@ func (st *style) fitting(parts []string) string {
 func totals(count string, all store.Totals) []string {
 	parts := []string{count}
 	if all.Usage != nil && all.Usage.CostUSD != nil {
-		parts = append(parts, dollars(*all.Usage.CostUSD))
+		cost := dollars(*all.Usage.CostUSD)
+		if m := all.OfModel; m != nil && m.CostUSD != nil {
+			cost += " (" + dollars(*m.CostUSD) + " of the model)"
+		}
+		parts = append(parts, cost)
 	}
 	if all.Usage != nil {
 		parts = append(parts, usage(all.Usage)[:2]...)

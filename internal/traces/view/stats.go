@@ -2,6 +2,7 @@ package view
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -136,6 +137,9 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	}
 	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
 	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
+	add(&column{name: "OF MODEL", order: 5}, func(g *store.Group) bool { return g.OfModel != nil }, func(g *store.Group) (string, string) {
+		return cost(cmp.Or(g.OfModel, g.Usage), cents)
+	})
 	if by == store.ByModel || by == BySide {
 		perTask := func(g *store.Group) bool { return g.Traces > 0 }
 		add(&column{name: "COST/TASK", order: 4}, used, func(g *store.Group) (string, string) {
@@ -238,38 +242,28 @@ func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
 	return key, ""
 }
 
-// Overview is what Stats shows without a key.
-type Overview struct {
-	All store.Totals
-	// Sections are the tables, each with the groups to show and how many there are.
-	Sections []Section
-}
+// sectionLength is how many groups a section of an overview shows.
+const sectionLength = 5
 
-// Section is a part of an Overview.
-type Section struct {
-	By     store.By
-	Groups []store.Group
-	// Of is the number of groups that there are.
-	Of int
-}
-
-// Stats writes an overview: the sums, and the largest groups by several keys.
-func Stats(w io.Writer, v Overview, o Options) error {
+// Stats writes an overview: the sums, and the largest groups by OverviewKeys, which it sorts.
+func Stats(w io.Writer, all store.Totals, grouped map[store.By][]store.Group, o Options) error {
 	st := newStyle(o)
 	b := bufio.NewWriter(w)
-	sums := append(totals(termtext.Plural(v.All.Traces, "task"), v.All), duration(v.All.Took))
+	sums := append(totals(termtext.Plural(all.Traces, "task"), all), duration(all.Took))
 	_, _ = b.WriteString(st.paint(sgrBold, st.fitting(sums)) + "\n")
-	for _, s := range v.Sections {
-		if len(s.Groups) == 0 {
+	for _, by := range OverviewKeys {
+		groups := grouped[by]
+		if len(groups) == 0 {
 			continue
 		}
+		LargestFirst(by, groups)
 		_, _ = b.WriteString("\n")
-		st.groups(b, s.By, s.Groups, nil)
-		if more := s.Of - len(s.Groups); more > 0 {
-			_, _ = b.WriteString(st.paint(sgrDim, fmt.Sprintf("and %d more: hookspan stats --by %s", more, s.By)) + "\n")
+		st.groups(b, by, First(by, groups, sectionLength), nil)
+		if more := len(groups) - sectionLength; more > 0 {
+			_, _ = b.WriteString(st.paint(sgrDim, st.cut(fmt.Sprintf("and %d more: hookspan stats --by %s", more, by), st.room())) + "\n")
 		}
 	}
-	st.unpriced(b, v.All)
+	st.unpriced(b, all)
 	return b.Flush()
 }
 

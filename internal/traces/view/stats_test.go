@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,13 +62,12 @@ func grouped(t *testing.T, by store.By, o Options) string {
 
 func overview(t *testing.T, o Options) string {
 	t.Helper()
-	v := Overview{All: sampleTotals()}
+	grouped := make(map[store.By][]store.Group)
 	for _, by := range []store.By{store.ByDay, store.ByProject, store.ByTool} {
-		v.Sections = append(v.Sections, Section{By: by, Groups: sampleGroups(by), Of: 5})
+		grouped[by] = slices.Repeat(sampleGroups(by), 2)
 	}
-	v.Sections = append(v.Sections, Section{By: store.ByHook})
 	var b bytes.Buffer
-	if err := Stats(&b, v, o); err != nil {
+	if err := Stats(&b, sampleTotals(), grouped, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -117,5 +117,27 @@ func TestCSVLeavesBlankWhatIsNotKnown(t *testing.T) {
 	var b strings.Builder
 	if err := CallsCSV(&b, []store.Call{{Trace: "t", Tool: "Bash"}}); err != nil || !strings.Contains(b.String(), "\nt,,,,,,,,,Bash") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// TestSumsOfWholeTasksNameTheModelsPart has tasks that a filter by a model selects, and that
+// used another one as well.
+func TestSumsOfWholeTasksNameTheModelsPart(t *testing.T) {
+	all := sampleTotals()
+	all.OfModel = sampleUsage(1000, 0, 10, 0.72)
+	var list, sides bytes.Buffer
+	if err := List(&list, []store.Summary{{Title: "x"}}, 0, nil, all, Options{Width: 120}); err != nil {
+		t.Fatal(err)
+	}
+	one, other := store.Group{Key: "model=haiku", Totals: all}, store.Group{Key: "model=opus", Totals: store.Totals{Traces: 1, Usage: sampleUsage(5, 0, 1, 2)}}
+	if err := Sides(&sides, []store.Group{one, other}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		list.String(): "$14.21 ($0.7200 of the model)", strings.Join(strings.Fields(sides.String()), " "): "OUT COST OF MODEL COST/TASK TIME/TASK FAILED/TASK model=haiku 40 913 37 4% 4 0ms 0ms 8.2M 84% 214k $14.21 $0.72 $0.36 7m30s 0.9 model=opus 1 - - - 0ms 0ms 5 0% 1 $2.00 $2.00 $2.00 ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q has no %q", got, want)
+		}
 	}
 }

@@ -96,22 +96,8 @@ func ReportOf(ctx context.Context, s *store.Store, f store.Filter, now time.Time
 	return r.Report("Coding agents, "+PeriodOf(f.Since, now, zone), all, groups, Options{Location: zone}), nil
 }
 
-// OverviewKeys are the keys of an overview's sections, sectionLength is how many groups one
-// shows.
+// OverviewKeys are the keys of an overview's sections.
 var OverviewKeys = []store.By{store.ByDay, store.ByProject, store.ByModel, store.ByTool}
-
-const sectionLength = 5
-
-// OverviewOf returns an overview of sums by OverviewKeys, which it sorts.
-func OverviewOf(all store.Totals, grouped map[store.By][]store.Group) Overview {
-	v := Overview{All: all}
-	for _, by := range OverviewKeys {
-		groups := grouped[by]
-		LargestFirst(by, groups)
-		v.Sections = append(v.Sections, Section{By: by, Groups: First(by, groups, sectionLength), Of: len(groups)})
-	}
-	return v
-}
 
 // First returns the first groups, the newest if their keys are times.
 func First(by store.By, groups []store.Group, n int) []store.Group {

@@ -20,6 +20,8 @@ type build struct {
 	results []hook.ToolResult
 	prompts []hook.Prompt
 	ends    turnEnds
+	// compactions are when the conversation was shortened.
+	compactions []time.Time
 	// spawns are the calls that started the agents, by agent.
 	spawns map[string]spawn
 	// callers are the agents that made the calls that started an agent. The

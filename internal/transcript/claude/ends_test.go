@@ -194,6 +194,20 @@ func TestClaudePlanFollowsTheInterruption(t *testing.T) {
 	}
 }
 
+// TestClaudeRowsOfOneMomentKeepTheirOrder has rows that are dated a little before the ones
+// that they follow.
+func TestClaudeRowsOfOneMomentKeepTheirOrder(t *testing.T) {
+	dated := func(row string, from, to string) string { return strings.Replace(row, from, to, 1) }
+	tr := readLines(t, userRow("", 10, "go"), dated(answerRow("m1", 10, "I look.", "tool_use"), ":10Z", ":09.998Z"), answerRow("m2", 12, "done", "end_turn"))
+	if len(tr.Calls) != 2 || !tr.Calls[0].End.Equal(sec(10)) || !tr.Prompts[0].At.Equal(sec(10)) {
+		t.Errorf("requests %+v after prompts %+v", tr.Calls, tr.Prompts)
+	}
+	events := Agent.Events(Dialect, tr)
+	if events[0].Kind != hook.KindPrompt {
+		t.Errorf("the first event is %+v", events[0])
+	}
+}
+
 // TestClaudePromptsTypedMeanwhile are put before the model within the turn.
 func TestClaudePromptsTypedMeanwhile(t *testing.T) {
 	queued := func(at int, more string) string {
@@ -261,6 +275,9 @@ func TestClaudePrompts(t *testing.T) {
 		{"the user's own shell", userRow("p1", 0, "<bash-input>ls</bash-input>"), nil},
 		{"what Claude Code adds", userRow("p1", 0, "x", `"isMeta":true`), nil},
 		{"a summary", userRow("p1", 0, "This session is being continued", `"isCompactSummary":true`), nil},
+		{"a quoted interruption", userRow("p1", 0, "[Request interrupted by user] is what?"), []hook.Prompt{{At: sec(0), Text: "[Request interrupted by user] is what?", Turn: "p1"}}},
+		{"an image", crow("user", 0, `"promptId":"p1","message":{"content":[{"type":"image"}]}`), []hook.Prompt{{At: sec(0), Text: "[image]", Turn: "p1"}}},
+		{"an image that Claude Code adds", crow("user", 0, `"promptId":"p1","isMeta":true,"message":{"content":[{"type":"image"}]}`), nil},
 		{"an interruption", userRow("p1", 0, "[Request interrupted by user]"), nil},
 		{"a subagent's task", userRow("p1", 0, "go", `"isSidechain":true`), nil},
 		{"a result", resultRow("p1", 0, "t1", "ok", false), nil},

@@ -17,7 +17,9 @@ func (l *fileLog) shownBefore(r *row) bool {
 	if b.shown == nil || r.kind != "user" && r.kind != "assistant" || r.at.IsZero() {
 		return false
 	}
-	id := maphash.Comparable(b.seed, [3]any{r.kind, r.at.UnixNano(), maphash.Bytes(b.seed, rawjson.Member(r.message, "content"))})
+	id := maphash.Comparable(b.seed, [4]any{
+		r.kind, r.at.UnixNano(), rawjson.Text(rawjson.Member(r.message, "id")), maphash.Bytes(b.seed, rawjson.Member(r.message, "content")),
+	})
 	lead, known := b.shown[id]
 	if known && l.agent != "" && (lead || l.copier) {
 		return true
@@ -106,6 +108,10 @@ func (t *rowTurns) note(uuid, turn string) {
 	t.newer[uuid] = turn
 }
 
+// rowSkew is how much earlier a row may be dated than the one before it that it follows all
+// the same: rows of one moment are.
+const rowSkew = 10 * time.Millisecond
+
 // add adds the next row. Its turn is that of the row that it follows.
 func (l *fileLog) add(r *row) {
 	if side := l.side(r); side != nil {
@@ -149,7 +155,7 @@ func (l *fileLog) addRow(r *row) {
 	if l.elsewhere(r) {
 		return
 	}
-	if r.at.IsZero() {
+	if late := l.last.Sub(r.at); r.at.IsZero() || late > 0 && late <= rowSkew {
 		r.at = l.last
 	}
 	l.last = r.at
@@ -217,6 +223,7 @@ func (l *fileLog) forget(until time.Time) {
 	b.prompts = slices.DeleteFunc(b.prompts, func(p hook.Prompt) bool { return old(p.At, len(p.Text)) })
 	b.results = slices.DeleteFunc(b.results, func(r hook.ToolResult) bool { return old(r.At, len(r.Input)+len(r.Text)) })
 	b.ends.found = slices.DeleteFunc(b.ends.found, func(e hook.TurnEnd) bool { return old(e.At, 0) })
+	b.compactions = slices.DeleteFunc(b.compactions, func(at time.Time) bool { return old(at, 0) })
 	b.ends.waiting, b.ends.open, b.ends.barred = false, false, false
 	l.turn, l.refused, l.command, l.copied = "", l.refused[:0], 0, true
 }
@@ -231,6 +238,8 @@ func (l *fileLog) addSystem(r *row) {
 	switch r.text("subtype") {
 	case "stop_hook_summary", "turn_duration":
 		l.b.ends.stopped(l.turn, r.at)
+	case "compact_boundary":
+		l.b.compactions = append(l.b.compactions, r.at)
 	case "local_command":
 		l.dropCommand()
 	}

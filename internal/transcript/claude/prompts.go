@@ -82,6 +82,7 @@ func (l *fileLog) addUser(r *row) {
 		l.dropCommand()
 		l.wasOpen = l.b.ends.open
 		if kind == textPrompt {
+			l.turn = r.text("promptId") // none in a version that does not name it: it is not the turn before
 			l.b.ends.prompt(l.turn)
 			l.refused = l.refused[:0]
 		}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,6 +98,7 @@ const (
 )
 
 const (
+	// A text that goes on after the bracket is the user's, who quotes the mark.
 	interruptMark = "[Request interrupted by user"
 	feedbackMark  = "Stop hook feedback:"
 )
@@ -109,13 +111,16 @@ func (r *row) userText(c transcript.Content) (string, textKind) {
 		}
 	}
 	whole := c.Text()
+	if whole == "" && slices.ContainsFunc(c, func(b transcript.Block) bool { return b.Type == "image" || b.Type == "document" }) {
+		whole = "[image]"
+	}
 	text := claude.Typed(whole)
 	switch {
 	case strings.TrimSpace(whole) == "":
 		return "", textNone
 	case strings.TrimSpace(text) == "":
 		return whole, textHost
-	case strings.HasPrefix(text, interruptMark):
+	case strings.HasPrefix(text, interruptMark) && strings.TrimSpace(text[strings.IndexByte(text, ']')+1:]) == "":
 		return text, textInterrupt
 	case r.is("isMeta") && strings.HasPrefix(text, feedbackMark):
 		return strings.TrimSpace(strings.TrimPrefix(text, feedbackMark)), textFeedback

@@ -124,7 +124,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		b.addUnanswered(agents, lead)
 	}
 	t.Calls = b.calls.resolve()
-	t.Prompts, t.ToolResults, t.Ends = b.prompts, b.results, b.ends.found
+	t.Prompts, t.ToolResults, t.Ends, t.Compactions = b.prompts, b.results, b.ends.found, b.compactions
 	t.CopiedBy = b.others.copiedBy
 	t.HostVersion, t.Cwd, t.Repository.Branch = b.version, b.cwd, b.branch
 	if q.Since.IsZero() {

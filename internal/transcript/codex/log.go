@@ -245,6 +245,9 @@ func (l *log) add(r *row) {
 	case "compacted":
 		l.given(r.at)
 		l.compacted = true
+		if l.agent == "" {
+			l.Compactions = append(l.Compactions, r.at)
+		}
 	case "response_item":
 		l.addItem(p, r.at)
 		if r.flat && p.Text("type") == "message" {
@@ -296,11 +299,15 @@ func (l *log) addEvent(p rawjson.Object, at time.Time) {
 	case "token_count":
 		info := p.Members("info")
 		if total := rawjson.Canonical(info.Get("total_token_usage")); !l.recorded && info != nil && total != l.total {
+			usage := info.Members("last_token_usage")
+			if usage == nil {
+				usage = added(info.Members("total_token_usage"), rawjson.Members([]byte(l.total)))
+			}
 			l.total = total
 			// The result of a call may have come since.
 			l.late = l.late || l.came || len(l.words)+len(l.asked) > 0
 			l.await(-1)
-			l.addCall("", info.Members("last_token_usage"), at)
+			l.addCall("", usage, at)
 			if !l.late {
 				l.await(len(l.Calls) - 1)
 			}

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -54,4 +55,16 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 	}
 	l.Calls = append(l.Calls, c)
 	l.words, l.asked, l.came = nil, nil, false
+}
+
+// added is what a running total has more than the one before.
+func added(total, before rawjson.Object) rawjson.Object {
+	more := make(map[string]int64)
+	for _, name := range []string{"input_tokens", "output_tokens", "reasoning_output_tokens", "cached_input_tokens", "cache_write_input_tokens"} {
+		if total.Get(name) != nil {
+			more[name] = max(0, transcript.TokenCount(total, name)-transcript.TokenCount(before, name))
+		}
+	}
+	text, _ := json.Marshal(more) // of numbers, it never fails
+	return rawjson.Members(text)
 }

@@ -22,6 +22,8 @@ type log struct {
 	requests, tools map[string]int
 	// agent is the subagent whose file is read, empty for the session's.
 	agent string
+	// seen are the rows of the session's other files, nil if there is none.
+	seen map[string]bool
 	// end is how the current turn seems to have ended, nil while it is open.
 	end  *hook.TurnEnd
 	open bool
@@ -37,11 +39,17 @@ type log struct {
 // Read reads the session's file at path and those of its subagents.
 func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
 	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int)}
-	_ = l.readFile(ctx, f, path, q) // the log has the error
+	paths := twins(ctx, f, path, q.Session)
+	if len(paths) > 1 {
+		l.seen = make(map[string]bool)
+	}
+	for _, path := range paths {
+		_ = l.readFile(ctx, f, path, q) // the log has the error
+	}
 	pending := l.open && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
-	paths, listed := agentFiles(agentsDir(path, q.Session))
-	for _, path := range paths {
+	agents, listed := agentFiles(agentsDir(path, q.Session))
+	for _, path := range agents {
 		id := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		// A file's time may be coarser than a row's.
 		s, ok := transcript.Stat(id, path)
@@ -76,11 +84,22 @@ func (l *log) addAgent(ctx context.Context, f *transcript.Files, path string) {
 
 // add adds the next row.
 func (l *log) add(r *row) {
+	answer := r.kind == kindModel || r.kind == kindQwen
+	if l.seen != nil && !answer {
+		if l.seen[r.id] {
+			return
+		}
+		l.seen[r.id] = true
+	}
 	switch {
 	case r.prompt():
 		l.addPrompt(r)
-	case r.kind == kindModel, r.kind == kindQwen:
+	case answer:
 		l.addAnswer(r)
+	case r.kind == kindError && l.agent == "" && l.open && l.end == nil:
+		// What the Gemini CLI shows of a request that failed, unless an answer follows.
+		text, _ := r.text()
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: l.Texts.Keep(text)}
 	case r.cancelled() && l.agent == "" && l.open:
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	}
@@ -147,7 +166,9 @@ func (l *log) addAnswer(r *row) {
 	switch {
 	case l.agent != "":
 	case len(calls) > 0:
-		l.end = nil
+		if l.end != nil && !l.end.At.After(r.at) {
+			l.end = nil
+		}
 	case !again && (text != "" || r.Text("model") == ""):
 		// An answer that was interrupted before its tools had ended looks like this, too.
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.Texts.Keep(text)}
@@ -168,7 +189,9 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 		r.At = time.Time{} // it has not ended
 	}
 	if i, again := l.tools[l.agent+"/"+id]; again {
-		l.Results[i] = r
+		if !r.At.IsZero() || l.Results[i].At.IsZero() {
+			l.Results[i] = r
+		}
 		return
 	}
 	l.tools[l.agent+"/"+id] = len(l.Results)
@@ -215,6 +238,6 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 	}
 	b.AddTools(nil)
 	b.AddAgents("BeforeAgent", "AfterAgent", nil)
-	// There is no hook for an interruption.
-	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "AfterAgent", hook.KindSessionEnd: "session file"}, nil)
+	// There is no hook for an interruption or a failure.
+	b.AddEnds(map[hook.Kind]string{hook.KindRunComplete: "AfterAgent", hook.KindRunError: "session file", hook.KindSessionEnd: "session file"}, nil)
 }

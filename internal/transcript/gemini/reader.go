@@ -149,6 +149,31 @@ func roots(f *transcript.Files) transcript.Folders {
 	return r
 }
 
+// twins are the files of a session in the folder of one of them, which is the last: a
+// version that keeps rows in lines goes on beside the older form.
+func twins(ctx context.Context, f *transcript.Files, path, session string) []string {
+	var found []transcript.Session
+	begin := session[:min(idLength, len(session))]
+	entries, _ := os.ReadDir(filepath.Dir(path)) // a folder that cannot be listed has none
+	for _, e := range entries {
+		other := filepath.Join(filepath.Dir(path), e.Name())
+		if ext := filepath.Ext(e.Name()); other == path || ext != suffix && ext != document || !strings.Contains(e.Name(), begin) {
+			continue
+		}
+		if h, ok := headOf(ctx, f, other); ok && h.session == session && h.kind != kindSubagent {
+			if s, ok := transcript.Stat(session, other); ok {
+				found = append(found, s)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b transcript.Session) int { return a.ModTime.Compare(b.ModTime) })
+	var paths []string
+	for _, s := range found {
+		paths = append(paths, s.Path)
+	}
+	return append(paths, path)
+}
+
 // agentsDir is the folder with the files of a session's subagents.
 func agentsDir(path, session string) string { return filepath.Join(filepath.Dir(path), session) }
 
@@ -235,7 +260,7 @@ func (l *log) readDocument(ctx context.Context, f *transcript.Files, path string
 	before, gathered, rows := *l, *l.Log, l.Rows()
 	err := f.Stream(ctx, path, func(file io.Reader) error {
 		*l, *l.Log = before, gathered
-		l.requests, l.tools = maps.Clone(before.requests), maps.Clone(before.tools)
+		l.requests, l.tools, l.seen = maps.Clone(before.requests), maps.Clone(before.tools), maps.Clone(before.seen)
 		list, n := false, 0
 		var beyond error
 		member := func(name string, _ []byte) { list = list || name == "messages" }

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ const (
 	kindModel    = "gemini"
 	kindQwen     = "qwen" // the model in Qwen Code's files
 	kindInfo     = "info"
+	kindError    = "error"
 	kindSubagent = "subagent"
 )
 
@@ -87,14 +89,18 @@ func (r *row) text() (text string, reply bool) {
 	}
 	parts, _ := rawjson.Elements(content)
 	var texts []string
+	shown := "" // an image without a text
 	for _, raw := range parts {
 		o := rawjson.Members(raw)
 		reply = reply || o.Get("functionResponse") != nil
 		if s := o.Text("text"); s != "" {
 			texts = append(texts, s)
 		}
+		if o.Get("inlineData", "fileData") != nil {
+			shown = "[image]"
+		}
 	}
-	return strings.Join(texts, "\n"), reply
+	return cmp.Or(strings.Join(texts, "\n"), shown), reply
 }
 
 // loopDetected begins what the Gemini CLI tells a model that repeats itself.

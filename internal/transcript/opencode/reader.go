@@ -137,7 +137,7 @@ func newLog(path string, q transcript.Query) *log {
 // done returns what was gathered.
 func (l *log) done(f *transcript.Files) *hook.Transcript {
 	t := l.t
-	t.Calls, t.ToolResults, t.Prompts, t.Agents, t.Ends = l.Calls, l.Results, l.Prompts, l.Agents, l.Ends
+	t.Calls, t.ToolResults, t.Prompts, t.Agents, t.Ends, t.Compactions = l.Calls, l.Results, l.Prompts, l.Agents, l.Ends, l.Compactions
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
 	t.Pending = l.pending && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	return t
@@ -290,6 +290,9 @@ func (l *log) add(m *message, agent *hook.Subagent) {
 	case "user":
 		if agent.ID == "" {
 			l.begin(m)
+			if slices.ContainsFunc(m.parts, func(p rawjson.Object) bool { return p.Text("type") == "compaction" }) {
+				l.Compactions = append(l.Compactions, at("created"))
+			}
 		}
 		text, injected := m.words()
 		switch text = l.keep(text); {

@@ -1,6 +1,7 @@
 package qwen
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -41,13 +42,15 @@ func (r *row) Opens() bool { return r.kind == kindUser }
 // part is a part of a row's message.
 type part struct {
 	text string
+	// shown is set for an image.
+	shown bool
 	// id and name belong to a call or its result; input is the call's, response the
 	// result's.
 	id, name        string
 	input, response []byte
 }
 
-// parts are those of the row's message that are a text, a call or a result. Thoughts
+// parts are those of the row's message that are a text, an image, a call or a result. Thoughts
 // are none.
 func (r *row) parts() (list []part) {
 	all, _ := r.Members("message").Elements("parts")
@@ -62,20 +65,26 @@ func (r *row) parts() (list []part) {
 			list = append(list, part{id: result.Text("id"), name: result.Text("name"), response: result.Get("response")})
 		case o.Text("text") != "":
 			list = append(list, part{text: o.Text("text")})
+		case o.Get("inlineData", "fileData") != nil:
+			list = append(list, part{shown: true})
 		}
 	}
 	return list
 }
 
-// textOf joins the texts of parts.
+// textOf joins the texts of parts. Without one it names an image.
 func textOf(parts []part) string {
 	var texts []string
+	shown := ""
 	for _, p := range parts {
 		if p.text != "" {
 			texts = append(texts, p.text)
 		}
+		if p.shown {
+			shown = "[image]"
+		}
 	}
-	return strings.Join(texts, "\n")
+	return cmp.Or(strings.Join(texts, "\n"), shown)
 }
 
 // result is what a tool told the model.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,16 +110,28 @@ func (s *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
 		}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	tree, err := s.spawn(cmd, mark, false)
-	if err != nil {
+	p := &process{
+		cmd: cmd, ended: make(chan struct{}), drained: make(chan struct{}), began: time.Now(),
+		stdin: ours[0], stdout: stream{file: ours[1]}, stderr: stream{file: ours[2]},
+	}
+	started := make(chan error, 1)
+	go func() {
+		// The thread that starts the hook lives until it has ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var err error
+		p.processTree, err = s.spawn(cmd, mark, false)
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // the state has more than its error
+			close(p.ended)
+		}
+	}()
+	if err := <-started; err != nil {
 		closeAll(theirs, ours)
 		return nil, err
 	}
 	closeAll(theirs)
-	p := &process{
-		cmd: cmd, processTree: tree, ended: make(chan struct{}), drained: make(chan struct{}), began: time.Now(),
-		stdin: ours[0], stdout: stream{file: ours[1]}, stderr: stream{file: ours[2]},
-	}
 	p.feeder.Add(1)
 	p.readers.Store(2)
 	go p.read(&p.stdout)
@@ -179,10 +192,6 @@ const redirect = "redirect the output of processes that are to continue (>/dev/n
 // hook was stopped; note describes another fault. No goroutine of the process is left
 // when it returns.
 func (p *process) wait(ctx context.Context) (state *os.ProcessState, note string) {
-	go func() {
-		_ = p.cmd.Wait() // the state has more than its error
-		close(p.ended)
-	}()
 	left := noisyHolder
 	if p.inTime(ctx, p.ended) {
 		state = p.cmd.ProcessState

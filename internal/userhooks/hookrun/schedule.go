@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
@@ -52,10 +51,7 @@ type batch struct {
 	waiting []*Run
 	ended   chan *Run
 
-	// leftBehind reports that a handler did not end when it was stopped. It is safe
-	// for concurrent use.
-	leftBehind atomic.Bool
-	tracing    sync.Mutex
+	tracing sync.Mutex
 }
 
 func (r *Runner) newBatch(handlers []hookfile.Handler) *batch {
@@ -96,10 +92,6 @@ func (r *Runner) Run(ctx context.Context, handlers []hookfile.Handler, events []
 	}
 	b := r.newBatch(handlers)
 	b.schedule(limit, events)
-	if !b.leftBehind.Load() {
-		// An abandoned handler may hold the supervisor.
-		b.supervisor.close()
-	}
 	res := Result{Runs: make([]Run, 0, len(b.runs)), Verdicts: make([]verdict.Verdict, len(events))}
 	verdicts := make([][]verdict.Verdict, len(events))
 	for _, run := range b.runs {
@@ -313,7 +305,6 @@ func (b *batch) within(ctx context.Context, run *Run) outcome {
 		return o
 	case <-time.After(abandonAfter):
 	}
-	b.leftBehind.Store(true)
 	o := stopped(ctx, outcome{})
 	o.note = "it did not end when it was stopped, and was abandoned"
 	return o

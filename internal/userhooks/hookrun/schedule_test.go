@@ -116,7 +116,7 @@ func TestOperationsWithoutTimeAreDenied(t *testing.T) {
 	for policy, denied := range map[OnError]bool{"": true, OnErrorAllow: false, OnErrorDeny: true} {
 		t.Run("on error "+string(policy), func(t *testing.T) {
 			w := newWorld(t)
-			w.OnError, w.Budget = policy, 300*time.Millisecond
+			w.OnError, w.Budget = policy, 150*time.Millisecond
 			res := w.Run(t.Context(), []hookfile.Handler{shell("cat >/dev/null; exec sleep 1000")}, operations(40))
 			w.gone(t)
 			if got := slices.ContainsFunc(res.Verdicts, func(v verdict.Verdict) bool { return v.Decision == verdict.Deny }); got != denied {
@@ -251,31 +251,24 @@ func TestExhaustedHookIsRetried(t *testing.T) {
 
 // TestAbandonedHandlerKeepsOtherVerdicts has a request that never ends.
 func TestAbandonedHandlerKeepsOtherVerdicts(t *testing.T) {
-	for name, tc := range map[string]struct {
-		limit, budget time.Duration
-	}{
-		"at its own limit":       {limit: 50 * time.Millisecond, budget: time.Hour},
-		"at the limit of a call": {budget: 200 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			release := make(chan struct{})
-			t.Cleanup(func() { close(release) })
-			w.Budget, w.OnError = tc.budget, OnErrorAllow
-			w.Post = hookhttp.With(&http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
-				<-release
-				return nil, errNoDescriptor
-			})})
-			hangs := request("http://127.0.0.1:1/")
-			hangs.Timeout = tc.limit
-			res := w.Run(t.Context(), []hookfile.Handler{hangs, shell("echo no >&2; exit 2")}, []Event{toolCall("{}")})
-			if v := res.Verdicts[0]; v.Decision != verdict.Deny || v.Reason != "no" {
-				t.Errorf("%+v, want the other hook's denial", v)
-			}
-			if !res.Runs[0].Output.TimedOut || !strings.Contains(res.Runs[0].Err, "abandoned") {
-				t.Errorf("%+v, want it timed out and left behind", res.Runs[0])
-			}
-		})
+	w := newWorld(t)
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	w.Budget, w.OnError = 200*time.Millisecond, OnErrorAllow
+	w.Post = hookhttp.With(&http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+		<-release
+		return nil, errNoDescriptor
+	})})
+	own, ofCall := request("http://127.0.0.1:1/own"), request("http://127.0.0.1:1/call")
+	own.Timeout = 50 * time.Millisecond
+	res := w.Run(t.Context(), []hookfile.Handler{own, ofCall, shell("echo no >&2; exit 2")}, []Event{toolCall("{}")})
+	if v := res.Verdicts[0]; v.Decision != verdict.Deny || v.Reason != "no" {
+		t.Errorf("%+v, want the other hook's denial", v)
+	}
+	for i, limit := range []string{"its own limit", "the limit of the call"} {
+		if run := res.Runs[i]; !run.Output.TimedOut || !strings.Contains(run.Err, "abandoned") {
+			t.Errorf("at %s: %+v, want it timed out and left behind", limit, run)
+		}
 	}
 }
 

@@ -27,8 +27,6 @@ func (s *supervisor) begin(t *processTree, cmd *exec.Cmd, _ bool) error {
 	return nil
 }
 
-func (s *supervisor) close() {}
-
 func (t *processTree) ended() {}
 
 // stopHolders ends the group, since it is not known which process holds the pipes.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -28,13 +27,11 @@ import (
 //
 // The kernel ends a hook when this process ends (see prctl(2), PR_SET_PDEATHSIG),
 // so that no hook runs without a limit. The signal does not reach the processes that
-// the hook has started. To the kernel the parent is a thread, so one thread starts
-// all hooks and lives until the last has ended.
+// the hook has started. To the kernel the parent is the thread that starts it, which
+// must live until the hook has ended.
 type supervisor struct {
 	// mu is held while a hook is started, which can hang in the kernel.
-	mu     sync.Mutex
-	starts chan func()
-	thread sync.WaitGroup
+	mu sync.Mutex
 	// noting guards all and the lives in it. A hook that ends takes no other lock.
 	noting sync.Mutex
 	all    []*processTree
@@ -54,16 +51,6 @@ type processTree struct {
 // while it runs.
 type lifetime struct{ begin, end uint64 }
 
-// close ends the thread, once all hooks that are waited for have ended.
-func (s *supervisor) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.starts != nil {
-		close(s.starts)
-		s.thread.Wait()
-	}
-}
-
 // begin starts a hook and records it. It starts one at a time, so that every
 // child that is seen was recorded.
 func (s *supervisor) begin(t *processTree, cmd *exec.Cmd, detached bool) error {
@@ -72,12 +59,11 @@ func (s *supervisor) begin(t *processTree, cmd *exec.Cmd, detached bool) error {
 	// Where the kernel refuses, orphans go to the system's own reaper, and those
 	// without a mark are not found.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	start := cmd.Start
 	if !detached {
-		start = func() error { return s.startBound(cmd) }
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
 	begin := ticks()
-	if err := start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	s.noting.Lock()
@@ -85,24 +71,6 @@ func (s *supervisor) begin(t *processTree, cmd *exec.Cmd, detached bool) error {
 	t.pid, t.found, t.life.begin = cmd.Process.Pid, map[int]uint64{}, begin
 	s.all = append(s.all, t)
 	return nil
-}
-
-// startBound starts a hook that ends with this process.
-func (s *supervisor) startBound(cmd *exec.Cmd) error {
-	if s.starts == nil {
-		s.starts = make(chan func())
-		s.thread.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			for start := range s.starts {
-				start()
-			}
-		})
-	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	done := make(chan error)
-	s.starts <- func() { done <- cmd.Start() }
-	return <-done
 }
 
 // ended records that the hook's own process has ended.

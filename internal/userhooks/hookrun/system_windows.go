@@ -119,8 +119,6 @@ func (s *supervisor) spawn(cmd *exec.Cmd, _ string, detached bool) (*processTree
 	return t, nil
 }
 
-func (s *supervisor) close() {}
-
 // endWithUs sets what happens to the job when its last handle is closed, which this
 // process holds. If it fails, the job outlives this process.
 func (t *processTree) endWithUs(flags uint32) {

@@ -1,12 +1,11 @@
 package hooksession
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -109,16 +108,19 @@ func (s Session) reply(key string) (reply string, ok bool) {
 		return "", false
 	}
 	defer func() { _ = f.Close() }()
-	lines := bufio.NewScanner(io.NewSectionReader(f, max(0, info.Size()-lastReplies), maxReplies))
-	for lines.Scan() {
-		rest, mine := strings.CutPrefix(lines.Text(), key+" ")
-		at, text, _ := strings.Cut(rest, " ")
-		ms, err := strconv.ParseInt(at, 10, 64)
-		if age := s.now().Sub(time.UnixMilli(ms)).Abs(); mine && err == nil && age <= repliesFor {
-			reply, ok = text, true
-		}
+	last := make([]byte, 1+min(info.Size(), lastReplies))
+	last[0] = '\n'
+	if _, err := f.ReadAt(last[1:], info.Size()-int64(len(last)-1)); err != nil {
+		return "", false
 	}
-	return reply, ok
+	at := bytes.LastIndex(last, []byte("\n"+key+" "))
+	if at < 0 {
+		return "", false
+	}
+	line, _, _ := strings.Cut(string(last[at+len(key)+2:]), "\n")
+	stamp, reply, _ := strings.Cut(line, " ")
+	ms, err := strconv.ParseInt(stamp, 10, 64)
+	return reply, err == nil && s.now().Sub(time.UnixMilli(ms)).Abs() <= repliesFor
 }
 
 // Once takes the turn of a handler that runs once in a session, and reports whether it has

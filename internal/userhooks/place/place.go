@@ -10,9 +10,8 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// Find is a userhooks.Finder: it maps the records as a delivery does. known is always
-// true.
-func Find(session string, records []*spool.Record, whole bool, about uint64, idle time.Duration) (own, root string, known bool) {
+// Find is a userhooks.Finder: it maps the records as a delivery does.
+func Find(session string, records []*spool.Record, whole bool, about uint64, idle time.Duration) (own, root string) {
 	// Texts do not decide where an event belongs.
 	b := otelmap.NewBuilder(cline.Host, session, otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: idle}, otelmap.Carry{})
 	if !whole {
@@ -20,10 +19,10 @@ func Find(session string, records []*spool.Record, whole bool, about uint64, idl
 	}
 	if ev := add(b, records, about); ev != nil {
 		if sc, rc, ok := b.SpanFor(ev); ok {
-			return otelmap.Traceparent(sc), otelmap.Traceparent(rc), true
+			return otelmap.Traceparent(sc), otelmap.Traceparent(rc)
 		}
 	}
-	return "", "", true
+	return "", ""
 }
 
 // add gives b the records' events and returns the one with that hash.

@@ -44,8 +44,6 @@ type Turn struct {
 	Message   string `json:"message,omitempty"`
 	// Breaks ends the connection before the answer says anything.
 	Breaks bool `json:"breaks,omitempty"`
-	// Label is in the log, for tests to find the request by.
-	Label string `json:"label,omitempty"`
 }
 
 // ToolCall is a tool the model asks for.
@@ -90,9 +88,8 @@ type Request struct {
 	N int `json:"n"`
 	// Part is PartMain or PartSub; empty for a request without tools. Turn is the
 	// index of the turn of that part that answered.
-	Part  string `json:"part,omitempty"`
-	Turn  int    `json:"turn"`
-	Label string `json:"label,omitempty"`
+	Part string `json:"part,omitempty"`
+	Turn int    `json:"turn"`
 	// Start is when the request had been read; End when the answer was out or
 	// the client had gone.
 	Start time.Time `json:"start"`
@@ -190,7 +187,6 @@ func (s *Server) next(n int, b *body) (Request, Turn) {
 		s.used[req.Part]++
 		turn = part[req.Turn]
 	}
-	req.Label = turn.Label
 	if turn.HTTPError == 0 {
 		u := usageOf(n)
 		req.Usage, req.Text, req.Finish = &u, turn.Text, "end_turn"

@@ -17,7 +17,7 @@ import (
 func script() mockanthropic.Script {
 	return mockanthropic.Script{
 		Main: []mockanthropic.Turn{
-			{Text: "look", Tools: []mockanthropic.ToolCall{{Name: "Bash", Input: map[string]any{"command": strings.Repeat("x", 50)}}}, Label: "a"},
+			{Text: "look", Tools: []mockanthropic.ToolCall{{Name: "Bash", Input: map[string]any{"command": strings.Repeat("x", 50)}}}},
 			{HTTPError: 529, ErrorType: "overloaded_error", Message: "later"},
 			{Text: "done"},
 		},
@@ -95,7 +95,7 @@ func TestScriptIsPlayedAndLogged(t *testing.T) {
 	log := s.Requests()
 	wantLog := []mockanthropic.Request{
 		{
-			N: 1, Part: "main", Label: "a", ID: "msg_mock_1", RequestID: "req_mock_1", Text: "look", Finish: "tool_use", Status: 200,
+			N: 1, Part: "main", ID: "msg_mock_1", RequestID: "req_mock_1", Text: "look", Finish: "tool_use", Status: 200,
 			Calls: []mockanthropic.ToolCall{{ID: "toolu_mock_1_0", Name: "Bash", Input: map[string]any{"command": strings.Repeat("x", 50)}}},
 			Usage: &mockanthropic.Usage{Input: 101, CacheWrite: 23, CacheRead: 307, Output: 41}, Heard: []string{"hi"},
 		},

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -128,7 +129,7 @@ type Server struct {
 // New returns a server that plays the script. An empty script answers every
 // request with the text "ok".
 func New(script []Turn) *Server {
-	return NewParts(map[string][]Turn{"": script}, func([]string) string { return "" })
+	return NewParts(map[string][]Turn{mockanthropic.PartMain: script}, func([]string) string { return mockanthropic.PartMain })
 }
 
 // NewParts returns a server that plays a script in parts. route names the part that

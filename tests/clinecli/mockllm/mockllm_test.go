@@ -149,7 +149,7 @@ func TestLogHoldsEveryRequestInOrder(t *testing.T) {
 		{N: 3, Turn: 2, Status: 400, Complete: true},
 		{N: 4, Turn: 2, Status: 400, Complete: true},
 	}
-	if diff := cmp.Diff(want, m.Requests(), cmpopts.IgnoreFields(mockllm.Request{}, "Start", "End", "Last")); diff != "" {
+	if diff := cmp.Diff(want, m.Requests(), cmpopts.IgnoreFields(mockllm.Request{}, "Part", "Start", "End", "Last")); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }

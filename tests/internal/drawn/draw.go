@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -109,17 +108,6 @@ func Draw(seed uint64, subagents bool) *Session {
 	}
 	s.Answers = append(s.Answers, Answer{Text: "Nothing more to do."})
 	return s
-}
-
-// ChatTurns are the session's answers for agents whose model is mockllm.
-func ChatTurns(answers []Answer, call func(Call) mockllm.ToolCall) []mockllm.Turn {
-	return Turns(answers, func(a Answer) mockllm.Turn {
-		t := mockllm.Turn{Text: a.Text, Cached: 7, HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks}
-		for _, c := range a.Calls {
-			t.Tools = append(t.Tools, call(c))
-		}
-		return t
-	})
 }
 
 type drawer struct {

@@ -85,6 +85,11 @@ func (h *Host) Run(t *testing.T) {
 // reports the end needs a later look.
 const delivered = `for i in $(seq 60); do "$1" flush --wait >&2; [ "$("$1" list --all --json | grep '"outcome":' | grep -vc '"running"')" -ge "$2" ] && exit; sleep 0.3; done; exit 1`
 
+// Delivered is a step that ends when hookspan has so many traces of runs that have ended.
+func Delivered(bin string, traces int) rig.Step {
+	return rig.Step{Program: []string{"sh", "-c", delivered, "sh", filepath.Join(bin, "hookspan")}, Args: []string{fmt.Sprint(traces)}, Timeout: 2 * time.Minute}
+}
+
 // session puts the agent through the session of a seed.
 func (h *Host) session(t *testing.T, seed uint64) {
 	s := Draw(seed, h.Subagents)
@@ -104,7 +109,7 @@ func (h *Host) session(t *testing.T, seed uint64) {
 		step.Timeout = 2 * time.Minute
 		steps = append(steps, step)
 	}
-	wait := rig.Step{Program: []string{"sh", "-c", delivered, "sh", filepath.Join(h.Bin, "hookspan")}, Args: []string{fmt.Sprint(len(s.Prompts))}, Timeout: 2 * time.Minute}
+	wait := Delivered(h.Bin, len(s.Prompts))
 	verify := []string{"verify", "--all"}
 	if !h.Removes {
 		verify = append(verify, "--strict") // a trace that cannot be verified is a difference

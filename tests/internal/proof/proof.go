@@ -23,6 +23,10 @@ var (
 // Soak reports that the long numbers are asked for, for tests beside a table.
 func Soak() bool { return *soak }
 
+// Part is the environment variable that takes a part of each table: "change" for
+// the rows of "make test", "rest" for those that it leaves out. Without it, all run.
+const Part = "TEST_ROWS"
+
 // Row is one way to break a promise.
 type Row struct {
 	// Name says what is done to the program, Rule what must come of it. Both
@@ -35,6 +39,9 @@ type Row struct {
 	// Waits says that the row spends its time waiting, measures nothing of the
 	// machine and changes nothing of the process, so that it may run beside others.
 	Waits bool
+	// Rest says that the row takes long and that few changes can break it: "make test"
+	// leaves it to "make test-rest".
+	Rest bool
 	// Run makes the trials.
 	Run func(t *testing.T, r *Result)
 }
@@ -106,6 +113,10 @@ func (r *Result) skip(format string, args []any) {
 // doc, a path from the module's root.
 func Run(t *testing.T, doc, table string, rows []Row) {
 	t.Helper()
+	part := os.Getenv(Part)
+	if part != "" && part != "change" && part != "rest" {
+		t.Fatalf("%s is %q, want change, rest or nothing", Part, part)
+	}
 	seen := make(map[string]bool)
 	results := make([]*Result, len(rows))
 	for i := range rows {
@@ -115,7 +126,7 @@ func Run(t *testing.T, doc, table string, rows []Row) {
 		}
 		seen[row.Name] = true
 		results[i] = &Result{}
-		if !strings.Contains(row.Name, *only) {
+		if !strings.Contains(row.Name, *only) || part != "" && row.Rest != (part == "rest") {
 			continue
 		}
 		t.Run(row.Name, func(t *testing.T) {

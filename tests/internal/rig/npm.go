@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 )
 
 // ErrNoProgram is wrapped by errors of Install that mean "not on this machine":
@@ -22,11 +22,35 @@ var ErrNoProgram = errors.New("the agent's program is not available")
 type Program struct {
 	// Name names the program in messages and in the cache folder.
 	Name string
-	// Manifest holds package.json and package-lock.json.
+	// Manifest holds package.json and package-lock.json, in the folder Folder if not empty.
 	Manifest fs.FS
-	// Platforms are the platforms the lock file has a program for, as
-	// GOOS/GOARCH; empty means all.
-	Platforms []string
+	Folder   string
+	// Path is where the program is below node_modules.
+	Path string
+	// Node reports that node runs it. The lock file has any other for linux/amd64 alone.
+	Node bool
+	// Args are its first arguments.
+	Args []string
+}
+
+// Command makes sure that the program is in the cache folder and returns the command that
+// starts it.
+func (p Program) Command(ctx context.Context, cache string) (command []string, err error) {
+	if p.Node {
+		node, err := exec.LookPath("node")
+		if err != nil {
+			return nil, fmt.Errorf("%s runs on node: %w: %w", p.Name, err, ErrNoProgram)
+		}
+		command = []string{node}
+	}
+	if here := runtime.GOOS + "/" + runtime.GOARCH; !p.Node && here != "linux/amd64" {
+		return nil, fmt.Errorf("install %s: pinned for linux/amd64, this is %s: %w", p.Name, here, ErrNoProgram)
+	}
+	dir, err := p.Install(ctx, cache)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(command, filepath.Join(dir, "node_modules", filepath.FromSlash(p.Path))), p.Args...), nil
 }
 
 var manifestFiles = [...]string{"package.json", "package-lock.json"}
@@ -48,13 +72,10 @@ func DefaultCache() (string, error) {
 // Several processes may install at once: each works in a separate folder and
 // renames it into place; the first one wins and the others drop theirs.
 func (p Program) Install(ctx context.Context, cache string) (dir string, err error) {
-	if here := runtime.GOOS + "/" + runtime.GOARCH; len(p.Platforms) > 0 && !slices.Contains(p.Platforms, here) {
-		return "", fmt.Errorf("install %s: pinned for %v, this is %s: %w", p.Name, p.Platforms, here, ErrNoProgram)
-	}
 	files := make(map[string][]byte, len(manifestFiles))
 	hash := sha256.New()
 	for _, name := range manifestFiles {
-		data, err := fs.ReadFile(p.Manifest, name)
+		data, err := fs.ReadFile(p.Manifest, path.Join(p.Folder, name))
 		if err != nil {
 			return "", fmt.Errorf("read the manifest of %s: %w", p.Name, err)
 		}

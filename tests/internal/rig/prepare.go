@@ -8,8 +8,8 @@ import (
 )
 
 // Prepare returns the cache of the agents' programs, and a folder with the programs of
-// hookspan for an agent whose hooks start claude-hook. Under -short it skips the test.
-func Prepare(t *testing.T, agent string) (cache, bin string) {
+// hookspan for an agent whose hooks start the program hook. Under -short it skips the test.
+func Prepare(t *testing.T, agent, hook string) (cache, bin string) {
 	t.Helper()
 	if testing.Short() {
 		skip.Elsewhere(t, "drives the real %s; left out by -short", agent)
@@ -19,7 +19,7 @@ func Prepare(t *testing.T, agent string) (cache, bin string) {
 		t.Fatal(err)
 	}
 	bin = t.TempDir()
-	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/claude-hook"); err != nil {
+	if err := built.Put(t.Context(), bin, "cmd/hookspan", "cmd/"+hook); err != nil {
 		t.Fatal(err)
 	}
 	return cache, bin

@@ -3,6 +3,7 @@ package rig
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,35 @@ func (a *Arena) WriteRecorder(path, hook, then string) error {
 		return fmt.Errorf("write the recorder %q: %w", path, err)
 	}
 	return nil
+}
+
+// Hooks writes a recorder and returns settings with the hooks of the user's beside what
+// doc has: a recorder for each of the events and, for one named in more, a further
+// command. handler gives a command the form of the agent's settings.
+func (a *Arena) Hooks(events []string, more map[string]string, handler func(command string) map[string]any, doc map[string]any) (string, error) {
+	recorder := filepath.Join(a.Dir, "record")
+	if err := a.WriteRecorder(recorder, "", ""); err != nil {
+		return "", err
+	}
+	hooks := make(map[string][]map[string]any, len(events))
+	for _, e := range events {
+		hooks[e] = append(hooks[e], handler(recorder+" "+e))
+		if command := more[e]; command != "" {
+			hooks[e] = append(hooks[e], handler(command))
+		}
+	}
+	whole := map[string]any{"hooks": hooks}
+	maps.Copy(whole, doc)
+	text, err := json.MarshalIndent(whole, "", "   ")
+	if err != nil {
+		return "", fmt.Errorf("encode the user's hooks: %w", err)
+	}
+	return string(text) + "\n", nil
+}
+
+// Group is a command in Claude Code's form of settings, which others have as well.
+func Group(command string) map[string]any {
+	return map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}
 }
 
 // Recorded returns the recorded hook calls in the order in which the hooks'

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
@@ -40,8 +40,13 @@ func (g *Agent[S]) checkAgent(t *testing.T, c *Case[S], res *Result) []Prompt {
 	for _, name := range g.Uncounted {
 		delete(hooks, name)
 	}
-	if diff := gocmp.Diff(c.Hooks, hooks); diff != "" {
+	if g.Check != nil {
+		g.Check(t, c, res)
+	} else if diff := gocmp.Diff(c.Hooks, hooks, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("hooks %s called (-want +got):\n%s", g.Name, diff)
+	}
+	if g.Prompts == nil {
+		return make([]Prompt, len(c.Traces))
 	}
 	return g.Prompts(t, recs, res)
 }
@@ -80,18 +85,12 @@ func (g *Agent[S]) checkTraces(t *testing.T, c *Case[S], res *Result, prompts []
 		if g.Beside { // the parts come one after the other
 			slices.SortStableFunc(own, func(a, b mockanthropic.Request) int { return strings.Compare(a.Part, b.Part) })
 		}
-		known, tools := own, want.Tools
-		if g.Known != nil {
-			known, tools = g.Known(t, res, got, own, tools)
+		wrong = append(wrong, got.CompareOutcome(want.Outcome, cmp.Or(want.Task, prompts[i].Text), g.Host)...)
+		if g.Compare != nil {
+			wrong = append(wrong, g.Compare(c, got, &want, own)...)
+		} else {
+			wrong = append(wrong, g.compare(t, res, got, &want, own, prompts[i])...)
 		}
-		wrong = append(wrong, got.CompareOutcome(want.Outcome, prompts[i].Text, g.Host)...)
-		wrong = append(wrong, claudecli.CompareModel(got, known, tools)...)
-		prices := g.Prices
-		if want.Unpriced {
-			prices = nil
-		}
-		wrong = append(wrong, claudecli.CompareCosts(got, known, prices)...)
-		wrong = append(wrong, g.compareRoot(got, &want, own, prompts[i])...)
 		if linked := i > 0 && got.LinksTo(traces[i-1]); linked != (i > 0) {
 			t.Errorf("links of the root %+v do not lead to the run before", got.Root.Links)
 		}
@@ -103,6 +102,19 @@ func (g *Agent[S]) checkTraces(t *testing.T, c *Case[S], res *Result, prompts []
 		t.Error(w)
 	}
 	return traces
+}
+
+// compare compares a trace with the model's log and the prompt.
+func (g *Agent[S]) compare(t *testing.T, res *Result, got *rig.Trace, want *Trace, own []mockanthropic.Request, p Prompt) []string {
+	t.Helper()
+	known, tools, prices := own, want.Tools, g.Prices
+	if g.Known != nil {
+		known, tools = g.Known(t, res, got, own, tools)
+	}
+	if want.Unpriced {
+		prices = nil
+	}
+	return slices.Concat(CompareModel(got, known, tools), CompareCosts(got, known, prices), g.compareRoot(got, want, own, p))
 }
 
 // compareRoot compares the identities and texts on the root. It returns what differs, one
@@ -119,12 +131,13 @@ func (g *Agent[S]) compareRoot(got *rig.Trace, want *Trace, requests []mockanthr
 	if want.Class != "" || completed {
 		attrs[otelmap.KeyErrorType] = want.Class
 	}
-	if completed || g.Asked {
+	if g.Asked {
 		attrs[otelmap.KeyModel] = cmp.Or(want.Model, g.Model)
 	}
 	if completed {
 		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })
-		attrs[otelmap.KeyOutputValue] = lead[len(lead)-1].Text
+		last := lead[len(lead)-1]
+		attrs[otelmap.KeyModel], attrs[otelmap.KeyOutputValue] = cmp.Or(want.Model, g.Model, last.Model), last.Text
 	}
 	for k, v := range attrs {
 		if v != got.Root.Attrs.String(k) {
@@ -146,7 +159,7 @@ func (g *Agent[S]) checkCommands(t *testing.T, c *Case[S], traces []*rig.Trace, 
 	t.Helper()
 	for i, name := range commands {
 		if g.Said != nil {
-			g.Said(t, name, steps[i])
+			g.Said(t, c, name, steps[i])
 		} else {
 			Fine(t, name, steps[i])
 		}
@@ -173,6 +186,30 @@ func (g *Agent[S]) checkCommands(t *testing.T, c *Case[S], traces []*rig.Trace, 
 	}
 	if err != nil || imported.Runs != 0 || stored != len(c.Traces) || other != 0 {
 		t.Errorf("import says %q, %v; want %d traces that are stored", steps[6].Stdout, err, len(c.Traces))
+	}
+}
+
+// checkImported compares a trace that was delivered with that which an import makes of the
+// agent's files where nothing is stored: the same spans, with the same ids.
+func checkImported(t *testing.T, delivered *rig.Trace, steps []rig.StepResult) {
+	t.Helper()
+	outline := func(spans []sink.Span) (lines []string) {
+		for _, s := range spans {
+			lines = append(lines, fmt.Sprintf("%s under %q: %s, %s %q", s.SpanID, s.ParentID, s.Name, s.Status, s.StatusMessage))
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	var want []sink.Span
+	for _, s := range delivered.Spans {
+		want = append(want, *s)
+	}
+	got, err := sink.Decode([]byte(steps[1].Stdout))
+	if err != nil || steps[0].ExitCode != 0 {
+		t.Errorf("an import elsewhere: %v\n%s%s%s", err, steps[0].Stdout, steps[0].Stderr, steps[1].Stderr)
+	}
+	if diff := gocmp.Diff(outline(want), outline(got)); diff != "" {
+		t.Errorf("spans of the import (-delivered +imported):\n%s", diff)
 	}
 }
 

@@ -36,21 +36,12 @@ func run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, agent := range []struct {
-		name    string
-		install func() error
-	}{
-		{"Cline CLI 2", func() error { _, err := clinecli.Install(ctx, cache, clinecli.CLI2); return err }},
-		{"Cline CLI 3", func() error { _, err := clinecli.Install(ctx, cache, clinecli.CLI3); return err }},
-		{"Claude Code", func() error { _, err := claudecli.Install(ctx, cache); return err }},
-		{"Codex", func() error { _, err := codexcli.Install(ctx, cache); return err }},
-		{"Copilot", func() error { _, err := copilotcli.Install(ctx, cache); return err }},
-		{"Gemini CLI", func() error { _, err := geminicli.Install(ctx, cache); return err }},
-		{"opencode", func() error { _, err := opencodecli.Install(ctx, cache); return err }},
-		{"Qwen Code", func() error { _, err := qwencli.Install(ctx, cache); return err }},
+	for _, program := range []rig.Program{
+		clinecli.Programs[clinecli.CLI2], clinecli.Programs[clinecli.CLI3], claudecli.Agent.Program, codexcli.Agent.Program,
+		copilotcli.Agent.Program, geminicli.Agent.Program, opencodecli.Agent.Program, qwencli.Agent.Program,
 	} {
 		start := time.Now()
-		err := agent.install()
+		_, err := program.Command(ctx, cache)
 		said := time.Since(start).Round(time.Millisecond).String()
 		switch {
 		case errors.Is(err, rig.ErrNoProgram):
@@ -58,8 +49,8 @@ func run(ctx context.Context, stdout io.Writer) error {
 		case err != nil:
 			return err
 		}
-		if _, err := fmt.Fprintf(stdout, "setup: %s: %s\n", agent.name, said); err != nil {
-			return fmt.Errorf("report %s: %w", agent.name, err)
+		if _, err := fmt.Fprintf(stdout, "setup: %s: %s\n", program.Name, said); err != nil {
+			return fmt.Errorf("report %s: %w", program.Name, err)
 		}
 	}
 	return nil

@@ -78,14 +78,15 @@ type claudeRow struct {
 	} `json:"message"`
 }
 
-// block is a part of a message, of Claude Code and of Cline.
+// block is a part of a message, of Claude Code, Cline and the Gemini CLI.
 type block struct {
-	Type   string `json:"type"`
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Text   string `json:"text"`
-	Use    string `json:"tool_use_id"`
-	Failed bool   `json:"is_error"`
+	Inline jsontext.Value `json:"inlineData"`
+	Type   string         `json:"type"`
+	ID     string         `json:"id"`
+	Name   string         `json:"name"`
+	Text   string         `json:"text"`
+	Use    string         `json:"tool_use_id"`
+	Failed bool           `json:"is_error"`
 }
 
 // blockList is a content, which may be one text.
@@ -166,7 +167,7 @@ func openClaude(r *file) func([]byte) {
 			case lead && row.Meta && strings.HasPrefix(text, "Stop hook feedback:"):
 				r.answered = false
 			case result || !lead || row.Meta || row.Summary || text == "":
-			case strings.HasPrefix(text, "[Request interrupted"):
+			case interruption(text):
 				r.interrupt()
 				pending = ""
 			case strings.Contains(text, "<command-name>") && strings.HasPrefix(strings.TrimSpace(text), "<command-"):
@@ -222,7 +223,7 @@ func openClaude(r *file) func([]byte) {
 // claudeHost reports words of the host in place of a prompt.
 func claudeHost(text string) bool {
 	text = strings.TrimSpace(text)
-	return text == "" || strings.HasPrefix(text, "[Request interrupted") || strings.HasPrefix(text, "<task-notification") || strings.HasPrefix(text, "<teammate-message")
+	return text == "" || interruption(text) || strings.HasPrefix(text, "<task-notification") || strings.HasPrefix(text, "<teammate-message")
 }
 
 // claudeAnswer adds an answer's tokens and calls.
@@ -289,13 +290,17 @@ func (r *file) give(session string) {
 	}
 }
 
-// joined joins texts.
+// joined joins texts. Without one, an image or a document is a prompt, too.
 func joined(content []block) string {
 	var texts []string
+	shown := ""
 	for _, b := range content {
-		if b.Type == "text" || b.Type == "input_text" {
+		switch b.Type {
+		case "text", "input_text":
 			texts = append(texts, b.Text)
+		case "image", "input_image", "document":
+			shown = "[image]"
 		}
 	}
-	return strings.Join(texts, "\n")
+	return cmp.Or(strings.Join(texts, "\n"), shown)
 }

@@ -43,12 +43,13 @@ type clineCounts struct {
 }
 
 type clineRow struct {
-	At      float64        `json:"ts"`
-	Say     string         `json:"say"`
-	Text    string         `json:"text"`
-	ID      string         `json:"id"`
-	Role    string         `json:"role"`
-	Content jsontext.Value `json:"content"`
+	At      float64          `json:"ts"`
+	Say     string           `json:"say"`
+	Text    string           `json:"text"`
+	Images  []jsontext.Value `json:"images"`
+	ID      string           `json:"id"`
+	Role    string           `json:"role"`
+	Content jsontext.Value   `json:"content"`
 	Model   struct {
 		ID    string `json:"id"`
 		Model string `json:"modelId"`
@@ -103,6 +104,9 @@ func (r *file) clineShown(i int, row *clineRow) {
 	case "completion_result":
 		r.answered = true
 	case "task", "user_feedback":
+		if len(row.Images) > 0 {
+			row.Text = cmp.Or(row.Text, "[image]")
+		}
 		if row.Text != "" {
 			r.prompt(1, r.nth(1, row.Text))
 		}

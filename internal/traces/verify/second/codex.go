@@ -28,21 +28,22 @@ type codexUsage struct {
 func (u *codexUsage) request() Request { return counted(u.Input, u.Output, u.Read, u.Write) }
 
 type codexItem struct {
-	Type     string         `json:"type"`
-	ID       string         `json:"id"`
-	Session  string         `json:"session_id"`
-	Role     string         `json:"role"`
-	Name     string         `json:"name"`
-	CallID   string         `json:"call_id"`
-	Model    string         `json:"model"`
-	Response string         `json:"response_id"`
-	Turn     string         `json:"turn_id"`
-	Source   jsontext.Value `json:"source"`
-	Content  jsontext.Value `json:"content"`
-	Output   jsontext.Value `json:"output"`
-	Message  jsontext.Value `json:"message"`
-	Last     jsontext.Value `json:"last_agent_message"`
-	Usage    *codexUsage    `json:"usage"`
+	Type     string           `json:"type"`
+	ID       string           `json:"id"`
+	Session  string           `json:"session_id"`
+	Role     string           `json:"role"`
+	Name     string           `json:"name"`
+	CallID   string           `json:"call_id"`
+	Model    string           `json:"model"`
+	Response string           `json:"response_id"`
+	Turn     string           `json:"turn_id"`
+	Source   jsontext.Value   `json:"source"`
+	Content  jsontext.Value   `json:"content"`
+	Output   jsontext.Value   `json:"output"`
+	Message  jsontext.Value   `json:"message"`
+	Images   []jsontext.Value `json:"images"`
+	Last     jsontext.Value   `json:"last_agent_message"`
+	Usage    *codexUsage      `json:"usage"`
 	Info     *struct {
 		Total *codexUsage `json:"total_token_usage"`
 		Last  *codexUsage `json:"last_token_usage"`
@@ -168,8 +169,12 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		m := codexExit.FindStringSubmatch(unquoted(it.Output))
 		r.result(it.CallID, m != nil && cmp.Or(m[1], m[2]) != "0" && !slices.Contains(c.polls, it.CallID))
 	case "user_message":
-		if !hostText(unquoted(it.Message)) {
-			r.prompt(3, c.key(3, unquoted(it.Message)))
+		text := unquoted(it.Message)
+		if len(it.Images) > 0 {
+			text = cmp.Or(text, "[image]")
+		}
+		if !hostText(text) {
+			r.prompt(3, c.key(3, text))
 		}
 	case "item_completed":
 		if it.Item.Type == "UserMessage" {

@@ -383,9 +383,15 @@ func (r *file) interrupt() { r.answered, r.cut = false, true }
 // <task-notification> and marks in brackets.
 func hostText(text string) bool {
 	text = strings.TrimSpace(text)
-	if text == "" || strings.HasPrefix(text, "[Request interrupted") {
+	if text == "" || interruption(text) {
 		return true
 	}
 	name, _, closed := strings.Cut(strings.TrimPrefix(text, "<"), ">")
 	return text[0] == '<' && closed && strings.ContainsAny(name, "-_") && !strings.ContainsAny(name, "\n<")
+}
+
+// interruption reports the mark of one, after which no words follow.
+func interruption(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "[Request interrupted") && strings.IndexByte(text, ']') == len(text)-1
 }

@@ -47,6 +47,9 @@ func openGemini(r *file) func([]byte) {
 			text := ""
 			for _, part := range blocks(row.Content) {
 				text += part.Text
+				if part.Inline != nil && text == "" {
+					text = "[image]"
+				}
 			}
 			if !sub && !hostText(text) && !strings.HasPrefix(text, "System: Potential loop detected.") {
 				r.prompt(1, row.ID)

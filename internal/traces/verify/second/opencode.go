@@ -121,7 +121,7 @@ func readOpencode(ctx context.Context, r *file) error {
 			if p.State.Status == "completed" || p.State.Status == "error" {
 				r.result(p.Call, p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0)
 			}
-		case p.Type == "text" && users[id] && !subs[id] && !p.Synthetic && !p.Ignored:
+		case (p.Type == "text" || p.Type == "file") && users[id] && !subs[id] && !p.Synthetic && !p.Ignored:
 			r.typed(1, id)
 		}
 	})

@@ -26,8 +26,9 @@ type qwenRow struct {
 	Side       bool   `json:"isSidechain"`
 	Message    struct {
 		Parts []struct {
-			Text    string `json:"text"`
-			Thought bool   `json:"thought"`
+			Text    string         `json:"text"`
+			Inline  jsontext.Value `json:"inlineData"`
+			Thought bool           `json:"thought"`
 			Call    *struct {
 				ID string `json:"id"`
 			} `json:"functionCall"`
@@ -80,7 +81,7 @@ func openQwen(r *file) func([]byte) {
 		}
 		r.session, r.at = cmp.Or(row.Session, r.session), timeOf(row.Time)
 		lead := !sub && !row.Side && row.Agent == ""
-		text, called := "", false
+		text, shown, called := "", "", false
 		for _, p := range row.Message.Parts {
 			switch {
 			case p.Call != nil:
@@ -88,13 +89,15 @@ func openQwen(r *file) func([]byte) {
 				r.call(p.Call.ID)
 			case p.Result != nil:
 				r.result(p.Result.ID, len(p.Result.Response.Error) > 0)
+			case p.Inline != nil:
+				shown = "[image]"
 			case !p.Thought:
 				text += p.Text
 			}
 		}
 		switch row.Type {
 		case "user":
-			if lead && slices.Contains([]string{"", "real_user"}, row.Provenance) && !hostText(text) {
+			if lead && slices.Contains([]string{"", "real_user"}, row.Provenance) && !hostText(cmp.Or(text, shown)) {
 				r.prompt(1, row.UUID)
 			} else if lead {
 				r.begin("")

@@ -18,9 +18,10 @@ export const columns: Record<string, Column> = {
   tasks: ["tasks", "least", (g) => g.tasks || ""],
   calls: ["calls", "", (g) => g.toolCalls.toLocaleString("en")],
   failed: ["failed", "less bad", (g) => g.toolFailures || ""],
+  tokens: ["tokens", "", (g) => (g.usage ? tokens(amount(g)) : "")],
   cost: ["cost", "strong", (g, written) => (g.usage?.costUsd !== undefined ? written(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : "")],
 };
-export const spent: Column[] = [columns.tasks, ["tokens", "", (g) => (g.usage ? tokens(amount(g)) : "")], ["cached", "less", (g) => (g.usage?.inputTokens ? cached(g.usage) + " %" : "")], columns.cost];
+export const spent: Column[] = [columns.tasks, columns.tokens, ["cached", "less", (g) => (g.usage?.inputTokens ? cached(g.usage) + " %" : "")], columns.cost];
 export const timed: Column[] = [
   columns.calls, ["failed", "bad", (g) => g.toolFailures || ""], ["denied", "warn", (g) => g.toolDenials || ""],
   ["half within", "less", (g) => duration(g.p50Ns)], ["95 % within", "less", (g) => duration(g.p95Ns)], ["in all", "strong", (g) => duration(g.tookNs)],

@@ -173,7 +173,7 @@ export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number
   return (
     <p class="sum">
       <b>{t.tasks.toLocaleString("en")}</b> {t.tasks === 1 ? "task" : "tasks"}{sessions !== undefined && sessions < t.tasks ? <> in <b>{sessions.toLocaleString("en")}</b> {sessions === 1 ? "session" : "sessions"}</> : ""} took <b>{duration(t.tookNs)}</b>
-      {u?.costUsd !== undefined ? <> and cost <b>{dollars(u.costUsd)}</b></> : ""}
+      {u?.costUsd !== undefined ? <> and cost <b>{dollars(u.costUsd)}</b>{t.ofModelUsage?.costUsd !== undefined && <>, <b>{dollars(t.ofModelUsage.costUsd)}</b> of it by the model,</>}</> : ""}
       {u ? <> for <b>{tokens(u.inputTokens + u.outputTokens)}</b> tokens{u.cacheReadTokens ? <>, {cached(u)} % of the input cached</> : ""}</> : ""}.
       {t.toolCalls > 0 && <> {t.toolFailures ? <><b class="bad">{t.toolFailures.toLocaleString("en")}</b> of </> : "None of the "}<b>{t.toolCalls.toLocaleString("en")}</b> tool calls failed{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}.</>}
       {t.waitedNs ? <> Agents waited <b>{duration(t.waitedNs)}</b> for you.</> : ""}

@@ -236,7 +236,7 @@ export function SessionsView() {
           {list.length > 0 && <Heads>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
           <Blocks blocks={blocks} at={at} isOpen={isOpen} unfold={unfold} over={beside ? (l) => { here.current = l.id; setAt(l.id); } : undefined} />
           {data.traces.length < data.totals.tasks && (
-            <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. {limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>
+            <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. <More limit={limit} /></p>
           )}
         </div>
         {beside && flat.length > 0 && <Preview line={flat.find((l) => l.id === at) ?? flat[0]} />}
@@ -341,6 +341,9 @@ function Blocks({ blocks, at, isOpen, unfold, over }: { blocks: Block[]; at: str
   );
 }
 
+// More asks for more of a list, up to as many as it has at most.
+export const More = ({ limit, most = mostTasks }: { limit: number; most?: number }) => <>{limit < most ? <button class="plain" onClick={() => put({ limit: String(Math.min(most, limit * 4)) })}>Show more</button> : "Filters reach the others."}</>;
+
 // Heads names the columns of tasks.
 export const Heads = ({ children }: { children?: ComponentChildren }) => <div class="heads">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x} aria-hidden="true">{x}</span>)}{children}</div>;
 
@@ -359,7 +362,7 @@ export function Task({ task, money = dollars, at, thread, inside, open, unfold }
         (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
       ]} /></span>
       <span class="num time" title="how long it took"><Took summary={s} /></span>
-      <span class="num tools" title="tool calls"><span class="n">{s.tools || ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
+      <span class="num tools" title="tool calls"><span class="n">{s.tools ? s.tools.toLocaleString("en") : ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
       <span class="num tokens" title="tokens">{s.usage ? tokens(s.usage.inputTokens + s.usage.outputTokens) : ""}</span>
       <span class="num cost" title="cost">{s.usage?.costUsd !== undefined ? money(s.usage.costUsd) : ""}</span>
       <span class="num clock">{clock(s.started)}</span>

@@ -227,7 +227,7 @@ function Title({ text }: { text: string }) {
   const [all, set] = useState(false);
   const first = text.split("\n")[0];
   const long = text.length > first.length || first.length > 160;
-  return <h1 class={"prompt" + (all ? " all" : "")}>{all ? text : first}{long && <button class="plain" aria-expanded={all} onClick={() => set(!all)}>{all ? "less" : "more"}</button>}</h1>;
+  return <h1 class={"prompt" + (all ? " all" : "")}>{all ? text : first.slice(0, 1000)}{long && <button class="plain" aria-expanded={all} onClick={() => set(!all)}>{all ? "less" : "more"}</button>}</h1>;
 }
 
 // Overview is what the details show while no row is selected: the answer.

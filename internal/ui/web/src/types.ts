@@ -15,7 +15,7 @@ export interface Summary {
 export interface Listed { summary: Summary; status: Status; reason?: string; match?: { traceId: string; spanId: string; snippet: string }; project?: string; session?: string }
 
 export interface Totals {
-  tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; unpricedModels?: string[];
+  tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; ofModelUsage?: Usage; unpricedModels?: string[];
 }
 
 export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number; until?: string; lastTraceId?: string; editsDenied?: number; branches?: string[] }
@@ -50,10 +50,10 @@ export interface Change { row: number; id: string; path: string; tool: string; s
 export interface Hit { traceId: string; spanId: string; where: string; started?: string; snippet: string; title: string; project?: string; failed: boolean }
 export interface Point { at: number; tokens: number; costUsd: number; traceId: string; spanId?: string; compact?: boolean }
 export interface Step { id: string; label: string; detail?: string; status: Status; tookNs: number }
-export interface Compared extends Header { tools: { name: string; calls: number; failures: number; denials: number; tookNs: number }[] | null; files: string[] }
+export interface Compared extends Header { files: string[] }
 
 export interface Call {
   traceId: string; spanId: string; workingDirectory?: string; tool: string; subagent?: string; status: Status; started?: string; tookNs: number; waitedNs?: number; costUsd?: number;
-  what: string; reason?: string; by?: string; edits?: { Path: string; Lines: string[] }[];
+  what: string; reason?: string; edits?: { Path: string; Lines: string[] }[];
 }
 export interface CostItem { kind: string; what: string; spanId?: string; tokens: number; costUsd?: number }

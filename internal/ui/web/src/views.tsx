@@ -1,10 +1,11 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tenths, tokens } from "./format";
 import { amount, columns, dearest, forATask, Groups, money, most, picks, spent, timed, windowOf } from "./groups";
 import { agentNames, Alert, cached, Commands, copy, Facts, Link, Mark, Marked, outcome, Problem, share, Sum, Wait } from "./parts";
 import { go, isTrace, put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, mostTasks, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
+import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, More, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
 import { setTitle } from "./title";
 
@@ -59,15 +60,20 @@ function Context({ points: all, nth }: { points: Point[]; nth: (trace: string) =
   const total = requests.reduce((n, p) => n + p.costUsd, 0);
   const line = points.map((p, i) => { spent += p.costUsd; return `${i ? "L" : "M"}${((i + 0.5) * w).toFixed(1)},${(100 - 96 * share(spent, total)).toFixed(1)}`; }).join("");
   const p = at >= 0 ? points[at] : undefined;
+  const open = () => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""));
   // Where tasks begin whose numbers have room.
   const begins: number[] = [];
   points.forEach((x, i) => { if (!i || (points[i - 1].traceId !== x.traceId && i - begins[begins.length - 1] > points.length / 30)) begins.push(i); });
   return (
     <figure class="context">
-      <figcaption><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
+      <figcaption aria-live="polite"><b>Context</b> {p ? (p.compact ? "was compacted here" : <>{tokens(p.tokens)} tokens, {dollars(p.costUsd)}, {clock(new Date(p.at).toISOString())}</>) : <>up to {tokens(most)} tokens over {plural(requests.length, "request")}{total > 0 && <>; the line is the cost, {dollars(total)} in all</>}</>}</figcaption>
       <div class="chart" style={{ gridTemplateColumns: `auto minmax(0, ${points.length * 60}px) auto` }}>
         <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{tokens(most * y)}</span>)}</div>
-        <svg width="100%" viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label="Context size" onMouseLeave={() => setAt(-1)} onClick={() => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""))} onMouseMove={(e) => {
+        <svg width="100%" viewBox={`0 0 ${width} 104`} preserveAspectRatio="none" role="img" aria-label="Context size" tabIndex={0} onBlur={() => setAt(-1)} onMouseLeave={() => setAt(-1)} onClick={open} onKeyDown={(e) => {
+          const n = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+          if (n) setAt(Math.max(0, Math.min(points.length - 1, at + n)));
+          if (e.key === "Enter") open();
+        }} onMouseMove={(e) => {
           const box = e.currentTarget.getBoundingClientRect();
           setAt(Math.min(points.length - 1, Math.max(0, Math.floor(((e.clientX - box.left) / box.width) * points.length))));
         }}>
@@ -123,7 +129,7 @@ export function SearchView() {
           {hits.length > 8 && !all.has(id) && <button class="more" onClick={() => setAll(new Set(all).add(id))}>{hits.length - 8} more</button>}
         </section>
       ))}
-      {hits.length === limit && <p class="note">{limit < mostTasks ? <button class="plain" onClick={() => put({ limit: String(Math.min(mostTasks, limit * 4)) })}>Show more</button> : "Filters reach the others."}</p>}
+      {hits.length === limit && <p class="note"><More limit={limit} /></p>}
     </div>
   );
 }
@@ -250,6 +256,13 @@ function versus(label: string, values: (string | number | undefined)[], numbers?
   return <tr><th scope="row">{label}</th>{values.map((v) => <td>{(v as number)?.toLocaleString("en")}</td>)}<td class="num dim least">{factor && Math.abs(factor - 1) >= 0.005 ? (factor >= 10 ? factor.toFixed(0) : factor.toFixed(2)) + "×" : ""}</td></tr>;
 }
 
+// Versus is the table of a comparison; heads are its sides, children its lines.
+const Versus = ({ heads, children }: { heads: ComponentChildren[]; children: ComponentChildren }) => (
+  <div class="scroller" tabIndex={0} role="region" aria-label="Differences">
+    <table class="versus"><thead><tr><td />{heads.map((h, i) => <th scope="col" key={i}>{h}</th>)}<th scope="col" class="num least">second to first</th></tr></thead><tbody>{children}</tbody></table>
+  </div>
+);
+
 export function CompareView() {
   const { query } = useRoute();
   const a = query.get("a") ?? "", b = query.get("b") ?? "";
@@ -272,26 +285,22 @@ function Sides({ sides }: { sides: string[] }) {
   return (
     <div class="page">
       <h1>Two sets of tasks</h1>
-      <div class="scroller" tabIndex={0} role="region" aria-label="Differences">
-        <table class="versus">
-          <thead><tr><td />{of.map((q, i) => <th scope="col" key={i}><Link to={q.has("trace") ? "/t/" + q.get("trace") : "/?" + q}>{words(q)}</Link></th>)}<th scope="col" class="num least">second to first</th></tr></thead>
-          <tbody>
-            {row("tasks", (g) => g.tasks)}
-            {row("cost", cost, dollars)}
-            {row("cost of a task", perTask(cost), dollars)}
-            {row("time of a task", perTask((g) => g.tookNs), ns)}
-            {row("half took at most", (g) => (g.tasks ? g.p50Ns : undefined), ns)}
-            {row("95 % took at most", (g) => (g.tasks ? g.p95Ns : undefined), ns)}
-            {row("tokens", (g) => g.usage && amount(g), tokens)}
-            {row("cached", (g) => (g.usage?.inputTokens ? cached(g.usage) : undefined), (n) => n + " %")}
-            {row("tool calls", (g) => g.toolCalls)}
-            {row("failed", (g) => g.toolFailures)}
-            {row("failed in a task", perTask((g) => g.toolFailures), tenths)}
-            {row("denied", (g) => g.toolDenials)}
-            {row("edits denied", (g) => g.editsDenied ?? 0)}
-          </tbody>
-        </table>
-      </div>
+      <Versus heads={of.map((q) => <Link to={q.has("trace") ? "/t/" + q.get("trace") : "/?" + q}>{words(q)}</Link>)}>
+        {row("tasks", (g) => g.tasks)}
+        {row("cost", cost, dollars)}
+        {data.some((g) => g.ofModelUsage) && row("of it by the model", (g) => (g.ofModelUsage ?? g.usage)?.costUsd, dollars)}
+        {row("cost of a task", perTask(cost), dollars)}
+        {row("time of a task", perTask((g) => g.tookNs), ns)}
+        {row("half took at most", (g) => (g.tasks ? g.p50Ns : undefined), ns)}
+        {row("95 % took at most", (g) => (g.tasks ? g.p95Ns : undefined), ns)}
+        {row("tokens", (g) => g.usage && amount(g), tokens)}
+        {row("cached", (g) => (g.usage?.inputTokens ? cached(g.usage) : undefined), (n) => n + " %")}
+        {row("tool calls", (g) => g.toolCalls)}
+        {row("failed", (g) => g.toolFailures)}
+        {row("failed in a task", perTask((g) => g.toolFailures), tenths)}
+        {row("denied", (g) => g.toolDenials)}
+        {row("edits denied", (g) => g.editsDenied ?? 0)}
+      </Versus>
     </div>
   );
 }
@@ -307,23 +316,18 @@ function Tasks({ a, b }: { a: string; b: string }) {
   return (
     <div class="page">
       <h1>Two tasks</h1>
-      <div class="scroller" tabIndex={0} role="region" aria-label="Differences">
-        <table class="versus">
-          <thead><tr><td /><th scope="col"><Mark status={data.a.status} /> <Link to={"/t/" + a}>{data.a.summary.title || "untitled"}</Link></th><th scope="col"><Mark status={data.b.status} /> <Link to={"/t/" + b}>{data.b.summary.title || "untitled"}</Link></th><th scope="col" class="num least">second to first</th></tr></thead>
-          <tbody>
-            {versus("started", sides.map((s) => stamp(s.summary.started)))}
-            {versus("outcome", sides.map((s) => outcome(s.summary)))}
-            {versus("model", sides.map((s) => s.summary.model))}
-            {versus("time", sides.map((s) => duration(s.summary.durationMs * 1e6)), sides.map((s) => s.summary.durationMs))}
-            {versus("cost", sides.map((s) => (cost(s) === undefined ? "not known" : dollars(cost(s)!))), sides.map(cost))}
-            {versus("tokens", sides.map((s) => (volume(s) === undefined ? "not known" : tokens(volume(s)!))), sides.map(volume))}
-            {versus("tool calls", sides.map((s) => s.summary.tools), sides.map((s) => s.summary.tools))}
-            {versus("failed", sides.map((s) => s.summary.toolFailures), sides.map((s) => s.summary.toolFailures))}
-            {sides.some((s) => s.summary.toolDenials > 0) && versus("denied", sides.map((s) => s.summary.toolDenials), sides.map((s) => s.summary.toolDenials))}
-            {versus("files", sides.map((s) => s.files.length))}
-          </tbody>
-        </table>
-      </div>
+      <Versus heads={sides.map((s) => <><Mark status={s.status} /> <Link to={"/t/" + s.summary.traceId}>{s.summary.title || "untitled"}</Link></>)}>
+        {versus("started", sides.map((s) => stamp(s.summary.started)))}
+        {versus("outcome", sides.map((s) => outcome(s.summary)))}
+        {versus("model", sides.map((s) => s.summary.model))}
+        {versus("time", sides.map((s) => duration(s.summary.durationMs * 1e6)), sides.map((s) => s.summary.durationMs))}
+        {versus("cost", sides.map((s) => (cost(s) === undefined ? "not known" : dollars(cost(s)!))), sides.map(cost))}
+        {versus("tokens", sides.map((s) => (volume(s) === undefined ? "not known" : tokens(volume(s)!))), sides.map(volume))}
+        {versus("tool calls", sides.map((s) => s.summary.tools), sides.map((s) => s.summary.tools))}
+        {versus("failed", sides.map((s) => s.summary.toolFailures), sides.map((s) => s.summary.toolFailures))}
+        {sides.some((s) => s.summary.toolDenials > 0) && versus("denied", sides.map((s) => s.summary.toolDenials), sides.map((s) => s.summary.toolDenials))}
+        {versus("files", sides.map((s) => s.files.length))}
+      </Versus>
       {([0, 1] as const).map((n) => onlyIn(n).length > 0 && <p class="note" key={n}>Changed only by the {n ? "second" : "first"}: {onlyIn(n).slice(0, 12).map((f) => <code key={f}>{f} </code>)}{onlyIn(n).length > 12 && `and ${onlyIn(n).length - 12} more`}</p>)}
       <h2 class="day">Tool calls, side by side</h2>
       <div class="aligned">

@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { clock, dayName, dollars, dollarsIn, duration, place, plural, tokens } from "./format";
+import { clock, dayName, dollarsIn, duration, place, plural } from "./format";
 import { columns, Groups, most as oftenest, type Column } from "./groups";
-import { Alert, Diff, Facts, Link, Mark, Meter, Problem, share, Wait } from "./parts";
+import { Alert, Diff, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
-import { filterQuery, Filters, filtersOf, isFiltered, Nothing, Search } from "./sessions";
+import { filterQuery, Filters, filtersOf, isFiltered, More, Nothing, Search } from "./sessions";
 import type { Call, CostItem, Group, Totals } from "./types";
 import { setTitle } from "./title";
 
@@ -60,7 +60,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
             <section key={c.traceId + c.spanId}>
               {heading && <h2 class="day">{heading}</h2>}
               <Link class={"call " + c.status} to={`/t/${c.traceId}?span=${c.spanId}${edits ? "&tab=changes" : ""}`}>
-                <Mark status={c.status} /><span class="what"><b>{c.tool}</b> <code>{c.what}</code>{c.reason && <span class={"why" + (c.status === "denied" ? " warn" : " bad")}>{c.by ? c.by + ": " : ""}{c.reason}</span>}</span>
+                <Mark status={c.status} /><span class="what"><b>{c.tool}</b> <code>{c.what}</code>{c.reason && <span class={"why" + (c.status === "denied" ? " warn" : " bad")}>{c.reason}</span>}</span>
                 <span class="under"><Facts items={[place(c.workingDirectory), c.subagent, !!c.waitedNs && <span class="warn">waited {duration(c.waitedNs)}</span>]} /></span>
                 <span class="num">{duration(c.tookNs)}</span><span class="num cost">{c.costUsd !== undefined ? costs(c.costUsd) : ""}</span><span class="num clock">{clock(c.started)}</span>
               </Link>
@@ -69,7 +69,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
           );
         })}
       </div>
-      {data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. {limit < most ? <button class="plain" onClick={() => put({ limit: String(limit * 4) })}>Show more</button> : "Filters reach the others."}</p>}
+      {data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. <More limit={limit} most={most} /></p>}
     </div>
   );
 }
@@ -90,19 +90,14 @@ export function Money({ base, version, rows, pick }: { base: string; version: nu
   const { data } = useData<{ sentence: string; usage?: { costUsd?: number }; items: CostItem[] | null }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
   if (rows >= 20_000 && !asked) return <p class="money"><button class="plain" onClick={() => ask(true)}>Where the money went</button></p>;
   if (!data?.items?.length || !data.usage?.costUsd) return null;
-  const most = Math.max(...data.items.map((i) => i.costUsd ?? 0), 1e-9);
+  const parts = data.items.map((i, n) => ({ key: String(n), item: i, usage: { inputTokens: i.tokens, outputTokens: 0, costUsd: i.costUsd } }) as Group & { item: CostItem });
   return (
     <details class="money">
       <summary>{data.sentence}</summary>
-      <div class="scroller" tabIndex={0} role="region" aria-label="Where the money went"><table>
-        <thead><tr><th scope="col">what</th><th scope="col" class="num">tokens</th><th scope="col" class="num">cost</th></tr></thead>
-        <tbody>
-          {data.items.map((i, n) => (
-            <tr key={n}><th scope="row">{i.spanId || within[i.kind] ? <button class="plain name" title={i.what} onClick={() => (i.spanId ? pick(i.spanId) : put({ kind: within[i.kind], sort: "cost", tab: "" }, true))}>{i.what}</button> : <span class="name" title={i.what}>{i.what}</span>}<Meter part={share(i.costUsd ?? 0, most)} /></th>
-              <td class="num">{tokens(i.tokens)}</td><td class="num strong">{i.costUsd !== undefined ? dollars(i.costUsd) : ""}</td></tr>
-          ))}
-        </tbody>
-      </table></div>
+      <Groups title="Where the money went" one="what" groups={parts} columns={[columns.tokens, columns.cost]} meter name={(g) => {
+        const { what, kind, spanId } = (g as (typeof parts)[number]).item;
+        return spanId || within[kind] ? <button class="plain name" title={what} onClick={() => (spanId ? pick(spanId) : put({ kind: within[kind], sort: "cost", tab: "" }, true))}>{what}</button> : <span class="name" title={what}>{what}</span>;
+      }} />
     </details>
   );
 }

@@ -1,4 +1,4 @@
-package main
+package statusline
 
 import "os/exec"
 

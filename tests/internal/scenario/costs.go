@@ -1,4 +1,4 @@
-package claudecli
+package scenario
 
 import (
 	"fmt"

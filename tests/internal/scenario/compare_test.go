@@ -1,4 +1,4 @@
-package claudecli_test
+package scenario_test
 
 import (
 	"maps"
@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
 // sample is a log of two calls, the second by the subagent of the first, what
 // is wanted of them, and spans that are right.
-func sample() ([]mockanthropic.Request, []claudecli.WantTool, []sink.Span) {
+func sample() ([]mockanthropic.Request, []scenario.Tool, []sink.Span) {
 	usage := func(n int64) *mockanthropic.Usage {
 		return &mockanthropic.Usage{Input: n, CacheWrite: 1, CacheRead: 2, Output: 3}
 	}
@@ -69,7 +69,7 @@ func sample() ([]mockanthropic.Request, []claudecli.WantTool, []sink.Span) {
 	}
 	spans[5].Status, spans[5].StatusMessage = "Error", "Exit code 3"
 	spans[5].Attrs[otelmap.KeyErrorType] = otelmap.ErrorToolFailure
-	return requests, []claudecli.WantTool{ok("looked"), {Error: otelmap.ErrorToolFailure, Text: "code 3", Under: 0}}, spans
+	return requests, []scenario.Tool{scenario.OK("looked"), {Error: otelmap.ErrorToolFailure, Text: "code 3", Under: 0}}, spans
 }
 
 func TestCompareModelFindsWhatDiffers(t *testing.T) {
@@ -140,7 +140,7 @@ func TestCompareModelFindsWhatDiffers(t *testing.T) {
 			t.Parallel()
 			requests, want, spans := sample()
 			traces, _ := rig.Traces(tt.change(spans))
-			got := strings.Join(claudecli.CompareModel(traces[0], requests, want), "\n")
+			got := strings.Join(scenario.CompareModel(traces[0], requests, want), "\n")
 			if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("CompareModel says %q, want %q", got, tt.want)
 			}
@@ -156,7 +156,7 @@ func TestCompareModelWantsOrder(t *testing.T) {
 	}
 	spans[5].Start = spans[2].Start.Add(-time.Minute)
 	traces, _ := rig.Traces(spans)
-	got := strings.Join(claudecli.CompareModel(traces[0], requests, want), "\n")
+	got := strings.Join(scenario.CompareModel(traces[0], requests, want), "\n")
 	if !strings.Contains(got, "call t2 starts before") {
 		t.Errorf("CompareModel says %q", got)
 	}

@@ -1,4 +1,4 @@
-package claudecli
+package scenario
 
 import (
 	"fmt"
@@ -14,9 +14,11 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
-// WantTool is what must have come of one tool call, beyond what the model's log
+// Tool is what must have come of one tool call, beyond what the model's log
 // says of it.
-type WantTool struct {
+type Tool struct {
+	// Name is the call's for an agent that tells no ids of calls.
+	Name string
 	// Error is error.type; empty for a tool that worked.
 	Error string
 	// Text is a part of the call's result or error.
@@ -36,7 +38,7 @@ type trace struct {
 // CompareModel compares a trace with the requests that the model answered for
 // it and with what must have come of their tool calls, in the order of the log.
 // It returns what differs, one line each.
-func CompareModel(t *rig.Trace, requests []mockanthropic.Request, want []WantTool) (wrong []string) {
+func CompareModel(t *rig.Trace, requests []mockanthropic.Request, want []Tool) (wrong []string) {
 	tr := &trace{Trace: t, byID: make(map[string]*sink.Span, len(t.Spans))}
 	for _, s := range t.Spans {
 		tr.byID[s.SpanID] = s
@@ -54,7 +56,7 @@ func calls(requests []mockanthropic.Request) []mockanthropic.ToolCall {
 	return out
 }
 
-func (t *trace) tools(requests []mockanthropic.Request, want []WantTool) (wrong []string) {
+func (t *trace) tools(requests []mockanthropic.Request, want []Tool) (wrong []string) {
 	results := make(map[string]mockanthropic.ToolResult)
 	for _, r := range requests {
 		for _, x := range r.Results {
@@ -92,7 +94,7 @@ func (t *trace) tools(requests []mockanthropic.Request, want []WantTool) (wrong 
 
 // tool compares one call's span. under is the id of the call whose subagent made
 // it.
-func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropic.ToolResult, want WantTool, under string) (wrong []string) {
+func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropic.ToolResult, want Tool, under string) (wrong []string) {
 	differ := func(what, got, want string) {
 		if got != want {
 			wrong = append(wrong, fmt.Sprintf("%s %q, want %q", what, got, want))

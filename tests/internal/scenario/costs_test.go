@@ -1,21 +1,21 @@
-package claudecli_test
+package scenario_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
 func TestCompareCostsFindsWhatDiffers(t *testing.T) {
 	t.Parallel()
-	list := map[string]claudecli.Price{"m": {Input: 1, CacheRead: 0.5, CacheWrite: 2, Output: 10}}
+	list := map[string]scenario.Price{"m": {Input: 1, CacheRead: 0.5, CacheWrite: 2, Output: 10}}
 	// A request has 1 token written, 2 read and 3 of output beside its input.
 	right := map[string]any{"c1": 43e-6, "c2": 53e-6, "c4": 63e-6, "root": 159e-6}
 	for name, tt := range map[string]struct {
-		list map[string]claudecli.Price
+		list map[string]scenario.Price
 		// change are other costs, nil for none.
 		change map[string]any
 		want   string
@@ -45,7 +45,7 @@ func TestCompareCostsFindsWhatDiffers(t *testing.T) {
 				}
 			}
 			traces, _ := rig.Traces(spans)
-			got := strings.Join(claudecli.CompareCosts(traces[0], requests, tt.list), "\n")
+			got := strings.Join(scenario.CompareCosts(traces[0], requests, tt.list), "\n")
 			if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("CompareCosts says %q, want %q", got, tt.want)
 			}

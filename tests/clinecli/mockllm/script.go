@@ -1,0 +1,93 @@
+package mockllm
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+)
+
+// Script is what the model says: the turns of the lead agent and those of subagents.
+type Script struct {
+	Main []Turn `json:"main"`
+	Sub  []Turn `json:"sub,omitempty"`
+	// Delegated are the turns of Main, by index, that go to a subagent which can start
+	// agents itself.
+	Delegated []int `json:"delegated,omitempty"`
+}
+
+func (s *Script) parts() map[string][]Turn {
+	return map[string][]Turn{mockanthropic.PartMain: s.Main, mockanthropic.PartSub: s.Sub}
+}
+
+// ByTask returns the part of a Script that answers a request, by the tools it offers:
+// Main's if the agent can start agents by "task". Without tools it belongs to no turn.
+func ByTask(tools []string) string {
+	switch {
+	case len(tools) == 0:
+		return ""
+	case slices.Contains(tools, "task"):
+		return mockanthropic.PartMain
+	}
+	return mockanthropic.PartSub
+}
+
+// Scripted makes models that play a Script, whose parts route chooses.
+func Scripted(route func(tools []string) string) rig.NewModel {
+	return func(script json.RawMessage) (rig.Model, error) {
+		var s Script
+		if err := json.Unmarshal(script, &s); err != nil {
+			return nil, fmt.Errorf("decode the script: %w", err)
+		}
+		return NewParts(s.parts(), route), nil
+	}
+}
+
+// Requests gives a log the form in which it is compared with spans, without the requests
+// that belong to no turn, and finds what the model was told of each call.
+func (s *Script) Requests(text json.RawMessage, model string) (out []mockanthropic.Request, told map[string]string, err error) {
+	var log []Request
+	if err := json.Unmarshal(text, &log); err != nil {
+		return nil, nil, fmt.Errorf("decode the model's log: %w", err)
+	}
+	told = make(map[string]string)
+	parts := s.parts()
+	for _, r := range log {
+		for _, raw := range r.Last {
+			var m struct {
+				Role    string `json:"role"`
+				ID      string `json:"tool_call_id"`
+				Content any    `json:"content"`
+			}
+			if err := json.Unmarshal(raw, &m); err == nil && m.Role == "tool" {
+				told[m.ID] = fmt.Sprint(m.Content)
+			}
+		}
+		if len(parts[r.Part]) == 0 {
+			continue
+		}
+		q := mockanthropic.Request{
+			N: r.N, Part: r.Part, Turn: r.Turn, Start: r.Start, End: r.End, Model: model, ID: fmt.Sprintf("chatcmpl-%d", r.N),
+			Text: parts[r.Part][r.Turn].Text, Status: r.Status, Complete: r.Complete,
+		}
+		if r.Part == mockanthropic.PartMain && slices.Contains(s.Delegated, r.Turn) {
+			q.Part = mockanthropic.PartSub
+		}
+		if u := r.Usage; u != nil {
+			q.Usage = &mockanthropic.Usage{Input: u.Prompt - u.Cached, CacheRead: u.Cached, Output: u.Completion}
+		}
+		for i, c := range r.Calls {
+			q.Calls = append(q.Calls, mockanthropic.ToolCall{ID: CallID(r.N, i), Name: c.Name, Input: c.Args})
+		}
+		out = append(out, q)
+	}
+	return out, told, nil
+}
+
+// Answer is a turn with a part of its input from the cache.
+func Answer(text string, calls ...ToolCall) Turn { return Turn{Text: text, Tools: calls, Cached: 7} }
+
+// Call is a call of a tool.
+func Call(name string, args map[string]any) ToolCall { return ToolCall{Name: name, Args: args} }

@@ -1,0 +1,106 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/internal/rig"
+)
+
+// What the agents' scripts and users have in common.
+const (
+	// Long is a command that runs until it is interrupted.
+	Long = "echo running > " + rig.WordMark + "; tail -f /dev/null"
+	// BlockOnce is a hook of the user's, without its end, that has the agent continue once.
+	BlockOnce = `mkdir blocked 2>/dev/null && { echo 'keep going' >&2; exit 2; }; `
+	// Deny is a hook of the user's, without its end, that denies what is forbidden.
+	Deny = `payload=$(cat); case $payload in *forbidden*) echo 'a hook says no' >&2; exit 2;; esac; `
+)
+
+// How a call can end.
+const (
+	Failed    = otelmap.ErrorToolFailure
+	Denied    = otelmap.ErrorToolDenied
+	Cancelled = otelmap.ErrorToolCancelled
+)
+
+// OK is a call of the lead agent's that works.
+func OK(text string) Tool { return Tool{Text: text, Under: -1} }
+
+// Bad is a call of the lead agent's that does not.
+func Bad(kind, text string) Tool { return Tool{Error: kind, Text: text, Under: -1} }
+
+// Parallel are n calls that print their number, and what must have come of them.
+func Parallel[T any](n int, call func(command string) T) (calls []T, tools []Tool) {
+	for i := range n {
+		calls, tools = append(calls, call(fmt.Sprintf("echo n%d.", i))), append(tools, OK(fmt.Sprintf("n%d.", i)))
+	}
+	return calls, tools
+}
+
+// Interrupted is a step that is interrupted once the agent runs Long.
+func Interrupted(s rig.Step) rig.Step {
+	s.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
+	return s
+}
+
+// Submitted finds the prompts in the calls of the hook event: the members of its payload
+// that have the session, the turn (if not empty) and the text. A subagent's are left out.
+func Submitted(event, session, turn, text string) func(*testing.T, []rig.Recorded, *Result) []Prompt {
+	return func(t *testing.T, recs []rig.Recorded, _ *Result) (list []Prompt) {
+		t.Helper()
+		for i, p := range Payloads[map[string]any](t, recs) {
+			if said, ok := p[text].(string); ok && recs[i].Name == event && p["agent_id"] == nil && p["agentId"] == nil {
+				of, _ := p[session].(string)
+				in, _ := p[turn].(string)
+				list = append(list, Prompt{Session: of, Turn: in, Text: said})
+			}
+		}
+		return list
+	}
+}
+
+// RemovedDisturbsNothing has the agent ask the model so often while hookspan's hooks are
+// installed and hookspan is gone.
+func (g *Agent[S]) RemovedDisturbsNothing(t *testing.T, script S, step rig.Step, requests int) {
+	t.Helper()
+	cache, bin := g.Programs(t)
+	res := g.Try(t, cache, script, []rig.Step{step}, func(a *rig.Arena) error {
+		return errors.Join(g.Settings(a, nil), a.InstallHookspan(t.Context(), bin, nil, g.Word), a.RemoveHookspan(bin))
+	})
+	res.CheckUndisturbed(t, len(res.Requests), requests)
+}
+
+// ManagedRunOnce has hooks in the machine's settings, which nobody trusts by hand, and
+// these further files of the machine's: the agent runs the hooks at its one call, they are
+// recognised, and an install adds none.
+func (g *Agent[S]) ManagedRunOnce(t *testing.T, script S, step rig.Step, files map[string]string) *Result {
+	t.Helper()
+	cache, bin := g.Programs(t)
+	hookspan := Hookspan(bin)
+	res := g.Try(t, cache, script, []rig.Step{
+		hookspan("install", "--managed"), hookspan("install", g.Word), step, {WaitTraces: 1, Timeout: time.Minute},
+		hookspan("flush", "--wait"), hookspan("status", "--json"), hookspan("doctor"), hookspan("reconcile", "--json"),
+	}, func(a *rig.Arena) error {
+		return errors.Join(
+			g.Settings(a, nil), a.MakeEtc(), a.Write(files),
+			a.InstallHookspan(t.Context(), bin, nil, "--managed", "--dry-run"), // for the env file
+		)
+	})
+	traces, wrong := rig.Traces(res.Spans)
+	if len(traces) != 1 || len(wrong) > 0 || len(traces[0].Operation("execute_tool")) != 1 {
+		t.Errorf("%d traces, want one with one call: %q", len(traces), wrong)
+	}
+	for i, want := range map[int]string{1: "your organisation manages: none are added", 5: `"hooks": "installed",
+      "managed": true`, 6: g.Name + "'s hooks are installed", 7: `"changed": false`} {
+		if s := res.Steps[i]; s.ExitCode != 0 || !strings.Contains(s.Stdout, want) {
+			t.Errorf("step %d: code %d, want %q in\n%s%s", i, s.ExitCode, want, s.Stdout, s.Stderr)
+		}
+	}
+	return res
+}
