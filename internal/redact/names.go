@@ -167,7 +167,7 @@ func harmlessName(name string) bool {
 var placeholders = []string{
 	"password", "passwd", "pass", "pwd", "secret", "token", "hunter2", "changeme", "change-me", "change_me",
 	"apikey", "api_key", "api-key", "null", "undefined", "true", "false", "string", "required", "optional",
-	"guest", "username:password", "username", "none", "enabled", "disabled", "x-oauth-basic",
+	"guest", "username:password", "username", "none", "enabled", "disabled", "x-oauth-basic", "x-access-token",
 }
 
 // placeholderParts mark a placeholder wherever they are in a value. Those that

@@ -36,7 +36,7 @@ func TestOrdinaryTextIsLeftAlone(t *testing.T) {
 		`-----BEGIN PRIVATE KEY----- is how a key begins`,
 		`if !strings.HasPrefix(s, "-----BEGIN RSA PRIVATE KEY-----") { return errors.New("not a key at all here") }`,
 		"-----BEGIN CERTIFICATE-----\n" + strings.Repeat("MIIB"+fake, 4) + "\n-----END CERTIFICATE-----",
-		`http://localhost:8080/path?x=1@2`, `ssh://git@github.com:22/x`, `postgres://user:password@localhost/db`,
+		`http://localhost:8080/path?x=1@2`, `https://{token}:x-access-token@git.example.com/a.git`, `ssh://git@github.com:22/x`, `postgres://user:password@localhost/db`,
 		`git commit 3f786850e387550fdab836ed7e6dc881de23001b`,
 		`sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`,
 		`id 550e8400-e29b-41d4-a716-446655440000, toolu_01A09q90qw90lq917835lq9`,
