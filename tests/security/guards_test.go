@@ -350,7 +350,7 @@ func manyBlocks(t *testing.T, r *proof.Result) {
 				"toolName": "replace_in_file", "parameters": object{"path": "a.ts", "diff": diff.String()},
 			}}).Payload
 			began := time.Now()
-			// A busy machine makes each program slower, but no hook that sleeps.
+			// Processor time, of which a busy machine takes no more and a hook that sleeps none.
 			answer, took := asks(t, r, w, payload)
 			if what != "" {
 				took = time.Since(began)
