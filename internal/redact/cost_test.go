@@ -71,11 +71,12 @@ func TestCostOfFalseBeginnings(t *testing.T) {
 			continue
 		}
 		one := cost(text[:len(text)/times], times)
-		far := func(n time.Duration) bool { return long > n*growth*one || long > n*most*control }
-		for again := 0; again < 5 && far(1) && !far(2); again++ {
+		far := func() bool { return long > growth*one || long > most*control }
+		// Twice is enough for what is far too slow; the rest may be the machine's doing.
+		for again := 0; far() && (again < 2 || again < 6 && long < time.Second); again++ {
 			long, one = min(long, cost(text, 1)), max(one, cost(text[:len(text)/times], times))
 		}
-		if far(1) {
+		if far() {
 			t.Fatalf("%q: a text of %d bytes takes %.1f times what its parts take, and %d times what one without a beginning takes", piece, len(text), float64(long)/float64(one), long/control)
 		}
 	}
