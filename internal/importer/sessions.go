@@ -62,7 +62,7 @@ func Order(all []deliver.Destination, names []string) []deliver.Destination {
 // is soon free, but for the session that is read. With less than that needs, the collector
 // would run all the time.
 func Memory(sessions []Session) int64 {
-	const others, times, each = 64 << 20, 3, 2 << 10
+	const others, times, each = 96 << 20, 3, 2 << 10
 	largest := int64(0)
 	for i := range sessions {
 		if info, err := os.Stat(sessions[i].Path); err == nil {
