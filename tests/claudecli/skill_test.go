@@ -18,7 +18,9 @@ func TestShellCommandOfASkill(t *testing.T) {
 	t.Parallel()
 	cache, bin := claudecli.Agent.Programs(t)
 	script := mockanthropic.Script{Main: []mockanthropic.Turn{turn("The house is tidy.")}}
-	steps := []rig.Step{claude("/tidy"), {WaitTraces: 1}, scenario.Hookspan(bin)("verify")}
+	hookspan := scenario.Hookspan(bin)
+	// The trace may be sent before it is stored here.
+	steps := []rig.Step{claude("/tidy"), {WaitTraces: 1}, hookspan("flush", "--wait"), hookspan("verify")}
 	res := claudecli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {
 		return errors.Join(
 			claudecli.Agent.Settings(a, nil),
@@ -35,7 +37,7 @@ func TestShellCommandOfASkill(t *testing.T) {
 	if want := `Bash tidy user {"command":"echo kitchen and attic"}`; len(calls) != 1 || calls[0] != want {
 		t.Errorf("calls %q, want %q", calls, want)
 	}
-	if s := res.Steps[2]; s.ExitCode != 0 {
+	if s := res.Steps[3]; s.ExitCode != 0 {
 		t.Errorf("verify ends with code %d:\n%s%s", s.ExitCode, s.Stdout, s.Stderr)
 	}
 }

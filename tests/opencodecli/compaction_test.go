@@ -26,7 +26,7 @@ func TestCompactionIsWithinItsTurn(t *testing.T) {
 	}}
 	steps := []rig.Step{
 		opencode("work long"),
-		{WaitTraces: 1, Timeout: 60 * time.Second},
+		{WaitTraces: 1, Timeout: 60 * time.Second}, hookspan("flush", "--wait"),
 		hookspan("list", "--json"), hookspan("verify"), hookspan("import", "opencode", "--dry-run", "--json"),
 	}
 	res := opencodecli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {
@@ -41,15 +41,15 @@ func TestCompactionIsWithinItsTurn(t *testing.T) {
 	if n := len(opencodecli.Messages(bus, "user")); err != nil || n != 3 {
 		t.Errorf("opencode wrote %d messages in the user's name, %v, want 3: the prompt, the compaction and what continues", n, err)
 	}
-	for _, wrong := range rig.CheckList(res.Steps[2].Stdout, []rig.Listed{{Outcome: otelmap.OutcomeCompleted, Title: `"work long"`, Tools: 2}}) {
+	for _, wrong := range rig.CheckList(res.Steps[3].Stdout, []rig.Listed{{Outcome: otelmap.OutcomeCompleted, Title: `"work long"`, Tools: 2}}) {
 		t.Error(wrong)
 	}
 	var imported struct {
 		Runs    int
 		Skipped struct{ AlreadyThere, Open int }
 	}
-	err = json.Unmarshal([]byte(res.Steps[4].Stdout), &imported)
+	err = json.Unmarshal([]byte(res.Steps[5].Stdout), &imported)
 	if err != nil || imported.Runs != 0 || imported.Skipped.AlreadyThere != 1 || imported.Skipped.Open != 0 {
-		t.Errorf("import says %q, %v; want the one trace that is stored", res.Steps[4].Stdout, err)
+		t.Errorf("import says %q, %v; want the one trace that is stored", res.Steps[5].Stdout, err)
 	}
 }
