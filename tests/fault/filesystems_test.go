@@ -40,6 +40,7 @@ var filesystemRows = []proof.Row{
 	{
 		Name: "a file system without locks",
 		Rule: "every event is stored and delivered once; nothing is removed, and doctor says why",
+		Rest: true,
 		Run: func(t *testing.T, r *proof.Result) {
 			for _, errno := range []syscall.Errno{syscall.ENOSYS, syscall.ENOLCK, syscall.EBADF, syscall.EINVAL, syscall.EOPNOTSUPP} {
 				onFileSystem(t, r, false, "files cannot be locked here", func(u trace.Use) syscall.Errno {
@@ -54,6 +55,7 @@ var filesystemRows = []proof.Row{
 	{
 		Name: "folders that cannot be synced, also with HOOKSPAN_SPOOL_SYNC=always",
 		Rule: "every event is stored without a word, delivered once to each destination and removed",
+		Rest: true,
 		Run: func(t *testing.T, r *proof.Result) {
 			for _, errno := range []syscall.Errno{syscall.EINVAL, syscall.EBADF} {
 				for _, sync := range []string{"boundary", "always"} {

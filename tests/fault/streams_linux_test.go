@@ -28,12 +28,12 @@ var streamRows = []proof.Row{
 	{
 		Name:  "standard input that never ends: silent, dripping, pouring, a terminal",
 		Rule:  "after the deadline of 5 s the hook answers neutrally and exits with 0; what came by then is stored",
-		Waits: true, Run: endlessInput,
+		Waits: true, Rest: true, Run: endlessInput,
 	},
 	{
 		Name:  "standard input that is closed, a folder, another program's end",
 		Rule:  "neutral answer, exit code 0",
-		Waits: true, Run: strangeInput,
+		Waits: true, Rest: true, Run: strangeInput,
 	},
 	{
 		Name: "standard output and error closed, full, without a reader",

@@ -173,23 +173,23 @@ var bridgeRows = []proof.Row{
 			crowd, crowdBody>>20, smallCrowd),
 		Rule: fmt.Sprintf("each event is taken, or refused with 503 and Retry-After, and none that is taken is lost; the resident set stays below %d MB", mostResident>>20),
 		// The long run has further rounds.
-		Short: smallCrowd, Long: 8 * crowd, Run: crowded,
+		Short: smallCrowd, Long: 8 * crowd, Rest: true, Run: crowded,
 	},
 	{
 		Name:  "250 connections that send a few KB each, 9,000 deep, while the folder of events is kept",
 		Rule:  fmt.Sprintf("each is taken, or refused with 503 and Retry-After; the resident set stays below %d MB", mostResident>>20),
-		Short: crowd, Run: deepBodies,
+		Short: crowd, Rest: true, Run: deepBodies,
 	},
 	{
 		Name:  "several bodies at the limit at once, of every shape that JSON can have",
 		Rule:  fmt.Sprintf("each is taken, or refused with 503 and Retry-After; the resident set stays below %d MB", mostResident>>20),
-		Short: 3, Long: 36, Run: fullBodies,
+		Short: 3, Long: 36, Rest: true, Run: fullBodies,
 	},
 	{
 		Waits: true,
 		Name:  "heads and bodies that never end, and more idle connections than are served",
 		Rule:  fmt.Sprintf("the bridge closes each by itself, keeps at most %d sockets open, and answers the next request after them", served),
-		Short: 300, Long: 2000, Run: idlers,
+		Short: 300, Long: 2000, Rest: true, Run: idlers,
 	},
 	{
 		Name:  "200 connections with nothing, the beginning of a line or half a head, and an event beside them",

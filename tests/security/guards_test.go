@@ -54,7 +54,7 @@ var guardRows = []proof.Row{
 	{
 		Name:  fmt.Sprintf("one edit of %d,%03d blocks, equal or different, one of which a hook denies", manyEdits/1000, manyEdits%1000),
 		Rule:  fmt.Sprintf("the call is denied before Cline gives up the hook after %g s; in the long run also by slow hooks", givenUp.Seconds()),
-		Short: 2, Long: 4, Run: manyBlocks,
+		Short: 2, Long: 4, Rest: true, Run: manyBlocks,
 	},
 	{
 		Name:  fmt.Sprintf("a hookspan that is missing, not executable, broken, killed, silent, or answers garbage, a hooks.json that is a link to nowhere, and %d to %d file descriptors", fewest, few),

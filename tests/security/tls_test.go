@@ -28,7 +28,7 @@ var tlsRows = []proof.Row{
 		Name: "https servers with a self-signed certificate, one for another name, expired, not valid yet, for clients, without a chain, " +
 			"and with TLS 1.0 and 1.1, beside every switch that other programs have for that: OTLP, Infinium, http hooks",
 		Rule:  "no request reaches the server; a right certificate is taken",
-		Short: 100, Run: impostors,
+		Short: 100, Rest: true, Run: impostors,
 	},
 }
 
