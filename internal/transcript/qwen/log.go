@@ -282,10 +282,12 @@ func (l *log) flush() {
 }
 
 // continues notes that a request continues the turn. If it had stopped, one of the
-// user's hooks made the model continue.
-func (l *log) continues(turn string, at time.Time) {
+// user's hooks made the model continue. That has the time of the end, not that of the
+// request: a hook reports the refusal before the request, and where that begins a part of
+// the turn, the refusal is not of an end in this part.
+func (l *log) continues(turn string) {
 	if l.end != nil && l.end.Kind == hook.KindRunComplete && l.end.Turn == turn {
-		l.Ends = append(l.Ends, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunResume})
+		l.Ends = append(l.Ends, hook.TurnEnd{Turn: turn, At: l.end.At, Kind: hook.KindRunResume})
 	}
 	l.end, l.open = nil, true
 }
@@ -324,7 +326,7 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 	switch o.Text("event.name") {
 	case "qwen-code.api_response":
 		if agent == "" {
-			l.continues(turn, began)
+			l.continues(turn)
 			l.tell(usage(o))
 		}
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
@@ -338,7 +340,7 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 		call.Error, call.Message = cmp.Or(o.Text("error_type"), "unknown"), o.Text("error_message")
 		l.Calls = append(l.Calls, call)
 		if agent == "" {
-			l.continues(turn, began)
+			l.continues(turn)
 			l.end = &hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunError, Message: call.Message, ErrorType: call.Error}
 			l.mayRetry = mayRetry(o)
 		}

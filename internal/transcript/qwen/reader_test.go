@@ -230,6 +230,18 @@ func TestRequestsBeforeTelemetry(t *testing.T) {
 	}
 }
 
+// A refusal has the time of the end that a hook refused: what follows may be mapped alone,
+// and the refusal is then of no end in it.
+func TestRefusalHasTheTimeOfTheEnd(t *testing.T) {
+	const request = `"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","prompt_id":"x########1","response_id":"-%d"}}`
+	const answer = `"type":"assistant","message":{"parts":[{"text":"%d"}]}`
+	tr := readRows(t, finder(t, ""), `"type":"user","message":{"parts":[{"text":"go"}]}`,
+		fmt.Sprintf(request, 1), fmt.Sprintf(answer, 1), fmt.Sprintf(request, 2), fmt.Sprintf(answer, 2))
+	if len(tr.Ends) != 2 || tr.Ends[0].Kind != hook.KindRunResume || tr.Ends[0].At.Second() != 2 || tr.Ends[1].At.Second() != 4 {
+		t.Errorf("ends %+v, want a refusal after 2 s and an end after 4 s", tr.Ends)
+	}
+}
+
 // TestDamagedFiles reads what is whole of a recorded session whose lines were damaged.
 func TestDamagedFiles(t *testing.T) {
 	want := lines(recorded(t, "hello"))
