@@ -87,7 +87,9 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	l := newLog(q.Session, maxText)
 	_ = l.readFile(ctx, f, path, q) // the log has the error
 	l.Calls = append(l.Calls, l.untoldRequests()...)
-	pending := l.open && l.end == nil && f.Now().Sub(l.last) < transcript.PendingAge
+	fresh := f.Now().Sub(l.last) < transcript.PendingAge
+	pending := fresh && l.open && l.end == nil
+	undecided := fresh && l.end != nil && l.end.Kind == hook.KindRunComplete && !exited(ctx, f, q.Session, l.end.At)
 	l.flush()
 	known := map[string]bool{"": true}
 	for _, a := range agents {
@@ -108,7 +110,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	l.Results = slices.DeleteFunc(l.Results, func(r hook.ToolResult) bool { return !known[r.Agent] })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
-	t.HostVersion, t.Cwd, t.Pending = l.version, l.cwd, pending
+	t.HostVersion, t.Cwd, t.Pending, t.Undecided = l.version, l.cwd, pending || undecided, undecided
 	return t, errors.Join(listed, err)
 }
 
