@@ -176,6 +176,10 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 			// The host's files will say whether the failure is the run's.
 			p.settling = max(p.settling, min(complete, lateUsage-quiet))
 		}
+		if r.Outcome == otelmap.OutcomeCancelled {
+			wait = otelmap.CancelGrace
+		}
+		still := wait
 		if quiet < settle && r.Complete() {
 			wait = complete
 		}
@@ -190,7 +194,7 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 			if p.only(root) {
 				due = append(due, r)
 			}
-		case p.more && quiet > -clockStep && quiet < settle:
+		case p.more && quiet > -clockStep && quiet < still:
 			// What belongs to it may be behind the part that was read.
 		case quiet < wait && quiet >= 0:
 			p.settling = max(p.settling, wait-quiet)
