@@ -100,6 +100,11 @@ func TestRuns(t *testing.T) {
 			[]want{{"completed", 1}},
 		},
 		{
+			"a completion that a busy machine delays replaces it, too",
+			[]hook.Event{ev(0, start), ev(3, cancel), ev(4.3, done)},
+			[]want{{"completed", 1}},
+		},
+		{
 			"a completion long after a cancellation does not",
 			[]hook.Event{ev(0, start), ev(3, cancel), ev(30, done)},
 			[]want{{"cancelled", 1}},

@@ -6,11 +6,11 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// cancelGrace is how long after a cancellation a completion still replaces it.
+// CancelGrace is how long after a cancellation a completion still replaces it.
 // An agent may report both in parallel when a task ends by itself, in either
-// order, some 60 ms apart; a run is delivered once it has been still for as long
-// as this.
-const cancelGrace = time.Second
+// order, some 60 ms apart, on a busy machine more than a second. A run that was
+// cancelled is delivered once it has been still for as long as this.
+const CancelGrace = 5 * time.Second
 
 // openingGrace is how far two opening events of one run may lie apart.
 const openingGrace = 5 * time.Second
@@ -66,7 +66,7 @@ func (s *segmenter) endTask(it *item) {
 	case it.Kind == hook.KindSessionEnd:
 		s.afterEnd(it)
 	case r != nil && r.terminal != nil && r.terminal.Kind == hook.KindRunCancel &&
-		it.Kind == hook.KindRunComplete && it.At().Sub(r.terminal.At()) <= cancelGrace:
+		it.Kind == hook.KindRunComplete && it.At().Sub(r.terminal.At()) <= CancelGrace:
 		// A cancellation never overwrites a completion, whichever came first.
 		r.late = append(r.late, r.terminal)
 		s.terminate(r, it)

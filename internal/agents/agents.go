@@ -67,6 +67,9 @@ type Agent struct {
 	Managed bool
 	// Install and Uninstall describe the commands for the agent's hooks.
 	Install, Uninstall install.Command
+	// Refusers reports whether the hooks that the agent runs in a folder may refuse the end
+	// of a turn, for an agent whose files tell only of a refusal; nil for any other.
+	Refusers func(sys install.System, folder string) bool
 	// StripsOTel reports that the agent removes OTEL_* variables from the
 	// environment of its hooks.
 	StripsOTel bool
@@ -109,7 +112,7 @@ func All() Table {
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
 				Providers: map[string]string{"gemini": "gcp.gemini", "vertex-ai": "gcp.vertex_ai"},
 			},
-			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
+			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject}, Refusers: qwenhooks.Refusers,
 			Install: qwenhooks.InstallCommand(), Uninstall: qwenhooks.UninstallCommand(),
 		},
 		{

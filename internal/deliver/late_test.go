@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -182,5 +184,32 @@ func TestCancellationBehindAnEndSendsNothing(t *testing.T) {
 	b.clock.Advance(2 * time.Second)
 	if r := b.run(d, Pass{})["otlp"]; r.Late != 0 || r.Runs != 0 || r.Spans != 0 {
 		t.Errorf("behind the end: %s, want nothing sent", mustJSON(r))
+	}
+}
+
+// TestCompletionBehindACancellationIsAwaited: a busy machine may start the hook of a task's
+// end more than a second after that of the cancellation that Cline reports beside it.
+func TestCompletionBehindACancellationIsAwaited(t *testing.T) {
+	recs := recorded(t, "e2e-cli2/ok", "")
+	named := func(name string) int {
+		return slices.IndexFunc(recs, func(r spool.Record) bool { return r.Event == name })
+	}
+	end, cancel := named("TaskComplete"), named("TaskCancel")
+	b, m := newBench(t), &memory{}
+	d := b.deliverer(Destination{Name: "otlp", Client: m})
+	b.append(recs[:end]...)
+	b.append(recs[cancel])
+	b.later(d, map[time.Duration]func(){1300 * time.Millisecond: func() { b.append(recs[end]) }})
+	if r := b.run(d, Pass{})["otlp"]; r.Runs != 1 || r.Late != 0 || m.doubles() != 0 {
+		t.Errorf("%s, %d doubles; want one run, once", mustJSON(r), m.doubles())
+	}
+	var outcomes []string
+	for _, s := range m.spans {
+		if outcome := otlp.Text(s.GetAttributes(), otelmap.KeyOutcome); outcome != "" {
+			outcomes = append(outcomes, outcome)
+		}
+	}
+	if diff := cmp.Diff([]string{otelmap.OutcomeCompleted}, outcomes); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 }

@@ -176,6 +176,9 @@ func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State
 		if whole {
 			window = math.MaxInt64
 		}
+		if p.seen, err = s.Size(); err != nil {
+			return nil, fmt.Errorf("session %s: %w", key.Name, err)
+		}
 		if err := p.read(r, window); err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func TestRunSettlesBeforeItIsSent(t *testing.T) {
 		{"was cancelled and may yet be completed", func(recs []spool.Record) []spool.Record {
 			recs = append(recs, recorded(t, "e2e-cli2/ok", "")[len(recs):]...)
 			return slices.DeleteFunc(recs, func(r spool.Record) bool { return r.Event == "TaskComplete" })
-		}, 300 * time.Millisecond, 700 * time.Millisecond},
+		}, 300 * time.Millisecond, otelmap.CancelGrace - 300*time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, m := newBench(t), &memory{}

@@ -45,6 +45,9 @@ type reading struct {
 	linked bool
 	// at is when the last record was stored.
 	at time.Time
+	// seen is the size of the log before it was read to its end: a torn record stays behind
+	// what was read for ever.
+	seen int64
 }
 
 // reading returns the reading of a session from a position.
@@ -173,6 +176,10 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 			// The host's files will say whether the failure is the run's.
 			p.settling = max(p.settling, min(complete, lateUsage-quiet))
 		}
+		if r.Outcome == otelmap.OutcomeCancelled {
+			wait = otelmap.CancelGrace
+		}
+		still := wait
 		if quiet < settle && r.Complete() {
 			wait = complete
 		}
@@ -187,7 +194,7 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 			if p.only(root) {
 				due = append(due, r)
 			}
-		case p.more && quiet > -clockStep && quiet < settle:
+		case p.more && quiet > -clockStep && quiet < still:
 			// What belongs to it may be behind the part that was read.
 		case quiet < wait && quiet >= 0:
 			p.settling = max(p.settling, wait-quiet)
@@ -238,7 +245,11 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		p.facts.Until = now.Add(undecided)
 	}
 	p.locate()
-	tr, err := p.transcript(ctx, due)
+	tr, grown, err := p.transcript(ctx, s, due)
+	if grown {
+		p.settling = poll
+		return ctx.Err()
+	}
 	if err != nil {
 		p.logf("session %q of %s: not all of the host's files was read: %v", p.session, p.host, err)
 		if tr != nil {
@@ -353,10 +364,11 @@ func (p *reading) endAgents(ctx context.Context) {
 // again while the usage of the last request is missing, the lead's or that of a
 // subagent that has ended, or while it is undecided whether a run of an open session
 // may end. A run that ends in the future, because the clock was set back, counts as
-// ending now.
-func (p *reading) transcript(ctx context.Context, due []*otelmap.Run) (*hook.Transcript, error) {
+// ending now. grown reports that an event was stored meanwhile, which may be the answer:
+// hooks can tell of it before the files do.
+func (p *reading) transcript(ctx context.Context, s *spool.Session, due []*otelmap.Run) (tr *hook.Transcript, grown bool, err error) {
 	if p.src.Transcript == nil {
-		return nil, nil
+		return nil, false, nil
 	}
 	ended := due[len(due)-1].EndedAt
 	if now := p.Now(); ended.After(now) {
@@ -364,20 +376,23 @@ func (p *reading) transcript(ctx context.Context, due []*otelmap.Run) (*hook.Tra
 	}
 	for {
 		begun := p.Now()
-		tr, err := p.src.Transcript(ctx, p.session, p.facts)
+		tr, err = p.src.Transcript(ctx, p.session, p.facts)
 		now := p.Now()
 		waited := now.Sub(ended)
 		switch {
 		case tr == nil, waited >= undecided:
-			return tr, err
+			return tr, false, err
 		case tr.Undecided && !p.finished:
+			if size, sizeErr := s.Size(); sizeErr == nil && size > p.seen && !p.more && p.only == nil {
+				return tr, true, err
+			}
 		case waited >= lateUsage:
-			return tr, err
+			return tr, false, err
 		case !tr.Pending && !slices.ContainsFunc(due, func(r *otelmap.Run) bool { return r.Lacks(tr) }):
-			return tr, err
+			return tr, false, err
 		}
 		if p.Sleep(ctx, max(poll, waited/10, now.Sub(begun))) != nil {
-			return tr, err
+			return tr, false, err
 		}
 	}
 }

@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
@@ -81,5 +84,27 @@ func TestAnAgentIsOneEntryInTheTable(t *testing.T) {
 	}
 	if trace.Host != "test-agent" || trace.Outcome != "completed" || trace.Spans != 2 {
 		t.Errorf("got %+v", trace.Summary)
+	}
+}
+
+// TestAnEndIsUndecidedWhereAHookMayRefuseIt has an agent whose files tell of refusals alone.
+func TestAnEndIsUndecidedWhereAHookMayRefuseIt(t *testing.T) {
+	for _, refusers := range []bool{true, false} {
+		a := testAgent()
+		a.Transcript.Read = func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+			return &hook.Transcript{Pending: true, Undecided: true}, nil
+		}
+		var asked []string
+		a.Refusers = func(sys install.System, folder string) bool {
+			asked = append(asked, sys.Home, folder)
+			return refusers
+		}
+		tr, err := source(&transcript.Files{Home: "/home/dev"}, a).Transcript(t.Context(), "s1", deliver.Facts{Cwd: "/w"})
+		if err != nil || tr.Undecided != refusers || tr.Pending != refusers {
+			t.Errorf("%+v, %v; want undecided %v", tr, err, refusers)
+		}
+		if diff := cmp.Diff([]string{"/home/dev", "/w"}, asked); diff != "" {
+			t.Errorf("asked for (-want +got):\n%s", diff)
+		}
 	}
 }

@@ -265,7 +265,7 @@ var mayImport = map[string][]string{
 	"internal/traces/live": {"hook", "spool"},
 	"internal/checkout":    {"hook", "internal/files/regular"},
 	"internal/pipeline": {
-		"internal/checkout", "config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/files/atomicfile", "internal/files/filelock", "internal/deliver", "internal/otlp", "internal/otlp/otlpjson",
+		"internal/checkout", "config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/files/atomicfile", "internal/files/filelock", "internal/deliver", "internal/install", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/record":            {"config", "hook", "spool", "internal/files/logfile", "internal/rawjson", "internal/files/regular"},

@@ -26,6 +26,12 @@ func Installer() settings.Installer {
 	}}
 }
 
+// Refusers reports whether Qwen Code runs hooks in a folder, besides hookspan's, that may
+// refuse the end of a turn.
+func Refusers(sys install.System, folder string) bool {
+	return Installer().Others(sys, folder, "Stop")
+}
+
 // off returns why Qwen Code runs no hooks.
 func off(sys install.System, files []settings.File) (reasons []string) {
 	if settings.IsOn(sys.Env("QWEN_CODE_SAFE_MODE")) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -133,4 +134,28 @@ func (a *Spec) dropUnknownEvents(ctx context.Context, r *install.Report) {
 		s := &r.Sites[i]
 		s.Hooks = slices.DeleteFunc(s.Hooks, func(h install.Hook) bool { return v.known() && unknown(h, v) })
 	}
+}
+
+// Others reports whether the settings for a project have hooks for an event besides
+// hookspan's. Those of plugins and extensions are not looked for.
+func (in Installer) Others(sys install.System, project, event string) bool {
+	for _, f := range in.Agent.Files(sys, project) {
+		var events map[string]json.RawMessage
+		var groups []struct {
+			Hooks []struct {
+				Command string   `json:"command"`
+				Args    []string `json:"args"`
+			} `json:"hooks"`
+		}
+		_ = json.Unmarshal(f.Members[hooksKey], &events) // what has another form is no hook
+		_ = json.Unmarshal(events[event], &groups)
+		for _, g := range groups {
+			for _, h := range g.Hooks {
+				if _, _, ours := HookCommand(h.Command, h.Args); !ours {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

@@ -2,7 +2,9 @@ package settings
 
 import (
 	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -142,5 +144,37 @@ func TestStatusIgnoresUnknownEvents(t *testing.T) {
 	asked = 0
 	if r := h.status(); !r.Healthy() || asked != 0 {
 		t.Errorf("asked %d times though nothing is missing:\n%s", asked, r.Text())
+	}
+}
+
+// TestOthers finds hooks that are not hookspan's in the settings of a project.
+func TestOthers(t *testing.T) {
+	const ours, other = `{"command":"'/opt/bin/claude-hook' test Stop 2>/dev/null || cat >/dev/null"}`, `{"command":"make test"}`
+	for name, tt := range map[string]struct {
+		user, project string
+		want          bool
+	}{
+		"none":                  {"", "", false},
+		"hookspan's":            {`{"hooks":{"Stop":[{"hooks":[` + ours + `]}]}}`, "", false},
+		"beside hookspan's":     {`{"hooks":{"Stop":[{"hooks":[` + ours + `,` + other + `]}]}}`, "", true},
+		"in the project":        {`{"hooks":{"Stop":[{"hooks":[` + ours + `]}]}}`, `{"hooks":{"Stop":[{"hooks":[` + other + `]}]}}`, true},
+		"of another event":      {`{"hooks":{"PreToolUse":[{"hooks":[` + other + `]}]}}`, "", false},
+		"a file that is no map": {`[]`, `{"hooks":1}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, "2.1.332")
+			project := filepath.Join(h.dir, "ws")
+			for path, text := range map[string]string{filepath.Join(h.dir, ".agent"): tt.user, filepath.Join(project, ".agent"): tt.project} {
+				if text == "" {
+					continue
+				}
+				if err := errors.Join(os.MkdirAll(path, 0o700), os.WriteFile(filepath.Join(path, "settings.json"), []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := h.in.Others(h.sys, project, "Stop"); got != tt.want {
+				t.Errorf("others: %v, want %v", got, tt.want)
+			}
+		})
 	}
 }

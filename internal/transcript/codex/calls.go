@@ -225,6 +225,7 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		return
 	case "HookPrompt":
 		// One of the user's hooks refused the end of the turn.
+		l.replied = false
 		l.end(hook.TurnEnd{Turn: l.turn, At: ended, Kind: hook.KindRunResume})
 		return
 	case "SubAgentActivity":

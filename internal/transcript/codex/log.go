@@ -106,6 +106,8 @@ type log struct {
 	early      int
 	heard      []string
 	late, came bool
+	// replied reports that the model has answered since the last input.
+	replied bool
 	// tier is the service tier that the newest settings ask for, and priced reports that
 	// the current turn has had no other than the standard one.
 	tier   string
@@ -149,6 +151,8 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	l := newLog(maxText)
 	l.costs = q.Whole == nil
 	_ = l.readFile(ctx, f, path, q) // the log has the error
+	// Codex records the end of a turn once the user's hooks have let it end.
+	stopped := l.open && l.numbered && l.replied && len(l.made) == 0
 	l.close()
 	if f.Now().Sub(l.last) >= transcript.PendingAge {
 		l.finish()
@@ -180,7 +184,9 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
 	t.Repository = l.repository
 	// The tokens of an answer are written just after it.
-	t.Pending = l.open && len(l.words)+len(l.asked) > 0 && f.Now().Sub(l.last) < transcript.PendingAge
+	fresh := f.Now().Sub(l.last) < transcript.PendingAge
+	t.Undecided = stopped && fresh
+	t.Pending = l.open && len(l.words)+len(l.asked) > 0 && fresh || t.Undecided
 	return t, err
 }
 
@@ -337,7 +343,7 @@ func (l *log) end(e hook.TurnEnd) {
 }
 
 // given notes that the model was given something.
-func (l *log) given(at time.Time) { l.input, l.came = at, false }
+func (l *log) given(at time.Time) { l.input, l.came, l.replied = at, false, false }
 
 // finish ends a turn without a record of its end with the last answer.
 func (l *log) finish() {
@@ -406,7 +412,7 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 
 // answered notes that a part of an answer came: words, or a call if id is not empty.
 func (l *log) answered(words, id string, at time.Time) {
-	l.came = true
+	l.came, l.replied = true, true
 	switch {
 	case l.early >= 0 && id != "":
 		l.Calls[l.early].ToolCallIDs = append(l.Calls[l.early].ToolCallIDs, id)

@@ -215,3 +215,41 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+// TestEndIsUndecided until Codex has recorded it, which it does when the user's hooks have
+// let the turn end.
+func TestEndIsUndecided(t *testing.T) {
+	begin := []string{`0|session_meta|{"id":"` + oldSession + `"}`, `0|event_msg|{"type":"task_started","turn_id":"t"}`, typed("0", "go")}
+	said := []string{answer("1", "seen"), counted("1.2", 10, 10)}
+	refused := `2|event_msg|{"type":"item_completed","turn_id":"t","item":{"type":"HookPrompt","id":"h"}}`
+	call := `2|response_item|{"type":"function_call","name":"exec_command","arguments":"{}","call_id":"c"}`
+	result := `3|response_item|{"type":"function_call_output","call_id":"c","output":"out"}`
+	complete := `4|event_msg|{"type":"task_complete","turn_id":"t","last_agent_message":"seen"}`
+	for name, tt := range map[string]struct {
+		rows []string
+		want bool
+	}{
+		"nothing yet":     {nil, false},
+		"an answer":       {said, true},
+		"its end":         {append(said[:2:2], complete), false},
+		"a refusal":       {append(said[:2:2], refused), false},
+		"an answer again": {append(said[:2:2], refused, answer("3", "done"), counted("3.2", 20, 20)), true},
+		"a call":          {append(said[:2:2], call), false},
+		"a call's result": {append(said[:2:2], call, result), false},
+		"another turn":    {append(said[:2:2], complete, `5|event_msg|{"type":"task_started","turn_id":"u"}`), false},
+		"an interruption": {append(said[:2:2], `4|event_msg|{"type":"turn_aborted","turn_id":"t"}`), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, "")
+			place(t, f, nameOf(oldSession), rowsOf(append(begin[:3:3], tt.rows...)...))
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: oldSession})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Now = func() time.Time { return tr.Prompts[0].At.Add(time.Minute) }
+			if tr, err = f.Read(t.Context(), Agent, transcript.Query{Session: oldSession}); err != nil || tr.Undecided != tt.want {
+				t.Errorf("undecided is %v, %v; want %v", tr.Undecided, err, tt.want)
+			}
+		})
+	}
+}

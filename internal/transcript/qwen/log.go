@@ -87,7 +87,9 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	l := newLog(q.Session, maxText)
 	_ = l.readFile(ctx, f, path, q) // the log has the error
 	l.Calls = append(l.Calls, l.untoldRequests()...)
-	pending := l.open && l.end == nil && f.Now().Sub(l.last) < transcript.PendingAge
+	fresh := f.Now().Sub(l.last) < transcript.PendingAge
+	pending := fresh && l.open && l.end == nil
+	undecided := fresh && l.end != nil && l.end.Kind == hook.KindRunComplete && !exited(ctx, f, q.Session, l.end.At)
 	l.flush()
 	known := map[string]bool{"": true}
 	for _, a := range agents {
@@ -108,7 +110,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	l.Results = slices.DeleteFunc(l.Results, func(r hook.ToolResult) bool { return !known[r.Agent] })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
-	t.HostVersion, t.Cwd, t.Pending = l.version, l.cwd, pending
+	t.HostVersion, t.Cwd, t.Pending, t.Undecided = l.version, l.cwd, pending || undecided, undecided
 	return t, errors.Join(listed, err)
 }
 
@@ -282,10 +284,12 @@ func (l *log) flush() {
 }
 
 // continues notes that a request continues the turn. If it had stopped, one of the
-// user's hooks made the model continue.
-func (l *log) continues(turn string, at time.Time) {
+// user's hooks made the model continue. That has the time of the end, not that of the
+// request: a hook reports the refusal before the request, and where that begins a part of
+// the turn, the refusal is not of an end in this part.
+func (l *log) continues(turn string) {
 	if l.end != nil && l.end.Kind == hook.KindRunComplete && l.end.Turn == turn {
-		l.Ends = append(l.Ends, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunResume})
+		l.Ends = append(l.Ends, hook.TurnEnd{Turn: turn, At: l.end.At, Kind: hook.KindRunResume})
 	}
 	l.end, l.open = nil, true
 }
@@ -324,7 +328,7 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 	switch o.Text("event.name") {
 	case "qwen-code.api_response":
 		if agent == "" {
-			l.continues(turn, began)
+			l.continues(turn)
 			l.tell(usage(o))
 		}
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
@@ -338,7 +342,7 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 		call.Error, call.Message = cmp.Or(o.Text("error_type"), "unknown"), o.Text("error_message")
 		l.Calls = append(l.Calls, call)
 		if agent == "" {
-			l.continues(turn, began)
+			l.continues(turn)
 			l.end = &hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunError, Message: call.Message, ErrorType: call.Error}
 			l.mayRetry = mayRetry(o)
 		}

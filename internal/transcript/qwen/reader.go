@@ -36,6 +36,8 @@ const (
 	agentPrefix = "agent-"
 	chats       = "chats"
 	subagents   = "subagents"
+	// exits has a line for each session whose program has ended.
+	exits = "usage_record.jsonl"
 )
 
 // Agent reads Qwen Code's files. Read uses Query.Path if it is an absolute path to a
@@ -146,6 +148,28 @@ func roots(f *transcript.Files) transcript.Folders {
 	r.Add(f.Getenv("QWEN_HOME"))
 	r.Add(f.Home, ".qwen")
 	return r
+}
+
+// exited reports that the program of a session has ended since a time, as it writes before
+// that: no hook of the user's decides any more.
+func exited(ctx context.Context, f *transcript.Files, session string, since time.Time) (found bool) {
+	var r exit
+	for _, root := range roots(f) {
+		file, err := f.Open(ctx, filepath.Join(root, exits), 0)
+		if err != nil {
+			continue // older versions have none
+		}
+		_ = transcript.LinesOf(&r).Before(ctx, file, file.Size(), func(line []byte) bool {
+			whole := r.Parse(line)
+			found = whole && r.session == session && !r.at.Before(since)
+			return !found && (!whole || !r.at.Before(since.Add(-transcript.LineSlack)))
+		})
+		_ = file.Close() // read only
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // folders lists the folders with sessions of each project.

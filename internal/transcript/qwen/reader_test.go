@@ -230,6 +230,54 @@ func TestRequestsBeforeTelemetry(t *testing.T) {
 	}
 }
 
+// A refusal has the time of the end that a hook refused: what follows may be mapped alone,
+// and the refusal is then of no end in it.
+func TestRefusalHasTheTimeOfTheEnd(t *testing.T) {
+	const request = `"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","prompt_id":"x########1","response_id":"-%d"}}`
+	const answer = `"type":"assistant","message":{"parts":[{"text":"%d"}]}`
+	tr := readRows(t, finder(t, ""), `"type":"user","message":{"parts":[{"text":"go"}]}`,
+		fmt.Sprintf(request, 1), fmt.Sprintf(answer, 1), fmt.Sprintf(request, 2), fmt.Sprintf(answer, 2))
+	if len(tr.Ends) != 2 || tr.Ends[0].Kind != hook.KindRunResume || tr.Ends[0].At.Second() != 2 || tr.Ends[1].At.Second() != 4 {
+		t.Errorf("ends %+v, want a refusal after 2 s and an end after 4 s", tr.Ends)
+	}
+}
+
+// TestEndIsUndecided while a hook of the user's may refuse it.
+func TestEndIsUndecided(t *testing.T) {
+	const prompt, answer = `"type":"user","message":{"parts":[{"text":"go"}]}`, `"type":"assistant","message":{"parts":[{"text":"done"}]}`
+	at := time.Date(2026, 3, 22, 10, 0, 1, 0, time.UTC)
+	exit := func(session string, at time.Time) string {
+		return fmt.Sprintf(`{"version":1,"sessionId":%q,"timestamp":%d}`+"\n", session, at.UnixMilli())
+	}
+	for name, tt := range map[string]struct {
+		rows  []string
+		exits string
+		later time.Duration
+		want  bool
+	}{
+		"an answer":                               {[]string{prompt, answer}, "", 0, true},
+		"an answer, another program has ended":    {[]string{prompt, answer}, exit("other", at.Add(time.Second)), 0, true},
+		"an answer, an earlier program has ended": {[]string{prompt, answer}, exit("s", at.Add(-time.Second)), 0, true},
+		"the program has ended":                   {[]string{prompt, answer}, exit("s", at.Add(time.Second)), 0, false},
+		"the program has ended, and then another": {[]string{prompt, answer}, exit("s", at) + exit("other", at.Add(time.Hour)), 0, false},
+		"a call":          {[]string{prompt, `"type":"assistant","message":{"parts":[{"functionCall":{"id":"a","name":"sh","args":{}}}]}`}, "", 0, false},
+		"the next prompt": {[]string{prompt, answer, prompt}, "", 0, false},
+		"a program that was killed, and long gone": {[]string{prompt, answer}, "", transcript.PendingAge, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, "")
+			f.Now = func() time.Time { return at.Add(time.Second + tt.later) }
+			path := filepath.Join(f.Home, ".qwen", exits)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(tt.exits), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if got := readRows(t, f, tt.rows...).Undecided; got != tt.want {
+				t.Errorf("undecided is %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 // TestDamagedFiles reads what is whole of a recorded session whose lines were damaged.
 func TestDamagedFiles(t *testing.T) {
 	want := lines(recorded(t, "hello"))

@@ -39,6 +39,25 @@ func (r *row) Time() time.Time { return r.at }
 // Opens implements transcript.Row.
 func (r *row) Opens() bool { return r.kind == kindUser }
 
+// exit is a line about a session whose program has ended.
+type exit struct {
+	session string
+	at      time.Time
+}
+
+// Parse implements transcript.Row.
+func (e *exit) Parse(line []byte) bool {
+	o := rawjson.Members(line)
+	*e = exit{o.Text("sessionId"), rawjson.Instant(o.Get("timestamp"))}
+	return e.session != "" && !e.at.IsZero()
+}
+
+// Time implements transcript.Row.
+func (e *exit) Time() time.Time { return e.at }
+
+// Opens implements transcript.Row.
+func (e *exit) Opens() bool { return false }
+
 // part is a part of a row's message.
 type part struct {
 	text string

@@ -1,0 +1,157 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/qwen"
+	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// later does things while the delivery sleeps, each once so much time has passed.
+func (b *bench) later(d *Deliverer, steps map[time.Duration]func()) {
+	start := b.clock.Now()
+	d.Sleep = func(ctx context.Context, pause time.Duration) error {
+		err := b.clock.Sleep(ctx, pause)
+		for after, step := range steps {
+			if b.clock.Now().Sub(start) >= after {
+				delete(steps, after)
+				step()
+			}
+		}
+		return err
+	}
+}
+
+// TestEventsDecideAnUndecidedEnd stores an event while the agent's files do not tell whether
+// one of the user's hooks has refused the turn's end.
+func TestEventsDecideAnUndecidedEnd(t *testing.T) {
+	goes := []spool.Record{said("PreToolUse", "p1", `"tool_name":"Bash","tool_input":{},"tool_use_id":"t-2"`)}
+	for _, tt := range []struct {
+		name  string
+		after []spool.Record
+		want  [][]string
+	}{
+		{"the turn goes on", goes, nil},
+		{"the turn goes on and ends", slices.Concat(goes, []spool.Record{said("Stop", "p1", `"stop_hook_active":true`)}), [][]string{{"p1"}}},
+		{"a note", []spool.Record{said("Notification", "p1", `"message":"idle"`)}, [][]string{{"p1"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			dst := &joined{}
+			d := b.claudeDeliverer(func(Facts) *hook.Transcript { return &hook.Transcript{Pending: true, Undecided: true} },
+				Destination{Name: "otlp", Client: dst})
+			b.append(turn("p1")...)
+			b.later(d, map[time.Duration]func(){5 * time.Second: func() { b.append(tt.after...) }})
+			b.run(d, Pass{})
+			if diff := cmp.Diff(tt.want, dst.taken); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// qwenSession is a session of Qwen Code's: what hooks report, and its file.
+type qwenSession struct {
+	*bench
+	path string
+}
+
+const qwenTurn = "s1########0"
+
+func (q *qwenSession) hook(event, members string) {
+	q.t.Helper()
+	payload := fmt.Sprintf(`{"session_id":"s1","transcript_path":%q,"cwd":"/w","hook_event_name":%q,"timestamp":%q,"prompt_id":%q,%s}`,
+		q.path, event, q.clock.Now().Format(time.RFC3339Nano), qwenTurn, members)
+	q.append(spool.Record{Host: qwen.Host, Session: "s1", Event: event, Payload: []byte(payload)})
+}
+
+func (q *qwenSession) row(members string) {
+	q.t.Helper()
+	q.clock.Advance(5 * time.Millisecond)
+	f, err := os.OpenFile(q.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = fmt.Fprintf(f, `{"sessionId":"s1","timestamp":%q,%s}`+"\n", q.clock.Now().Format(time.RFC3339Nano), members)
+	}
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		q.t.Fatal(err)
+	}
+}
+
+// answer is a request of Qwen Code's and what came of it.
+func (q *qwenSession) answer(text string) {
+	q.t.Helper()
+	q.clock.Advance(100 * time.Millisecond)
+	q.row(fmt.Sprintf(`"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","event.timestamp":%q,"response_id":%q,"prompt_id":%q,"duration_ms":50,"input_token_count":10,"output_token_count":2}}`,
+		q.clock.Now().Format(time.RFC3339Nano), "r-"+text, qwenTurn))
+	q.row(fmt.Sprintf(`"type":"assistant","message":{"parts":[{"text":%q}]}`, text))
+	q.clock.Advance(time.Millisecond)
+}
+
+// TestStopThatAHookRefusesLate has a hook of the user's that refuses the end of a turn of
+// Qwen Code's after a while: until then its files look as if the turn had ended.
+func TestStopThatAHookRefusesLate(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after time.Duration
+		want  [][]string
+	}{
+		{"while the delivery waits", 5 * time.Second, [][]string{{qwenTurn}}},
+		{"before the delivery looks", 10 * time.Millisecond, [][]string{{qwenTurn}}},
+		{"once the turn was delivered: the rest is a run of its own", undecided + 10*time.Second, [][]string{{qwenTurn}, {qwenTurn}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			dst := &joined{}
+			d := b.deliverer(Destination{Name: "otlp", Client: dst})
+			home := t.TempDir()
+			q := &qwenSession{b, filepath.Join(home, ".qwen", "projects", "w", "chats", "s1.jsonl")}
+			if err := os.MkdirAll(filepath.Dir(q.path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			agent, _ := agents.All().Named("qwen")
+			files := &transcript.Files{Home: home, Now: b.clock.Now, Sleep: b.clock.Sleep}
+			d.Sources[qwen.Host] = Source{
+				Agent: agent.Mapping, Decode: agent.Events,
+				Transcript: func(ctx context.Context, session string, f Facts) (*hook.Transcript, error) {
+					return files.Read(ctx, agent.Transcript, transcript.Query{Session: session, Path: f.Transcript, Since: f.Since, Until: f.Until})
+				},
+			}
+			q.hook("UserPromptSubmit", `"prompt":"do it","submitted_prompt":"do it"`)
+			q.row(`"type":"user","provenance":"real_user","message":{"parts":[{"text":"do it"}]}`)
+			q.answer("First.")
+			q.hook("Stop", `"stop_hook_active":false,"last_assistant_message":"First."`)
+			b.later(d, map[time.Duration]func(){tt.after: func() {
+				q.hook("UserPromptSubmit", `"prompt":"keep going"`)
+				b.clock.Advance(time.Minute) // the model takes its time
+				q.answer("Second.")
+				q.hook("Stop", `"stop_hook_active":true,"last_assistant_message":"Second."`)
+			}})
+			b.run(d, Pass{})
+			b.clock.Advance(tt.after)
+			_ = d.Sleep(t.Context(), 0)
+			b.clock.Advance(time.Minute)
+			b.run(d, Pass{})
+			if diff := cmp.Diff(tt.want, dst.taken); diff != "" {
+				t.Errorf("runs that were delivered (-want +got):\n%s", diff)
+			}
+			k := spool.SessionKey(qwen.Host, "s1")
+			if st := b.state(k, "otlp"); st.Offset != b.size(k) {
+				t.Errorf("position %d of %d", st.Offset, b.size(k))
+			}
+		})
+	}
+}
