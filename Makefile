@@ -71,14 +71,14 @@ check: ## for each save: formatting, vet, the packages' own tests
 # Nothing is taken from the cache: tests that build and start the programs do
 # not show the go command what they depend on. The browser's tests mostly wait, so
 # the packages' own run beside them. Many packages of tests/ wait more than they work,
-# so three run at once on two cores; those that take longest begin first, so that none
+# so four run at once on two cores; those that take longest begin first, so that none
 # of them is left to run alone at the end.
 LONGEST = ./fault ./security ./clinecli ./hookscli ./collector ./packages
 
 # What takes longest and few changes can break is left to "make test-rest": these tests, of
 # which a test checks that they exist, and the rows of ./fault and ./security marked Rest.
 REST      = TestPackages|TestInstallsFromTheModule|TestInstallScriptInHostileFolders|TestCollectors|TestDashboardShowsWhatTheSpansSay
-PAGE_REST = TestAttacks
+PAGE_REST = TestAttacks|TestOddTasksAreShown|TestLargeTaskKeepsItsSelection
 
 # The tests copy the programs from bin/ instead of building them for each package.
 test test-rest soak: export TEST_PROGRAMS = $(CURDIR)/bin
@@ -92,13 +92,13 @@ test: setup collector build ## what a change must pass
 
 tests:
 	$(MAKE) --no-print-directory -j 2 page-tests unit-tests PAGE_SKIP='^($(PAGE_REST))$$$$'
-	$(GO) -C tests test -count=1 -vet=off -p 3 -timeout 14m -skip '^($(REST))$$' $(LONGEST) ./...
+	$(GO) -C tests test -count=1 -vet=off -p 4 -timeout 14m -skip '^($(REST))$$' $(LONGEST) ./...
 	$(GO) -C tests/bench test -count=1 -vet=off ./...
 
-test-rest: export TEST_ROWS = rest
 test-rest: setup collector build ## the built packages, the Collectors' faults and the dashboard, attacks on the page, slow rows
 	@mkdir -p .cache && rm -f $$HOOKSPAN_TEST_SKIPS
-	@rc=0; $(GO) -C tests test -count=1 -vet=off -p 3 -timeout 20m -run '^($(REST)|TestFaults|TestAttacks)$$' ./collector ./packages ./fault ./security || rc=1; \
+	@rc=0; $(GO) -C tests test -count=1 -vet=off -p 3 -timeout 20m -run '^($(REST))$$' ./collector ./packages || rc=1; \
+	TEST_ROWS=rest $(GO) -C tests test -count=1 -vet=off -timeout 20m -run '^(TestFaults|TestAttacks)$$' ./fault ./security || rc=1; \
 	$(MAKE) --no-print-directory page-tests PAGE_RUN='^($(PAGE_REST))$$$$' || rc=1; tests/skips/list.sh; exit $$rc
 
 # The engine is 150 MB from PyPI, so this is not a part of "make test".

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,9 @@ func Run(t *testing.T, doc, table string, rows []Row) {
 	part := os.Getenv(Part)
 	if part != "" && part != "change" && part != "rest" {
 		t.Fatalf("%s is %q, want change, rest or nothing", Part, part)
+	}
+	if part == "rest" && !slices.ContainsFunc(rows, func(r Row) bool { return r.Rest }) {
+		t.Fatalf("%s is rest, but no row of this table is marked Rest: run it without", Part)
 	}
 	seen := make(map[string]bool)
 	results := make([]*Result, len(rows))
