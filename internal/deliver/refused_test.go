@@ -42,8 +42,8 @@ func TestEventsDecideAnUndecidedEnd(t *testing.T) {
 		after []spool.Record
 		want  [][]string
 	}{
-		{"the turn goes on", goes, nil},
-		{"the turn goes on and ends", slices.Concat(goes, []spool.Record{said("Stop", "p1", `"stop_hook_active":true`)}), [][]string{{"p1"}}},
+		{"the model works again", goes, nil},
+		{"the model works again and stops", slices.Concat(goes, []spool.Record{said("Stop", "p1", `"stop_hook_active":true`)}), [][]string{{"p1"}}},
 		{"a note", []spool.Record{said("Notification", "p1", `"message":"idle"`)}, [][]string{{"p1"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestStopThatAHookRefusesLate(t *testing.T) {
 	}{
 		{"while the delivery waits", 5 * time.Second, [][]string{{qwenTurn}}},
 		{"before the delivery looks", 10 * time.Millisecond, [][]string{{qwenTurn}}},
-		{"once the turn was delivered: the rest is a run of its own", undecided + 10*time.Second, [][]string{{qwenTurn}, {qwenTurn}}},
+		{"after the turn was delivered: a second run has the rest", undecided + 10*time.Second, [][]string{{qwenTurn}, {qwenTurn}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)

@@ -230,8 +230,8 @@ func TestVerifyNamesEachLoss(t *testing.T) {
 				}
 				named[l.name] = append(named[l.name], host)
 				again := len(r.differences(t, spans)) > 0
-				told := l.second || !slices.Contains(l.but, host)
-				if told && !again && len(r.compare(spans)) == 0 {
+				expected := l.second || !slices.Contains(l.but, host)
+				if expected && !again && len(r.compare(spans)) == 0 {
 					t.Errorf("%s without %s, session %s: verify names nothing", host, l.name, r.id)
 				}
 				if l.second && !slices.Contains(l.but, host) && !again {

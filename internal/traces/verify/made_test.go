@@ -125,7 +125,7 @@ func agreeing() *made {
 	}
 }
 
-// empty is a session that nobody has.
+// empty returns a session without requests, calls and spans.
 func empty() *made {
 	return &made{files: &second.Session{Requests: make(map[string]*second.Request), Calls: make(map[string]*second.Call)}}
 }
@@ -183,7 +183,7 @@ var unequal = []struct {
 		add(otelmap.KeyInputTokens, -4)(m.span("r1"))
 		m.spans[0].Events = append(m.spans[0].Events, &tracepb.Span_Event{Name: otelmap.EventUsage, Attributes: usage(0, 0, 0, 0)})
 	}},
-	{"a sum of requests stands for one", func(m *made) {
+	{"the root's sum has a request without a span", func(m *made) {
 		m.drop("r2")
 		m.spans[0].Events = append(m.spans[0].Events, &tracepb.Span_Event{Name: otelmap.EventUsage, Attributes: usage(20, 3, 0, 2)})
 	}},

@@ -35,7 +35,8 @@ type file struct {
 	own     string
 	session string
 	at      time.Time
-	// turn is the newest prompt's until it has ended, answered and cut say how it stands.
+	// turn is that of the newest prompt, nil once it has ended. answered reports that the
+	// model has given its last answer, cut that the user interrupted it.
 	turn          *Turn
 	answered, cut bool
 	// sub reports a subagent's file, copied that the row is a copy of one of another file.
@@ -170,8 +171,9 @@ func (r *file) parse(line []byte, v any) bool {
 	return false
 }
 
-// mend takes the rows of a line that is none: several of them, those behind a torn one, or
-// one with raw line breaks in its texts. What else there is was not read.
+// mend takes the rows of a line that is no JSON object by itself: a line may have several
+// rows, rows behind a torn one, or a part of a row with raw line breaks in its texts. The
+// rest of the line counts as not read.
 func (r *file) mend(line []byte, take func([]byte)) {
 	text := rawjson.EscapeControls(bytes.Trim(bytes.ReplaceAll(line, mark, nil), "\x00 \t"))
 	if r.torn != nil && !bytes.HasPrefix(text, []byte(`{"`)) && len(r.torn)+len(text) < maxLine {
