@@ -50,6 +50,30 @@ func TestPaletteGoesToWhatIsTyped(t *testing.T) {
 	b.faultless(s)
 }
 
+// TestPaletteKeepsTheChoice lets tasks arrive after an entry below them was chosen.
+func TestPaletteKeepsTheChoice(t *testing.T) {
+	s, b := serve(t, sample.Tasks()), open(t)
+	b.enter(s)
+	b.shows("39 tasks")
+	b.run(chromedp.Evaluate(`{
+		const fetched = fetch, held = new Promise((free) => window.free = free);
+		window.fetch = async (to, ...how) => { if (String(to).includes("limit=300")) await held; return fetched(to, ...how); };
+	}`, nil))
+	b.run(chromedp.KeyEvent("k", chromedp.KeyModifiers(input.ModifierCtrl)))
+	b.wait(`document.activeElement.closest("dialog.palette") !== null`)
+	b.run(chromedp.SendKeys(".palette input", "checkout fails", chromedp.ByQuery))
+	const chosen = `document.querySelector(".palette li[aria-selected=true]")?.innerText`
+	b.wait(chosen + `.startsWith("file")`)
+	b.keys(kb.ArrowDown)
+	b.wait(chosen + `.startsWith("calls")`)
+	b.run(chromedp.Evaluate(`free()`, nil))
+	b.wait(`document.querySelector(".palette li").innerText.startsWith("task")`)
+	b.wait(chosen + `.startsWith("calls")`)
+	b.keys(kb.Enter)
+	b.wait(`location.pathname + location.search === "/calls?command=checkout%20fails" && !document.querySelector("dialog")`)
+	b.faultless(s)
+}
+
 // TestTaskSaysWhereItsMoneyWent opens the sentence above a task and goes to a row, and copies the command that continues the session.
 func TestTaskSaysWhereItsMoneyWent(t *testing.T) {
 	script := axe(t)
