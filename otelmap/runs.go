@@ -210,6 +210,15 @@ func (r *Run) retried() {
 	}
 }
 
+// StoppedAt is when the run's end was stored, which EndedAt may be long after: what is stored
+// behind the end belongs to the run, too. It is EndedAt if no event is the end.
+func (r *Run) StoppedAt() time.Time {
+	if r.terminal == nil {
+		return r.EndedAt
+	}
+	return r.terminal.StoredAt()
+}
+
 // touch makes the run include an event's place in the log.
 func (r *Run) touch(it *item) {
 	if at := it.StoredAt(); it.epoch > r.epoch || it.epoch == r.epoch && at.After(r.EndedAt) {

@@ -245,9 +245,9 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		p.facts.Until = now.Add(undecided)
 	}
 	p.locate()
-	tr, grown, err := p.transcript(ctx, s, due)
-	if grown {
-		p.settling = poll
+	tr, again, err := p.transcript(ctx, s, due)
+	if again > 0 {
+		p.settling = again
 		return ctx.Err()
 	}
 	if err != nil {
@@ -364,13 +364,14 @@ func (p *reading) endAgents(ctx context.Context) {
 // again while the usage of the last request is missing, the lead's or that of a
 // subagent that has ended, or while it is undecided whether a run of an open session
 // may end. A run that ends in the future, because the clock was set back, counts as
-// ending now. grown reports that an event was stored meanwhile, which may be the answer:
-// hooks can tell of it before the files do.
-func (p *reading) transcript(ctx context.Context, s *spool.Session, due []*otelmap.Run) (tr *hook.Transcript, grown bool, err error) {
+// ending now. again is not zero if an event was stored meanwhile, which may be the answer, as
+// hooks can tell of it before the files do: the log is to be read again after that time.
+// That ends some time after the run's end, since each event may have put off EndedAt.
+func (p *reading) transcript(ctx context.Context, s *spool.Session, due []*otelmap.Run) (tr *hook.Transcript, again time.Duration, err error) {
 	if p.src.Transcript == nil {
-		return nil, false, nil
+		return nil, 0, nil
 	}
-	ended := due[len(due)-1].EndedAt
+	ended, stopped := due[len(due)-1].EndedAt, due[len(due)-1].StoppedAt()
 	if now := p.Now(); ended.After(now) {
 		ended = now
 	}
@@ -381,18 +382,19 @@ func (p *reading) transcript(ctx context.Context, s *spool.Session, due []*otelm
 		waited := now.Sub(ended)
 		switch {
 		case tr == nil, waited >= undecided:
-			return tr, false, err
+			return tr, 0, err
 		case tr.Undecided && !p.finished:
-			if size, sizeErr := s.Size(); sizeErr == nil && size > p.seen && !p.more && p.only == nil {
-				return tr, true, err
+			since := now.Sub(stopped)
+			if size, sizeErr := s.Size(); sizeErr == nil && size > p.seen && !p.more && p.only == nil && since >= 0 && since < undecided {
+				return tr, max(poll, since/10), err
 			}
 		case waited >= lateUsage:
-			return tr, false, err
+			return tr, 0, err
 		case !tr.Pending && !slices.ContainsFunc(due, func(r *otelmap.Run) bool { return r.Lacks(tr) }):
-			return tr, false, err
+			return tr, 0, err
 		}
 		if p.Sleep(ctx, max(poll, waited/10, now.Sub(begun))) != nil {
-			return tr, false, err
+			return tr, 0, err
 		}
 	}
 }

@@ -155,3 +155,42 @@ func TestStopThatAHookRefusesLate(t *testing.T) {
 		})
 	}
 }
+
+// TestGrowingLogDelaysNoRun stores an event every two seconds behind an end that the files
+// leave open: each is a reason to look again, but not to wait as long again. After the clock
+// was set back the run ends in the future.
+func TestGrowingLogDelaysNoRun(t *testing.T) {
+	for _, back := range []time.Duration{0, time.Hour} {
+		t.Run(back.String(), func(t *testing.T) {
+			b := newBench(t)
+			dst := &joined{}
+			reads := 0
+			d := b.claudeDeliverer(func(Facts) *hook.Transcript {
+				reads++
+				return &hook.Transcript{Pending: true, Undecided: true}
+			}, Destination{Name: "otlp", Client: dst})
+			b.append(turn("p1")...)
+			b.clock.Advance(-back)
+			start := b.clock.Now()
+			last := start
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			d.Sleep = func(ctx context.Context, pause time.Duration) error {
+				err := b.clock.Sleep(ctx, pause)
+				now := b.clock.Now()
+				if now.Sub(last) >= 2*time.Second {
+					last = now
+					b.append(said("Notification", "p1", `"message":"idle"`))
+				}
+				if now.Sub(start) > 3*undecided {
+					cancel()
+				}
+				return err
+			}
+			_, _ = d.Run(ctx, Pass{})
+			if diff := cmp.Diff([][]string{{"p1"}}, dst.taken); diff != "" {
+				t.Errorf("%d reads in %v (-want +got):\n%s", reads, b.clock.Now().Sub(start), diff)
+			}
+		})
+	}
+}
