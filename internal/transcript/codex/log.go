@@ -152,7 +152,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	l.costs = q.Whole == nil
 	_ = l.readFile(ctx, f, path, q) // the log has the error
 	// Codex records the end of a turn once the user's hooks have let it end.
-	stopped := l.open && l.numbered && l.replied && len(l.made) == 0
+	stopped := l.open && l.numbered && l.replied && !l.calling()
 	l.close()
 	if f.Now().Sub(l.last) >= transcript.PendingAge {
 		l.finish()
@@ -188,6 +188,17 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t.Undecided = stopped && fresh
 	t.Pending = l.open && len(l.words)+len(l.asked) > 0 && fresh || t.Undecided
 	return t, err
+}
+
+// calling reports a call of the turn without a result. One of a turn that was interrupted
+// may never get one.
+func (l *log) calling() bool {
+	for _, call := range l.made {
+		if call.Turn == l.turn {
+			return true
+		}
+	}
+	return false
 }
 
 // close notes that no row follows.
