@@ -72,7 +72,7 @@ not supported, or when a destination did not take everything.`,
 			if !ok {
 				return wrongUsage(cmd, "import: agent %q: %s", args[0], allowed)
 			}
-			return importFrom(a, cmd, agent.Transcript, f)
+			return importFrom(a, cmd, agent.Reader(), f)
 		},
 	}
 	cmd.Flags().StringVar(&f.since, "since", "", "only what ended since then: 30d, 12h, or a day such as 2026-01-31")
@@ -96,7 +96,7 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 			break
 		}
 		a.printf("%s%s\n", map[bool]string{true: "\n"}[i > 0], one.Name)
-		if err := importFrom(a, cmd, one.Transcript, f); err != nil {
+		if err := importFrom(a, cmd, one.Reader(), f); err != nil {
 			errs = append(errs, err)
 		}
 	}

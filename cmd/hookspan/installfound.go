@@ -127,7 +127,7 @@ func offerImport(a *app, cmd *cobra.Command, found []provision.Found) error {
 		}
 		ok, err := confirm(cmd.Context(), a, one.String()+" are here; import them?")
 		if err == nil && ok {
-			err = importFrom(a, cmd, one.Transcript, importFlags{})
+			err = importFrom(a, cmd, one.Reader(), importFlags{})
 		}
 		if err != nil {
 			return err

@@ -6,6 +6,9 @@
 package agents
 
 import (
+	"cmp"
+	"context"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -81,6 +84,25 @@ type Table []Agent
 // Events reads what was recorded of one call of the hook program.
 func (a Agent) Events(r *spool.Record) ([]hook.Event, error) {
 	return a.Decode(hook.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd, TraceParent: r.TraceParent})
+}
+
+// Reader reads the agent's files. No end is undecided where no hook may refuse it.
+func (a Agent) Reader() transcript.Reader {
+	r := a.Transcript
+	if a.Refusers == nil {
+		return r
+	}
+	r.Read = func(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+		t, err := a.Transcript.Read(ctx, f, q)
+		if t != nil && t.Undecided {
+			sys := install.System{GOOS: cmp.Or(f.GOOS, runtime.GOOS), Home: f.Home, Getenv: f.Getenv}
+			if !a.Refusers(sys, cmp.Or(q.Cwd, t.Cwd)) {
+				t.Pending, t.Undecided = false, false
+			}
+		}
+		return t, err
+	}
+	return r
 }
 
 // All returns the supported agents.

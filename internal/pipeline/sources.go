@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
-	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -24,7 +22,6 @@ import (
 
 // source reads one agent's events and files. Missing files are no error.
 func source(files *transcript.Files, a agents.Agent) deliver.Source {
-	sys := install.System{GOOS: cmp.Or(files.GOOS, runtime.GOOS), Home: files.Home, Getenv: files.Getenv}
 	query := func(session string, f deliver.Facts) transcript.Query {
 		return transcript.Query{Session: session, Dialect: f.Dialect, Path: f.Transcript, Cwd: f.Cwd, Since: f.Since, Until: f.Until}
 	}
@@ -38,10 +35,7 @@ func source(files *transcript.Files, a agents.Agent) deliver.Source {
 		Agent:  a.Mapping,
 		Decode: a.Events,
 		Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
-			t, err := files.Read(ctx, a.Transcript, query(session, f))
-			if t != nil && t.Undecided && a.Refusers != nil && !a.Refusers(sys, f.Cwd) {
-				t.Pending, t.Undecided = false, false
-			}
+			t, err := files.Read(ctx, a.Reader(), query(session, f))
 			return t, found(err)
 		},
 	}
