@@ -67,13 +67,14 @@ func (d *Deliverer) visit(k spool.Key, f func(*spool.Session) error) error {
 	return err
 }
 
-// settleTries bounds the wait for a session in which one run after another ends.
-const settleTries = 5
+// settleWithin bounds the wait for a session in which one run after another ends, or whose
+// log grows behind an end that is undecided.
+const settleWithin = undecided
 
 // prepareSettled is prepare after the last run has settled: before that it returns no
 // run.
 func (d *Deliverer) prepareSettled(ctx context.Context, s *spool.Session, st *State, whole bool) (out *pending, err error) {
-	for range settleTries {
+	for slept := time.Duration(0); slept < settleWithin; slept += out.settling {
 		if out, err = d.prepare(ctx, s, st, whole); err != nil || out.settling == 0 {
 			break
 		}

@@ -194,3 +194,24 @@ func TestGrowingLogDelaysNoRun(t *testing.T) {
 		})
 	}
 }
+
+// TestWaitingKnowsARunBehindWhichTheLogGrows: what is not named is exported, and then
+// delivered, too.
+func TestWaitingKnowsARunBehindWhichTheLogGrows(t *testing.T) {
+	b := newBench(t)
+	dst := Destination{Name: "otlp", Client: &joined{}}
+	d := b.claudeDeliverer(func(Facts) *hook.Transcript { return &hook.Transcript{Pending: true, Undecided: true} }, dst)
+	b.append(turn("p1")...)
+	last := b.clock.Now()
+	d.Sleep = func(ctx context.Context, pause time.Duration) error {
+		err := b.clock.Sleep(ctx, pause)
+		if now := b.clock.Now(); now.Sub(last) >= 2*time.Second {
+			last = now
+			b.append(said("Notification", "p1", `"message":"idle"`))
+		}
+		return err
+	}
+	if waiting, err := d.Waiting(t.Context(), &dst); err != nil || len(waiting) != 1 {
+		t.Errorf("%v, %v; want the run", waiting, err)
+	}
+}
