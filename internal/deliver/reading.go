@@ -379,13 +379,12 @@ func (p *reading) transcript(ctx context.Context, s *spool.Session, due []*otelm
 		begun := p.Now()
 		tr, err = p.src.Transcript(ctx, p.session, p.facts)
 		now := p.Now()
-		waited := now.Sub(ended)
+		waited, since := now.Sub(ended), now.Sub(stopped)
 		switch {
 		case tr == nil, waited >= undecided:
 			return tr, 0, err
-		case tr.Undecided && !p.finished:
-			since := now.Sub(stopped)
-			if size, sizeErr := s.Size(); sizeErr == nil && size > p.seen && !p.more && p.only == nil && since >= 0 && since < undecided {
+		case tr.Undecided && !p.finished && since < undecided:
+			if size, sizeErr := s.Size(); sizeErr == nil && size > p.seen && !p.more && p.only == nil && since >= 0 {
 				return tr, max(poll, since/10), err
 			}
 		case waited >= lateUsage:
