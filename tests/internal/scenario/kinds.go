@@ -84,7 +84,8 @@ func (g *Agent[S]) ManagedRunOnce(t *testing.T, script S, step rig.Step, files m
 	cache, bin := g.Programs(t)
 	hookspan := Hookspan(bin)
 	res := g.Try(t, cache, script, []rig.Step{
-		hookspan("install", "--managed"), hookspan("install", g.Word), step, {WaitTraces: 1, Timeout: time.Minute},
+		hookspan("install", "--managed"), hookspan("install", g.Word), step,
+		{WaitTraces: 1, Timeout: time.Minute},
 		hookspan("flush", "--wait"), hookspan("status", "--json"), hookspan("doctor"), hookspan("reconcile", "--json"),
 	}, func(a *rig.Arena) error {
 		return errors.Join(
