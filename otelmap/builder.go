@@ -208,6 +208,15 @@ func (b *Builder) Root(r *Run) (traceID, spanID string) {
 	return sc.TraceID().String(), sc.SpanID().String()
 }
 
+// RootIn returns the id of the root span that a run with a turn has if it is of another
+// session, "" for one without.
+func (b *Builder) RootIn(session string, r *Run) string {
+	if r.turn == "" {
+		return ""
+	}
+	return turnRunID(b.host, session, r.turn).spanID("root", "").String()
+}
+
 // LinkTo links the session's first run to the turn of another session that it
 // continues. traceparent is the context that the turn was started in, if any.
 func (b *Builder) LinkTo(session, turn, traceparent string) {

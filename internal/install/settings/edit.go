@@ -144,6 +144,9 @@ func (e *settingsEdit) namesakes() []placedHandler {
 				continue
 			}
 			handlers := group.Value.Get(hooksKey)
+			if h, ok := parseHandler(e.text, group.Value); ok && h.installed() && e.agent.ManagedFlat && handlers == nil {
+				out = append(out, placedHandler{handler: h, event: m.Key, list: m.Value, handlers: m.Value, group: g, at: g})
+			}
 			if !handlers.Is(e.text, '[') {
 				continue
 			}

@@ -181,6 +181,11 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	if h := &l.history; h.inherited {
 		t.Origin, t.OriginTurn = h.from[0].id, h.turn
 	}
+	if l.history.copies > 0 {
+		for _, from := range l.history.from {
+			t.CopiedFrom = append(t.CopiedFrom, from.id)
+		}
+	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
 	t.Repository = l.repository
 	// The tokens of an answer are written just after it.
