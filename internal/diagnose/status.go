@@ -191,6 +191,11 @@ func (m *Machine) System() install.System {
 
 // HookStatus reports the state of an agent's hooks.
 func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Report, error) {
+	return m.hookStatus(ctx, a, false)
+}
+
+// hookStatus is HookStatus, with ask also by what the agent's program says.
+func (m *Machine) hookStatus(ctx context.Context, a agents.Agent, ask bool) (*install.Report, error) {
 	binary, err := m.Program(a.Program)
 	if err != nil && hint(err) == "" {
 		return nil, err
@@ -198,7 +203,7 @@ func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Repo
 	if err == nil && m.Copies.Path != "" {
 		binary = m.Copies.Program(a.Program)
 	}
-	return a.Installer.Status(ctx, m.System(), install.Options{Binary: binary, Dir: m.Dir})
+	return a.Installer.Status(ctx, m.System(), install.Options{Binary: binary, Dir: m.Dir, Ask: ask})
 }
 
 // hint returns what an error says to do, or nothing.
@@ -211,7 +216,9 @@ func hint(err error) string {
 }
 
 // Status gathers the status.
-func (m *Machine) Status(ctx context.Context) (*Status, error) {
+func (m *Machine) Status(ctx context.Context) (*Status, error) { return m.status(ctx, false) }
+
+func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 	st := &Status{StateDir: m.Setup.Config.StateDir, EnvFile: m.EnvFile, Recording: recordingOn, machine: m}
 	st.MachineFile, st.Managed = m.Setup.Config.MachineFile, m.Setup.Config.Managed
 	st.Values = slices.DeleteFunc(m.Setup.Config.Settings(), func(s config.Setting) bool { return s.Source == config.Default })
@@ -226,7 +233,7 @@ func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	}
 	files := m.Setup.Files()
 	for _, a := range m.Setup.Agents {
-		r, err := m.HookStatus(ctx, a)
+		r, err := m.hookStatus(ctx, a, ask)
 		if err != nil {
 			return nil, err
 		}
