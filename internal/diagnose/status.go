@@ -5,6 +5,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -32,9 +33,10 @@ type Machine struct {
 	ConfigErr error
 	EnvFile   string
 	// Dir is the working directory, empty if there is none. ProjectOff reports
-	// that its project switches recording off.
-	Dir        string
-	ProjectOff bool
+	// that its project switches recording off, by ProjectFile.
+	Dir         string
+	ProjectOff  bool
+	ProjectFile string
 	// Program returns the path of a hook program. If the program is missing, the
 	// error has a method Hint that says what to do.
 	Program func(name string) (string, error)
@@ -229,7 +231,7 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 	case Paused(m.Setup.Config):
 		st.Recording = recordingPaused
 	case m.ProjectOff:
-		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + filepath.Join(m.Dir, ".hookspan.env") + ")"
+		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + cmp.Or(m.ProjectFile, filepath.Join(m.Dir, ".hookspan.env")) + ")"
 	}
 	files := m.Setup.Files()
 	for _, a := range m.Setup.Agents {
