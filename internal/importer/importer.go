@@ -214,13 +214,12 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 		return f
 	}
 	f.read = true
-	if tr.Cwd == "" {
-		tr.Cwd = s.Cwd
-	} else if tr.Cwd != s.Cwd && im.off(tr.Cwd) {
-		f.skipped.SwitchedOff++
+	tr.Cwd = cmp.Or(tr.Cwd, s.Cwd)
+	tr.Session = s.ID
+	events := im.events(s, tr)
+	if f.skipped.SwitchedOff = events.left; events.none {
 		return f
 	}
-	tr.Session = s.ID
 	f.skipped.Inherited, f.skipped.Damaged = tr.Inherited, tr.Damaged
 	o := im.Deliverer.Map
 	o.Agent, o.FromFiles = im.Deliverer.Sources[im.Agent.Host].Agent, true
@@ -229,16 +228,40 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 		b.LinkTo(tr.Origin, tr.OriginTurn, "")
 	}
 	b.In(tr.Repository)
-	for _, e := range im.Agent.Events(s.Dialect, tr) {
+	for _, e := range events.list {
 		b.Add(e)
 	}
 	f.unreadable, f.err = im.runs(ctx, f, tr, b, func() ([]store.Root, error) { return near.of(ctx, i) })
-	if skip := f.skipped; note != nil && skip.Open == 0 && skip.TooOld == 0 && !f.logged && !im.DryRun {
+	if skip := f.skipped; note != nil && skip.Open+skip.TooOld+skip.SwitchedOff == 0 && !f.logged && !im.DryRun {
 		note.Directory = tr.Cwd
 		note.There, note.Captured, note.Removed = skip.AlreadyThere+len(f.runs), skip.Captured, skip.Removed
 		f.note = note
 	}
 	return f
+}
+
+// recorded are the events of a session that hooks would have recorded: not those in the
+// directories of projects that switch recording off.
+type recorded struct {
+	list []hook.Event
+	// left is 1 for a session of which events are left out, none reports that all are.
+	left int
+	none bool
+}
+
+// events returns the events of a session that are to be imported, and takes the texts and
+// requests of the others out of the transcript.
+func (im *Importer) events(s *Session, tr *hook.Transcript) recorded {
+	if len(tr.Moves) == 0 && im.off(tr.Cwd) {
+		return recorded{left: 1, none: true}
+	}
+	all := im.Agent.Events(s.Dialect, tr)
+	if !slices.ContainsFunc(tr.Moves, func(m hook.Move) bool { return im.off(m.Cwd) }) {
+		return recorded{list: all}
+	}
+	list := slices.DeleteFunc(all, func(e hook.Event) bool { return im.off(e.Cwd) })
+	tr.Leave(im.off)
+	return recorded{list, 1, len(list) == 0}
 }
 
 // mappedOnce is the largest number of a session's runs that are all in memory at once.
