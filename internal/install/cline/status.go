@@ -24,6 +24,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	present := map[string]bool{} // by project
 	for _, f := range folders {
 		s := install.Site{Place: f}
+		r.Left = append(r.Left, install.LeftIn(f.Path)...)
 		for _, ev := range hookEvents() {
 			h := inspect(sys.GOOS, f, ev.name, o.Binary)
 			works := h.State == install.StateInstalled || h.State == install.StateOutdated || h.State == install.StateOff

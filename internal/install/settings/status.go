@@ -32,6 +32,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		}
 		s := install.Site{Place: place, Grouped: true, Present: m.Settings.Find(place.Path) != nil}
 		found, err := readSettings(place.Path)
+		r.Left = append(r.Left, install.LeftIn(filepath.Dir(place.Path), filepath.Dir(found.Path))...)
 		if err == nil && found.Missing() {
 			if !s.Present {
 				continue
