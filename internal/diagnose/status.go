@@ -205,7 +205,33 @@ func (m *Machine) hookStatus(ctx context.Context, a agents.Agent, ask bool) (*in
 	if err == nil && m.Copies.Path != "" {
 		binary = m.Copies.Program(a.Program)
 	}
-	return a.Installer.Status(ctx, m.System(), install.Options{Binary: binary, Dir: m.Dir, Ask: ask})
+	r, err := a.Installer.Status(ctx, m.System(), install.Options{Binary: binary, Dir: m.Dir, Ask: ask})
+	if err == nil {
+		start(ctx, r)
+	}
+	return r, err
+}
+
+// start starts each program that installed hooks start. A hook whose program does not start
+// is outdated. Hooks in other states may name any program.
+func start(ctx context.Context, r *install.Report) {
+	failed := make(map[string]error)
+	for i := range r.Sites {
+		for j := range r.Sites[i].Hooks {
+			h := &r.Sites[i].Hooks[j]
+			if h.State != install.StateInstalled || !filepath.IsAbs(h.Program) {
+				continue
+			}
+			err, known := failed[h.Program]
+			if !known {
+				err = install.Start(ctx, h.Program)
+				failed[h.Program] = err
+			}
+			if err != nil {
+				h.State, h.Reason, h.Faulty = install.StateOutdated, err.Error(), true
+			}
+		}
+	}
 }
 
 // hint returns what an error says to do, or nothing.

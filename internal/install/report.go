@@ -73,6 +73,8 @@ type Hook struct {
 	Reason string `json:"reason,omitempty"`
 	// Chained is the script that a hookspan hook also runs, or empty.
 	Chained string `json:"chained,omitempty"`
+	// Program is the absolute path of the program that a hook in StateInstalled starts.
+	Program string `json:"-"`
 	// Faulty reports a hook that an install or the user should fix.
 	Faulty bool `json:"-"`
 }

@@ -75,7 +75,7 @@ func inspect(goos string, f install.Place, event, binary string) install.Hook {
 		}
 		return h
 	}
-	h.Chained = s.Chain
+	h.Chained, h.Program = s.Chain, s.Binary
 	h.State, h.Reason = judge(goos, f, s, cur, event, binary)
 	if h.State == install.StateInstalled && s.Chain != "" {
 		h.Reason = "also runs " + s.Chain

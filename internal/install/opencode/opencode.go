@@ -320,7 +320,7 @@ func (Installer) Status(_ context.Context, sys install.System, o install.Options
 			r.Sites = append(r.Sites, at)
 			continue
 		}
-		h := install.Hook{Event: "plugin", Path: s.file(), State: install.StateInstalled, Faulty: true}
+		h := install.Hook{Event: "plugin", Path: s.file(), Program: have.Binary, State: install.StateInstalled, Faulty: true}
 		switch {
 		case a.Was.Missing() && m.Settings.Find(s.file()) == nil:
 			continue

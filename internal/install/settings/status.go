@@ -107,7 +107,7 @@ func (a *Spec) hookStates(goos string, text []byte, binary string, ours func(str
 		case h.State != install.StateOutdated && filepath.IsAbs(placed.program) && !install.FileExists(placed.program):
 			h.State, h.Reason = install.StateOutdated, "the program "+placed.program+" is gone"
 		}
-		h.Faulty = h.State == install.StateOutdated
+		h.Faulty, h.Program = h.State == install.StateOutdated, placed.program
 		if known {
 			hooks[i] = h
 		} else {
