@@ -107,6 +107,7 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 	}
 	t, err := l.Transcript(q)
 	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided = l.version, l.cwd, l.model, late, late
+	t.Moves = l.Moves.Sorted(l.cwd)
 	return t, err
 }
 
@@ -120,6 +121,7 @@ func (l *log) add(r *row) {
 	case sessionStart, sessionResume:
 		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
+		l.Moves.Add("", r.at, l.cwd)
 		l.model = cmp.Or(d.Text("selectedModel"), l.model)
 		l.opened, l.recorded = len(l.Calls), false
 	case modelChange:

@@ -111,6 +111,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
 	t.HostVersion, t.Cwd, t.Pending, t.Undecided = l.version, l.cwd, pending || undecided, undecided
+	t.Moves = l.Moves.Sorted(l.cwd)
 	return t, errors.Join(listed, err)
 }
 
@@ -140,6 +141,7 @@ func (l *log) add(r *row) {
 	if id := r.Text("sessionId"); id != "" && id != l.id {
 		return
 	}
+	l.Moves.Add(l.agent, r.at, r.Text("cwd"))
 	if l.agent == "" {
 		l.version = cmp.Or(r.Text("version"), l.version)
 		l.cwd = cmp.Or(r.Text("cwd"), l.cwd)
