@@ -53,6 +53,11 @@ type fileLog struct {
 	// queue says so more than attachments do.
 	queue []string
 	given map[string]int
+	// due is a prompt that was just taken from there: that of a schedule has a row like the
+	// host's texts.
+	due string
+	// prompted are the turns that have a prompt.
+	prompted map[string]bool
 	// broke is when the user interrupted the turn that the next prompt follows.
 	broke time.Time
 	// begun says that there was a prompt or an answer.
@@ -159,7 +164,7 @@ func (l *fileLog) addRow(r *row) {
 		r.at = l.last
 	}
 	l.last = r.at
-	if l.agent == "" {
+	if l.agent == "" || l.b.gone {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
 		l.b.cwd = cmp.Or(r.text("cwd"), l.b.cwd)
 		if branch := r.text("gitBranch"); branch != "" && branch != "HEAD" { // which means none

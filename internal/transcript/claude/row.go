@@ -130,12 +130,24 @@ func (r *row) userText(c transcript.Content) (string, textKind) {
 		return text, textHost
 	case strings.HasPrefix(text, "<command-name>"):
 		return commandText(text), textCommand
+	case unknownCommand(text):
+		return text, textCommand
 	case strings.HasPrefix(text, "<command-message>"):
 		// One of the user's own commands: the model gets its expansion in
 		// another row.
 		return commandText(text), textPrompt
 	}
 	return text, textPrompt
+}
+
+// unknownCommand reports that a text is what Claude Code says of a command that it does not
+// have. Nothing marks the row.
+func unknownCommand(text string) bool {
+	name, ok := strings.CutPrefix(text, "Unknown skill: ")
+	if !ok {
+		name, ok = strings.CutPrefix(text, "Unknown slash command: ")
+	}
+	return ok && name != "" && !strings.ContainsAny(name, " \n")
 }
 
 // commandText is a slash command as it was typed.
