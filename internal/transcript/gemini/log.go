@@ -39,7 +39,7 @@ type log struct {
 // Read reads the session's file at path and those of its subagents.
 func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
 	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int)}
-	paths := twins(ctx, f, path, q.Session)
+	paths, delegates := twins(ctx, f, path, q.Session)
 	if len(paths) > 1 {
 		l.seen = make(map[string]bool)
 	}
@@ -59,6 +59,13 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: id}
 		_ = sub.readFile(ctx, f, path, q) // the log has the error
 		sub.addAgent(ctx, f, path)
+	}
+	for _, path := range delegates {
+		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: nameID(path)}
+		calls := slices.Clone(l.Results)
+		_ = sub.readFile(ctx, f, path, q) // the log has the error
+		sub.addAgent(ctx, f, path)
+		l.link(&l.Agents[len(l.Agents)-1], calls, sub.last)
 	}
 	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Subagent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
 	t, err := l.Transcript(q)
@@ -80,6 +87,30 @@ func (l *log) addAgent(ctx context.Context, f *transcript.Files, path string) {
 	if a.Start.IsZero() {
 		a.Start = l.last
 	}
+}
+
+// link gives a subagent without a name the call that was under way when it began: one that no
+// other subagent has, before others one that is named after an agent.
+func (l *log) link(a *hook.Subagent, calls []hook.ToolResult, last time.Time) {
+	var of *hook.ToolResult
+	a.End = last
+	for i := range calls {
+		r := &calls[i]
+		if r.Agent != "" || r.Asked.After(a.Start) || !r.At.IsZero() && r.At.Before(a.Start) ||
+			slices.ContainsFunc(l.Agents, func(other hook.Subagent) bool { return other.CallID == r.ID }) {
+			continue
+		}
+		if named := strings.Contains(r.Name, "agent") || strings.Contains(r.Name, "investigator") || strings.Contains(r.Name, "help"); of == nil || named {
+			if of = r; named {
+				break
+			}
+		}
+	}
+	if of == nil {
+		return
+	}
+	a.CallID, a.Result = of.ID, cmp.Or(of.Text, a.Result)
+	a.Type = cmp.Or(rawjson.Members([]byte(of.Input)).Text("agent_name"), of.Name)
 }
 
 // add adds the next row.
@@ -114,9 +145,15 @@ func (l *log) addPrompt(r *row) {
 		l.task = cmp.Or(l.task, text)
 		return
 	}
-	l.flush()
-	l.open = true
-	l.Prompts = append(l.Prompts, hook.Prompt{At: r.at, Text: l.Texts.Keep(text)})
+	typed, meanwhile := steered(text)
+	if meanwhile {
+		text = typed
+	}
+	if meanwhile = meanwhile && l.open && l.end == nil; !meanwhile {
+		l.flush()
+		l.open = true
+	}
+	l.Prompts = append(l.Prompts, hook.Prompt{At: r.at, Text: l.Texts.Keep(text), Queued: meanwhile})
 }
 
 // flush counts the end of the current turn.
@@ -233,7 +270,11 @@ func usage(o rawjson.Object) *hook.Usage {
 // which it has none.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "BeforeAgent", Prompt: p.Text})
+		e := hook.Event{Kind: hook.KindPrompt, Name: "BeforeAgent", Prompt: p.Text}
+		if p.Queued {
+			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
+		}
+		b.Add(p.At, e)
 	}
 	b.AddTools(nil)
 	b.AddAgents("BeforeAgent", "AfterAgent", nil)
