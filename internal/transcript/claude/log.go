@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // shownBefore reports that a subagent's row is a copy of one of the conversation that it was
@@ -38,6 +39,7 @@ type fileLog struct {
 	turn     string
 	turns    rowTurns
 	mode     string
+	clock    transcript.Clock
 	asked    time.Time // the newest user row's
 	last     time.Time // the newest row's
 	tools    map[string]toolUse
@@ -160,6 +162,7 @@ func (l *fileLog) addRow(r *row) {
 	if l.elsewhere(r) {
 		return
 	}
+	r.at = l.clock.At(r.at, l.lead(r) && r.opensTurn())
 	if late := l.last.Sub(r.at); r.at.IsZero() || late > 0 && late <= rowSkew {
 		r.at = l.last
 	}

@@ -72,7 +72,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
 	r := reader{files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxRows: transcript.MaxRows}
 	b := newBuild(q.Session, transcript.MaxText)
-	if err := r.readFile(ctx, path, q, &fileLog{b: b, path: path}); err != nil || b.ends.open || b.ends.last.Kind != hook.KindSessionEnd {
+	if err := r.readFile(ctx, path, q, &fileLog{b: b, path: path, clock: transcript.Clock{Off: true}}); err != nil || b.ends.open || b.ends.last.Kind != hook.KindSessionEnd {
 		return hook.KindUnknown, time.Time{}, err
 	}
 	return hook.KindRunCancel, b.ends.last.At, nil

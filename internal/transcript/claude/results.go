@@ -27,7 +27,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			continue
 		}
 		delete(l.tools, b.ToolUseID)
-		if l.b.repeats(b.ToolUseID, r.at) {
+		if l.b.repeats(b.ToolUseID, r.dated) {
 			continue
 		}
 		text := resultText(b.Content)

@@ -15,8 +15,9 @@ import (
 // ones that most rows are asked for.
 type row struct {
 	rawjson.Object
-	kind      string
-	at        time.Time
+	kind string
+	// at is its time in the file's order, dated what it says.
+	at, dated time.Time
 	sidechain bool
 	// host reports that Claude Code wrote the text, not the user.
 	host    bool
@@ -33,7 +34,8 @@ func (r *row) parse(line []byte) bool {
 		return false
 	}
 	r.kind = r.text("type")
-	r.at = transcript.ISOTime(r.text("timestamp"))
+	r.dated = transcript.ISOTime(r.text("timestamp"))
+	r.at = r.dated
 	r.sidechain = r.is("isSidechain")
 	r.host = r.is("isMeta") || r.is("isCompactSummary")
 	r.message = r.Get("message")

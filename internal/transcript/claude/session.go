@@ -90,7 +90,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		t.Unread = append(t.Unread, hook.Unread{File: path, Whole: true, Reason: "the session's own file is gone, of which its subagents' are left"})
 	}
 	readLog := func(agent string, paths ...string) *fileLog {
-		log := &fileLog{b: b, agent: agent, copier: copiesRows(agent)}
+		log := &fileLog{b: b, agent: agent, copier: copiesRows(agent), clock: transcript.Clock{Off: !q.Full}}
 		if len(paths) > 1 {
 			log.rows = make(map[string]bool)
 		}

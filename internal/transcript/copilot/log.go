@@ -106,6 +106,7 @@ type log struct {
 	// parts are the messages that were read, and the requests that have no record.
 	parts map[agentKey]bool
 
+	clock               transcript.Clock
 	version, cwd, model string
 	last                time.Time
 }
@@ -140,6 +141,7 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 
 // add adds the next row.
 func (l *log) add(r *row) {
+	r.at = l.clock.At(r.at, r.Opens())
 	if r.at.After(l.last) {
 		l.last = r.at
 	}
@@ -209,7 +211,7 @@ func (l *log) addHook(r *row) {
 		l.caughtUp = true
 	case r.kind == hookStart && name == "agentStop":
 		// The hooks' payload has this time.
-		if l.stopped = rawjson.Instant(d.Members("input").Get("timestamp")); l.stopped.IsZero() {
+		if l.stopped = l.clock.Move(rawjson.Instant(d.Members("input").Get("timestamp"))); l.stopped.IsZero() {
 			l.stopped = r.at
 		}
 	case name == "agentStop" && d.Members("output").Text("decision") == "block":

@@ -50,6 +50,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		return nil, err
 	}
 	l := newLog(q.TextLimit())
+	l.clock.Off = !q.Full
 	_ = l.readFile(ctx, f, path, q) // the log has the error
 	return l.transcript(f, q)
 }

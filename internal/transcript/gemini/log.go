@@ -30,6 +30,7 @@ type log struct {
 
 	// model is that of the newest request of the file that names one.
 	model string
+	clock transcript.Clock
 	// last is the time of the newest row of the file.
 	last time.Time
 	// task and words are a subagent's first prompt and last text.
@@ -38,7 +39,7 @@ type log struct {
 
 // Read reads the session's file at path and those of its subagents.
 func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
-	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int)}
+	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int), clock: transcript.Clock{Off: !q.Full}}
 	paths, delegates := twins(ctx, f, path, q.Session)
 	if len(paths) > 1 {
 		l.seen = make(map[string]bool)
@@ -56,12 +57,12 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 		if !ok || s.ModTime.Before(q.Since.Add(-transcript.LineSlack)) {
 			continue
 		}
-		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: id}
+		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: id, clock: transcript.Clock{Off: !q.Full}}
 		_ = sub.readFile(ctx, f, path, q) // the log has the error
 		sub.addAgent(ctx, f, path)
 	}
 	for _, path := range delegates {
-		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: nameID(path)}
+		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: nameID(path), clock: transcript.Clock{Off: !q.Full}}
 		calls := slices.Clone(l.Results)
 		_ = sub.readFile(ctx, f, path, q) // the log has the error
 		sub.addAgent(ctx, f, path)
@@ -121,6 +122,9 @@ func (l *log) add(r *row) {
 			return
 		}
 		l.seen[r.id] = true
+	}
+	if _, again := l.requests[r.id]; !again { // a row that is written again has its old time
+		r.at = l.clock.At(r.at, r.Opens())
 	}
 	switch {
 	case r.prompt():
@@ -218,7 +222,7 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	r := hook.ToolResult{
 		ID: id, Agent: l.agent, Name: name, Input: l.Texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
 		Text: l.Texts.Keep(gemini.Output(name, told, displayed)), Status: gemini.Status(name, o.Text("status"), told, displayed),
-		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")), File: l.File, Row: l.Line,
+		Asked: asked.End, At: l.clock.Move(transcript.ISOTime(o.Text("timestamp"))), File: l.File, Row: l.Line,
 	}
 	switch o.Text("status") {
 	case "validating", "scheduled", "awaiting_approval", "executing":

@@ -54,6 +54,7 @@ type log struct {
 	due     bool
 	before  time.Time // that of the row before
 
+	clock        transcript.Clock
 	version, cwd string
 	last         time.Time
 	// task, words and first are a subagent's first prompt and last text, and the time
@@ -90,6 +91,7 @@ func (s *session) log(agent string) *log {
 func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path string, maxText int) (*hook.Transcript, error) {
 	agents, listed := agentFiles(ctx, f, agentsDir(path, q.Session), q.Since)
 	l := newLog(q.Session, maxText)
+	l.clock.Off = !q.Full
 	_ = l.readFile(ctx, f, path, q) // the log has the error
 	l.addCalls(l.untoldRequests()...)
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
@@ -100,6 +102,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	for _, a := range agents {
 		known[a.meta.AgentID] = true
 		sub := l.log(a.meta.AgentID)
+		sub.clock.Off = !q.Full
 		_ = sub.readFile(ctx, f, a.path, q) // the log has the error
 		l.addCalls(sub.untoldRequests()...)
 		l.Agents = append(l.Agents, sub.subagent(a.meta))
@@ -149,9 +152,9 @@ func (l *log) add(r *row) {
 	if l.agent == "" {
 		l.version = cmp.Or(r.Text("version"), l.version)
 		l.cwd = cmp.Or(r.Text("cwd"), l.cwd)
-		if r.at.After(l.last) {
-			l.last = r.at
-		}
+	}
+	if r.at = l.clock.At(r.at, r.Opens()); l.agent == "" && r.at.After(l.last) {
+		l.last = r.at
 	}
 	if l.first.IsZero() {
 		l.first = r.at
@@ -359,10 +362,13 @@ func (l *log) continues(turn string) {
 // addTelemetry adds a request, or the end of a tool call.
 func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 	if named := transcript.ISOTime(o.Text("event.timestamp")); !named.IsZero() {
-		at = named
+		at = l.clock.Move(named)
 	}
 	took, _ := rawjson.Millis(o.Get("duration_ms"))
 	began := at.Add(-took)
+	if n := len(l.Prompts); n > 0 && l.clock.Moved() && began.Before(l.Prompts[n-1].At) {
+		began = l.Prompts[n-1].At
+	}
 	turn, agent := turnOf(o.Text("prompt_id"))
 	switch agent = cmp.Or(o.Text("subagent_id"), agent); {
 	case agent != "":
