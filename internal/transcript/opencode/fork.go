@@ -19,7 +19,7 @@ type timed struct {
 	begun       float64
 }
 
-// byTime are a database's messages by their times.
+// byTime are a database's messages by their times, those of sessions that began earlier first.
 func byTime(ctx context.Context, f *transcript.Files, path string) map[string][]timed {
 	type key struct{ messages string }
 	return transcript.Recall(f, key{path}, func(*transcript.Files) map[string][]timed {
@@ -35,6 +35,9 @@ func byTime(ctx context.Context, f *transcript.Files, path string) map[string][]
 			all[at] = append(all[at], m)
 			return true
 		})
+		for _, list := range all {
+			slices.SortFunc(list, func(a, b timed) int { return cmp.Or(cmp.Compare(a.begun, b.begun), cmp.Compare(a.id, b.id)) })
+		}
 		return all
 	})
 }
@@ -44,7 +47,6 @@ func byTime(ctx context.Context, f *transcript.Files, path string) map[string][]
 func (l *log) copies(ctx context.Context, f *transcript.Files, db *database, s *session, inherited map[string]bool) error {
 	type own struct {
 		id, at, role string
-		from         []timed
 	}
 	var list []own
 	var m own
@@ -55,30 +57,41 @@ func (l *log) copies(ctx context.Context, f *transcript.Files, db *database, s *
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	all, ids := byTime(ctx, f, db.path), []string{}
-	for i := range list {
-		for _, other := range all[list[i].at] {
-			if other.begun < float64(s.created.UnixMilli()) {
-				list[i].from, ids = append(list[i].from, other), append(ids, other.id)
+	all := byTime(ctx, f, db.path)
+	earliest := make([]*timed, len(list))
+	for round, left := 0, true; left && err == nil; round++ { // mostly the first one is it
+		candidate := func(i int) *timed {
+			if from := all[list[i].at]; earliest[i] == nil && round < len(from) && from[round].begun < float64(s.created.UnixMilli()) {
+				return &from[round]
+			}
+			return nil
+		}
+		var ids []string
+		for i := range list {
+			if c := candidate(i); c != nil {
+				ids = append(ids, c.id)
+			}
+		}
+		wanted, _ := json.Marshal(ids) // texts always encode
+		roles := make(map[string]string)
+		var id, role string
+		err = db.each(ctx, `SELECT id, coalesce(iif(json_valid(data), data ->> '$.role', ''), '') FROM message WHERE id IN (SELECT value FROM json_each(?1)) AND octet_length(data) <= ?2`,
+			[]any{string(wanted), maxRow}, []any{&id, &role}, func() bool {
+				roles[id] = " " + role
+				return true
+			})
+		left = len(ids) > 0
+		for i, m := range list {
+			if c := candidate(i); c != nil && roles[c.id] == " "+m.role {
+				earliest[i] = c
 			}
 		}
 	}
-	wanted, _ := json.Marshal(ids) // texts always encode
-	roles := make(map[string]string)
-	var id, role string
-	err = db.each(ctx, `SELECT id, coalesce(iif(json_valid(data), data ->> '$.role', ''), '') FROM message WHERE id IN (SELECT value FROM json_each(?1)) AND octet_length(data) <= ?2`,
-		[]any{string(wanted), maxRow}, []any{&id, &role}, func() bool {
-			roles[id] = role
-			return true
-		})
-	for _, m := range list {
-		from := slices.DeleteFunc(m.from, func(other timed) bool { role, ok := roles[other.id]; return !ok || role != m.role })
-		if len(from) == 0 {
-			continue
+	for i, m := range list {
+		if from := earliest[i]; from != nil {
+			inherited[m.id] = true
+			l.t.Origin, l.t.OriginTurn = from.session, from.id
 		}
-		earliest := slices.MinFunc(from, func(a, b timed) int { return cmp.Or(cmp.Compare(a.begun, b.begun), cmp.Compare(a.id, b.id)) })
-		inherited[m.id] = true
-		l.t.Origin, l.t.OriginTurn = earliest.session, earliest.id
 	}
 	if l.t.OriginTurn != "" {
 		l.t.OriginTurn = turnAt(ctx, db, l.t.Origin, l.t.OriginTurn)
