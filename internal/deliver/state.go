@@ -100,6 +100,9 @@ type Parked struct {
 	// Denied reports that the destination refused the sender and not the run, which is sent
 	// again when it has taken another one since.
 	Denied bool `json:"denied,omitempty"`
+	// Age is for how long it had been set aside at the time Counted, in seconds.
+	Age     int64     `json:"age,omitempty"`
+	Counted time.Time `json:"counted,omitzero"`
 	// Attempts counts the tries, and NextTry is the earliest time of the next one. It
 	// is zero for a run that the destination rejected for good, such as with a 4xx:
 	// only a forced pass sends that again.
@@ -108,9 +111,40 @@ type Parked struct {
 }
 
 // Owed reports that the destination may still get the run, so that its log must stay.
-func (p *Parked) Owed(now time.Time) bool {
-	return p.Elsewhere || !p.NextTry.IsZero() || !hook.Elapsed(now, p.At, keepParked)
+func (p *Parked) Owed(now time.Time) bool { return p.Elsewhere || p.age(now) < keepParked }
+
+// age is for how long the run has been set aside, without times in which the clock moved by a
+// day or more, or back: then it may have been wrong, or be so now.
+func (p *Parked) age(now time.Time) time.Duration {
+	since := p.Counted
+	if since.IsZero() {
+		since = p.At
+	}
+	age := time.Duration(p.Age) * time.Second
+	if passed := now.Sub(since); passed > 0 && passed < maxStep {
+		age += passed
+	}
+	return age
 }
+
+// countAge notes the age of what was set aside, and reports whether that must be stored.
+func (st *State) countAge(now time.Time) (changed bool) {
+	for i := range st.Parked {
+		p := &st.Parked[i]
+		if passed := now.Sub(p.Counted); passed >= 0 && passed < minStep {
+			continue
+		}
+		p.Age, p.Counted, changed = int64(p.age(now)/time.Second), now, true
+	}
+	return changed
+}
+
+// minStep is how often the age of a run that was set aside is stored, and maxStep what the
+// clock may move in between.
+const (
+	minStep = time.Hour
+	maxStep = 24 * time.Hour
+)
 
 // parked returns the run that was set aside, by its root or that of one it was joined with, or
 // nil.
