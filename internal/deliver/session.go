@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -211,6 +212,9 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 		sendErr = errors.Join(sendErr, d.countRest(ctx, s, st, out))
 	}
 	st.advance(out)
+	if sendErr != nil && out.settling > 0 && d.pass.Force && ctx.Err() == nil {
+		sendErr = errors.Join(sendErr, d.countSettling(ctx, s, st, here))
+	}
 	if due || len(foreign) > 0 || st.Offset != before {
 		sendErr = errors.Join(sendErr, st.write(s, d.dst.Name))
 	}
@@ -296,6 +300,21 @@ func (d *delivery) postponed(st *State, runs int) error {
 		d.res.fail(errors.New(st.LastError))
 	}
 	return errWaits
+}
+
+// countSettling counts the runs that have ended and are not among those that were to be sent,
+// once they have settled.
+func (d *delivery) countSettling(ctx context.Context, s *spool.Session, st *State, counted []prepared) error {
+	out, err := d.prepareSettled(ctx, s, st, true)
+	if err != nil {
+		return err
+	}
+	here, _ := d.divide(out.runs)
+	_, rest := split(here, func(r prepared) bool {
+		return slices.ContainsFunc(counted, func(c prepared) bool { return c.Root == r.Root })
+	})
+	d.res.Waiting += len(rest)
+	return nil
 }
 
 // countRest counts the runs behind the part of the log that was read as waiting.
