@@ -49,6 +49,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 			Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text, Key: claude.PromptKey(p.Turn, p.Text),
 		})
 	}
+	addUnprompted(b)
 	b.AddTools(nil)
 	b.AddAgents("SubagentStart", "SubagentStop", nil)
 	names := map[hook.Kind]string{
@@ -62,4 +63,36 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		}
 		return ""
 	})
+}
+
+// addUnprompted adds the begin of each turn for which nobody typed anything: its requests
+// would be of no run.
+func addUnprompted(b *transcript.EventBuilder) {
+	began := make(map[string]time.Time)
+	for _, p := range b.Transcript.Prompts {
+		began[p.Turn] = time.Time{}
+	}
+	var turns []string
+	see := func(agent, turn string, at time.Time) {
+		first, known := began[turn]
+		switch {
+		case agent != "" || turn == "" || at.IsZero() || known && first.IsZero():
+		case !known:
+			turns = append(turns, turn)
+			began[turn] = at
+		case at.Before(first):
+			began[turn] = at
+		}
+	}
+	for i := range b.Transcript.Calls {
+		c := &b.Transcript.Calls[i]
+		see(c.Agent, c.Turn, c.Start)
+	}
+	for i := range b.Transcript.ToolResults {
+		r := &b.Transcript.ToolResults[i]
+		see(r.Agent, r.Turn, r.Asked)
+	}
+	for _, turn := range turns {
+		b.Add(began[turn], hook.Event{Kind: hook.KindRunResume, Name: "session file", Turn: turn})
+	}
 }

@@ -86,12 +86,12 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 	if !h.copying {
 		return false
 	}
-	event := ""
-	if r.kind == "event_msg" {
-		event = r.payload.Text("type")
+	what := ""
+	if r.kind == event {
+		what = r.payload.Text("type")
 	}
 	seconds, timed := rawjson.Int(r.payload.Get("started_at"))
-	timed = timed && event == "task_started"
+	timed = timed && what == taskStarted
 	began, turn := time.Unix(seconds, 0).UTC(), r.payload.Text("turn_id")
 	born := h.self.born.Unix()
 	own := timed && !h.self.born.IsZero() && !known[turn] && (seconds > born || seconds == born && !h.has(h.from, turn, true))
@@ -102,7 +102,7 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 	if r.at.After(h.last) {
 		h.last = r.at
 	}
-	if event == "task_started" {
+	if what == taskStarted {
 		h.turn = turn
 		// The turn is of the thread that was the newest when it began. Later ones have copies.
 		owner := 0
@@ -124,7 +124,7 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 	}
 	h.copies++
 	r.at = h.base.Add(h.copies * time.Microsecond)
-	if seconds, ok := rawjson.Int(r.payload.Get("completed_at")); ok && event == "task_complete" && seconds > r.at.Unix() {
+	if seconds, ok := rawjson.Int(r.payload.Get("completed_at")); ok && what == "task_complete" && seconds > r.at.Unix() {
 		r.at = time.Unix(seconds, 0).UTC()
 	}
 	return false
@@ -141,7 +141,7 @@ func headOf(ctx context.Context, f *transcript.Files, path string, copies bool) 
 	lines := transcript.LinesOf(&r)
 	err = eachRow(ctx, f, path, lines, limit, func(line []byte) bool {
 		return damaged.Take(line, &r, func() bool {
-			meta := r.kind == "session_meta"
+			meta := r.kind == sessionMeta
 			if meta {
 				h.add(r.payload, r.at)
 			} else {

@@ -223,7 +223,7 @@ func (l *log) head(ctx context.Context, file *transcript.File, start int64) erro
 	var r row
 	// The first row has the version and the folder, those after it may say that copies follow.
 	err := transcript.First(ctx, file.Head(), &r, func() bool {
-		meta := r.kind == "session_meta"
+		meta := r.kind == sessionMeta
 		if meta {
 			l.add(&r)
 		}
@@ -236,17 +236,17 @@ func (l *log) head(ctx context.Context, file *transcript.File, start int64) erro
 	passed := 0
 	err = transcript.LinesOf(&r).Before(ctx, file, start, func(line []byte) bool {
 		if passed += len(line); passed > l.settingsWithin {
-			l.setTier(unknownTier)
+			l.tier = unknownTier
 			return false
 		}
-		if !bytes.Contains(line, []byte(settings)) || !r.Parse(line) || r.kind != "event_msg" || r.payload.Text("type") != settings {
+		if !bytes.Contains(line, []byte(settings)) || !r.Parse(line) || r.kind != event || r.payload.Text("type") != settings {
 			return true
 		}
 		l.add(&r)
 		return false
 	})
 	if errors.Is(err, transcript.ErrBeyond) {
-		l.setTier(unknownTier)
+		l.tier = unknownTier
 		return nil
 	}
 	return err
