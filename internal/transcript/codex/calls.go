@@ -340,7 +340,7 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 }
 
 func (l *log) addSpawn(thread, call string, at time.Time) {
-	if transcript.CheckID("thread", thread) != nil || slices.ContainsFunc(l.spawned, func(s spawn) bool { return s.thread == thread }) {
+	if transcript.CheckID("thread", thread) != nil || l.isAgent(thread) {
 		return
 	}
 	task := rawjson.Members([]byte(l.made[call].Input)).Text("message")

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"context"
 	"path/filepath"
 	"time"
 
@@ -9,37 +10,30 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// agentFiles lists the files of a subagent's thread: of the day of the session's file,
-// a later one, or the day before. Days are local, and the zone may have changed. A file may
-// have been put into the archive.
-func agentFiles(path, thread string) (files []string) {
+// agentFiles lists the files of a subagent's thread: of the day of the session's file, else
+// of any other day, as days are local and the zone may have changed, else of the archive.
+func (l *log) agentFiles(ctx context.Context, f *transcript.Files, path, thread string) (files []string) {
 	day := filepath.Dir(path)
-	if files = named(day, thread); len(files) > 0 {
+	if l.beside == nil {
+		l.beside = transcript.Recall(f, filesOf(day), func(*transcript.Files) map[string][]string { return byThread(day) })
+	}
+	if files = l.beside[thread]; len(files) > 0 {
 		return files
 	}
-	root, first := filepath.Join(filepath.Dir(day), "sessions"), ""
-	if filepath.Base(day) != archive {
-		root, first = filepath.Dir(filepath.Dir(filepath.Dir(day))), day
+	if l.shelf == nil {
+		l.shelf = shelfOf(ctx, f)
 	}
-	const form = "2006/01/02"
-	if rel, err := filepath.Rel(root, day); err == nil {
-		if date, err := time.Parse(form, filepath.ToSlash(rel)); err == nil {
-			first = filepath.Join(root, filepath.FromSlash(date.AddDate(0, 0, -1).Format(form)))
-		}
-	}
-	for _, year := range transcript.Subfolders(root) {
-		for _, month := range transcript.Subfolders(year) {
-			for _, dir := range transcript.Subfolders(month) {
-				if dir >= first && dir != day {
-					files = append(files, named(dir, thread)...)
-				}
+	for _, archived := range [...]bool{false, true} {
+		for _, path := range l.shelf.paths[thread] {
+			if (filepath.Base(filepath.Dir(path)) == archive) == archived {
+				files = append(files, path)
 			}
 		}
+		if len(files) > 0 {
+			return files
+		}
 	}
-	if len(files) == 0 {
-		files = named(filepath.Join(filepath.Dir(root), archive), thread)
-	}
-	return files
+	return nil
 }
 
 // addEvents adds the events of Codex's hooks, with the keys that a hook's event has.

@@ -66,6 +66,11 @@ type session struct {
 	made map[string]hook.ToolResult
 	done map[callKey]int
 	left []hook.ToolResult
+	// adopted counts the threads, the session first, whose subagents were looked for.
+	adopted int
+	// shelf is nil until it is needed, beside the files in the folder of the session's.
+	shelf  *shelf
+	beside map[string][]string
 
 	// settingsWithin is how many bytes of rows before the part that is read are searched
 	// for the newest settings: each turn's delivery does so.
@@ -157,10 +162,11 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	if f.Now().Sub(l.last) >= transcript.PendingAge {
 		l.old.turns.close()
 	}
-	for i := 0; i < len(l.spawned) && i < maxAgents; i++ {
+	whole := q.Full || q.Whole != nil
+	for i := 0; i < maxAgents && (i < len(l.spawned) || whole && l.adopt(ctx, f, q.Session)); i++ {
 		s := l.spawned[i]
 		sub := l.subagent(&s)
-		for _, file := range agentFiles(path, s.thread) {
+		for _, file := range l.agentFiles(ctx, f, path, s.thread) {
 			_ = sub.readFile(ctx, f, file, q) // the log has the error
 		}
 		sub.close()
@@ -174,7 +180,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 			l.Agents = append(l.Agents, a)
 		}
 	}
-	if q.Full || q.Whole != nil {
+	if whole {
 		l.leave()
 	}
 	t, err := l.Transcript(q)
@@ -188,6 +194,49 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t.Undecided = stopped && fresh
 	t.Pending = l.open && l.old.turns.numbered && len(l.words)+len(l.asked) > 0 && fresh || t.Undecided
 	return t, err
+}
+
+// adopt adds the subagents of the session and of its subagents that no row names, and
+// reports that there were some.
+func (l *log) adopt(ctx context.Context, f *transcript.Files, session string) (found bool) {
+	if l.shelf == nil {
+		l.shelf = shelfOf(ctx, f)
+	}
+	for ; l.adopted <= len(l.spawned); l.adopted++ {
+		thread := session
+		if l.adopted > 0 {
+			thread = l.spawned[l.adopted-1].thread
+		}
+		for _, h := range l.shelf.subagents(thread) {
+			id := h.self.id
+			// One of another thread's, which has a file, is that one's.
+			other := h.spawner != "" && h.spawner != thread && len(l.shelf.paths[h.spawner]) > 0
+			if other || id == session || transcript.CheckID("thread", id) != nil || l.isAgent(id) {
+				continue
+			}
+			s := spawn{thread: id, turn: l.turnAt(h.self.born), at: h.self.born}
+			if thread != session {
+				s.caller = thread
+			}
+			l.spawned, found = append(l.spawned, s), true
+		}
+	}
+	return found
+}
+
+// turnAt is the turn at a time, by the prompts.
+func (l *log) turnAt(at time.Time) string {
+	turn := l.turn
+	for _, p := range slices.Backward(l.Prompts) {
+		if turn = p.Turn; !p.At.After(at) {
+			break
+		}
+	}
+	return turn
+}
+
+func (l *log) isAgent(thread string) bool {
+	return slices.ContainsFunc(l.spawned, func(s spawn) bool { return s.thread == thread })
 }
 
 // calling reports a call of the turn without a result. One of a turn that was interrupted
