@@ -29,7 +29,7 @@ type oldCounts struct {
 
 func (a *oldCounts) add(r *row) {
 	p := r.payload
-	kind := p.Text("type")
+	kind := r.what
 	switch {
 	case r.kind == "token_usage_record":
 		a.close()

@@ -18,7 +18,7 @@ func (a *oldEvents) add(r *row) {
 	p, at := r.payload, r.at
 	raw := func(name string) string { return string(p.Get(name)) }
 	id := raw("call_id")
-	switch p.Text("type") {
+	switch r.what {
 	case "user_message":
 		text := p.Text("message")
 		if images, _ := p.Elements("images"); text == "" && len(images) > 0 {

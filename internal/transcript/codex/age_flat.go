@@ -25,7 +25,7 @@ func (a *flatRows) add(r *row) {
 	a.clock = r.at
 	flat, p, at := r.flat, r.payload, r.at
 	a.next(r)
-	if !flat || p.Text("type") != "message" {
+	if !flat || r.what != "message" {
 		return
 	}
 	parts, _ := p.Elements("content")

@@ -25,7 +25,7 @@ type oldTurns struct {
 
 func (a *oldTurns) add(r *row) {
 	p := r.payload
-	kind := p.Text("type")
+	kind := r.what
 	switch {
 	case r.kind == event && kind == taskStarted:
 		a.close()

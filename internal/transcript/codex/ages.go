@@ -51,7 +51,8 @@ func object(members ...string) string {
 
 // newRow makes a row of a payload's members.
 func newRow(kind string, at time.Time, members ...string) *row {
-	return &row{kind: kind, at: at, payload: rawjson.Members([]byte(object(members...))), made: true}
+	p := rawjson.Members([]byte(object(members...)))
+	return &row{kind: kind, at: at, payload: p, what: p.Text("type"), made: true}
 }
 
 func newEvent(kind string, at time.Time, members ...string) *row {

@@ -12,8 +12,8 @@ import (
 )
 
 // addItem adds what went to the model or came from it.
-func (l *log) addItem(p rawjson.Object, at time.Time) {
-	switch kind := p.Text("type"); kind {
+func (l *log) addItem(kind string, p rawjson.Object, at time.Time) {
+	switch kind {
 	case "message":
 		if p.Text("role") != "assistant" {
 			l.given(at)

@@ -86,7 +86,7 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 	}
 	what := ""
 	if r.kind == event {
-		what = r.payload.Text("type")
+		what = r.what
 	}
 	seconds, timed := rawjson.Int(r.payload.Get("started_at"))
 	timed = timed && what == taskStarted

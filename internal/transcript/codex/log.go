@@ -18,6 +18,8 @@ type row struct {
 	kind    string
 	at      time.Time
 	payload rawjson.Object
+	// what is the type of the payload.
+	what string
 	// flat reports that the row is its own payload, and made that the file does not have it.
 	flat, made bool
 }
@@ -44,6 +46,7 @@ func (r *row) Parse(line []byte) bool {
 	if r.payload == nil && o.Get("payload") == nil {
 		r.flatten(o)
 	}
+	r.what = r.payload.Text("type")
 	return r.payload != nil
 }
 
@@ -51,7 +54,7 @@ func (r *row) Parse(line []byte) bool {
 func (r *row) Time() time.Time { return r.at }
 
 // Opens implements transcript.Row.
-func (r *row) Opens() bool { return r.kind == event && r.payload.Text("type") == taskStarted }
+func (r *row) Opens() bool { return r.kind == event && r.what == taskStarted }
 
 // session gathers what the files of one session say.
 type session struct {
@@ -294,7 +297,7 @@ func (l *log) inherit(r *row, next func(*row)) {
 		next(r)
 		return
 	}
-	switch kind := r.payload.Text("type"); {
+	switch kind := r.what; {
 	case r.kind == "turn_context", r.kind == event && kind == settings:
 		next(r)
 	case r.kind == event && kind == "token_count": // it may be repeated after the copies
@@ -329,14 +332,14 @@ func (l *log) take(r *row) {
 			l.Compactions = append(l.Compactions, r.at)
 		}
 	case responseItem:
-		l.addItem(p, r.at)
+		l.addItem(r.what, p, r.at)
 	case event:
-		l.addEvent(p, r.at)
+		l.addEvent(r.what, p, r.at)
 	}
 }
 
-func (l *log) addEvent(p rawjson.Object, at time.Time) {
-	switch p.Text("type") {
+func (l *log) addEvent(kind string, p rawjson.Object, at time.Time) {
+	switch kind {
 	case settings:
 		l.tier = p.Members("thread_settings").Text("service_tier")
 	case taskStarted:

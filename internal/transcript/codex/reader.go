@@ -219,7 +219,7 @@ func (l *log) head(ctx context.Context, file *transcript.File, start int64) erro
 			l.tier = unknownTier
 			return false
 		}
-		if !bytes.Contains(line, []byte(settings)) || !r.Parse(line) || r.kind != event || r.payload.Text("type") != settings {
+		if !bytes.Contains(line, []byte(settings)) || !r.Parse(line) || r.kind != event || r.what != settings {
 			return true
 		}
 		l.add(&r)
