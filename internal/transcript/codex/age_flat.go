@@ -6,6 +6,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // flatRows is the age of rows without payloads, before September 2025. No event repeats
@@ -14,6 +15,8 @@ import (
 type flatRows struct {
 	next  func(*row)
 	clock time.Time
+	// moved follows the computer's clock, which may be set back.
+	moved transcript.Clock
 	// placed reports that the folder is known.
 	placed bool
 }
@@ -23,6 +26,7 @@ func (a *flatRows) add(r *row) {
 		r.at = a.clock.Add(time.Millisecond)
 	}
 	a.clock = r.at
+	r.at = a.moved.At(r.at, r.Opens() || r.kind == event && r.what == "user_message")
 	flat, p, at := r.flat, r.payload, r.at
 	a.next(r)
 	if !flat || r.what != "message" {

@@ -157,7 +157,7 @@ func (l *log) subagent(s *spawn) *log {
 // readAll reads the session's file at path and those of its subagents.
 func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path string, maxText int) (*hook.Transcript, error) {
 	l := newLog(maxText)
-	l.costs = q.Whole == nil
+	l.costs, l.old.flat.moved.Off = q.Whole == nil, !q.Full
 	_ = l.readFile(ctx, f, path, q) // the log has the error
 	// Codex records the end of a turn once the user's hooks have let it end.
 	stopped := l.open && l.old.turns.numbered && l.replied && !l.calling()
@@ -169,6 +169,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	for i := 0; i < maxAgents && (i < len(l.spawned) || whole && l.adopt(ctx, f, q.Session)); i++ {
 		s := l.spawned[i]
 		sub := l.subagent(&s)
+		sub.old.flat.moved.Off = !q.Full
 		for _, file := range l.agentFiles(ctx, f, path, s.thread) {
 			_ = sub.readFile(ctx, f, file, q) // the log has the error
 		}
@@ -350,7 +351,7 @@ func (l *log) addEvent(kind string, p rawjson.Object, at time.Time) {
 			l.turn, l.turns[turn] = turn, true
 		}
 	case itemDone:
-		l.addDone(p.Members("item"), instant(p, "started_at_ms", at), instant(p, "completed_at_ms", at))
+		l.addDone(p.Members("item"), l.instant(p, "started_at_ms", at), l.instant(p, "completed_at_ms", at))
 	case "task_complete":
 		l.complete(p, at)
 	case "turn_aborted":
@@ -364,6 +365,18 @@ func instant(p rawjson.Object, name string, otherwise time.Time) time.Time {
 		return at
 	}
 	return otherwise
+}
+
+// instant is a time that a row has besides its own, which it does not exceed.
+func (l *log) instant(p rawjson.Object, name string, own time.Time) time.Time {
+	at, clock := instant(p, name, own), &l.old.flat.moved
+	if at.Equal(own) || !clock.Moved() {
+		return at
+	}
+	if at = clock.Move(at); at.After(own) {
+		return own
+	}
+	return at
 }
 
 func (l *log) end(e hook.TurnEnd) {

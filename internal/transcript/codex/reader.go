@@ -80,6 +80,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 		return hook.KindUnknown, time.Time{}, nil
 	}
 	l := newLog(transcript.MaxText)
+	l.old.flat.moved.Off = true
 	if err := l.readFile(ctx, f, path, q); err != nil || l.open || len(l.Ends) == 0 {
 		return hook.KindUnknown, time.Time{}, err
 	}
