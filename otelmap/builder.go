@@ -61,6 +61,8 @@ type Builder struct {
 	recalled map[RunID]*Carry
 	// lost are the places of events that could not be read, in order.
 	lost []int64
+	// requests are those that hooks report.
+	requests requests
 }
 
 // Lose tells the builder that an event at an offset could not be read. Its run says so.
@@ -128,6 +130,9 @@ func (b *Builder) Add(e hook.Event) {
 		b.unknown++
 		return
 	case hook.KindAside:
+		if e.Request != nil {
+			b.requests.add(&e)
+		}
 		return
 	case hook.KindHookRuns:
 		b.addHooks(e)

@@ -55,7 +55,7 @@ func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
 	s.Brief.Add(spans...)
 	for span := range otlp.Spans(spans) {
 		a := span.GetAttributes()
-		switch store.RoleOf(a) {
+		switch roleOf(a) {
 		case store.RoleRoot:
 			for _, e := range span.GetEvents() {
 				if isPrompt(e) {
@@ -79,7 +79,7 @@ func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
 func (s *Brief) Add(spans ...*tracepb.ResourceSpans) {
 	for span := range otlp.Spans(spans) {
 		a := span.GetAttributes()
-		switch store.RoleOf(a) {
+		switch roleOf(a) {
 		case store.RoleRoot:
 			if u := store.UsageOf(a); u != nil {
 				s.usage = sum(s.usage, u)

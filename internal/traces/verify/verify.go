@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
@@ -151,7 +152,7 @@ func (c *Comparison) Add(t *store.Trace) {
 		it := &item{
 			trace: tr, span: otlp.SpanID(s), agent: agentOf(s), start: otlp.Start(s), end: otlp.End(s), usage: store.UsageOf(a),
 		}
-		switch store.RoleOf(a) {
+		switch roleOf(a) {
 		case store.RoleRoot:
 			tr.addRoot(s)
 			for _, e := range s.GetEvents() {
@@ -169,12 +170,24 @@ func (c *Comparison) Add(t *store.Trace) {
 			it.id, it.name, it.status = otlp.Text(a, otelmap.KeyToolCallID), otlp.Text(a, otelmap.KeyToolName), statusOf(s)
 			tr.lacksIDs = tr.lacksIDs || it.id == ""
 			c.calls = append(c.calls, it)
+			if store.RoleOf(a) != store.RoleTool {
+				tr.root.calls++
+			}
 		case store.RoleChat:
 			it.id, it.ref = otlp.Text(a, otelmap.KeyResponseID), otlp.Text(a, otelmap.KeyRequestID)
 			it.model, it.status = otlp.Text(a, otelmap.KeyRequestModel), statusOf(s)
 			c.requests = append(c.requests, it)
 		}
 	}
+}
+
+// roleOf is store.RoleOf with a script among the calls: files have it as one, and a run's
+// totals have its calls in its place.
+func roleOf(attrs []*commonpb.KeyValue) store.Role {
+	if otlp.Text(attrs, otelmap.KeyOperation) == otelmap.OpInvokeWorkflow {
+		return store.RoleTool
+	}
+	return store.RoleOf(attrs)
 }
 
 // addRoot adds a run of the trace.

@@ -148,12 +148,9 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.Turn, c.turn), c.at, false, false
 	case "token_count":
 		c.count(it)
-	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call":
+	case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call":
 		r.answered = false
 		id := cmp.Or(it.CallID, it.ID)
-		if it.Name == "exec" && it.Type == "custom_tool_call" {
-			return // a script: its calls count
-		}
 		unnamed := id == ""
 		if unnamed {
 			id = fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)
@@ -165,7 +162,7 @@ func (c *codexFile) take(kind string, it *codexItem) {
 		if it.Type == "web_search_call" {
 			r.result(id, false)
 		}
-	case "function_call_output", "custom_tool_call_output":
+	case "function_call_output", "custom_tool_call_output", "tool_search_output":
 		m := codexExit.FindStringSubmatch(unquoted(it.Output))
 		r.result(it.CallID, m != nil && cmp.Or(m[1], m[2]) != "0" && !slices.Contains(c.polls, it.CallID))
 	case "user_message":
