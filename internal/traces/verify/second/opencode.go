@@ -45,7 +45,10 @@ func readOpencode(ctx context.Context, r *file) error {
 	subs := make(map[string]bool) // messages of subagents
 	users := make(map[string]bool)
 	turn := func(session string) (sub bool) {
-		r.session = session
+		r.session, r.agent = session, ""
+		if parents[session] != "" {
+			r.agent = session
+		}
 		for range 100 {
 			if parent := parents[r.session]; parent != "" {
 				r.session, sub = parent, true
@@ -54,12 +57,14 @@ func readOpencode(ctx context.Context, r *file) error {
 		return sub
 	}
 	var own string
+	_ = own
 	if err := each(ctx, db, `SELECT session_id, id || char(10) || data, time_created FROM message ORDER BY session_id, time_created, id`, func(session, text string, at float64) {
 		id, data, _ := strings.Cut(text, "\n")
 		m := value[struct {
-			Role   string `json:"role"`
-			Model  string `json:"modelID"`
-			Finish string `json:"finish"`
+			Role   string   `json:"role"`
+			Cost   *float64 `json:"cost"`
+			Model  string   `json:"modelID"`
+			Finish string   `json:"finish"`
 			Error  *struct {
 				Name string `json:"name"`
 			} `json:"error"`
@@ -87,8 +92,10 @@ func readOpencode(ctx context.Context, r *file) error {
 		when := cmp.Or(m.Time.Created, at)
 		r.at = time.UnixMilli(int64(when))
 		users[id], subs[id] = m.Role == "user", sub || when < created[session]
-		if t := m.Tokens; m.Role == "assistant" && t.Input+t.Output+t.Reasoning+t.Cache.Read+t.Cache.Write > 0 {
-			r.request(1, fmt.Sprintf("%.0f/%s/%.0f", when, m.Model, t.Input+t.Output), m.Model, counted(t.Input+t.Cache.Read+t.Cache.Write, t.Output+t.Reasoning, t.Cache.Read, t.Cache.Write))
+		if t := m.Tokens; m.Role == "assistant" && (m.Error != nil || t.Input+t.Output+t.Reasoning+t.Cache.Read+t.Cache.Write > 0) {
+			q := counted(t.Input+t.Cache.Read+t.Cache.Write, t.Output+t.Reasoning, t.Cache.Read, t.Cache.Write)
+			q.Cost, q.Failed = m.Cost, m.Error != nil
+			r.request(1, fmt.Sprintf("%.0f/%s/%.0f", when, m.Model, t.Input+t.Output), m.Model, q)
 		}
 		switch {
 		case sub || when < created[session]:
@@ -97,7 +104,8 @@ func readOpencode(ctx context.Context, r *file) error {
 		case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
 			r.interrupt()
 		case m.Role == "assistant":
-			r.answered = m.Finish == "stop" || m.Finish == "length" || m.Error != nil
+			r.answered, r.failed = m.Finish == "stop" || m.Finish == "length" || m.Error != nil, m.Error != nil
+			r.lasts()
 		}
 	}); err != nil {
 		return err
@@ -106,12 +114,17 @@ func readOpencode(ctx context.Context, r *file) error {
 		id, data, _ := strings.Cut(text, "\n")
 		p := value[struct {
 			Type      string `json:"type"`
+			Text      string `json:"text"`
 			Call      string `json:"callID"`
 			Tool      string `json:"tool"`
 			Synthetic bool   `json:"synthetic"`
 			Ignored   bool   `json:"ignored"`
 			State     struct {
-				Status   string `json:"status"`
+				Status string `json:"status"`
+				Error  ends   `json:"error"`
+				Input  struct {
+					Tool string `json:"tool"`
+				} `json:"input"`
 				Metadata struct {
 					Exit float64 `json:"exit"`
 				} `json:"metadata"`
@@ -124,14 +137,28 @@ func readOpencode(ctx context.Context, r *file) error {
 		r.at = time.UnixMilli(int64(at))
 		switch {
 		case p.Type == "tool" && p.Call != "":
-			r.call(p.Call)
+			name := p.Tool
+			if name == "invalid" { // as which opencode records a tool that it does not have
+				name = cmp.Or(p.State.Input.Tool, name)
+			}
+			r.call(p.Call, name)
 			if p.State.Status == "completed" || p.State.Status == "error" {
-				r.result(p.Call, p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0)
+				r.result(p.Call, opencodeStatus(p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0, p.State.Error.text()))
 			}
 		case (p.Type == "text" || p.Type == "file") && users[id] && !subs[id] && !p.Synthetic && !p.Ignored:
-			r.typed(1, id)
+			r.typed(1, id, p.Text)
 		}
 	})
+}
+
+func opencodeStatus(failed bool, text string) Status {
+	switch {
+	case strings.HasPrefix(text, "The user rejected permission") || strings.HasPrefix(text, "The user has specified a rule which prevents"):
+		return Denied
+	case strings.HasPrefix(text, "Tool execution aborted"):
+		return Bad
+	}
+	return statusIf(failed)
 }
 
 // each visits the rows of a query, each with two texts and a time.
