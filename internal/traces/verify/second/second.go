@@ -256,22 +256,37 @@ func Read(ctx context.Context, host string, env Env) (*Reading, error) {
 	}
 	var paths []string
 	var unread []Unread
-	for _, folder := range f.folders(env) {
-		if !filepath.IsAbs(folder) {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(folder); err == nil && real != folder && len(paths) == 0 {
-			folder = real
-		}
-		_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error { // what cannot be listed is in unread
+	seen := make(map[string]bool) // folders and files, by what links lead to
+	var walk func(path string)
+	walk = func(path string) {
+		_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error { // what cannot be listed is in unread
+			real, linked := at, d != nil && d.Type()&fs.ModeSymlink != 0
+			if linked || at == path {
+				real, _ = filepath.EvalSymlinks(at) // empty for a link that leads nowhere
+			}
 			switch {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
-				unread = append(unread, Unread{File: path, Reason: "cannot be listed"})
-			case err == nil && d.Type().IsRegular() && takes(f, path):
-				paths = append(paths, path)
+				unread = append(unread, Unread{File: at, Reason: "cannot be listed"})
+			case err != nil || real == "":
+			case linked && isFolder(real):
+				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
+					walk(real)
+				}
+			case d.IsDir() && seen[real]:
+				return fs.SkipDir
+			case d.IsDir():
+				seen[real] = true
+			case (d.Type().IsRegular() || linked) && !seen[real] && (takes(f, at) || at == path):
+				seen[real] = true
+				paths = append(paths, at)
 			}
 			return ctx.Err()
 		})
+	}
+	for _, folder := range f.folders(env) {
+		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) {
+			walk(real)
+		}
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
@@ -337,6 +352,11 @@ func below(bases []string, rest ...string) (folders []string) {
 func timeOf(text string) time.Time {
 	at, _ := time.Parse(time.RFC3339, text) // zero without one
 	return at
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // exists reports that there is a file or folder.
