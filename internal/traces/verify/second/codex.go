@@ -126,6 +126,12 @@ func codexStatus(text string) Status {
 		return Denied
 	case slices.ContainsFunc(codexFailures, begins):
 		return Failed
+	case begins("Script completed"):
+		return OK
+	case begins("Script failed"):
+		return Failed
+	case begins("Script "):
+		return Untold
 	case m != nil && cmp.Or(m[1], m[2]) != "0":
 		return Bad
 	case m != nil:
@@ -243,10 +249,21 @@ func (c *codexFile) item(kind string, it *codexItem) {
 		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.Turn, c.turn), c.at, false, false
 	case "token_count":
 		c.count(it)
-	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call":
+	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call":
 		c.called(it)
 	case "function_call_output", "custom_tool_call_output":
 		c.output(it)
+	case "tool_search_output":
+		c.result(it.CallID, Untold)
+	case "patch_apply_end", "web_search_end", "exec_command_end":
+		if strings.HasPrefix(it.CallID, "exec-") { // of a script
+			c.call(it.CallID, codexTools[it.Type])
+			status := OK
+			if it.Success != nil {
+				status = statusIf(!*it.Success)
+			}
+			c.result(it.CallID, status)
+		}
 	case "user_message":
 		text := unquoted(it.Message)
 		if len(it.Images) > 0 {
@@ -294,9 +311,6 @@ func (c *codexFile) item(kind string, it *codexItem) {
 func (c *codexFile) called(it *codexItem) {
 	c.answered = false
 	id := cmp.Or(it.CallID, it.ID)
-	if it.Name == "exec" && it.Type == "custom_tool_call" {
-		return // a script: its calls count
-	}
 	unnamed := id == ""
 	if unnamed {
 		id = fmt.Sprintf("%s:%d", filepath.Base(c.path), c.line)
