@@ -58,6 +58,8 @@ type Builder struct {
 	late []int64
 	// lost are the places of events that could not be read, in order.
 	lost []int64
+	// requests are those that hooks report.
+	requests requests
 }
 
 // Lose tells the builder that an event at an offset could not be read. Its run says so.
@@ -125,6 +127,9 @@ func (b *Builder) Add(e hook.Event) {
 		b.unknown++
 		return
 	case hook.KindAside:
+		if e.Request != nil {
+			b.requests.add(&e)
+		}
 		return
 	case hook.KindHookRuns:
 		b.addHooks(e)

@@ -342,10 +342,17 @@ func (c *comparison) compareTokens() {
 
 // compareTotal compares the number of calls that the runs count.
 func (c *comparison) compareTotal() {
-	if !c.uncounted && c.counted != len(c.calls) {
-		n := 0
+	spans, n := 0, 0
+	for _, q := range c.calls {
+		if !q.script {
+			spans++
+		}
+	}
+	if !c.uncounted && c.counted != spans {
 		for _, f := range c.files.Calls {
-			n += f.Times
+			if f.Name != second.Script {
+				n += f.Times
+			}
 		}
 		if n != c.counted {
 			c.add(Difference{Kind: Total, What: "total of calls", InTrace: strconv.Itoa(c.counted), InFiles: strconv.Itoa(n)})

@@ -48,8 +48,9 @@ type call struct {
 	run                     int
 	id, name, agent, status string
 	start, end              time.Time
-	// skill reports that the text of a skill made it, which no file has.
-	skill bool
+	// skill reports that the text of a skill made it, which no file has, script that it is a
+	// script, whose calls count in its place.
+	skill, script bool
 }
 
 type request struct {
@@ -169,13 +170,14 @@ const maxPrompt = 400
 
 func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string) {
 	a := span.GetAttributes()
-	switch store.RoleOf(a) {
-	case store.RoleTool:
+	script := otlp.Text(a, otelmap.KeyOperation) == otelmap.OpInvokeWorkflow
+	switch role := store.RoleOf(a); {
+	case role == store.RoleTool, script:
 		s.calls = append(s.calls, call{
 			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyToolCallID)), name: strings.Clone(otlp.Text(a, otelmap.KeyToolName)), agent: agent(span),
-			status: statusOf(span), start: otlp.Start(span), end: otlp.End(span), skill: otlp.Text(a, invokedBy) != "",
+			status: statusOf(span), start: otlp.Start(span), end: otlp.End(span), skill: otlp.Text(a, invokedBy) != "", script: script,
 		})
-	case store.RoleChat:
+	case role == store.RoleChat:
 		u := store.UsageOf(a)
 		if u != nil {
 			s.listed = sum(s.listed, u)

@@ -211,6 +211,9 @@ const (
 		Reasoning SubAgentActivity UserMessage WebSearch Plan ImageView EnteredReviewMode ExitedReviewMode`
 )
 
+// Script is the name of a call of Codex whose calls count in its place.
+const Script = "exec"
+
 // codexTools are the tools by the types of their items, and by other names.
 var codexTools = map[string]string{
 	"CommandExecution": "Bash", "exec_command_end": "Bash", "exec_command": "Bash", "shell": "Bash", "shell_command": "Bash",
