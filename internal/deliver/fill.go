@@ -146,9 +146,7 @@ func (f *filling) read(ctx context.Context, u *fillUnit) error {
 		}
 		messages = slices.Clone(messages)
 		for i := range messages {
-			if messages[i] = f.Clean(messages[i]); f.Map.Capture == otelmap.CaptureNone {
-				messages[i] = otelmap.WithoutTexts(messages[i])
-			}
+			messages[i] = f.narrow(f.dst, f.Clean(messages[i]), otelmap.CaptureFull)
 		}
 		u.spans += otlp.Count(messages)
 		switch {
