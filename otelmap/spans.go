@@ -26,9 +26,9 @@ type mapping struct {
 	tr  *hook.Transcript
 	// lacking reports that there is no transcript.
 	lacking bool
-	files  *files
-	own    *share
-	root   trace.SpanContext
+	files   *files
+	own     *share
+	root    trace.SpanContext
 	// agents are the spans of the run's agents; "" is the lead.
 	agents map[string]trace.SpanID
 	// agentNames are the kinds of the subagents, made the calls by the agent that made them.
