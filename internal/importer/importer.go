@@ -217,16 +217,15 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 		return f
 	}
 	f.read = true
-	if tr.Cwd == "" {
-		tr.Cwd = s.Cwd
-	} else if tr.Cwd != s.Cwd && im.off(tr.Cwd) {
-		f.skipped.SwitchedOff++
+	tr.Cwd = cmp.Or(tr.Cwd, s.Cwd)
+	tr.Session = s.ID
+	events := im.events(s, tr)
+	if f.skipped.SwitchedOff = events.left; events.none {
 		return f
 	}
-	tr.Session = s.ID
 	f.skipped.Inherited, f.skipped.Damaged = tr.Inherited, tr.Damaged
-	f.unreadable, f.err = im.runs(ctx, f, tr, near, i)
-	if skip := f.skipped; note != nil && skip.Open == 0 && skip.TooOld == 0 && !f.logged && !im.DryRun {
+	f.unreadable, f.err = im.runs(ctx, f, tr, events.list, near, i)
+	if skip := f.skipped; note != nil && skip.Open+skip.TooOld+skip.SwitchedOff == 0 && !f.logged && !im.DryRun {
 		note.Directory = tr.Cwd
 		note.There, note.Captured, note.Removed = skip.AlreadyThere+len(f.runs), skip.Captured, skip.Removed
 		f.note = note
@@ -235,7 +234,7 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 }
 
 // builder returns a builder with the events of a session's transcript.
-func (im *Importer) builder(s *Session, tr *hook.Transcript) *otelmap.Builder {
+func (im *Importer) builder(s *Session, tr *hook.Transcript, events []hook.Event) *otelmap.Builder {
 	o := im.Deliverer.Map
 	o.Agent, o.FromFiles = im.Deliverer.Sources[im.Agent.Host].Agent, true
 	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
@@ -243,10 +242,34 @@ func (im *Importer) builder(s *Session, tr *hook.Transcript) *otelmap.Builder {
 		b.LinkTo(tr.Origin, tr.OriginTurn, "")
 	}
 	b.In(tr.Repository)
-	for _, e := range im.Agent.Events(s.Dialect, tr) {
+	for _, e := range events {
 		b.Add(e)
 	}
 	return b
+}
+
+// recorded are the events of a session that hooks would have recorded: not those in the
+// directories of projects that switch recording off.
+type recorded struct {
+	list []hook.Event
+	// left is 1 for a session of which events are left out, none reports that all are.
+	left int
+	none bool
+}
+
+// events returns the events of a session that are to be imported, and takes the texts and
+// requests of the others out of the transcript.
+func (im *Importer) events(s *Session, tr *hook.Transcript) recorded {
+	if len(tr.Moves) == 0 && im.off(tr.Cwd) {
+		return recorded{left: 1, none: true}
+	}
+	all := im.Agent.Events(s.Dialect, tr)
+	if !slices.ContainsFunc(tr.Moves, func(m hook.Move) bool { return im.off(m.Cwd) }) {
+		return recorded{list: all}
+	}
+	list := slices.DeleteFunc(all, func(e hook.Event) bool { return im.off(e.Cwd) })
+	tr.Leave(im.off)
+	return recorded{list, 1, len(list) == 0}
 }
 
 // mappedOnce is the largest number of a session's runs that are all in memory at once.
@@ -273,22 +296,23 @@ func (im *Importer) off(dir string) bool {
 
 // runs finds those of the runs of the session with an index that are to be imported. Of a
 // run that another session has in part the rest is.
-func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, near *neighbours, i int) (unreadable, err error) {
+func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, events []hook.Event, near *neighbours, i int) (unreadable, err error) {
 	before := f.skipped
-	copies, unreadable, err := im.newRuns(ctx, f, tr, near, i)
+	copies, unreadable, err := im.newRuns(ctx, f, tr, events, near, i)
 	if len(copies) == 0 || unreadable != nil || err != nil {
 		return unreadable, err
 	}
 	f.runs, f.logged, f.skipped = nil, false, before
 	f.skipped.Inherited += len(copies)
-	_, unreadable, err = im.newRuns(ctx, f, without(tr, copies), near, i)
+	rest := without(tr, copies)
+	_, unreadable, err = im.newRuns(ctx, f, rest, im.events(f.session, rest).list, near, i)
 	return unreadable, err
 }
 
 // newRuns finds the runs. copies are the requests that other sessions have of these.
-func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcript, near *neighbours, i int) (copies []request, unreadable, err error) {
+func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcript, events []hook.Event, near *neighbours, i int) (copies []request, unreadable, err error) {
 	now := im.Deliverer.Now()
-	b := im.builder(f.session, tr)
+	b := im.builder(f.session, tr, events)
 	runs := b.Runs(now)
 	if len(runs) == 0 {
 		return nil, nil, nil

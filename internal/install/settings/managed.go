@@ -66,6 +66,9 @@ func (a *Spec) planManaged(sys install.System, o install.Options, undo bool) (*i
 		return nil, fmt.Errorf("settings %q: %w: nothing was changed", place.Path, err)
 	}
 	p := &install.Plan{Undo: undo}
+	if err := f.removeLeft(p); err != nil {
+		return nil, err
+	}
 	if len(f.changes) == 0 && !f.changed() {
 		return p, nil
 	}
