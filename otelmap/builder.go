@@ -50,6 +50,8 @@ type Builder struct {
 	runs    []*Run
 	// files is what the agent's files hold that Spans was last asked with.
 	files atomic.Pointer[files]
+	// unread stands for a transcript that there is not.
+	unread hook.Transcript
 	// after is the carry after the last run and the session's events since.
 	after Carry
 	// ended reports that the session has ended and has not started again.

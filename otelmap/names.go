@@ -102,6 +102,8 @@ const (
 	// KeyImported is true on every span that was sent from history: by an import, or by an
 	// export to a destination.
 	KeyImported = "hookspan.imported"
+	// KeyTest is true on every span of hookspan test, which gateways keep and do not count.
+	KeyTest = "hookspan.test"
 	// KeyDialect is the wire form of the events.
 	KeyDialect = "hookspan.dialect"
 	// KeyHostProvider is the model's provider as the host spells it; the

@@ -125,8 +125,12 @@ func (m *mapping) outcome() (string, hook.TurnEnd) {
 // finish returns why an agent's last answer ended, "" if that is not known or it asked for
 // calls.
 func (m *mapping) finish(agent string) string {
-	for _, c := range slices.Backward(m.calls) {
-		if c.Agent == agent && c.Kind == hook.CallRequest && c.Error == "" {
+	of := m.agentCalls[agent]
+	if agent == "" {
+		of = m.leadCalls()
+	}
+	for _, i := range slices.Backward(of) {
+		if c := &m.calls[i]; c.Kind == hook.CallRequest && c.Error == "" {
 			if reason := cmp.Or(finishReasons[c.FinishReason], c.FinishReason); reason != "tool_call" {
 				return reason
 			}
@@ -134,6 +138,16 @@ func (m *mapping) finish(agent string) string {
 		}
 	}
 	return ""
+}
+
+// leadCalls are the places of the lead agent's calls.
+func (m *mapping) leadCalls() (places []int) {
+	for i := range m.calls {
+		if m.calls[i].Agent == "" {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // lastText returns the text of the lead agent's last answer.

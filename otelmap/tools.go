@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -245,9 +246,9 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 			continue
 		}
 		r := *own
-		for _, at := range m.files.asked[callKey{agent, r.ID}] {
-			if own.Asked.IsZero() && at.After(r.Asked) && !at.After(r.At) {
-				r.Asked = at
+		if by := m.files.asked[callKey{agent, r.ID}]; own.Asked.IsZero() {
+			if n := sort.Search(len(by), func(i int) bool { return by[i].After(r.At) }); n > 0 {
+				r.Asked = by[n-1]
 			}
 		}
 		if r.Asked.IsZero() || asked[r.ID].Equal(r.Asked) {
@@ -273,30 +274,51 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 // known has by id. Of the results with one id those with a call's input are the call's, then
 // the first ones.
 func (m *mapping) reported(agent string, known map[string][]*call) map[*hook.ToolResult]bool {
-	byID, found := make(map[string][]*hook.ToolResult), make(map[*hook.ToolResult]bool)
+	c := claims{lists: make(map[resultKey][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
 	for _, r := range m.resultsOf(agent) {
 		if known[r.ID] != nil {
-			byID[r.ID] = append(byID[r.ID], r)
+			c.add(r, toolKey{id: r.ID}, toolKey{r.ID, r.Name, maphash.String(m.seed, r.Input)})
 		}
 	}
-	for id, list := range byID {
-		calls := known[id]
-		for _, exact := range []bool{true, false} {
-			calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool {
-				i := slices.IndexFunc(list, func(r *hook.ToolResult) bool { return !found[r] && (!exact || m.gave(c.event(), r)) })
-				if i >= 0 {
-					found[list[i]] = true
-				}
-				return i >= 0
-			})
+	for id, calls := range known {
+		left := slices.DeleteFunc(slices.Clone(calls), func(one *call) bool {
+			return c.claim(agent, toolKey{id, one.tool().Name, one.event().input}) != nil
+		})
+		for range left {
+			c.claim(agent, toolKey{id: id})
 		}
 	}
-	return found
+	return c.taken
 }
 
-// gave reports that a result has the tool and the input of an event.
-func (m *mapping) gave(it *item, r *hook.ToolResult) bool {
-	return r.Name == it.Tool.Name && maphash.String(m.seed, r.Input) == it.input
+// claims are results in the host's files by their keys, in order, each of which one call
+// takes.
+type claims struct {
+	lists map[resultKey][]*hook.ToolResult
+	taken map[*hook.ToolResult]bool
+}
+
+func (c *claims) add(r *hook.ToolResult, keys ...toolKey) {
+	for _, k := range keys {
+		key := resultKey{r.Agent, k}
+		c.lists[key] = append(c.lists[key], r)
+	}
+}
+
+// claim returns the first result with the first of the keys that no call has taken, or nil.
+func (c *claims) claim(agent string, keys ...toolKey) *hook.ToolResult {
+	for _, k := range keys {
+		key := resultKey{agent, k}
+		list := c.lists[key]
+		for len(list) > 0 && c.taken[list[0]] {
+			list = list[1:]
+		}
+		if c.lists[key] = list; len(list) > 0 {
+			c.taken[list[0]] = true
+			return list[0]
+		}
+	}
+	return nil
 }
 
 // resultsOf returns the results of an agent that belong to the run.
