@@ -14,6 +14,10 @@
 // February 2026, has twice the price of input and 1.5 times that of output above 200,000
 // tokens, a later one has one price for all; the list follows the later one. Claude Mythos
 // 5.2 has a fast mode, but no price of it was found, and so it has none here.
+//
+// OpenAI's fast mode, priority processing before July 2026, is priced for some models and
+// for no long inputs (https://openai.com/api-fast-mode/). With a subscription Codex takes
+// other multiples of credits for it.
 package prices
 
 import "time"
@@ -107,6 +111,8 @@ func (p *price) cost(t *Tokens) (usd float64, ok bool) {
 	input, r := t.input(), &p.rates
 	switch {
 	case p.UpTo > 0 && input > p.UpTo, t.Fast && p.Fast == 0, t.Searches > 0 && p.search == 0:
+		return 0, false
+	case p.Long != nil && input > p.Long.Above && t.Fast:
 		return 0, false
 	case p.Long != nil && input > p.Long.Above:
 		r = &p.Long.rates
