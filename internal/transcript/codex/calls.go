@@ -42,7 +42,9 @@ func (l *log) addItem(kind string, p rawjson.Object, at time.Time) {
 	default:
 		if isCall(kind) {
 			l.addMade(p, at)
+			return
 		}
+		l.meet(idleItems, responseItem+"/", kind, p, at)
 	}
 }
 
@@ -325,6 +327,7 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		r.Input = cmp.Or(r.Input, l.Texts.KeepJSON(rawjson.Canonical(item.Get("arguments"))))
 		r.Text = outputText(item.Get("content_items"))
 	default:
+		l.meet(idleDone, itemDone+"/", item.Text("type"), item, ended)
 		return
 	}
 	if r.Name == "" && item.Text("type") == agentActivity {

@@ -71,6 +71,8 @@ type session struct {
 	left []hook.ToolResult
 	// adopted counts the threads, the session first, whose subagents were looked for.
 	adopted int
+	// strange are the kinds of rows that are not known.
+	strange map[string]*strange
 	// shelf is nil until it is needed, beside the files in the folder of the session's.
 	shelf  *shelf
 	beside map[string][]string
@@ -138,6 +140,7 @@ func newLog(maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), settingsWithin: maxSettings,
 		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
+		strange: make(map[string]*strange),
 	}
 	return (&log{session: s}).withAges()
 }
@@ -192,7 +195,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		t.Origin, t.OriginTurn = h.from[0].id, h.turn
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
-	t.Repository = l.repository
+	t.Repository, t.Unread = l.repository, l.unknown(path)
 	// The tokens of an answer are written just after it.
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	t.Undecided = stopped && fresh
@@ -336,6 +339,8 @@ func (l *log) take(r *row) {
 		l.addItem(r.what, p, r.at)
 	case event:
 		l.addEvent(r.what, p, r.at)
+	default:
+		l.meet(idleRows, "", r.kind, p, r.at)
 	}
 }
 
@@ -357,6 +362,8 @@ func (l *log) addEvent(kind string, p rawjson.Object, at time.Time) {
 	case "turn_aborted":
 		l.open, l.aborted = false, true
 		l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"})
+	default:
+		l.meet(idleEvent, event+"/", kind, p, at)
 	}
 }
 
