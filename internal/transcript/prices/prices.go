@@ -18,6 +18,10 @@
 // OpenAI's fast mode, priority processing before July 2026, is priced for some models and
 // for no long inputs (https://openai.com/api-fast-mode/). With a subscription Codex takes
 // other multiples of credits for it.
+//
+// Inference in the US alone, which Anthropic has since version 4.6, multiplies the prices of
+// all tokens, those of the fast mode too, and not that of a search
+// (https://platform.claude.com/docs/en/build-with-claude/data-residency).
 package prices
 
 import "time"
@@ -41,6 +45,9 @@ type Tokens struct {
 	Searches int64
 	// Fast reports that the request was in the fast mode, which has other prices.
 	Fast bool
+	// US reports that the model ran in the US because the user wanted that, which Anthropic
+	// has other prices for.
+	US bool
 }
 
 // input is the whole input, which decides whether a request is a long one.
@@ -95,6 +102,9 @@ type price struct {
 	// Fast is how many times as much a request costs in the fast mode. If zero, no
 	// price is known.
 	Fast float64 `json:"fast"`
+	// US is how many times as much a request costs that must run in the US. If zero, no price
+	// is known.
+	US float64 `json:"us"`
 	// search is what a thousand web searches cost in USD; zero if no price is known.
 	search float64
 	// Long is what a request costs with a longer input than Above, all of it.
@@ -110,7 +120,7 @@ type longRates struct {
 func (p *price) cost(t *Tokens) (usd float64, ok bool) {
 	input, r := t.input(), &p.rates
 	switch {
-	case p.UpTo > 0 && input > p.UpTo, t.Fast && p.Fast == 0, t.Searches > 0 && p.search == 0:
+	case p.UpTo > 0 && input > p.UpTo, t.Fast && p.Fast == 0, t.US && p.US == 0, t.Searches > 0 && p.search == 0:
 		return 0, false
 	case p.Long != nil && input > p.Long.Above && t.Fast:
 		return 0, false
@@ -120,6 +130,9 @@ func (p *price) cost(t *Tokens) (usd float64, ok bool) {
 	usd, ok = r.cost(t)
 	if t.Fast {
 		usd *= p.Fast
+	}
+	if t.US {
+		usd *= p.US
 	}
 	return usd + float64(t.Searches)*p.search/1000, ok
 }
