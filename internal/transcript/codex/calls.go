@@ -343,9 +343,9 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 }
 
 func (l *log) addSpawn(thread, call string, at time.Time) {
-	if transcript.CheckID("thread", thread) != nil || l.isAgent(thread) {
+	if transcript.CheckID("thread", thread) != nil || l.agents[thread] {
 		return
 	}
 	task := rawjson.Members([]byte(l.made[call].Input)).Text("message")
-	l.spawned = append(l.spawned, spawn{thread: thread, call: call, caller: l.agent, turn: l.turn, task: task, at: at})
+	l.spawn(spawn{thread: thread, call: call, caller: l.agent, turn: l.turn, task: task, at: at})
 }

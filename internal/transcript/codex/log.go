@@ -59,8 +59,9 @@ func (r *row) Opens() bool { return r.kind == event && r.what == taskStarted }
 // session gathers what the files of one session say.
 type session struct {
 	*transcript.Log
-	// spawned are the subagents in the order of their starts.
+	// spawned are the subagents in the order of their starts, agents their threads.
 	spawned []spawn
+	agents  map[string]bool
 	// turns are those of the session, ids count the ids that were made of times.
 	turns map[string]bool
 	ids   map[string]int
@@ -140,7 +141,7 @@ func newLog(maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), settingsWithin: maxSettings,
 		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
-		strange: make(map[string]*strange),
+		strange: make(map[string]*strange), agents: make(map[string]bool),
 	}
 	return (&log{session: s}).withAges()
 }
@@ -208,6 +209,11 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	return t, err
 }
 
+func (l *log) spawn(s spawn) {
+	l.spawned = append(l.spawned, s)
+	l.agents[s.thread] = true
+}
+
 // adopt adds the subagents of the session and of its subagents that no row names, and
 // reports that there were some.
 func (l *log) adopt(ctx context.Context, f *transcript.Files, session string) (found bool) {
@@ -223,14 +229,15 @@ func (l *log) adopt(ctx context.Context, f *transcript.Files, session string) (f
 			id := h.self.id
 			// One of another thread's, which has a file, is that one's.
 			other := h.spawner != "" && h.spawner != thread && len(l.shelf.paths[h.spawner]) > 0
-			if other || id == session || transcript.CheckID("thread", id) != nil || l.isAgent(id) {
+			if other || id == session || transcript.CheckID("thread", id) != nil || l.agents[id] {
 				continue
 			}
 			s := spawn{thread: id, turn: l.turnAt(h.self.born), at: h.self.born}
 			if thread != session {
 				s.caller = thread
 			}
-			l.spawned, found = append(l.spawned, s), true
+			l.spawn(s)
+			found = true
 		}
 	}
 	return found
@@ -245,10 +252,6 @@ func (l *log) turnAt(at time.Time) string {
 		}
 	}
 	return turn
-}
-
-func (l *log) isAgent(thread string) bool {
-	return slices.ContainsFunc(l.spawned, func(s spawn) bool { return s.thread == thread })
 }
 
 // calling reports a call of the turn without a result. One of a turn that was interrupted
