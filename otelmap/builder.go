@@ -270,7 +270,7 @@ func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 		if !stop.blocked() {
 			stop.Kind, stop.remarks = hook.KindNote, &remarks{
 				stop.Prompt, stop.Result, stop.Result, stop.ErrorType,
-				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}),
+				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}), false,
 			}
 			changed = true
 		}

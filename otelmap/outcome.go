@@ -26,8 +26,12 @@ func (o *toolOutcome) returned(text string) {
 
 // Messages for calls that the host describes to the model only.
 const (
-	messageDenied    = "the user was asked, and the tool never ran"
-	messageCancelled = "the turn was interrupted while the tool ran"
+	messageDenied     = "the user was asked, and the tool never ran"
+	messageCancelled  = "the turn was interrupted while the tool ran"
+	messageUnfinished = "the tool never reported an end"
+	messageAbandoned  = "the run never reported an end"
+	messageStopped    = "the subagent was stopped"
+	messageAgentOpen  = "the subagent never reported an end"
 )
 
 // findResult finds the call in the host's files if its end's event is missing or
@@ -112,7 +116,7 @@ func (m *mapping) unfinished(c *call) toolOutcome {
 			return toolOutcome{failure: ErrorToolCancelled, message: messageCancelled}
 		}
 	}
-	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
+	return toolOutcome{failure: ErrorToolUnfinished, message: messageUnfinished}
 }
 
 // resultKey finds a tool result in the transcript.
