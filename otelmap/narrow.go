@@ -17,7 +17,7 @@ import (
 // The server of an MCP call may be from its input.
 var plainKeys = []string{
 	KeyOperation, KeyAgentName, KeyAgent, KeyModel, KeyFinishReasons, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
-	KeyToolName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyHost, KeyHostVersion, KeyHostApp,
+	KeyToolName, KeyWorkflowName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyHost, KeyHostVersion, KeyHostApp,
 	KeyRepositoryName, KeyRepositoryURL, KeyBranch, KeyHostProvider, KeyDialect, KeyOutcome, KeyEvidence, KeyEvidenceMissing, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
 	KeySessionSource, KeyPermissionMode, KeyEventName, KeyHookEvent, KeyHookTool, KeyHookSource, KeyHookStatus, KeyHookDecision,
 }
@@ -41,6 +41,9 @@ func (o Options) Narrow(m *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 	}
 	for s := range otlp.Spans([]*tracepb.ResourceSpans{m}) {
 		n := narrowing{Options: &o, span: s, kind: otlp.Text(s.Attributes, KeyOperation), results: results, server: o.serverIsPlain(s.Attributes)}
+		if n.kind == OpInvokeWorkflow {
+			n.kind = OpExecuteTool // a script is a call
+		}
 		if asked := Messages(otlp.Text(s.Attributes, KeyInputMessages)); n.kind == OpInvokeAgent && len(asked) > 0 {
 			n.opened = asked[0].Role
 		}

@@ -160,6 +160,9 @@ func (m *mapping) nest(calls []*call) {
 			if s.end >= c.start {
 				c.within = s
 				s.nested++
+				if c.post == nil && c.result == nil && s.post != nil && !m.open {
+					c.end = min(c.end, s.end) // it was denied, or never ran
+				}
 				break
 			}
 		}

@@ -100,3 +100,28 @@ func TestAges(t *testing.T) {
 		})
 	}
 }
+
+// TestUnknownKindsAreNamed has kinds that no version wrote so far: those that may be work are
+// named, and an unknown call is one.
+func TestUnknownKindsAreNamed(t *testing.T) {
+	tr := readRows(t, oldMeta, began("1", "t1"), typed("1", "go"),
+		`2|response_item|{"type":"robot_call","call_id":"a","name":"robot","arguments":"{}"}`, `2|response_item|{"type":"robot_result","call_id":"a"}`,
+		`3|event_msg|{"type":"robot_moved"}`, `3|event_msg|{"type":"robot_done","usage":{}}`, `4|event_msg|{"type":"robot_done","usage":{}}`, `5|robots|{"role":"x"}`,
+		`6|event_msg|{"type":"item_completed","item":{"type":"Robot","call_id":"b"}}`, `6|event_msg|{"type":"item_completed","item":{"type":"Plan","call_id":"b"}}`)
+	var got []string
+	for _, u := range tr.Unread {
+		got = append(got, u.Reason)
+		if u.At.IsZero() || u.File == "" {
+			t.Errorf("no place: %+v", u)
+		}
+	}
+	want := []string{
+		"2 of the unknown kind event_msg/robot_done", "1 of the unknown kind item_completed/Robot", "1 of the unknown kind response_item/robot_result", "1 of the unknown kind robots",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(tr.ToolResults) != 1 || tr.ToolResults[0].Name != "robot" {
+		t.Errorf("calls %+v, want that of the robot", tr.ToolResults)
+	}
+}

@@ -42,7 +42,9 @@ func (l *log) addItem(kind string, p rawjson.Object, at time.Time) {
 	default:
 		if isCall(kind) {
 			l.addMade(p, at)
+			return
 		}
+		l.meet(idleItems, responseItem+"/", kind, p, at)
 	}
 }
 
@@ -325,6 +327,7 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		r.Input = cmp.Or(r.Input, l.Texts.KeepJSON(rawjson.Canonical(item.Get("arguments"))))
 		r.Text = outputText(item.Get("content_items"))
 	default:
+		l.meet(idleDone, itemDone+"/", item.Text("type"), item, ended)
 		return
 	}
 	if r.Name == "" && item.Text("type") == agentActivity {
@@ -340,9 +343,9 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 }
 
 func (l *log) addSpawn(thread, call string, at time.Time) {
-	if transcript.CheckID("thread", thread) != nil || l.isAgent(thread) {
+	if transcript.CheckID("thread", thread) != nil || l.agents[thread] {
 		return
 	}
 	task := rawjson.Members([]byte(l.made[call].Input)).Text("message")
-	l.spawned = append(l.spawned, spawn{thread: thread, call: call, caller: l.agent, turn: l.turn, task: task, at: at})
+	l.spawn(spawn{thread: thread, call: call, caller: l.agent, turn: l.turn, task: task, at: at})
 }

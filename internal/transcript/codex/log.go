@@ -59,8 +59,9 @@ func (r *row) Opens() bool { return r.kind == event && r.what == taskStarted }
 // session gathers what the files of one session say.
 type session struct {
 	*transcript.Log
-	// spawned are the subagents in the order of their starts.
+	// spawned are the subagents in the order of their starts, agents their threads.
 	spawned []spawn
+	agents  map[string]bool
 	// turns are those of the session, ids count the ids that were made of times.
 	turns map[string]bool
 	ids   map[string]int
@@ -71,6 +72,8 @@ type session struct {
 	left []hook.ToolResult
 	// adopted counts the threads, the session first, whose subagents were looked for.
 	adopted int
+	// strange are the kinds of rows that are not known.
+	strange map[string]*strange
 	// shelf is nil until it is needed, beside the files in the folder of the session's.
 	shelf  *shelf
 	beside map[string][]string
@@ -138,6 +141,7 @@ func newLog(maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), settingsWithin: maxSettings,
 		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
+		strange: make(map[string]*strange), agents: make(map[string]bool),
 	}
 	return (&log{session: s}).withAges()
 }
@@ -197,12 +201,17 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
-	t.Repository, t.Moves = l.repository, l.Moves.Sorted(l.cwd)
+	t.Repository, t.Moves, t.Unread = l.repository, l.Moves.Sorted(l.cwd), l.unknown(path)
 	// The tokens of an answer are written just after it.
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	t.Undecided = stopped && fresh
 	t.Pending = l.open && l.old.turns.numbered && len(l.words)+len(l.asked) > 0 && fresh || t.Undecided
 	return t, err
+}
+
+func (l *log) spawn(s spawn) {
+	l.spawned = append(l.spawned, s)
+	l.agents[s.thread] = true
 }
 
 // adopt adds the subagents of the session and of its subagents that no row names, and
@@ -220,14 +229,15 @@ func (l *log) adopt(ctx context.Context, f *transcript.Files, session string) (f
 			id := h.self.id
 			// One of another thread's, which has a file, is that one's.
 			other := h.spawner != "" && h.spawner != thread && len(l.shelf.paths[h.spawner]) > 0
-			if other || id == session || transcript.CheckID("thread", id) != nil || l.isAgent(id) {
+			if other || id == session || transcript.CheckID("thread", id) != nil || l.agents[id] {
 				continue
 			}
 			s := spawn{thread: id, turn: l.turnAt(h.self.born), at: h.self.born}
 			if thread != session {
 				s.caller = thread
 			}
-			l.spawned, found = append(l.spawned, s), true
+			l.spawn(s)
+			found = true
 		}
 	}
 	return found
@@ -242,10 +252,6 @@ func (l *log) turnAt(at time.Time) string {
 		}
 	}
 	return turn
-}
-
-func (l *log) isAgent(thread string) bool {
-	return slices.ContainsFunc(l.spawned, func(s spawn) bool { return s.thread == thread })
 }
 
 // calling reports a call of the turn without a result. One of a turn that was interrupted
@@ -343,6 +349,8 @@ func (l *log) take(r *row) {
 		l.addItem(r.what, p, r.at)
 	case event:
 		l.addEvent(r.what, p, r.at)
+	default:
+		l.meet(idleRows, "", r.kind, p, r.at)
 	}
 }
 
@@ -364,6 +372,8 @@ func (l *log) addEvent(kind string, p rawjson.Object, at time.Time) {
 	case "turn_aborted":
 		l.open, l.aborted = false, true
 		l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"})
+	default:
+		l.meet(idleEvent, event+"/", kind, p, at)
 	}
 }
 

@@ -5,19 +5,18 @@
 // The format is internal to Codex and changes with its versions: rows of unknown types and
 // rows over 8 MiB are skipped, and of a damaged line the whole rows are read. There is a
 // record of the tokens of each response; the running totals of older versions count where
-// there is none. Versions before 0.99 have no task events: each prompt begins a turn, which
-// its last answer completes. Those before September 2025 have rows without times, which are
-// taken to be a millisecond apart, and no tokens.
+// there is none. What earlier versions wrote is rewritten first (ages.go), so that the log
+// reads the rows of 0.160. Before September 2025 there are no tokens.
 //
-// A cost is tokens at list price (package prices): of the standard tier, so that requests of
-// another tier have none. Only this file says how a tool call ended: in the call's item, or
+// A cost is tokens at list price (package prices), of the tier that the newest settings before
+// a request ask for: the standard one or, where the list has it, the fast one. Only this file says how a tool call ended: in the call's item, or
 // without one in the text of its output to the model.
 //
 // A fork's file begins with a copy of the session that it was forked from. A copied turn
 // counts where its original is, else in the oldest file that has a copy.
 //
-// In code mode the model writes a script that makes the calls. The calls count, and
-// the script itself only if it failed.
+// In code mode the model writes a script that makes calls. The script is a call, and so are
+// those of its calls that the file names. Before 0.160 it names few.
 package codex
 
 import (

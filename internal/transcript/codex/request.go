@@ -16,9 +16,6 @@ const settings = "thread_settings_applied"
 // unknownTier is that of a turn whose settings could not be read.
 const unknownTier = "unknown"
 
-// standard reports a service tier at list price.
-func standard(tier string) bool { return tier == "" || tier == "default" || tier == "standard" }
-
 // addCall adds a request with its tokens, of which those of the input include what was
 // read from the cache and written to it.
 func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
@@ -41,8 +38,13 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 			CacheWrite: count("cache_write_input_tokens"), InputIncludesCache: true,
 		},
 	}
-	if l.costs && standard(l.tier) {
-		c.Usage.CostUSD = transcript.ListCost(&c, usage.Get("cache_write_input_tokens") != nil)
+	writes := usage.Get("cache_write_input_tokens") != nil
+	switch tier := l.tier; {
+	case !l.costs:
+	case tier == "", tier == "default", tier == "standard":
+		c.Usage.CostUSD = transcript.ListCost(&c, writes)
+	case tier == "fast", tier == "priority":
+		c.Usage.CostUSD = transcript.FastCost(&c, writes)
 	}
 	l.Calls = append(l.Calls, c)
 	l.words, l.asked = nil, nil
