@@ -237,6 +237,10 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.Turn, c.turn)
 	case "compacted":
 		c.compacted = true
+		if t := c.file.turn; t != nil && c.answered && c.began.IsZero() { // by itself, in files without the events of turns
+			t.Breaks = append(t.Breaks, Break{t.At, c.at})
+			c.lasts()
+		}
 	case "token_usage_record":
 		if it.Usage != nil {
 			c.request(2, it.Response, c.model, it.Usage.request())
