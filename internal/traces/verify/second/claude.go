@@ -225,7 +225,18 @@ func (c *claudeFile) attached(row *claudeRow) {
 
 // known reports a kind among those of a list.
 func known(kinds, kind string) bool {
-	return slices.Contains(strings.Fields(kinds), kind) || kind == ""
+	space := func(i int) bool { return i < 0 || i == len(kinds) || kinds[i] == ' ' || kinds[i] == '\n' || kinds[i] == '\t' }
+	for from := 0; kind != ""; {
+		i := strings.Index(kinds[from:], kind)
+		if i < 0 {
+			return false
+		}
+		if from += i; space(from-1) && space(from+len(kind)) {
+			return true
+		}
+		from += len(kind)
+	}
+	return true
 }
 
 // The kinds of rows and of parts of messages of Claude Code.

@@ -302,7 +302,11 @@ func State(ctx context.Context, host string, env Env, before time.Time) string {
 
 // written returns the size and the time of a file, and of a log that a database has beside it.
 func written(path string) (size int64, at time.Time) {
-	for _, p := range []string{path, path + "-wal"} {
+	places := []string{path}
+	if strings.HasSuffix(path, ".db") {
+		places = append(places, path+"-wal")
+	}
+	for _, p := range places {
 		if info, err := os.Stat(p); err == nil {
 			size += info.Size()
 			if info.ModTime().After(at) {
