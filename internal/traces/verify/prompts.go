@@ -15,11 +15,16 @@ import (
 func (c *comparison) comparePrompts() {
 	theirs := slices.SortedStableFunc(slices.Values(c.files.Prompts), func(x, y second.Prompt) int { return x.At.Compare(y.At) })
 	ours := slices.SortedStableFunc(slices.Values(c.prompts), func(x, y prompt) int { return x.at.Compare(y.at) })
-	texts := make([]string, len(theirs))
-	for i := range theirs {
-		texts[i] = words(c.clean(theirs[i].Text))
+	texts := make([]string, len(theirs)) // cleaned, as far as they were needed
+	text := func(k int) string {
+		if texts[k] == "" {
+			texts[k] = words(c.clean(theirs[k].Text))
+		}
+		return texts[k]
 	}
-	equal := func(i, k int) bool { return sameText(ours[i].text, texts[k]) }
+	equal := func(i, k int) bool {
+		return sameText(ours[i].text, words(theirs[k].Text)) || sameText(ours[i].text, text(k))
+	}
 	var lost []int
 	rest := make([]int, len(ours))
 	for i := range rest {
@@ -37,7 +42,7 @@ func (c *comparison) comparePrompts() {
 	for len(lost) > 0 && len(rest) > 0 {
 		c.add(Difference{
 			Trace: c.trace(ours[rest[0]].run), Kind: Text, What: "prompt of " + theirs[lost[0]].At.UTC().Format(time.RFC3339),
-			InTrace: short(ours[rest[0]].text), InFiles: short(texts[lost[0]]), File: theirs[lost[0]].File, IDs: []string{"line " + strconv.Itoa(theirs[lost[0]].Line)},
+			InTrace: short(ours[rest[0]].text), InFiles: short(text(lost[0])), File: theirs[lost[0]].File, IDs: []string{"line " + strconv.Itoa(theirs[lost[0]].Line)},
 		})
 		lost, rest = lost[1:], rest[1:]
 	}

@@ -91,7 +91,7 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 
 // host compares sessions of an agent.
 func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen map[string][]*Trace) error {
-	files, err := second.Read(ctx, host, v.Env)
+	files, err := second.Read(ctx, host, v.Env, time.Time{})
 	if err != nil {
 		return err
 	}

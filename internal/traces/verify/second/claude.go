@@ -140,23 +140,25 @@ func openClaude(r *file) func([]byte) {
 	return c.take
 }
 
-func (c *claudeFile) take(line []byte) {
-	if c.line > 1 && line[0] == '{' && line[len(line)-1] == '}' && !slices.ContainsFunc(claudeKinds, func(k []byte) bool { return bytes.Contains(line, k) }) {
-		var row struct {
-			Type string `json:"type"`
-		}
-		if !jsontext.Value(line).IsValid(lenient) {
-			c.skip(c.line, "it is no JSON object")
-		} else if json.Unmarshal(line, &row, lenient) == nil && !known(claudeRows, row.Type) {
-			c.unknownKind(row.Type, line)
-		}
-		return
+// skim reads the kind alone of a row of which nothing is kept.
+func (c *claudeFile) skim(line []byte) bool {
+	holds := func(kind []byte) bool { return bytes.Contains(line, kind) }
+	if c.line == 1 || line[0] != '{' || line[len(line)-1] != '}' || slices.ContainsFunc(claudeKinds, holds) {
+		return false
 	}
-	c.row = claudeRow{}
-	row := &c.row
-	if !c.parse(line, row) {
-		return
+	var row struct {
+		Type string `json:"type"`
 	}
+	if !jsontext.Value(line).IsValid(lenient) {
+		c.skip(c.line, "it is no JSON object")
+	} else if json.Unmarshal(line, &row, lenient) == nil && !known(claudeRows, row.Type) {
+		c.unknownKind(row.Type, line)
+	}
+	return true
+}
+
+// whose notes the session and the agent of a row.
+func (c *claudeFile) whose(row *claudeRow) {
 	from := cmp.Or(row.Asker, row.ForkedFrom.Session)
 	c.at, c.session = timeOf(row.Time), cmp.Or(from, row.Session, c.session, c.name)
 	c.agent = row.Agent
@@ -170,6 +172,18 @@ func (c *claudeFile) take(line []byte) {
 	if from != "" && from != cmp.Or(row.Session, c.name) {
 		c.give(cmp.Or(row.Session, c.name))
 	}
+}
+
+func (c *claudeFile) take(line []byte) {
+	if c.skim(line) {
+		return
+	}
+	c.row = claudeRow{}
+	row := &c.row
+	if !c.parse(line, row) {
+		return
+	}
+	c.whose(row)
 	switch row.Type {
 	case "assistant":
 		c.answer(row)
@@ -185,15 +199,7 @@ func (c *claudeFile) take(line []byte) {
 	case "queue-operation":
 		c.queue(row)
 	case "attachment":
-		text := joined(blocks(row.Attachment.Prompt))
-		switch {
-		case row.Attachment.Type != "queued_command" || !c.lead || row.Attachment.Mode != "" && row.Attachment.Mode != "prompt" || claudeHost(text):
-		case c.given[text] > 0:
-			c.given[text]--
-		default:
-			c.given[text]--
-			c.typed(1, hashed(row.Time, text), text)
-		}
+		c.attached(row)
 	default:
 		if !known(claudeRows, row.Type) {
 			c.unknownKind(row.Type, line)
@@ -206,9 +212,31 @@ func (c *claudeFile) take(line []byte) {
 	}
 }
 
+// attached notes a prompt that was typed while the agent worked.
+func (c *claudeFile) attached(row *claudeRow) {
+	text := joined(blocks(row.Attachment.Prompt))
+	if row.Attachment.Type != "queued_command" || !c.lead || !known("prompt", row.Attachment.Mode) || claudeHost(text) {
+		return
+	}
+	if c.given[text]--; c.given[text] < 0 {
+		c.typed(1, hashed(row.Time, text), text)
+	}
+}
+
 // known reports a kind among those of a list.
 func known(kinds, kind string) bool {
-	return slices.Contains(strings.Fields(kinds), kind) || kind == ""
+	space := func(i int) bool { return i < 0 || i == len(kinds) || kinds[i] == ' ' || kinds[i] == '\n' || kinds[i] == '\t' }
+	for from := 0; kind != ""; {
+		i := strings.Index(kinds[from:], kind)
+		if i < 0 {
+			return false
+		}
+		if from += i; space(from-1) && space(from+len(kind)) {
+			return true
+		}
+		from += len(kind)
+	}
+	return true
 }
 
 // The kinds of rows and of parts of messages of Claude Code.
@@ -227,20 +255,19 @@ func (c *claudeFile) ask() {
 	c.pending = ""
 }
 
-func (c *claudeFile) user(row *claudeRow) {
-	content, result := row.Message.Content, false
-	for i := range content {
-		if b := &content[i]; b.Type == "tool_result" && b.Use != "" {
-			result = true
+// results adds the results of calls, and reports whether there are some.
+func (c *claudeFile) results(row *claudeRow) (found bool) {
+	for i := range row.Message.Content {
+		if b := &row.Message.Content[i]; b.Type == "tool_result" && b.Use != "" {
+			found = true
 			c.result(b.Use, claudeStatus(row.Denial, b))
 		}
 	}
-	text := joined(content)
-	for strings.HasPrefix(text, "<ide_") { // what the editor shows comes before the words
-		_, text, _ = strings.Cut(text, "</ide_")
-		_, text, _ = strings.Cut(text, ">")
-		text = strings.TrimSpace(text)
-	}
+	return found
+}
+
+func (c *claudeFile) user(row *claudeRow) {
+	result, text := c.results(row), withoutEditor(joined(row.Message.Content))
 	typed := known("typed sdk queued", row.Source) && known("human", row.Origin.Kind)
 	trimmed := strings.TrimSpace(text)
 	switch {
@@ -269,6 +296,16 @@ func (c *claudeFile) user(row *claudeRow) {
 		c.pending = ""
 		c.prompt(1, hashed(row.Time, text), text)
 	}
+}
+
+// withoutEditor returns a prompt without what the editor shows, which comes before the words.
+func withoutEditor(text string) string {
+	for strings.HasPrefix(text, "<ide_") {
+		_, text, _ = strings.Cut(text, "</ide_")
+		_, text, _ = strings.Cut(text, ">")
+		text = strings.TrimSpace(text)
+	}
+	return text
 }
 
 // commandOf returns a command as it was typed.

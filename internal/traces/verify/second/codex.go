@@ -237,6 +237,10 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.Turn, c.turn)
 	case "compacted":
 		c.compacted = true
+		if t := c.file.turn; t != nil && c.answered && c.began.IsZero() { // by itself, in files without the events of turns
+			t.Breaks = append(t.Breaks, Break{t.At, c.at})
+			c.lasts()
+		}
 	case "token_usage_record":
 		if it.Usage != nil {
 			c.request(2, it.Response, c.model, it.Usage.request())
@@ -259,14 +263,7 @@ func (c *codexFile) item(kind string, it *codexItem) {
 	case "tool_search_output":
 		c.result(it.CallID, Untold)
 	case "patch_apply_end", "web_search_end", "exec_command_end":
-		if strings.HasPrefix(it.CallID, "exec-") { // of a script
-			c.call(it.CallID, codexTools[it.Type])
-			status := OK
-			if it.Success != nil {
-				status = statusIf(!*it.Success)
-			}
-			c.result(it.CallID, status)
-		}
+		c.nested(it)
 	case "user_message":
 		text := unquoted(it.Message)
 		if len(it.Images) > 0 {
@@ -278,16 +275,7 @@ func (c *codexFile) item(kind string, it *codexItem) {
 	case "item_completed":
 		c.completed(it)
 	case "message":
-		text := joined(blocks(it.Content))
-		switch {
-		case it.Role == "assistant":
-			c.answered, c.failed = true, false
-		case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
-		case kind == "":
-			c.prompt(1, c.key(1, text), text) // no event says that a turn begins
-		default:
-			c.typed(1, c.key(1, text), text)
-		}
+		c.said(kind, it)
 	case "task_complete":
 		if c.compacted && !c.prompted && value[string](it.Last) == "" {
 			at := c.at
@@ -307,6 +295,28 @@ func (c *codexFile) item(kind string, it *codexItem) {
 		c.finish(true)
 	case "turn_aborted":
 		c.interrupt()
+	}
+}
+
+// nested adds a call of a script.
+func (c *codexFile) nested(it *codexItem) {
+	if strings.HasPrefix(it.CallID, "exec-") {
+		c.call(it.CallID, codexTools[it.Type])
+		c.result(it.CallID, statusIf(it.Success != nil && !*it.Success))
+	}
+}
+
+// said adds a message.
+func (c *codexFile) said(kind string, it *codexItem) {
+	text := joined(blocks(it.Content))
+	switch {
+	case it.Role == "assistant":
+		c.answered, c.failed = true, false
+	case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
+	case kind == "":
+		c.prompt(1, c.key(1, text), text) // no event says that a turn begins
+	default:
+		c.typed(1, c.key(1, text), text)
 	}
 }
 

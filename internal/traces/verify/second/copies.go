@@ -95,17 +95,8 @@ func (c *Call) copies(id string, other *Call) bool {
 	return len(id) > shortID || c.At.Equal(other.At) || c.copied || other.copied
 }
 
-// once leaves what several sessions have to the one that began first, where a row that does
-// not say that it is a copy comes before one that does. A session whose own file is gone is
-// part of the first one with a copy of it.
-func (out *Reading) once() {
-	began := func(x, y string) int {
-		a, b := out.Sessions[x], out.Sessions[y]
-		if a == nil || b == nil {
-			return cmp.Compare(x, y)
-		}
-		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(x, y))
-	}
+// orphans gives sessions whose own file is gone to the first one with a copy.
+func (out *Reading) orphans(began func(x, y string) int) {
 	for _, s := range out.Sessions {
 		if s.own { // what a subagent is asked is no prompt
 			s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool { return p.sub })
@@ -118,6 +109,20 @@ func (out *Reading) once() {
 			out.merge(slices.MinFunc(s.holders, began), s)
 		}
 	}
+}
+
+// once leaves what several sessions have to the one that began first, where a row that does
+// not say that it is a copy comes before one that does. A session whose own file is gone is
+// part of the first one with a copy of it.
+func (out *Reading) once() {
+	began := func(x, y string) int {
+		a, b := out.Sessions[x], out.Sessions[y]
+		if a == nil || b == nil {
+			return cmp.Compare(x, y)
+		}
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(x, y))
+	}
+	out.orphans(began)
 	order := slices.SortedFunc(maps.Keys(out.Sessions), began)
 	requests, calls := make(map[string]*Request), make(map[string]*Call)
 	prompts, turns := make(map[string]bool), make(map[string]bool)

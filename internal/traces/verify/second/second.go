@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"maps"
 	"os"
@@ -247,15 +249,8 @@ const (
 	maxTries = 64
 )
 
-// Read reads all files of an agent. Files that cannot be read are among what was not.
-// The error is the context's, or that the agent is not known.
-func Read(ctx context.Context, host string, env Env) (*Reading, error) {
-	f, ok := forms[host]
-	if !ok {
-		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
-	}
-	var paths []string
-	var unread []Unread
+// find lists the files of an agent, and what cannot be listed.
+func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread) {
 	seen := make(map[string]bool) // folders and files, by what links lead to
 	var walk func(path string)
 	walk = func(path string) {
@@ -289,7 +284,54 @@ func Read(ctx context.Context, host string, env Env) (*Reading, error) {
 		}
 	}
 	slices.Sort(paths)
-	paths = slices.Compact(paths)
+	return slices.Compact(paths), unread
+}
+
+// State is the state of an agent's files that were written before a time: paths, sizes and
+// times.
+func State(ctx context.Context, host string, env Env, before time.Time) string {
+	h := fnv.New128a()
+	paths, _ := find(ctx, forms[host], env)
+	for _, path := range paths {
+		if size, at := written(path); at.Before(before) {
+			_, _ = fmt.Fprintln(h, path, size, at.UnixNano()) // never fails
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// written returns the size and the time of a file, and of a log that a database has beside it.
+func written(path string) (size int64, at time.Time) {
+	places := []string{path}
+	if strings.HasSuffix(path, ".db") {
+		places = append(places, path+"-wal")
+	}
+	for _, p := range places {
+		if info, err := os.Stat(p); err == nil {
+			size += info.Size()
+			if info.ModTime().After(at) {
+				at = info.ModTime()
+			}
+		}
+	}
+	return size, at
+}
+
+// Read reads the files of an agent that were written since a time, all if that is zero. Files
+// that cannot be read are among what was not. The error is the context's, or that the agent is
+// not known.
+func Read(ctx context.Context, host string, env Env, since time.Time) (*Reading, error) {
+	f, ok := forms[host]
+	if !ok {
+		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
+	}
+	paths, unread := find(ctx, f, env)
+	if !since.IsZero() {
+		paths = slices.DeleteFunc(paths, func(path string) bool {
+			_, at := written(path)
+			return at.Before(since)
+		})
+	}
 	files := make([]*file, len(paths))
 	next := make(chan int)
 	var wg sync.WaitGroup
