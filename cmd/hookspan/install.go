@@ -119,15 +119,17 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 		}
 	}
 	copied := false
-	if copies {
-		if copied, err = machineOf(a).CopyPrograms(cmd.Context()); err == nil {
-			err = machineOf(a).StartCopy(cmd.Context(), o.Binary)
+	if err := machineOf(a).Alone(cmd.Context(), func() (err error) {
+		if copies {
+			if copied, err = machineOf(a).CopyPrograms(cmd.Context()); err == nil {
+				err = machineOf(a).StartCopy(cmd.Context(), o.Binary)
+			}
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = install.Apply(plan)
 		}
-	}
-	if err := install.Apply(plan); err != nil {
+		return err
+	}); err != nil {
 		return err
 	}
 	switch changed := plan.Changed(); {
@@ -184,12 +186,15 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 		if dryRun {
 			return nil
 		}
-		return machineOf(a).RemovePrograms(cmd.Context())
+		return machineOf(a).Alone(cmd.Context(), func() error { return machineOf(a).RemovePrograms(cmd.Context()) })
 	}
-	if changed, err := applyPlan(a, plan, "", dryRun); err != nil || !changed {
+	changed := false
+	if err := machineOf(a).Alone(cmd.Context(), func() (err error) {
+		if changed, err = applyPlan(a, plan, "", dryRun); err == nil && changed {
+			err = machineOf(a).RemovePrograms(cmd.Context())
+		}
 		return err
-	}
-	if err := machineOf(a).RemovePrograms(cmd.Context()); err != nil {
+	}); err != nil || !changed {
 		return err
 	}
 	a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/diagnose"
+	"github.com/hookspan/hookspan/internal/files/filelock"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/install/programs"
@@ -47,6 +49,37 @@ func (m Machine) CopyPrograms(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	return f.Install(ctx, filepath.Dir(self), m.Setup.Version)
+}
+
+// copied reports that the copies are of this version: an uninstall may have removed them.
+func (m Machine) copied() bool {
+	f, err := m.copies()
+	if err != nil {
+		return false
+	}
+	v, err := f.Version()
+	return err == nil && v == m.Setup.Version
+}
+
+// lockWait bounds the wait for another install or uninstall.
+const lockWait = 30 * time.Second
+
+// Alone calls f while no other install or uninstall of the user copies or removes programs
+// or changes hooks: else one could remove the programs that the other's hooks start.
+func (m Machine) Alone(ctx context.Context, f func() error) error {
+	if !filepath.IsAbs(m.Setup.Home) {
+		return f()
+	}
+	wait, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	lock, err := filelock.Folder(wait, m.Setup.Home)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("another hookspan install is running: wait for it or end it")
+	case err != nil:
+		return f() // a home that cannot be opened has no hooks of another's
+	}
+	return errors.Join(f(), lock.Close())
 }
 
 // StartCopy starts the copy of a program, as hooks do. If it does not start, and no hook

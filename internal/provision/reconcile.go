@@ -48,14 +48,18 @@ func (m Machine) Reconcile(ctx context.Context, dryRun bool) Receipts {
 	copied := false
 	for _, agent := range m.Setup.Agents {
 		r := Receipt{Agent: agent.Word, Name: agent.Name}
-		err := m.reconcile(ctx, &r, agent, dryRun, func() (err error) {
-			if !copied && !dryRun {
+		one := func() error {
+			return m.reconcile(ctx, &r, agent, dryRun, func() (err error) {
+				if dryRun || copied && m.copied() {
+					return nil
+				}
 				var changed bool
 				changed, err = m.CopyPrograms(ctx)
 				out.Changed, copied = out.Changed || changed, true
-			}
-			return err
-		})
+				return err
+			})
+		}
+		err := m.Alone(ctx, one)
 		if err != nil {
 			r.State, r.Detail = Failed, termtext.Message(err)
 		}
