@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -178,13 +180,19 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 	if err != nil {
 		return err
 	}
+	var left error // what stays is named
+	if len(plan.Stays) > 0 {
+		left = exitError(1)
+	}
 	if plan.Empty() {
-		a.printf("%s has no hooks of hookspan's\n", agent.Name)
-		for _, w := range plan.Warnings {
+		if left == nil {
+			a.printf("%s has no hooks of hookspan's\n", agent.Name)
+		}
+		for _, w := range slices.Concat(plan.Warnings, plan.Stays) {
 			a.warnf("%s", w)
 		}
-		if dryRun {
-			return nil
+		if dryRun || left != nil {
+			return left
 		}
 		return machineOf(a).Alone(cmd.Context(), func() error { return machineOf(a).RemovePrograms(cmd.Context()) })
 	}
@@ -195,13 +203,13 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 		}
 		return err
 	}); err != nil || !changed {
-		return err
+		return cmp.Or(err, left)
 	}
 	a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
 	if agent.Host == cline.Host {
-		return warnOfStoppedHooks(cmd.Context(), a)
+		left = cmp.Or(warnOfStoppedHooks(cmd.Context(), a), left)
 	}
-	return nil
+	return left
 }
 
 // applyPlan shows a plan with notes and carries it out, unless dryRun. It reports

@@ -127,14 +127,34 @@ func (e *settingsEdit) foreign() (commands []string) {
 	return commands
 }
 
+// mixed lists the commands that start a program of hookspan's and are not as an install
+// writes them: with flags, or with other programs in the line.
+func (e *settingsEdit) mixed() (commands []string) {
+	e.handlers(func(h placedHandler) {
+		if !h.installed() && e.ours(h.program) && isProgram(h.program) {
+			commands = append(commands, strings.Join(append([]string{h.program}, h.args...), " "))
+		}
+	})
+	return commands
+}
+
 // namesakes lists the handlers that start a program of Program's name. Parts that the
 // agent does not read hold none.
-func (e *settingsEdit) namesakes() []placedHandler {
+func (e *settingsEdit) namesakes() (out []placedHandler) {
+	e.handlers(func(h placedHandler) {
+		if h.installed() {
+			out = append(out, h)
+		}
+	})
+	return out
+}
+
+// handlers visits all handlers that start a command.
+func (e *settingsEdit) handlers(visit func(placedHandler)) {
 	hooks := e.root.Get(hooksKey)
 	if !hooks.Is(e.text, '{') {
-		return nil
+		return
 	}
-	var out []placedHandler
 	for i, m := range hooks.Items {
 		if hooks.Member(m.Key) != i || !m.Value.Is(e.text, '[') {
 			continue
@@ -152,8 +172,8 @@ func (e *settingsEdit) namesakes() []placedHandler {
 				_ = json.Unmarshal(n.Raw(e.text), &matcher)
 			}
 			for at, el := range handlers.Items {
-				if h, ok := parseHandler(e.text, el.Value); ok && h.installed() {
-					out = append(out, placedHandler{
+				if h, ok := parseHandler(e.text, el.Value); ok {
+					visit(placedHandler{
 						handler: h, event: m.Key, matcher: matcher,
 						list: m.Value, handlers: handlers, group: g, at: at,
 					})
@@ -161,7 +181,6 @@ func (e *settingsEdit) namesakes() []placedHandler {
 			}
 		}
 	}
-	return out
 }
 
 // drop removes a handler, and the containers that it leaves empty.

@@ -152,14 +152,18 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && o.Project == "":
 			// The other files are undone all the same.
 			if mentionsHook(place.Path) {
-				p.Warnings = append(p.Warnings, err.Error())
+				p.Stays = append(p.Stays, err.Error())
 			}
 			continue
 		case err != nil && !recorded && !mentionsHook(place.Path):
 			continue // not hookspan's to fix
+		case err != nil && o.Scope == "" && o.Project == "":
+			p.Stays = append(p.Stays, err.Error())
+			continue
 		case err != nil:
 			return nil, err
 		}
+		p.Stays = append(p.Stays, f.left...)
 		if err := f.removeLeft(p); err != nil {
 			return nil, err
 		}
@@ -213,8 +217,9 @@ type plannedFile struct {
 	// after is the new text, nil where the file is removed or stays missing.
 	after  []byte
 	record install.Record
-	// warnings name hooks that only look like hookspan's.
-	warnings []string
+	// warnings name hooks that only look like hookspan's, left those that start a program
+	// of hookspan's and something else.
+	warnings, left []string
 }
 
 // ours reports whether the program of a hook in a settings file is hookspan's.
@@ -250,7 +255,11 @@ func (a *Spec) planFile(sys install.System, o install.Options, place install.Pla
 	for _, command := range e.foreign() {
 		f.warnings = append(f.warnings, fmt.Sprintf("the hook %q in %q has the name of hookspan's program and was not installed by hookspan: it stays as it is", command, place.Path))
 	}
-	if found.Missing() && len(changes) == 0 || rec.CreatedFile && len(e.root.Items) == 0 && len(jsonedit.Comments(e.text)) == 0 {
+	for _, command := range e.mixed() {
+		f.left = append(f.left, fmt.Sprintf("the hook %q in %q starts hookspan's program with more than an install writes: it stays, take it out by hand", command, place.Path))
+	}
+	linked := found.Path != place.Path // the user's file elsewhere, which stays
+	if found.Missing() && len(changes) == 0 || !linked && rec.CreatedFile && len(e.root.Items) == 0 && len(jsonedit.Comments(e.text)) == 0 {
 		f.after = nil
 	}
 	return f, nil
