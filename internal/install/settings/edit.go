@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -70,6 +71,9 @@ func (e *settingsEdit) set(text []byte) error {
 
 // check refuses hooks of a form that the agent does not read.
 func (e *settingsEdit) check() error {
+	if e.agent.NoMark && bytes.HasPrefix(e.text, []byte(jsonedit.ByteOrderMark)) {
+		return fmt.Errorf("it begins with a byte order mark (U+FEFF), with which %s does not read it: save it as UTF-8 without one", e.agent.Name)
+	}
 	for _, m := range e.root.Items {
 		if e.agent.Members != nil && m.Key != hooksKey && !slices.Contains(e.agent.Members, m.Key) {
 			line, column := jsonedit.Position(e.text, m.Start)

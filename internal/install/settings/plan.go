@@ -58,13 +58,8 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	}
 	f.record.Programs = append(f.record.Programs, o.Binary)
 	f.record.CreatedFile = f.Missing()
-	// A file that an earlier install created needs no backup.
-	earlier := m.Settings.Find(place.Path)
-	if f.changed() && !f.Missing() && (earlier == nil || !earlier.CreatedFile) && !install.FileExists(f.backup()) {
-		p.Actions = append(p.Actions, install.Action{
-			Op: install.OpCreate, Place: place.Path, Path: f.backup(), Reason: "the settings as they are now",
-			Content: f.Data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
-		})
+	if err := f.keepBackup(p); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(f.addTo(p), f.removeLeft(p)); err != nil {
 		return nil, err
@@ -270,7 +265,7 @@ func (f *plannedFile) changed() bool {
 	return f.Missing() != (f.after == nil) || !bytes.Equal(f.Data, f.after)
 }
 
-// backup is the copy that the first install makes of a settings file.
+// backup is the copy that an install makes of settings without hookspan's hooks.
 func (f *plannedFile) backup() string { return f.place.Path + ".hookspan-backup" }
 
 // check refuses a file that is neither as planned nor as the plan would leave it.
@@ -327,6 +322,27 @@ func (f *plannedFile) addTo(p *install.Plan) error {
 	}
 	p.Places = append(p.Places, place)
 	return nil
+}
+
+// keepBackup plans a copy of settings without hookspan's hooks that are to get them, in
+// place of an earlier copy.
+func (f *plannedFile) keepBackup(p *install.Plan) error {
+	had := slices.ContainsFunc(f.changes, func(c change) bool { return c.op != install.OpCreate })
+	if had || !f.changed() || f.Missing() {
+		return nil
+	}
+	was, err := install.Look(f.backup())
+	a := install.Action{
+		Op: install.OpUpdate, Place: f.place.Path, Path: f.backup(), Reason: "the settings as they are now",
+		Was: was, Content: f.Data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
+	}
+	if was.Missing() {
+		a.Op = install.OpCreate
+	}
+	if err == nil && (was.Missing() || !bytes.Equal(was.Data, f.Data)) {
+		p.Actions = append(p.Actions, a)
+	}
+	return err
 }
 
 // removeLeft plans to remove copies beside the file and beside a link to it.
