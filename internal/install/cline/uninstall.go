@@ -62,9 +62,7 @@ func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install
 			continue
 		}
 		p.Actions = append(p.Actions, *a)
-		if left = left || !a.Op.Writes(); a.Op == install.OpEdited {
-			p.Stays = append(p.Stays, fmt.Sprintf("%q %s", a.Path, a.Reason))
-		}
+		left = left || !a.Op.Writes()
 		if removesHook(*a) && ev.name == preToolUse {
 			p.AddAfter(func(m *install.Manifest) { markForHooks(m, f.Path, false) })
 		}

@@ -281,7 +281,6 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 		switch {
 		case ours && have.Edited && !o.Force:
 			a.Op, a.Reason = install.OpEdited, editedReason(have)
-			p.Stays = append(p.Stays, fmt.Sprintf("%q %s", s.file(), a.Reason))
 		case ours:
 			a.Op = install.OpRemove
 			if a.Was.Link != "" {
