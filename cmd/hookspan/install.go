@@ -199,7 +199,7 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 	changed := false
 	if err := machineOf(a).Alone(cmd.Context(), func() (err error) {
 		if changed, err = applyPlan(a, plan, "", dryRun); err == nil && changed {
-			err = machineOf(a).RemovePrograms(cmd.Context())
+			err = machineOf(a).RemovePrograms(cmd.Context(), plan.Started...)
 		}
 		return err
 	}); err != nil || !changed {

@@ -105,6 +105,9 @@ type Plan struct {
 	// hookspan's, in the form of Warnings.
 	Undo  bool
 	Stays []string
+	// Started are the programs that hooks start which an uninstall takes out of the user's
+	// own places.
+	Started []string
 	// StateDir is System.StateDir.
 	StateDir string
 	// Before and After change the install record before the first step and

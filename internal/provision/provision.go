@@ -93,23 +93,50 @@ func (m Machine) StartCopy(ctx context.Context, path string) error {
 }
 
 // RemovePrograms removes the copies, unless an agent's hooks or an install record
-// still name them.
-func (m Machine) RemovePrograms(ctx context.Context) error {
+// still name them, and the copies in other folders that hooks started which were taken out.
+func (m Machine) RemovePrograms(ctx context.Context, started ...string) error {
 	record, err := install.ReadManifest(m.Setup.Config.StateDir)
-	if err != nil || len(record.Folders)+len(record.Settings) > 0 {
+	if err != nil {
 		return err
 	}
+	used := make(map[string]bool) // folders
+	for _, r := range record.Settings {
+		for _, program := range r.Programs {
+			used[filepath.Dir(program)] = true
+		}
+	}
+	present := len(record.Folders)+len(record.Settings) > 0
 	for _, agent := range m.Setup.Agents {
 		report, err := m.HookStatus(ctx, agent)
-		if err != nil || report.Present() {
-			return err
+		if err != nil { // Without a variable that is wrong, it finds what else could start them.
+			home := *m.Machine.Setup
+			home.Getenv = func(string) string { return "" }
+			plain := *m.Machine
+			plain.Setup = &home
+			if report, err = plain.HookStatus(ctx, agent); err != nil {
+				return err
+			}
+		}
+		present = present || report.Present()
+		for _, s := range report.Sites {
+			for _, h := range s.Hooks {
+				used[filepath.Dir(h.Program)] = true
+			}
 		}
 	}
 	f, err := m.copies()
 	if err != nil {
 		return err
 	}
-	return f.Remove(ctx)
+	if !present {
+		err = f.Remove(ctx)
+	}
+	for _, program := range started {
+		if other := (programs.Folder{Path: filepath.Dir(program), GOOS: f.GOOS}); other.Path != f.Path && !used[other.Path] && other.Copied() {
+			err = errors.Join(err, other.Remove(ctx))
+		}
+	}
+	return err
 }
 
 // Cline reports the state of Cline's hooks.

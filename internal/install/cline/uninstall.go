@@ -62,6 +62,9 @@ func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install
 			continue
 		}
 		p.Actions = append(p.Actions, *a)
+		if have, ok := readShim(goos, a.Was); ok && f.Project == "" && a.Op.Writes() {
+			p.Started = append(p.Started, have.Binary)
+		}
 		left = left || !a.Op.Writes()
 		if removesHook(*a) && ev.name == preToolUse {
 			p.AddAfter(func(m *install.Manifest) { markForHooks(m, f.Path, false) })

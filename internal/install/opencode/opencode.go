@@ -283,6 +283,9 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 			a.Op, a.Reason = install.OpEdited, editedReason(have)
 		case ours:
 			a.Op = install.OpRemove
+			if s.Project == "" {
+				p.Started = append(p.Started, have.Binary)
+			}
 			if a.Was.Link != "" {
 				a.Reason = "a link to " + a.Was.Link + ", which stays"
 			}

@@ -158,7 +158,7 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 		case err != nil:
 			return nil, err
 		}
-		p.Stays = append(p.Stays, f.left...)
+		p.Stays, p.Started = append(p.Stays, f.left...), append(p.Started, f.started...)
 		if err := f.removeLeft(p); err != nil {
 			return nil, err
 		}
@@ -215,6 +215,8 @@ type plannedFile struct {
 	// warnings name hooks that only look like hookspan's, left those that start a program
 	// of hookspan's and something else.
 	warnings, left []string
+	// started are the programs that hookspan's hooks started before.
+	started []string
 }
 
 // ours reports whether the program of a hook in a settings file is hookspan's.
@@ -241,12 +243,19 @@ func (a *Spec) planFile(sys install.System, o install.Options, place install.Pla
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", place.Path, err, a.Name)
 	}
+	var started []string
+	for _, h := range e.find() {
+		started = append(started, h.program)
+	}
 	changes, err := edit(e)
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", place.Path, err)
 	}
 	rec.Empty = e.empty
-	f := &plannedFile{File: found, place: place, changes: changes, after: e.text, record: rec}
+	if place.Project != "" {
+		started = nil // its author may name any
+	}
+	f := &plannedFile{File: found, place: place, changes: changes, after: e.text, record: rec, started: started}
 	for _, command := range e.foreign() {
 		f.warnings = append(f.warnings, fmt.Sprintf("the hook %q in %q has the name of hookspan's program and was not installed by hookspan: it stays as it is", command, place.Path))
 	}
