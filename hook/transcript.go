@@ -52,6 +52,9 @@ type Transcript struct {
 	// CopiedBy are the sessions whose files have all rows of this one, too: hooks may have
 	// reported them as of these.
 	CopiedBy []string
+	// CopiedFrom are the sessions of which this one has turns that count here, as their
+	// own files are gone: they may have been reported as of these.
+	CopiedFrom []string `json:",omitempty"`
 	// Sources are the files that were read, Unread the places in them that were not.
 	Sources []string
 	Unread  []Unread

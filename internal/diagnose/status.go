@@ -149,6 +149,9 @@ type Destination struct {
 	Tried  time.Time `json:"tried,omitzero"`
 	Taken  time.Time `json:"taken,omitzero"`
 	Error  string    `json:"error,omitempty"`
+	// Denials is how often in a row the sender was refused, for its credential, account or
+	// address.
+	Denials int `json:"denials,omitempty"`
 	// Stored counts what is in the local store, imported traces included.
 	Stored *store.Stats `json:"stored,omitempty"`
 	// Runs and Spans were delivered, out of the sessions still in the spool.
@@ -352,7 +355,8 @@ func (m *Machine) destination(ctx context.Context, name string) Destination {
 	}
 	last, other := m.Setup.LastAnswer(name)
 	if d.elsewhere = other; last != nil {
-		d.Tried, d.Taken, d.Error, d.clock = last.Tried, last.Taken, last.Error, pipeline.ClockText(last.Clock)
+		d.Tried, d.Taken, d.Error, d.Denials = last.Tried, last.Taken, last.Error, last.Denials
+		d.clock = pipeline.ClockText(last.Clock)
 	}
 	return d
 }

@@ -168,6 +168,9 @@ func (e *settingsEdit) handlers(visit func(placedHandler)) {
 				continue
 			}
 			handlers := group.Value.Get(hooksKey)
+			if h, ok := parseHandler(e.text, group.Value); ok && e.agent.ManagedFlat && handlers == nil {
+				visit(placedHandler{handler: h, event: m.Key, list: m.Value, handlers: m.Value, group: g, at: g})
+			}
 			if !handlers.Is(e.text, '[') {
 				continue
 			}

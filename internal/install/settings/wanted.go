@@ -25,6 +25,8 @@ type wantedHandler struct {
 	// shell reads the command of formShell.
 	shell Shell
 	force bool
+	// flat asks for handlers without groups.
+	flat bool
 }
 
 // wanted says what the handlers should be that start a program.
@@ -83,7 +85,11 @@ func (w wantedHandler) render(ev Event, timeout string, extras jsonedit.Object) 
 
 // group writes the group that holds an event's handler.
 func (w wantedHandler) group(ev Event) jsonedit.Object {
-	return jsonedit.Object{{Key: "hooks", Value: jsonedit.Array{w.render(ev, "", nil)}}}
+	h := w.render(ev, "", nil)
+	if w.flat {
+		return h
+	}
+	return jsonedit.Object{{Key: "hooks", Value: jsonedit.Array{h}}}
 }
 
 // judge returns the state of a handler of hookspan's and what is wrong with it. An

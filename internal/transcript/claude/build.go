@@ -38,6 +38,8 @@ type build struct {
 	seed maphash.Seed
 	told map[uint64]bool
 
+	// gone reports that only the subagents' files are left of the session.
+	gone bool
 	// damaged are the lines of which something could not be read.
 	damaged      int
 	version, cwd string
