@@ -109,11 +109,9 @@ func (m Machine) RemovePrograms(ctx context.Context, started ...string) error {
 	for _, agent := range m.Setup.Agents {
 		report, err := m.HookStatus(ctx, agent)
 		if err != nil { // Without a variable that is wrong, it finds what else could start them.
-			home := *m.Machine.Setup
-			home.Getenv = func(string) string { return "" }
-			plain := *m.Machine
-			plain.Setup = &home
-			if report, err = plain.HookStatus(ctx, agent); err != nil {
+			sys := m.System()
+			sys.Getenv = nil
+			if report, err = agent.Installer.Status(ctx, sys, install.Options{Dir: m.Dir}); err != nil {
 				return err
 			}
 		}
