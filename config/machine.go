@@ -54,6 +54,7 @@ func (c *Config) hold(machine *source, others []source) (errs []error) {
 		return nil
 	}
 	c.held = true
+	errs = machine.holdTogether(others)
 	for i := range table {
 		row := &table[i]
 		if row.texts || row.guards || !machine.holds(row) {
@@ -69,6 +70,47 @@ func (c *Config) hold(machine *source, others []source) (errs []error) {
 			if raw != machine.vars[row.name] {
 				errs = append(errs, &Problem{Variable: row.name, Source: s.name, Reason: "has no effect: " + machine.name + " decides about it on this machine"})
 			}
+		}
+	}
+	return errs
+}
+
+// together are settings that decide together: a managed file that sets one of held decides
+// about with as well, and a user's value that is loose has no effect. Without loose, none
+// has. It is not so for what only leaves more out: HOOKSPAN_HOOKS_SOFT_DENY lets Cline
+// continue after a call that stays denied, OTEL_TRACES_EXPORTER=none sends less.
+var together = [...]struct {
+	held  []string
+	with  string
+	loose func(raw string) bool
+}{
+	{[]string{redactFile}, "HOOKSPAN_REDACT", isFalse},
+	{[]string{"CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW"}, "HOOKSPAN_CAPTURE", func(raw string) bool { return strings.EqualFold(raw, "full") }},
+	{[]string{"HOOKSPAN_HOOKS_ON_ERROR", "HOOKSPAN_HOOKS_STRICT_EXIT", "HOOKSPAN_HOOKS_ASK"}, "HOOKSPAN_HOOKS", isFalse},
+	{[]string{"HTTPS_PROXY", "HTTP_PROXY"}, "NO_PROXY", nil},
+	{[]string{"HTTP_PROXY", "NO_PROXY"}, "HTTPS_PROXY", nil},
+	{[]string{"HTTPS_PROXY", "NO_PROXY"}, "HTTP_PROXY", nil},
+}
+
+func isFalse(raw string) bool {
+	value, valid := checkBool(raw)
+	return valid && value == "false"
+}
+
+// holdTogether takes from the other sources what would undo what the file sets.
+func (s *source) holdTogether(others []source) (errs []error) {
+	for _, t := range &together {
+		i := slices.IndexFunc(t.held, s.has)
+		if i < 0 || s.has(t.with) {
+			continue
+		}
+		for _, other := range others {
+			raw := strings.TrimSpace(other.vars[t.with])
+			if raw == "" || t.loose != nil && !t.loose(raw) {
+				continue
+			}
+			delete(other.vars, t.with)
+			errs = append(errs, &Problem{Variable: t.with, Source: other.name, Reason: "has no effect: " + s.name + " decides about it on this machine, by " + t.held[i]})
 		}
 	}
 	return errs

@@ -90,12 +90,16 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 		notes += "\nA hookspan hook file there was edited, so it is left as found.\n"
 		a.hint("hookspan install cline --force writes it anew" + with)
 	}
-	if !*f.dryRun {
-		if _, err := machineOf(a).CopyPrograms(ctx); err != nil {
-			return err
+	changed := false
+	if err := machineOf(a).Alone(ctx, func() (err error) {
+		if !*f.dryRun {
+			_, err = machineOf(a).CopyPrograms(ctx)
 		}
-	}
-	if changed, err := applyPlan(a, plan, notes, *f.dryRun); err != nil || !changed {
+		if err == nil {
+			changed, err = applyPlan(a, plan, notes, *f.dryRun)
+		}
+		return err
+	}); err != nil || !changed {
 		return err
 	}
 	a.printf("\nCline's hook files are installed.\n")
@@ -146,8 +150,10 @@ func releaseFrom(ctx context.Context, a *app, project string) error {
 		return nil
 	}
 	a.printf("\nNone of your hooks runs before tool calls any more, so the PreToolUse hook file that was\ninstalled for that goes.\n\n%s", plan.Text())
-	if _, err := machineOf(a).CopyPrograms(ctx); err != nil {
-		return err
-	}
-	return install.Apply(plan)
+	return machineOf(a).Alone(ctx, func() error {
+		if _, err := machineOf(a).CopyPrograms(ctx); err != nil {
+			return err
+		}
+		return install.Apply(plan)
+	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/record"
@@ -53,8 +54,8 @@ today. The branch is the one that the agent's files name.
 At the end, all files of the agent are read a second time by other code. What was not
 read is named, and one line says whether the traces have what the files have.
 
-The exit code is 1 when a session could not be read, is in a form or a place that is
-not supported, or when a destination did not take everything.`,
+The exit code is 1 when a session or a line of it could not be read, is in a form or a
+place that is not supported, when a variable names no folder that can be read, or when a destination did not take everything.`,
 		ValidArgs: a.agents.Words(),
 		Args:      takes(1, "one agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,6 +91,12 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 		a.printf("no agent has sessions on this machine\n")
 	}
 	var errs []error
+	for _, agent := range a.agents {
+		here := slices.ContainsFunc(past, func(one provision.Past) bool { return one.Word == agent.Word })
+		if !here && a.unusable(agent.Host) > 0 {
+			errs = append(errs, exitError(1))
+		}
+	}
 	for i, one := range past {
 		if cmd.Context().Err() != nil {
 			break
@@ -133,6 +140,7 @@ func (f *importFlags) check(a *app, cmd *cobra.Command) (err error) {
 func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFlags) error {
 	ctx := cmd.Context()
 	a.configProblems()
+	unusable := a.unusable(agent.Host)
 	a.byHand = true
 	p, err := a.setup().Open(ctx)
 	if err != nil {
@@ -199,7 +207,24 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	if rerr := printImport(a, rep, v, f.asJSON); err == nil {
 		err = rerr
 	}
+	if err == nil && unusable > 0 {
+		err = exitError(1)
+	}
 	return err
+}
+
+// unusable prints which folders the agent of a name in traces is told to use and are not
+// read, and counts them.
+func (a *app) unusable(host string) int {
+	i := slices.IndexFunc(a.agents, func(one agents.Agent) bool { return one.Host == host })
+	if i < 0 {
+		return 0
+	}
+	texts := a.agents[i].Unusable(a.getenv)
+	for _, text := range texts {
+		a.warnf("%s", text)
+	}
+	return len(texts)
 }
 
 func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON bool) error {
@@ -207,7 +232,7 @@ func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON b
 		*importer.Report
 		Verdict *verify.ImportVerdict `json:"verdict,omitempty"`
 	}{rep, v}
-	return a.result(asJSON, said, rep.Complete() && (v == nil || len(v.Untold) == 0), func() {
+	return a.result(asJSON, said, rep.Complete() && rep.Skipped.Damaged == 0 && (v == nil || len(v.Untold)+len(v.Unread) == 0), func() {
 		a.printf("%s", rep.Text(a.cfg.Retention))
 		for _, u := range rep.Unreadable {
 			a.warnf("session %s was not imported: %s", filepath.Base(u.Session), u.Error)

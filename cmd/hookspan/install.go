@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -119,15 +121,17 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 		}
 	}
 	copied := false
-	if copies {
-		if copied, err = machineOf(a).CopyPrograms(cmd.Context()); err == nil {
-			err = machineOf(a).StartCopy(cmd.Context(), o.Binary)
+	if err := machineOf(a).Alone(cmd.Context(), func() (err error) {
+		if copies {
+			if copied, err = machineOf(a).CopyPrograms(cmd.Context()); err == nil {
+				err = machineOf(a).StartCopy(cmd.Context(), o.Binary)
+			}
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = install.Apply(plan)
 		}
-	}
-	if err := install.Apply(plan); err != nil {
+		return err
+	}); err != nil {
 		return err
 	}
 	switch changed := plan.Changed(); {
@@ -176,27 +180,36 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 	if err != nil {
 		return err
 	}
+	var left error // what stays is named
+	if len(plan.Stays) > 0 {
+		left = exitError(1)
+	}
 	if plan.Empty() {
-		a.printf("%s has no hooks of hookspan's\n", agent.Name)
-		for _, w := range plan.Warnings {
+		if left == nil {
+			a.printf("%s has no hooks of hookspan's\n", agent.Name)
+		}
+		for _, w := range slices.Concat(plan.Warnings, plan.Stays) {
 			a.warnf("%s", w)
 		}
-		if dryRun {
-			return nil
+		if dryRun || left != nil {
+			return left
 		}
-		return machineOf(a).RemovePrograms(cmd.Context())
+		return machineOf(a).Alone(cmd.Context(), func() error { return machineOf(a).RemovePrograms(cmd.Context()) })
 	}
-	if changed, err := applyPlan(a, plan, "", dryRun); err != nil || !changed {
+	changed := false
+	if err := machineOf(a).Alone(cmd.Context(), func() (err error) {
+		if changed, err = applyPlan(a, plan, "", dryRun); err == nil && changed {
+			err = machineOf(a).RemovePrograms(cmd.Context(), plan.Started...)
+		}
 		return err
-	}
-	if err := machineOf(a).RemovePrograms(cmd.Context()); err != nil {
-		return err
+	}); err != nil || !changed {
+		return cmp.Or(err, left)
 	}
 	a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
 	if agent.Host == cline.Host {
-		return warnOfStoppedHooks(cmd.Context(), a)
+		left = cmp.Or(warnOfStoppedHooks(cmd.Context(), a), left)
 	}
-	return nil
+	return left
 }
 
 // applyPlan shows a plan with notes and carries it out, unless dryRun. It reports

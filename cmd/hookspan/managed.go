@@ -48,7 +48,10 @@ func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
 			errs = append(errs, fmt.Errorf("%s: %w", agent.Name, err))
 		}
 	}
-	if changed {
+	switch {
+	case changed && undo:
+		a.printf("\nuninstalled: nobody's agents on this machine run these hooks any more\n")
+	case changed:
 		a.printf("\neverybody's agents on this machine now run these hooks; hookspan status shows them\n")
 	}
 	return errors.Join(errs...)

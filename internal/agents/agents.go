@@ -8,6 +8,8 @@ package agents
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -63,6 +65,9 @@ type Agent struct {
 	// Scopes are what install.Options.Scope can be, if the hooks are entries in
 	// settings files.
 	Scopes []string
+	// Folders are the environment variables with absolute paths of folders that the agent
+	// uses in place of those in the home folder.
+	Folders []string
 	// Resume is the agent's command that continues a session, whose id follows it. It is
 	// empty if the agent has none.
 	Resume string
@@ -76,6 +81,17 @@ type Agent struct {
 	// StripsOTel reports that the agent removes OTEL_* variables from the
 	// environment of its hooks.
 	StripsOTel bool
+}
+
+// Unusable says which of the variables in Folders have no absolute path. Their folders are
+// not read.
+func (a Agent) Unusable(getenv func(string) string) (texts []string) {
+	for _, name := range a.Folders {
+		if dir := strings.TrimSpace(getenv(name)); dir != "" && !filepath.IsAbs(dir) {
+			texts = append(texts, fmt.Sprintf("%s: found %q, want an absolute path: what is there is not read", name, dir))
+		}
+	}
+	return texts
 }
 
 // Table lists agents, each with its own Host and Word.
@@ -109,7 +125,7 @@ func (a Agent) Reader() transcript.Reader {
 func All() Table {
 	return Table{
 		{
-			Host: cline.Host, Word: "cline", Name: "Cline", Program: "cline-hook",
+			Host: cline.Host, Word: "cline", Name: "Cline", Program: "cline-hook", Folders: []string{"CLINE_DIR", "CLINE_DATA_DIR"},
 			Decode: cline.Decode, Transcript: clinefiles.Agent, Installer: clinehooks.Installer{},
 			Mapping: otelmap.Traits{
 				MaxInput: 200, MaxOutput: 300,
@@ -118,7 +134,7 @@ func All() Table {
 			Install: clinehooks.InstallCommand(), Uninstall: clinehooks.UninstallCommand(),
 		},
 		{
-			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook",
+			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook", Folders: []string{"CLAUDE_CONFIG_DIR"},
 			Decode: claude.Decode, Transcript: claudefiles.Agent, Resume: "claude --resume", Installer: claudehooks.Installer{},
 			Mapping: otelmap.Traits{
 				Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500,
@@ -128,7 +144,7 @@ func All() Table {
 			Install: claudehooks.InstallCommand(), Uninstall: claudehooks.UninstallCommand(),
 		},
 		{
-			Host: qwen.Host, Word: "qwen", Name: "Qwen Code", Program: "claude-hook",
+			Host: qwen.Host, Word: "qwen", Name: "Qwen Code", Program: "claude-hook", Folders: []string{"QWEN_HOME", "QWEN_RUNTIME_DIR"},
 			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Resume: "qwen --resume", Installer: qwenhooks.Installer(),
 			Mapping: otelmap.Traits{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
@@ -138,7 +154,7 @@ func All() Table {
 			Install: qwenhooks.InstallCommand(), Uninstall: qwenhooks.UninstallCommand(),
 		},
 		{
-			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook",
+			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook", Folders: []string{"CODEX_HOME"},
 			Decode: codex.Decode, Transcript: codexfiles.Agent, Resume: "codex resume", Installer: codexhooks.Installer(),
 			Mapping: otelmap.Traits{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
@@ -148,7 +164,7 @@ func All() Table {
 			Install: codexhooks.InstallCommand(), Uninstall: codexhooks.UninstallCommand(),
 		},
 		{
-			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook",
+			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook", Folders: []string{"COPILOT_HOME"},
 			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Resume: "copilot --resume", Installer: copilothooks.Installer(),
 			Mapping: otelmap.Traits{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
@@ -157,7 +173,7 @@ func All() Table {
 			Install: copilothooks.InstallCommand(), Uninstall: copilothooks.UninstallCommand(),
 		},
 		{
-			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook",
+			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook", Folders: []string{"GEMINI_CLI_HOME"},
 			Decode: gemini.Decode, Transcript: geminifiles.Agent, Resume: "gemini --resume", Installer: geminihooks.Installer(),
 			Mapping: otelmap.Traits{
 				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
@@ -167,7 +183,7 @@ func All() Table {
 			Install: geminihooks.InstallCommand(), Uninstall: geminihooks.UninstallCommand(),
 		},
 		{
-			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook",
+			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook", Folders: []string{"OPENCODE_DB"},
 			Decode: opencode.Decode, Transcript: opencodefiles.Agent, Resume: "opencode --session", Installer: opencodeplugin.Installer{},
 			Mapping:  otelmap.Traits{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/files/atomicfile"
@@ -157,7 +158,7 @@ func (a Action) run() error {
 		}
 		return create(a)
 	case OpUpdate:
-		return atomicfile.Write(a.Path, a.Content, atomicfile.Options{Mode: a.Mode, OneName: true})
+		return a.update()
 	case OpChain:
 		return a.chain()
 	case OpRemove:
@@ -167,6 +168,22 @@ func (a Action) run() error {
 	default:
 		return fmt.Errorf("unknown operation %q", a.Op)
 	}
+}
+
+// update replaces the file, unless another program has changed it until the moment before:
+// an agent stores settings as it works.
+func (a Action) update() error {
+	err := atomicfile.Write(a.Path, a.Content, atomicfile.Options{Mode: a.Mode, OneName: true, Check: func() error {
+		cur, err := Look(a.Path)
+		if err == nil && !cur.Same(a.Was) {
+			err = ErrChanged
+		}
+		return err
+	}})
+	if errors.Is(err, syscall.EBUSY) {
+		err = fmt.Errorf("%w: it may be mounted by itself, as a container's file, and cannot be replaced: mount its folder in place of the file, or run this where the file is", err)
+	}
+	return err
 }
 
 // done reports that another process, most likely a second install or uninstall,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
@@ -53,6 +54,18 @@ func Look(path string) (File, error) {
 	}
 	f.Info = info
 	return f, nil
+}
+
+// Follow is Look that gives a symbolic link the content of its target, by which a file of
+// hookspan's is known that the user has moved and linked.
+func Follow(path string) (File, error) {
+	f, err := Look(path)
+	if err == nil && f.Link != "" {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			f.Data, _ = readStart(target) // of what cannot be read it is not known
+		}
+	}
+	return f, err
 }
 
 func readStart(path string) (data []byte, err error) {

@@ -101,8 +101,13 @@ type Plan struct {
 	// Warnings are what the user should know, each a sentence without a final
 	// stop.
 	Warnings []string
-	// Undo reports an uninstall.
-	Undo bool
+	// Undo reports an uninstall, and Stays what it leaves although it starts a program of
+	// hookspan's, in the form of Warnings.
+	Undo  bool
+	Stays []string
+	// Started are the programs that hooks start which an uninstall takes out of the user's
+	// own places.
+	Started []string
 	// StateDir is System.StateDir.
 	StateDir string
 	// Before and After change the install record before the first step and
@@ -233,7 +238,7 @@ func (p *Plan) Text() string {
 	if !p.Changed() {
 		b.WriteString("nothing to change\n")
 	}
-	for _, w := range p.Warnings {
+	for _, w := range slices.Concat(p.Warnings, p.Stays) {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
 	return b.String()

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/diagnose"
+	"github.com/hookspan/hookspan/internal/files/filelock"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/install/programs"
@@ -49,6 +51,37 @@ func (m Machine) CopyPrograms(ctx context.Context) (changed bool, err error) {
 	return f.Install(ctx, filepath.Dir(self), m.Setup.Version)
 }
 
+// copied reports that the copies are of this version: an uninstall may have removed them.
+func (m Machine) copied() bool {
+	f, err := m.copies()
+	if err != nil {
+		return false
+	}
+	v, err := f.Version()
+	return err == nil && v == m.Setup.Version
+}
+
+// lockWait bounds the wait for another install or uninstall.
+const lockWait = 30 * time.Second
+
+// Alone calls f while no other install or uninstall of the user copies or removes programs
+// or changes hooks: else one could remove the programs that the other's hooks start.
+func (m Machine) Alone(ctx context.Context, f func() error) error {
+	if !filepath.IsAbs(m.Setup.Home) {
+		return f()
+	}
+	wait, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	lock, err := filelock.Folder(wait, m.Setup.Home)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("another hookspan install is running: wait for it or end it")
+	case err != nil:
+		return f() // a home that cannot be opened has no hooks of another's
+	}
+	return errors.Join(f(), lock.Close())
+}
+
 // StartCopy starts the copy of a program, as hooks do. If it does not start, and no hook
 // needs them, the copies go.
 func (m Machine) StartCopy(ctx context.Context, path string) error {
@@ -60,23 +93,48 @@ func (m Machine) StartCopy(ctx context.Context, path string) error {
 }
 
 // RemovePrograms removes the copies, unless an agent's hooks or an install record
-// still name them.
-func (m Machine) RemovePrograms(ctx context.Context) error {
+// still name them, and the copies in other folders that hooks started which were taken out.
+func (m Machine) RemovePrograms(ctx context.Context, started ...string) error {
 	record, err := install.ReadManifest(m.Setup.Config.StateDir)
-	if err != nil || len(record.Folders)+len(record.Settings) > 0 {
+	if err != nil {
 		return err
 	}
+	used := make(map[string]bool) // folders
+	for _, r := range record.Settings {
+		for _, program := range r.Programs {
+			used[filepath.Dir(program)] = true
+		}
+	}
+	present := len(record.Folders)+len(record.Settings) > 0
 	for _, agent := range m.Setup.Agents {
 		report, err := m.HookStatus(ctx, agent)
-		if err != nil || report.Present() {
-			return err
+		if err != nil { // Without a variable that is wrong, it finds what else could start them.
+			sys := m.System()
+			sys.Getenv = nil
+			if report, err = agent.Installer.Status(ctx, sys, install.Options{Dir: m.Dir}); err != nil {
+				return err
+			}
+		}
+		present = present || report.Present()
+		for _, s := range report.Sites {
+			for _, h := range s.Hooks {
+				used[filepath.Dir(h.Program)] = true
+			}
 		}
 	}
 	f, err := m.copies()
 	if err != nil {
 		return err
 	}
-	return f.Remove(ctx)
+	if !present {
+		err = f.Remove(ctx)
+	}
+	for _, program := range started {
+		if other := (programs.Folder{Path: filepath.Dir(program), GOOS: f.GOOS}); other.Path != f.Path && !used[other.Path] && other.Copied() {
+			err = errors.Join(err, other.Remove(ctx))
+		}
+	}
+	return err
 }
 
 // Cline reports the state of Cline's hooks.

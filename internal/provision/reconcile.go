@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/install"
@@ -48,14 +50,18 @@ func (m Machine) Reconcile(ctx context.Context, dryRun bool) Receipts {
 	copied := false
 	for _, agent := range m.Setup.Agents {
 		r := Receipt{Agent: agent.Word, Name: agent.Name}
-		err := m.reconcile(ctx, &r, agent, dryRun, func() (err error) {
-			if !copied && !dryRun {
+		one := func() error {
+			return m.reconcile(ctx, &r, agent, dryRun, func() (err error) {
+				if dryRun || copied && m.copied() {
+					return nil
+				}
 				var changed bool
 				changed, err = m.CopyPrograms(ctx)
 				out.Changed, copied = out.Changed || changed, true
-			}
-			return err
-		})
+				return err
+			})
+		}
+		err := m.Alone(ctx, one)
 		if err != nil {
 			r.State, r.Detail = Failed, termtext.Message(err)
 		}
@@ -73,6 +79,7 @@ func (m Machine) reconcile(ctx context.Context, r *Receipt, agent agents.Agent, 
 		return err
 	}
 	own := false // hooks of the user
+	lacks, has := make(map[string]bool), []string(nil)
 	for _, s := range report.Sites {
 		if s.Kind == install.ScopeManaged {
 			r.Managed = cmp.Or(r.Managed, s.Path)
@@ -80,9 +87,18 @@ func (m Machine) reconcile(ctx context.Context, r *Receipt, agent agents.Agent, 
 				if h.State == install.StateOutdated { // The user's stay: they may be the only ones that work.
 					return fmt.Errorf("%q: %s: %s: the administrator runs hookspan install --managed", s.Path, h.Event, h.Reason)
 				}
+				lacks[h.Event] = lacks[h.Event] || h.State == install.StateMissing
+				if h.State != install.StateMissing {
+					has = append(has, h.Event)
+				}
 			}
 		} else {
 			own = own || s.Present && s.Project == ""
+		}
+	}
+	for _, event := range slices.Sorted(maps.Keys(lacks)) {
+		if lacks[event] && !slices.Contains(has, event) {
+			return fmt.Errorf("%q has not every hook (%s is missing): the user's stay; the administrator runs hookspan install --managed", r.Managed, event)
 		}
 	}
 	o := install.Options{}

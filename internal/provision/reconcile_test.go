@@ -45,6 +45,9 @@ func TestReconcileStates(t *testing.T) {
 	managed := install.Site{Place: install.Place{Path: "/managed", Kind: install.ScopeManaged}, Present: true}
 	outdated := managed
 	outdated.Hooks = []install.Hook{{Event: "Stop", State: install.StateOutdated, Reason: "is old"}}
+	partly, rest := managed, managed
+	partly.Hooks = []install.Hook{{Event: "Stop", State: install.StateInstalled}, {Event: "SessionStart", State: install.StateMissing}}
+	rest.Hooks = []install.Hook{{Event: "Stop", State: install.StateMissing}, {Event: "SessionStart", State: install.StateInstalled}}
 	changes := install.Plan{Actions: []install.Action{{Op: install.OpCreate, Path: "/own"}}}
 	for name, tt := range map[string]struct {
 		here      bool
@@ -58,6 +61,14 @@ func TestReconcileStates(t *testing.T) {
 		"hooks that are as wanted":               {installer: installer{report: install.Report{Sites: []install.Site{own}}}, want: Receipt{State: "unchanged"}},
 		"an organisation's hooks":                {here: true, installer: installer{report: install.Report{Sites: []install.Site{managed}}}, want: Receipt{State: "unchanged", Managed: "/managed"}},
 		"an organisation's hooks and the user's": {installer: installer{report: install.Report{Sites: []install.Site{managed, own}}, plan: changes}, want: Receipt{State: "removed", Managed: "/managed"}, changed: true},
+		"an organisation's hooks for some events": {
+			installer: installer{report: install.Report{Sites: []install.Site{partly, own}}, plan: changes},
+			want:      Receipt{State: Failed, Managed: "/managed", Detail: `"/managed" has not every hook (SessionStart is missing): the user's stay; the administrator runs hookspan install --managed`},
+		},
+		"an organisation's hooks in two files": {
+			installer: installer{report: install.Report{Sites: []install.Site{partly, rest, own}}, plan: changes},
+			want:      Receipt{State: "removed", Managed: "/managed"}, changed: true,
+		},
 		"an organisation's old hooks": {
 			installer: installer{report: install.Report{Sites: []install.Site{outdated}}},
 			want:      Receipt{State: Failed, Managed: "/managed", Detail: `"/managed": Stop: is old: the administrator runs hookspan install --managed`},

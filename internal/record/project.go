@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/files/regular"
@@ -20,8 +21,11 @@ func OffBy(dir string) (file string) {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	// The system's name of the working directory has no links.
+	if at, err := syscall.Getwd(); err != nil || at != dir {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
 	}
 	dir = filepath.Clean(dir)
 	read := func(path string) ([]byte, error) {

@@ -20,6 +20,9 @@ type Options struct {
 	Sync Sync
 	// OneName refuses to replace a file that has other names, as hard links.
 	OneName bool
+	// Check is called when the content is on disk, just before the file gets its name; if
+	// it fails, the file stays as it is. If nil, nothing is checked.
+	Check func() error
 }
 
 // Sync is what survives a power cut once a function has returned.
@@ -107,6 +110,11 @@ func temps(dir, prefix string) (list []string) {
 
 // publish gives the temporary file its name.
 func publish(temp, path string, o Options) error {
+	if o.Check != nil {
+		if err := o.Check(); err != nil {
+			return errors.Join(err, os.Remove(temp))
+		}
+	}
 	if err := os.Rename(temp, path); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}

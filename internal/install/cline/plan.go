@@ -164,7 +164,7 @@ func planHook(goos string, f install.Place, event string, want bool, o install.O
 // readPlace reads what is in the place of a hook file and of its chained script.
 func readPlace(goos string, f install.Place, event string) (*install.Action, error) {
 	path := filepath.Join(f.Path, hookFileName(goos, event))
-	cur, err := install.Look(path)
+	cur, err := look(f, path)
 	if err != nil {
 		return nil, fmt.Errorf("hook %w", err)
 	}
@@ -181,6 +181,17 @@ func readPlace(goos string, f install.Place, event string) (*install.Action, err
 	return a, nil
 }
 
+// look reads a hook file, behind a link of the user's too, but not behind a project's.
+func look(f install.Place, path string) (install.File, error) {
+	if f.Project != "" {
+		return install.Look(path)
+	}
+	return install.Follow(path)
+}
+
+// linkReason says what is wrong with a hook file that is a link.
+const linkReason = "is a symbolic link, which the Cline SDK ignores"
+
 // refresh plans for a wanted hookspan hook file.
 func refresh(a *install.Action, goos string, have, want shim, force bool) {
 	a.Content = render(goos, want)
@@ -189,6 +200,8 @@ func refresh(a *install.Action, goos string, have, want shim, force bool) {
 		a.Op, a.Content, a.Reason = install.OpEdited, nil, editedReason(have)
 	case have.Edited:
 		a.Op, a.Reason = install.OpUpdate, "was edited; --force rewrites it"
+	case a.Was.Link != "":
+		a.Op, a.Reason = install.OpUpdate, linkReason
 	case have.Binary != want.Binary:
 		a.Op, a.Reason = install.OpUpdate, "starts "+have.Binary
 	case have.Chain != want.Chain && want.Chain == "":

@@ -273,10 +273,9 @@ func chainTarget(goos string, side install.File) string {
 	}
 }
 
-// readShim reads a file as a hookspan hook file. A symbolic link to one is
-// the user's.
+// readShim reads a file as a hookspan hook file.
 func readShim(goos string, f install.File) (shim, bool) {
-	if f.Missing() || !f.Info.Mode().IsRegular() {
+	if !f.Runnable() {
 		return shim{}, false
 	}
 	return parseShim(goos, f.Data)

@@ -57,7 +57,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 func inspect(goos string, f install.Place, event, binary string) install.Hook {
 	path := filepath.Join(f.Path, hookFileName(goos, event))
 	h := install.Hook{Path: path, Event: event, State: install.StateForeign}
-	cur, err := install.Look(path)
+	cur, err := look(f, path)
 	if err != nil {
 		h.Reason = err.Error()
 		return h
@@ -88,6 +88,8 @@ func judge(goos string, f install.Place, s shim, cur install.File, event, binary
 	switch {
 	case s.Edited:
 		return install.StateEdited, editedReason(s)
+	case cur.Link != "":
+		return install.StateOutdated, linkReason
 	case s.Event != event:
 		return install.StateOutdated, "reports the event " + s.Event
 	case goos != "windows" && !cur.Executable() && (f.Kind == RoleShared || f.Kind == RoleSDKDocuments):

@@ -33,11 +33,14 @@ func (in Installer) PlanUninstall(ctx context.Context, sys install.System, o ins
 				return nil, err
 			}
 			// The other folders are undone all the same.
-			p.Warnings = append(p.Warnings, err.Error())
+			p.Stays = append(p.Stays, err.Error())
 			continue
 		}
 		if err := planFolderRemoval(p, sys.GOOS, f, m, o.Force); err != nil {
-			return nil, err
+			if o.Project != "" {
+				return nil, err
+			}
+			p.Stays = append(p.Stays, err.Error())
 		}
 	}
 	p.RemoveState(m)
@@ -59,6 +62,9 @@ func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install
 			continue
 		}
 		p.Actions = append(p.Actions, *a)
+		if have, ok := readShim(goos, a.Was); ok && f.Project == "" && a.Op.Writes() {
+			p.Started = append(p.Started, have.Binary)
+		}
 		left = left || !a.Op.Writes()
 		if removesHook(*a) && ev.name == preToolUse {
 			p.AddAfter(func(m *install.Manifest) { markForHooks(m, f.Path, false) })
@@ -108,5 +114,8 @@ func removeShim(a *install.Action, have shim, force bool) {
 		a.Op, a.Chained, a.Reason = install.OpRestore, a.Side.Path, "your script returns from "+a.Side.Path
 	default:
 		a.Op = install.OpRemove
+		if a.Was.Link != "" {
+			a.Reason = "a link to " + a.Was.Link + ", which stays"
+		}
 	}
 }

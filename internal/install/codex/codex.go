@@ -13,7 +13,7 @@ func Installer() settings.Installer {
 	return settings.Installer{Agent: &settings.Spec{
 		Name: "Codex", RecordName: "codex", Folder: ".codex", HomeVariable: "CODEX_HOME",
 		File: "hooks.json", Members: []string{"description"}, Scopes: []string{install.ScopeUser, install.ScopeProject},
-		Args: []string{"codex"}, WindowsShell: settings.ShellCmd, Untrusted: untrusted,
+		Args: []string{"codex"}, NoMark: true, WindowsShell: settings.ShellCmd, Untrusted: untrusted,
 		// Hooks in there need no trust.
 		ManagedDir:  map[string]string{"linux": "/etc/codex", "windows": `C:\ProgramData\OpenAI\Codex`},
 		ManagedFile: "requirements.toml", ManagedHooks: "requirements.toml",

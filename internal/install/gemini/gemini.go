@@ -17,7 +17,7 @@ import (
 func Installer() settings.Installer {
 	return settings.Installer{Agent: &settings.Spec{
 		Name: "Gemini CLI", RecordName: "gemini", Folder: ".gemini", HomeVariable: "GEMINI_CLI_HOME", HomeIsParent: true,
-		File: "settings.json", Comments: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
+		File: "settings.json", Comments: true, NoMark: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 		ManagedDir:  map[string]string{"darwin": "/Library/Application Support/GeminiCli", "windows": `C:\ProgramData\gemini-cli`, "linux": "/etc/gemini-cli"},
 		ManagedFile: "settings.json",
 		Args:        []string{"gemini"}, Timeout: 10_000, WindowsShell: settings.ShellPowerShell, Off: off,

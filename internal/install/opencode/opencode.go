@@ -237,7 +237,7 @@ func look(s site) (a install.Action, have plugin, ours bool, err error) {
 	if err := check(); err != nil {
 		return a, have, false, err
 	}
-	was, err := install.Look(s.file())
+	was, err := install.Follow(s.file())
 	if err != nil {
 		return a, have, false, fmt.Errorf("plugin %w", err)
 	}
@@ -271,7 +271,7 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 			if o.Project != "" {
 				return nil, err
 			}
-			p.Warnings = append(p.Warnings, err.Error())
+			p.Stays = append(p.Stays, err.Error())
 			continue
 		}
 		p.Places = append(p.Places, s.Place)
@@ -283,6 +283,12 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 			a.Op, a.Reason = install.OpEdited, editedReason(have)
 		case ours:
 			a.Op = install.OpRemove
+			if s.Project == "" {
+				p.Started = append(p.Started, have.Binary)
+			}
+			if a.Was.Link != "" {
+				a.Reason = "a link to " + a.Was.Link + ", which stays"
+			}
 		}
 		if ours {
 			p.Actions = append(p.Actions, a)

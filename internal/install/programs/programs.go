@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,6 +162,12 @@ func (f Folder) Install(ctx context.Context, from, version string) (changed bool
 	}
 	r.Version = version
 	return len(differ) > 0, f.write(r)
+}
+
+// Copied reports that the folder has copies that an install made, by their record.
+func (f Folder) Copied() bool {
+	_, err := os.Lstat(f.recordPath())
+	return err == nil && filepath.Base(f.Path) == "bin" && filepath.Base(filepath.Dir(f.Path)) == "hookspan"
 }
 
 // Remove removes the copies, and the folders that were created for them if nothing
@@ -323,12 +330,48 @@ func (f Folder) write(r record) error {
 	return atomicfile.Write(f.recordPath(), append(data, '\n'), atomicfile.Options{})
 }
 
-// Newer reports that version a is of a later release than b: its major, minor or
-// patch number is higher. It is false where a or b has no such numbers.
+// Newer reports that version a is of a later release than b: its major, minor or patch
+// number is higher, or they are equal and b is a release candidate before it, see
+// semver.org. It is false where a or b has no such numbers.
 func Newer(a, b string) bool {
 	x, okX := release(a)
 	y, okY := release(b)
-	return okX && okY && slices.Compare(x[:], y[:]) > 0
+	if order := slices.Compare(x[:], y[:]); !okX || !okY || order != 0 {
+		return okX && okY && order > 0
+	}
+	return laterCandidate(candidate(a), candidate(b))
+}
+
+// described is what git adds to the version of a commit behind a tag.
+var described = regexp.MustCompile(`(-[0-9]+-g[0-9a-f]+)?(-dirty)?(\+.*)?$`)
+
+// candidate is the part of a version such as v1.0.0-rc.2 behind the numbers, empty for a
+// release.
+func candidate(version string) string {
+	_, candidate, _ := strings.Cut(described.ReplaceAllString(version, ""), "-")
+	return candidate
+}
+
+// laterCandidate reports that a comes after b. A release comes after its candidates.
+func laterCandidate(a, b string) bool {
+	if a == "" || b == "" {
+		return a == "" && b != ""
+	}
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		m, errM := strconv.ParseUint(x[i], 10, 31)
+		n, errN := strconv.ParseUint(y[i], 10, 31)
+		switch {
+		case x[i] == y[i]:
+		case errM == nil && errN == nil:
+			return m > n
+		case errM != nil && errN != nil:
+			return x[i] > y[i]
+		default:
+			return errM != nil // a number comes before a word
+		}
+	}
+	return len(x) > len(y)
 }
 
 // Released reports that a version has the numbers of a release.

@@ -181,3 +181,22 @@ func TestRefresh(t *testing.T) {
 		}
 	})
 }
+
+func TestNewerComparesCandidates(t *testing.T) {
+	// In the order of their release.
+	versions := []string{
+		"v0.1.9", "v0.2.0-alpha", "v0.2.0-alpha.1", "v0.2.0-beta", "v0.2.0-rc.1", "v0.2.0-rc.2", "v0.2.0-rc.10", "v0.2.0", "v0.2.1-rc.1",
+	}
+	for i, a := range versions {
+		for j, b := range versions {
+			if got := Newer(a, b); got != (i > j) {
+				t.Errorf("%s newer than %s: %t", a, b, got)
+			}
+		}
+	}
+	for _, same := range [][2]string{{"v0.1.0-5-gabcdef0", "v0.1.0"}, {"v0.1.0", "v0.1.0-5-gabcdef0-dirty"}, {"v0.2.0-rc.1-3-g0a1b2c3", "v0.2.0-rc.1"}, {"v0.1.0-dirty", "v0.1.0+x"}} {
+		if Newer(same[0], same[1]) || Newer(same[1], same[0]) {
+			t.Errorf("%q are of different releases", same)
+		}
+	}
+}

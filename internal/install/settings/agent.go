@@ -73,6 +73,8 @@ type Spec struct {
 	Members []string
 	// Comments reports that the settings may have comments.
 	Comments bool
+	// NoMark reports that the agent does not read settings that begin with a byte order mark.
+	NoMark bool
 	// Events are the events that hookspan records, in the order of the settings.
 	Events []Event
 	// Timeout is how long the agent waits for a hook, in the agent's unit. If zero, 10,

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -70,6 +71,9 @@ func (e *settingsEdit) set(text []byte) error {
 
 // check refuses hooks of a form that the agent does not read.
 func (e *settingsEdit) check() error {
+	if e.agent.NoMark && bytes.HasPrefix(e.text, []byte(jsonedit.ByteOrderMark)) {
+		return fmt.Errorf("it begins with a byte order mark (U+FEFF), with which %s does not read it: save it as UTF-8 without one", e.agent.Name)
+	}
 	for _, m := range e.root.Items {
 		if e.agent.Members != nil && m.Key != hooksKey && !slices.Contains(e.agent.Members, m.Key) {
 			line, column := jsonedit.Position(e.text, m.Start)
@@ -127,14 +131,34 @@ func (e *settingsEdit) foreign() (commands []string) {
 	return commands
 }
 
+// mixed lists the commands that start a program of hookspan's and are not as an install
+// writes them: with flags, or with other programs in the line.
+func (e *settingsEdit) mixed() (commands []string) {
+	e.handlers(func(h placedHandler) {
+		if !h.installed() && e.ours(h.program) && isProgram(h.program) {
+			commands = append(commands, strings.Join(append([]string{h.program}, h.args...), " "))
+		}
+	})
+	return commands
+}
+
 // namesakes lists the handlers that start a program of Program's name. Parts that the
 // agent does not read hold none.
-func (e *settingsEdit) namesakes() []placedHandler {
+func (e *settingsEdit) namesakes() (out []placedHandler) {
+	e.handlers(func(h placedHandler) {
+		if h.installed() {
+			out = append(out, h)
+		}
+	})
+	return out
+}
+
+// handlers visits all handlers that start a command.
+func (e *settingsEdit) handlers(visit func(placedHandler)) {
 	hooks := e.root.Get(hooksKey)
 	if !hooks.Is(e.text, '{') {
-		return nil
+		return
 	}
-	var out []placedHandler
 	for i, m := range hooks.Items {
 		if hooks.Member(m.Key) != i || !m.Value.Is(e.text, '[') {
 			continue
@@ -144,8 +168,8 @@ func (e *settingsEdit) namesakes() []placedHandler {
 				continue
 			}
 			handlers := group.Value.Get(hooksKey)
-			if h, ok := parseHandler(e.text, group.Value); ok && h.installed() && e.agent.ManagedFlat && handlers == nil {
-				out = append(out, placedHandler{handler: h, event: m.Key, list: m.Value, handlers: m.Value, group: g, at: g})
+			if h, ok := parseHandler(e.text, group.Value); ok && e.agent.ManagedFlat && handlers == nil {
+				visit(placedHandler{handler: h, event: m.Key, list: m.Value, handlers: m.Value, group: g, at: g})
 			}
 			if !handlers.Is(e.text, '[') {
 				continue
@@ -155,8 +179,8 @@ func (e *settingsEdit) namesakes() []placedHandler {
 				_ = json.Unmarshal(n.Raw(e.text), &matcher)
 			}
 			for at, el := range handlers.Items {
-				if h, ok := parseHandler(e.text, el.Value); ok && h.installed() {
-					out = append(out, placedHandler{
+				if h, ok := parseHandler(e.text, el.Value); ok {
+					visit(placedHandler{
 						handler: h, event: m.Key, matcher: matcher,
 						list: m.Value, handlers: handlers, group: g, at: at,
 					})
@@ -164,7 +188,6 @@ func (e *settingsEdit) namesakes() []placedHandler {
 			}
 		}
 	}
-	return out
 }
 
 // drop removes a handler, and the containers that it leaves empty.

@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,9 +37,10 @@ type handler struct {
 	form    form
 	// guarded reports that the program starts without the variables of guards.
 	guarded bool
-	// succeeds reports that the command has the ending of its shell.
-	succeeds bool
-	async    bool
+	// succeeds reports that the command has the ending of its shell, redirected that it has
+	// another redirection or ending, which a person wrote.
+	succeeds, redirected bool
+	async                bool
 	// timeout is the timeout's text, empty without one.
 	timeout string
 	// extras are the other members, in their order.
@@ -123,6 +125,9 @@ func (h *handler) resolve(command string) (assigns bool) {
 			h.succeeds, words = true, words[:n]
 		}
 	}
+	if h.form == formShell && !h.succeeds {
+		words = h.unredirected(words)
+	}
 	h.program, h.args = "", nil
 	if len(words) > 0 {
 		h.program, h.args = words[0], words[1:]
@@ -130,11 +135,40 @@ func (h *handler) resolve(command string) (assigns bool) {
 	return assigns
 }
 
+// redirection is a word of a shell that sends an output elsewhere.
+var redirection = regexp.MustCompile(`^(?:[0-9]*|&)(?:>>?|<)(&?[^&]*)$`)
+
+// unredirected takes redirections, and an ending that only succeeds, out of the words of a
+// line.
+func (h *handler) unredirected(words []string) (rest []string) {
+	for i := 0; i < len(words); i++ {
+		found := redirection.FindStringSubmatch(words[i])
+		switch {
+		case found != nil && found[1] == "":
+			i++ // its file is the next word
+		case found == nil && words[i] != "||":
+			rest = append(rest, words[i])
+			continue
+		case found == nil && i+1 < len(words) && slices.Contains([]string{"cat", "true", ":"}, words[i+1]):
+			i++
+		case found == nil:
+			return words
+		}
+		h.redirected = true
+	}
+	return rest
+}
+
+// isProgram reports that a path has the name of Program.
+func isProgram(program string) bool {
+	name := path.Base(strings.ReplaceAll(program, `\`, "/"))
+	return name == Program || name == Program+".exe"
+}
+
 // installed reports that the handler starts a program of Program's name as hookspan
 // installs it: with words alone. A handler with flags is the user's, such as one that
 // posts to a bridge, and so is a line that starts other programs too.
 func (h handler) installed() bool {
-	name := path.Base(strings.ReplaceAll(h.program, `\`, "/"))
-	return (name == Program || name == Program+".exe") &&
+	return isProgram(h.program) &&
 		!slices.ContainsFunc(h.args, func(w string) bool { return strings.HasPrefix(w, "-") || !plain(w, "-_") })
 }

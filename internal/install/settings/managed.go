@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,8 @@ func (a *Spec) editJSON(found install.File, w wantedHandler, undo bool) (after [
 
 // The lines around hookspan's part of a TOML file.
 const (
-	tomlBegin = "# hookspan: begin; hookspan install --managed writes it, hookspan uninstall --managed removes it\n"
+	tomlMark  = "# hookspan: begin"
+	tomlBegin = tomlMark + "; hookspan install --managed writes it, hookspan uninstall --managed removes it\n"
 	tomlEnd   = "# hookspan: end\n"
 )
 
@@ -106,19 +108,15 @@ func isTOML(name string) bool { return filepath.Ext(name) == ".toml" }
 
 // editTOML writes hookspan's hooks as one part at the end of a TOML file.
 func (a *Spec) editTOML(found install.File, w wantedHandler, undo bool) (after []byte, changes []change, err error) {
-	before, rest, had := bytes.Cut(found.Data, []byte(tomlBegin))
-	if had {
-		_, behind, closed := bytes.Cut(rest, []byte(tomlEnd))
-		if !closed {
-			return nil, nil, fmt.Errorf("the line %q is missing behind hookspan's part", strings.TrimSpace(tomlEnd))
-		}
-		before = slices.Concat(before, behind)
+	before, had, err := withoutPart(found.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if e, err := a.open(tomlHooks(before), nil, inManaged); err == nil && len(e.find()) > 0 {
+		return nil, nil, fmt.Errorf("hookspan's hooks are there already, written by hand or without the lines %q and %q around them: take them out first", strings.TrimSpace(tomlBegin), strings.TrimSpace(tomlEnd))
 	}
 	after = before
 	if !undo {
-		if e, err := a.open(tomlHooks(before), nil, inManaged); err == nil && len(e.find()) > 0 {
-			return nil, nil, errors.New("hookspan's hooks are there already, written by hand: take them out first")
-		}
 		header, closed := a.hooksTable(string(before))
 		if closed {
 			return nil, nil, errors.New("its hooks are in a form that takes no more: write them as a table [hooks]")
@@ -148,11 +146,30 @@ func (a *Spec) editTOML(found install.File, w wantedHandler, undo bool) (after [
 	return after, changes, nil
 }
 
+// withoutPart takes hookspan's part out of a TOML file, whatever its lines end in.
+func withoutPart(text []byte) (rest []byte, had bool, err error) {
+	inside := false
+	for line := range bytes.Lines(text) {
+		switch plain := string(bytes.TrimSpace(line)); {
+		case strings.HasPrefix(plain, tomlMark):
+			inside, had = true, true
+		case inside && plain == strings.TrimSpace(tomlEnd):
+			inside = false
+		case !inside:
+			rest = append(rest, line...)
+		}
+	}
+	if inside {
+		return nil, had, fmt.Errorf("the line %q is missing behind hookspan's part", strings.TrimSpace(tomlEnd))
+	}
+	return rest, had, nil
+}
+
 // hooksTable reports a TOML text's line [hooks], and hooks that are written as values or
 // by dotted keys, to which TOML lets no table be added.
 func (a *Spec) hooksTable(text string) (header, closed bool) {
 	table := ""
-	for line := range strings.Lines(text) {
+	for line := range tomlLines(text) {
 		line = strings.Join(strings.Fields(line), "")
 		if strings.HasPrefix(line, "[") {
 			table, _, _ = strings.Cut(line, "]")
@@ -192,6 +209,33 @@ func (a *Spec) tomlPart(w wantedHandler, header bool) []byte {
 	return b.Bytes()
 }
 
+// tomlLines yields the lines of a TOML text that are in no string of several lines, with
+// headers without the quotes that keys may have.
+func tomlLines(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		inside := ""
+		for line := range strings.Lines(text) {
+			if inside != "" {
+				if strings.Contains(line, inside) {
+					inside = ""
+				}
+				continue
+			}
+			if header := strings.TrimSpace(line); strings.HasPrefix(header, "[") {
+				line = strings.NewReplacer(`"`, "", "'", "").Replace(header)
+			}
+			for _, quotes := range []string{`"""`, "'''"} {
+				if strings.Count(line, quotes)%2 == 1 {
+					inside = quotes
+				}
+			}
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
+
 // asJSON returns settings in the form of the agent's JSON.
 func (a *Spec) asJSON(path string, text []byte) []byte {
 	if isTOML(path) {
@@ -211,7 +255,7 @@ func tomlHooks(text []byte) []byte {
 	hooks := map[string][]*group{}
 	var at *group
 	var handler map[string]any
-	for line := range strings.Lines(string(text)) {
+	for line := range tomlLines(string(text)) {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "[[hooks."); ok {
 			event, inner := strings.CutSuffix(strings.TrimSuffix(name, "]]"), ".hooks")

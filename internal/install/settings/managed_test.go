@@ -2,6 +2,7 @@ package settings
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
 		"no line's end":      {"a = 1", 1, ""},
 		"hooks of others":    {"[hooks]\nmanaged_dir = \"/opt\"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"/opt/x\"\n", 1, ""},
 		"blanks in a header": {"[ hooks ] # mine\nmanaged_dir = \"/opt\"\n", 0, ""},
+		"a quoted header":    {"[\"hooks\"]\nmanaged_dir = \"/opt\"\n[[\"hooks\".'Stop']]\n", 0, ""},
+		"a header in a text": {"a = \"\"\"\n[hooks]\n\"\"\"\n", 2, ""},
+		"a key in a text":    {"a = '''\nhooks = 1\n'''\n", 1, ""},
 		"another's key":      {"[x]\nhooks.a = 1\n", 1, ""},
 		"an event's value":   {"[hooks]\nmanaged_dir = \"/opt\"\nStop = []\n", 0, "takes no more"},
 		"dotted keys":        {"hooks.managed_dir = \"/opt\"\n", 0, "takes no more"},
@@ -53,6 +57,14 @@ func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
 				if h.State != install.StateOutdated || !strings.Contains(h.Reason, "is gone") && h.State != install.StateInstalled {
 					t.Errorf("%s is %s %s, %v", h.Event, h.State, h.Reason, err)
 				}
+			}
+			windows := strings.ReplaceAll(string(added), "\n", "\r\n")
+			if out, _, err := a.editTOML(install.File{Data: []byte(windows)}, w, true); err != nil || strings.Contains(string(out), "claude-hook") {
+				t.Errorf("taken out with other line ends, %v:\n%s", err, out)
+			}
+			bare := regexp.MustCompile("(?m)^#.*\n").ReplaceAllString(string(added), "")
+			if out, _, err := a.editTOML(install.File{Data: []byte(bare)}, w, true); err == nil {
+				t.Errorf("hooks without their comments stay in silence:\n%s", out)
 			}
 			out, _, err := a.editTOML(install.File{Data: added}, w, true)
 			if diff := cmp.Diff(strings.TrimSpace(tt.text), strings.TrimSpace(string(out))); diff != "" || err != nil {

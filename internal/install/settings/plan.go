@@ -58,13 +58,8 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	}
 	f.record.Programs = append(f.record.Programs, o.Binary)
 	f.record.CreatedFile = f.Missing()
-	// A file that an earlier install created needs no backup.
-	earlier := m.Settings.Find(place.Path)
-	if f.changed() && !f.Missing() && (earlier == nil || !earlier.CreatedFile) && !install.FileExists(f.backup()) {
-		p.Actions = append(p.Actions, install.Action{
-			Op: install.OpCreate, Place: place.Path, Path: f.backup(), Reason: "the settings as they are now",
-			Content: f.Data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
-		})
+	if err := f.keepBackup(p); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(f.addTo(p), f.removeLeft(p)); err != nil {
 		return nil, err
@@ -152,14 +147,18 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && o.Project == "":
 			// The other files are undone all the same.
 			if mentionsHook(place.Path) {
-				p.Warnings = append(p.Warnings, err.Error())
+				p.Stays = append(p.Stays, err.Error())
 			}
 			continue
 		case err != nil && !recorded && !mentionsHook(place.Path):
 			continue // not hookspan's to fix
+		case err != nil && o.Scope == "" && o.Project == "":
+			p.Stays = append(p.Stays, err.Error())
+			continue
 		case err != nil:
 			return nil, err
 		}
+		p.Stays, p.Started = append(p.Stays, f.left...), append(p.Started, f.started...)
 		if err := f.removeLeft(p); err != nil {
 			return nil, err
 		}
@@ -213,8 +212,11 @@ type plannedFile struct {
 	// after is the new text, nil where the file is removed or stays missing.
 	after  []byte
 	record install.Record
-	// warnings name hooks that only look like hookspan's.
-	warnings []string
+	// warnings name hooks that only look like hookspan's, left those that start a program
+	// of hookspan's and something else.
+	warnings, left []string
+	// started are the programs that hookspan's hooks started before.
+	started []string
 }
 
 // ours reports whether the program of a hook in a settings file is hookspan's.
@@ -241,16 +243,27 @@ func (a *Spec) planFile(sys install.System, o install.Options, place install.Pla
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", place.Path, err, a.Name)
 	}
+	var started []string
+	for _, h := range e.find() {
+		started = append(started, h.program)
+	}
 	changes, err := edit(e)
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", place.Path, err)
 	}
 	rec.Empty = e.empty
-	f := &plannedFile{File: found, place: place, changes: changes, after: e.text, record: rec}
+	if place.Project != "" {
+		started = nil // its author may name any
+	}
+	f := &plannedFile{File: found, place: place, changes: changes, after: e.text, record: rec, started: started}
 	for _, command := range e.foreign() {
 		f.warnings = append(f.warnings, fmt.Sprintf("the hook %q in %q has the name of hookspan's program and was not installed by hookspan: it stays as it is", command, place.Path))
 	}
-	if found.Missing() && len(changes) == 0 || rec.CreatedFile && len(e.root.Items) == 0 && len(jsonedit.Comments(e.text)) == 0 {
+	for _, command := range e.mixed() {
+		f.left = append(f.left, fmt.Sprintf("the hook %q in %q starts hookspan's program with more than an install writes: it stays, take it out by hand", command, place.Path))
+	}
+	linked := found.Path != place.Path // the user's file elsewhere, which stays
+	if found.Missing() && len(changes) == 0 || !linked && rec.CreatedFile && len(e.root.Items) == 0 && len(jsonedit.Comments(e.text)) == 0 {
 		f.after = nil
 	}
 	return f, nil
@@ -261,7 +274,7 @@ func (f *plannedFile) changed() bool {
 	return f.Missing() != (f.after == nil) || !bytes.Equal(f.Data, f.after)
 }
 
-// backup is the copy that the first install makes of a settings file.
+// backup is the copy that an install makes of settings without hookspan's hooks.
 func (f *plannedFile) backup() string { return f.place.Path + ".hookspan-backup" }
 
 // check refuses a file that is neither as planned nor as the plan would leave it.
@@ -318,6 +331,27 @@ func (f *plannedFile) addTo(p *install.Plan) error {
 	}
 	p.Places = append(p.Places, place)
 	return nil
+}
+
+// keepBackup plans a copy of settings without hookspan's hooks that are to get them, in
+// place of an earlier copy.
+func (f *plannedFile) keepBackup(p *install.Plan) error {
+	had := slices.ContainsFunc(f.changes, func(c change) bool { return c.op != install.OpCreate })
+	if had || !f.changed() || f.Missing() {
+		return nil
+	}
+	was, err := install.Look(f.backup())
+	a := install.Action{
+		Op: install.OpUpdate, Place: f.place.Path, Path: f.backup(), Reason: "the settings as they are now",
+		Was: was, Content: f.Data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
+	}
+	if was.Missing() {
+		a.Op = install.OpCreate
+	}
+	if err == nil && (was.Missing() || !bytes.Equal(was.Data, f.Data)) {
+		p.Actions = append(p.Actions, a)
+	}
+	return err
 }
 
 // removeLeft plans to remove copies beside the file and beside a link to it.

@@ -384,8 +384,8 @@ func TestParallelInstalls(t *testing.T) {
 	installtest.Same(t, "after uninstalling", before, installtest.Tree(t, h.dir, false))
 }
 
-// TestUninstallSkipsDamagedSettings goes past damaged settings that hold
-// no hooks of hookspan's, and stops at those that may.
+// TestUninstallSkipsDamagedSettings goes past damaged settings, and names those that may
+// hold hooks of hookspan's.
 func TestUninstallSkipsDamagedSettings(t *testing.T) {
 	h := newHome(t, newVersion)
 	h.install(h.options(install.ScopeUser))
@@ -396,8 +396,12 @@ func TestUninstallSkipsDamagedSettings(t *testing.T) {
 		t.Errorf("%v, %+v", err, p)
 	}
 	installtest.Write(t, other, "{\"claude-hook\"", 0o600)
-	if _, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{Dir: h.path("src/project")}); err == nil || !strings.Contains(err.Error(), other) {
-		t.Errorf("error %v", err)
+	p, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{Dir: h.path("src/project")})
+	if err != nil || len(p.Places) != 1 || len(p.Stays) != 1 || !strings.Contains(p.Stays[0], other) {
+		t.Errorf("%v, %+v", err, p)
+	}
+	if _, err = h.in.PlanUninstall(t.Context(), h.sys, install.Options{Project: h.path("src/project")}); err == nil || !strings.Contains(err.Error(), other) {
+		t.Errorf("of that project alone: error %v", err)
 	}
 }
 

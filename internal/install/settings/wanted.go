@@ -114,6 +114,8 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.args, " "))
 	case w.guarded && !h.guarded:
 		return install.StateOutdated, "would block " + a.Name + " under a malformed GOMEMLIMIT or GODEBUG"
+	case h.redirected:
+		return install.StateEdited, "has another redirection"
 	case h.form == formShell && !h.succeeds && w.shell.ending() != nil:
 		return install.StateOutdated, "would disturb " + a.Name + " if it could not start"
 	case h.async:
