@@ -136,7 +136,7 @@ func forwardEvent(ctx context.Context, a *app, f clineHookFlags, agent bridge.Pr
 	forwarder := &bridge.Forwarder{Provider: agent, Ports: ports, File: file, Log: a.log.Line, Convert: func(body []byte) ([][]byte, error) {
 		dir, _ := os.Getwd()
 		call, err := translate.FromCline(hook.Raw{Payload: body, Event: event, StoredAt: a.now(), Cwd: dir},
-			translate.Context{Home: a.home, GOOS: a.goos})
+			translate.Context{GOOS: a.goos})
 		if err != nil {
 			return nil, err
 		}

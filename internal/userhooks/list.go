@@ -154,7 +154,7 @@ func (s *Setup) CallsOf(tool string, input json.RawMessage, project string, now 
 			return nil, err
 		}
 		call, err := translate.FromCline(hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: now, Cwd: project},
-			translate.Context{Home: s.Home, GOOS: s.GOOS})
+			translate.Context{GOOS: s.GOOS})
 		if err != nil {
 			return nil, err
 		}
