@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -61,9 +63,34 @@ type trial struct {
 
 func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
 	return &decider{
-		scope:      plain.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
+		scope:      plain.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host, Target: target},
 		conditions: r.Conditions, timeout: cmp.Or(r.DefaultTimeout, defaultTimeout), handlers: handlers, compiled: make([]*compiled, len(handlers)),
 	}
+}
+
+// target follows the links of a path, of which not all need exist: what a link leads to may
+// be what a call creates.
+func target(path string) string {
+	for range 40 { // as many links as Linux follows
+		if path == "" {
+			break
+		}
+		if full, err := filepath.EvalSymlinks(path); err == nil {
+			return full
+		}
+		link, err := os.Readlink(path)
+		switch dir := filepath.Dir(path); {
+		case err == nil && filepath.IsAbs(link):
+			path = link
+		case err == nil:
+			path = filepath.Join(target(dir), link)
+		case dir == path:
+			return path
+		default:
+			return filepath.Join(target(dir), filepath.Base(path))
+		}
+	}
+	return path
 }
 
 // compile compiles a handler's conditions. Those of handlers for other events may take

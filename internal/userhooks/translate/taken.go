@@ -2,11 +2,9 @@ package translate
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf16"
 
 	"github.com/hookspan/hookspan/internal/jstext"
@@ -83,9 +81,30 @@ func takenCommands(input any) ([]any, bool) {
 	return nil, false
 }
 
-var heredoc = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^<])<<-?[\s\x{feff}\pZ]*(?:"([^"]+)"|'([^']+)'|([A-Za-z0-9_./-]+))`)
-})
+// heredocEnd is the line that ends the first here-document of a command, as
+// getHeredocDelimiter finds it.
+func heredocEnd(command string) string {
+	for i := range command {
+		rest, begins := strings.CutPrefix(command[i:], "<<")
+		if !begins || i > 0 && command[i-1] == '<' {
+			continue
+		}
+		rest, _ = strings.CutPrefix(rest, "-")
+		rest = strings.TrimLeftFunc(rest, jstext.IsSpace)
+		for _, quote := range [...]string{`"`, "'"} {
+			if inner, quoted := strings.CutPrefix(rest, quote); quoted {
+				if end, _, closed := strings.Cut(inner, quote); closed && end != "" {
+					return end
+				}
+			}
+		}
+		word := strings.TrimLeftFunc(rest, func(r rune) bool { return allowedInName(r) || r == '.' || r == '/' })
+		if word != rest {
+			return rest[:len(rest)-len(word)]
+		}
+	}
+	return ""
+}
 
 // joinHeredocs joins the texts of a here-document that a model wrote as several
 // commands.
@@ -95,9 +114,9 @@ func joinHeredocs(list []any) (out []any) {
 		if out = append(out, list[i]); !ok || !strings.Contains(command, "<<") {
 			continue
 		}
-		m := heredoc().FindStringSubmatch(command)
-		for end := i + 1; m != nil && end < len(list) && isText(list[end]); end++ {
-			if jstext.Trim(text(list[end])) == m[1]+m[2]+m[3] {
+		delimiter := heredocEnd(command)
+		for end := i + 1; delimiter != "" && end < len(list) && isText(list[end]); end++ {
+			if jstext.Trim(text(list[end])) == delimiter {
 				for i < end {
 					i++
 					command += "\n" + text(list[i])
