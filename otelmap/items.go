@@ -230,6 +230,9 @@ func (b *Builder) clean(e hook.Event) *item {
 			e.Attrs = append(slices.Clip(e.Attrs), hook.Attr{Key: KeyMCPServer, Value: server})
 		}
 	}
+	if o.Capture == CaptureNone {
+		e.Attrs = slices.DeleteFunc(slices.Clone(e.Attrs), func(a hook.Attr) bool { return a.Key == KeyCompletionCommand })
+	}
 	if r := (remarks{
 		Prompt: o.text(e.Prompt, MaxTaskRunes), Result: o.text(e.Result, MaxTaskRunes),
 		Message: o.text(e.Message, o.MaxOutput), ErrorType: e.ErrorType, Attrs: e.Attrs,

@@ -28,7 +28,7 @@ func (e *exam) ownHooks() {
 	}
 	if i := slices.IndexFunc(e.st.agents, func(h agentHooks) bool { return h.Host == cline.Host }); i >= 0 && len(e.Own.Sources.Handlers()) > 0 {
 		for _, line := range e.st.OwnHooksRun {
-			e.add(Note, "your "+line, "")
+			e.add(Note, "your hooks: "+line, "")
 		}
 		e.guard(installcline.ReachOf(e.st.agents[i].Report, e.Dir))
 	}

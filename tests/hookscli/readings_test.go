@@ -27,7 +27,7 @@ type attack struct {
 // guard denies what the attacks do, of which it knows the plain form alone.
 const guard = `#!/bin/sh
 p=$(cat)
-case $p in *'/ws/.env"'*|*'"command":"rm -rf'*|*'$(rm -rf'*|*'EVIL'*|*'curl a && b'*) echo 'not that' >&2; exit 2;; esac
+case $p in *'/ws/.env"'*|*'"command":"rm -rf'*|*'$(rm -rf'*|*'EVIL'*|*'curl a && b'*) echo "$p" >> "$0.denied"; echo 'not that' >&2; exit 2;; esac
 `
 
 // classicAttacks and sdkAttacks are what a model can ask of CLI 2 and of CLI 3.
@@ -60,7 +60,7 @@ func guarded(t *testing.T, h *clinecli.Harness, bin string, cli clinecli.CLI, at
 	for _, a := range attacks {
 		script = append(script, mockllm.Turn{Text: "Next.", Tools: []mockllm.ToolCall{{Name: a.tool, Args: a.args}}})
 	}
-	step := rig.Step{Args: []string{"--json", "do it"}, Timeout: time.Minute}
+	step := rig.Step{Args: []string{"--json", "do it"}, Timeout: 3 * time.Minute}
 	end := mockllm.Turn{Text: "All done."}
 	install := []string{"cline"}
 	if cli == clinecli.CLI2 {
@@ -94,6 +94,16 @@ func guarded(t *testing.T, h *clinecli.Harness, bin string, cli clinecli.CLI, at
 	}
 	if len(res.Requests) == 0 {
 		t.Fatalf("the model was not asked: %+v", res.Steps)
+	}
+	effects := 0
+	for _, a := range attacks {
+		if a.gone+a.changed+a.told != "" {
+			effects++
+		}
+	}
+	denied, _ := os.ReadFile(filepath.Join(res.Arena.Dir, "hooks", "guard.sh.denied"))
+	if n := strings.Count(string(denied), `"hook_event_name"`); n < effects {
+		t.Errorf("the guard denied %d of %d attacks: %+v", n, effects, res.Steps)
 	}
 	for _, a := range attacks {
 		switch {

@@ -16,6 +16,9 @@ const (
 	hostSDK     = "the CLI 3"
 )
 
+// unseen says what classic Cline does without asking a PreToolUse hook.
+const unseen = "classic Cline asks no hook before the command of attempt_completion, and before the up to eight files that summarize_task reads"
+
 // HostsOf reads the report of Status for the user's folders and those of a project. The
 // SDK also runs a hook that is switched off in Cline's Hooks tab.
 func HostsOf(r *install.Report, project string) Hosts {
@@ -106,6 +109,9 @@ func (h Hosts) Summary(events []string) []string {
 	}
 	for i, where := range order {
 		order[i] = "hooks on " + named[where] + " " + where
+	}
+	if slices.Contains(events, preToolUse) && h.editors[preToolUse] {
+		order = append(order, unseen)
 	}
 	return order
 }
