@@ -56,6 +56,8 @@ type Config struct {
 	HeadersCommand string `env:"HOOKSPAN_OTLP_HEADERS_COMMAND"`
 
 	AllowInsecure bool `env:"HOOKSPAN_ALLOW_INSECURE"`
+	// AllowOtherUsers sends to programs of other people on this machine.
+	AllowOtherUsers bool `env:"HOOKSPAN_ALLOW_OTHER_USERS"`
 
 	InfiniumAgentID     string `env:"INFINIUM_AGENT_ID"`
 	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET"`
@@ -138,6 +140,7 @@ var table = [...]variable{
 	{name: headersCommand, kind: "abspath", allowed: "an absolute path", doc: "Program that prints headers of OTLP requests within 5 s, for tokens that expire: `Name: value` lines, or a JSON object. `expires_in` says for how many seconds they are good; else until the endpoint answers 401. Only read from your env file and the machine-wide file."},
 
 	{group: "Safety", name: "HOOKSPAN_ALLOW_INSECURE", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets credentials travel over cleartext http to other hosts. For those of the env file and the keyring it counts in the env file alone."},
+	{name: allowOtherUsers, byDefault: "false", kind: "bool", allowed: "true, false", doc: "Allows destinations at localhost that a program of another person serves. Services, containers and root are always allowed. Counts in your env file and the machine-wide file alone."},
 
 	{group: "Infinium", name: "INFINIUM_AGENT_ID", kind: "id", allowed: "letters, digits and - _ . : up to 200 characters", doc: "The agent's id."},
 	{name: "INFINIUM_AGENT_SECRET", kind: "token", allowed: "printable ASCII without spaces", secret: true, doc: "The agent's secret. Unset: taken from the system's keyring."},

@@ -134,7 +134,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_CONFIG_FILE", func(c *Config) any { return c.ConfigFile }, nil, []string{"relative.env"}, ""},
 	}
 	zero := load(t, input(""))
-	covered := map[string]bool{managedName: true, headersCommand: true} // which have no effect in the environment
+	covered := map[string]bool{managedName: true, headersCommand: true, allowOtherUsers: true} // which have no effect in the environment
 	for _, tt := range tests {
 		covered[tt.name] = true
 		t.Run(tt.name, func(t *testing.T) {
