@@ -232,6 +232,9 @@ func (b *Builder) clean(e hook.Event) *item {
 			e.Attrs = append(slices.Clip(e.Attrs), hook.Attr{Key: KeyMCPServer, Value: server})
 		}
 	}
+	if o.Capture == CaptureNone {
+		e.Attrs = slices.DeleteFunc(slices.Clone(e.Attrs), func(a hook.Attr) bool { return a.Key == KeyCompletionCommand })
+	}
 	starts, limit := e.Kind == hook.KindRunStart || e.Kind == hook.KindRunResume, o.MaxOutput
 	if starts {
 		limit = MaxTaskRunes // the message may be the task

@@ -119,6 +119,9 @@ const (
 	// cancelled or interrupted run ended.
 	KeyCancelStatus     = "hookspan.cancel.status"
 	KeySessionEndReason = "hookspan.session_end.reason"
+	// KeyCompletionCommand is the command that classic Cline ran at the end of a task
+	// without asking a hook before it.
+	KeyCompletionCommand = "hookspan.completion.command"
 	// KeyPromptID is the host's identity of the turn that is the run.
 	KeyPromptID = "hookspan.prompt.id"
 	// KeySessionSource is how the session began just before the run: "startup",

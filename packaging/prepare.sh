@@ -46,7 +46,7 @@ done
 manifest "$out/npm" <<JSON
   "name": "hookspan",
   "keywords": ["cline", "claude-code", "codex", "hooks", "opentelemetry", "tracing"],
-  "bin": {"hookspan": "bin/hookspan.js"},
+  "bin": {"hookspan": "bin/hookspan.js", "cline-hook": "bin/cline-hook.js", "claude-hook": "bin/claude-hook.js"},
   "engines": {"node": ">=16"},
   "optionalDependencies": {
 $optional

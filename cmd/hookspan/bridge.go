@@ -46,21 +46,26 @@ that comes twice is taken once.
   hookspan bridge --record         keep Claude Code's events as its own hooks would
   hookspan bridge --dir DIR        keep the last events in JSON files as well`,
 	}
-	port := c.Flags().Int("port", bridge.DefaultPort, "the port; 0 takes any free one")
+	ports := c.Flags().IntSlice("port", []int{bridge.DefaultPort}, "the port; 0 takes any free one; may be given several times")
 	record := c.Flags().Bool("record", false, "record Claude Code's events, and Cline's own, for traces")
 	quiet := c.Flags().Bool("quiet", false, "print no line per event")
 	dir := c.Flags().String("dir", "", "folder that keeps the last events, as cline-hook-events.json and claude-hook-events.json")
 	_ = c.MarkFlagDirname("dir")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *port < 0 || *port > 65535 {
-			return wrongUsage(cmd, "--port %d: want 0 to 65535", *port)
+		for i, port := range *ports {
+			if port < 0 || port > 65535 {
+				return wrongUsage(cmd, "--port %d: want 0 to 65535", port)
+			}
+			if port > 0 && slices.Contains((*ports)[:i], port) {
+				return wrongUsage(cmd, "--port %d: given twice", port)
+			}
 		}
-		return runBridge(cmd.Context(), a, *port, *record, *quiet, *dir)
+		return runBridge(cmd.Context(), a, *ports, *record, *quiet, *dir)
 	}
 	return c
 }
 
-func runBridge(ctx context.Context, a *app, port int, record, quiet bool, dir string) error {
+func runBridge(ctx context.Context, a *app, ports []int, record, quiet bool, dir string) error {
 	o := bridge.Options{Version: buildVersion(), Now: a.now, Fault: func(err error) { a.warnf("%v", err) }}
 	if record {
 		a.configProblems()
@@ -83,12 +88,21 @@ func runBridge(ctx context.Context, a *app, port int, record, quiet bool, dir st
 		}
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(bridge.MemoryLimit))
-	listeners, err := loopback.Listen(ctx, port)
-	switch {
-	case errors.Is(err, loopback.ErrTaken):
-		return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", loopback.WhoListens(a.goos, port))}
-	case err != nil:
-		return err
+	var listeners []net.Listener
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close() // Serve has closed them, unless there was none.
+		}
+	}()
+	for _, port := range ports {
+		more, err := loopback.Listen(ctx, port)
+		switch {
+		case errors.Is(err, loopback.ErrTaken):
+			return hinted{err, fmt.Sprintf("%s names the program; --port N takes another port, which the hooks must then name too", loopback.WhoListens(a.goos, port))}
+		case err != nil:
+			return err
+		}
+		listeners = append(listeners, more...)
 	}
 	if !quiet {
 		lines := bridge.NewLines(a.stdout)

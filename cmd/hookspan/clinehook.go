@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/bridge"
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
@@ -74,7 +75,7 @@ be a command in hooks.json. cline-hook --enable puts it there.
 			return err
 		}
 		if action != "" {
-			return editForwarding(a, *f, action, *asJSON)
+			return editForwarding(cmd.Context(), a, *f, action, *asJSON)
 		}
 		forwardEvent(cmd.Context(), a, *f, bridge.Cline, strings.Join(args, ""))
 		return nil
@@ -136,7 +137,7 @@ func forwardEvent(ctx context.Context, a *app, f clineHookFlags, agent bridge.Pr
 	forwarder := &bridge.Forwarder{Provider: agent, Ports: ports, File: file, Log: a.log.Line, Convert: func(body []byte) ([][]byte, error) {
 		dir, _ := os.Getwd()
 		call, err := translate.FromCline(hook.Raw{Payload: body, Event: event, StoredAt: a.now(), Cwd: dir},
-			translate.Context{Home: a.home, GOOS: a.goos})
+			translate.Context{GOOS: a.goos})
 		if err != nil {
 			return nil, err
 		}
@@ -199,14 +200,14 @@ type forwardingOutcome struct {
 }
 
 // editForwarding carries out --enable, --disable or --status.
-func editForwarding(a *app, f clineHookFlags, action string, asJSON bool) error {
+func editForwarding(ctx context.Context, a *app, f clineHookFlags, action string, asJSON bool) error {
 	path, _ := hookfile.Files(a.home, a.getenv("CLINE_DIR"), nil)
 	if path == "" {
 		return errors.New("no home folder is known: set HOME")
 	}
 	command, err := "", error(nil)
 	if action == "enable" {
-		command, err = forwardCommand(a, f)
+		command, err = forwardCommand(ctx, a, f)
 	}
 	var found hookfile.Forwarding
 	if err == nil {
@@ -248,13 +249,24 @@ func editForwarding(a *app, f clineHookFlags, action string, asJSON bool) error 
 	if out.Backup != "" {
 		a.printf("the file as it was: %s\n", out.Backup)
 	}
-	return nil
+	if out.HookCount == 0 {
+		return nil
+	}
+	handlers := make([]hookfile.Handler, len(found.Events))
+	for i, event := range found.Events {
+		handlers[i].Event = event
+	}
+	return printHosts(ctx, a, "", handlers)
 }
 
-// forwardCommand is the shell line of an entry.
-func forwardCommand(a *app, f clineHookFlags) (string, error) {
-	program, err := hookProgram(a, "cline-hook", "")
-	if err != nil {
+// forwardCommand is the shell line of an entry. It names the copies of hookspan's programs,
+// which stay where this one may not: in an unpacked archive, or npx's cache.
+func forwardCommand(ctx context.Context, a *app, f clineHookFlags) (string, error) {
+	var o install.Options
+	if err := machineOf(a).UseCopy("cline-hook", &o); err != nil {
+		return "", err
+	}
+	if _, err := machineOf(a).CopyPrograms(ctx); err != nil {
 		return "", err
 	}
 	ports, file := receivers(a, f)
@@ -262,5 +274,5 @@ func forwardCommand(a *app, f clineHookFlags) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--dir %q: %w", file.Dir, err)
 	}
-	return shelltext.ForwardCommand(a.goos, a.home, program, ports, dir), nil
+	return shelltext.ForwardCommand(a.goos, a.home, o.Binary, ports, dir), nil
 }

@@ -21,7 +21,7 @@ func hooksImportCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "claude [FILE...]",
 		Short: "Take hooks over from Claude Code's settings",
-		Long: `Add the hooks of ~/.claude/settings.json to your own hooks.json, or with --project
+		Long: `Add the hooks of ~/.claude/settings.json and ~/.claude/hooks.json to your own hooks.json, or with --project
 those of the project's .claude/settings.json and settings.local.json to the
 project's. Claude Code's files stay as they are. It reports what will not work on
 Cline, and leaves out hooks that are there already and those that report to hookspan.
@@ -74,7 +74,7 @@ func hooksImport(a *app, cmd *cobra.Command, f editFlags, files []string) error 
 	}
 	if read == 0 {
 		return hinted{
-			fmt.Errorf("no settings of Claude Code: %s: not there", strings.Join(files, ", ")),
+			fmt.Errorf("no settings of Claude Code: %s: not there", strings.Join(files, ": not there; ")),
 			"name the file: hookspan hooks import claude FILE",
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 	"github.com/hookspan/hookspan/internal/userhooks"
@@ -28,14 +29,24 @@ of it, or Claude Code's.`,
 			return err
 		}
 		setup := hookSetup(a)
-		l := setup.List(setup.Sources(dir))
+		sources := setup.Sources(dir)
+		l := setup.List(sources)
 		if *tool != "" {
 			if err := l.Keep(setup, *tool, dir, a.now()); err != nil {
 				return err
 			}
 		}
+		report, err := machineOf(a).Cline(cmd.Context())
+		if err != nil {
+			return err
+		}
+		l.Reach(cline.HostsOf(report, dir).Of)
 		return a.result(*asJSON, l, true, func() {
 			printHooks(a, l, *tool)
+			if handlers := sources.Handlers(); len(handlers) > 0 {
+				a.printf("\n")
+				err = printHosts(cmd.Context(), a, dir, handlers)
+			}
 			hintUnknown(a, *tool)
 		})
 	}

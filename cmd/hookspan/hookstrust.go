@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/internal/userhooks"
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
@@ -118,9 +120,33 @@ func trustHookFile(a *app, cmd *cobra.Command, args []string, yes bool) error {
 	if err := hookSetup(a).Trust.Add(path, f.Data); err != nil {
 		return err
 	}
-	a.printf("trusted: %s when you work in %s\n", hooks.RunsText(f.File), termtext.Value(hookfile.ProjectOf(path)))
+	report, err := machineOf(a).Cline(cmd.Context())
+	if err != nil {
+		return err
+	}
+	counts, events := hooks.RunsText(f.File), hookfile.EventsOf(f.File.Handlers)
+	if !cline.HostsOf(report, hookfile.ProjectOf(path)).Everywhere(events) {
+		counts = "this content counts"
+	}
+	a.printf("trusted: %s when you work in %s\n", counts, termtext.Value(hookfile.ProjectOf(path)))
 	if !a.cfg.Hooks {
 		a.printf("Hooks of your own are switched off by HOOKSPAN_HOOKS.\n")
+	}
+	return printHosts(cmd.Context(), a, hookfile.ProjectOf(path), f.File.Handlers)
+}
+
+// printHosts says in which of Cline's programs hooks run.
+func printHosts(ctx context.Context, a *app, project string, handlers []hookfile.Handler) error {
+	report, err := machineOf(a).Cline(ctx)
+	if err != nil || len(handlers) == 0 {
+		return err
+	}
+	hosts := cline.HostsOf(report, project)
+	for _, line := range hosts.Summary(hookfile.EventsOf(handlers)) {
+		a.printf("%s\n", line)
+	}
+	if _, missing := hosts.Of("PreToolUse"); userhooks.HasGuard(handlers) && len(missing) > 0 || !cline.ReachOf(report, project).Any {
+		a.printf("'hookspan install cline' installs what they need; with --dry-run it only shows that\n")
 	}
 	return nil
 }

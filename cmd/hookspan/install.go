@@ -97,10 +97,14 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 	}
 	notes := ""
 	if preToolUse := cmd.Flags().Lookup("pre-tool-use"); preToolUse != nil && !preToolUse.Changed {
-		if o.ForHooks, err = machineOf(a).GuardInPlace(cmd.Context(), o.Project); err != nil {
+		inPlace, err := machineOf(a).GuardInPlace(cmd.Context(), o.Project)
+		if err != nil {
 			return err
 		}
-		if o.PreToolUse = o.ForHooks; o.ForHooks {
+		o.ForHooks = hookSetup(a).Guards().Need(o.Project)
+		if o.PreToolUse = o.ForHooks; o.ForHooks && !inPlace {
+			notes = "\nYour hooks need PreToolUse (hookspan hooks list), so it is installed for Cline in editors and\nthe CLI 2 too; --pre-tool-use=false leaves it out.\n\n" + editorsRisk + "\n"
+		} else if inPlace {
 			notes = "\nPreToolUse stays in place for Cline in editors and the CLI 2: your hooks need it\n(hookspan hooks list). --pre-tool-use=false takes it away.\n"
 		}
 	} else if o.PreToolUse {

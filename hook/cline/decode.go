@@ -10,6 +10,7 @@ import (
 // Names of the facts in Event.Attrs.
 const (
 	attrCancelStatus = "hookspan.cancel.status"
+	attrCompletion   = "hookspan.completion.command"
 	attrSessionEnd   = "hookspan.session_end.reason"
 	attrCompaction   = "hookspan.compaction."
 	attrNotification = "hookspan.notification."
@@ -124,6 +125,8 @@ func (p *Payload) body(ev *hook.Event) {
 		if ev.Kind == hook.KindRunCancel {
 			ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, p.turn().Get("status"))
 		}
+		// attempt_completion has run it, and asked no hook before.
+		ev.Attrs = textAttr(ev.Attrs, attrCompletion, p.metadata("taskComplete", "command"))
 	case taskCancel:
 		ev.Attrs = textAttr(ev.Attrs, attrCancelStatus, p.metadata("taskCancel", "completionStatus"))
 		ev.Message = p.Text("reason")

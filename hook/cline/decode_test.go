@@ -205,6 +205,10 @@ func TestBodies(t *testing.T) {
 			facts{Kind: hook.KindRunComplete, Result: "done"},
 		},
 		{
+			"completion with a command", `{"hookName":"TaskComplete","taskComplete":{"taskMetadata":{"result":"done","command":"open x"}}}`,
+			facts{Kind: hook.KindRunComplete, Result: "done", Attrs: []hook.Attr{{Key: "hookspan.completion.command", Value: "open x"}}},
+		},
+		{
 			"completion of a turn", `{"hookName":"agent_end","turn":{"outputText":"done","status":"completed"},"taskComplete":{"taskMetadata":{}}}`,
 			facts{Kind: hook.KindRunComplete, Result: "done"},
 		},

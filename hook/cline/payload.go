@@ -39,6 +39,13 @@ func Peek(payload []byte, event string) hook.Head {
 	return Read(hook.Raw{Payload: payload, Event: event}).Head()
 }
 
+// AnyExit reports that Cline takes the answer to an event whatever the hook's exit code is,
+// as its SDK does (hook-file-hooks.ts). The other cores take none at another code than 0, and
+// show the hook as failed (HookProcess.ts).
+func AnyExit(payload []byte, event string) bool {
+	return Read(hook.Raw{Payload: payload, Event: event}).sdk()
+}
+
 // sdkPatience is how long Cline's SDK waits for a hook. The other cores wait as
 // long as Head.Patience says by default.
 const sdkPatience = 120 * time.Second

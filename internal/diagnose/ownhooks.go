@@ -27,6 +27,9 @@ func (e *exam) ownHooks() {
 		e.hooksFile(s)
 	}
 	if i := slices.IndexFunc(e.st.agents, func(h agentHooks) bool { return h.Host == cline.Host }); i >= 0 && len(e.Own.Sources.Handlers()) > 0 {
+		for _, line := range e.st.OwnHooksRun {
+			e.add(Note, "your hooks: "+line, "")
+		}
 		e.guard(installcline.ReachOf(e.st.agents[i].Report, e.Dir))
 	}
 	recent := slices.DeleteFunc(slices.Clone(e.Own.Problems), func(n userhooks.Noted) bool { return e.Setup.Now().Sub(n.Last) > logDay })

@@ -15,14 +15,17 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
+	installcline "github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/install/programs"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/userhooks"
+	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -90,8 +93,10 @@ type Status struct {
 	Destinations []Destination `json:"destinations"`
 	// OwnHooks are the files with the user's hooks.
 	OwnHooks []OwnHooksFile `json:"own_hooks,omitempty"`
-	StateDir string         `json:"state_dir"`
-	EnvFile  string         `json:"env_file"`
+	// OwnHooksRun says in which of Cline's programs those of them run that count.
+	OwnHooksRun []string `json:"own_hooks_run,omitempty"`
+	StateDir    string   `json:"state_dir"`
+	EnvFile     string   `json:"env_file"`
 	// MachineFile is the machine-wide settings file if it counts, Managed reports that
 	// it holds. Values are the settings that are not defaults, with where each came from.
 	MachineFile string           `json:"machine_file,omitempty"`
@@ -283,6 +288,11 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 			o.Hooks = len(s.File.Handlers)
 		}
 		st.OwnHooks = append(st.OwnHooks, o)
+	}
+	for _, h := range st.agents {
+		if h.Host == cline.Host {
+			st.OwnHooksRun = installcline.HostsOf(h.Report, m.Dir).Summary(hookfile.EventsOf(m.Own.Sources.Handlers()))
+		}
 	}
 	for _, name := range m.Setup.Destinations() {
 		st.Destinations = append(st.Destinations, m.destination(ctx, name))

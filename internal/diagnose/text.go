@@ -198,7 +198,7 @@ func (st *Status) ownHooksText() string {
 	if !st.machine.Setup.Config.Hooks {
 		text += "; switched off by HOOKSPAN_HOOKS"
 	}
-	return text
+	return strings.Join(append([]string{text}, st.OwnHooksRun...), "\n")
 }
 
 func (st *Status) destinationLines(d *Destination) (lines []string) {

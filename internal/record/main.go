@@ -13,7 +13,7 @@ import (
 )
 
 // Main is the main function of a hook program: it handles one hook call, or for an agent
-// with StreamEnded all its events, and exits with 0. The program is the first agent's; the
+// with StreamEnded all its events, and exits with 0, or with Process.Exit. The program is the first agent's; the
 // others start it with their Word before the event's name.
 func Main(agents ...Agent) {
 	shows := slices.Index(os.Args, "--debug")
@@ -65,7 +65,7 @@ func Main(agents ...Agent) {
 			p.ShowLog = terminal(os.Stderr)
 		}
 		p.Run()
-		os.Exit(0)
+		os.Exit(p.Exit)
 	}
 	p.Stdin = os.Stdin // which is silent while the agent is
 	p.runLines()

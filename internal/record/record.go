@@ -95,6 +95,9 @@ type Process struct {
 	RestoreSignals func()
 	// ShowLog is where the log lines of a call go as well; nil for nowhere.
 	ShowLog io.Writer
+	// Exit is the code that the program ends with: 0 unless an Answerer has set that of
+	// the user's own hook, which the host then shows as failed.
+	Exit int
 
 	stateDir string // known once a call has begun; may be empty
 }

@@ -74,16 +74,17 @@ func (i *Import) note(format string, args ...any) {
 }
 
 // ClaudeSettings are the settings files of Claude Code for a project, or with an
-// empty name the user's own.
+// empty name the user's own, and hooks.json beside it, which some tools write.
 func (s *Setup) ClaudeSettings(project string) []string {
 	switch {
 	case project != "":
 		dir := filepath.Join(project, ".claude")
 		return []string{filepath.Join(dir, "settings.json"), filepath.Join(dir, "settings.local.json")}
 	case s.ClaudeDir != "":
-		return []string{filepath.Join(s.ClaudeDir, "settings.json")}
+		return []string{filepath.Join(s.ClaudeDir, "settings.json"), filepath.Join(s.ClaudeDir, hookfile.Name)}
 	}
-	return []string{filepath.Join(s.Home, ".claude", "settings.json")}
+	dir := filepath.Join(s.Home, ".claude")
+	return []string{filepath.Join(dir, "settings.json"), filepath.Join(dir, hookfile.Name)}
 }
 
 // settingsProject is the folder of the project that a settings file of Claude Code

@@ -49,6 +49,8 @@ type ListedHook struct {
 	If             string   `json:"if,omitempty"`
 	Async          bool     `json:"async,omitempty"`
 	Once           bool     `json:"once,omitempty"`
+	// RunsIn are Cline's programs in which it runs if its file counts.
+	RunsIn []string `json:"runs_in"`
 	// Why says why it is for the tool that was asked about.
 	Why string `json:"why,omitempty"`
 
@@ -83,6 +85,15 @@ func (s *Setup) List(sources Sources) Listing {
 		l.Files = append(l.Files, f)
 	}
 	return l
+}
+
+// Reach says of each hook where it runs, by its event.
+func (l *Listing) Reach(hosts func(event string) (runs, missing []string)) {
+	for _, f := range l.Files {
+		for i := range f.Hooks {
+			f.Hooks[i].RunsIn, _ = hosts(f.Hooks[i].Event)
+		}
+	}
 }
 
 func (s *Setup) listed(n int, h hookfile.Handler) ListedHook {
@@ -154,7 +165,7 @@ func (s *Setup) CallsOf(tool string, input json.RawMessage, project string, now 
 			return nil, err
 		}
 		call, err := translate.FromCline(hook.Raw{Payload: payload, Event: p.Event.HookFile(), StoredAt: now, Cwd: project},
-			translate.Context{Home: s.Home, GOOS: s.GOOS})
+			translate.Context{GOOS: s.GOOS})
 		if err != nil {
 			return nil, err
 		}

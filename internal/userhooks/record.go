@@ -52,8 +52,8 @@ func (o *Outcome) hookRun(r *hookrun.Run) hook.HookRun {
 		Started: r.Started, Duration: r.Duration, Exit: hook.NoExit, Status: status(r),
 		Decision: string(r.Verdict.Decision), Reason: r.Verdict.Reason,
 	}
-	if r.Event < len(o.Call.Events) {
-		out.Event, out.Tool = o.Call.Events[r.Event].Name, o.Call.Events[r.Event].Tool
+	if asked := o.Call.Asked(); r.Event < len(asked) {
+		out.Event, out.Tool = asked[r.Event].Name, asked[r.Event].Tool
 	}
 	if r.Handler.Type == hookfile.TypeCommand && (out.Status == hook.HookOK || out.Status == hook.HookError) && !r.Output.Failed {
 		out.Exit = r.Output.Exit

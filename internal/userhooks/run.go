@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 	"github.com/hookspan/hookspan/internal/userhooks/sample"
 	"github.com/hookspan/hookspan/internal/userhooks/translate"
+	"github.com/hookspan/hookspan/internal/userhooks/verdict"
 )
 
 // The time in which all hooks of one event have to be done: below the host's own
@@ -105,7 +108,7 @@ func (h *Hooks) run(ctx context.Context, raw hook.Raw, payload *cline.Payload) O
 	if out.Unanswered = h.cannot(ev.Kind, out.Sources.Handlers()); out.Unanswered {
 		return out
 	}
-	c := translate.Context{Home: h.Home, GOOS: h.GOOS}
+	c := h.context()
 	var session hooksession.Session
 	var reply string // for copies of the event; empty until there is one
 	if h.Dir == "" {
@@ -163,6 +166,14 @@ func verdictOf(kept string) (r hook.Reply) {
 	return r
 }
 
+// context are the facts about this computer that a translation takes.
+func (s *Setup) context() translate.Context {
+	return translate.Context{GOOS: s.GOOS, Exists: func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil || !errors.Is(err, fs.ErrNotExist)
+	}}
+}
+
 // projects are the folders whose hooks count for an event.
 func projects(head hook.Head, raw hook.Raw) []string {
 	if len(head.Dirs) == 0 && raw.Cwd != "" {
@@ -195,7 +206,7 @@ func (o *Outcome) note(err error) {
 
 // answer runs the handlers and makes the answer of their verdicts.
 func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Session, dir string, roots []string, started time.Time) {
-	events := out.Call.Events
+	events := out.Call.Asked()
 	handlers := out.Sources.Handlers()
 	if len(events) > 0 && len(handlers) > 0 {
 		r := h.runner(out.Call, session, dir, roots, started)
@@ -204,6 +215,10 @@ func (h *Hooks) answer(ctx context.Context, out *Outcome, session hooksession.Se
 			r.Env = below(r.Env, h.Parent(out.Call.Session))
 		}
 		out.Result = r.Run(ctx, handlers, events)
+		if why := out.Call.Unclear; why != "" && h.Settings.OnError != hookrun.OnErrorAllow && r.Guarded(handlers, events) {
+			v := &out.Result.Verdicts[0]
+			v.Decision, v.Reason = verdict.Deny, why+", so a guard cannot be asked; HOOKSPAN_HOOKS_ON_ERROR=allow allows such calls"
+		}
 		out.Problems = append(out.Problems, complaints(out.Result)...)
 		out.Answer = out.Call.Answer(out.Result.Verdicts, h.Settings.Answer)
 		out.Problems = append(out.Problems, out.Answer.Notes...)

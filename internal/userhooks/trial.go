@@ -29,13 +29,13 @@ type Trial struct {
 
 // Select finds the hooks that an event starts and runs none.
 func (h *Hooks) Select(raw hook.Raw) (*Trial, error) {
-	call, err := translate.FromCline(raw, translate.Context{Home: h.Home, GOOS: h.GOOS})
+	call, err := translate.FromCline(raw, h.context())
 	if err != nil {
 		return nil, err
 	}
 	roots := projects(cline.Peek(raw.Payload, raw.Event), raw)
 	t := &Trial{Call: call, Sources: h.find(roots)}
-	t.Matches = h.matching(raw.Cwd, append(roots, "")[0]).Select(t.Sources.Handlers(), call.Events)
+	t.Matches = h.matching(raw.Cwd, append(roots, "")[0]).Select(t.Sources.Handlers(), call.Asked())
 	return t, nil
 }
 

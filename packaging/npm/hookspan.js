@@ -1,17 +1,20 @@
 #!/usr/bin/env node
-// Runs the hookspan of this platform, which is in an optional package beside this one.
+// Runs a program of hookspan for this platform, which is in an optional package beside this
+// one: the program that the started script has the name of.
 "use strict";
 const { spawn } = require("node:child_process");
 const os = require("node:os");
+const path = require("node:path");
 
 const name = `@hookspan/${process.platform}-${process.arch}`;
-const file = process.platform === "win32" ? "hookspan.exe" : "hookspan";
+const word = path.basename(require.main.filename, ".js");
+const file = process.platform === "win32" ? `${word}.exe` : word;
 
 let program;
 try {
   program = require.resolve(`${name}/${file}`);
 } catch {
-  console.error(`hookspan: package ${name}: not installed
+  console.error(`${word}: package ${name}: not installed
 hint: hookspan has programs for Linux, macOS and Windows on x64 and arm64; if this is such a machine, install without --omit=optional or --no-optional`);
   process.exit(1);
 }
@@ -23,7 +26,7 @@ process.on("SIGINT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (err) => {
-  console.error(`hookspan: ${err.message}`);
+  console.error(`${word}: ${err.message}`);
   process.exit(1);
 });
 child.on("exit", (code, signal) => process.exit(signal ? 128 + os.constants.signals[signal] : code));

@@ -80,8 +80,13 @@ func (a *asking) Answer() (answer []byte, by string) {
 		by = a.runner()
 	}
 	wait := a.start(by)
-	own := a.chain()
-	return a.join(own, wait()), by
+	own, failed := a.chain()
+	answer = a.join(own, wait())
+	// What hooks decided must be heard, which it is at exit code 0 alone.
+	if p := a.call.Process; answer == nil || bytes.Equal(bytes.TrimSpace(answer), p.Agent.Reply(hook.Reply{})) {
+		p.Exit = failed
+	}
+	return answer, by
 }
 
 // Unasked is the denial of a tool call if there is a file with hooks, since it cannot

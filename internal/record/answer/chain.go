@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
@@ -22,9 +23,11 @@ const chainVariable = "HOOKSPAN_CHAIN"
 // chain runs the user's hook script, if the shim names one, and returns its
 // answer. The script gets the same payload, and the whole of one that is stored
 // cut. The event is stored already, whatever the script does. nil is no answer.
-func (a *asking) chain() []byte {
+// failed is the exit code at which the host ignores the answer, as it would without
+// hookspan; else 0.
+func (a *asking) chain() (answer []byte, failed int) {
 	if a.script == "" {
-		return nil
+		return nil, 0
 	}
 	p := a.call.Process
 	if p.RestoreSignals != nil {
@@ -50,14 +53,30 @@ func (a *asking) chain() []byte {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
 		out, err = run(append(interpreter(a.script), a.script)...)
 	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		a.log("chained hook %s: %v", a.script, err)
+		if err = nil; p.Agent.Name != cline.Host || !cline.AnyExit(a.call.Payload.Data, p.Event) {
+			return nil, exitCode(exit.ExitCode())
+		}
+	}
 	if err == nil {
 		out, err = merge(p.Agent.Reply(hook.Reply{}), out)
 	}
 	if err != nil {
 		a.log("chained hook %s: %v", a.script, err)
-		return nil
+		return nil, 0
 	}
-	return out
+	return out, 0
+}
+
+// exitCode is the code of a script without the one that agents take for a decision, and
+// without that of a signal.
+func exitCode(code int) int {
+	if code == 2 || code < 0 {
+		return 1
+	}
+	return code
 }
 
 // interpreter returns the command for a script that the system does not start,

@@ -36,6 +36,7 @@ func TestChain(t *testing.T) {
 		with   func(c *call)
 		want   string
 		log    string
+		exit   int
 	}{
 		"cancels":        {script: "#!/bin/sh\ncat >/dev/null; echo '" + cancelled + "'\n", want: cancelled},
 		"says nothing":   {script: "#!/bin/sh\ncat >/dev/null\n", want: neutral},
@@ -50,8 +51,22 @@ func TestChain(t *testing.T) {
 		},
 		"does not read":  {script: "#!/bin/sh\nexec <&-; echo '" + cancelled + "'\n", with: largePayload, want: cancelled},
 		"prints garbage": {script: "#!/bin/sh\necho hello\n", want: neutral, log: "holds no JSON object"},
-		"fails":          {script: "#!/bin/sh\necho '" + cancelled + "'; exit 3\n", want: neutral, log: "exit status 3"},
-		"is killed":      {script: "#!/bin/sh\nkill -9 $$\n", want: neutral, log: "killed"},
+		"fails":          {script: "#!/bin/sh\necho '" + cancelled + "'; exit 3\n", want: neutral, log: "exit status 3", exit: 3},
+		"fails with 2":   {script: "#!/bin/sh\nexit 2\n", want: neutral, log: "exit status 2", exit: 1},
+		"is killed":      {script: "#!/bin/sh\nkill -9 $$\n", want: neutral, log: "killed", exit: 1},
+		"fails on the SDK": {
+			script: "#!/bin/sh\necho '" + cancelled + "'; exit 3\n", with: func(c *call) {
+				c.Stdin = strings.NewReader(`{"hookName":"tool_result","taskId":"17","sessionContext":{"rootSessionId":"r"}}`)
+			}, want: cancelled, log: "exit status 3",
+		},
+		"fails beside a hook that denies": {
+			script: "#!/bin/sh\nexit 3\n", with: func(c *call) { c.hooksFile("home/.cline"); c.hooks(denied, nil) },
+			want: denied, log: "exit status 3",
+		},
+		"fails beside a hook that allows": {
+			script: "#!/bin/sh\nexit 3\n", with: func(c *call) { c.hooksFile("home/.cline"); c.hooks(neutral, nil) },
+			want: neutral, log: "exit status 3", exit: 3,
+		},
 		"is missing": {
 			script: "", with: func(c *call) {
 				if err := os.Remove(c.path("hook")); err != nil {
@@ -67,7 +82,7 @@ func TestChain(t *testing.T) {
 				if err := os.Mkdir(c.path("hook"), 0o700); err != nil {
 					c.t.Fatal(err)
 				}
-			}, want: neutral, log: "chained hook",
+			}, want: neutral, log: "chained hook", exit: 126,
 		},
 		"is not executable":            {script: "#!/bin/sh\necho '" + cancelled + "'\n", mode: 0o644, want: cancelled},
 		"names its own interpreter":    {script: "#!/usr/bin/env sh\n[ -z \"$BASH_VERSION\" ] || exit 1\necho '" + cancelled + "'\n", mode: 0o644, want: cancelled},
@@ -93,6 +108,9 @@ func TestChain(t *testing.T) {
 				tc.with(c)
 			}
 			c.Run()
+			if c.Exit != tc.exit {
+				t.Errorf("exit code %d, want %d", c.Exit, tc.exit)
+			}
 			if d := cmp.Diff(tc.want+"\n", c.stdout.String()); d != "" {
 				t.Errorf("answer (-want +got):\n%s", d)
 			}

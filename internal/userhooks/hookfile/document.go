@@ -97,23 +97,37 @@ func (d *Document) Backup() string { return d.Target + ".hookspan-backup" }
 // Write replaces the text atomically and keeps the old one in Backup. A file that
 // has changed since it was read is an error.
 func (d *Document) Write(after []byte) error {
-	now, err := regular.Read(d.Target, regular.Options{Max: MaxSize, NoLink: true})
-	if d.Exists && (err != nil || !bytes.Equal(now, d.Data)) || !d.Exists && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("hooks file %q: changed since it was read: nothing was done to it, run it again", d.Path)
-	}
 	mode := fs.FileMode(0o700)
 	if d.Project {
 		mode = 0o755
 	}
-	err = atomicfile.MakeFolders(filepath.Dir(d.Target), mode)
-	if err == nil && d.Exists {
-		err = atomicfile.Write(d.Backup(), d.Data, atomicfile.Options{Mode: d.mode})
+	unlock, err := lockFolder(filepath.Dir(d.Target), mode)
+	if err != nil {
+		return fmt.Errorf("hooks file %q: %w", d.Path, err)
+	}
+	defer unlock()
+	if err = d.same(); err == nil && d.Exists {
+		if err = atomicfile.Write(d.Backup(), d.Data, atomicfile.Options{Mode: d.mode}); err == nil {
+			err = d.same() // An editor takes no lock, and the copy takes its time.
+		}
 	}
 	if err == nil {
 		err = atomicfile.Write(d.Target, after, atomicfile.Options{Mode: d.mode, OneName: true})
 	}
 	if err != nil {
 		return fmt.Errorf("hooks file %q: %w", d.Path, err)
+	}
+	return nil
+}
+
+// errChanged says that another program has written the file.
+var errChanged = errors.New("changed since it was read: nothing was done to it, run it again")
+
+// same returns an error if the file has changed since it was read.
+func (d *Document) same() error {
+	now, err := regular.Read(d.Target, regular.Options{Max: MaxSize, NoLink: true})
+	if d.Exists && (err != nil || !bytes.Equal(now, d.Data)) || !d.Exists && !errors.Is(err, fs.ErrNotExist) {
+		return errChanged
 	}
 	return nil
 }

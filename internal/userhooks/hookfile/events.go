@@ -19,6 +19,13 @@ func Events() []string {
 	}
 }
 
+// EventsOf are the events of hooks, in the order of a session's life.
+func EventsOf(handlers []Handler) []string {
+	return slices.DeleteFunc(Events(), func(event string) bool {
+		return !slices.ContainsFunc(handlers, func(h Handler) bool { return h.Event == event })
+	})
+}
+
 // HasTool reports whether an event is about a tool call. Only those have permission
 // rules.
 func HasTool(event string) bool {

@@ -1,17 +1,21 @@
 package hookfile
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/filelock"
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
@@ -76,6 +80,14 @@ func (t Trust) Remove(file string) (bool, error) { return t.replace(filepath.Cle
 
 // replace puts entries in place of a file's, and reports whether it had one.
 func (t Trust) replace(file string, with ...TrustedFile) (had bool, err error) {
+	if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) && len(with) == 0 {
+		return false, nil
+	}
+	unlock, err := lockFolder(filepath.Dir(t.Path), 0o700)
+	if err != nil {
+		return false, fmt.Errorf("list of trusted hooks files %q: %w", t.Path, err)
+	}
+	defer unlock()
 	list, err := t.read()
 	if err != nil {
 		return false, err
@@ -114,6 +126,23 @@ func (t Trust) State(f TrustedFile) string {
 	return "trusted"
 }
 
+// lockTime is how long to wait for another process's change.
+const lockTime = 10 * time.Second
+
+// lockFolder makes a folder and keeps other hookspans from changing files in it.
+func lockFolder(dir string, mode fs.FileMode) (unlock func(), err error) {
+	if err := atomicfile.MakeFolders(dir, mode); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	lock, err := filelock.Folder(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("lock folder %q: %w", dir, err)
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
@@ -144,9 +173,6 @@ func (t Trust) read() (trustList, error) {
 func (t Trust) write(list trustList) error {
 	slices.SortFunc(list.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
 	data, err := json.MarshalIndent(list, "", "  ")
-	if err == nil {
-		err = atomicfile.MakeFolders(filepath.Dir(t.Path), 0o700)
-	}
 	if err == nil {
 		err = atomicfile.Write(t.Path, append(data, '\n'), atomicfile.Options{})
 	}

@@ -4,7 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -203,5 +206,54 @@ func TestFailedWriteLeavesTheOldList(t *testing.T) {
 	names, err := os.ReadDir(filepath.Dir(tr.Path))
 	if err != nil || len(names) != 1 {
 		t.Errorf("files %v, error %v, want what was there", names, err)
+	}
+}
+
+// Users may trust several projects at once.
+func TestTrustAtOnceLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	list := Trust{Path: filepath.Join(dir, "config", "trusted-hooks.json")}
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			if err := list.Add(filepath.Join(dir, strconv.Itoa(i), "hooks.json"), []byte("{}")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(list.List()); n != 40 {
+		t.Errorf("%d files are trusted, want 40", n)
+	}
+}
+
+// Of edits of one file at once, those that report success are in it.
+func TestWritesAtOnceLoseNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hooks.json")
+	var all sync.WaitGroup
+	var written atomic.Int32
+	for i := range 20 {
+		all.Go(func() {
+			for {
+				d, err := Open(path, false)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				text, _, err := Add(d.Data, Handler{Event: "Stop", Type: TypeCommand, Command: strconv.Itoa(i)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if d.Write(text) == nil {
+					written.Add(1)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if d, err := Open(path, false); err != nil || len(d.File.Handlers) != int(written.Load()) {
+		t.Errorf("%d hooks of %d, %v", len(d.File.Handlers), written.Load(), err)
 	}
 }

@@ -143,7 +143,13 @@ func (r Rule) Match(s plain.Scope, c plain.Call) (ok bool, why string) {
 		return say(fitsPowerShell(r.pattern, text("command")), "the command")
 	case r.editsFiles(), r.readsFiles():
 		path := cmp.Or(text("file_path"), text("notebook_path"), text("path"), s.Dir)
-		return say(fitsPath(s, r.pattern, path), path)
+		if s.Target == nil || fitsPath(s, r.pattern, path) {
+			return say(fitsPath(s, r.pattern, path), path)
+		}
+		// A rule may be written for the link or for its target, and so its folder.
+		target, led := s.Target(absolute(s, path)), s
+		led.Dir, led.Project, led.Home = s.Target(s.Dir), s.Target(s.Project), s.Target(s.Home)
+		return say(fitsPath(s, r.pattern, target) || fitsPath(led, r.pattern, target), target)
 	case r.tool == "WebFetch":
 		return say(fitsDomain(s, r.pattern, text("url")), text("url"))
 	case r.tool == "Agent" || r.tool == "Task":

@@ -1,6 +1,7 @@
 package hookmatch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -216,6 +217,11 @@ func (c *shellCommands) call(args []*syntax.Word, nested int) {
 	words := make([]string, 0, len(args))
 	for i, w := range args {
 		text, known := literal(w)
+		if len(w.Parts) == 1 {
+			if _, process := w.Parts[0].(*syntax.ProcSubst); process {
+				text, known, c.expands = substitute, true, true
+			}
+		}
 		if i == 0 && (!known || globbed(text, w)) {
 			c.open = "the command's name is only known when it runs"
 			return
@@ -226,11 +232,15 @@ func (c *shellCommands) call(args []*syntax.Word, nested int) {
 		}
 		words = append(words, text)
 	}
+	fed := false // xargs gives further words
 	for len(words) > 0 {
-		c.add(strings.Join(words, " "))
+		c.add(strings.ReplaceAll(strings.Join(words, " "), substitute, "$"))
 		inner, script := unwrap(words)
 		switch {
 		case len(inner) == 0:
+			if _, wraps := wrappers[path.Base(words[0])]; fed && wraps {
+				c.open = "the command's name is only known when it runs"
+			}
 			return
 		case slices.Contains(inner, "$") && (script || inner[0] == "$"):
 			c.open = "the command's name is only known when it runs"
@@ -239,6 +249,7 @@ func (c *shellCommands) call(args []*syntax.Word, nested int) {
 			c.read(strings.Join(inner, " "), nested-1)
 			return
 		}
+		fed = fed || path.Base(words[0]) == "xargs"
 		words = inner
 	}
 }
@@ -331,13 +342,19 @@ var wrappers = map[string]wrapper{
 	"timeout": {short: "sk", long: []string{"--signal", "--kill-after"}, words: 1},
 	"nice":    {short: "n", long: []string{"--adjustment"}},
 	"stdbuf":  {short: "ioe", long: []string{"--input", "--output", "--error"}},
-	"nohup":   {}, "xargs": {}, "command": {}, "builtin": {}, "noglob": {},
+	"nohup":   {}, "command": {},
+	"xargs": {short: "IaEdLnPs", long: xargsLong}, "builtin": {}, "noglob": {},
 
 	"env":  {short: "uC", long: []string{"--unset", "--chdir"}, assigns: true},
 	"sudo": {short: "aCcDghpRrTtUu", long: sudoLong, assigns: true},
 	"doas": {short: "aCu"}, "exec": {short: "a"}, "setsid": {},
 	"sh": {shell: true}, "bash": {shell: true}, "dash": {shell: true}, "zsh": {shell: true}, "ksh": {shell: true}, "ash": {shell: true},
-	"eval": {},
+	"source": {shell: true}, ".": {shell: true},
+	"eval": {}, "trap": {},
+}
+
+var xargsLong = []string{
+	"--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-lines", "--max-chars", "--process-slot-var",
 }
 
 var sudoLong = []string{
@@ -350,27 +367,39 @@ func unwrap(words []string) (inner []string, script bool) {
 	name := path.Base(words[0])
 	w, known := wrappers[name]
 	rest := words[1:]
-	if !known || name == "xargs" && len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+	switch {
+	case !known:
 		return nil, false
-	}
-	if name == "eval" {
+	case name == "eval":
 		return slices.DeleteFunc(slices.Clone(rest), func(s string) bool { return s == "--" }), true
+	case name == "trap":
+		if len(rest) > 0 && rest[0] == "--" {
+			rest = rest[1:]
+		}
+		if len(rest) < 2 || strings.HasPrefix(rest[0], "-") {
+			return nil, false // it lists or resets traps
+		}
+		return rest[:1], true
 	}
-	line := false
-	for len(rest) > 0 && (len(rest[0]) > 1 && strings.HasPrefix(rest[0], "-") || w.shell && strings.HasPrefix(rest[0], "+")) {
+	line, input, place := false, false, "" // of xargs, the text that it replaces
+	for len(rest) > 0 && (strings.HasPrefix(rest[0], "-") && (len(rest[0]) > 1 || w.shell || name == "env") || w.shell && strings.HasPrefix(rest[0], "+")) {
 		flag := rest[0]
 		rest = rest[1:]
 		short := strings.TrimLeft(flag, "-+")
 		isLong := strings.HasPrefix(flag, "--")
 		at := strings.IndexAny(short, w.short)
+		if name == "xargs" {
+			place = cmp.Or(replaced(flag, rest), place)
+		}
 		switch {
-		case flag == "--":
+		case flag == "--", flag == "-":
 		case name == "command" && strings.ContainsAny(short, "vV"):
 			return nil, false // it says what it would start
 		case name == "env" && (!isLong && strings.Contains(short, "S") || strings.HasPrefix(flag, "--s")):
 			return []string{"$"}, true // a text that it takes apart itself
 		case w.shell && !isLong:
 			line = line || strings.Contains(short, "c")
+			input = input || strings.Contains(short, "s") && strings.HasPrefix(flag, "-")
 			if strings.HasSuffix(short, "o") || strings.HasSuffix(short, "O") {
 				rest = rest[min(1, len(rest)):]
 			}
@@ -379,7 +408,7 @@ func unwrap(words []string) (inner []string, script bool) {
 			!isLong && at >= 0 && at == len(short)-1:
 			rest = rest[min(1, len(rest)):]
 		}
-		if flag == "--" {
+		if flag == "--" || flag == "-" && w.shell {
 			break
 		}
 	}
@@ -387,14 +416,55 @@ func unwrap(words []string) (inner []string, script bool) {
 		rest = rest[1:]
 	}
 	switch {
+	case place != "":
+		return asReplaced(rest, place), false
 	case !w.shell:
 		return rest[min(w.words, len(rest)):], false
 	case line && len(rest) > 0:
 		return rest[:1], true
-	case len(rest) == 0:
+	case len(rest) == 0, input, readsInput(rest[0]):
 		return []string{"$"}, true // what it reads
 	}
 	return nil, false // a file
+}
+
+// readsInput reports a file that is a process's input, or another's output.
+func readsInput(file string) bool {
+	file = path.Clean(file)
+	return file == "/dev/stdin" || strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/") && strings.Contains(file, "/fd/")
+}
+
+// substitute is the name that a shell gives the program of a word like <(...).
+const substitute = "/dev/fd/63"
+
+// replaced is the text that xargs replaces by what it reads, empty if the flag is about
+// something else.
+func replaced(flag string, rest []string) string {
+	long, value, given := strings.Cut(flag, "=")
+	switch {
+	case strings.HasPrefix(flag, "--"):
+		if len(long) > 2 && strings.HasPrefix("--replace", long) {
+			return cmp.Or(value, "{}")
+		}
+	case strings.HasSuffix(flag, "I") && !given:
+		return cmp.Or(append(rest, "{}")[0], "{}")
+	case strings.Contains(flag, "I"):
+		return flag[strings.IndexByte(flag, 'I')+1:]
+	case strings.Contains(flag, "i"):
+		return cmp.Or(flag[strings.IndexByte(flag, 'i')+1:], "{}")
+	}
+	return ""
+}
+
+// asReplaced are words of which those with a text are only known when they run.
+func asReplaced(words []string, text string) (out []string) {
+	for _, w := range words {
+		if strings.Contains(w, text) {
+			w = "$"
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // fitsPowerShell tries a pattern on the commands of a PowerShell line, in any case.

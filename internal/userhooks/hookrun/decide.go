@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/plain"
@@ -35,8 +39,10 @@ func (m Match) String() string {
 type decider struct {
 	scope      plain.Scope
 	conditions Conditions
-	handlers   []hookfile.Handler
-	compiled   []*compiled // nil until an event may start the handler
+	// timeout is that of a handler without one.
+	timeout  time.Duration
+	handlers []hookfile.Handler
+	compiled []*compiled // nil until an event may start the handler
 }
 
 // compiled is the part of a handler that decides whether it runs.
@@ -57,9 +63,34 @@ type trial struct {
 
 func newDecider(r *Runner, handlers []hookfile.Handler) *decider {
 	return &decider{
-		scope:      plain.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host},
-		conditions: r.Conditions, handlers: handlers, compiled: make([]*compiled, len(handlers)),
+		scope:      plain.Scope{Dir: r.Dir, Project: r.ProjectDir, Home: r.Home, GOOS: r.GOOS, Host: r.Host, Target: target},
+		conditions: r.Conditions, timeout: cmp.Or(r.DefaultTimeout, defaultTimeout), handlers: handlers, compiled: make([]*compiled, len(handlers)),
 	}
+}
+
+// target follows the links of a path, of which not all need exist: what a link leads to may
+// be what a call creates.
+func target(path string) string {
+	for range 40 { // as many links as Linux follows
+		if path == "" {
+			break
+		}
+		if full, err := filepath.EvalSymlinks(path); err == nil {
+			return full
+		}
+		link, err := os.Readlink(path)
+		switch dir := filepath.Dir(path); {
+		case err == nil && filepath.IsAbs(link):
+			path = link
+		case err == nil:
+			path = filepath.Join(target(dir), link)
+		case dir == path:
+			return path
+		default:
+			return filepath.Join(target(dir), filepath.Base(path))
+		}
+	}
+	return path
 }
 
 // compile compiles a handler's conditions. Those of handlers for other events may take
@@ -96,7 +127,7 @@ func (c *compiled) try(subjects []string) trial {
 // decide tries all handlers on the event with that index.
 func (d *decider) decide(n int, e Event) []Match {
 	var out []Match
-	seen := map[string]bool{}
+	first := map[string]int{} // the match of a command
 	for i, h := range d.handlers {
 		if h.Event != e.Name {
 			continue
@@ -123,14 +154,50 @@ func (d *decider) decide(n int, e Event) []Match {
 		if found.Matched && h.If != "" {
 			found.tryRule(d.scope, c, e)
 		}
-		if key := identity(h); found.Matched && seen[key] {
+		if at, twin := first[identity(h)]; found.Matched && twin {
 			found.Matched, found.Why = false, "the same hook runs for this event already"
+			out[at].Handler = d.strictest(out[at].Handler, h)
 		} else if found.Matched {
-			seen[key] = true
+			first[identity(h)] = len(out)
 		}
 		out = append(out, found)
 	}
+	for i, m := range out {
+		if e.Reading && m.Matched && !waitedFor(m.Handler) {
+			out[i].Matched, out[i].Why = false, "only a guard is asked about how else Cline may take the call"
+		}
+	}
 	return out
+}
+
+// strictest is a handler that starts the same as another one, in the strictest form of
+// both, so that none of them takes a guard away.
+func (d *decider) strictest(h, twin hookfile.Handler) hookfile.Handler {
+	limit := func(h hookfile.Handler) time.Duration { return cmp.Or(h.Timeout, d.timeout) }
+	if limit(twin) > limit(h) {
+		h.Timeout = twin.Timeout
+	}
+	if waitedFor(twin) {
+		h.Async, h.AsyncRewake = false, false
+	}
+	h.Once = h.Once && twin.Once
+	h.BlockOnFailure = h.BlockOnFailure || twin.BlockOnFailure
+	return h
+}
+
+// waitedFor reports that a handler's verdict counts.
+func waitedFor(h hookfile.Handler) bool { return !h.Async && !h.AsyncRewake }
+
+// Guarded reports a guard that may be for one of the PreToolUse events, whatever their
+// inputs are.
+func (r *Runner) Guarded(handlers []hookfile.Handler, events []Event) bool {
+	anyInput := slices.Clone(handlers)
+	for i := range anyInput {
+		anyInput[i].If = ""
+	}
+	return slices.ContainsFunc(r.Select(anyInput, events), func(m Match) bool {
+		return m.Matched && m.Handler.Event == preToolUse && waitedFor(m.Handler)
+	})
 }
 
 // tryRule narrows a match by the handler's rule. An invalid rule never fits, as in

@@ -23,6 +23,8 @@ const (
 	// abandonAfter is how long Run waits for a handler after its time limit. Stopping
 	// a handler takes grace and twice final.
 	abandonAfter = 2 * time.Second
+	// defaultTimeout is the time limit of a handler without one.
+	defaultTimeout = 60 * time.Second
 )
 
 // batch is one call of Run. Unless it is documented as safe, only the goroutine of
@@ -153,7 +155,7 @@ func (b *batch) begin(limit context.Context, n int, e Event) {
 			return
 		}
 		begun = true
-		run := &Run{Handler: m.Handler, Event: n, Async: m.Handler.Async || m.Handler.AsyncRewake, event: e, Doubt: m.doubt}
+		run := &Run{Handler: m.Handler, Event: n, Async: !waitedFor(m.Handler), event: e, Doubt: m.doubt}
 		if inTime && !b.claim(limit, run) {
 			b.trace("%s:%d: %s: skip: it ran in this session already", m.Handler.File, m.Handler.Line, m.Handler.Event)
 			continue
@@ -275,7 +277,7 @@ func (b *batch) refuse(m Match) {
 // run runs the handler of a run and records the result.
 func (b *batch) run(limit context.Context, run *Run) {
 	h := run.Handler
-	timeout := cmp.Or(h.Timeout, b.DefaultTimeout, 60*time.Second)
+	timeout := cmp.Or(h.Timeout, b.timeout)
 	run.Started = time.Now()
 	b.trace("%s:%d: %s: start, time limit %v", h.File, h.Line, h.Event, timeout)
 	end, bounded := limit.Deadline()
@@ -331,7 +333,7 @@ func (b *batch) do(ctx context.Context, run *Run) outcome {
 		return b.post(ctx, run)
 	case h.Type != hookfile.TypeCommand:
 		return failure(fmt.Errorf("handler type %q does not run here; use %s or %s", h.Type, hookfile.TypeCommand, hookfile.TypeHTTP))
-	case h.Async || h.AsyncRewake:
+	case !waitedFor(h):
 		if err := b.detach(run); err != nil {
 			return failure(err)
 		}

@@ -11,6 +11,9 @@ type Scope struct {
 	// Host returns the host that an address leads to, in the one spelling that the URL
 	// standard gives it. If nil, a rule on hosts cannot say no.
 	Host func(address string) (string, error)
+	// Target returns the path that a path leads to through links, to try a rule on it as
+	// well. If nil, links are not followed.
+	Target func(path string) string
 }
 
 // Call is the call of a tool that a rule is tried on.

@@ -37,7 +37,7 @@ func made(t *testing.T, event string, p Payload) hook.Raw {
 
 func translated(t *testing.T, raw hook.Raw) *translate.Call {
 	t.Helper()
-	call, err := translate.FromCline(raw, translate.Context{Home: t.TempDir(), GOOS: "linux"})
+	call, err := translate.FromCline(raw, translate.Context{GOOS: "linux"})
 	if err != nil {
 		t.Fatalf("%v: %s", err, raw.Payload)
 	}

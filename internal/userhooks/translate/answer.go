@@ -84,11 +84,11 @@ type answering struct {
 	updates  map[int]map[string]any // by operation
 }
 
-// Answer makes Cline's reply of the verdicts, one for each of the call's events.
+// Answer makes Cline's reply of the verdicts, one for each of the events of Asked.
 // Missing verdicts are empty.
 func (c *Call) Answer(vs []verdict.Verdict, o Options) Answer {
 	a := &answering{call: c, options: o, updates: map[int]map[string]any{}}
-	for i, ev := range c.Events {
+	for i, ev := range c.Asked() {
 		if i < len(vs) {
 			a.verdict(ev, vs[i])
 		}
@@ -175,7 +175,7 @@ func (a *answering) before(ev Event, v verdict.Verdict) {
 		a.denials = append(a.denials, fmt.Sprintf("a hook changed the input of %s to what is no JSON object: %s", ev.Tool, cut(string(v.UpdatedInput), maxText)))
 		return
 	}
-	if rawjson.Canonical(v.UpdatedInput) != rawjson.Canonical(ev.Input) {
+	if _, given := a.updates[ev.operation]; !given && rawjson.Canonical(v.UpdatedInput) != rawjson.Canonical(ev.Input) {
 		a.updates[ev.operation] = m
 	}
 }

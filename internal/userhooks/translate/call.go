@@ -2,14 +2,13 @@ package translate
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/hookspan/hookspan/hook"
 )
 
 // Context has the facts that are not in a payload.
 type Context struct {
-	// Home is the user's home folder, for paths that begin with ~.
-	Home string
 	// GOOS is the operating system's name.
 	GOOS string
 	// TranscriptPath is the file that hooks get as transcript_path.
@@ -17,6 +16,8 @@ type Context struct {
 	// Seen reports that the session's start was reported before. Most of Cline
 	// reports a start at every turn; hooks get only the first.
 	Seen bool
+	// Exists reports whether there is a file at a path. If nil, it is not known.
+	Exists func(path string) bool
 }
 
 // Event is one event in Claude's form.
@@ -32,6 +33,8 @@ type Event struct {
 	Input json.RawMessage
 	// Payload is the JSON object a hook gets on its standard input.
 	Payload []byte
+	// Reading reports one of a call's Readings.
+	Reading bool
 
 	operation int // the index of its operation in the call
 }
@@ -46,11 +49,20 @@ type Call struct {
 	// Events are the event in Claude's form; empty if Claude has no such
 	// event.
 	Events []Event
+	// Readings are what Cline may do in place of Events, where more than the payload
+	// decides. Guards are asked about them, and nothing else gets them. Unclear is why not
+	// even they can be given; mostly empty.
+	Readings []Event
+	Unclear  string
 
 	ctx     Context
-	call    toolCall  // the tool call taken apart
-	results []outcome // one for each of Events, at the end of a call
+	others  []operation // those of Readings
+	call    toolCall    // the tool call taken apart
+	results []outcome   // one for each of Events, at the end of a call
 }
+
+// Asked are the events that guards are asked about.
+func (c *Call) Asked() []Event { return slices.Concat(c.Events, c.Readings) }
 
 // Options say how to answer where Cline cannot do what Claude can.
 type Options struct {

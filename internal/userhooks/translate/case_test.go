@@ -15,7 +15,7 @@ import (
 var storedAt = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
 // here is where the tests' calls happen.
-var here = Context{Home: "/home/dev", GOOS: "linux", TranscriptPath: "/t/s.jsonl"}
+var here = Context{GOOS: "linux", TranscriptPath: "/t/s.jsonl"}
 
 // payload wraps a body in the members that all of Cline's payloads have.
 func payload(t testing.TB, dialect, hookName string, body map[string]any) hook.Raw {

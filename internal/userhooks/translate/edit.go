@@ -20,6 +20,7 @@ func editor(p place, _ any, params map[string]any) toolCall {
 	if _, name := pick(params, pathNames...); name == "" {
 		return toolCall{}
 	}
+	params, _ = takenEdit(params)
 	_, replaces := pick(params, "old_text")
 	_, places := pick(params, lineParams[:3]...)
 	if replaces == "" && places == "" {
@@ -59,6 +60,21 @@ func (p place) edit(file string, c change) operation {
 	}
 	op.input = append(op.input, object{{"old_string", c.from}, {"new_string", c.to}, {"replace_all", false}}...)
 	return op
+}
+
+// writeFile reads a call as a Write, or as the Edits of a diff, which comes first.
+func writeFile(p place, input any, params map[string]any) toolCall {
+	if text(params["diff"]) == "" {
+		if op := p.operation(writeForm, params); len(op.input) > 0 {
+			return one(op)
+		}
+		return toolCall{}
+	}
+	call := replaceInFile(p, input, params)
+	for i := range call.operations {
+		call.operations[i].aliases = append([]string{"replace_in_file"}, call.operations[i].aliases...)
+	}
+	return call
 }
 
 // replaceInFile is one Edit for each block of a diff. One MultiEdit would be

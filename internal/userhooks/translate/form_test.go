@@ -240,7 +240,7 @@ func TestDescriptionDoesNotChangeCall(t *testing.T) {
 
 // A command next to a changed one stays unchanged.
 func TestShellCommandStaysText(t *testing.T) {
-	c := call(t, pre(t, "sdk", "run_commands", `{"commands":["a",{"command":"b c"}],"command":"d && e"}`), here)
+	c := call(t, pre(t, "sdk", "run_commands", `{"commands":["a",{"command":"b c"},"d && e"]}`), here)
 	got := c.Answer(verdicts(0, map[string]any{"command": "f"}), Options{}).Reply.OverrideInput
 	if want := `{"commands":["f",{"command":"b c"},"d && e"]}`; got != want {
 		t.Errorf("input %s, want %s", got, want)

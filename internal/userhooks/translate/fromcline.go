@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,12 +54,17 @@ func FromDecoded(ev *hook.Event, p *cline.Payload, ctx Context) *Call {
 	}
 	switch ev.Kind {
 	case hook.KindToolStart:
-		c.takeApart(p.Roots())
-		for _, op := range c.call.operations {
+		c.takeApart(p.Roots(), p.Members("preToolUse"))
+		for _, op := range slices.Concat(c.call.operations, c.others) {
 			c.tool("PreToolUse", op, nil, nil)
 		}
+		n := len(c.call.operations)
+		c.Events, c.Readings = c.Events[:n:n], c.Events[n:]
+		for i := range c.Readings {
+			c.Readings[i].Reading = true
+		}
 	case hook.KindToolEnd:
-		c.takeApart(p.Roots())
+		c.takeApart(p.Roots(), p.Members("postToolUse"))
 		c.toolEnd(body)
 	case hook.KindPrompt:
 		if !c.injected() {
@@ -120,18 +126,15 @@ func notificationType(body rawjson.Object) string {
 	return "idle_prompt"
 }
 
-// takeApart reads the tool call.
-func (c *Call) takeApart(roots []string) {
+// takeApart reads the tool call of that body of the payload.
+func (c *Call) takeApart(roots []string, body rawjson.Object) {
 	t := c.Event.Tool
 	if t == nil || t.Name == "" {
 		return
 	}
-	p := place{cwd: c.Cwd, home: c.ctx.Home, roots: roots, windows: c.ctx.GOOS == "windows"}
+	p := place{cwd: c.Cwd, roots: roots, windows: c.ctx.GOOS == "windows"}
 	input, _ := rawjson.Parse([]byte(t.Input))
-	c.call = p.operations(t.Name, input)
-	for i := range c.call.operations {
-		c.call.operations[i].index = i
-	}
+	c.read(p, input, body.Members("parameters"))
 }
 
 // toolUseID is the id of an operation of the call. It is the same at both ends of

@@ -199,7 +199,7 @@ func FuzzFromCline(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, goos string) {
-		ctx := Context{Home: "/h", GOOS: goos, TranscriptPath: "/t"}
+		ctx := Context{GOOS: goos, TranscriptPath: "/t"}
 		raw := hook.Raw{Payload: data, Event: "PreToolUse", StoredAt: storedAt}
 		c, err := FromCline(raw, ctx)
 		again, _ := FromCline(raw, ctx)

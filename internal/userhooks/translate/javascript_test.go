@@ -55,7 +55,7 @@ func TestCallsAreReadAsJavaScriptReadsThem(t *testing.T) {
 				}
 			}
 		}
-		op := place{roots: []string{"/w", "/web"}}.operations("execute_command", map[string]any{"command": "@web: ls"}).operations[0]
+		op := place{roots: []string{"/w", "/web"}, hints: true}.operations("execute_command", map[string]any{"command": "@web: ls"}).operations[0]
 		out, _, err := op.back(op.input, map[string]any{"command": "ls -l", "run_in_background": false})
 		if err != nil || text(out.(map[string]any)["command"]) != "@web:ls -l" {
 			t.Errorf("%v, %v", out, err)

@@ -8,13 +8,17 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Cline takes the lists of its tools in many spellings, as models write them. No
-// hook would see a call in a spelling that is not read here, so these functions read
-// all that some version of Cline takes.
+// Cline takes the lists of its tools in many spellings, as models write them. An input that
+// the SDK's schemas take is read as they do; see taken.go. Another one these functions read
+// in every way that some program might: a hook that looks for something in it finds it.
 
 // readFiles reads a call as one Read for each file.
 func readFiles(p place, input any, _ map[string]any) toolCall {
-	return several(input, readEntries(input), p.read, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
+	entries, ok := takenFiles(input)
+	if !ok {
+		entries = readEntries(input)
+	}
+	return several(input, entries, p.read, "files", append([]string{"paths", "file_paths", "start_line", "end_line"}, pathNames...)...)
 }
 
 // read is one file, or some lines of it.
@@ -138,7 +142,11 @@ var commandNames = []string{"command", "cmd", "shell_command", "script"}
 // runCommands reads a call as one Bash for each command. They are never joined: a hook that
 // looks at how a command begins would miss all but the first.
 func runCommands(p place, input any, _ map[string]any) toolCall {
-	return several(input, commandEntries(input), p.command, "commands", append([]string{"args"}, commandNames...)...)
+	entries, ok := takenCommands(input)
+	if !ok {
+		entries = commandEntries(input)
+	}
+	return several(input, entries, p.command, "commands", append([]string{"args"}, commandNames...)...)
 }
 
 // command is one entry: a shell's text, or a program and its arguments.
@@ -246,7 +254,10 @@ func searchCodebase(p place, input any, _ map[string]any) toolCall {
 }
 
 func queriesOf(input any) []string {
-	var all []string
+	all, ok := takenQueries(input)
+	if ok {
+		return all
+	}
 	add := func(v any) {
 		for _, one := range listOf(v) {
 			if s := text(one); s != "" {
@@ -275,8 +286,11 @@ func fetchWeb(p place, input any, m map[string]any) toolCall {
 			list = append(list, without(m, "requests"))
 		}
 	}
-	var requests []map[string]any
+	requests, ok := takenRequests(m)
 	for _, v := range list {
+		if ok {
+			break
+		}
 		request, _ := v.(map[string]any)
 		if s, ok := v.(string); ok && s != "" {
 			request = map[string]any{"url": s}

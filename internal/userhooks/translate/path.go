@@ -2,6 +2,7 @@ package translate
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/jstext"
@@ -9,28 +10,28 @@ import (
 
 // place has the folders that the paths of a call are relative to.
 type place struct {
-	cwd, home string
-	roots     []string
-	windows   bool
+	cwd     string
+	roots   []string
+	windows bool
+	// hints reports that texts can name their root: "@root:path". named is the root that a
+	// name means which no folder of a root has; empty is what Cline takes for it.
+	hints bool
+	named string
 }
 
 // abs is the absolute, cleaned form of a path as a model wrote it. Claude's hooks get
 // absolute paths and compare their beginnings, so no ".." may be left in them.
-// Without a working directory a relative path stays relative.
+// Without a working directory a relative path stays relative. No Cline expands "~".
 func (p place) abs(name string) string {
 	if name == "" {
 		return ""
 	}
 	name, base := p.hinted(name)
-	home := p.home
-	if p.windows {
-		name, base, home = slashed(name), slashed(base), slashed(home)
-	}
-	if home != "" && (name == "~" || strings.HasPrefix(name, "~/")) {
-		name = home + name[1:]
+	if base == "" {
+		base = p.cwd
 	}
 	if p.windows {
-		return absWindows(name, base)
+		return absWindows(slashed(name), slashed(base))
 	}
 	if !path.IsAbs(name) && base != "" {
 		name = base + "/" + name
@@ -38,26 +39,37 @@ func (p place) abs(name string) string {
 	return path.Clean(name)
 }
 
-// hinted returns a path and the folder that it is relative to. In "@folder:path" that
-// is one of several roots.
+// hinted returns a path, and the folder that it is relative to if it names one of the
+// roots, as in "@root:path".
 func (p place) hinted(name string) (rest, base string) {
 	hint, ok := strings.CutPrefix(name, "@")
 	folder, rest, named := strings.Cut(hint, ":")
-	for _, root := range p.roots {
-		if ok && named && path.Base(slashed(root)) == folder {
-			return rest, root
+	if !p.hints || !ok || !named || folder == "" || len(p.roots) == 0 || strings.ContainsAny(rest, lineEnds) {
+		return name, ""
+	}
+	folder, rest = jstext.Trim(folder), jstext.Trim(rest)
+	for _, is := range []func(root string) bool{
+		func(root string) bool { return path.Base(slashed(root)) == folder },
+		func(root string) bool { return root == p.named },
+		func(root string) bool { return strings.Contains(root, folder) },
+	} {
+		if i := slices.IndexFunc(p.roots, is); i >= 0 {
+			return rest, p.roots[i]
 		}
 	}
-	return name, p.cwd
+	return rest, p.roots[0]
 }
 
-// line returns the command that Cline runs for one as a model wrote it. With several
-// roots, "@folder:command" runs in one of them, whose name is not looked at here.
+// lineEnds are what no . of an expression in JavaScript matches.
+const lineEnds = "\n\r\u2028\u2029"
+
+// line returns the command that Cline runs for one as a model wrote it. "@root:command"
+// runs in one of the roots, whose name is not looked at here.
 func (p place) line(command string) string {
 	hint, ok := strings.CutPrefix(command, "@")
 	name, rest, named := strings.Cut(hint, ":")
 	special := func(r rune) bool { return r == '-' || !allowedInName(r) }
-	if !ok || !named || len(p.roots) < 2 || name == "" || rest == "" || strings.ContainsFunc(name, special) || strings.ContainsAny(rest, "\n\r\u2028\u2029") {
+	if !p.hints || !ok || !named || name == "" || rest == "" || strings.ContainsFunc(name, special) || strings.ContainsAny(rest, lineEnds) {
 		return command
 	}
 	return jstext.Trim(rest)

@@ -3,8 +3,8 @@ package translate
 import "testing"
 
 func TestPaths(t *testing.T) {
-	unix := place{cwd: "/w/api", home: "/home/dev", roots: []string{"/w/api", "/w/web"}}
-	win := place{cwd: `C:\w\api`, home: `C:\Users\dev`, roots: []string{`C:\w\api`}, windows: true}
+	unix := place{cwd: "/w/api", roots: []string{"/w/api", "/w/web"}, hints: true}
+	win := place{cwd: `C:\w\api`, roots: []string{`C:\w\api`}, windows: true, hints: true}
 	tests := []struct {
 		name string
 		p    place
@@ -15,13 +15,17 @@ func TestPaths(t *testing.T) {
 		{"cleaned", unix, "./src/../../x//y/", "/w/x/y"},
 		{"absolute", unix, "/etc/../etc/passwd", "/etc/passwd"},
 		{"beyond the root", unix, "../../../../etc/passwd", "/etc/passwd"},
-		{"home", unix, "~/.ssh/id", "/home/dev/.ssh/id"},
-		{"home alone", unix, "~", "/home/dev"},
-		{"another's home is a name", unix, "~bob/x", "/w/api/~bob/x"},
+		{"a tilde is a name", unix, "~/.ssh/id", "/w/api/~/.ssh/id"},
+		{"above a tilde", unix, "~/../.env", "/w/api/.env"},
 		{"a backslash is a character", unix, `a\b`, `/w/api/a\b`},
 		{"a root by its name", unix, "@web:src/a", "/w/web/src/a"},
-		{"an unknown root is a name", unix, "@other:src/a", "/w/api/@other:src/a"},
-		{"no home", place{cwd: "/w"}, "~/x", "/w/~/x"},
+		{"a root with spaces", unix, "@ web : src/a", "/w/web/src/a"},
+		{"a part of a root's path", unix, "@w/we:src/a", "/w/web/src/a"},
+		{"an unknown root is the first", unix, "@other:src/a", "/w/api/src/a"},
+		{"absolute in a root", unix, "@web:/etc/passwd", "/etc/passwd"},
+		{"a root alone", unix, "@web:", "/w/web"},
+		{"a root and a line end", unix, "@web:a\nb", "/w/api/@web:a\nb"},
+		{"roots are off", place{cwd: "/w/api", roots: unix.roots}, "@web:a", "/w/api/@web:a"},
 		{"no working directory", place{}, "a/../b", "b"},
 		{"nothing", unix, "", ""},
 		{"windows relative", win, "src/a.go", `C:\w\api\src\a.go`},
@@ -34,7 +38,7 @@ func TestPaths(t *testing.T) {
 		{"windows share", win, `\\srv\share\a\..\b`, `\\srv\share\b`},
 		{"windows device", win, `\\?\C:\x`, `C:\x`},
 		{"windows device share", win, `\\?\UNC\srv\share\x`, `\\srv\share\x`},
-		{"windows home", win, `~\x`, `C:\Users\dev\x`},
+		{"windows tilde", win, `~\x`, `C:\w\api\~\x`},
 		{"windows beyond the root", win, `..\..\..\..\x`, `C:\x`},
 		{"windows root by its name", win, "@api:x", `C:\w\api\x`},
 	}

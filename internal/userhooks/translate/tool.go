@@ -55,7 +55,8 @@ var tools = sync.OnceValue(func() map[string]tool {
 	return map[string]tool{
 		"read_file":                  {form: readForm, twin: "read_files", one: place.read},
 		"read_files":                 {form: readForm, twin: "read_file", read: readFiles},
-		"write_to_file":              {form: form{tool: toolWrite, params: []param{filePath, {claude: "content", required: true}}}, twin: "editor"},
+		"write_to_file":              {form: writeForm, twin: "editor", read: writeFile},
+		"new_rule":                   {form: writeForm, twin: "write_to_file", read: writeFile},
 		"replace_in_file":            {form: form{tool: toolEdit, aliases: []string{aliasMultiEdit}}, twin: "editor", read: replaceInFile},
 		"editor":                     {form: form{tool: toolEdit}, twin: "replace_in_file", read: editor},
 		"apply_patch":                {form: form{tool: toolEdit}, read: applyPatch},
@@ -90,7 +91,7 @@ var tools = sync.OnceValue(func() map[string]tool {
 // shownTools are the tools that hooks see as Cline has them: Claude has no tool like
 // these.
 var shownTools = []string{
-	"act_mode_respond", "load_mcp_documentation", "condense", "summarize_task", "report_bug", "new_rule",
+	"act_mode_respond", "load_mcp_documentation", "condense", "summarize_task", "report_bug",
 	"generate_explanation", "switch_to_act_mode", "image_generation",
 }
 
@@ -106,6 +107,7 @@ var (
 // The forms that functions below need as well.
 var (
 	readForm   = form{tool: toolRead, params: []param{filePath}}
+	writeForm  = form{tool: toolWrite, params: []param{filePath, {claude: "content", required: true}}}
 	fetchForm  = form{tool: toolFetch, params: []param{{claude: "url", required: true}, {claude: "prompt"}}}
 	listForm   = form{tool: toolGlob, aliases: []string{"LS"}, params: []param{folderPath}}
 	searchForm = form{tool: toolGrep, fixed: object{{"output_mode", "content"}}, indifferent: []string{"output_mode"}, params: []param{
