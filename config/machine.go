@@ -9,6 +9,7 @@ import (
 const (
 	managedName    = "HOOKSPAN_MANAGED"
 	headersCommand = ownOTLP + "HEADERS_COMMAND"
+	otlpAccount    = ownOTLP + "ACCOUNT"
 	ownOTLP        = "HOOKSPAN_OTLP_"
 )
 

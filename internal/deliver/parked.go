@@ -151,7 +151,7 @@ func (d *delivery) sendAgain(ctx context.Context, s *spool.Session, st *State, r
 	note := func() error { return st.write(s, d.dst.Name) }
 	var spans int
 	var refused refusal
-	for q := (queue{runs: runs, most: d.dst.Batch}); err == nil && q.next(); {
+	for q := (queue{runs: runs, most: d.dst.Batch, bytes: d.bytes(st)}); err == nil && q.next(); {
 		spans, refused, err = d.exportRun(ctx, st, &runs[q.at], &q, note)
 	}
 	f := classify(err)
