@@ -61,6 +61,8 @@ type Builder struct {
 	recalled map[RunID]*Carry
 	// lost are the places of events that could not be read, in order.
 	lost []int64
+	// requests are those that hooks report.
+	requests requests
 }
 
 // Lose tells the builder that an event at an offset could not be read. Its run says so.
@@ -128,6 +130,9 @@ func (b *Builder) Add(e hook.Event) {
 		b.unknown++
 		return
 	case hook.KindAside:
+		if e.Request != nil {
+			b.requests.add(&e)
+		}
 		return
 	case hook.KindHookRuns:
 		b.addHooks(e)
@@ -211,6 +216,15 @@ func (b *Builder) Root(r *Run) (traceID, spanID string) {
 	return sc.TraceID().String(), sc.SpanID().String()
 }
 
+// RootIn returns the id of the root span that a run with a turn has if it is of another
+// session, "" for one without.
+func (b *Builder) RootIn(session string, r *Run) string {
+	if r.turn == "" {
+		return ""
+	}
+	return turnRunID(b.host, session, r.turn).spanID("root", "").String()
+}
+
 // LinkTo links the session's first run to the turn of another session that it
 // continues. traceparent is the context that the turn was started in, if any.
 func (b *Builder) LinkTo(session, turn, traceparent string) {
@@ -256,7 +270,7 @@ func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 		if !stop.blocked() {
 			stop.Kind, stop.remarks = hook.KindNote, &remarks{
 				stop.Prompt, stop.Result, stop.Result, stop.ErrorType,
-				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}),
+				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}), false,
 			}
 			changed = true
 		}

@@ -61,7 +61,8 @@ func (d *delivery) resendPart(ctx context.Context, s *spool.Session, st *State, 
 		st.taken(p.Root, p.Ref.Run)
 		return true, nil
 	}
-	if _, foreign := d.divide(runs); len(foreign) > 0 {
+	runs, foreign := d.divide(runs)
+	if len(foreign) > 0 {
 		d.elsewhere()
 		return true, nil
 	}
