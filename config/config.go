@@ -54,6 +54,8 @@ type Config struct {
 	NoProxy    string `env:"NO_PROXY"`
 	// HeadersCommand is the program that prints headers of OTLP requests.
 	HeadersCommand string `env:"HOOKSPAN_OTLP_HEADERS_COMMAND"`
+	// OTLPAccount names the account of the OTLP credential.
+	OTLPAccount string `env:"HOOKSPAN_OTLP_ACCOUNT"`
 
 	AllowInsecure bool `env:"HOOKSPAN_ALLOW_INSECURE"`
 	// AllowOtherUsers sends to programs of other people on this machine.
@@ -96,6 +98,7 @@ type Config struct {
 	// unread is the problem with an env file that cannot be read.
 	unread *Problem
 	read   func(string) ([]byte, error)
+	salt   func(string) ([]byte, error)
 }
 
 // table has all variables in the order of the reference page. It is not part of
@@ -138,6 +141,7 @@ var table = [...]variable{
 	{name: "HTTP_PROXY", kind: "proxy", allowed: "a URL such as http://proxy.example:3128", doc: "Proxy for http destinations."},
 	{name: "NO_PROXY", kind: "text", allowed: "host names, domains and networks with commas between them", doc: "Destinations that are reached without a proxy. This machine always is."},
 	{name: headersCommand, kind: "abspath", allowed: "an absolute path", doc: "Program that prints headers of OTLP requests within 5 s, for tokens that expire: `Name: value` lines, or a JSON object. `expires_in` says for how many seconds they are good; else until the endpoint answers 401. Only read from your env file and the machine-wide file."},
+	{name: otlpAccount, kind: "text", allowed: "any text", doc: "Name of the account that the OTLP key is of, for keys from the environment that change with each shell or job. Unset: the user of Basic, the issuer, subject and audience of a JWT, else the key itself. What was recorded for one account is not sent under the key of another."},
 
 	{group: "Safety", name: "HOOKSPAN_ALLOW_INSECURE", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets credentials travel over cleartext http to other hosts. For those of the env file and the keyring it counts in the env file alone."},
 	{name: allowOtherUsers, byDefault: "false", kind: "bool", allowed: "true, false", doc: "Allows destinations at localhost that a program of another person serves. Services, containers and root are always allowed. Counts in your env file and the machine-wide file alone."},
@@ -195,6 +199,9 @@ type Input struct {
 	// administrator can change. If either is missing, there is no such file.
 	MachineFile string
 	ReadMachine func(string) ([]byte, error)
+	// Salt returns the secret by which keys are told apart, for the spool's folder. It is
+	// called only if the environment has such a key. If nil, that cannot be told.
+	Salt func(spoolDir string) ([]byte, error)
 }
 
 // Load fills a Config. The Config is never nil and always usable; the error,
@@ -202,7 +209,7 @@ type Input struct {
 func Load(in Input) (*Config, error) {
 	goos := cmp.Or(in.GOOS, runtime.GOOS)
 	vars := environment(in.Environ, goos)
-	c := &Config{goos: goos, read: in.ReadFile, values: make(map[string]*value, len(table)), refused: make(map[string]*Problem), ineffective: make(map[string]bool)}
+	c := &Config{goos: goos, read: in.ReadFile, salt: in.Salt, values: make(map[string]*value, len(table)), refused: make(map[string]*Problem), ineffective: make(map[string]bool)}
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"} {
 		if low := vars[strings.ToLower(name)]; low != "" && vars[name] == "" {
 			vars[name] = low

@@ -118,6 +118,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE", func(c *Config) any { return c.OTLP().ClientCertificate }, map[string]any{"/c.pem": "/c.pem"}, []string{"a\x01b"}, ""},
 		{"OTEL_EXPORTER_OTLP_CLIENT_KEY", func(c *Config) any { return c.OTLP().ClientKey }, map[string]any{"/k.pem": "/k.pem"}, []string{"a\x01b"}, ""},
 		{"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY", func(c *Config) any { return c.OTLP().ClientKey }, map[string]any{"/k.pem": "/k.pem"}, []string{"a\x01b"}, ""},
+		{"HOOKSPAN_OTLP_ACCOUNT", func(c *Config) any { return c.OTLPAccount }, map[string]any{"team a": "team a"}, nil, ""},
 		{"OTEL_SERVICE_NAME", func(c *Config) any { return c.Service() }, map[string]any{"my agent": "my agent"}, nil, ""},
 		{"OTEL_RESOURCE_ATTRIBUTES", func(c *Config) any { return c.ResourceAttributes() }, map[string]any{"a=1,b=x%2Cy, a=2": []Pair{{"a", "2"}, {"b", "x,y"}}}, []string{"a", "a=%g", "=x"}, ""},
 		{"OTEL_TRACES_EXPORTER", func(c *Config) any { return c.TracesExporter }, map[string]any{"none": "none", "otlp,console": "otlp,console"}, nil, ""},

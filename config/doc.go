@@ -44,6 +44,7 @@
 //	protected.go    which files must be readable before anything is delivered
 //	terms.go        the settings that travel with an event, and their form in the log
 //	fingerprint.go  where a process sends its runs, without credentials
+//	account.go      whose account a credential is of
 //	paths.go        folders by the XDG specification, for any system, as tests ask for Windows' on Linux
 //	settings.go     what `hookspan config` shows: source, value and text of each variable
 //	table.go        what a row of the table says beside the variable's type: group, bounds, default, strict value, text

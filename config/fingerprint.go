@@ -12,20 +12,16 @@ import (
 )
 
 // placing are the variables, besides those of OTLP, that say where a run goes and under
-// which name it is found there. Credentials are not among them: a new token is for the
-// same place.
+// which name it is found there.
 var placing = [...]string{
 	"HOOKSPAN_EXPORTERS", "HOOKSPAN_FILE_PATH", "INFINIUM_AGENT_ID", "INFINIUM_BASE_URL", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES",
 }
 
-// credentialWords are in the names of headers with credentials. Other headers may
-// name a tenant or a data set.
-var credentialWords = [...]string{"auth", "key", "token", "secret", "password", "cookie", "credential", "signature"}
-
 // Fingerprint identifies where the process environment sends a run: 16 hex digits of
 // SHA-256 over the values of the environment, and of an env file that it names, that
-// differ from those of the user's env file. It is empty if there are none. How the
-// process was started has no part in it, nor have credentials.
+// differ from those of the user's env file. It is empty if there are none, and UnknownPlace if
+// it cannot be told. How the process was started has no part in it. Of credentials only what
+// names the account has: see accountOf.
 func (c *Config) Fingerprint() string {
 	h := sha256.New()
 	empty := true
@@ -50,12 +46,13 @@ func (c *Config) Fingerprint() string {
 	}
 	if v := c.otlpVariable("HEADERS"); v.from == ofEnvironment && v.source != "" {
 		for _, name := range slices.Sorted(maps.Keys(c.Export.Headers)) {
-			value := c.Export.Headers[name]
-			name = strings.ToLower(name)
-			if !slices.ContainsFunc(credentialWords[:], func(word string) bool { return strings.Contains(name, word) }) {
-				add(name + ":" + value)
+			if !isCredential(name) {
+				add(strings.ToLower(name) + ":" + c.Export.Headers[name])
 			}
 		}
+	}
+	if c.otlpAccount(add) != nil {
+		return UnknownPlace
 	}
 	if empty {
 		return ""

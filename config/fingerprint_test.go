@@ -23,15 +23,17 @@ func TestFingerprintIsWhereARunGoes(t *testing.T) {
 		{"an exporter for the project's program", []string{"OTEL_TRACES_EXPORTER=console", "OTEL_SPAN_EVENT_COUNT_LIMIT=1"}, "none"},
 		{"no export of a program, and nowhere to export to", []string{"OTEL_TRACES_EXPORTER=none"}, "none"},
 		{"no export", with("OTEL_TRACES_EXPORTER=none"), "other"},
-		{"credentials alone", []string{"OTEL_EXPORTER_OTLP_HEADERS=Authorization=x,x-api-key=y", "INFINIUM_AGENT_SECRET=s"}, "none"},
+		{"a key alone", []string{"OTEL_EXPORTER_OTLP_HEADERS=x-api-key=y"}, "other"},
+		{"a secret of the agent", []string{"INFINIUM_AGENT_SECRET=s"}, "none"},
 		{"what the env file has, too", []string{"OTEL_RESOURCE_ATTRIBUTES=a=b"}, "none"},
 		{"the default address", []string{"INFINIUM_BASE_URL="}, "none"},
 		{"base", base, "base"},
 		{"in another order", []string{base[2], base[1], base[0]}, "base"},
 		{"with how it was started", with("HOOKSPAN_CHAIN=/x", "HOOKSPAN_HOOK_RUN=1", "OTEL_X=", "PATH=/usr/bin", "HOOKSPAN_CAPTURE=none"), "base"},
-		{"a new token", with("OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20two,x-tenant=a"), "base"},
+		{"a key of another account", with("OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20two,x-tenant=a"), "other"},
 		{"the address in the other variable", with("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://localhost:4318/v1/traces"), "base"},
-		{"a user in the address", with("OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@localhost:4318?key=k"), "base"},
+		{"a user in the address", with("OTEL_EXPORTER_OTLP_ENDPOINT=http://u:p@localhost:4318"), "other"},
+		{"a key in the address", with("OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318?key=k"), "other"},
 		{"another endpoint", with("OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4319"), "other"},
 		{"an endpoint that is no URL", with("OTEL_EXPORTER_OTLP_ENDPOINT=here"), "other"},
 		{"another tenant", with("OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20one,X-Tenant=b"), "other"},
@@ -41,7 +43,9 @@ func TestFingerprintIsWhereARunGoes(t *testing.T) {
 		{"one less", base[:1], "other"},
 	}
 	finger := func(environ []string) string {
-		c, _ := Load(input("OTEL_RESOURCE_ATTRIBUTES=a=b\n", environ...))
+		in := input("OTEL_RESOURCE_ATTRIBUTES=a=b\n", environ...)
+		in.Salt = func(string) ([]byte, error) { return []byte("salt"), nil }
+		c, _ := Load(in)
 		return c.Fingerprint()
 	}
 	want := finger(base)

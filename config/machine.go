@@ -11,6 +11,7 @@ const (
 	headersCommand = ownOTLP + "HEADERS_COMMAND"
 	// allowOtherUsers would let a project's files choose who gets the user's traces.
 	allowOtherUsers = "HOOKSPAN_ALLOW_OTHER_USERS"
+	otlpAccount     = ownOTLP + "ACCOUNT"
 	ownOTLP         = "HOOKSPAN_OTLP_"
 )
 

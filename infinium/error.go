@@ -88,6 +88,9 @@ var classes = map[Class]class{
 // account: any trace would meet it, and the same one may be taken once that is right.
 func (e *Error) OfSender() bool { return outbound.OfSender(e.Status) }
 
+// RateLimited reports that the agent has sent too much.
+func (e *Error) RateLimited() bool { return e.Class == ClassRateLimit }
+
 // Retryable reports whether sending the same trace again later can succeed
 // without any other change, or after the user has repaired the network or the
 // address.

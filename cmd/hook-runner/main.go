@@ -48,7 +48,7 @@ func run(args []string) error {
 	// Wrong settings have their defaults, and hookspan doctor shows them.
 	p.Config, _ = config.Load(config.Input{
 		Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: record.ReadSettings,
-		MachineFile: record.MachineFile(), ReadMachine: record.ReadMachine,
+		MachineFile: record.MachineFile(), ReadMachine: record.ReadMachine, Salt: record.Salt,
 	})
 	p.Log = logfile.Log{Path: p.Config.LogPath(), Who: "hook-runner"}.Line
 	// Few events have a text to clean.

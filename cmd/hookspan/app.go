@@ -133,7 +133,7 @@ func run(ctx context.Context, a *app) (exit int) {
 	}()
 	a.cfg, a.cfgErr = config.Load(config.Input{
 		Environ: a.environ, Home: a.home, GOOS: a.goos, ReadFile: record.ReadSettings,
-		MachineFile: a.machineFile, ReadMachine: record.ReadMachine,
+		MachineFile: a.machineFile, ReadMachine: record.ReadMachine, Salt: record.Salt,
 	})
 	a.log = logfile.Log{Path: a.cfg.LogPath(), Who: "hookspan"}
 	// The exporter would read these by itself, past the env file and the checks.

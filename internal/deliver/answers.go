@@ -17,6 +17,8 @@ import (
 type Answer struct {
 	// Target is the address, without a credential.
 	Target string `json:"target"`
+	// Account tells the accounts at one address apart, without a credential.
+	Account string `json:"account,omitempty"`
 	// Tried is the time of the last try, Taken that of the last successful one;
 	// zero if never.
 	Tried time.Time `json:"tried"`
@@ -31,6 +33,20 @@ type Answer struct {
 	// Until is until when the destination has asked all senders to wait, zero if it has
 	// not.
 	Until time.Time `json:"until,omitzero"`
+	// Everyone reports that Until holds for all accounts at the address, such as with 503; a
+	// used-up quota, 429, is that of one.
+	Everyone bool `json:"everyone,omitempty"`
+}
+
+// PausedUntil returns until when a destination has asked an account to wait at an address, zero
+// if it has not.
+func PausedUntil(all []Answer, target, account string) (until time.Time) {
+	for _, a := range all {
+		if a.Target == target && (a.Account == account || a.Everyone) && a.Until.After(until) {
+			until = a.Until
+		}
+	}
+	return until
 }
 
 // answersVersion is the version of the file, see FORMAT.md.
@@ -71,19 +87,19 @@ func Answers(dir, destination string) ([]Answer, error) {
 }
 
 // NoteAnswer records in dir what a destination answered, instead of its former
-// answer at this address. If two processes record at the same time, the later one
+// answer to this account at this address. If two processes record at the same time, the later one
 // wins.
 func NoteAnswer(dir, destination string, a Answer) error {
 	all, err := Answers(dir, destination)
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(all, func(o Answer) bool { return o.Target == a.Target }); i >= 0 {
+	if i := slices.IndexFunc(all, func(o Answer) bool { return o.Target == a.Target && o.Account == a.Account }); i >= 0 {
 		if a.Taken.IsZero() {
 			a.Taken = all[i].Taken
 		}
 		if all[i].Tried.After(a.Tried) {
-			a.Until = all[i].Until
+			a.Until, a.Everyone = all[i].Until, all[i].Everyone
 		}
 		all = slices.Delete(all, i, i+1)
 	}

@@ -84,3 +84,33 @@ func TestEachAnswerIsReported(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// TestPauseIsOfAnAccountOrOfAll has two accounts at one address.
+func TestPauseIsOfAnAccountOrOfAll(t *testing.T) {
+	until := began.Add(time.Hour)
+	for _, tt := range []struct {
+		everyone     bool
+		own, another time.Time
+	}{{false, until, time.Time{}}, {true, until, until}} {
+		dir := t.TempDir()
+		if err := NoteAnswer(dir, "otlp", Answer{Target: "https://a", Account: "1", Tried: began, Until: until, Everyone: tt.everyone}); err != nil {
+			t.Fatal(err)
+		}
+		if err := NoteAnswer(dir, "otlp", Answer{Target: "https://a", Account: "2", Tried: began, Taken: began}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Answers(dir, "otlp")
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		if own, another := PausedUntil(all, "https://a", "1"), PausedUntil(all, "https://a", "2"); !own.Equal(tt.own) || !another.Equal(tt.another) {
+			t.Errorf("everyone %t: until %v and %v, want %v and %v", tt.everyone, own, another, tt.own, tt.another)
+		}
+		if elsewhere := PausedUntil(all, "https://b", "1"); !elsewhere.IsZero() {
+			t.Errorf("at another address until %v", elsewhere)
+		}
+	}
+	if !OfAccount(&Error{Err: errTest, status: 429}) || OfAccount(&Error{Err: errTest, status: 503}) {
+		t.Error("want 429 to be of the account and 503 of all")
+	}
+}

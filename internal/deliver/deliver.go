@@ -34,11 +34,17 @@ type Destination struct {
 	// Batch is the largest number of spans in one call; if zero, there is no
 	// limit.
 	Batch int
+	// Bytes is the largest size of the spans in one call, as protobuf, unless one alone is
+	// larger; if zero, there is no limit.
+	Bytes int
 	// Timeout bounds one call; if zero, 30 s.
 	Timeout time.Duration
 	// Target is the address, without a credential: what was sent in part to another
 	// one is sent as a whole.
 	Target string
+	// Account tells the accounts at Target apart, without a credential: what one has in part,
+	// another gets as a whole.
+	Account string
 	// Paused returns until when the destination has asked all senders to wait, zero if
 	// it has not; if nil, it never has.
 	Paused func() time.Time

@@ -3,6 +3,7 @@ package deliver
 import (
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -25,6 +26,10 @@ type Error struct {
 	Denied bool
 	// RunOnly reports a failure that may be caused by these spans.
 	RunOnly bool
+	// BrokeOff reports that the request or its answer broke off, or took too long: a smaller
+	// one may arrive. size is that of the request, in bytes.
+	BrokeOff bool
+	size     int
 	// status is that of the answer, zero if there is none.
 	status int
 }
@@ -34,6 +39,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Retryable reports whether sending the same again can help.
 func (e *Error) Retryable() bool { return !e.Permanent }
+
+// RateLimited reports that the account has sent too much.
+func (e *Error) RateLimited() bool { return e.status == http.StatusTooManyRequests }
 
 // RetryAfter returns how long the destination asks to wait.
 func (e *Error) RetryAfter() time.Duration { return e.After }
@@ -60,6 +68,12 @@ func Wait(err error) time.Duration {
 
 // Denied reports that the destination refused the sender and not what was sent.
 func Denied(err error) bool { return err != nil && classify(err).denied }
+
+// OfAccount reports that a failure is of the account alone: others may send.
+func OfAccount(err error) bool {
+	var e interface{ RateLimited() bool }
+	return errors.As(err, &e) && e.RateLimited()
+}
 
 // failure is what an error of a client means for the delivery.
 type failure struct {

@@ -2,7 +2,6 @@ package deliver
 
 import (
 	"iter"
-	"slices"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -62,15 +61,11 @@ func (src *Source) events(s *spool.Session, from int64) iter.Seq2[*spool.Record,
 	}
 }
 
-// join makes one run of several, but not of those at the end that are late.
+// join makes one run of several, but not of those at the beginning that are late.
 func join(runs []prepared, with func([]*tracepb.ResourceSpans) *tracepb.ResourceSpans) []prepared {
-	late := slices.IndexFunc(runs, func(r prepared) bool { return r.fresh != nil })
-	if late < 0 {
-		late = len(runs)
-	}
-	runs, rest := runs[:late], runs[late:]
+	late, runs := split(runs, func(r prepared) bool { return r.fresh != nil })
 	if len(runs) == 0 {
-		return rest
+		return late
 	}
 	one := prepared{Ref: runs[0].Ref, settings: runs[0].settings}
 	var spans []*tracepb.ResourceSpans
@@ -83,5 +78,5 @@ func join(runs []prepared, with func([]*tracepb.ResourceSpans) *tracepb.Resource
 	}
 	joined := with(spans)
 	one.spans = func() *tracepb.ResourceSpans { return joined }
-	return append([]prepared{one}, rest...)
+	return append(late, one)
 }

@@ -35,10 +35,13 @@ type part struct {
 	stretches []stretch
 }
 
-// all is the log from a place on.
-func (p Place) all() part {
-	return part{p.Carry, []stretch{{p.Offset, math.MaxInt64, 0}}}
+// until is the log from a place to an offset.
+func (p Place) until(to int64) part {
+	return part{p.Carry, []stretch{{p.Offset, to, 0}}}
 }
+
+// all is the log from a place on.
+func (p Place) all() part { return p.until(math.MaxInt64) }
 
 // part returns what to read for the runs of lines with one id, and their ids. ok is false if
 // the lines have no run.
@@ -173,12 +176,14 @@ func (p *reading) sortLate(x *index, mark int64) error {
 }
 
 // addLate adds to the runs to send what events from an offset on change in those that are
-// wanted. Those that were sent already, as the state says, are left out.
+// wanted, before the others: once one of these is answered for, how far the log was read must be
+// noted, and that is not possible before all late events are. What was sent already, as the state
+// says, is left out.
 func (p *reading) addLate(ctx context.Context, s *spool.Session, now *reading, of part, mark int64, wanted func(*otelmap.Run) bool) error {
 	runs, _, err := p.changes(ctx, s, now, of, mark, wanted)
 	for _, r := range runs {
 		if id := r.ids[0].String(); !p.st.Done[lateMark+id] && !slices.Contains(p.late, id) {
-			p.runs, p.late = append(p.runs, r), append(p.late, id)
+			p.runs, p.late = slices.Insert(p.runs, len(p.late), r), append(p.late, id)
 		}
 	}
 	return err
@@ -272,6 +277,7 @@ func (d *delivery) mapAgain(ctx context.Context, s *spool.Session, st *State, re
 		return nil, false, err
 	}
 	wanted := func(r *otelmap.Run) bool { return r.Whole().String() == ref.Run }
+	p.session = st.Session
 	var parts []part
 	x := st.index(s)
 	defer x.close()
@@ -280,8 +286,8 @@ func (d *delivery) mapAgain(ctx context.Context, s *spool.Session, st *State, re
 			parts = append(parts, of)
 		}
 	}
-	if late > 0 && len(parts) == 0 { // The position is before it, or the index is damaged.
-		parts = append(parts, Place{st.Offset, st.Carry}.all(), st.start().all())
+	if len(parts) == 0 { // It is behind the position, or the index is damaged. Later events will be late.
+		parts = append(parts, Place{st.Offset, st.Carry}.until(st.Read), st.start().until(st.Read))
 	}
 	for _, of := range parts {
 		if late > 0 {

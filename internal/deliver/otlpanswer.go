@@ -150,7 +150,8 @@ func (t *transport) noAnswer(err error) *Error {
 	case t.endpoint.Port() == grpcPort:
 		hint = "; " + grpcPort + " is the port of OTLP over gRPC, that of OTLP over HTTP is mostly " + httpPort
 	}
-	return &Error{Err: fmt.Errorf("otlp %s: %w%s", t.endpoint, err, hint)}
+	broke := e != nil && !e.Unreached && (e.Kind == outbound.Timeout || e.Kind == outbound.Network)
+	return &Error{Err: fmt.Errorf("otlp %s: %w%s", t.endpoint, err, hint), BrokeOff: broke}
 }
 
 // The registered ports of OTLP.
@@ -192,7 +193,7 @@ func (t *transport) read(resp *http.Response, body []byte, broken error) *Error 
 			return &Error{Err: fmt.Errorf("otlp %s: %s: this is no OTLP receiver's answer: %w: check the endpoint", t.endpoint, resp.Status, broken)}
 		}
 	case broken != nil:
-		return &Error{Err: fmt.Errorf("otlp %s: the answer broke off: %w", t.endpoint, broken)}
+		return &Error{Err: fmt.Errorf("otlp %s: the answer broke off: %w", t.endpoint, broken), BrokeOff: true}
 	}
 	if success {
 		if page && len(bytes.TrimSpace(body)) > 0 {
@@ -215,7 +216,7 @@ func (t *transport) read(resp *http.Response, body []byte, broken error) *Error 
 		failed.RunOnly = ofTheRun(code)
 	case code == http.StatusRequestTimeout:
 		failed.Permanent = false
-	case code == http.StatusRequestEntityTooLarge:
+	case code == http.StatusRequestEntityTooLarge, code == http.StatusBadRequest && saysTooLarge(readable(kind, body)):
 		failed.TooLarge = true
 	case unauthorized(code):
 		hint = "check OTEL_EXPORTER_OTLP_HEADERS"
@@ -234,6 +235,14 @@ func (t *transport) read(resp *http.Response, body []byte, broken error) *Error 
 // unauthorized reports that a status refuses the credential.
 func unauthorized(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
+// saysTooLarge recognizes what receivers say of a request that is too large, such as the
+// Collector's "http: request body too large", with 400.
+func saysTooLarge(text string) bool {
+	text = strings.ToLower(text[:min(len(text), 16*maxQuote)])
+	return slices.ContainsFunc([]string{"too large", "too big", "larger than max", "exceeds the maximum", "exceeds maximum", "exceeds the limit", "size limit"},
+		func(words string) bool { return strings.Contains(text, words) })
 }
 
 // readable returns what a body says to people. Protobuf is a google.rpc.Status, the

@@ -27,75 +27,38 @@ func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
 		return nil
 	}
 	for _, p := range slices.Clone(st.Parked) {
-		if again[p.Root] == "" {
+		if !again[p.Root] {
 			continue
 		}
-		if done, err := d.resendPart(ctx, s, st, &p); err != nil {
-			d.res.Waiting += len(again) - 1
-			return err
-		} else if done {
-			for _, ref := range p.refs() {
-				delete(again, ref.Root)
-			}
-		}
-	}
-	if len(again) == 0 {
-		return st.write(s, d.dst.Name)
-	}
-	scratch := &State{Version: stateVersion, Start: st.Start, Carry: st.start().Carry}
-	found := make(map[string][]prepared)
-	for more := true; more; {
-		out, err := d.prepareOnly(ctx, s, scratch, d.dst.Join != nil, func(root string) bool { return again[root] != "" })
+		delete(again, p.Root)
+		found, err := d.resendPart(ctx, s, st, &p)
 		if err != nil {
+			d.res.Waiting += len(again)
 			return err
 		}
-		here, foreign := d.divide(out.runs)
-		for _, r := range foreign {
-			d.elsewhere()
-			delete(again, r.Root)
+		if !found {
+			d.logf("%s: trace %s cannot be sent again: the log no longer has the run", d.dst.Name, p.Trace)
+			left := st.parked(p.Root)
+			left.Elsewhere, left.NextTry = false, time.Time{}
 		}
-		for _, r := range here {
-			root := again[r.Root]
-			runs := append(found[root], r)
-			found[root] = runs
-			if p := st.parked(root); len(runs) <= len(p.Joined) {
-				continue
-			} else if d.dst.Join != nil {
-				runs = join(runs, d.dst.Join)
-			}
-			for _, r := range found[root] {
-				delete(again, r.Root)
-			}
-			if err := d.sendAgain(ctx, s, st, root, runs); err != nil {
-				d.res.Waiting += len(again)
-				return err
-			}
-		}
-		scratch.Offset, scratch.Carry = out.boundary(everyRun)
-		more = out.more && len(again) > 0
-	}
-	for _, root := range again {
-		p := st.parked(root)
-		d.logf("%s: trace %s cannot be sent again: the log no longer has the run", d.dst.Name, p.Trace)
-		p.Elsewhere, p.NextTry = false, time.Time{}
 	}
 	return st.write(s, d.dst.Name)
 }
 
-// resendPart sends a run that was set aside, if its part of the log is known, or else what late
-// events change in it. It reports whether it did so, or need not.
-func (d *delivery) resendPart(ctx context.Context, s *spool.Session, st *State, p *Parked) (done bool, err error) {
+// resendPart sends a run that was set aside, or what late events change in it. found is false if
+// the log does not have it.
+func (d *delivery) resendPart(ctx context.Context, s *spool.Session, st *State, p *Parked) (found bool, err error) {
 	var runs []prepared
 	for _, ref := range p.refs() {
 		of, found, err := d.mapAgain(ctx, s, st, ref, p.Late)
-		if err != nil || !found && p.Late == 0 {
+		if err != nil || !found {
 			return false, err
 		}
 		runs = append(runs, of...)
 	}
 	if len(runs) == 0 {
 		// Without the late events the run is what the destination has.
-		st.Parked = slices.DeleteFunc(st.Parked, func(o Parked) bool { return o.Root == p.Root })
+		st.taken(p.Root, p.Ref.Run)
 		return true, nil
 	}
 	runs, foreign := d.divide(runs)
@@ -109,10 +72,19 @@ func (d *delivery) resendPart(ctx context.Context, s *spool.Session, st *State, 
 	return true, d.sendAgain(ctx, s, st, p.Root, runs)
 }
 
-// again returns the runs that were set aside and are due: of each the root of the entry
-// in the state. It counts the others that wait.
-func (d *delivery) again(st *State) map[string]string {
-	out := make(map[string]string)
+// taken removes a run that was set aside. What came for it that the index does not have yet is
+// late again.
+func (st *State) taken(root string, ids ...string) {
+	st.Parked = slices.DeleteFunc(st.Parked, func(p Parked) bool { return p.Root == root })
+	for _, id := range ids {
+		delete(st.Done, lateMark+id)
+	}
+}
+
+// again returns the roots of the runs that were set aside and are due. It counts the others
+// that wait.
+func (d *delivery) again(st *State) map[string]bool {
+	out := make(map[string]bool)
 	paused := d.down || d.paused(st)
 	taken := sync.OnceValue(func() (at time.Time) {
 		if d.dst.Taken != nil {
@@ -129,9 +101,7 @@ func (d *delivery) again(st *State) map[string]string {
 		case !d.dst.Local && !d.pass.OtherSettings && !d.here(p.Settings):
 			d.elsewhere()
 		case due && !paused:
-			for _, ref := range p.refs() {
-				out[ref.Root] = p.Root
-			}
+			out[p.Root] = true
 		case due || !p.NextTry.IsZero():
 			d.res.Waiting++
 		}
@@ -152,7 +122,7 @@ func (d *delivery) sendAgain(ctx context.Context, s *spool.Session, st *State, r
 	note := func() error { return st.write(s, d.dst.Name) }
 	var spans int
 	var refused refusal
-	for q := (queue{runs: runs, most: d.dst.Batch}); err == nil && q.next(); {
+	for q := (queue{runs: runs, most: d.dst.Batch, bytes: d.bytes(st)}); err == nil && q.next(); {
 		spans, refused, err = d.exportRun(ctx, st, &runs[q.at], &q, note)
 	}
 	f := classify(err)
@@ -163,7 +133,13 @@ func (d *delivery) sendAgain(ctx context.Context, s *spool.Session, st *State, r
 	case err == nil:
 		d.failures, d.denials = 0, 0
 		d.delivered(st, &runs[0], 1, spans, refused)
-		st.Parked = slices.DeleteFunc(st.Parked, func(p Parked) bool { return p.Root == root })
+		var ids []string
+		for _, r := range runs {
+			for _, id := range r.ids {
+				ids = append(ids, id.String())
+			}
+		}
+		st.taken(root, ids...)
 	case f.retry && !f.answered:
 		d.res.Waiting++
 		err = d.stop(st, p.Trace, err, f)

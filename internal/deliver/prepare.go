@@ -115,9 +115,6 @@ func (p *pending) boundary(done func(otelmap.RunID) bool) (int64, otelmap.Carry)
 	return p.builder.Boundary(done, p.size)
 }
 
-// everyRun is for a boundary behind all runs that have ended.
-func everyRun(otelmap.RunID) bool { return true }
-
 // prepared is an ended run, or several that are sent as one.
 type prepared struct {
 	ids []otelmap.RunID
@@ -160,12 +157,6 @@ const (
 // destination does not have. Unless whole is set, it stops behind the first part of
 // the log in which such runs have ended.
 func (d *Deliverer) prepare(ctx context.Context, s *spool.Session, st *State, whole bool) (*pending, error) {
-	return d.prepareOnly(ctx, s, st, whole, nil)
-}
-
-// prepareOnly is prepare for the runs that only selects by the root span's id; nil selects
-// all. Selected runs need not settle, and no run is late.
-func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State, whole bool, only func(root string) bool) (*pending, error) {
 	key := s.Key()
 	if _, ok := d.Sources[key.Host]; !ok {
 		return nil, fmt.Errorf("session %s: no reader for host %q in this hookspan: upgrade it", key.Name, key.Host)
@@ -177,14 +168,15 @@ func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State
 	defer func() { _ = r.Close() }()
 
 	p := d.reading(key, st)
-	p.only, p.whole = only, whole
+	p.whole = whole
 	x := st.index(s)
 	defer x.close()
 	p.recall = x.recall
 	if p.forgotten, err = forgotten(s); err != nil {
 		return nil, err
 	}
-	for window := cmp.Or(d.Window, defaultWindow); ; window *= 2 {
+	// At least what was read before: an event in it is no longer new.
+	for window := max(cmp.Or(d.Window, defaultWindow), st.Read-st.Offset); ; window *= 2 {
 		if whole {
 			window = math.MaxInt64
 		}
@@ -201,9 +193,6 @@ func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State
 			return nil, fmt.Errorf("read session %s: %w", key.Name, err)
 		}
 		if due := p.due(p.at); p.more && len(due) == 0 {
-			if next, _ := p.boundary(everyRun); only != nil && next > st.Offset {
-				break
-			}
 			continue
 		}
 		if p.builder != nil {

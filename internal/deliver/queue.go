@@ -17,6 +17,8 @@ type queue struct {
 	runs []prepared
 	// most is the largest number of spans of several runs; one run may have more.
 	most int
+	// bytes is the largest size of a request of several spans; zero is no limit.
+	bytes int
 	// batches are the spans of n runs, beginning with run at.
 	at, n   int
 	batches iter.Seq[[]*tracepb.ResourceSpans]
@@ -44,7 +46,16 @@ func (q *queue) next() bool {
 		if q.most > 0 {
 			size = min(q.most, longBatch)
 		}
-		q.batches = long(size)
+		all := long(size)
+		q.batches = func(yield func([]*tracepb.ResourceSpans) bool) {
+			for batch := range all {
+				for part := range bounded(batch, size, q.bytes) {
+					if !yield(part) {
+						return
+					}
+				}
+			}
+		}
 		return true
 	}
 	run := q.held
@@ -60,23 +71,32 @@ func (q *queue) next() bool {
 	}
 	together := []*tracepb.ResourceSpans{run}
 	q.held = nil
-	count := otlp.Count(together)
-	q.several = q.most > 0 && count > q.most
-	for i := q.at + 1; q.at >= q.alone && i < len(q.runs) && count < q.most && q.runs[i].batches == nil && q.runs[i-1].fresh == nil; i++ {
+	count, size := otlp.Count(together), q.size(run)
+	full := q.bytes > 0 && size > q.bytes
+	q.several = full || q.most > 0 && count > q.most
+	for i := q.at + 1; !full && q.at >= q.alone && i < len(q.runs) && count < q.most && q.runs[i].batches == nil && q.runs[i-1].fresh == nil; i++ {
 		run := q.mapped(i)
 		if run == nil {
 			break
 		}
 		count += otlp.Count([]*tracepb.ResourceSpans{run})
-		if count > q.most {
+		if size += q.size(run); count > q.most || q.bytes > 0 && size > q.bytes {
 			q.held = run
 			break
 		}
 		together = append(together, run)
 		q.n++
 	}
-	q.batches = batches(otlp.Merge(together), q.most)
+	q.batches = bounded(otlp.Merge(together), q.most, q.bytes)
 	return true
+}
+
+// size is the size of a run, if there is a limit.
+func (q *queue) size(run *tracepb.ResourceSpans) int {
+	if q.bytes == 0 {
+		return 0
+	}
+	return otlp.Size([]*tracepb.ResourceSpans{run})
 }
 
 // mapped maps a run. If that panics, the result is nil, and so will the run's batches:
@@ -95,6 +115,14 @@ func (q *queue) mapped(i int) *tracepb.ResourceSpans {
 // batches returns the spans in batches of at most size; zero is no limit.
 func batches(messages []*tracepb.ResourceSpans, size int) iter.Seq[[]*tracepb.ResourceSpans] {
 	return slices.Values(otlp.Split(messages, cmp.Or(size, math.MaxInt)))
+}
+
+// bounded is batches with a limit of their bytes too.
+func bounded(messages []*tracepb.ResourceSpans, size, bytes int) iter.Seq[[]*tracepb.ResourceSpans] {
+	if bytes == 0 || otlp.Size(messages) <= bytes {
+		return batches(messages, size)
+	}
+	return slices.Values(otlp.SplitBytes(messages, size, bytes))
 }
 
 // separate makes next return the same runs again, each separately: only then does an

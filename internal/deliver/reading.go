@@ -193,10 +193,6 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		p.lateDone = p.lateDone || p.st.Done[id] && p.st.Read > 0 && r.Last >= p.st.Read && r.Since(p.st.Read)
 		switch {
 		case p.st.Done[id] || r.Repeated || !r.Ended || p.gone[id]:
-		case p.only != nil:
-			if p.only(root) {
-				due = append(due, r)
-			}
 		case p.more && quiet > -clockStep && quiet < still:
 			// What belongs to it may be behind the part that was read.
 		case quiet < wait && quiet >= 0:
@@ -242,13 +238,11 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 	if p.settling > 0 && (p.whole || len(due) == 0) {
 		return ctx.Err()
 	}
-	if p.only == nil {
-		defer func() {
-			if err == nil {
-				err = p.mapLate(ctx, s)
-			}
-		}()
-	}
+	defer func() {
+		if err == nil {
+			err = p.mapLate(ctx, s)
+		}
+	}()
 	if len(due) == 0 {
 		return ctx.Err()
 	}
@@ -411,7 +405,7 @@ func (p *reading) transcript(ctx context.Context, s *spool.Session, due []*otelm
 		case tr == nil, waited >= undecided:
 			return tr, 0, err
 		case tr.Undecided && !p.finished && since < undecided:
-			if size, sizeErr := s.Size(); sizeErr == nil && size > p.seen && !p.more && p.only == nil && since >= 0 {
+			if size, sizeErr := s.Size(); sizeErr == nil && size > p.seen && !p.more && since >= 0 {
 				return tr, max(poll, since/10), err
 			}
 		case waited >= lateUsage:

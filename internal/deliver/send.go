@@ -39,7 +39,7 @@ func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, run
 		return err
 	}
 	noted := d.Now()
-	q := queue{runs: slices.Clone(runs), most: d.dst.Batch}
+	q := queue{runs: slices.Clone(runs), most: d.dst.Batch, bytes: d.bytes(st)}
 	for q.next() {
 		if now := d.Now(); q.at > 0 && now.Sub(noted).Abs() >= noteEvery {
 			noted = now
@@ -74,8 +74,22 @@ func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, run
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		st.answered(runs[q.at : q.at+q.n])
 	}
+	if st.Bytes *= 2; st.Bytes >= d.dst.Bytes || len(runs) == 0 {
+		st.Bytes = 0
+	}
 	return nil
 }
+
+// bytes is the largest size of a request of several spans, zero for no limit.
+func (d *delivery) bytes(st *State) int {
+	if st.Bytes > 0 {
+		return min(st.Bytes, d.dst.Bytes)
+	}
+	return d.dst.Bytes
+}
+
+// minBytes is the smallest limit of a request's size.
+const minBytes = 4 << 10
 
 // first stores the position before runs are sent: on a full disk each delivery would
 // send again what no delivery can record. The local store takes a span twice.
@@ -113,6 +127,10 @@ func (d *delivery) refusesAll() bool {
 // stop notes that the destination is down.
 func (d *delivery) stop(st *State, trace string, err error, f failure) error {
 	st.failed(err, d.Now().Add(backoff(st.Attempts+1, f.after)))
+	if e := (*Error)(nil); d.dst.Bytes > 0 && errors.As(err, &e) && e.size > 0 {
+		// The line may be too slow for so much within the time limit.
+		st.Bytes = max(minBytes, min(e.size, d.bytes(st))/2)
+	}
 	d.res.fail(err)
 	d.logf("%s: trace %s: %v; next try in %s", d.dst.Name, trace, err, st.NextTry.Sub(d.Now()).Round(time.Second))
 	return errDown
@@ -146,7 +164,7 @@ func (d *delivery) exportRun(ctx context.Context, st *State, r *prepared, q *que
 	if q.n > 1 || d.dst.Local || r.fresh != nil {
 		return d.export(ctx, d.dst, q.batches, q.n == 1, nil)
 	}
-	run := st.resume(r.Root, d.dst.Target)
+	run := st.resume(r.Root, d.dst.place())
 	next, progress, had := d.Now().Add(noteEvery), false, len(run.have)
 	rest := func(yield func([]*tracepb.ResourceSpans) bool) {
 		for batch := range q.batches {
@@ -207,7 +225,7 @@ func (d *delivery) delivered(st *State, r *prepared, runs, spans int, refused re
 // imported one. It returns how many of them were rejected, and an error if the
 // destination did not take the run; see Retryable.
 func (d *Deliverer) Send(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (refused int, err error) {
-	_, r, err := d.export(ctx, dst, batches(d.Narrow(dst.Capture, messages), dst.Batch), true, nil)
+	_, r, err := d.export(ctx, dst, bounded(d.Narrow(dst.Capture, messages), dst.Batch, dst.Bytes), true, nil)
 	return r.spans, err
 }
 
@@ -260,6 +278,9 @@ func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.S
 func (d *Deliverer) exportBatch(ctx context.Context, dst *Destination, batch []*tracepb.ResourceSpans, split, whole bool, refused *refusal, took onTaken) error {
 	err := d.call(ctx, dst, batch)
 	var e *Error
+	if errors.As(err, &e) && e.BrokeOff {
+		e.size = otlp.Size(batch)
+	}
 	spans := otlp.Count(batch)
 	switch {
 	case err == nil:

@@ -14,7 +14,7 @@ import (
 // that is longer than the time of a delivery, or than what a destination takes at
 // once, is sent in several deliveries.
 type Sent struct {
-	// To is the destination's address: another one gets the whole run.
+	// To is the destination's address and account: another one gets the whole run.
 	To string `json:"to,omitempty"`
 	// Spans are the ids, each followed by a checksum of the span.
 	Spans []byte `json:"spans"`
@@ -25,6 +25,14 @@ const (
 	spanIDLen = 8
 	sentLen   = spanIDLen + crc32.Size
 )
+
+// place is where a destination's spans are: the address, and the account there.
+func (d *Destination) place() string {
+	if d.Account == "" {
+		return d.Target
+	}
+	return d.Target + " " + d.Account
+}
 
 // sending knows which spans of a run the destination has.
 type sending struct {

@@ -48,6 +48,9 @@ type State struct {
 	Index indexEnd `json:"index,omitzero"`
 	// Sent are the spans of runs that the destination has taken a part of, by run.
 	Sent map[string]*Sent `json:"sent,omitempty"`
+	// Bytes is the largest size of a request since one broke off; zero for that of the
+	// destination.
+	Bytes int `json:"bytes,omitempty"`
 	// Attempts counts the tries since the last success. NextTry is the earliest time
 	// of the next one, LastError the error of the last one.
 	Attempts  int       `json:"attempts,omitempty"`

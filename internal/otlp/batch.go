@@ -91,6 +91,44 @@ func Split(messages []*tracepb.ResourceSpans, size int) [][]*tracepb.ResourceSpa
 	return append(groups, b.Messages)
 }
 
+// SplitBytes returns the spans of all messages in groups of at most size spans and, as
+// protobuf, of at most as many bytes, or of one larger span. A size of zero is no limit. The
+// groups are as Split's.
+func SplitBytes(messages []*tracepb.ResourceSpans, size, bytes int) [][]*tracepb.ResourceSpans {
+	var groups [][]*tracepb.ResourceSpans
+	var b Batch
+	n, filled := 0, 0
+	for _, resource := range messages {
+		head := proto.Size(resource.GetResource())
+		for _, scope := range resource.GetScopeSpans() {
+			for _, span := range scope.GetSpans() {
+				more := proto.Size(span) + spanHead
+				if n > 0 && (filled+more > bytes || n == size) {
+					groups = append(groups, b.Messages)
+					b, n, filled = Batch{}, 0, 0
+				}
+				if n == 0 {
+					more += head
+				}
+				b.Add(resource, scope, span)
+				n, filled = n+1, filled+more
+			}
+		}
+	}
+	return append(groups, b.Messages)
+}
+
+// spanHead is more than a span's tag and length take.
+const spanHead = 8
+
+// Size is the length of messages as protobuf, in bytes.
+func Size(messages []*tracepb.ResourceSpans) (n int) {
+	for _, m := range messages {
+		n += proto.Size(m) + spanHead
+	}
+	return n
+}
+
 // Select returns the messages with only the spans for which keep returns true,
 // without resources and scopes that have none. The result shares resources, scopes
 // and spans with the argument.

@@ -123,6 +123,9 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 	cfg := s.Config
 	switch name {
 	case config.ExporterOTLP:
+		if err := cfg.AccountFault(); err != nil {
+			return nil, err
+		}
 		o := cfg.OTLP()
 		return deliver.NewOTLP(ctx, deliver.OTLP{
 			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
@@ -182,9 +185,12 @@ func (s *Setup) LastAnswer(name string) (last *deliver.Answer, other string) {
 	if err != nil || len(all) == 0 {
 		return nil, ""
 	}
-	target := s.Target(name)
-	if i := slices.IndexFunc(all, func(x deliver.Answer) bool { return x.Target == target }); i >= 0 {
+	target, account := s.Target(name), s.Config.Account(name)
+	if i := slices.IndexFunc(all, func(x deliver.Answer) bool { return x.Target == target && x.Account == account }); i >= 0 {
 		return &all[i], ""
+	}
+	if all[0].Target == target {
+		return nil, "" // another account there
 	}
 	return nil, all[0].Target
 }
@@ -200,7 +206,7 @@ func (p *Pipeline) recordAnswers(clean *redact.Redactor) {
 		if name == config.ExporterStore || errors.As(err, new(notSetUp)) {
 			return
 		}
-		got := deliver.Answer{Target: s.Target(name), Tried: s.Now()}
+		got := deliver.Answer{Target: s.Target(name), Account: s.Config.Account(name), Tried: s.Now()}
 		if name == config.ExporterOTLP {
 			got.Clock = clockOff(time.Duration(s.clock.Load()))
 		}
@@ -224,7 +230,7 @@ func (p *Pipeline) recordAnswers(clean *redact.Redactor) {
 		last[name] = got
 		if wait := deliver.Wait(err); wait > 0 {
 			// Other processes must know it before this one ends.
-			got.Until = got.Tried.Add(wait)
+			got.Until, got.Everyone = got.Tried.Add(wait), !deliver.OfAccount(err)
 			last[name] = got
 			_ = deliver.NoteAnswer(s.Config.StateDir, name, got)
 		}

@@ -148,20 +148,23 @@ func (p *Pipeline) Alone(ctx context.Context, waits func()) (io.Closer, error) {
 	return lock, nil
 }
 
+// maxRequest is the largest size of an OTLP request of several spans before it is compressed,
+// in bytes. Receivers take 4 MiB and more, and a slow line as much as this within the time
+// limit; as JSON it is up to three times as long.
+const maxRequest = 5 << 18
+
 // destination sets a destination up. If that fails, its client fails with the
 // reason.
 func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destination {
 	cfg := p.setup.Config
-	d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore, Target: p.setup.Target(name)}
+	d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore, Target: p.setup.Target(name), Account: cfg.Account(name)}
 	if less := cfg.CaptureFor(name); !d.Local && less != cfg.Capture {
 		d.Capture = otelmap.Capture(less)
 	}
 	if !d.Local {
 		d.Paused = func() time.Time {
-			if last, _ := p.setup.LastAnswer(name); last != nil {
-				return last.Until
-			}
-			return time.Time{}
+			all, _ := deliver.Answers(cfg.StateDir, name)
+			return deliver.PausedUntil(all, d.Target, d.Account)
 		}
 		d.Taken = func() time.Time {
 			if last, _ := p.setup.LastAnswer(name); last != nil {
@@ -190,6 +193,7 @@ func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destina
 	default:
 		if name == config.ExporterOTLP {
 			d.Timeout = cfg.OTLP().Timeout + time.Second
+			d.Bytes = maxRequest
 		}
 		d.Client, err = p.setup.client(ctx, name)
 	}
@@ -246,7 +250,8 @@ func (s *Setup) judge(settings string) (out deliver.Terms, here bool) {
 	if t.Redact && !s.Config.Redact && out.Rules == "" {
 		out.Rules = redactAnyway
 	}
-	return out, t.Fingerprint == s.Config.Fingerprint() || s.ByHand && t.Fingerprint == ""
+	own := s.Config.Fingerprint()
+	return out, t.Fingerprint == own && own != config.UnknownPlace || s.ByHand && t.Fingerprint == ""
 }
 
 // rules returns what removes secrets by the rules that records were made under, and by

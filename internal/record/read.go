@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // errDeadline is the error of input that has not ended at its time limit.
@@ -76,3 +77,6 @@ func ReadSettings(path string) ([]byte, error) {
 func ReadMachine(path string) ([]byte, error) {
 	return regular.Read(path, regular.Options{Max: maxSettings, Rooted: true})
 }
+
+// Salt is config.Input.Salt for a program.
+func Salt(spoolDir string) ([]byte, error) { return spool.Salt(spoolDir) }

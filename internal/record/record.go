@@ -251,7 +251,7 @@ func (p *Process) Record() (stored bool, err error) {
 // the log. read reads the files of settings; if nil, none counts.
 func (c *Call) begin(read func(path string) ([]byte, error)) {
 	p := c.Process
-	in := config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: read}
+	in := config.Input{Environ: p.Environ, Home: p.Home, GOOS: p.GOOS, ReadFile: read, Salt: spool.Salt}
 	if read != nil {
 		in.MachineFile, in.ReadMachine = p.MachineFile, ReadMachine
 	}

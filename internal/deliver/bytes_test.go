@@ -1,0 +1,119 @@
+package deliver
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// bigTurn is a turn with calls of which each has a text of so many bytes.
+func bigTurn(id string, calls, size int) []spool.Record {
+	recs := longTurn(id, calls)
+	for i := range recs {
+		recs[i].Payload = []byte(strings.Replace(string(recs[i].Payload), `"tool_response":"ok"`, `"tool_response":"`+strings.Repeat("x", size)+`"`, 1))
+	}
+	return recs
+}
+
+// TestRequestsAreBoundedByBytes delivers runs with long texts, short and long ones, and one with
+// a span that alone is too large.
+func TestRequestsAreBoundedByBytes(t *testing.T) {
+	const most = 64 << 10
+	for name, recs := range map[string][][]spool.Record{
+		"a run": {bigTurn("p1", 100, 8000)}, "several runs": {bigTurn("p1", 3, 9000), bigTurn("p2", 3, 9000), bigTurn("p3", 3, 9000)},
+		"a large span": {bigTurn("p1", 5, 200_000)},
+	} {
+		for _, window := range []int64{0, 1000} {
+			b, m := newBench(t), &memory{}
+			m.before = func(_ context.Context, spans []*tracepb.ResourceSpans) error {
+				if size := otlp.Size(spans); size > most && otlp.Count(spans) > 1 {
+					t.Errorf("%s: a request of %d spans has %d bytes", name, otlp.Count(spans), size)
+				}
+				return nil
+			}
+			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512, Bytes: most})
+			d.Map.MaxOutput, d.Window = 1<<20, window
+			var k spool.Key
+			for _, r := range recs {
+				k = b.append(r...)
+			}
+			b.clock.Advance(time.Minute)
+			b.run(d, Pass{})
+			if want := whole(t, b, d, k); len(m.spans) != len(want) || m.doubles() != 0 {
+				t.Errorf("%s: %d spans, %d doubles, want %d", name, len(m.spans), m.doubles(), len(want))
+			}
+		}
+	}
+}
+
+// TestSlowLineGetsSmallerRequests has a line on which no request of more than 10 kB ends within
+// the time limit.
+func TestSlowLineGetsSmallerRequests(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	sizes := []int{}
+	m.before = func(_ context.Context, spans []*tracepb.ResourceSpans) error {
+		if sizes = append(sizes, otlp.Size(spans)); otlp.Size(spans) > 10_000 {
+			return &Error{Err: errTest, BrokeOff: true}
+		}
+		return nil
+	}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512, Bytes: 1 << 20})
+	d.Map.MaxOutput = 1 << 20
+	k := b.append(bigTurn("p1", 100, 2000)...)
+	b.append(turn("p2")...)
+	for range 12 {
+		b.clock.Advance(time.Hour)
+		b.run(d, Pass{})
+	}
+	if want := whole(t, b, d, k); len(m.spans) != len(want) || b.state(k, "otlp").Offset != b.size(k) {
+		t.Errorf("%d spans, want %d; requests of %d bytes", len(m.spans), len(want), sizes)
+	}
+	if len(b.state(k, "otlp").Parked) != 0 {
+		t.Error("a run was set aside")
+	}
+	// A span that alone is too much means that the destination is down.
+	m.before = fail(&Error{Err: errTest, BrokeOff: true})
+	b.append(turn("p3")...)
+	for range 30 {
+		b.clock.Advance(time.Hour)
+		if r := b.run(d, Pass{})["otlp"]; r.Waiting != 1 || r.Parked != 0 {
+			t.Fatalf("%s, want it waiting", mustJSON(r))
+		}
+	}
+}
+
+// TestCollectorsLimitSplitsTheRequest answers as the Collector does beyond its limit, and as
+// other receivers.
+func TestCollectorsLimitSplitsTheRequest(t *testing.T) {
+	for _, answer := range []string{"http: request body too large", "Request Entity Too Large", "message size exceeds the maximum of 4 MB"} {
+		taken := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if len(body) > 30_000 {
+				http.Error(w, answer, http.StatusBadRequest)
+				return
+			}
+			taken++
+		}))
+		b := newBench(t)
+		dst := otlpDestination(t, "otlp", OTLP{Endpoint: server.URL})
+		dst.Batch = 512
+		d := b.claudeDeliverer(nil, dst)
+		d.Map.MaxOutput = 1 << 20
+		b.append(bigTurn("p1", 20, 8000)...)
+		b.clock.Advance(time.Minute)
+		if r := b.run(d, Pass{})["otlp"]; r.Runs != 1 || r.Parked != 0 || taken < 5 {
+			t.Errorf("%q: %s after %d requests", answer, mustJSON(r), taken)
+		}
+		server.Close()
+	}
+}
