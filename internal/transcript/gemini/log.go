@@ -131,6 +131,8 @@ func (l *log) add(r *row) {
 		l.addPrompt(r)
 	case answer:
 		l.addAnswer(r)
+	case r.kind == kindUser:
+		l.addRefused(r)
 	case r.cancelled() && l.agent == "" && l.open:
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	case r.kind == "error" && l.agent == "" && l.open && l.end == nil:
@@ -243,6 +245,28 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 			ID: agent, Type: args.Text("agent_name"), CallID: id, ParentAgent: l.agent,
 			Task: l.Texts.Keep(args.Text("prompt")), Result: r.Text, End: r.At,
 		})
+	}
+}
+
+// unauthorized begins what a subagent is told that calls a tool which it does not have.
+const unauthorized = "Unauthorized tool call: "
+
+// addRefused adds the calls of tools that a subagent does not have: only the model is told.
+func (l *log) addRefused(r *row) {
+	parts, _ := r.Elements("content")
+	for _, raw := range parts {
+		o := rawjson.Members(raw).Members("functionResponse")
+		id, told := o.Text("id"), o.Members("response").Text("error")
+		if _, known := l.tools[l.agent+"/"+id]; known || !strings.HasPrefix(told, unauthorized) {
+			continue
+		}
+		res := hook.ToolResult{ID: id, Agent: l.agent, Name: o.Text("name"), Text: l.Texts.Keep(told), Status: hook.ToolFailed, At: r.at, File: l.File, Row: l.Line}
+		if n := len(l.Calls); n > 0 && l.Calls[n-1].Agent == l.agent {
+			l.Calls[n-1].ToolCallIDs = append(l.Calls[n-1].ToolCallIDs, id)
+			res.Asked = l.Calls[n-1].End
+		}
+		l.tools[l.agent+"/"+id] = len(l.Results)
+		l.Results = append(l.Results, res)
 	}
 }
 

@@ -226,6 +226,25 @@ func TestSubagentsWithTheSessionsID(t *testing.T) {
 	}
 }
 
+// A call of a tool that a subagent does not have is only in what the model is told.
+func TestUnauthorizedCalls(t *testing.T) {
+	f := finder(t, "")
+	place(t, f, "session-2026-01-25T20-45-s0000000.jsonl", `{"sessionId":"s0000000","startTime":"2026-01-25T20:45:00Z"}`+"\n"+`{"id":"1","type":"user","timestamp":"2026-01-25T20:45:00Z","content":"go"}`)
+	place(t, f, "s0000000/sub.jsonl", strings.Join([]string{
+		`{"sessionId":"s0000000","startTime":"2026-01-25T20:45:01Z","kind":"subagent"}`,
+		`{"id":"a","type":"user","timestamp":"2026-01-25T20:45:01Z","content":"look"}`,
+		`{"id":"b","type":"gemini","timestamp":"2026-01-25T20:45:02Z","content":"","model":"m","toolCalls":[{"id":"r","name":"read_file","status":"success","timestamp":"2026-01-25T20:45:03Z"}]}`,
+		`{"id":"c","type":"user","timestamp":"2026-01-25T20:45:03Z","content":[{"functionResponse":{"id":"w","name":"write_file","response":{"error":"Unauthorized tool call: 'write_file' is not available to this agent."}}},{"functionResponse":{"id":"r","name":"read_file","response":{"output":"x"}}}]}`,
+	}, "\n"))
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s0000000", Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(tr.ToolResults); n != 2 || tr.ToolResults[1].ID != "w" || tr.ToolResults[1].Agent != "sub" || tr.ToolResults[1].Status != hook.ToolFailed || len(tr.Calls[0].ToolCallIDs) != 2 {
+		t.Errorf("calls %+v of %+v, want the one that failed, too", tr.ToolResults, tr.Calls)
+	}
+}
+
 // What the user typed while the model worked is of the turn; afterwards it begins one.
 func TestSteering(t *testing.T) {
 	const hint = `{"text":"User steering update:\n<user_input>\nnot that\n</user_input>\nInternal instruction: re-evaluate"}`
