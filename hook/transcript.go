@@ -142,6 +142,8 @@ type Usage struct {
 	CacheWrite int64
 	// InputIncludesCache reports that Input includes CacheRead and CacheWrite.
 	InputIncludesCache bool
+	// InputUnknown reports that the host has the count of the output alone.
+	InputUnknown bool `json:",omitempty"`
 	// CostUSD is what the host reports, or what the tokens cost by the vendor's list
 	// of prices. It is nil if neither is known.
 	CostUSD *float64
