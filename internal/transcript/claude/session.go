@@ -129,7 +129,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends, t.Compactions = b.prompts, b.results, b.ends.found, b.compactions
-	t.CopiedBy = b.others.copiedBy
+	t.CopiedBy, t.PullRequests, t.HostCostUSD = b.others.copiedBy, b.pulls, b.hostCost
 	t.HostVersion, t.Cwd, t.Repository.Branch = b.version, b.cwd, b.branch
 	if q.Since.IsZero() {
 		t.Inherited, t.Damaged = len(b.others.inherited), b.damaged
