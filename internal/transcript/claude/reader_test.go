@@ -376,7 +376,7 @@ func TestClaudeSessionAsAWhole(t *testing.T) {
 	tr.Agents, tr.Ends, tr.ToolResults, tr.Prompts, tr.Calls = nil, nil, nil, nil, nil
 	if diff := cmp.Diff(&hook.Transcript{
 		HostCostUSD: new(0.00716),
-		Provider: "anthropic", Model: "claude-opus-5-5", HostVersion: "2.1.329", Cwd: "/home/dev/project",
+		Provider:    "anthropic", Model: "claude-opus-5-5", HostVersion: "2.1.329", Cwd: "/home/dev/project",
 		Session: "764ec3b4-c2f4-4826-ac4c-af76d495ab41",
 		Sources: []string{"764ec3b4-c2f4-4826-ac4c-af76d495ab41.jsonl", "agent-" + agent + ".jsonl"},
 	}, tr); diff != "" {

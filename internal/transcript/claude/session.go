@@ -87,7 +87,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	t := &hook.Transcript{Session: q.Session}
 	if _, ok := transcript.Stat(q.Session, path); !ok && len(agents) > 0 {
 		b.gone, paths = true, nil
-		t.Unread = append(t.Unread, hook.Unread{File: path, Whole: true, Reason: "the session's own file is gone, of which its subagents' are left"})
+		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}
 	readLog := func(agent string, paths ...string) *fileLog {
 		log := &fileLog{b: b, agent: agent, copier: copiesRows(agent), clock: transcript.Clock{Off: !q.Full}}

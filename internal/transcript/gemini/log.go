@@ -41,6 +41,11 @@ type log struct {
 func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
 	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int), clock: transcript.Clock{Off: !q.Full}}
 	paths, delegates := twins(ctx, f, path, q.Session)
+	h, _ := headOf(ctx, f, path)
+	gone, dir := h.kind == kindSubagent, agentsDir(path, q.Session)
+	if gone {
+		paths, dir = nil, filepath.Dir(path)
+	}
 	if len(paths) > 1 {
 		l.seen = make(map[string]bool)
 	}
@@ -49,7 +54,7 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	}
 	pending := l.open && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
-	agents, listed := agentFiles(agentsDir(path, q.Session))
+	agents, listed := agentFiles(dir)
 	for _, path := range agents {
 		id := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		// A file's time may be coarser than a row's.
@@ -71,7 +76,9 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Subagent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
-	t.Cwd, t.Pending = projectDir(ctx, f, path), pending
+	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone {
+		t.Unread = append(t.Unread, transcript.FileGone(path))
+	}
 	return t, errors.Join(err, listed)
 }
 

@@ -226,6 +226,25 @@ func TestSubagentsWithTheSessionsID(t *testing.T) {
 	}
 }
 
+// A session of which only a subagent's file is left is that subagent's.
+func TestASessionWhoseFileIsGone(t *testing.T) {
+	f := finder(t, "")
+	place(t, f, "s0000000/sub.jsonl", `{"sessionId":"s0000000","startTime":"2026-01-25T20:45:01Z","kind":"subagent"}`+"\n"+
+		`{"id":"a","type":"user","timestamp":"2026-01-25T20:45:01Z","content":"look"}`+"\n"+`{"id":"b","type":"gemini","timestamp":"2026-01-25T20:45:02Z","content":"Found.","model":"m"}`)
+	if id := idOf(t, f); id != "s0000000" {
+		t.Errorf("session %q", id)
+	}
+	for _, path := range []string{"", filepath.Join(f.Home, ".gemini/tmp/p/chats/s0000000/sub.jsonl")} {
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s0000000", Path: path, Full: true})
+		if path == "" && err != nil {
+			continue // it is only found where it was listed
+		}
+		if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || tr.Calls[0].Agent != "sub" || len(tr.Unread) != 1 {
+			t.Errorf("%+v, %v; want the subagent alone", tr, err)
+		}
+	}
+}
+
 // A call of a tool that a subagent does not have is only in what the model is told.
 func TestUnauthorizedCalls(t *testing.T) {
 	f := finder(t, "")
