@@ -18,12 +18,15 @@ type Config struct {
 	FilePath    string   `env:"HOOKSPAN_FILE_PATH"`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT"`
 
-	Disabled    bool          `env:"HOOKSPAN_DISABLED"`
-	Capture     string        `env:"HOOKSPAN_CAPTURE"`
-	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW"`
-	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW"`
-	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT"`
-	UsageCost   bool          `env:"HOOKSPAN_USAGE_COST"`
+	Disabled        bool          `env:"HOOKSPAN_DISABLED"`
+	Capture         string        `env:"HOOKSPAN_CAPTURE"`
+	OTLPCapture     string        `env:"HOOKSPAN_OTLP_CAPTURE"`
+	InfiniumCapture string        `env:"HOOKSPAN_INFINIUM_CAPTURE"`
+	FileCapture     string        `env:"HOOKSPAN_FILE_CAPTURE"`
+	MaxInput        int           `env:"CONNECTOR_MAX_INPUT_PREVIEW"`
+	MaxOutput       int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW"`
+	IdleTimeout     time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT"`
+	UsageCost       bool          `env:"HOOKSPAN_USAGE_COST"`
 
 	Redact     bool   `env:"HOOKSPAN_REDACT"`
 	RedactFile string `env:"HOOKSPAN_REDACT_FILE"`
@@ -102,6 +105,9 @@ var table = [...]variable{
 
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none."},
+	{name: "HOOKSPAN_OTLP_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the OTLP endpoint, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
+	{name: "HOOKSPAN_INFINIUM_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to Infinium, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
+	{name: "HOOKSPAN_FILE_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the file, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
 	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500). A wrong value counts as 1."},
 	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500). A wrong value counts as 1."},
 	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a task may stay silent before it counts as abandoned."},

@@ -25,6 +25,8 @@ const (
 	OpInvokeAgent = "invoke_agent"
 	OpExecuteTool = "execute_tool"
 	OpChat        = "chat"
+	// OpInvokeWorkflow is a script that calls tools, which count in its place.
+	OpInvokeWorkflow = "invoke_workflow"
 )
 
 // Standard attribute keys.
@@ -37,6 +39,7 @@ const (
 	KeyResponseModel  = string(semconv.GenAIResponseModelKey)
 	KeyResponseID     = string(semconv.GenAIResponseIDKey)
 	KeyToolName       = string(semconv.GenAIToolNameKey)
+	KeyWorkflowName   = string(semconv.GenAIWorkflowNameKey)
 	KeyToolType       = string(semconv.GenAIToolTypeKey)
 	KeyToolCallID     = string(semconv.GenAIToolCallIDKey)
 	// KeyToolArguments and KeyToolResult hold previews unless everything is

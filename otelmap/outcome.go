@@ -26,8 +26,12 @@ func (o *toolOutcome) returned(text string) {
 
 // Messages for calls that the host describes to the model only.
 const (
-	messageDenied    = "the user was asked, and the tool never ran"
-	messageCancelled = "the turn was interrupted while the tool ran"
+	messageDenied     = "the user was asked, and the tool never ran"
+	messageCancelled  = "the turn was interrupted while the tool ran"
+	messageUnfinished = "the tool never reported an end"
+	messageAbandoned  = "the run never reported an end"
+	messageStopped    = "the subagent was stopped"
+	messageAgentOpen  = "the subagent never reported an end"
 )
 
 // findResult finds the call in the host's files if its end's event is missing or
@@ -112,7 +116,7 @@ func (m *mapping) unfinished(c *call) toolOutcome {
 			return toolOutcome{failure: ErrorToolCancelled, message: messageCancelled}
 		}
 	}
-	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
+	return toolOutcome{failure: ErrorToolUnfinished, message: messageUnfinished}
 }
 
 // resultKey finds a tool result in the transcript.
@@ -122,7 +126,8 @@ type resultKey struct {
 }
 
 // transcriptResult returns the result of a call in the host's files, or nil.
-// Results with one key are taken in the order of the calls.
+// Results with one key are taken in the order of the calls, and that with the call's input
+// before one of its tool.
 func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	if m.results == nil {
 		m.results = make(map[resultKey][]*hook.ToolResult)
@@ -138,7 +143,13 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	}
 	k := resultKey{c.agent(), keyOf(c.event())}
 	if rs := m.results[k]; len(rs) > 0 {
-		i := max(0, slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return m.gave(c.event(), r) }))
+		i := slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return m.gave(c.event(), r) })
+		if i < 0 {
+			i = slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return r.Name == "" || r.Name == c.tool().Name })
+		}
+		if i < 0 {
+			return nil
+		}
 		r := rs[i]
 		m.results[k] = slices.Delete(rs, i, i+1)
 		return r

@@ -168,6 +168,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m.end = latest(m.end, now)
 	m.agents[""] = m.root.SpanID()
 	m.calls = slices.Clone(m.own.calls)
+	m.joinRequests()
 	for i := range m.calls {
 		// A request that was cut off is the last that is known of its run.
 		if c := &m.calls[i]; r.terminal == nil && c.Agent == "" {

@@ -20,6 +20,8 @@ type call struct {
 	// next is the event after pre. It bounds a call that has no end, because the
 	// tools of one agent run one after another.
 	next *item
+	// echo is the success that was reported after post, a failure.
+	echo *item
 	// asked is the host's question whether the call may run.
 	asked *item
 	// result is the call's result in the host's files, if the events lack it. named is
@@ -30,6 +32,9 @@ type call struct {
 	start, end instant
 	// unreported says that only the host's files have the call.
 	unreported bool
+	// within is the call of a script that made this one, nested how many such calls are known.
+	within *call
+	nested int
 }
 
 // event returns the event that has the most to say about the call.
@@ -113,9 +118,51 @@ func (m *mapping) pair(items []*item, agent string) []*call {
 	seen := make(map[string]int)
 	for _, c := range calls {
 		c.span = m.run.ID.spanID("tool", c.identify(agent, seen))
+		m.toolTimes(c)
+		m.findResult(c)
+	}
+	m.nest(calls)
+	for _, c := range calls {
 		m.toolSpan(c)
 	}
 	return calls
+}
+
+// maxScripts bounds the scripts among which that of a call is looked for.
+const maxScripts = 16
+
+// nest finds the scripts that made calls: of those at work when a call began, the newest.
+func (m *mapping) nest(calls []*call) {
+	t := &m.opts.Agent
+	if t.Script == "" {
+		return
+	}
+	var scripts []*call
+	for _, c := range calls {
+		if c.tool().Name == t.Script {
+			scripts = append(scripts, c)
+		}
+	}
+	slices.SortStableFunc(scripts, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
+	for _, c := range calls {
+		if !strings.HasPrefix(c.id(), t.Nested) {
+			continue
+		}
+		after, _ := slices.BinarySearchFunc(scripts, c.start, func(s *call, at instant) int {
+			if s.start <= at {
+				return -1
+			}
+			return 1
+		})
+		before := scripts[max(0, after-maxScripts):after]
+		for _, s := range slices.Backward(before) {
+			if s.end >= c.start {
+				c.within = s
+				s.nested++
+				break
+			}
+		}
+	}
 }
 
 // calls finds the calls of one agent, in the order of their first events.
@@ -123,57 +170,6 @@ func (b *Builder) calls(items []*item) []*call {
 	calls := match(items)
 	if b.opts.Agent.Unnamed {
 		calls = joinRewritten(calls)
-	}
-	return calls
-}
-
-// match finds the calls of one agent, in the order of their first events. Calls
-// with one key are matched in order.
-func match(items []*item) []*call {
-	var calls []*call
-	// unasked are the calls of each tool that may still be asked about.
-	waiting, unasked := make(map[toolKey][]*call), make(map[string][]*call)
-	questions := make(map[uint64]*item)
-	asked := func(c *call) bool { return c.post != nil || c.asked != nil }
-	for i, it := range items {
-		if it.Tool == nil {
-			continue
-		}
-		k := keyOf(it)
-		switch it.Kind {
-		case hook.KindToolStart:
-			c := &call{pre: it}
-			if i+1 < len(items) {
-				c.next = items[i+1]
-			}
-			calls = append(calls, c)
-			waiting[k] = append(waiting[k], c)
-			unasked[it.Tool.Name] = append(unasked[it.Tool.Name], c)
-		case hook.KindToolEnd:
-			switch w := waiting[k]; len(w) {
-			case 0:
-				calls = append(calls, &call{post: it})
-			case 1:
-				w[0].post = it
-				delete(waiting, k)
-			default:
-				w[0].post, waiting[k] = it, w[1:]
-			}
-		case hook.KindPermission:
-			name := it.Tool.Name
-			unasked[name] = slices.DeleteFunc(unasked[name], asked)
-			c := askedAbout(unasked[name], it, askedTwice(questions, it))
-			if it.Tool.ID != "" {
-				// Only the id is certain: the question may name another tool.
-				i := slices.IndexFunc(waiting[k], func(c *call) bool { return c.asked == nil })
-				if c = nil; i >= 0 {
-					c = waiting[k][i]
-				}
-			}
-			if c != nil {
-				c.asked = it
-			}
-		}
 	}
 	return calls
 }
@@ -323,11 +319,19 @@ func (m *mapping) cleaner() *Builder {
 	return m.extra
 }
 
-// toolSpan gives the call its times and plans its span.
+// toolSpan plans the call's span and counts the call.
 func (m *mapping) toolSpan(c *call) {
-	m.toolTimes(c)
-	m.findResult(c)
 	out := m.toolOutcome(c)
+	parent := m.agents[c.agent()]
+	if c.within != nil {
+		parent = c.within.span
+	}
+	m.noteStart(c)
+	m.made[c.agent()] = append(m.made[c.agent()], c)
+	m.plan(c.span, parent, c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
+	if c.nested > 0 && out.failure != m.opts.Agent.ToolError {
+		return // its calls count
+	}
 	m.toolCalls++
 	if out.unknown {
 		m.toolUnknown++
@@ -335,20 +339,22 @@ func (m *mapping) toolSpan(c *call) {
 	if out.failure != "" {
 		m.toolFailures++
 	}
-	m.noteStart(c)
-	m.made[c.agent()] = append(m.made[c.agent()], c)
-	m.plan(c.span, m.agents[c.agent()], c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
 }
 
 func (m *mapping) toolMessage(c *call) *tracepb.Span {
 	t := c.tool()
 	input, _, out := m.callTexts(c)
+	op, workflow := OpExecuteTool, ""
+	if c.nested > 0 && out.failure != m.opts.Agent.ToolError {
+		op, workflow = OpInvokeWorkflow, t.Name
+	}
 	server, method := c.mcpServer(), ""
 	if server != "" {
 		method = mcpCall
 	}
 	a := texts(
-		KeyOperation, OpExecuteTool,
+		KeyOperation, op,
+		KeyWorkflowName, workflow,
 		KeyConversationID, m.session,
 		KeyAgentName, m.agentName(c.agent()),
 		KeyToolName, t.Name,
@@ -376,7 +382,7 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 	} else if rec := m.ran[c.pre]; rec != nil {
 		a.flag(KeyHookInputChanged, rec.Answer.InputChanged)
 	}
-	s := newSpan(OpExecuteTool, t.Name, a)
+	s := newSpan(op, t.Name, a)
 	if c.asked != nil {
 		s.Events = append(s.Events, m.event(EventPermission, c.asked, "", 0))
 	}
@@ -423,7 +429,7 @@ func (m *mapping) toolType(c *call) string {
 	switch {
 	case slices.Contains(m.opts.Agent.Extensions, c.tool().Name):
 		return "extension"
-	case c.unreported:
+	case c.unreported && c.tool().Name != m.opts.Agent.Script:
 		return ""
 	}
 	return "function"

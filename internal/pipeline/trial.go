@@ -52,7 +52,7 @@ func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*trac
 	start := p.Deliverer.Now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	answer, err := p.send(within, d.Client, spans)
+	answer, err := p.send(within, d.Client, p.Deliverer.Narrow(d.Capture, spans))
 	if d.Name == config.ExporterOTLP {
 		t.Clock = ClockText(clockOff(time.Duration(p.setup.clock.Load())))
 	}

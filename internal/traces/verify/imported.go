@@ -17,12 +17,18 @@ import (
 
 // ImportVerdict is what a second reading of the agent's files says of an import.
 type ImportVerdict struct {
-	// Sessions were compared, Differ have a difference.
+	// Sessions were compared, Differ have a difference. Gone have traces and no files, and
+	// were not compared.
 	Sessions int       `json:"sessions"`
 	Differ   []Session `json:"differ,omitempty"`
+	Gone     []string  `json:"gone,omitempty"`
 	// Untold are sessions that the import does not read, Unread the places that are no row.
 	Untold []Session       `json:"untold,omitempty"`
 	Unread []second.Unread `json:"unread,omitempty"`
+	// Unknown is what is of a kind that is not known. Complete reports that all was compared
+	// and nothing differs.
+	Unknown  []second.Unknown `json:"unknown,omitempty"`
+	Complete bool             `json:"complete"`
 }
 
 // ImportCheck gathers what an import sends of each session.
@@ -32,7 +38,7 @@ type ImportCheck struct {
 	known map[string]bool
 	read  []string
 	seen  map[string]bool
-	sums  map[string]*Brief
+	sums  map[string]*Sums
 	// cut are sessions of which the store has the end only, lacks those of which it need not
 	// have any trace yet.
 	cut, lacks map[string]bool
@@ -41,7 +47,7 @@ type ImportCheck struct {
 // NewImportCheck returns the check of an import of an agent, of which these are all sessions
 // that its reader finds.
 func NewImportCheck(host string, all []importer.Session) *ImportCheck {
-	c := &ImportCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*Brief), cut: make(map[string]bool), lacks: make(map[string]bool)}
+	c := &ImportCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*Sums), cut: make(map[string]bool), lacks: make(map[string]bool)}
 	for i := range all {
 		c.known[all[i].ID] = true
 	}
@@ -58,7 +64,7 @@ func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*
 			delete(c.sums, session) // the store has more of it
 			return
 		case skipped.AlreadyThere+skipped.Captured == 0:
-			c.sums[session] = new(Brief)
+			c.sums[session] = new(Sums)
 		}
 		c.cut[session], c.lacks[session] = skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
 		c.read, c.seen[session] = append(c.read, session), true
@@ -75,14 +81,15 @@ func (c *ImportCheck) Verdict(ctx context.Context, env second.Env, st *store.Sto
 	if err != nil {
 		return nil, err
 	}
-	v := &ImportVerdict{Sessions: len(c.read), Unread: files.Unread}
+	v := &ImportVerdict{Unread: files.Unread, Unknown: files.Unknown}
 	check := Check{
-		Host: c.host, Files: files, Store: st, Briefs: c.sums, Now: now,
+		Host: c.host, Files: files, Store: st, Sums: c.sums, Now: now, Clean: clean,
 		Cut: func(_ context.Context, session string) (bool, error) { return c.cut[session], nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
 		return nil, err
 	}
+	v.Gone, v.Sessions = check.Gone, len(c.read)-len(check.Gone)
 	if v.Untold, err = check.Untold(ctx, c.known); err != nil {
 		return nil, err
 	}
@@ -96,6 +103,8 @@ func (c *ImportCheck) Verdict(ctx context.Context, env second.Env, st *store.Sto
 		CleanSessions(sessions, clean)
 	}
 	CleanUnread(v.Unread, clean)
+	CleanUnknown(v.Unknown, clean)
+	v.Complete = len(v.Differ)+len(v.Untold)+len(v.Unread)+len(v.Gone) == 0 && !weighty(v.Unknown)
 	return v, nil
 }
 
@@ -112,6 +121,12 @@ func (v *ImportVerdict) Text() string {
 	}
 	for _, u := range v.Untold {
 		line("not read", "session "+termtext.Value(u.Session)+" is in a form or a place that is not supported: "+termtext.Value(u.Differences[0].String()))
+	}
+	for _, u := range v.Unknown {
+		line("not known", termtext.Value(u.String()))
+	}
+	if n := len(v.Gone); n > 0 {
+		line("not compared", termtext.Plural(n, "session")+" without files: "+termtext.Value(strings.Join(v.Gone[:min(n, maxNamed)], ", ")))
 	}
 	text := termtext.Plural(v.Sessions, "session") + " equal to a second reading of all files"
 	switch n := len(v.Differ); {

@@ -46,6 +46,7 @@ type build struct {
 	// damaged are the lines of which something could not be read.
 	damaged      int
 	version, cwd string
+	moves        hook.Moves
 	branch       string
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
@@ -83,16 +84,6 @@ func (b *build) owns(agent, mine *head, all *project) bool {
 	}
 	first := slices.IndexFunc(all.sessions, func(h head) bool { return h.session == mine.session })
 	return first >= 0 && all.sessions[first].path == mine.path
-}
-
-// moved notes the working directory of a session's file among several, which the rows
-// say that no file before it has.
-func (b *build) moved(t *hook.Transcript, l *fileLog) {
-	if !l.first.IsZero() && b.cwd != "" {
-		t.Moves = append(t.Moves, hook.Move{At: l.first, Cwd: b.cwd})
-	}
-	l.first = time.Time{}
-	b.ends.flush()
 }
 
 // eachText visits the texts that are kept.

@@ -177,9 +177,11 @@ func (l *fileLog) addRow(r *row) {
 		r.at = l.last
 	}
 	l.last = r.at
+	cwd := r.text("cwd")
+	l.b.moves.Add(l.agent, r.at, cwd)
 	if l.agent == "" || l.b.gone {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
-		l.b.cwd = cmp.Or(r.text("cwd"), l.b.cwd)
+		l.b.cwd = cmp.Or(cwd, l.b.cwd)
 		if branch := r.text("gitBranch"); branch != "" && branch != "HEAD" { // which means none
 			l.b.branch = word(branch)
 		}

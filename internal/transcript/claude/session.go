@@ -104,7 +104,8 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 			}
 			t.Sources = append(t.Sources, path)
 			if agent == "" && len(paths) > 1 {
-				b.moved(t, log)
+				log.first = time.Time{}
+				b.ends.flush()
 			}
 		}
 		return log
@@ -130,7 +131,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends, t.Compactions = b.prompts, b.results, b.ends.found, b.compactions
 	t.CopiedBy, t.PullRequests, t.HostCostUSD = b.others.copiedBy, b.pulls, b.hostCost
-	t.HostVersion, t.Cwd, t.Repository.Branch = b.version, b.cwd, b.branch
+	t.HostVersion, t.Cwd, t.Repository.Branch, t.Moves = b.version, b.cwd, b.branch, b.moves.Sorted(b.cwd)
 	if q.Since.IsZero() {
 		t.Inherited, t.Damaged = len(b.others.inherited), b.damaged
 	}
@@ -307,6 +308,5 @@ func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
 	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })
-	slices.SortStableFunc(t.Moves, func(a, b hook.Move) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Agents, func(a, b hook.Subagent) int { return a.Start.Compare(b.Start) })
 }

@@ -80,7 +80,7 @@ func TestOnlyTheStandardTierHasACost(t *testing.T) {
 	turn(price)
 	turn(price, `{"timestamp":"2026-11-22T12:50:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"text":"thread_settings_applied \"service_tier\":\"flex\""}]}}`)
 	turn(0, tierRow(at(6), "flex"))
-	turn(0, tierRow(at(7), "standard"))
+	turn(price, tierRow(at(7), "standard"))
 	turn(price)
 
 	f := tierFiles(t, rows)

@@ -138,6 +138,7 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 	}
 	t, err := l.Transcript(q)
 	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided, t.Unread = l.version, l.cwd, l.model, late, late, l.unread
+	t.Moves = l.Moves.Sorted(l.cwd)
 	return t, err
 }
 
@@ -156,6 +157,7 @@ func (l *log) add(r *row) {
 	case sessionStart, sessionResume:
 		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
+		l.Moves.Add("", r.at, l.cwd)
 		l.model = cmp.Or(d.Text("selectedModel"), l.model)
 		l.opened, l.recorded = len(l.Calls), false
 	case modelChange:

@@ -123,7 +123,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
 	t.HostVersion, t.Cwd, t.Pending, t.Undecided = l.version, l.cwd, pending || undecided, undecided
-	if !there {
+	if t.Moves = l.Moves.Sorted(l.cwd); !there {
 		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}
 	return t, errors.Join(listed, err)
@@ -155,6 +155,7 @@ func (l *log) add(r *row) {
 	if id := r.Text("sessionId"); id != "" && id != l.id {
 		return
 	}
+	l.Moves.Add(l.agent, r.at, r.Text("cwd"))
 	if l.agent == "" {
 		l.version = cmp.Or(r.Text("version"), l.version)
 		l.cwd = cmp.Or(r.Text("cwd"), l.cwd)

@@ -18,6 +18,36 @@ func (out *Reading) add(r *file) {
 	}
 }
 
+// alone makes the file of a thread whose parent's file is gone a session by itself.
+func (r *file) alone(owned map[string]bool) {
+	for id, s := range r.sessions {
+		if !r.sub || r.own == "" || owned[id] {
+			continue
+		}
+		main := func(f *Fact) {
+			if f.Agent == r.own {
+				f.Agent, f.sub = "", false
+			}
+			f.Held = nil
+		}
+		for _, q := range s.Requests {
+			main(&q.Fact)
+		}
+		for _, q := range s.Calls {
+			main(&q.Fact)
+		}
+		for i := range s.Prompts {
+			main(&s.Prompts[i].Fact)
+		}
+		for _, t := range s.Turns {
+			main(&t.Fact)
+		}
+		delete(r.sessions, id)
+		s.own, s.holders = true, nil
+		r.sessions[r.own] = s
+	}
+}
+
 // merge takes in what a file, or a session without one, says of a session.
 func (out *Reading) merge(id string, s *Session) {
 	old := out.Sessions[id]
@@ -34,7 +64,11 @@ func (out *Reading) merge(id string, s *Session) {
 				have.Times++
 			}
 			have.copied = have.copied && c.copied
-			have.Answered, have.Failed, have.File = have.Answered || c.Answered, have.Failed || c.Failed, cmp.Or(have.File, c.File)
+			have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
+			have.Name = cmp.Or(have.Name, c.Name)
+			if have.File == "" {
+				have.Fact = c.Fact
+			}
 			continue
 		}
 		old.Calls[id] = c
@@ -43,6 +77,7 @@ func (out *Reading) merge(id string, s *Session) {
 		old.addPrompt(s.rank[1], p)
 	}
 	old.Files, old.Turns = append(old.Files, s.Files...), append(old.Turns, s.Turns...)
+	old.Unsummed = old.Unsummed || s.Unsummed
 	old.own, old.copied, old.holders = old.own || s.own, old.copied || s.copied, append(old.holders, s.holders...)
 	if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
 		old.Began = s.Began
