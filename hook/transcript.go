@@ -46,6 +46,11 @@ type Transcript struct {
 	// Undecided reports that the last turn has stopped and may still continue:
 	// the user's hooks decide that.
 	Undecided bool
+	// PullRequests are those that the session made, by time, as the host noted them.
+	PullRequests []PullRequest `json:",omitempty"`
+	// HostCostUSD is the host's sum of what the session cost, nil if it keeps none. It includes
+	// what a fork has copied.
+	HostCostUSD *float64 `json:",omitempty"`
 	// Inherited counts the requests in the files that another session counts, Damaged the
 	// lines of which something could not be read.
 	Inherited, Damaged int
@@ -58,6 +63,13 @@ type Transcript struct {
 	// Sources are the files that were read, Unread the places in them that were not.
 	Sources []string
 	Unread  []Unread
+}
+
+// PullRequest is one that a session made.
+type PullRequest struct {
+	At              time.Time
+	Number          int64
+	URL, Repository string
 }
 
 // Unread is a place in a host's files that could not be read.
@@ -139,6 +151,8 @@ type Usage struct {
 	CacheWrite int64
 	// InputIncludesCache reports that Input includes CacheRead and CacheWrite.
 	InputIncludesCache bool
+	// InputUnknown reports that the host has the count of the output alone.
+	InputUnknown bool `json:",omitempty"`
 	// CostUSD is what the host reports, or what the tokens cost by the vendor's list
 	// of prices. It is nil if neither is known.
 	CostUSD *float64

@@ -175,9 +175,7 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID, call *call) {
 	case ended != nil:
 		end = ended.At()
 		for _, i := range m.agentCalls[a.id] {
-			if c := &m.calls[i]; c.Start.After(end) {
-				end = latest(end, c.End) // it was written late
-			}
+			end = latest(end, m.calls[i].End) // it was written late, or ended while the agent reported its end
 		}
 	case m.open && a.gone == never:
 		end = m.end

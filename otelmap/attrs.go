@@ -45,6 +45,10 @@ func (a *attrs) flag(key string, set bool) {
 // input with cache reads and writes. The host's own input count is added if hostInput is
 // set.
 func (a *attrs) usage(u *hook.Usage, total int64, hostInput bool, key func(string) string) {
+	if u.InputUnknown {
+		a.num(key(KeyOutputTokens), u.Output)
+		return
+	}
 	a.num(key(KeyInputTokens), total)
 	a.num(key(KeyOutputTokens), u.Output)
 	a.num(key(KeyCacheReadTokens), u.CacheRead)

@@ -265,6 +265,34 @@ func List(ctx context.Context, dialect string, dirs []string, main func(name str
 	return found, nil
 }
 
+// WithGone adds the sessions whose own file is gone and of whose subagents there are files in
+// folders named after them, which are in one of some folders.
+func WithGone(dialect string, found []Session, dirs []string) []Session {
+	known := make(map[string]bool, len(found))
+	for i := range found {
+		known[found[i].ID] = true
+	}
+	for _, dir := range dirs {
+		for _, folder := range Subfolders(dir) {
+			id := filepath.Base(folder)
+			if known[id] {
+				continue
+			}
+			paths, _ := filepath.Glob(filepath.Join(folder, "*.jsonl")) // the pattern is a good one
+			if s, ok := Newest(id, paths); ok {
+				s.Dialect, s.Others = dialect, slices.DeleteFunc(paths, func(path string) bool { return path == s.Path })
+				found, known[id] = append(found, s), true
+			}
+		}
+	}
+	return found
+}
+
+// FileGone notes that of the session at path there are only its subagents' files.
+func FileGone(path string) hook.Unread {
+	return hook.Unread{File: path, Whole: true, Reason: "the session's own file is gone, of which its subagents' are left"}
+}
+
 // LastTurn asks for the last turn of a session, whose file is at path. ok is false if
 // that is no regular file.
 func (q Query) LastTurn(path string) (last Query, ok bool) {

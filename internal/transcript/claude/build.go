@@ -38,6 +38,9 @@ type build struct {
 	seed maphash.Seed
 	told map[uint64]bool
 
+	// pulls are the pull requests that Claude Code noted, hostCost is its sum of the session's cost.
+	pulls    []hook.PullRequest
+	hostCost *float64
 	// gone reports that only the subagents' files are left of the session.
 	gone bool
 	// damaged are the lines of which something could not be read.

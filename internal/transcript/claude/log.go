@@ -151,6 +151,16 @@ func (l *fileLog) addRow(r *row) {
 	case "attachment", "queue-operation":
 		l.addQueued(r)
 		return
+	case "pr-link":
+		if n, ok := rawjson.Int(r.Get("prNumber")); ok {
+			l.b.pulls = append(l.b.pulls, hook.PullRequest{At: r.at, Number: n, URL: r.text("prUrl"), Repository: r.text("prRepository")})
+		}
+		return
+	case "cost-state":
+		if usd, ok := rawjson.Float(r.Get("totalCostUSD")); ok && r.text("sessionId") == l.b.session && !r.is("hasUnknownModelCost") {
+			l.b.hostCost = &usd
+		}
+		return
 	default:
 		return
 	}

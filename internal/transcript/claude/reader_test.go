@@ -227,7 +227,11 @@ func TestClaudeCostEqualsItsOwn(t *testing.T) {
 					Cost                 float64
 				}{m.In, m.Out, m.Read, m.Write, m.Cost}
 			}
-			for _, c := range readFixture(t, folder, "").Calls {
+			tr := readFixture(t, folder, "")
+			if tr.HostCostUSD == nil || *tr.HostCostUSD != own.Total {
+				t.Errorf("Claude Code's sum is %v, want %v", tr.HostCostUSD, own.Total)
+			}
+			for _, c := range tr.Calls {
 				if c.Usage == nil {
 					continue
 				}
@@ -371,7 +375,8 @@ func TestClaudeSessionAsAWhole(t *testing.T) {
 	}
 	tr.Agents, tr.Ends, tr.ToolResults, tr.Prompts, tr.Calls = nil, nil, nil, nil, nil
 	if diff := cmp.Diff(&hook.Transcript{
-		Provider: "anthropic", Model: "claude-opus-5-5", HostVersion: "2.1.329", Cwd: "/home/dev/project",
+		HostCostUSD: new(0.00716),
+		Provider:    "anthropic", Model: "claude-opus-5-5", HostVersion: "2.1.329", Cwd: "/home/dev/project",
 		Session: "764ec3b4-c2f4-4826-ac4c-af76d495ab41",
 		Sources: []string{"764ec3b4-c2f4-4826-ac4c-af76d495ab41.jsonl", "agent-" + agent + ".jsonl"},
 	}, tr); diff != "" {

@@ -87,7 +87,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	t := &hook.Transcript{Session: q.Session}
 	if _, ok := transcript.Stat(q.Session, path); !ok && len(agents) > 0 {
 		b.gone, paths = true, nil
-		t.Unread = append(t.Unread, hook.Unread{File: path, Whole: true, Reason: "the session's own file is gone, of which its subagents' are left"})
+		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}
 	readLog := func(agent string, paths ...string) *fileLog {
 		log := &fileLog{b: b, agent: agent, copier: copiesRows(agent), clock: transcript.Clock{Off: !q.Full}}
@@ -130,7 +130,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends, t.Compactions = b.prompts, b.results, b.ends.found, b.compactions
-	t.CopiedBy = b.others.copiedBy
+	t.CopiedBy, t.PullRequests, t.HostCostUSD = b.others.copiedBy, b.pulls, b.hostCost
 	t.HostVersion, t.Cwd, t.Repository.Branch, t.Moves = b.version, b.cwd, b.branch, b.moves.Sorted(b.cwd)
 	if q.Since.IsZero() {
 		t.Inherited, t.Damaged = len(b.others.inherited), b.damaged

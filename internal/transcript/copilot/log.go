@@ -103,6 +103,8 @@ type log struct {
 	// started them.
 	started map[string]int
 	callers map[string]string
+	// unread is what is not known.
+	unread []hook.Unread
 	// parts are the messages that were read, and the requests that have no record.
 	parts map[agentKey]bool
 
@@ -135,7 +137,7 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 		l.leave(hook.ToolUnknown, time.Time{})
 	}
 	t, err := l.Transcript(q)
-	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided = l.version, l.cwd, l.model, late, late
+	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided, t.Unread = l.version, l.cwd, l.model, late, late, l.unread
 	t.Moves = l.Moves.Sorted(l.cwd)
 	return t, err
 }
@@ -410,7 +412,7 @@ func (l *log) addPart(i int, text string, d rawjson.Object) {
 	c.Text = l.Texts.Keep(hook.Lines(c.Text, text))
 	if n, ok := rawjson.Float(d.Get("outputTokens")); ok && l.parts[agentKey{c.Agent, c.ID}] {
 		if c.Usage == nil {
-			c.Usage = &hook.Usage{InputIncludesCache: true}
+			c.Usage = &hook.Usage{InputIncludesCache: true, InputUnknown: true}
 		}
 		c.Usage.Output += transcript.Tokens(&n)
 	}

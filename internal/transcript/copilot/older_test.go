@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -269,5 +270,48 @@ func TestDamagedLines(t *testing.T) {
 		if diff := cmp.Diff([]string{"prompt go", `request  0 5 0 "One." []`, `run_complete "One."`}, told(tr)); diff != "" || tr.HostVersion != "1.0.14" {
 			t.Errorf("%s: version %q (-want +got):\n%s", name, tr.HostVersion, diff)
 		}
+	}
+}
+
+// TestTokensOfTheStore counts a session without an end: what the store has, and else nothing.
+func TestTokensOfTheStore(t *testing.T) {
+	rows := []string{
+		`0 session.start {"copilotVersion":"1.0.72"}`, `1 user.message {"content":"go"}`,
+		`2 assistant.message {"messageId":"m1","content":"One.","outputTokens":40,"toolRequests":[{"toolCallId":"t1","name":"task","arguments":{}}]}`,
+		`3 subagent.started {"toolCallId":"t1","agentName":"explore"}`,
+		`4 assistant.message {"messageId":"m2","content":"Sub.","parentToolCallId":"t1","outputTokens":40,"toolRequests":[]}`,
+		`5 assistant.message {"messageId":"m3","content":"Two.","outputTokens":7,"toolRequests":[]}`,
+	}
+	tr := readRows(t, rows...)
+	if u := tr.Calls[0].Usage; u == nil || !u.InputUnknown || u.Output != 40 || len(tr.Unread) != 1 || !strings.Contains(tr.Unread[0].Reason, "3 requests") {
+		t.Errorf("tokens %+v, not read %+v; want that the input is not known", u, tr.Unread)
+	}
+	f := finder(t, "")
+	home := filepath.Join(f.Home, ".copilot")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	opencodetest.Exec(t, filepath.Join(home, storeName), `
+CREATE TABLE assistant_usage_events (id INTEGER PRIMARY KEY, session_id TEXT, agent_id TEXT, parent_tool_call_id TEXT, input_tokens INTEGER, output_tokens INTEGER, cache_read_tokens INTEGER, cache_write_tokens INTEGER, reasoning_tokens INTEGER);
+INSERT INTO assistant_usage_events VALUES (1, 'other', NULL, NULL, 1, 40, 0, 0, 0), (2, 's1', NULL, NULL, 1000, 40, 900, 5, 3), (3, 's1', NULL, 't1', 500, 40, 0, 0, 0), (4, 's1', NULL, NULL, 9, 9, 0, 0, 0);`)
+	var b strings.Builder
+	for _, r := range rows {
+		part := strings.SplitN(r, " ", 3)
+		fmt.Fprintf(&b, "{\"type\":%q,\"timestamp\":\"2026-04-03T10:00:0%sZ\",\"data\":%s}\n", part[1], part[0], part[2])
+	}
+	path := filepath.Join(home, folder, "s1", fileName)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(b.String()), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s1", Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range tr.Calls {
+		got = append(got, fmt.Sprint(c.ID, " ", c.Usage.Input, " ", c.Usage.CacheRead, " ", c.Usage.InputUnknown))
+	}
+	if diff := cmp.Diff([]string{"m1 1000 900 false", "m3 0 0 true", "m2 500 0 false"}, got); diff != "" || len(tr.Unread) != 1 || !strings.Contains(tr.Unread[0].Reason, "1 requests") {
+		t.Errorf("(-want +got):\n%s\nnot read %+v", diff, tr.Unread)
 	}
 }

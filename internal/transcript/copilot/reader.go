@@ -52,7 +52,9 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	l := newLog(q.TextLimit())
 	l.clock.Off = !q.Full
 	_ = l.readFile(ctx, f, path, q) // the log has the error
-	return l.transcript(f, q)
+	stored := l.addStored(ctx, f, path, q.Session)
+	t, err := l.transcript(f, q)
+	return t, errors.Join(err, stored)
 }
 
 // end reports that the last turn has failed or was interrupted, as no hook says for

@@ -41,6 +41,11 @@ type log struct {
 func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
 	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int), clock: transcript.Clock{Off: !q.Full}}
 	paths, delegates := twins(ctx, f, path, q.Session)
+	h, _ := headOf(ctx, f, path)
+	gone, dir := h.kind == kindSubagent, agentsDir(path, q.Session)
+	if gone {
+		paths, dir = nil, filepath.Dir(path)
+	}
 	if len(paths) > 1 {
 		l.seen = make(map[string]bool)
 	}
@@ -49,7 +54,7 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	}
 	pending := l.open && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
-	agents, listed := agentFiles(agentsDir(path, q.Session))
+	agents, listed := agentFiles(dir)
 	for _, path := range agents {
 		id := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		// A file's time may be coarser than a row's.
@@ -71,7 +76,9 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Subagent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
-	t.Cwd, t.Pending = projectDir(ctx, f, path), pending
+	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone {
+		t.Unread = append(t.Unread, transcript.FileGone(path))
+	}
 	return t, errors.Join(err, listed)
 }
 
@@ -131,6 +138,8 @@ func (l *log) add(r *row) {
 		l.addPrompt(r)
 	case answer:
 		l.addAnswer(r)
+	case r.kind == kindUser:
+		l.addRefused(r)
 	case r.cancelled() && l.agent == "" && l.open:
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	case r.kind == "error" && l.agent == "" && l.open && l.end == nil:
@@ -243,6 +252,28 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 			ID: agent, Type: args.Text("agent_name"), CallID: id, ParentAgent: l.agent,
 			Task: l.Texts.Keep(args.Text("prompt")), Result: r.Text, End: r.At,
 		})
+	}
+}
+
+// unauthorized begins what a subagent is told that calls a tool which it does not have.
+const unauthorized = "Unauthorized tool call: "
+
+// addRefused adds the calls of tools that a subagent does not have: only the model is told.
+func (l *log) addRefused(r *row) {
+	parts, _ := r.Elements("content")
+	for _, raw := range parts {
+		o := rawjson.Members(raw).Members("functionResponse")
+		id, told := o.Text("id"), o.Members("response").Text("error")
+		if _, known := l.tools[l.agent+"/"+id]; known || !strings.HasPrefix(told, unauthorized) {
+			continue
+		}
+		res := hook.ToolResult{ID: id, Agent: l.agent, Name: o.Text("name"), Text: l.Texts.Keep(told), Status: hook.ToolFailed, At: r.at, File: l.File, Row: l.Line}
+		if n := len(l.Calls); n > 0 && l.Calls[n-1].Agent == l.agent {
+			l.Calls[n-1].ToolCallIDs = append(l.Calls[n-1].ToolCallIDs, id)
+			res.Asked = l.Calls[n-1].End
+		}
+		l.tools[l.agent+"/"+id] = len(l.Results)
+		l.Results = append(l.Results, res)
 	}
 }
 

@@ -85,7 +85,13 @@ func Sessions(ctx context.Context, f *transcript.Files, places transcript.Folder
 			found = append(found, s)
 		}
 	}
-	return found, nil
+	var dirs []string
+	for _, root := range places {
+		for _, project := range transcript.Subfolders(filepath.Join(root, "tmp")) {
+			dirs = append(dirs, filepath.Join(project, chats))
+		}
+	}
+	return transcript.WithGone(dialect, found, dirs), nil
 }
 
 // nameID makes an id of a file's name.

@@ -226,6 +226,44 @@ func TestSubagentsWithTheSessionsID(t *testing.T) {
 	}
 }
 
+// A session of which only a subagent's file is left is that subagent's.
+func TestASessionWhoseFileIsGone(t *testing.T) {
+	f := finder(t, "")
+	place(t, f, "s0000000/sub.jsonl", `{"sessionId":"s0000000","startTime":"2026-01-25T20:45:01Z","kind":"subagent"}`+"\n"+
+		`{"id":"a","type":"user","timestamp":"2026-01-25T20:45:01Z","content":"look"}`+"\n"+`{"id":"b","type":"gemini","timestamp":"2026-01-25T20:45:02Z","content":"Found.","model":"m"}`)
+	if id := idOf(t, f); id != "s0000000" {
+		t.Errorf("session %q", id)
+	}
+	for _, path := range []string{"", filepath.Join(f.Home, ".gemini/tmp/p/chats/s0000000/sub.jsonl")} {
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s0000000", Path: path, Full: true})
+		if path == "" && err != nil {
+			continue // it is only found where it was listed
+		}
+		if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || tr.Calls[0].Agent != "sub" || len(tr.Unread) != 1 {
+			t.Errorf("%+v, %v; want the subagent alone", tr, err)
+		}
+	}
+}
+
+// A call of a tool that a subagent does not have is only in what the model is told.
+func TestUnauthorizedCalls(t *testing.T) {
+	f := finder(t, "")
+	place(t, f, "session-2026-01-25T20-45-s0000000.jsonl", `{"sessionId":"s0000000","startTime":"2026-01-25T20:45:00Z"}`+"\n"+`{"id":"1","type":"user","timestamp":"2026-01-25T20:45:00Z","content":"go"}`)
+	place(t, f, "s0000000/sub.jsonl", strings.Join([]string{
+		`{"sessionId":"s0000000","startTime":"2026-01-25T20:45:01Z","kind":"subagent"}`,
+		`{"id":"a","type":"user","timestamp":"2026-01-25T20:45:01Z","content":"look"}`,
+		`{"id":"b","type":"gemini","timestamp":"2026-01-25T20:45:02Z","content":"","model":"m","toolCalls":[{"id":"r","name":"read_file","status":"success","timestamp":"2026-01-25T20:45:03Z"}]}`,
+		`{"id":"c","type":"user","timestamp":"2026-01-25T20:45:03Z","content":[{"functionResponse":{"id":"w","name":"write_file","response":{"error":"Unauthorized tool call: 'write_file' is not available to this agent."}}},{"functionResponse":{"id":"r","name":"read_file","response":{"output":"x"}}}]}`,
+	}, "\n"))
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s0000000", Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(tr.ToolResults); n != 2 || tr.ToolResults[1].ID != "w" || tr.ToolResults[1].Agent != "sub" || tr.ToolResults[1].Status != hook.ToolFailed || len(tr.Calls[0].ToolCallIDs) != 2 {
+		t.Errorf("calls %+v of %+v, want the one that failed, too", tr.ToolResults, tr.Calls)
+	}
+}
+
 // What the user typed while the model worked is of the turn; afterwards it begins one.
 func TestSteering(t *testing.T) {
 	const hint = `{"text":"User steering update:\n<user_input>\nnot that\n</user_input>\nInternal instruction: re-evaluate"}`

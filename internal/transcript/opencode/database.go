@@ -41,6 +41,19 @@ type database struct {
 	began time.Time
 	// has are the tables that are there, and TABLE.COLUMN for their columns.
 	has map[string]bool
+	// since are the size and the time of a file that no log was beside, zero for another.
+	since os.FileInfo
+}
+
+// changed reports that opencode has begun to write to a database that was read as if no
+// program did.
+func (d *database) changed() bool {
+	if d.since == nil {
+		return false
+	}
+	info, err := os.Stat(d.path)
+	log, noLog := os.Stat(d.path + "-wal")
+	return err != nil || info.Size() != d.since.Size() || !info.ModTime().Equal(d.since.ModTime()) || noLog == nil && log.Size() > 0
 }
 
 // databases lists the files that may be opencode's database: a version from a channel
@@ -77,6 +90,8 @@ func open(ctx context.Context, path string, l limits) (*database, error) {
 	options := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(2000)"}}
 	if log, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0 {
 		options.Set("immutable", "1")
+	} else {
+		info = nil
 	}
 	place := filepath.ToSlash(path)
 	if !strings.HasPrefix(place, "/") {
@@ -88,7 +103,7 @@ func open(ctx context.Context, path string, l limits) (*database, error) {
 		return nil, transcript.ReadError(path, err)
 	}
 	db.SetMaxOpenConns(1)
-	d := &database{DB: db, path: path, left: l, began: time.Now()}
+	d := &database{DB: db, path: path, left: l, began: time.Now(), since: info}
 	if err := d.check(ctx); err != nil {
 		_ = db.Close() // read only
 		return nil, err

@@ -74,7 +74,14 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 			continue
 		}
 		t, err := readSession(ctx, f, db, q)
+		again := db.changed()
 		_ = db.Close() // read only
+		if again {     // once: from now on it has a log, or is written as a whole
+			if db, err = open(ctx, path, standard); err == nil {
+				t, err = readSession(ctx, f, db, q)
+				_ = db.Close() // read only
+			}
+		}
 		if t != nil {
 			return t, err
 		}

@@ -92,7 +92,10 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	agents, listed := agentFiles(ctx, f, agentsDir(path, q.Session), q.Since)
 	l := newLog(q.Session, maxText)
 	l.clock.Off = !q.Full
-	_ = l.readFile(ctx, f, path, q) // the log has the error
+	_, there := transcript.Stat(q.Session, path)
+	if there || len(agents) == 0 {
+		_ = l.readFile(ctx, f, path, q) // the log has the error
+	}
 	l.addCalls(l.untoldRequests()...)
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	pending := fresh && l.open && l.end == nil
@@ -120,7 +123,9 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
 	t.HostVersion, t.Cwd, t.Pending, t.Undecided = l.version, l.cwd, pending || undecided, undecided
-	t.Moves = l.Moves.Sorted(l.cwd)
+	if t.Moves = l.Moves.Sorted(l.cwd); !there {
+		t.Unread = append(t.Unread, transcript.FileGone(path))
+	}
 	return t, errors.Join(listed, err)
 }
 

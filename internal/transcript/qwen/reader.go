@@ -99,6 +99,11 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 	if err != nil {
 		return nil, err
 	}
+	var dirs []string
+	for _, dir := range folders(places) {
+		dirs = append(dirs, filepath.Join(filepath.Dir(dir), subagents))
+	}
+	found = transcript.WithGone(qwen.Dialect, found, dirs)
 	old, err := gemini.Sessions(ctx, f, places, qwen.Dialect)
 	return append(found, slices.DeleteFunc(old, func(s transcript.Session) bool { return !older(s.Path) })...), err
 }
@@ -133,6 +138,13 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 		return paths
 	}
 	path, err := transcript.Find(ctx, q, own, copies, places, filepath.Join("projects", "*", chats, name))
+	if errors.Is(err, transcript.ErrNotFound) {
+		for _, dir := range folders(places) {
+			if info, statErr := os.Stat(agentsDir(filepath.Join(dir, name), q.Session)); statErr == nil && info.IsDir() {
+				return filepath.Join(dir, name), nil // which is gone
+			}
+		}
+	}
 	if errors.Is(err, transcript.ErrNotFound) {
 		if path, other := gemini.Find(ctx, f, places, q); !errors.Is(other, transcript.ErrNotFound) {
 			return path, other

@@ -215,6 +215,25 @@ func TestRequestsWithoutTelemetry(t *testing.T) {
 	}
 }
 
+// A session of which only a subagent's file is left is that subagent's.
+func TestASessionWhoseFileIsGone(t *testing.T) {
+	f := finder(t, "")
+	path := filepath.Join(f.Home, ".qwen/projects/p/subagents/s/agent-a"+suffix)
+	rows := `{"sessionId":"s","timestamp":"2026-03-22T10:00:00Z","type":"user","message":{"parts":[{"text":"look"}]}}` + "\n" +
+		`{"sessionId":"s","timestamp":"2026-03-22T10:00:01Z","uuid":"-x","type":"assistant","model":"m","message":{"parts":[{"text":"Found."}]},"usageMetadata":{"promptTokenCount":1}}` + "\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(rows), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	all, err := f.Sessions(t.Context(), Agent)
+	if err != nil || len(all) != 1 || all[0].ID != "s" || all[0].Path != path {
+		t.Fatalf("sessions %+v, %v", all, err)
+	}
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s", Path: path, Full: true})
+	if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || len(tr.Calls) != 1 || tr.Calls[0].Agent != "a" || len(tr.Unread) != 1 {
+		t.Errorf("%+v, %v; want the subagent alone", tr, err)
+	}
+}
+
 // TestSubagentsInTheTelemetryAlone are those of a version without files for them. What works for
 // Qwen Code itself is in no turn.
 func TestSubagentsInTheTelemetryAlone(t *testing.T) {
