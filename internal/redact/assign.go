@@ -92,6 +92,29 @@ var keyWords = []string{"pragma", "private", "master", "secret", "setup", "encry
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.
 func (t *text) sign(a *assignment, i int) bool {
+	p, q := t.behindName(a, i)
+	if sign, at := t.wordSign(a, q); at > 0 {
+		a.sign, a.value = sign, t.valueAt(at)
+		return a.to > a.from
+	}
+	if a.quotedName && byteIn(t.s, q, "{") {
+		return t.member(a, q) // A block of HCL.
+	}
+	if p = t.signBetween(a, p, q); p < 0 {
+		return false
+	}
+	q = blanks(t.s, p)
+	a.near = a.near && q == p
+	if a.quotedName && byteIn(t.s, q, "{") {
+		return t.member(a, q)
+	}
+	a.value = t.valueAt(t.behindSign(a, q))
+	return a.to > a.from
+}
+
+// behindName is where the quotes, brackets, attributes and types end that belong to a name
+// which ends at i, and where the blanks behind them do.
+func (t *text) behindName(a *assignment, i int) (end, next int) {
 	s := t.s
 	p := closingQuotes(s, i)
 	a.quotedName = p > i
@@ -114,69 +137,80 @@ func (t *text) sign(a *assignment, i int) bool {
 		q += len("value")
 		p = q
 	}
-	if a.quotedName && byteIn(s, q, "{") {
-		return t.member(a, q) // A block of HCL.
-	}
-	n := signAt(s[q:])
+	return p, q
+}
+
+// wordSign is the sign that a word at i is between a name and a value, and where the value
+// is, or 0.
+func (t *text) wordSign(a *assignment, i int) (sign string, value int) {
+	s := t.s
 	switch {
-	case a.quotedName && strings.HasPrefix(s[q:], "to ") && closingQuotes(s, q+3) > q+3: // a pair in Kotlin
-		a.value, a.sign = t.valueAt(q+3), "=>"
-		return a.to > a.from
-	case strings.HasPrefix(s[q:], "-string "), strings.HasPrefix(s[q:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
-		a.value, a.sign = t.valueAt(q+strings.IndexByte(s[q:], ' ')+1), "="
-		return a.to > a.from
+	case a.quotedName && strings.HasPrefix(s[i:], "to ") && closingQuotes(s, i+3) > i+3: // a pair in Kotlin
+		return "=>", i + len("to ")
+	case strings.HasPrefix(s[i:], "-string "), strings.HasPrefix(s[i:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
+		return "=", i + strings.IndexByte(s[i:], ' ') + 1
+	case strings.HasPrefix(s[i:], "REG_"):
+		return "=", blanks(s, endOf(s, i, 20, wordBytes))
 	}
-	if n == 0 && strings.HasPrefix(s[q:], "REG_") {
-		a.sign = "="
-		a.value = t.valueAt(blanks(s, endOf(s, q, 20, wordBytes)))
-		return a.to > a.from
-	}
+	return "", 0
+}
+
+// signBetween reads the sign at q, behind a name that ends at p, and is where it ends, or -1.
+func (t *text) signBetween(a *assignment, p, q int) int {
+	s := t.s
+	n := signAt(s[q:])
 	if n == 0 && q == p+1 && byteIn(s, q, digits) && byteIn(s, q+1, " ") {
 		q += 2 // How routers encode a password.
 	}
 	a.sign, a.near = s[q:q+n], q == p
 	switch a.sign {
+	case "":
+		if q == p {
+			return -1
+		}
+		a.sign = " "
 	case "：":
 		a.sign, a.near = ":", false
 	case "＝", "<-":
 		a.sign = "="
 	}
-	if n == 0 {
-		if q == p {
-			return false
+	return q + n
+}
+
+// behindSign is where the value begins behind a sign and the blanks at i: behind a bracket,
+// a line break, or what converts a text.
+func (t *text) behindSign(a *assignment, i int) int {
+	s := t.s
+	if byteIn(s, i, "[") && closingQuotes(s, i+1) > i+1 {
+		i++
+	}
+	switch a.sign {
+	case ":", "=", ":=":
+		if next := t.nextValue(a, i); next > 0 {
+			i, a.near = next, false
 		}
-		a.sign = " "
-	}
-	p = q + n
-	q = blanks(s, p)
-	a.near = a.near && q == p
-	if a.quotedName && byteIn(s, q, "{") {
-		return t.member(a, q)
-	}
-	if byteIn(s, q, "[") && closingQuotes(s, q+1) > q+1 {
-		q++
 	}
 	switch {
 	case a.sign == ">" || strings.HasPrefix(a.sign, `\`):
-		tag := a.quotedName || a.lo > 0 && s[a.lo-1] != ' '
-		for q < len(s) && (s[q] == ' ' || s[q] == '\t' || lineBreak(s, q) > 0 && tag) {
-			q += max(1, lineBreak(s, q))
-		}
-		if fold(s[q:], "<value") { // the element's first child
-			if end := strings.IndexByte(s[q:min(len(s), q+80)], '>'); end > 0 {
-				q += end + 1
-			}
-		}
-	case a.sign == ":" || a.sign == "=" || a.sign == ":=":
-		if r := t.nextValue(a, q); r > 0 {
-			q, a.near = r, false
+		return inElement(s, i, a.quotedName || a.lo > 0 && s[a.lo-1] != ' ')
+	case strings.HasSuffix(a.sign, "=") || a.sign == ":" || a.sign == "=>":
+		return t.wrapped(i)
+	}
+	return i
+}
+
+// inElement is where the text of an element begins behind i, or that of its first child; of
+// a tag also in another line.
+func inElement(s string, i int, tag bool) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || lineBreak(s, i) > 0 && tag) {
+		i += max(1, lineBreak(s, i))
+	}
+	if fold(s[i:], "<value") {
+		if end := strings.IndexByte(s[i:min(len(s), i+80)], '>'); end > 0 {
+			i += end + 1
 		}
 	}
-	if strings.HasSuffix(a.sign, "=") || a.sign == ":" || a.sign == "=>" || a.sign == "<-" {
-		q = t.wrapped(q)
-	}
-	a.value = t.valueAt(q)
-	return a.to > a.from
+	return i
 }
 
 // attributes skips the attributes at i, if the end of their tag is behind them.
