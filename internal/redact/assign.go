@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // assignment is a telling name with a value, as JSON, env files, shells, YAML,
@@ -40,7 +41,7 @@ func assignedSecret(t *text, i int) []span {
 	}
 	s := t.s
 	end := i + word
-	for n := 0; n < 32 && end < len(s) && (isWord(s[end]) || s[end] == '-' && !strings.HasPrefix(s[end:], "->")); n++ {
+	for n := 0; n < 32 && s[end-1] < utf8.RuneSelf && end < len(s) && (isWord(s[end]) || s[end] == '-' && !strings.HasPrefix(s[end:], "->")); n++ {
 		end++
 	}
 	lo := i - len(nameStart(s, i))
@@ -54,6 +55,10 @@ func assignedSecret(t *text, i int) []span {
 	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") && slices.Contains(keyWords, strings.ToLower(nameStart(s, lo-1))) {
 		a.kind = tokenKind
 	}
+	if k == pairKind {
+		spans, _ := t.pairValue(&a, end)
+		return spans
+	}
 	if !a.tells(word) {
 		return nil
 	}
@@ -65,13 +70,9 @@ func assignedSecret(t *text, i int) []span {
 		if a.to-a.from >= longestValue {
 			hi = follow(s, a.to)
 		}
-		out := []span{{lo: a.from, hi: hi}}
-		// A plan shows the new value behind the old one.
-		if q := closingQuotes(s, hi); a.closed && strings.HasPrefix(s[q:], " -> ") {
-			if v := t.valueAt(q + len(" -> ")); v.quoted && v.to > v.from {
-				out = append(out, span{lo: v.from, hi: v.to})
-			}
-		}
+		return t.further(&a, []span{{lo: a.from, hi: hi}})
+	}
+	if out := t.listBelow(&a); len(out) > 0 {
 		return out
 	}
 	if out := t.fallback(&a); len(out) > 0 {
@@ -80,14 +81,38 @@ func assignedSecret(t *text, i int) []span {
 	if out := t.column(&a, end); len(out) > 0 {
 		return out
 	}
+	if out := t.alignedColumn(&a, end); len(out) > 0 {
+		return out
+	}
 	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k {
 		return out
 	}
 	return t.label(&a, end)
 }
 
+// further adds what is behind a secret: the other parts of a text that is joined, the other members
+// of a list, the new value of a plan behind the old one.
+func (t *text) further(a *assignment, out []span) []span {
+	s := t.s
+	for n := 0; n < 20 && a.closed; n++ {
+		q := closingQuotes(s, out[len(out)-1].hi)
+		p := blanks(s, q)
+		sign := endOf(s, p, 2, oneOf("+.&,-><\\"))
+		list := s[p:sign] == ","
+		if next := endOf(s, sign, 60, oneOf(" \t\r\n")); sign > p || next > q && byteIn(s, p, "\n") {
+			p = next
+		}
+		v := t.valueAt(p)
+		if p == q || !v.quoted || !v.closed || list && (!a.kind.likely(s[v.from:v.to]) || byteIn(s, closingQuotes(s, v.to), ":=")) || !list && (v.to-v.from < 4 || placeholder(s[v.from:v.to])) {
+			break
+		}
+		out = append(out, span{lo: v.from, hi: v.to})
+	}
+	return out
+}
+
 // keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = []string{"pragma", "private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data"}
+var keyWords = []string{"pragma", "private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data", "openai", "anthropic", "claude", "gemini", "google", "maps", "weather", "stripe", "github", "aws", "azure", "slack", "twilio", "sendgrid", "mistral", "groq", "deepl", "solana", "wallet", "eth", "ethereum", "bitcoin", "btc", "service", "live", "prod", "sandbox"}
 
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.
@@ -105,7 +130,7 @@ func (t *text) sign(a *assignment, i int) bool {
 	}
 	q = blanks(t.s, p)
 	a.near = a.near && q == p
-	if a.quotedName && byteIn(t.s, q, "{") {
+	if byteIn(t.s, q, "{") && a.sign != ">" {
 		return t.member(a, q)
 	}
 	a.value = t.valueAt(t.behindSign(a, q))
@@ -124,7 +149,7 @@ func (t *text) behindName(a *assignment, i int) (end, next int) {
 	if strings.HasPrefix(s[p:], "<blob>") {
 		p += len("<blob>")
 	}
-	if a.named {
+	if a.named || a.lo > 0 && s[a.lo-1] == '<' || strings.Contains(s[max(0, a.lo-16):a.lo], "<") {
 		p = attributes(s, p)
 	}
 	p = typeOf(s, endOf(s, p, 2, oneOf("*")))
@@ -171,7 +196,9 @@ func (t *text) signBetween(a *assignment, p, q int) int {
 		a.sign = " "
 	case "：":
 		a.sign, a.near = ":", false
-	case "＝", "<-":
+	case ":: ":
+		a.sign = ":"
+	case "＝", "<-", "<<-":
 		a.sign = "="
 	}
 	return q + n
@@ -181,11 +208,11 @@ func (t *text) signBetween(a *assignment, p, q int) int {
 // a line break, or what converts a text.
 func (t *text) behindSign(a *assignment, i int) int {
 	s := t.s
-	if byteIn(s, i, "[") && closingQuotes(s, i+1) > i+1 {
+	if byteIn(s, i, "[({") && closingQuotes(s, textStart(s, i+1)) > i+1 && a.sign != ">" {
 		i++
 	}
 	switch a.sign {
-	case ":", "=", ":=":
+	case ":", "=", ":=", "=>":
 		if next := t.nextValue(a, i); next > 0 {
 			i, a.near = next, false
 		}
@@ -248,13 +275,13 @@ func (t *text) member(a *assignment, i int) bool {
 }
 
 // signs of assignment, the longer ones first.
-var signs = [...]string{":::=", "::=", "===", "||=", "??=", ":=", "=>", "==", "?=", "+=", ".=", "||", "??", "<-", "：", "＝", "=", ":", ",", ">", "|", "│"}
+var signs = [...]string{":::=", "::=", ":: ", "===", "||=", "??=", ":=", "=>", "==", "?=", "+=", ".=", "||", "??", "<<-", "<-", "->", "：", "＝", "=", ":", ",", ">", "|", "│"}
 
 func signAt(s string) int {
 	if s == "" {
 		return 0
 	}
-	if strings.IndexByte("\\:=|?+.,><", s[0]) < 0 && s[0] != "│"[0] && s[0] != "："[0] {
+	if strings.IndexByte("\\:=|?+.,><-", s[0]) < 0 && s[0] != "│"[0] && s[0] != "："[0] {
 		for _, w := range [...]string{"is: ", "is ", "was "} {
 			if strings.HasPrefix(s, w) {
 				return len(w) - 1
@@ -288,18 +315,40 @@ func closingQuotes(s string, i int) int {
 }
 
 // typeOf skips a type between a name and a sign of assignment: ": &'static str",
-// "[]", " As String", " string".
+// "[]", " As String", " VARCHAR(30)", " { get; set; }", " <const>".
 func typeOf(s string, i int) int {
 	j := i
 	switch {
-	case byteIn(s, i, ":[?"):
-		j++
-	case strings.HasPrefix(s[i:], " As ") || strings.HasPrefix(s[i:], " string") || strings.HasPrefix(s[i:], " []byte"):
+	case byteIn(s, i, ":[?"), byteIn(s, i, " ") && (byteIn(s, i+1, ":<{") || slices.ContainsFunc(typeWords, func(w string) bool { return strings.HasPrefix(s[i+1:], w) })):
+		j += 2
 	default:
 		return i
 	}
-	if j = endOf(s, j, 48, wordBytes.or("&'<>[]?|. *:")); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' && wordy(s[i:j]) {
-		if k := blanks(s, j+1); closingQuotes(s, k) > k || k < len(s) && isAlnum(s[k]) && strings.IndexByte(s[i:j], ' ') >= 0 {
+	if j = endOf(s, j, 48, wordBytes.or("&'<>[]?|!,;{}(). *:")); !byteIn(s, j, "=") || strings.HasPrefix(s[j:], "==") {
+		return i
+	}
+	k := blanks(s, j+1)
+	switch typed := s[i:j]; {
+	case closingQuotes(s, textStart(s, k)) > k && strings.IndexByte("|:", s[j-1]) < 0, typed[0] == ' ' && strings.HasSuffix(typed, " :") && closingQuotes(s, k) > k:
+		return j - len(typed) + len(strings.TrimRight(typed, ":"))
+	case wordy(typed) && strings.IndexByte(":|", s[j-1]) < 0 && k < len(s) && isAlnum(s[k]) && strings.Contains(typed, " ") && !strings.ContainsAny(typed, ",;(){}!"):
+		return j
+	}
+	return i
+}
+
+// typeWords begin a type behind a name and a blank.
+var typeWords = []string{"As ", "string", "String", "[]byte", "VARCHAR", "NVARCHAR", "CHAR", "TEXT", "varchar", "nvarchar", "PIC ", "str "}
+
+// textStart is where the quote is behind the signs at i that say how a text is written: rb"x", *b"x",
+// R"(x)", r#"x"#, string(1) "x", or i.
+func textStart(s string, i int) int {
+	j := i
+	if strings.HasPrefix(s[i:], "string(") || strings.HasPrefix(s[i:], "string ") {
+		j = blanks(s, endOf(s, i+len("string"), 8, digitBytes.or("()")))
+	}
+	for j = endOf(s, j, 3, oneOf("rbufLN@$*&#R8")); j > i; j-- {
+		if byteIn(s, j, "\"'`\\") && closingQuotes(s, j) > j {
 			return j
 		}
 	}
@@ -313,9 +362,11 @@ func detail(s string, i int, a *assignment) int {
 	case i >= len(s):
 	case s[i] == '[':
 		j = strings.IndexByte(s[i:min(len(s), i+40)], ']') + i + 1
-	case strings.HasPrefix(s[i:], "for ") || strings.HasPrefix(s[i:], "is generated for "):
+	case fold(s[i:], "for ") || strings.HasPrefix(s[i:], "is generated for "):
 		end := lineEnd(s, i, 120)
-		j = strings.LastIndex(s[i:end], ": ") + i
+		if j = strings.LastIndex(s[i:end], ": ") + i; j < i && s[i] == 'F' {
+			j = strings.LastIndex(s[i:end], " = ") + i + 1 // SET PASSWORD FOR
+		}
 	case fold(s[i:], "key") && a.kind != keyKind:
 		if j = i + 3; byteIn(s, j, " ") {
 			return detail(s, j+1, a)
@@ -323,7 +374,7 @@ func detail(s string, i int, a *assignment) int {
 	case '1' <= s[i] && s[i] <= '9':
 		j = i + 1
 	}
-	if j > i && byteIn(s, j, ":") {
+	if j > i && byteIn(s, j, ":=") {
 		return j
 	}
 	return i
@@ -336,13 +387,14 @@ const longestValue = 160
 // valueAt reads the value at i, quoted or bare.
 func (t *text) valueAt(i int) value {
 	s := t.s
-	if byteIn(s, i, "rbufLN@$") && byteIn(s, i+1, "\"'`\\") {
-		i++
-	}
+	i = textStart(s, i)
 	v := value{from: closingQuotes(s, i)}
 	quote := byte(0)
 	if v.quoted = v.from > i; v.quoted {
 		quote = s[v.from-1]
+	} else if n := bracketQuote(s, i); n > 0 {
+		v.from, v.quoted = i+n, true
+		quote = closer(s[v.from-1])
 	}
 	j, most := v.from, min(len(s), v.from+longestValue)
 	for j < most {
@@ -370,11 +422,27 @@ func (t *text) valueAt(i int) value {
 		v.closed, v.ends = v.quoted, !v.quoted
 		return v
 	}
-	v.closed = v.quoted && closingQuotes(s, j) > j
+	v.closed = v.quoted && (closingQuotes(s, j) > j || byteIn(s, j, ")]}") && s[j] == quote)
 	k := blanks(s, j)
 	v.ends = !v.quoted && (k == len(s) || lineBreak(s, k) > 0 || j > v.from && byteIn(s, j-1, "\"'`") || byteIn(s, k, `"'\`) || strings.HasPrefix(s[k:], "^M$") || s[k] == '#' && k > j)
 	v.head = t.cut && !v.closed && t.isCutAt(j)
 	return v
+}
+
+// bracketQuote is the length of what opens a text in Perl, Ruby and Elixir: q(, %q[, ~s{.
+func bracketQuote(s string, i int) int {
+	j := endOf(s, i, 1, oneOf("%~"))
+	if n := endOf(s, j, 2, oneOf("qsQS")); n > j && byteIn(s, n, "([{") {
+		return n + 1 - i
+	}
+	return 0
+}
+
+func closer(open byte) byte {
+	if open == '(' {
+		return ')'
+	}
+	return open + 2
 }
 
 // bareByte reports whether a value without quotes may hold the byte at i.

@@ -188,7 +188,7 @@ func (t *text) column(a *assignment, i int) []span {
 		if only(row, oneOf(" \t\"'+,")) {
 			continue // the rest of a literal
 		}
-		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], oneOf("-+|: \t$\r\"',^M\\")) || strings.Contains(row, "───") {
+		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], oneOf("-+|: \t$\r\"',^M\\")) || containsOne(row, "───", "====") {
 			ruled = true
 			continue
 		}
@@ -200,7 +200,7 @@ func (t *text) column(a *assignment, i int) []span {
 		lo := next + at + len(text) - len(v)
 		v = strings.TrimRight(v, " \t\"\r$^M',\\|│")
 		v = v[:find(v, 0, len(v), " \t\\\"\x1b")]
-		if len(v) >= 8 && (!wordy(v) || a.kind == passwordKind && ruled && literalValue(v)) && !placeholder(v) && hasDigit(v) {
+		if len(v) >= 8 && (!wordy(v) || a.kind == passwordKind && (ruled && literalValue(v) || a.kind.likely(v))) && !placeholder(v) && hasDigit(v) {
 			out = append(out, span{lo: lo, hi: lo + len(v)})
 		}
 	}
@@ -283,4 +283,53 @@ func cell(row, sep string, nth int) (text string, at int) {
 	}
 	text, _, _ = strings.Cut(row[at:], sep)
 	return text, at
+}
+
+// alignedColumn reads a table of which a name that ends at i heads a column, and blanks part
+// the columns: the words below that begin or end where the name, or the line below it, does.
+func (t *text) alignedColumn(a *assignment, i int) []span {
+	s := t.s
+	if a.kind == keyKind || a.lo > 0 && !byteIn(s, a.lo-1, " \t\n") || i < len(s) && lineBreak(s, i) == 0 && !strings.HasPrefix(s[i:], "  ") && !byteIn(s, i, " ") {
+		return nil
+	}
+	start, end := lineStart(s, a.lo, longestHeader), lineEnd(s, i, longestHeader)
+	before, behind := s[start:a.lo], s[i:end]
+	next := nextLine(s, end)
+	if next < 0 || strings.TrimLeft(behind, " ") != "" && behind[0] != ' ' {
+		return nil
+	}
+	lo, hi := a.lo-start, i-start
+	row := s[next:lineEnd(s, next, 600)]
+	ruled := len(row) > lo && strings.IndexByte("-=", row[lo]) >= 0 && only(row, oneOf("-=+| "))
+	if ruled {
+		lo, hi = startOf(row, lo, lo, oneOf("-=")), endOf(row, lo, len(row), oneOf("-="))
+	} else if !strings.HasSuffix(before, "  ") && !strings.HasPrefix(behind, "  ") || len(strings.Fields(s[start:end])) < 2 {
+		return nil
+	}
+	var out []span
+	names := strings.Fields(s[start:end])
+	nth := len(strings.Fields(before))
+	for range 20 {
+		row = s[next:lineEnd(s, next, 600)]
+		from := min(lo, len(row))
+		if ruled {
+			from = endOf(row, from, hi-lo, oneOf(" "))
+		} else {
+			// The columns may not be aligned, and a number may be before the cells.
+			cells := strings.Fields(row)
+			more := len(cells) - len(names)
+			if more < 0 || more > 1 || more == 1 && !only(cells[0], digitBytes) {
+				break
+			}
+			from = strings.Index(row, cells[nth+more])
+		}
+		v := row[from:wordEnd(row, from, len(row), "|\"'\\")]
+		if (from == 0 || row[from-1] == ' ') && len(v) >= 8 && (a.kind.likely(v) || ruled && literalValue(v) && !isVersion(v)) {
+			out = append(out, span{lo: next + from, hi: next + from + len(v)})
+		}
+		if next = nextLine(s, next+len(row)); next < 0 {
+			break
+		}
+	}
+	return out
 }

@@ -9,11 +9,13 @@ import (
 // to distinguish password = "x7Kq..." from password = getPassword(), and max_tokens:
 // 4096 from a token.
 func (t *text) isSecret(a *assignment) bool {
-	c := candidate{assignment: a, t: t, v: t.s[a.from:a.to], flag: isFlag(t.s, a.lo)}
+	c := &t.judged
+	*c = candidate{assignment: *a, t: t, v: t.s[a.from:a.to], flag: isFlag(t.s, a.lo)}
 	if c.short() || c.is(noValues) {
 		return false
 	}
-	c.env = a.sign == "=" && a.near && strings.ToUpper(a.name) == a.name && !only(a.name, digitBytes.or("_-"))
+	c.env = a.sign == "=" && a.near && (strings.ToUpper(a.name) == a.name || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
+	c.flag = c.flag || a.sign == "=" && a.near && isFlag(t.s, startOf(t.s, a.lo, 40, wordBytes.or(".-"))) // -Ddb.password=
 	if a.head && c.beginning() {
 		return true
 	}
@@ -36,7 +38,7 @@ func (t *text) isSecret(a *assignment) bool {
 
 // candidate is a value beside a telling name, with what the properties and reasons ask of it.
 type candidate struct {
-	*assignment
+	assignment
 	t                        *text
 	v                        string
 	letters, digits, symbols int
@@ -82,6 +84,7 @@ var noValues = []property{
 	// Arguments and lists are everywhere: this is a call with a name and a value.
 	{"an argument", func(c *candidate) bool { return c.sign == "," && !(c.quoted && c.quotedName) }},
 	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
+	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
 	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
 	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted) }},
 	{`behind a quote that closes a text, as in "PWD="+dir`, func(c *candidate) bool {
@@ -115,7 +118,9 @@ var noBeginnings = []property{
 		letters, _, _ := count(c.v)
 		return letters == 0 && !(c.kind == passwordKind && (c.env || c.quoted)) && !(c.env && len(c.v) >= 8)
 	}},
-	{"words", func(c *candidate) bool { return plain(c.v) && !(c.env && c.kind == passwordKind) }},
+	{"words", func(c *candidate) bool {
+		return plain(c.v) && !(c.env && (c.kind == passwordKind || len(c.v) >= 8 && only(c.v, digitBytes)))
+	}},
 }
 
 // reason decides on the values that it is for. Of several the first one does.
@@ -141,19 +146,43 @@ func (c *candidate) decide(reasons []reason) bool {
 func (c *candidate) prose() bool  { return c.sign == "is" || c.sign == "was" }
 func (c *candidate) strong() bool { return strings.ContainsAny(c.v, "!@#$%^&*?~+/=") }
 
+// certain reports a value that nothing but a password is in the place of: behind a
+// flag's sign, in a statement of SQL.
+func (c *candidate) certain() bool {
+	return c.flag && c.sign == "=" && c.kind == passwordKind || c.quoted && c.closed && c.sign == " " && strings.EqualFold(c.name, "password") && c.inSQL()
+}
+
+func (c *candidate) inSQL() bool {
+	before := strings.ToUpper(c.t.s[lineStart(c.t.s, c.lo, 160):c.lo])
+	return containsOne(before, "USER ", "ROLE ", "LOGIN ", "WITH ", "ALTER ", "MAPPING ")
+}
+
+// chosen reports what a person chooses rather than a program's name has: digits behind letters
+// of both cases, or a sign at the end.
+func (c *candidate) chosen() bool {
+	last := c.v[len(c.v)-1]
+	return len(c.v) >= 8 && c.digits > 1 && (upperLower(c.v) || strings.ContainsAny(c.v, "!#$%&*+?@") || strings.Count(c.v, "-") > 1) && letterBytes.has(c.v[0]) && digitBytes.or("!#$%&*+?@").has(last) && !isVersion(c.v)
+}
+
 // passwordReasons judge what may be a person's choice: a word with digits and signs.
 var passwordReasons = []reason{
-	{"prose: words are more common than passwords", (*candidate).prose, func(c *candidate) bool { return c.digits > 0 && c.letters > 0 && !wordy(c.v) }},
+	{"certain by the syntax", (*candidate).certain, func(c *candidate) bool {
+		return len(c.v) >= 4 && !namesPassword(c.v) && !(c.digits == 0 && strings.ToUpper(c.v) == c.v)
+	}},
+	{"prose: words are more common than passwords", (*candidate).prose, func(c *candidate) bool {
+		return c.letters > 0 && (c.digits > 0 && !wordy(c.v) || c.chosen() || c.quoted && c.closed && len(c.v) >= 8 && gibberish(c.v))
+	}},
 	{"only a blank is between name and value", func(c *candidate) bool { return c.sign == " " && !c.quoted }, func(c *candidate) bool {
 		return c.digits > 0 && c.letters > 0 && (!wordy(c.v) || len(c.v) >= 8)
 	}},
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
-		return (c.env || c.quoted) && len(c.v) >= 8 && entropy(c.v) >= 2.8 && c.strong()
+		return (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
+			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && c.sign == ":" && !c.near || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
 	{"data, or a text that is assigned", func(c *candidate) bool { return c.data || c.quoted && c.sign != "," }, func(c *candidate) bool {
-		return len(c.v) >= 6 && (c.symbols > 0 || c.digits > 1 || !wordy(c.v) || c.env || c.quotedName)
+		return len(c.v) >= 6 && (c.symbols > 0 || c.digits > 1 || !wordy(c.v) || c.env || c.quotedName || len(c.v) >= 8)
 	}},
 	{"a call's argument behind the name", func(c *candidate) bool { return c.quoted }, func(c *candidate) bool {
 		last := c.digits > 1 && byteIn(c.t.s, closingQuotes(c.t.s, c.to), ")") && !namesPassword(c.v)
@@ -176,7 +205,7 @@ func (c *candidate) setting() bool {
 	if c.digits < 2 || len(c.v) < 6 || snakeCase(c.v) || strings.HasPrefix(c.v, "0x") {
 		return false
 	}
-	return c.ends && (c.sign == ":" && !c.near || c.sign == "=" && (c.near || !namesPassword(c.v))) || c.sign == "=" && c.near && c.t.besideSettings(c.lo)
+	return c.ends && (c.sign == ":" && !c.near || c.sign == "=>" || c.sign == "=" && (c.near || !namesPassword(c.v))) || (c.sign == "=" || c.sign == ":") && c.near && c.t.besideSettings(c.lo)
 }
 
 // besideSettings reports whether the name at lo is one of many in a list of settings, as of a
@@ -193,7 +222,7 @@ func (t *text) besideSettings(lo int) bool {
 	case ':':
 		return endsInOne(word, "/p", "/property", "-p", "-property") // MSBuild
 	case ' ':
-		at := strings.IndexByte(word, '=')
+		at := strings.IndexAny(word, "=:")
 		return at > 0 && at+1 < len(word) || slices.Contains(settingFlags, word)
 	}
 	return false
@@ -209,7 +238,7 @@ var keyReasons = []reason{
 		return at >= 3 && words(c.v[:at]) && !strings.ContainsAny(c.v, "+=")
 	}, never},
 	{"what authenticates", func(c *candidate) bool { return strings.EqualFold(c.telling, "auth") && c.sign != "," }, func(c *candidate) bool {
-		return len(c.v) >= 12 && !wordy(c.v) && upperLower(c.v) && (c.quoted || c.ends || c.sign == "=")
+		return len(c.v) >= 12 && !wordy(c.v) && (upperLower(c.v) || c.named && len(c.v) >= 32) && (c.quoted || c.ends || c.sign == "=")
 	}},
 	{"prose", (*candidate).prose, never},
 	{"a short argument", func(c *candidate) bool { return c.sign == "," && len(c.v) < 32 }, never},
@@ -224,6 +253,10 @@ var keyReasons = []reason{
 		return random(c.v) || digitRuns(c.v) > 2
 	}},
 	{"a signature", func(c *candidate) bool { return strings.HasPrefix(strings.ToLower(c.telling), "signature") }, func(c *candidate) bool { return len(c.v) >= 27 }},
+	{"of an API, in prose", func(c *candidate) bool {
+		gap := c.t.s[min(c.from, c.lo+len(c.name)):c.from]
+		return len(gap) > 4 && strings.Contains(strings.ToUpper(gap), "API") && !c.quoted
+	}, func(c *candidate) bool { return random(c.v) || len(c.v) >= 32 && digitRuns(c.v) > 3 }},
 	{"a checksum in prose", func(c *candidate) bool {
 		return isHexText(c.v) && !c.quoted && !strings.ContainsAny(c.name, "_-") && !c.near
 	}, never},
@@ -237,13 +270,17 @@ var tokenReasons = []reason{
 	{"a number in program text", func(c *candidate) bool {
 		return !c.quoted && !c.near && strings.HasPrefix(strings.TrimPrefix(c.v, "-"), "0x") && len(c.v) < 40
 	}, never},
+	{"a secret that a person chose", func(c *candidate) bool {
+		return (c.env || c.quoted || c.ends && c.strong()) && strings.Contains(strings.ToLower(c.name), "secret") && c.chosen() && !namesPassword(c.v)
+	}, always},
 	{"words and numbers", func(c *candidate) bool {
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))
 	}, never},
 	{"an argument that could be a name", func(c *candidate) bool { return c.sign == "," && !random(c.v) && digitRuns(c.v) < 2 }, never},
 	{"prose", (*candidate).prose, func(c *candidate) bool { return len(c.v) >= 12 && digitRuns(c.v) > 1 }},
 	{"letters alone", func(c *candidate) bool { return c.digits == 0 && c.symbols == 0 }, func(c *candidate) bool {
-		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v))
+		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v)) ||
+			len(c.v) >= 10 && (c.quoted || c.data) && gibberish(c.v)
 	}},
 	{"no letters", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool {
 		return c.kind == passwordKind && len(c.v) >= 8 && (c.env || c.quoted)
@@ -257,7 +294,7 @@ var tokenReasons = []reason{
 	}, always},
 	{"a variable, a flag, or a column", func(c *candidate) bool { return c.env || c.flag || c.sign == " " }, func(c *candidate) bool { return len(c.v) >= 8 && entropy(c.v) >= 2.5 }},
 	{"a text, or data", func(c *candidate) bool { return c.quoted || c.data }, func(c *candidate) bool {
-		return len(c.v) >= 8 && entropy(c.v) >= 2.8 && (c.kind == passwordKind || c.symbols > 0 || digitRuns(c.v) > 1)
+		return len(c.v) >= 8 && entropy(c.v) >= 2.8
 	}},
 	{"the last of its line", func(c *candidate) bool { return c.ends }, func(c *candidate) bool { return len(c.v) >= 10 && digitRuns(c.v) > 1 }},
 	{"program text or prose", always, func(c *candidate) bool {
@@ -316,7 +353,7 @@ var blankReasons = []struct {
 	{"the path of a value that is put", func(b *blank) bool { return strings.Contains(b.head, "put ") && strings.HasSuffix(b.before, "/") }, func(b *blank) bool { return literalValue(b.v) }},
 	// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".
 	{"a text", func(b *blank) bool { return b.quoted }, func(b *blank) bool {
-		return b.t.s[b.from-1] != '`' && (b.bare == "PASSWORD" || strings.EqualFold(b.last, "with") || b.last == "define" || b.closed && b.kind.likely(b.v) && endsStatement(b.t.s, closingQuotes(b.t.s, b.to)))
+		return b.t.s[b.from-1] != '`' && (b.bare == "PASSWORD" || b.certain() || strings.EqualFold(b.last, "with") || b.last == "define" || b.closed && b.kind.likely(b.v) && endsStatement(b.t.s, closingQuotes(b.t.s, b.to)))
 	}},
 	{"a command's word", func(b *blank) bool { return strings.HasSuffix(b.before, " ") && slices.Contains(commandWords, b.last) }, yes},
 	{"behind a machine, or a flag", func(b *blank) bool { return strings.Contains(b.head, "machine ") || strings.HasSuffix(b.head, "-x") }, yes},

@@ -66,6 +66,7 @@ func decoration(s string, i int) int {
 // labelSigns part a label from its value.
 var labelSigns = []string{
 	": ", ":\t", ":*", ":`", ":\n", ":\r", ":\\n", ":\u00a0", "：", "＝", " = ", "→", "—", " – ", "は", "为", "為", "是", " is ", " was ", " ist ", " wurde auf ", " set to ", " lautet ", " est ", " es ", " é ", " è ", " är ", " er ", " is:",
+	" to ", " from ", " are ", " sind ", " sont ", " son ", " sono ", " jest ", " on ", " je ", " là ", " adalah ", " είναι ", " היא ", "คือ", " هي ", " -> ", "'s ", "는 ", "은 ",
 }
 
 // labelBytes has, for a byte between a name and its value, the signs that begin with
@@ -98,18 +99,31 @@ func (t *text) label(a *assignment, i int) []span {
 	if i < len(s) && lineBreak(s, i) > 0 && isFlag(s, a.lo) {
 		return t.lineOf(a.kind, i)
 	}
+	if lo, hi := t.valueOf(i); lo == i && hi-lo >= 8 && a.foreign() && a.kind.likely(s[lo:hi]) {
+		return []span{{lo: lo, hi: hi}} // 密码x
+	}
+	if out := t.usedAs(a); len(out) > 0 {
+		return out
+	}
 	bytes := labelBytes()
 	words := 0
 	for p := i; p < len(s) && p < i+100 && words < 10; p++ {
 		at := &bytes[s[p]]
 		for _, sign := range at.signs {
-			if p+1 < len(s) && s[p+1] == sign[1] && strings.HasPrefix(s[p:], sign) {
-				for word := range strings.FieldsSeq(s[i:p]) {
-					if slices.Contains(harmlessEnds, strings.ToLower(word)) {
-						return nil
+			if p+1 < len(s) && s[p+1] == sign[1] && strings.HasPrefix(s[p:], sign) && (sign[0] != ' ' || longWord(s, p+len(sign))) {
+				if slices.ContainsFunc(strings.Fields(s[i:p]), func(word string) bool { return slices.Contains(harmlessEnds, strings.ToLower(word)) }) {
+					return nil
+				}
+				// From one to another.
+				if sign == " from " {
+					_, hi := t.valueOf(p + len(sign))
+					if strings.HasPrefix(s[hi:], " to ") {
+						return append(t.labelled(a, p, p+len(sign), true), t.labelled(a, hi, hi+len(" to "), true)...)
 					}
 				}
-				return t.labelled(a, p, p+len(sign), p > i || sign[0] == ' ' && sign != " = ")
+				if out := t.labelled(a, p, p+len(sign), p > i || strings.IndexByte(":=", sign[len(sign)-1]) < 0 && strings.IndexByte(" ：＝", sign[0]) < 0 || sign[0] == ' ' && sign != " = "); len(out) > 0 {
+					return out
+				}
 			}
 		}
 		if !at.inWords {
@@ -117,16 +131,77 @@ func (t *text) label(a *assignment, i int) []span {
 		}
 		if s[p] == ' ' {
 			words++
+			if !longWord(s, p+1) {
+				continue
+			}
+			if lo, hi := t.valueOf(p + 1); hi-lo >= 8 && a.kind.unmistakable(s[lo:hi], p == i) {
+				return []span{{lo: lo, hi: hi}}
+			}
 		}
 	}
 	return nil
+}
+
+// usedAs reads the value before a name that says what it is: x as the password, x als Passwort.
+func (t *text) usedAs(a *assignment) []span {
+	s := t.s
+	if before := s[max(0, a.lo-30):a.lo]; !slices.ContainsFunc(asWords, func(w string) bool { return strings.Contains(before, w) }) {
+		return nil
+	}
+	start := lineStart(s, a.lo, 100)
+	words := strings.Fields(s[start:a.lo])
+	for n := len(words) - 1; n > 0 && n > len(words)-4; n-- {
+		if slices.Contains(asWords, words[n]) {
+			v := strings.Trim(words[n-1], "\"'`.,:*()")
+			if lo := start + strings.LastIndex(s[start:a.lo], v); v != "" && (a.kind.unmistakable(v, false) || a.kind == passwordKind && chosenValue(v)) {
+				return []span{{lo: lo, hi: lo + len(v)}}
+			}
+		}
+	}
+	return nil
+}
+
+var asWords = []string{"as", "als", "comme", "como", "come", "jako", "som", "как", "作为", "olarak"}
+
+// userPair reads the password behind a user's name, of which a part is at i: admin / x.
+func userPair(t *text, i int) []span {
+	s := t.s
+	p := endOf(s, i, 12, letterBytes)
+	for _, sign := range [...]string{" / ", " with ", " mit ", " avec ", " con ", " com "} {
+		if !strings.HasPrefix(s[p:], sign) {
+			continue
+		}
+		lo, hi := t.valueOf(p + len(sign))
+		before := strings.ToLower(s[lineStart(s, i, 60):i])
+		if v := s[lo:hi]; passwordKind.likely(v) && (!wordy(v) || chosenValue(v)) && (sign == " / " || passwordKind.unmistakable(v, false) && containsOne(before, "log in", "login", "logged in", "sign in", "anmeld", "connect", "entra", "inicia")) {
+			return []span{{lo: lo, hi: hi}}
+		}
+	}
+	return nil
+}
+
+// longWord reports whether no blank is within a few bytes of i, which spares most words a look.
+func longWord(s string, i int) bool {
+	return i+8 <= len(s) && strings.IndexByte(s[i:i+8], ' ') < 0
+}
+
+// unmistakable reports a value that is one without a sign before it: characters in no order that
+// are no checksum. Right behind the name of a token, long hexadecimal numbers are values too.
+func (k kind) unmistakable(v string, behind bool) bool {
+	if !only(v, wordBytes.or("!@#$%^&*?~+=-")) || !k.likely(v) && !(random(v) && upperLower(v)) || placeholder(v) {
+		return false
+	}
+	if isHexText(strings.ReplaceAll(v, "-", "")) {
+		return behind && k == tokenKind && len(v) >= 32 && len(v) != 40
+	}
+	return k == passwordKind && strings.ContainsAny(v, "!@#$%^&*?") && hasDigit(v) || !wordy(v) && upperLower(v) && (digitRuns(v) > 1 || random(v)) && (k == passwordKind || len(v) >= 16)
 }
 
 // labelled reads the value behind a sign that is from p to i.
 func (t *text) labelled(a *assignment, p, i int, apart bool) []span {
 	s := t.s
 	lo, hi := t.valueOf(i)
-	cred := a.kind == tokenKind && strings.HasPrefix(strings.ToLower(a.telling), "cred")
+	cred := a.kind == tokenKind && hasOnePrefix(strings.ToLower(a.telling), "cred", "zugangsd", "fiants")
 	switch {
 	case lo == hi || lo >= len(s):
 		// In the next line, or the one behind an empty one.
@@ -153,10 +228,17 @@ func (t *text) labelled(a *assignment, p, i int, apart bool) []span {
 		}
 		return nil
 	}
-	if !a.kind.likely(v) || t.s[p] != ':' && wordy(v) && !a.foreign() {
+	if !a.kind.likely(v) && !(a.kind == passwordKind && t.s[p] != ':' && gibberish(v) && len(v) >= 9) || t.s[p] != ':' && wordy(v) && !a.foreign() && !chosenValue(v) {
 		return nil
 	}
 	return []span{{lo: lo, hi: hi}}
+}
+
+// chosenValue reports a word with the digits and signs that a person puts behind it.
+func chosenValue(v string) bool {
+	c := candidate{v: v}
+	c.letters, c.digits, c.symbols = count(v)
+	return c.chosen()
 }
 
 // foreign reports a name that is not ASCII: it is no name of a program's.

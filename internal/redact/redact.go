@@ -129,7 +129,7 @@ func (r *Redactor) redact(s string, cut bool) (out string, settled bool) {
 	}
 	for range rounds {
 		before := s
-		s = r.scanner.replace(s, cut)
+		s = replace(r.scanner.replace(s, cut), longKeys)
 		for _, u := range r.user {
 			s = replace(s, func(seg string, at int) []span { return u.scanAll(seg, cut, at+len(seg) == len(s)) })
 		}

@@ -37,6 +37,9 @@ type rule struct {
 	back int
 	// ok decides on a match; nil means yes.
 	ok func(match) bool
+	// loose says that read decides on its own whether a probe fits, so that the rule's
+	// probes, however many, need one bit in a group.
+	loose bool
 	// read finds secrets at a place by hand, where an expression would be slow
 	// or could not; pattern is empty then. The spans are in order.
 	read func(t *text, i int) []span
@@ -188,13 +191,15 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 			}
 		}
 	}
-	bit := uint64(1) << len(g.rules)
+	if n := len(g.rules); n == 0 || !r.loose || g.rules[n-1] != r {
+		g.rules = append(g.rules, r)
+	}
+	bit := uint64(1) << (len(g.rules) - 1)
 	for pos, class := range classes {
 		for _, c := range []byte(class) {
 			g.tables[pos][c] |= bit
 		}
 	}
-	g.rules = append(g.rules, r)
 }
 
 // replace removes what the stages find. All of them share one pass over the text; a
