@@ -146,8 +146,10 @@ func (t *text) behindName(a *assignment, i int) (end, next int) {
 	if byteIn(s, p, "]") || a.quotedName && byteIn(s, p, ")") {
 		p++
 	}
-	if strings.HasPrefix(s[p:], "<blob>") {
-		p += len("<blob>")
+	for _, word := range [...]string{"<blob>", ":protected]", ":private]"} {
+		if strings.HasPrefix(s[p:], word) {
+			p += len(word)
+		}
 	}
 	if a.named || a.lo > 0 && s[a.lo-1] == '<' || strings.Contains(s[max(0, a.lo-16):a.lo], "<") {
 		p = attributes(s, p)
@@ -174,6 +176,10 @@ func (t *text) wordSign(a *assignment, i int) (sign string, value int) {
 		return "=>", i + len("to ")
 	case strings.HasPrefix(s[i:], "-string "), strings.HasPrefix(s[i:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
 		return "=", i + strings.IndexByte(s[i:], ' ') + 1
+	case hasOnePrefix(s[i:], "</td><td", "</th><td", "</dt><dd", "</label><", "</b><", "</strong><"):
+		if p := find(s, i+6, min(len(s), i+80), ">"); byteIn(s, p, ">") {
+			return ">", p + 1
+		}
 	case strings.HasPrefix(s[i:], "REG_"):
 		return "=", blanks(s, endOf(s, i, 20, wordBytes))
 	}
@@ -208,6 +214,16 @@ func (t *text) signBetween(a *assignment, p, q int) int {
 // a line break, or what converts a text.
 func (t *text) behindSign(a *assignment, i int) int {
 	s := t.s
+	if a.sign == ":" && byteIn(s, i, "!") { // a tag of YAML
+		if p := endOf(s, i, 24, wordBytes.or("!-")); byteIn(s, p, " ") {
+			i = blanks(s, p)
+		}
+	}
+	if strings.HasPrefix(s[i:], "<<") { // a text in the lines below
+		if p := endOf(s, i, 24, wordBytes.or("<-~'\"")); p < len(s) && lineBreak(s, p) > 0 {
+			i = blanks(s, p+lineBreak(s, p))
+		}
+	}
 	if byteIn(s, i, "[({") && closingQuotes(s, textStart(s, i+1)) > i+1 && a.sign != ">" {
 		i++
 	}
@@ -347,7 +363,7 @@ func textStart(s string, i int) int {
 	if strings.HasPrefix(s[i:], "string(") || strings.HasPrefix(s[i:], "string ") {
 		j = blanks(s, endOf(s, i+len("string"), 8, digitBytes.or("()")))
 	}
-	for j = endOf(s, j, 3, oneOf("rbufLN@$*&#R8")); j > i; j-- {
+	for j = endOf(s, j, 3, oneOf("rbufLN@$*&#R8<")); j > i; j-- {
 		if byteIn(s, j, "\"'`\\") && closingQuotes(s, j) > j {
 			return j
 		}
@@ -432,7 +448,7 @@ func (t *text) valueAt(i int) value {
 // bracketQuote is the length of what opens a text in Perl, Ruby and Elixir: q(, %q[, ~s{.
 func bracketQuote(s string, i int) int {
 	j := endOf(s, i, 1, oneOf("%~"))
-	if n := endOf(s, j, 2, oneOf("qsQS")); n > j && byteIn(s, n, "([{") {
+	if n := endOf(s, j, 2, oneOf("qsQSwW")); n > j && byteIn(s, n, "([{") {
 		return n + 1 - i
 	}
 	return 0

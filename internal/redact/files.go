@@ -192,7 +192,7 @@ func (t *text) column(a *assignment, i int) []span {
 			ruled = true
 			continue
 		}
-		if strings.Count(row, sep) != cells || sep != "," && sep != "\t" && !ruled && sep != "│" {
+		if strings.Count(row, sep) != cells || sep != "," && sep != ";" && sep != "\t" && !ruled && sep != "│" {
 			break
 		}
 		text, at := cell(row, sep, nth)
@@ -216,7 +216,7 @@ const longestHeader = 400
 // follows if it is a comma.
 func besideSeparator(s string, lo, hi int) bool {
 	right := s[endOf(s, hi, longestHeader, oneOf(" \"")):min(len(s), hi+longestHeader)]
-	if byteIn(right, 0, ",") && len(right) > 1 && isAlnum(right[1]) {
+	if byteIn(right, 0, ",;") && len(right) > 1 && isAlnum(right[1]) {
 		return true
 	}
 	if end := right[endOf(right, 0, len(right), oneOf(" $M\"'n,+")):]; end == "" || strings.IndexByte("|│\t\\^\x1b\r\n", end[0]) >= 0 {
@@ -225,13 +225,13 @@ func besideSeparator(s string, lo, hi int) bool {
 	before := s[max(0, lo-longestHeader):lo]
 	left := before[:startOf(before, len(before), len(before), oneOf(" \""))]
 	return strings.HasSuffix(left, "|") || strings.HasSuffix(left, "│") ||
-		strings.HasSuffix(left, ",") && !strings.HasPrefix(before[len(left):], " ")
+		endsInOne(left, ",", ";") && !strings.HasPrefix(before[len(left):], " ")
 }
 
 // separator is what parts the cells of a header's line, of which one is from lo
 // to hi, or nothing.
 func separator(line string, lo, hi int) string {
-	for _, sep := range [...]string{"|", "│", "\t", `\t`, "^I", ","} {
+	for _, sep := range [...]string{"|", "│", "\t", `\t`, "^I", ",", ";"} {
 		if !strings.Contains(line, sep) {
 			continue
 		}
@@ -242,8 +242,8 @@ func separator(line string, lo, hi int) string {
 			if frameEnd(right) || strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && right != "" && colour(right, 0) > 0 {
 				return sep
 			}
-		case sep == ",":
-			first := len(right) > 1 && right[0] == ',' && isAlnum(right[1]) && !strings.Contains(left, ",")
+		case sep == "," || sep == ";":
+			first := len(right) > 1 && right[:1] == sep && isAlnum(right[1]) && !strings.Contains(left, sep)
 			if (first || strings.HasSuffix(left, sep)) && namesAlone(line, lo, hi) {
 				return sep
 			}
@@ -258,7 +258,7 @@ func separator(line string, lo, hi int) string {
 // arguments: names with no blanks between them.
 func namesAlone(line string, lo, hi int) bool {
 	return !strings.Contains(line, ", ") && !strings.Contains(line[hi:], "\",") && !strings.Contains(line[:lo], "(") &&
-		frameEnd(strings.TrimLeft(line[hi:], alphanumeric+"_-, \""))
+		frameEnd(strings.TrimLeft(line[hi:], alphanumeric+"_-,; \""))
 }
 
 // frameEnd reports whether nothing is left of a line but what a frame puts there.

@@ -82,7 +82,9 @@ var noValues = []property{
 	{"a flag behind a blank", func(c *candidate) bool { return c.sign == " " && c.v[0] == '-' }},
 	{"a test's result", func(c *candidate) bool { return c.name == "PASS" && c.sign == ":" }},
 	// Arguments and lists are everywhere: this is a call with a name and a value.
-	{"an argument", func(c *candidate) bool { return c.sign == "," && !(c.quoted && c.quotedName) }},
+	{"an argument", func(c *candidate) bool {
+		return c.sign == "," && !(c.quoted && (c.quotedName || strings.HasSuffix(c.t.s[:c.lo], "define(")))
+	}},
 	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
 	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
 	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
@@ -242,7 +244,9 @@ var keyReasons = []reason{
 	}},
 	{"prose", (*candidate).prose, never},
 	{"a short argument", func(c *candidate) bool { return c.sign == "," && len(c.v) < 32 }, never},
-	{"a word behind a blank", func(c *candidate) bool { return c.sign == " " && !c.flag }, never},
+	{"a word behind a blank", func(c *candidate) bool {
+		return c.sign == " " && !c.flag && !(len(c.v) >= 32 && random(c.v) && upperLower(c.v) && digitRuns(c.v) > 3)
+	}, never},
 	{"the fingerprint of an OpenPGP key", func(c *candidate) bool { return len(c.v) == 40 && only(c.v, digitBytes.or("ABCDEF")) }, never},
 	{"short", func(c *candidate) bool { return len(strings.TrimPrefix(strings.TrimPrefix(c.v, "base64:"), "0x")) < 16 }, never},
 	{"words", func(c *candidate) bool { return wordy(c.v) }, never},
@@ -348,7 +352,10 @@ var blankReasons = []struct {
 	{"a setting's name", func(b *blank) bool { return slices.Contains(settingWords, strings.ToLower(b.bare)) }, yes},
 	{"an entry of .npmrc", func(b *blank) bool { return strings.HasSuffix(b.before, "/:") }, yes},
 	{"a token of random characters", func(b *blank) bool {
-		return b.kind == tokenKind && len(b.v) >= 24 && random(b.v) && digitRuns(b.v) > 2 && upperLower(b.v)
+		return (b.kind == tokenKind || len(b.v) >= 32 && !slices.Contains(otherKeys, strings.ToLower(b.last))) && len(b.v) >= 24 && random(b.v) && digitRuns(b.v) > 2 && upperLower(b.v) || b.kind == tokenKind && len(b.v) >= 24 && digitRuns(b.v) > 4 && strings.ToUpper(b.v) == b.v && !isHexText(b.v)
+	}, yes},
+	{"a password that a person chose", func(b *blank) bool {
+		return b.kind == passwordKind && len(b.gap) == 1 && chosenValue(strings.TrimRight(b.v, ".,;:")) && upperLower(b.v)
 	}, yes},
 	{"the path of a value that is put", func(b *blank) bool { return strings.Contains(b.head, "put ") && strings.HasSuffix(b.before, "/") }, func(b *blank) bool { return literalValue(b.v) }},
 	// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".

@@ -66,7 +66,7 @@ func decoration(s string, i int) int {
 // labelSigns part a label from its value.
 var labelSigns = []string{
 	": ", ":\t", ":*", ":`", ":\n", ":\r", ":\\n", ":\u00a0", "：", "＝", " = ", "→", "—", " – ", "は", "为", "為", "是", " is ", " was ", " ist ", " wurde auf ", " set to ", " lautet ", " est ", " es ", " é ", " è ", " är ", " er ", " is:",
-	" to ", " from ", " are ", " sind ", " sont ", " son ", " sono ", " jest ", " on ", " je ", " là ", " adalah ", " είναι ", " היא ", "คือ", " هي ", " -> ", "'s ", "는 ", "은 ",
+	" to ", " from ", " are ", " sind ", " sont ", " son ", " sono ", " jest ", "改成", "改为", "设为", "설정", " on ", " je ", " là ", " adalah ", " είναι ", " היא ", "คือ", " هي ", " -> ", "'s ", "는 ", "은 ",
 }
 
 // labelBytes has, for a byte between a name and its value, the signs that begin with
@@ -114,12 +114,11 @@ func (t *text) label(a *assignment, i int) []span {
 				if slices.ContainsFunc(strings.Fields(s[i:p]), func(word string) bool { return slices.Contains(harmlessEnds, strings.ToLower(word)) }) {
 					return nil
 				}
-				// From one to another.
-				if sign == " from " {
-					_, hi := t.valueOf(p + len(sign))
-					if strings.HasPrefix(s[hi:], " to ") {
-						return append(t.labelled(a, p, p+len(sign), true), t.labelled(a, hi, hi+len(" to "), true)...)
+				if sign == " from " { // one to another
+					if _, hi := t.valueOf(p + len(sign)); strings.HasPrefix(s[hi:], " to ") {
+						return append(t.labelled(a, p, p+len(sign), true), t.labelled(a, p, hi+len(" to "), true)...)
 					}
+					continue
 				}
 				if out := t.labelled(a, p, p+len(sign), p > i || strings.IndexByte(":=", sign[len(sign)-1]) < 0 && strings.IndexByte(" ：＝", sign[0]) < 0 || sign[0] == ' ' && sign != " = "); len(out) > 0 {
 					return out
@@ -150,6 +149,9 @@ func (t *text) usedAs(a *assignment) []span {
 	}
 	start := lineStart(s, a.lo, 100)
 	words := strings.Fields(s[start:a.lo])
+	if next := strings.Fields(s[a.lo:min(len(s), a.lo+60)]); len(next) > 1 && slices.Contains(harmlessEnds, strings.ToLower(next[1])) {
+		return nil // as the password hash
+	}
 	for n := len(words) - 1; n > 0 && n > len(words)-4; n-- {
 		if slices.Contains(asWords, words[n]) {
 			v := strings.Trim(words[n-1], "\"'`.,:*()")
@@ -167,13 +169,13 @@ var asWords = []string{"as", "als", "comme", "como", "come", "jako", "som", "к�
 func userPair(t *text, i int) []span {
 	s := t.s
 	p := endOf(s, i, 12, letterBytes)
-	for _, sign := range [...]string{" / ", " with ", " mit ", " avec ", " con ", " com "} {
+	for _, sign := range [...]string{" / ", "/", ":", " with ", " mit ", " avec ", " con ", " com "} {
 		if !strings.HasPrefix(s[p:], sign) {
 			continue
 		}
 		lo, hi := t.valueOf(p + len(sign))
 		before := strings.ToLower(s[lineStart(s, i, 60):i])
-		if v := s[lo:hi]; passwordKind.likely(v) && (!wordy(v) || chosenValue(v)) && (sign == " / " || passwordKind.unmistakable(v, false) && containsOne(before, "log in", "login", "logged in", "sign in", "anmeld", "connect", "entra", "inicia")) {
+		if v := s[lo:hi]; passwordKind.likely(v) && (!wordy(v) || chosenValue(v)) && (sign == " / " || len(sign) == 1 && !strings.ContainsAny(v, ":/~,") && upperLower(v) && (chosenValue(v) || passwordKind.unmistakable(v, false)) && boundaryBefore(s, startOf(s, i, 12, letterBytes)) || passwordKind.unmistakable(v, false) && containsOne(before, "log in", "login", "logged in", "sign in", "anmeld", "connect", "entra", "inicia")) {
 			return []span{{lo: lo, hi: hi}}
 		}
 	}
@@ -228,7 +230,10 @@ func (t *text) labelled(a *assignment, p, i int, apart bool) []span {
 		}
 		return nil
 	}
-	if !a.kind.likely(v) && !(a.kind == passwordKind && t.s[p] != ':' && gibberish(v) && len(v) >= 9) || t.s[p] != ':' && wordy(v) && !a.foreign() && !chosenValue(v) {
+	if strings.HasPrefix(strings.ToLower(a.telling), "secret") && chosenValue(v) && passwordKind.likely(v) && t.s[p] == ':' {
+		return []span{{lo: lo, hi: hi}}
+	}
+	if !a.kind.likely(v) && !(a.kind == passwordKind && t.s[p] != ':' && gibberish(v) && len(v) >= 9) || t.s[p] != ':' && wordy(v) && !a.foreign() && !(chosenValue(v) && (upperLower(v) || !hasOnePrefix(t.s[p:], " to ", " on "))) {
 		return nil
 	}
 	return []span{{lo: lo, hi: hi}}
@@ -374,7 +379,9 @@ func (t *text) wrapped(i int) int {
 			if strings.HasPrefix(s[k:], "-String ") {
 				k += len("-String ")
 			}
-		case !byteIn(s, k, "("), !slices.Contains(conversions, name[strings.LastIndexAny(name, ".:]")+1:]):
+		case closingQuotes(s, k) > k && name != "" && slices.Contains(conversions, name[strings.LastIndexAny(name, ".:")+1:]): // String.raw`x`
+			return k
+		case !byteIn(s, k, "({"), !slices.Contains(conversions, name[strings.LastIndexAny(name, ".:]")+1:]):
 			return i
 		default:
 			k++
@@ -390,5 +397,5 @@ func (t *text) wrapped(i int) int {
 // conversions make a value of a text, and change nothing of it.
 var conversions = []string{
 	"", "byte", "bytes", "from", "new", "String", "string", "str", "Some", "SecretString", "SecretStr", "Secret", "SecureString", "ConvertTo-SecureString", "toCharArray", "Buffer", "Ptr",
-	"encode", "b64decode", "atob", "fromhex", "to_string", "from_str", "from_static", "HexDecodeString", "DecodeString", "fromString", "of", "unwrap", "Uint8Array", "quote", "GuardedString", "Data", "Lazy", "OnceCell", "Redacted", "NewString",
+	"encode", "b64decode", "atob", "fromhex", "to_string", "from_str", "from_static", "HexDecodeString", "DecodeString", "fromString", "of", "unwrap", "Uint8Array", "quote", "GuardedString", "Data", "Lazy", "OnceCell", "Redacted", "NewString", "QStringLiteral", "QByteArray", "GetBytes", "raw", "sensitive", "strdup", "SecretBytes", "Bytes", "utf8", "c_str", "wrap", "Value",
 }

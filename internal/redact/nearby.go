@@ -7,7 +7,7 @@ import (
 
 // pairNames and pairValues are the members that hold a name and its value.
 var (
-	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry", "keyname", "element", "selector", "label", "id", "field", "purpose", "fieldname", "setting", "option", "header", "title"}
+	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry", "keyname", "element", "selector", "label", "id", "field", "purpose", "fieldname", "setting", "option", "header", "title", "target", "parameter", "arg"}
 	pairValues = []string{"value", "parametervalue", "default", "content", "text", "newvalue", "plaintext", "data", "val", "v"}
 )
 
@@ -193,6 +193,9 @@ func (t *text) memberAt(i int) (value, bool) {
 		}
 		q := blanks(s, closingQuotes(s, i+len(name)))
 		if byteIn(s, q, ":=") {
+			if p := blanks(s, q+1); byteIn(s, p, "{") { // {"stringValue": x}
+				q = find(s, p, min(len(s), p+30), ":")
+			}
 			v := t.valueAt(blanks(s, q+1))
 			return v, v.to > v.from
 		}

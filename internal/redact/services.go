@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // serviceRules are further keys that are known by their own form: those of
 // services that fewer people use, and older forms.
@@ -128,7 +131,7 @@ func longKey(s string, lo, hi int) string {
 // keys. Many other things are named so; their words are known.
 func isPrefixedKey(s string, lo, hi int) bool {
 	v := s[lo:hi]
-	if lo < 3 || strings.IndexByte("_-", s[lo-1]) < 0 || byteIn(s, hi, "_+/=") || digitRuns(v) < 4 || !upperLower(v) || !random(v) {
+	if lo < 3 || strings.IndexByte("_-", s[lo-1]) < 0 || byteIn(s, hi, "_+/=") || digitRuns(v) < 2 || !upperLower(v) || !random(v) {
 		return false
 	}
 	from := startOf(s, lo, 30, alnumBytes.or("_-"))
@@ -137,13 +140,16 @@ func isPrefixedKey(s string, lo, hi int) bool {
 		return false
 	}
 	low := strings.ToLower(head)
-	return wordy(head) && (low == head || strings.ToUpper(head) == head) && !endsInOne(low, idWords...)
+	if !containsOne(low, "live", "sk", "key", "api", "tok", "secret", "pat", "acct") && digitRuns(v) < 3 {
+		return false
+	}
+	return wordy(head) && (low == head || strings.ToUpper(head) == head) && !slices.Contains(idWords, low[strings.LastIndexAny(low, "_-")+1:])
 }
 
 // idWords come before random characters that are no key.
 var idWords = []string{
 	"toolu", "call", "msg", "resp", "req", "request", "chatcmpl", "cmpl", "run", "thread", "file", "sha1", "sha256", "sha384", "sha512", "md5", "asst", "evt", "event", "cus", "trace", "span", "id", "ref", "hash", "nonce", "etag", "build",
-	"image", "img", "chunk", "cache", "blob", "snap", "snapshot", "conv", "item", "step", "batch", "vs", "fs", "rs", "ctx", "session", "price", "prod", "sub", "pi", "ch", "in", "seti", "pm", "test", "public", "phc", "pub", "pk", "digest", "checksum", "fingerprint", "version", "server", "srv", "task", "job", "node", "user", "org", "project", "key", "h1",
+	"image", "img", "chunk", "cache", "blob", "snap", "snapshot", "conv", "item", "step", "batch", "vs", "fs", "rs", "ctx", "session", "price", "prod", "sub", "pi", "ch", "in", "seti", "pm", "public", "phc", "pub", "pk", "digest", "checksum", "fingerprint", "version", "server", "srv", "task", "job", "node", "user", "org", "project", "h1",
 }
 
 // keyBytes reads a wallet's file, of which the bracket is at i: the 64 bytes of a key.
