@@ -13,7 +13,7 @@ BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
-.PHONY: all help test-all test-rest test-backends test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak release publish reproducible sbom screenshots backend-pictures dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all help test-all test-rest test-backends test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak soak-tables soak-drawn soak-page release publish reproducible sbom screenshots backend-pictures dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -81,7 +81,7 @@ REST      = TestPackages|TestInstallsFromTheModule|TestInstallScriptInHostileFol
 PAGE_REST = TestAttacks|TestOddTasksAreShown|TestLargeTaskKeepsItsSelection
 
 # The tests copy the programs from bin/ instead of building them for each package.
-test test-rest soak: export TEST_PROGRAMS = $(CURDIR)/bin
+test test-rest soak-tables soak-drawn soak-page: export TEST_PROGRAMS = $(CURDIR)/bin
 # Each test that is left out adds a line.
 test test-rest: export HOOKSPAN_TEST_SKIPS = $(CURDIR)/.cache/skips
 test: export TEST_ROWS = change
@@ -130,9 +130,18 @@ race: ## the packages' own tests under the race detector; needs a C compiler
 	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 20m ./...
 
 SOAKTIME ?= 85m
-soak: setup collector build ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
+# How many sessions of each agent the long form draws, and of which agents.
+DRAWN ?= 200
+DRAWN_AGENTS ?= claude cline codex copilot gemini opencode qwen
+soak: soak-tables soak-drawn soak-page ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
+
+soak-tables: setup collector build ## the tables of faults and attacks, and the agents' long tests
 	$(GO) -C tests test -count=1 -p 1 -timeout $(SOAKTIME) ./fault ./security ./collector ./hookscli ./clinecli ./opencodecli -soak -publish -skip Drawn
-	$(GO) -C tests test -count=1 -p 1 -timeout 6h ./claudecli ./clinecli ./codexcli ./copilotcli ./geminicli ./opencodecli ./qwencli -run Drawn -soak
+
+soak-drawn: setup build ## DRAWN sessions of each of DRAWN_AGENTS, with the real agents
+	$(GO) -C tests test -count=1 -p 1 -timeout 6h $(DRAWN_AGENTS:%=./%cli) -run Drawn -soak -drawn $(DRAWN)
+
+soak-page: setup build ## the page's long tests
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
 
 backend-pictures: build ## docs/images/backend-*.png, a task in Phoenix and MLflow; needs Python 3 and chromium

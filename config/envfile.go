@@ -233,7 +233,7 @@ func near(a, b string) (letters int, ok bool) {
 	return len(a) + len(b), max(len(a), len(b)) <= fewLetters
 }
 
-// ProjectDisabled reports whether the project in dir switches recording off by a
+// ProjectDisabled reports whether the folder dir switches recording off by a
 // line HOOKSPAN_DISABLED=true in its .hookspan.env. Nothing else in that file
 // has any effect: a project must be able to set neither endpoint nor credential.
 // A file that cannot be read has no effect; a line about HOOKSPAN_DISABLED that

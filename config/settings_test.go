@@ -220,8 +220,9 @@ variables that are not absolute paths are ignored.
 
 ## Projects
 
-A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `. A wrong value and an unreadable
-line with that name count as true. Nothing else in that file has any effect.
+A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `: in the folder where the
+agent works, or above it up to the root of its Git repository. The file must be yours, root's or the folder's owner's. A wrong value and an
+unreadable line with that name count as true. Nothing else in that file has any effect.
 `
 
 // TestTableDescribesTheFields compares the variables that the library reads with the

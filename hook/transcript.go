@@ -16,9 +16,9 @@ type Transcript struct {
 	Cwd string
 	// Repository is the one that the session worked in, as far as the files say.
 	Repository Repository
-	// Moves are the working directories of a session that went from one to another, by
-	// the time from which on it was there. Cwd is the last of them.
-	Moves []Move
+	// Moves are the working directories of a session that went from one to another, as
+	// Moves.Sorted returns them. Cwd is the lead agent's last.
+	Moves Moves
 	// System are the lead agent's instructions, which come before all prompts.
 	System string
 	// Session is the session's id, if the files have it.
@@ -52,6 +52,9 @@ type Transcript struct {
 	// CopiedBy are the sessions whose files have all rows of this one, too: hooks may have
 	// reported them as of these.
 	CopiedBy []string
+	// CopiedFrom are the sessions of which this one has turns that count here, as their
+	// own files are gone: they may have been reported as of these.
+	CopiedFrom []string `json:",omitempty"`
 	// Sources are the files that were read, Unread the places in them that were not.
 	Sources []string
 	Unread  []Unread
@@ -69,12 +72,6 @@ type Unread struct {
 	// Whole reports that it concerns the whole session.
 	Whole  bool
 	Reason string
-}
-
-// Move is the working directory of a session from a time on.
-type Move struct {
-	At  time.Time
-	Cwd string
 }
 
 // CallKind distinguishes a request from a host's sum over requests that it no longer

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/outbound"
 )
 
 // Class is the kind of an Error.
@@ -82,8 +84,9 @@ var classes = map[Class]class{
 	ClassEncode:     {final: true},
 }
 
-// Unauthorized reports that the service refused the credential.
-func (e *Error) Unauthorized() bool { return e.Class == ClassAuth }
+// OfSender reports a failure that is about the network, the address, the agent or the
+// account: any trace would meet it, and the same one may be taken once that is right.
+func (e *Error) OfSender() bool { return outbound.OfSender(e.Status) }
 
 // Retryable reports whether sending the same trace again later can succeed
 // without any other change, or after the user has repaired the network or the

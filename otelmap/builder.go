@@ -54,8 +54,11 @@ type Builder struct {
 	after Carry
 	// ended reports that the session has ended and has not started again.
 	ended bool
-	// late are the offsets that Late returns.
-	late []int64
+	// late is what Late returns.
+	late []Missed
+	// recall finds older turns than those of carry, recalled is what it has found.
+	recall   func(turn RunID) *Carry
+	recalled map[RunID]*Carry
 	// lost are the places of events that could not be read, in order.
 	lost []int64
 }
@@ -113,9 +116,9 @@ func (b *Builder) Limit(maxInput, maxOutput int, clean func(text string, max int
 	clear(b.inputs[:])
 }
 
-// Late returns the offsets of the events that belong to runs before the place where
-// reading began and may change their spans, by the last call of Runs.
-func (b *Builder) Late() []int64 { return b.late }
+// Late returns the events that belong to runs before the place where reading began and may
+// change their spans, by the last call of Runs.
+func (b *Builder) Late() []Missed { return b.late }
 
 // Add takes the next event of the log. Events must be added in the order of
 // their offsets.
@@ -188,7 +191,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 		if r.terminal == nil && idle && r.Outcome == "" {
 			r.Outcome, r.silent = b.silence(), true
 		}
-		r.Repeated = slices.Contains(b.carry.Recent, r.ID.String())
+		r.Repeated = slices.Contains(b.before(r.whole).Recent, r.ID.String())
 		r.Ended = (r.terminal != nil || r.superseded()) && !r.working() || idle
 		before = r.after(&b.opts)
 	}
@@ -206,6 +209,15 @@ func (b *Builder) Finished(now time.Time) bool {
 func (b *Builder) Root(r *Run) (traceID, spanID string) {
 	sc := r.rootContext(&b.opts)
 	return sc.TraceID().String(), sc.SpanID().String()
+}
+
+// RootIn returns the id of the root span that a run with a turn has if it is of another
+// session, "" for one without.
+func (b *Builder) RootIn(session string, r *Run) string {
+	if r.turn == "" {
+		return ""
+	}
+	return turnRunID(b.host, session, r.turn).spanID("root", "").String()
 }
 
 // LinkTo links the session's first run to the turn of another session that it

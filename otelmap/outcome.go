@@ -122,7 +122,8 @@ type resultKey struct {
 }
 
 // transcriptResult returns the result of a call in the host's files, or nil.
-// Results with one key are taken in the order of the calls.
+// Results with one key are taken in the order of the calls, and that with the call's input
+// before one of its tool.
 func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	if m.results == nil {
 		m.results = make(map[resultKey][]*hook.ToolResult)
@@ -138,7 +139,13 @@ func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	}
 	k := resultKey{c.agent(), keyOf(c.event())}
 	if rs := m.results[k]; len(rs) > 0 {
-		i := max(0, slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return m.gave(c.event(), r) }))
+		i := slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return m.gave(c.event(), r) })
+		if i < 0 {
+			i = slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return r.Name == "" || r.Name == c.tool().Name })
+		}
+		if i < 0 {
+			return nil
+		}
 		r := rs[i]
 		m.results[k] = slices.Delete(rs, i, i+1)
 		return r

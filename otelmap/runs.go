@@ -89,6 +89,9 @@ func (r *Run) Begun() time.Time {
 	return start
 }
 
+// Whole returns the ID of the first part of the run's turn.
+func (r *Run) Whole() RunID { return r.whole }
+
 // parent returns the context the run was started in, if any.
 func (r *Run) parent(o *Options) (trace.SpanContext, bool) {
 	if r.context.IsValid() {

@@ -29,8 +29,8 @@ type segmenter struct {
 	ended bool
 	// calls are the runs of the calls under way that have no turn, by id.
 	calls map[string]*Run
-	// late are the offsets of the events of runs before the place where reading began.
-	late []int64
+	// late are the events of runs before the place where reading began.
+	late []Missed
 }
 
 // missed notes an event of a run before the place where reading began. Only one of a
@@ -38,7 +38,14 @@ type segmenter struct {
 // files had ended; Cline reports a cancellation after each end.
 func (s *segmenter) missed(it *item) {
 	if it.Tool != nil || it.ParentAgent != "" || it.Kind == hook.KindRunComplete || it.Kind == hook.KindRunError {
-		s.late = append(s.late, it.Offset)
+		m := Missed{Offset: it.Offset}
+		if it.ParentAgent != "" {
+			m.Keys = append(m.Keys, AgentKey(s.b.host, s.b.session, it.Agent))
+		}
+		if it.Turn != "" {
+			m.Keys = append(m.Keys, turnRunID(s.b.host, s.b.session, it.Turn))
+		}
+		s.late = append(s.late, m)
 	}
 }
 
@@ -62,7 +69,7 @@ func (s *segmenter) begin(it *item) *Run {
 		if r.earlier = before; before != nil {
 			before.part = r
 		} else {
-			r.resumes = s.b.carry.Ends[r.whole.String()]
+			r.resumes = s.b.before(r.whole).Ends[r.whole.String()]
 		}
 		repeated := it.Kind == hook.KindPrompt && it.StoredAt().Sub(s.carry.Stored) <= repeatWithin
 		if r.later = before != nil || !repeated && s.known(it); r.later {
@@ -237,11 +244,19 @@ func (s *segmenter) beginForAgent(it *item) *Run {
 
 // known reports that a run of the event's turn ended before the place where
 // reading began.
-func (s *segmenter) known(it *item) bool { return s.inCarry(it, s.b.carry.Recent) }
+func (s *segmenter) known(it *item) bool {
+	return s.inCarry(it, func(c *Carry) []string { return c.Recent })
+}
 
 // delivered reports that no more events of a known turn are expected.
 func (s *segmenter) delivered(it *item) bool {
 	return s.known(it) && !s.slept(it)
+}
+
+// past reports that no more work is expected of a known turn: another run has begun since.
+func (s *segmenter) past(it *item) bool {
+	recent := s.b.carry.Recent
+	return s.delivered(it) && (len(s.runs) > 0 || len(recent) == 0 || recent[len(recent)-1] != turnRunID(s.b.host, s.b.session, it.Turn).String())
 }
 
 // slept reports that the event's turn was closed for its silence: later events are new.
@@ -251,11 +266,15 @@ func (s *segmenter) slept(it *item) bool {
 			return true
 		}
 	}
-	return s.inCarry(it, s.b.carry.Silent)
+	return s.inCarry(it, func(c *Carry) []string { return c.Silent })
 }
 
-func (s *segmenter) inCarry(it *item, runs []string) bool {
-	return it.Turn != "" && slices.Contains(runs, turnRunID(s.b.host, s.b.session, it.Turn).String())
+func (s *segmenter) inCarry(it *item, list func(*Carry) []string) bool {
+	if it.Turn == "" {
+		return false
+	}
+	turn := turnRunID(s.b.host, s.b.session, it.Turn)
+	return slices.Contains(list(s.b.before(turn)), turn.String())
 }
 
 // attach adds an event of the lead agent.

@@ -76,7 +76,7 @@ func (b *Builder) callKey(items []*item, it *item, agent string) string {
 	seen := make(map[string]int)
 	for _, c := range b.calls(items) {
 		key := c.identify(agent, seen)
-		if c.pre == it || c.post == it || c.asked == it {
+		if c.pre == it || c.post == it || c.echo == it || c.asked == it {
 			return key
 		}
 	}

@@ -20,6 +20,8 @@ type call struct {
 	// next is the event after pre. It bounds a call that has no end, because the
 	// tools of one agent run one after another.
 	next *item
+	// echo is the success that was reported after post, a failure.
+	echo *item
 	// asked is the host's question whether the call may run.
 	asked *item
 	// result is the call's result in the host's files, if the events lack it. named is
@@ -123,57 +125,6 @@ func (b *Builder) calls(items []*item) []*call {
 	calls := match(items)
 	if b.opts.Agent.Unnamed {
 		calls = joinRewritten(calls)
-	}
-	return calls
-}
-
-// match finds the calls of one agent, in the order of their first events. Calls
-// with one key are matched in order.
-func match(items []*item) []*call {
-	var calls []*call
-	// unasked are the calls of each tool that may still be asked about.
-	waiting, unasked := make(map[toolKey][]*call), make(map[string][]*call)
-	questions := make(map[uint64]*item)
-	asked := func(c *call) bool { return c.post != nil || c.asked != nil }
-	for i, it := range items {
-		if it.Tool == nil {
-			continue
-		}
-		k := keyOf(it)
-		switch it.Kind {
-		case hook.KindToolStart:
-			c := &call{pre: it}
-			if i+1 < len(items) {
-				c.next = items[i+1]
-			}
-			calls = append(calls, c)
-			waiting[k] = append(waiting[k], c)
-			unasked[it.Tool.Name] = append(unasked[it.Tool.Name], c)
-		case hook.KindToolEnd:
-			switch w := waiting[k]; len(w) {
-			case 0:
-				calls = append(calls, &call{post: it})
-			case 1:
-				w[0].post = it
-				delete(waiting, k)
-			default:
-				w[0].post, waiting[k] = it, w[1:]
-			}
-		case hook.KindPermission:
-			name := it.Tool.Name
-			unasked[name] = slices.DeleteFunc(unasked[name], asked)
-			c := askedAbout(unasked[name], it, askedTwice(questions, it))
-			if it.Tool.ID != "" {
-				// Only the id is certain: the question may name another tool.
-				i := slices.IndexFunc(waiting[k], func(c *call) bool { return c.asked == nil })
-				if c = nil; i >= 0 {
-					c = waiting[k][i]
-				}
-			}
-			if c != nil {
-				c.asked = it
-			}
-		}
 	}
 	return calls
 }

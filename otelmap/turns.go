@@ -187,7 +187,7 @@ func (s *segmenter) work(it *item) {
 		r = asking
 	}
 	switch {
-	case r == nil && it.Kind != hook.KindToolStart && s.delivered(it):
+	case r == nil && (it.Kind != hook.KindToolStart && s.delivered(it) || s.past(it)):
 		s.missed(it) // it may also be a copy of an event that was delivered
 	case r == nil:
 		s.beginTurn(it, s.closeOpen)
@@ -224,6 +224,8 @@ func (s *segmenter) reopen(r *Run) {
 func (s *segmenter) failRequest(it *item) {
 	r := s.runOf(it)
 	switch {
+	case r == nil && s.past(it):
+		return
 	case r == nil:
 		r = s.begin(it)
 		r.items = nil

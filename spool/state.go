@@ -68,6 +68,36 @@ func (s *Session) WriteFile(name string, b []byte) (err error) {
 	return replaceFile(s.dir, name, b)
 }
 
+// AppendFile writes behind the first bytes of a state file, and cuts off what was there, such
+// as what a process that was killed had written. A power cut may lose it.
+func (s *Session) AppendFile(name string, after int64, b []byte) (err error) {
+	defer s.wrap(&err, fmt.Sprintf("append to file %q of", name))
+	if err := validState(name); err != nil {
+		return err
+	}
+	if s.removed.Load() {
+		return fs.ErrNotExist
+	}
+	f, _, err := openFile(s.dir, name, os.O_RDWR, true)
+	if err != nil {
+		return err
+	}
+	if err = f.Truncate(after); err == nil {
+		_, err = f.WriteAt(b, after)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// OpenFile opens a state file to read parts of it. The caller closes it.
+func (s *Session) OpenFile(name string) (f *os.File, err error) {
+	defer s.wrap(&err, fmt.Sprintf("open file %q of", name))
+	if err := validState(name); err != nil {
+		return nil, err
+	}
+	f, _, err = openFile(s.dir, name, os.O_RDONLY, false)
+	return f, err
+}
+
 // replaceFile writes a temporary file and renames it. Its name is random, so that two
 // writers, which there should not be, cannot mix their bytes. internal/files/atomicfile
 // does the same by path; here all access goes through an os.Root.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/record"
@@ -147,7 +146,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: f.from, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
-		Off:     func(dir string) bool { return config.ProjectDisabled(record.ReadSettings, dir) },
+		Off:     record.ProjectOff,
 	}
 	switch known, err := p.Ledger(); {
 	case err != nil:

@@ -120,7 +120,10 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 	}
 	copied := false
 	if copies {
-		if copied, err = machineOf(a).CopyPrograms(cmd.Context()); err != nil {
+		if copied, err = machineOf(a).CopyPrograms(cmd.Context()); err == nil {
+			err = machineOf(a).StartCopy(cmd.Context(), o.Binary)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,9 @@ func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
 		if !undo {
 			o.Binary, err = managedProgram(a, agent.Program, dryRun)
 			run = agent.Installer.Plan
+			if failed := install.Start(cmd.Context(), o.Binary); err == nil && failed != nil {
+				a.warnf("%v; these hooks record nothing where that is so", failed) // an image may be built elsewhere
+			}
 		}
 		if err == nil {
 			plan, err = run(cmd.Context(), machineOf(a).System(), o)

@@ -58,11 +58,12 @@ func machineOf(a *app) provision.Machine {
 	dir := workingDir()
 	hooks := hookSetup(a)
 	m := &diagnose.Machine{
-		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectOff: record.ProjectOff(dir),
+		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectFile: record.OffBy(dir),
 		Program: func(name string) (string, error) { return hookProgram(a, name, "") },
 		Copies:  copiesOf(a),
 		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: hooksOf(a).Problems().List()},
 	}
+	m.ProjectOff = m.ProjectFile != ""
 	for _, o := range record.OtherAgents(a.cfg.StateDir) {
 		m.Others = append(m.Others, diagnose.OtherAgent(o))
 	}

@@ -198,7 +198,7 @@ func Tool(part rawjson.Object) *hook.Tool {
 		Duration: hook.UnknownDuration,
 	}
 	metadata := state.Members("metadata")
-	if t.Name == "task" {
+	if t.Name == "task" || t.Name == "subagent" { // the latter since version 2
 		t.Agent = metadata.Text("sessionId")
 	}
 	unknown := t.Name == "invalid"

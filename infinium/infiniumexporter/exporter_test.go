@@ -424,3 +424,24 @@ func TestConcurrentPushesToServer(t *testing.T) {
 	}
 	srv.Close()
 }
+
+// TestPauseAppliesToTracesThatWaitForTheRate answers the first of many traces with 429: those
+// that wait for requests_per_second are not sent.
+func TestPauseAppliesToTracesThatWaitForTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{answer: func(int, map[string]any) *http.Response { return says(429, "", "Retry-After", "120") }}
+		c := testConfig()
+		c.Wait, c.RequestsPerSecond = 0, 1
+		w := start(t, c, s, nil)
+		var pushes sync.WaitGroup
+		for i := range uint64(20) {
+			pushes.Go(func() { _ = w.push(context.Background(), newRequest().root(i, 1).Traces) })
+		}
+		pushes.Wait()
+		// The burst of two may be under way.
+		if n := len(s.traces()); n > 2 {
+			t.Errorf("%d requests, want at most 2", n)
+		}
+		w.stop(t)
+	})
+}

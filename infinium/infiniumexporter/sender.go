@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -94,6 +93,10 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 	if err := s.rate.Wait(ctx); err != nil {
 		return &refusal{err: fmt.Errorf("waiting for requests_per_second: %w", err), everywhere: true}
 	}
+	// The answer to another run may have come during the wait.
+	if r := s.paused(); r != nil {
+		return r
+	}
 	_, err := s.send(ctx, &t)
 	if err == nil {
 		s.tel.trace(ctx, "accepted", run)
@@ -120,9 +123,7 @@ func (s *sender) deliver(ctx context.Context, run *run) error {
 // network or the agent, so that any trace would meet it; those traces are kept
 // until the user has renewed the key or fixed the address.
 func ofTrace(e *infinium.Error) bool {
-	ofAll := []int{http.StatusPaymentRequired, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusGone}
-	return e.Class == infinium.ClassTooLarge || e.Class == infinium.ClassEncode ||
-		e.Class == infinium.ClassRejected && !slices.Contains(ofAll, e.Status)
+	return e.Class == infinium.ClassTooLarge || e.Class == infinium.ClassEncode || e.Class == infinium.ClassRejected && !e.OfSender()
 }
 
 // refuse parks a run that Infinium rejects, or logs and drops it.

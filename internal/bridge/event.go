@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,15 +61,15 @@ func ParseEvent(p Provider, body []byte) (*Event, error) {
 	}
 	e := &Event{Provider: p, Body: body}
 	var otherSession, hookName, taskID string
-	var input []byte
+	values := make(map[string][]byte, len(ownMembers))
 	texts := map[string]*string{
 		"session_id": &e.Session, "hook_event_name": &e.Name, "tool_name": &e.Tool, "tool_use_id": &e.ToolUseID,
 		"cwd": &e.Cwd, "sessionId": &otherSession, "hookName": &hookName, "taskId": &taskID,
 	}
 	longest := 0
 	rawjson.EachMember(body, func(name, value []byte) {
-		if string(name) == "tool_input" {
-			input = value
+		if slices.Contains(ownMembers, string(name)) {
+			values[string(name)] = value
 		} else if text := texts[string(name)]; text != nil {
 			if longest = max(longest, len(value)); longest <= maxName {
 				*text = rawjson.Unquote(value)
@@ -86,18 +87,24 @@ func ParseEvent(p Provider, body []byte) (*Event, error) {
 	if strings.TrimSpace(e.Session) == "" {
 		return nil, errNoSession
 	}
-	e.key = e.identity(input)
+	e.key = e.identity(values)
 	return e, nil
 }
 
+// ownMembers distinguish a tool call's event from that of another call with its id.
+var ownMembers = []string{"tool_input", "tool_response", "error", "prompt_id", "prompt"}
+
 // identity distinguishes the event from others, whichever way it came. A tool
 // call's id alone is not enough: one call of Cline's may be several of Claude's,
-// which then share it.
-func (e *Event) identity(input []byte) memoryKey {
+// which then share it, and some models use an id again.
+func (e *Event) identity(values map[string][]byte) memoryKey {
 	if e.ToolUseID == "" {
-		return memoryKey{sum: sha256.Sum256(e.Body)}
+		return sha256.Sum256(e.Body)
 	}
-	sum := hashJSON(input)
-	b := rawjson.Encode([]any{e.Session, e.Name, e.ToolUseID, e.Tool, sum[:]})
-	return memoryKey{sum: sha256.Sum256([]byte(b)), named: true}
+	parts := []any{e.Session, e.Name, e.ToolUseID, e.Tool}
+	for _, name := range ownMembers {
+		sum := hashJSON(values[name])
+		parts = append(parts, sum[:])
+	}
+	return sha256.Sum256([]byte(rawjson.Encode(parts)))
 }

@@ -60,6 +60,9 @@ func TestIdentity(t *testing.T) {
 		"another event":             {strings.Replace(base, "PreToolUse", "PostToolUse", 1), false},
 		"another session":           {strings.Replace(base, `"s"`, `"r"`, 1), false},
 		"another call":              {strings.Replace(base, `"t"`, `"u"`, 1), false},
+		"another response":          {strings.Replace(base, "{", `{"tool_response":{"stdout":"2"},`, 1), false},
+		"another error":             {strings.Replace(base, "{", `{"error":"exit 2",`, 1), false},
+		"another prompt":            {strings.Replace(base, "{", `{"prompt_id":"2",`, 1), false},
 		"no call":                   {strings.Replace(base, "tool_use_id", "x", 1), false},
 	} {
 		a, errA := ParseEvent(Claude, []byte(base))

@@ -11,18 +11,14 @@ import (
 const (
 	// defaultMemory is how many events the server remembers.
 	defaultMemory = 10_000
-	// defaultWindow is how long an event without an id counts as the same when the
-	// same bytes arrive again. A copy from another hook takes a second or two; a
-	// user may well say "continue" twice.
+	// defaultWindow is how long an event counts as the same when it arrives again. A
+	// copy from another hook takes a second or two; a user may well say "continue"
+	// twice, and some models number their calls anew in each answer.
 	defaultWindow = 10 * time.Second
 )
 
-// memoryKey identifies an event. A named one has the agent's id in it, so that a
-// copy is the same event however late it arrives.
-type memoryKey struct {
-	sum   [sha256.Size]byte
-	named bool
-}
+// memoryKey identifies an event and its copies.
+type memoryKey [sha256.Size]byte
 
 // memory holds the latest events, so that none is taken twice.
 type memory struct {
@@ -70,7 +66,7 @@ func (m *memory) claim(key memoryKey) (c *claim, mine bool) {
 	if e, ok := m.byKey[key]; ok {
 		old := e.Value.(*claim)
 		age := now.Sub(old.at)
-		if old.key.named || age < m.window && age > -m.window {
+		if age < m.window && age > -m.window {
 			m.order.MoveToFront(e)
 			return old, false
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -160,6 +161,32 @@ func TestCopyCountsOnce(t *testing.T) {
 			}
 			if d := cmp.Diff(want, []Status{s.status(Claude), s.status(Cline)}); d != "" {
 				t.Errorf("-want +got:\n%s", d)
+			}
+		})
+	}
+}
+
+// TestRepeatedCallsCount posts two equal calls of a session that numbers its calls anew.
+func TestRepeatedCallsCount(t *testing.T) {
+	const call = `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_use_id":"call_0","prompt_id":"p1",` +
+		`"tool_input":{"command":"make test"},"tool_response":{"stdout":"ok"}}`
+	for name, c := range map[string]struct {
+		second   string
+		after    time.Duration
+		repeated any
+	}{
+		"a copy":                    {call, 2 * time.Second, true},
+		"the call of a later reply": {call, 10 * time.Second, nil},
+		"of another prompt":         {strings.Replace(call, "p1", "p2", 1), time.Second, nil},
+		"with another response":     {strings.Replace(call, "ok", "FAIL", 1), time.Second, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := fixed()
+			s := New(Options{Recorder: &shelf{}, Now: func() time.Time { return now }})
+			ask(t, s, "POST", "/claude-hook", call)
+			now = now.Add(c.after)
+			if _, answer := ask(t, s, "POST", "/claude-hook", c.second); answer["repeated"] != c.repeated {
+				t.Errorf("repeated is %v, want %v", answer["repeated"], c.repeated)
 			}
 		})
 	}

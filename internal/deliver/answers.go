@@ -26,6 +26,8 @@ type Answer struct {
 	// Clock is how far the destination's clock was ahead of this machine's, if that was
 	// more than five minutes.
 	Clock time.Duration `json:"clock,omitempty"`
+	// Denials is how often in a row the destination has refused the sender.
+	Denials int `json:"denials,omitempty"`
 	// Until is until when the destination has asked all senders to wait, zero if it has
 	// not.
 	Until time.Time `json:"until,omitzero"`

@@ -43,10 +43,10 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 		Size   int64
 		Done   map[string]bool
 		Read   int64
-		Before *Place
+		Index  bool
 		Start  *otelmap.Carry
 		Whole  bool
-	}{s.Key(), st.Offset, size, st.Done, st.Read, st.Before, st.Start, whole})
+	}{s.Key(), st.Offset, size, st.Done, st.Read, st.Index.Size > 0, st.Start, whole})
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,9 @@ type Destination struct {
 	// Taken returns when the destination has last taken something, zero if never; if nil,
 	// that is not known.
 	Taken func() time.Time
+	// Denials returns how often in a row the destination has refused the sender; if nil, that
+	// is not known.
+	Denials func() int
 	// Join makes one run of a session's runs, each with its root first. If set,
 	// the runs of a session are sent together when the session ends, and again
 	// those of a session that was continued. If nil, each run is sent when it ends.
@@ -78,6 +81,9 @@ type Deliverer struct {
 	// Repository returns the repository that a folder belongs to. If nil, it is not
 	// looked for.
 	Repository func(dir string) hook.Repository
+	// Stored are the root spans of the stored runs that Forget forgets, besides those that have
+	// ended in the log.
+	Stored map[string]bool
 	// KeepRefused tries rejected runs again from time to time. It is for a setup
 	// without a local store.
 	KeepRefused bool

@@ -20,11 +20,13 @@ type Error struct {
 	Rejected int64
 	// TooLarge reports that the destination may take fewer spans at a time.
 	TooLarge bool
-	// Denied reports that the destination refused the credential, so that the same may be
-	// taken when that is right.
+	// Denied reports that the destination refused the sender and not these spans: its
+	// credential, account or address. The same may be taken when that is right.
 	Denied bool
 	// RunOnly reports a failure that may be caused by these spans.
 	RunOnly bool
+	// status is that of the answer, zero if there is none.
+	status int
 }
 
 func (e *Error) Error() string { return e.Err.Error() }
@@ -36,8 +38,8 @@ func (e *Error) Retryable() bool { return !e.Permanent }
 // RetryAfter returns how long the destination asks to wait.
 func (e *Error) RetryAfter() time.Duration { return e.After }
 
-// Unauthorized reports that the destination refused the credential.
-func (e *Error) Unauthorized() bool { return e.Denied }
+// OfSender reports that the destination refused the sender and not these spans.
+func (e *Error) OfSender() bool { return e.Denied }
 
 // Answered reports that the destination answered with a failure that may be caused
 // by these spans: others may be sent at once.
@@ -56,12 +58,15 @@ func Wait(err error) time.Duration {
 	return 0
 }
 
+// Denied reports that the destination refused the sender and not what was sent.
+func Denied(err error) bool { return err != nil && classify(err).denied }
+
 // failure is what an error of a client means for the delivery.
 type failure struct {
 	retry    bool
 	after    time.Duration
 	answered bool
-	// denied reports a refused credential.
+	// denied reports that the sender was refused.
 	denied bool
 }
 
@@ -78,8 +83,8 @@ func classify(err error) failure {
 	if errors.As(err, &after) {
 		f.after = after.RetryAfter()
 	}
-	var denied interface{ Unauthorized() bool }
-	f.denied = errors.As(err, &denied) && denied.Unauthorized()
+	var denied interface{ OfSender() bool }
+	f.denied = errors.As(err, &denied) && denied.OfSender()
 	var a interface{ Answered() bool }
 	f.answered = errors.As(err, &a) && a.Answered()
 	return f

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -112,7 +113,8 @@ type Forgotten struct {
 const forgetWait = 10 * time.Second
 
 // Forget makes traces that were deleted from the local store wait for no destination
-// any more. sessions are those of the traces; true means that none of the session's
+// any more: the runs whose roots were stored, and those that have ended in the log. Later runs
+// in the same trace are delivered. sessions are those of the traces; true means that none of the session's
 // traces is left in the store. Such a session's log is removed if it has ended and
 // every destination has the rest.
 func (d *Deliverer) Forget(ctx context.Context, sessions map[spool.Key]bool, traces map[string]bool) (out Forgotten, err error) {
@@ -141,47 +143,83 @@ func (d *Deliverer) Forget(ctx context.Context, sessions map[spool.Key]bool, tra
 	return out, nil
 }
 
-// forgottenFile names the traces of a session that were deleted. They go to no
+// forgottenFile names the runs of a session that were deleted. They go to no
 // destination, also to one that this process is not set up for.
 const forgottenFile = "forgotten.json"
 
-type forgottenTraces struct {
+type forgottenRuns struct {
 	Version int             `json:"v"`
-	Traces  map[string]bool `json:"traces"`
+	Roots   map[string]bool `json:"roots"`
 }
 
-// forgotten returns the traces of a session that were deleted.
+// forgotten returns the roots of the runs of a session that were deleted.
 func forgotten(s *spool.Session) (map[string]bool, error) {
 	b, err := s.ReadFile(forgottenFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var f forgottenTraces
+	var f forgottenRuns
 	if err == nil {
 		err = json.Unmarshal(b, &f)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the deleted traces of session %s: %w", s.Key(), err)
 	}
-	return f.Traces, nil
+	return f.Roots, nil
 }
 
-func noteForgotten(s *spool.Session, traces map[string]bool) error {
+func noteForgotten(s *spool.Session, roots map[string]bool) error {
 	all, err := forgotten(s)
 	if err != nil {
 		return err
 	}
-	traces = maps.Clone(traces)
-	maps.Copy(traces, all)
-	b, err := json.Marshal(forgottenTraces{1, traces})
+	roots = maps.Clone(roots)
+	maps.Copy(roots, all)
+	b, err := json.Marshal(forgottenRuns{1, roots})
 	if err != nil {
 		return err
 	}
 	return s.WriteFile(forgottenFile, b)
 }
 
-// forget answers in the place of every destination for the traces that wait for it.
+// endedIn returns the roots of the runs of traces that have ended in the log.
+func (d *Deliverer) endedIn(ctx context.Context, s *spool.Session, traces map[string]bool) (map[string]bool, error) {
+	roots, start := make(map[string]bool), Place{}
+	for _, name := range d.names() {
+		st, err := ReadState(s, name)
+		if err != nil {
+			return nil, err
+		}
+		if st.Start != nil {
+			start = st.start()
+		}
+		for _, p := range st.Parked {
+			for _, ref := range p.refs() {
+				if traces[ref.Trace] {
+					roots[ref.Root] = true
+				}
+			}
+		}
+	}
+	all, err := d.reading(s.Key(), &State{}).reread(ctx, s, start.all(), math.MaxInt64)
+	if err != nil || all.builder == nil {
+		return roots, err
+	}
+	for _, r := range all.builder.Runs(d.Now()) {
+		if trace, root := all.builder.Root(r); r.Ended && traces[trace] {
+			roots[root] = true
+		}
+	}
+	return roots, nil
+}
+
+// forget answers in the place of every destination for the runs that wait for it.
 func (d *Deliverer) forget(ctx context.Context, s *spool.Session, traces map[string]bool) (n int, err error) {
+	roots, err := d.endedIn(ctx, s, traces)
+	if err != nil {
+		return 0, err
+	}
+	maps.Copy(roots, d.Stored)
 	for _, name := range d.names() {
 		if st, err := d.owed(s, name); err != nil || st == nil {
 			if err != nil {
@@ -195,16 +233,16 @@ func (d *Deliverer) forget(ctx context.Context, s *spool.Session, traces map[str
 		if err != nil {
 			return n, fmt.Errorf("another process delivers it to %s: %w", name, err)
 		}
-		forgotten, err := d.forgetFor(ctx, s, name, traces)
+		forgotten, err := d.forgetFor(ctx, s, name, roots)
 		n += forgotten
 		if err = errors.Join(err, unlock()); err != nil {
 			return n, err
 		}
 	}
-	return n, noteForgotten(s, traces)
+	return n, noteForgotten(s, roots)
 }
 
-func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string, traces map[string]bool) (n int, err error) {
+func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string, roots map[string]bool) (n int, err error) {
 	st, size, err := currentPosition(s, name)
 	if err != nil {
 		return 0, err
@@ -212,7 +250,7 @@ func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string
 	var parked []Parked
 	for _, p := range st.Parked {
 		refs := p.refs()
-		left := slices.DeleteFunc(slices.Clone(refs), func(r Ref) bool { return traces[r.Trace] })
+		left := slices.DeleteFunc(slices.Clone(refs), func(r Ref) bool { return roots[r.Root] })
 		n += len(refs) - len(left)
 		if len(left) > 0 {
 			p.Ref, p.Joined = left[0], left[1:]
@@ -226,7 +264,7 @@ func (d *Deliverer) forgetFor(ctx context.Context, s *spool.Session, name string
 			return 0, err
 		}
 		for i, r := range out.runs {
-			if traces[r.Trace] {
+			if roots[r.Root] {
 				st.answered(out.runs[i : i+1])
 				n++
 			}

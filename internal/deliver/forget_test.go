@@ -12,6 +12,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
@@ -184,5 +186,44 @@ func TestForgottenTraceIsSentFromNoOtherShell(t *testing.T) {
 	}
 	if traces[deleted] || len(traces) != len(runs)-1 || b.state(k, "otlp").Offset != b.size(k) {
 		t.Errorf("sent %v, want all but %s, and the position %d at the end %d", traces, deleted, b.state(k, "otlp").Offset, b.size(k))
+	}
+}
+
+// TestLaterRunOfADeletedTraceIsSent deletes a trace that was begun outside, while the session
+// works in it.
+func TestLaterRunOfADeletedTraceIsSent(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	within := func(recs []spool.Record) []spool.Record {
+		for i := range recs {
+			recs[i].TraceParent = parent
+		}
+		return recs
+	}
+	b, local, remote := newBench(t), &memory{}, &memory{}
+	store, otlpDst := Destination{Name: "store", Client: local, Local: true}, Destination{Name: "otlp", Client: remote}
+	d := b.claudeDeliverer(nil, store, otlpDst)
+	src := d.Sources[claude.Host]
+	src.Decode = func(r *spool.Record) ([]hook.Event, error) {
+		return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, TraceParent: r.TraceParent})
+	}
+	d.Sources[claude.Host] = src
+	remote.before = fail(&Error{Err: errTest, Permanent: true})
+	k := b.append(within(turn("p1"))...)
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	b.append(within(turn("p2"))[:2]...)
+	id := local.ids()[0]
+	if _, err := d.Forget(t.Context(), map[spool.Key]bool{k: false}, map[string]bool{id.Trace: true}); err != nil {
+		t.Fatal(err)
+	}
+	local.spans, remote.before = nil, nil
+	b.append(within(turn("p2"))[2:]...)
+	b.append(within(turn("p3"))...)
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{Force: true})
+	for name, m := range map[string]*memory{"store": local, "otlp": remote} {
+		if n := len(m.spans); n != 4 {
+			t.Errorf("%s has %d spans, want those of both later turns", name, n)
+		}
 	}
 }

@@ -28,7 +28,7 @@ const keepEnded = 10 * time.Minute
 const endRecords = 16 << 10
 
 // keepParked is how long a session stays because of runs that a destination
-// refused: its delivery file is the only note of them, and a wrong key is not
+// refused, by the clock while it runs evenly: its delivery file is the only note of them, and a wrong key is not
 // always fixed within a day.
 const keepParked = 30 * 24 * time.Hour
 
@@ -46,8 +46,10 @@ type stored struct {
 	// last is when its log was written to.
 	last      time.Time
 	delivered bool
-	// parked reports refused runs that may still be sent again on request.
+	// parked reports refused runs that may still be sent again on request, given those of a
+	// destination that are too old for that.
 	parked bool
+	given  map[string]int
 	// torn is the torn record at the log's end, if any.
 	torn []spool.Damage
 }
@@ -79,6 +81,9 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 			errs = append(errs, err)
 			continue
 		}
+		if st.parked {
+			errs = append(errs, d.countAge(k, now))
+		}
 		old := hook.Elapsed(now, st.last, keepDelivered)
 		if st.delivered && !st.parked && (old || d.ended(st, now)) {
 			// A newer hookspan's events were skipped here, and perhaps not delivered
@@ -92,6 +97,11 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 			if err == nil && c.newer == 0 && c.lacks == "" && c.unread == 0 {
 				gone, err = d.remove(st, !old)
 			}
+			for name, n := range st.given {
+				if gone {
+					d.logf("%s: removed session %s: %d refused runs were not taken within %d days", name, k.Name, n, keepParked/(24*time.Hour))
+				}
+			}
 			if err != nil || gone {
 				errs = append(errs, err)
 				continue
@@ -104,6 +114,30 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 		errs = append(errs, d.evict(kept, total-l.MaxBytes, now))
 	}
 	return errors.Join(errs...)
+}
+
+// countAge stores how old the runs of a session are that were set aside. What another process
+// delivers is left to a later sweep.
+func (d *Deliverer) countAge(k spool.Key, now time.Time) error {
+	return d.visit(k, func(s *spool.Session) error {
+		for _, name := range d.names() {
+			if st, err := d.owed(s, name); err != nil || st == nil || !st.countAge(now) {
+				continue
+			}
+			unlock, ok, err := s.TryLock(name)
+			if err != nil || !ok {
+				continue
+			}
+			st, err := ReadState(s, name)
+			if err == nil && st.countAge(now) {
+				err = st.write(s, name)
+			}
+			if err := errors.Join(err, unlock()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // ended reports that a session's last event is its end, that it was a while ago, and that no
@@ -151,7 +185,7 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 		return stored{}, err
 	}
 	// Without any destination the session is not delivered.
-	out := stored{key: k, size: size, last: last, delivered: len(d.Destinations) > 0}
+	out := stored{key: k, size: size, last: last, delivered: len(d.Destinations) > 0, given: make(map[string]int)}
 	for _, name := range d.names() {
 		st, err := d.owed(s, name)
 		if err != nil {
@@ -160,7 +194,13 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 		if st == nil {
 			continue
 		}
-		out.parked = out.parked || slices.ContainsFunc(st.Parked, func(p Parked) bool { return p.Owed(now) })
+		for _, p := range st.Parked {
+			if p.Owed(now) {
+				out.parked = true
+			} else {
+				out.given[name]++
+			}
+		}
 		// The position does not apply to a log that was cut, whatever its size: its
 		// later events were not delivered.
 		follows, err := st.follows(s, size)

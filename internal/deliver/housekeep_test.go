@@ -346,7 +346,12 @@ func TestRefusedRunIsKeptForAMonth(t *testing.T) {
 		age  time.Duration
 		gone bool
 	}{{25 * time.Hour, false}, {keepParked - time.Hour, false}, {keepParked + time.Hour, true}} {
-		b.clock.Advance(began.Add(time.Minute + c.age).Sub(b.clock.Now()))
+		for to := began.Add(time.Minute + c.age); b.clock.Now().Before(to); {
+			b.clock.Advance(min(20*time.Hour, to.Sub(b.clock.Now())))
+			if err := elsewhere.Housekeep(t.Context(), Limits{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, d := range []*Deliverer{elsewhere, d} {
 			if err := d.Housekeep(t.Context(), Limits{}); err != nil || b.there(k) == c.gone {
 				t.Errorf("after %v: error %v, log is there: %t, want gone: %t", c.age, err, b.there(k), c.gone)
@@ -457,5 +462,56 @@ func TestKilledRemovalIsFinished(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(folder); err == nil {
 		t.Errorf("the folder still has %v", entries)
+	}
+}
+
+// TestWrongClockKeepsRefusedRuns sweeps while the clock is years ahead, then back. The log of
+// a refused run stays for a month of even sweeps, and its removal is logged.
+func TestWrongClockKeepsRefusedRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after time.Duration // how far the clock is off when the run is refused, and then
+	}{
+		"ahead later": {0, 5 * 365 * 24 * time.Hour}, "ahead then": {5 * 365 * 24 * time.Hour, 0}, "two days later": {0, 48 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			k := b.append(oneRun(t, "")...)
+			b.clock.Advance(time.Minute + c.before)
+			d := b.deliverer(Destination{Name: "otlp", Client: &memory{before: fail(&Error{Err: errTest, Permanent: true})}})
+			d.Map.IdleTimeout = 30 * time.Minute
+			b.run(d, Pass{})
+			b.at(k, began)
+			sweep := func() {
+				if err := d.Housekeep(t.Context(), Limits{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 20 {
+				b.clock.Advance(c.after - c.before)
+				sweep()
+				b.clock.Advance(time.Minute)
+				sweep()
+				b.clock.Advance(c.before - c.after)
+				sweep()
+			}
+			b.clock.Advance(c.after - c.before)
+			sweep()
+			if !b.there(k) {
+				t.Fatal("the log of a refused run is gone")
+			}
+			days := 0
+			for ; b.there(k) && days < 100; days++ {
+				b.clock.Advance(12 * time.Hour)
+				sweep()
+				b.clock.Advance(12*time.Hour - time.Minute)
+				sweep()
+			}
+			if days < 29 || days > 31 {
+				t.Errorf("removed after %d days, want 30", days)
+			}
+			if len(b.logged("1 refused runs were not taken within 30 days")) != 1 {
+				t.Errorf("logged %q", b.logged(""))
+			}
+		})
 	}
 }

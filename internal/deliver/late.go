@@ -2,10 +2,12 @@ package deliver
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"math"
 	"slices"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -17,91 +19,296 @@ import (
 // the position is not yet behind them.
 const lateMark = "late:"
 
+// stretch is a part of the log. beyond is how many records behind it are read too: they show
+// how the next run begins.
+type stretch struct {
+	from, to int64
+	beyond   int
+}
+
+// beyondRun is stretch.beyond for a run.
+const beyondRun = 8
+
+// part is what is read of a log to map a run again.
+type part struct {
+	carry     otelmap.Carry
+	stretches []stretch
+}
+
+// all is the log from a place on.
+func (p Place) all() part {
+	return part{p.Carry, []stretch{{p.Offset, math.MaxInt64, 0}}}
+}
+
+// part returns what to read for the runs of lines with one id, and their ids. ok is false if
+// the lines have no run.
+func (x *index) part(lines []*indexLine) (out part, runs map[string]bool, ok bool, err error) {
+	runs = make(map[string]bool)
+	for _, l := range lines {
+		if l.Late > 0 {
+			out.stretches = append(out.stretches, stretch{l.Late, l.Late + 1, 0})
+			continue
+		}
+		if l.Before == nil {
+			continue
+		}
+		if !ok {
+			if out.carry, err = x.before(l); err != nil {
+				return out, nil, false, err
+			}
+		}
+		out.stretches, runs[l.Run], ok = append(out.stretches, stretch{l.From, l.To, beyondRun}), true, true
+	}
+	slices.SortFunc(out.stretches, func(a, b stretch) int { return int(min(1, max(-1, a.from-b.from))) })
+	return out, runs, ok, nil
+}
+
+// reread reads a part of the log up to an offset.
+func (p *reading) reread(ctx context.Context, s *spool.Session, of part, to int64) (*reading, error) {
+	q := p.reading(p.key, &State{Session: p.session, Offset: of.stretches[0].from, Carry: of.carry, Repository: p.st.Repository})
+	at := int64(0)
+	for _, part := range of.stretches {
+		if part.to <= at {
+			continue
+		}
+		if at = max(at, part.from); at >= to {
+			break
+		}
+		r, err := s.Reader(at)
+		if err != nil {
+			return nil, err
+		}
+		for beyond := part.beyond; err == nil && r.Offset() < to && (r.Offset() < part.to || beyond > 0) && r.Next(); {
+			if r.Record().Offset >= part.to {
+				beyond--
+			}
+			err = q.add(r.Record())
+		}
+		at = r.Offset()
+		if err = errors.Join(err, r.Err(), r.Close()); err != nil {
+			return nil, err
+		}
+	}
+	if q.builder != nil && of.carry.Runs == 0 {
+		q.link(ctx)
+	}
+	return q, nil
+}
+
 // mapLate maps what events that were stored after their run was delivered change in it.
 // Hooks that run at the same time store their events in any order, and one that is slow
 // can store its event after the run's end was delivered. The run is mapped twice, with
 // the late events and without: the difference is what no destination has.
 func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	mark := max(p.st.Read, p.st.Offset)
-	late := func(at int64) bool { return at >= mark }
-	base := Place{p.st.Offset, p.st.Carry}
-	switch {
-	case slices.ContainsFunc(p.builder.Late(), late):
-		if base = p.st.start(); p.st.Before != nil {
-			base = *p.st.Before
-		}
-	case !p.lateDone:
-		return nil
-	}
-	var now, then *reading
-	for {
-		var err error
-		if now, err = p.reread(s, base, p.size); err != nil || now.builder == nil {
-			return err
-		}
-		now.builder.Runs(p.Now())
-		if base.Offset == 0 || !slices.ContainsFunc(now.builder.Late(), late) {
-			break
-		}
-		base = p.st.start()
-	}
-	then, err := p.reread(s, base, mark)
-	if err != nil || then.builder == nil {
+	x := p.st.index(s)
+	defer x.close()
+	err := p.sortLate(x, mark)
+	if err != nil && !errors.Is(err, errIndex) {
 		return err
 	}
-	var tr *hook.Transcript
-	if p.src.Transcript != nil {
-		// What was not read of the files is missing in both.
-		tr, _ = p.src.Transcript(ctx, p.session, now.facts)
+	lost := err != nil
+	for _, id := range slices.Sorted(maps.Keys(p.missed)) {
+		lines, err := x.all(id)
+		for _, at := range p.missed[id] {
+			lines = append(lines, &indexLine{Late: at})
+		}
+		var of part
+		runs, ok := map[string]bool(nil), false
+		if err == nil {
+			of, runs, ok, err = x.part(lines)
+		}
+		if lost = lost || err != nil; ok {
+			err = p.addLate(ctx, s, nil, of, mark, func(r *otelmap.Run) bool { return runs[r.ID.String()] })
+		}
+		if err != nil && !errors.Is(err, errIndex) {
+			return err
+		}
 	}
-	if tr != nil {
-		now.builder.ApplyRefusals(tr.Ends)
-		then.builder.ApplyRefusals(tr.Ends)
+	if lost {
+		if err := p.addLate(ctx, s, nil, p.st.start().all(), mark, func(r *otelmap.Run) bool { return !p.known[r.ID.String()] }); err != nil {
+			return err
+		}
 	}
-	before := then.builder.Runs(p.Now())
-	for _, r := range now.builder.Runs(p.Now()) {
-		id := r.ID.String()
-		i := slices.IndexFunc(before, func(o *otelmap.Run) bool { return o.ID == r.ID })
-		if i < 0 || !r.Ended || !r.Since(mark) || p.st.Done[lateMark+id] || !p.st.Done[id] && !slices.Contains(p.st.Carry.Recent, id) {
-			continue
-		}
-		run := prepared{ids: []otelmap.RunID{r.ID}}
-		run.Trace, run.Root = now.builder.Root(r)
-		if p.forgotten[run.Trace] {
-			continue
-		}
-		settings, here := now.place(r)
-		run.settings, run.elsewhere = settings, !here
-		old := make(map[string]*tracepb.Span)
-		for span := range otlp.Spans([]*tracepb.ResourceSpans{then.builder.Spans(before[i], tr)}) {
-			old[otlp.SpanID(span)] = span
-		}
-		all := []*tracepb.ResourceSpans{now.builder.Spans(r, tr)}
-		differs := func(span *tracepb.Span) bool { return !proto.Equal(old[otlp.SpanID(span)], span) }
-		fresh := otlp.Select(all, func(span *tracepb.Span) bool { return old[otlp.SpanID(span)] == nil })
-		changed := otlp.Select(all, differs)
-		if len(changed) == 0 {
-			continue
-		}
-		run.spans = func() *tracepb.ResourceSpans { return now.clean(changed[0]) }
-		run.fresh = func() *tracepb.ResourceSpans {
-			if len(fresh) == 0 {
-				return &tracepb.ResourceSpans{}
-			}
-			return now.clean(fresh[0])
-		}
-		p.runs, p.late = append(p.runs, run), append(p.late, id)
+	if p.lateDone {
+		return p.addLate(ctx, s, p, Place{p.st.Offset, p.st.Carry}.all(), mark, func(r *otelmap.Run) bool { return p.st.Done[r.ID.String()] })
 	}
 	return nil
 }
 
-// reread reads the part of the log between a place and an offset.
-func (p *reading) reread(s *spool.Session, from Place, to int64) (*reading, error) {
-	r, err := s.Reader(from.Offset)
-	if err != nil {
+// sortLate finds the runs of the new events of runs before the position.
+func (p *reading) sortLate(x *index, mark int64) error {
+	p.missed = make(map[string][]int64)
+	for _, m := range p.builder.Late() {
+		if m.Offset < mark {
+			continue
+		}
+		id := ""
+		if recent := p.st.Carry.Recent; len(m.Keys) == 0 && len(recent) > 0 {
+			id = recent[len(recent)-1]
+		}
+		for _, key := range m.Keys {
+			at, _, err := x.find(key.String())
+			if err != nil {
+				return err
+			}
+			if at == 0 {
+				continue
+			}
+			if l, err := x.line(at); err != nil {
+				return err
+			} else if id = l.Of; id == "" {
+				id = l.ID
+			}
+			break
+		}
+		if x.top == 0 && id == "" {
+			return errIndex
+		}
+		if id != "" {
+			p.missed[id] = append(p.missed[id], m.Offset)
+		}
+	}
+	return nil
+}
+
+// addLate adds to the runs to send what events from an offset on change in those that are
+// wanted. Those that were sent already, as the state says, are left out.
+func (p *reading) addLate(ctx context.Context, s *spool.Session, now *reading, of part, mark int64, wanted func(*otelmap.Run) bool) error {
+	runs, _, err := p.changes(ctx, s, now, of, mark, wanted)
+	for _, r := range runs {
+		if id := r.ids[0].String(); !p.st.Done[lateMark+id] && !slices.Contains(p.late, id) {
+			p.runs, p.late = append(p.runs, r), append(p.late, id)
+		}
+	}
+	return err
+}
+
+// changes maps what events from an offset on change in the runs that are wanted. now is the
+// reading of the part to its end; if nil, it is read. found reports that there are such runs.
+func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, of part, mark int64, wanted func(*otelmap.Run) bool) (out []prepared, found bool, err error) {
+	if now == nil {
+		if now, err = p.reread(ctx, s, of, math.MaxInt64); err != nil || now.builder == nil {
+			return nil, false, err
+		}
+	}
+	then, err := p.reread(ctx, s, of, mark)
+	if err != nil || then.builder == nil {
+		return nil, false, err
+	}
+	tr := now.files(ctx, wanted)
+	if tr != nil {
+		then.builder.ApplyRefusals(tr.Ends)
+	}
+	before := then.builder.Runs(p.Now())
+	for _, r := range now.builder.Runs(p.Now()) {
+		i := slices.IndexFunc(before, func(o *otelmap.Run) bool { return o.ID == r.ID })
+		trace, root := now.builder.Root(r)
+		if i < 0 || !r.Ended || !wanted(r) || p.forgotten[root] {
+			continue
+		}
+		found = true
+		if !r.Since(mark) {
+			continue
+		}
+		sums, sum := make(map[[spanIDLen]byte]uint32), &sending{}
+		for batch := range then.builder.Batches(before[i], tr)(longBatch) {
+			for span := range otlp.Spans([]*tracepb.ResourceSpans{batch}) {
+				sums[idBytes(span)] = sum.checksum(span)
+			}
+		}
+		var fresh, changed []*tracepb.ResourceSpans
+		for batch := range now.builder.Batches(r, tr)(longBatch) {
+			one := []*tracepb.ResourceSpans{batch}
+			fresh = append(fresh, otlp.Select(one, func(span *tracepb.Span) bool { _, had := sums[idBytes(span)]; return !had })...)
+			changed = append(changed, otlp.Select(one, func(span *tracepb.Span) bool {
+				had, known := sums[idBytes(span)]
+				return !known || had != sum.checksum(span)
+			})...)
+		}
+		if len(changed) == 0 {
+			continue
+		}
+		run := prepared{ids: []otelmap.RunID{r.ID}, late: mark, Ref: Ref{Trace: trace, Root: root, Run: r.Whole().String()}}
+		settings, here := now.place(r)
+		run.settings, run.elsewhere = settings, !here
+		run.spans = func() *tracepb.ResourceSpans { return now.clean(otlp.Merge(changed)[0]) }
+		run.fresh = func() *tracepb.ResourceSpans {
+			if len(fresh) == 0 {
+				return &tracepb.ResourceSpans{}
+			}
+			return now.clean(otlp.Merge(fresh)[0])
+		}
+		out = append(out, run)
+	}
+	return out, found, nil
+}
+
+// files reads what the agent's files say about runs, and applies it to all. What cannot be
+// read of them is missing.
+func (p *reading) files(ctx context.Context, wanted func(*otelmap.Run) bool) *hook.Transcript {
+	if p.src.Transcript == nil {
+		return nil
+	}
+	facts := p.facts
+	facts.Since, facts.Until = p.at, p.at.Add(undecided)
+	for _, r := range p.builder.Runs(p.Now()) {
+		if from := r.Begun().Add(-fileLead); wanted(r) && from.Before(facts.Since) {
+			facts.Since = from
+		}
+	}
+	tr, _ := p.src.Transcript(ctx, p.session, facts)
+	if tr != nil {
+		p.builder.ApplyRefusals(tr.Ends)
+	}
+	return tr
+}
+
+// mapAgain maps a run that was set aside, or what late events change in it, from its part of
+// the log. found is false if that part is not known.
+func (d *delivery) mapAgain(ctx context.Context, s *spool.Session, st *State, ref Ref, late int64) (out []prepared, found bool, err error) {
+	p := d.reading(s.Key(), st)
+	if p.forgotten, err = forgotten(s); err != nil {
+		return nil, false, err
+	}
+	wanted := func(r *otelmap.Run) bool { return r.Whole().String() == ref.Run }
+	var parts []part
+	x := st.index(s)
+	defer x.close()
+	if lines, err := x.all(ref.Run); err == nil {
+		if of, _, ok, err := x.part(lines); ok && err == nil {
+			parts = append(parts, of)
+		}
+	}
+	if late > 0 && len(parts) == 0 { // The position is before it, or the index is damaged.
+		parts = append(parts, Place{st.Offset, st.Carry}.all(), st.start().all())
+	}
+	for _, of := range parts {
+		if late > 0 {
+			out, found, err = p.changes(ctx, s, nil, of, late, wanted)
+		} else {
+			out, err = p.endedRuns(ctx, s, of, wanted)
+			found = len(out) > 0
+		}
+		out = slices.DeleteFunc(out, func(r prepared) bool { return r.Root != ref.Root })
+		if found || err != nil {
+			break
+		}
+	}
+	return out, found, err
+}
+
+// endedRuns maps ended runs from a part of the log.
+func (p *reading) endedRuns(ctx context.Context, s *spool.Session, of part, wanted func(*otelmap.Run) bool) (out []prepared, err error) {
+	q, err := p.reread(ctx, s, of, math.MaxInt64)
+	if err != nil || q.builder == nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }()
-	q := p.reading(p.key, &State{Session: p.session, Offset: from.Offset, Carry: from.Carry, Repository: p.st.Repository})
-	return q, q.read(r, max(0, to-from.Offset))
+	tr := q.files(ctx, wanted)
+	for _, r := range q.builder.Runs(p.Now()) {
+		if r.Ended && wanted(r) {
+			out = append(out, q.prepare(r, tr))
+		}
+	}
+	return slices.DeleteFunc(out, func(r prepared) bool { return p.forgotten[r.Root] }), nil
 }

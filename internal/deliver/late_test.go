@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -138,7 +139,9 @@ func TestLateEventWaitsForItsDestination(t *testing.T) {
 	i := slices.IndexFunc(recs, func(r spool.Record) bool { return r.Event == "PreToolUse" })
 	late := slices.Clone(recs[i : i+2])
 	recs = slices.Delete(slices.Clone(recs), i, i+2)
-	for name, failure := range map[string]error{"down": &Error{Err: errTest}, "of the run": &Error{Err: errTest, RunOnly: true}} {
+	for name, failure := range map[string]error{
+		"down": &Error{Err: errTest}, "of the run": &Error{Err: errTest, RunOnly: true}, "refused": &Error{Err: errTest, Permanent: true},
+	} {
 		b, m := newBench(t), &memory{}
 		d := b.deliverer(Destination{Name: "infinium", Client: m})
 		k := b.append(recs...)
@@ -148,12 +151,12 @@ func TestLateEventWaitsForItsDestination(t *testing.T) {
 		b.append(late...)
 		b.clock.Advance(2 * time.Second)
 		m.before = fail(failure)
-		if r := b.run(d, Pass{})["infinium"]; r.Late != 0 || r.Waiting != 1 || b.state(k, "infinium").Offset == b.size(k) {
+		if r := b.run(d, Pass{})["infinium"]; r.Late != 0 || r.Waiting+r.Parked != 1 || b.state(k, "infinium").Offset == b.size(k) && len(b.state(k, "infinium").Parked) == 0 {
 			t.Errorf("%s: %s, want it waiting", name, mustJSON(r))
 		}
 		m.before = nil
 		b.clock.Advance(time.Hour)
-		if r := b.run(d, Pass{})["infinium"]; r.Late != 1 || r.Spans != 1 || len(m.spans) != had+1 || m.doubles() != 0 {
+		if r := b.run(d, Pass{Force: name == "refused"})["infinium"]; r.Late != 1 || r.Spans != 1 || len(m.spans) != had+1 || m.doubles() != 0 {
 			t.Errorf("%s: %s, %d spans after %d, %d doubles; want the new span alone", name, mustJSON(r), len(m.spans), had, m.doubles())
 		}
 		if fmt.Sprint(b.run(d, Pass{Force: true})["infinium"].Runs) != "0" || m.doubles() != 0 {
@@ -211,5 +214,203 @@ func TestCompletionBehindACancellationIsAwaited(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{otelmap.OutcomeCompleted}, outcomes); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+// lateEnds are turns with a call each, and the ends of the calls, which are stored later.
+func lateEnds(turns int) (recs [][]spool.Record, ends []spool.Record) {
+	for i := range turns {
+		t := turn(fmt.Sprintf("p%d", i))
+		ends = append(ends, t[2])
+		recs = append(recs, slices.Delete(t, 2, 3))
+	}
+	return recs, ends
+}
+
+// TestLateChangeThatIsNotTakenWaits refuses what a late event changes. It is sent when the
+// destination takes it, and nothing else with it; the run's other events wait with it.
+func TestLateChangeThatIsNotTakenWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		err error
+		// forced reports that only a forced pass sends it again.
+		forced bool
+	}{
+		"refused": {&Error{Err: errTest, Permanent: true}, true},
+		"denied":  {&Error{Err: errTest, Permanent: true, Denied: true}, false},
+		"failed":  {&Error{Err: errTest, RunOnly: true, After: time.Hour}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recs, ends := lateEnds(3)
+			b, m := newBench(t), &memory{}
+			var taken time.Time
+			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512, Taken: func() time.Time { return taken }})
+			d.Map.IdleTimeout = 1000 * time.Hour
+			var k spool.Key
+			deliver := func(p Pass, recs ...spool.Record) Result {
+				if len(recs) > 0 {
+					k = b.append(recs...)
+				}
+				b.clock.Advance(3 * time.Second)
+				return b.run(d, p)["otlp"]
+			}
+			for _, r := range recs {
+				deliver(Pass{}, r...)
+			}
+			had, calls := len(m.spans), m.calls
+			m.before = fail(c.err)
+			deliver(Pass{}, ends[0])
+			if p := b.state(k, "otlp").Parked; len(p) != 1 || p[0].Late == 0 {
+				t.Fatalf("parked %s, want what the late event changes", mustJSON(p))
+			}
+			for range 3 {
+				deliver(Pass{})
+			}
+			if m.calls != calls+1 {
+				t.Errorf("%d calls, want one", m.calls-calls)
+			}
+			m.before = nil
+			if r := deliver(Pass{}, said("Notification", "p0", ""), turn("p9")[0], turn("p9")[3]); r.Runs != 1 {
+				t.Fatalf("another run: %s", mustJSON(r))
+			}
+			taken = b.clock.Now()
+			b.clock.Advance(2 * time.Hour)
+			if r := deliver(Pass{Force: c.forced}); r.Late != 1 || r.Waiting != 0 || len(b.state(k, "otlp").Parked) != 0 {
+				t.Errorf("%s, state %s; want the change sent", mustJSON(r), mustJSON(b.state(k, "otlp")))
+			}
+			want := whole(t, b, d, k)
+			for id, s := range m.spans {
+				if w := want[id.Span]; !proto.Equal(w, s) {
+					t.Errorf("span %v %s differs from what the whole log gives", id, s.Name)
+				}
+				delete(want, id.Span)
+			}
+			if len(want) != 0 {
+				t.Errorf("%d spans after %d; %d are missing", len(m.spans), had, len(want))
+			}
+		})
+	}
+}
+
+// TestLateEventAtEveryAge stores the end of a call up to 200 turns later.
+func TestLateEventAtEveryAge(t *testing.T) {
+	const turns = 200
+	recs, ends := lateEnds(turns)
+	b, m := newBench(t), &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
+	d.Map.IdleTimeout = 1000 * time.Hour
+	decoded, src := 0, d.Sources["claude-code"]
+	src.Decode = hooked(src.Decode, func() { decoded++ })
+	d.Sources["claude-code"] = src
+	var k spool.Key
+	for _, r := range recs {
+		k = b.append(r...)
+		b.clock.Advance(3 * time.Second)
+		b.run(d, Pass{})
+	}
+	if decoded > 12*turns {
+		t.Errorf("%d events decoded for %d turns of 3", decoded, turns)
+	}
+	for _, age := range []int{1, 2, 10, 63, 64, 65, 66, 100, 150, 199, 200} {
+		i := turns - age
+		b.append(ends[i])
+		b.clock.Advance(3 * time.Second)
+		decoded = 0
+		if r := b.run(d, Pass{})["otlp"]; r.Late != 1 || r.Runs != 0 {
+			t.Errorf("%d turns later: %s, want a run completed", age, mustJSON(r))
+		}
+		if decoded > 80 {
+			t.Errorf("%d turns later: %d events decoded", age, decoded)
+		}
+	}
+	want := whole(t, b, d, k)
+	if len(m.spans) != len(want) {
+		t.Errorf("%d spans, want %d", len(m.spans), len(want))
+	}
+	for id, s := range m.spans {
+		if w := want[id.Span]; !proto.Equal(w, s) {
+			t.Errorf("span %v %s differs from what the whole log gives:\n%s", id, s.Name, cmp.Diff(fmt.Sprint(w), fmt.Sprint(s)))
+		}
+	}
+}
+
+// TestLateChangeOfAnotherPlaceWaits delivers a run's late event with the settings of another
+// project, then with its own.
+func TestLateChangeOfAnotherPlaceWaits(t *testing.T) {
+	recs, ends := lateEnds(2)
+	b, m := newBench(t), &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
+	own := func(settings string) (Terms, bool) { return Terms{}, settings == "a" }
+	d.Judge = own
+	store := func(recs ...spool.Record) (k spool.Key) {
+		for i := range recs {
+			recs[i].Settings = "a"
+			k = b.append(recs[i])
+		}
+		b.clock.Advance(3 * time.Second)
+		return k
+	}
+	k := store(slices.Concat(recs...)...)
+	b.run(d, Pass{})
+	store(ends[0])
+	d.Judge = func(settings string) (Terms, bool) { return Terms{}, settings == "b" }
+	other := turn("p9")
+	for i := range other {
+		other[i].Settings = "b"
+	}
+	b.append(other...)
+	b.clock.Advance(3 * time.Second)
+	if r := b.run(d, Pass{})["otlp"]; r.Late != 0 || r.Elsewhere != 1 || len(b.state(k, "otlp").Parked) != 1 {
+		t.Fatalf("from another place: %s, want it waiting", mustJSON(r))
+	}
+	d.Judge = own
+	if r := b.run(d, Pass{})["otlp"]; r.Late != 1 || len(b.state(k, "otlp").Parked) != 0 {
+		t.Errorf("from its own: %s, want it sent", mustJSON(r))
+	}
+	want := whole(t, b, d, k)
+	for id, s := range m.spans {
+		if !proto.Equal(want[id.Span], s) {
+			t.Errorf("span %v %s differs from what the whole log gives", id, s.Name)
+		}
+	}
+}
+
+// TestLateEventWithoutAnIndex damages the index in different ways: then the log is read from
+// its start.
+func TestLateEventWithoutAnIndex(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"cut":     func(path string) error { return os.Truncate(path, 100) },
+		"zeros":   func(path string) error { return os.WriteFile(path, make([]byte, 1<<16), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			recs, ends := lateEnds(3)
+			b, m := newBench(t), &memory{}
+			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
+			k := b.append(slices.Concat(recs...)...)
+			b.clock.Advance(3 * time.Second)
+			b.run(d, Pass{})
+			if err := damage(b.path(k, "runs-otlp.jsonl")); err != nil {
+				t.Fatal(err)
+			}
+			for _, end := range ends {
+				b.append(end)
+				b.clock.Advance(3 * time.Second)
+				if r := b.run(d, Pass{})["otlp"]; r.Late != 1 || len(r.Errors) > 0 {
+					t.Errorf("%s, want a run completed", mustJSON(r))
+				}
+			}
+			b.append(turn("p9")...)
+			b.clock.Advance(3 * time.Second)
+			b.run(d, Pass{})
+			want := whole(t, b, d, k)
+			if len(m.spans) != len(want) {
+				t.Errorf("%d spans, want %d", len(m.spans), len(want))
+			}
+			for id, s := range m.spans {
+				if !proto.Equal(want[id.Span], s) {
+					t.Errorf("span %v %s differs from what the whole log gives", id, s.Name)
+				}
+			}
+		})
 	}
 }

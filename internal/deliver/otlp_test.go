@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -348,5 +349,33 @@ func TestCompleteURLIsSent(t *testing.T) {
 				t.Errorf("asked for %q with %q, want %q with %q", uri, auth, path+c.query, c.auth)
 			}
 		})
+	}
+}
+
+// TestRequestsHaveALength counts what a strict endpoint refuses, compressed and not, and after
+// a refused token.
+func TestRequestsHaveALength(t *testing.T) {
+	program, _ := tokenProgram(t, `{"Authorization":"Bearer N"}`)
+	for _, o := range []OTLP{{}, {Gzip: true}, {JSON: true}, {JSON: true, Gzip: true}, {Gzip: true, HeadersCommand: program}} {
+		var bodies [][]byte
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			bodies = append(bodies, body)
+			switch {
+			case r.ContentLength != int64(len(body)) || len(r.TransferEncoding) > 0:
+				w.WriteHeader(http.StatusBadRequest)
+			case o.HeadersCommand != "" && len(bodies) == 1:
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+		}))
+		o.Endpoint = server.URL
+		err := otlpDestination(t, "otlp", o).Client.UploadTraces(t.Context(), message(sample()))
+		if err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+		if n := len(bodies); o.HeadersCommand != "" && (n != 2 || !bytes.Equal(bodies[0], bodies[1])) {
+			t.Errorf("%d bodies, want two that are equal", n)
+		}
+		server.Close()
 	}
 }

@@ -42,16 +42,34 @@ type transport struct {
 	date   func(there, here time.Time)
 }
 
+// maxBody is the largest body of a request that is held to be sent, in bytes. One span alone
+// can be larger than a batch.
+const maxBody = 64 << 20
+
 // RoundTrip implements http.RoundTripper. The error is an *Error.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.tokens == nil {
-		return t.send(t.complete(req))
-	}
-	// A refused token is replaced once, which needs the body again.
-	content, err := io.ReadAll(req.Body)
+	// The client compresses into a pipe. Some endpoints refuse a body without its length, and
+	// a refused token is replaced once, which needs the body again.
+	content, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
 	_ = req.Body.Close()
 	if err != nil {
 		return nil, err
+	}
+	if len(content) > maxBody {
+		return nil, &Error{Err: fmt.Errorf("otlp %s: the request has more than %d MiB", t.endpoint, maxBody>>20), Permanent: true, TooLarge: true}
+	}
+	with := func(headers map[string]string) *http.Request {
+		again := t.complete(req).Clone(req.Context())
+		again.ContentLength, again.TransferEncoding = int64(len(content)), nil
+		again.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+		again.Body, _ = again.GetBody()
+		for name, value := range headers {
+			again.Header.Set(name, value)
+		}
+		return again
+	}
+	if t.tokens == nil {
+		return t.send(with(nil))
 	}
 	var refused map[string]string
 	for {
@@ -59,21 +77,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		again := t.complete(req).Clone(req.Context())
-		again.Body = io.NopCloser(bytes.NewReader(content))
-		for name, value := range headers {
-			again.Header.Set(name, value)
-		}
-		with := *t
+		own := *t
 		all := maps.Clone(t.static)
 		if all == nil {
 			all = make(map[string]string)
 		}
 		maps.Copy(all, headers)
-		with.secrets = outbound.NewSecrets(&url.URL{User: t.user, RawQuery: t.query}, all)
-		resp, err := with.send(again)
+		own.secrets = outbound.NewSecrets(&url.URL{User: t.user, RawQuery: t.query}, all)
+		resp, err := own.send(with(headers))
 		var e *Error
-		if refused != nil || !errors.As(err, &e) || !e.Denied {
+		if refused != nil || !errors.As(err, &e) || !unauthorized(e.status) {
 			return resp, err
 		}
 		refused = headers
@@ -204,8 +217,8 @@ func (t *transport) read(resp *http.Response, body []byte, broken error) *Error 
 		failed.Permanent = false
 	case code == http.StatusRequestEntityTooLarge:
 		failed.TooLarge = true
-	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		failed.Denied, hint = true, "check OTEL_EXPORTER_OTLP_HEADERS"
+	case unauthorized(code):
+		hint = "check OTEL_EXPORTER_OTLP_HEADERS"
 		if t.tokens != nil {
 			hint = "check HOOKSPAN_OTLP_HEADERS_COMMAND"
 		}
@@ -213,8 +226,14 @@ func (t *transport) read(resp *http.Response, body []byte, broken error) *Error 
 		hint = "check the endpoint's path: OTEL_EXPORTER_OTLP_ENDPOINT gets /v1/traces appended, " +
 			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is"
 	}
+	failed.Denied, failed.status = outbound.OfSender(code), code
 	failed.Err = say(hint)
 	return failed
+}
+
+// unauthorized reports that a status refuses the credential.
+func unauthorized(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
 // readable returns what a body says to people. Protobuf is a google.rpc.Status, the

@@ -26,6 +26,22 @@ func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
 	if len(again) == 0 {
 		return nil
 	}
+	for _, p := range slices.Clone(st.Parked) {
+		if again[p.Root] == "" {
+			continue
+		}
+		if done, err := d.resendPart(ctx, s, st, &p); err != nil {
+			d.res.Waiting += len(again) - 1
+			return err
+		} else if done {
+			for _, ref := range p.refs() {
+				delete(again, ref.Root)
+			}
+		}
+	}
+	if len(again) == 0 {
+		return st.write(s, d.dst.Name)
+	}
 	scratch := &State{Version: stateVersion, Start: st.Start, Carry: st.start().Carry}
 	found := make(map[string][]prepared)
 	for more := true; more; {
@@ -66,9 +82,30 @@ func (d *delivery) resend(ctx context.Context, s *spool.Session) error {
 	return st.write(s, d.dst.Name)
 }
 
-// parked returns the run that was set aside, by its root.
-func (st *State) parked(root string) *Parked {
-	return &st.Parked[slices.IndexFunc(st.Parked, func(p Parked) bool { return p.Root == root })]
+// resendPart sends a run that was set aside, if its part of the log is known, or else what late
+// events change in it. It reports whether it did so, or need not.
+func (d *delivery) resendPart(ctx context.Context, s *spool.Session, st *State, p *Parked) (done bool, err error) {
+	var runs []prepared
+	for _, ref := range p.refs() {
+		of, found, err := d.mapAgain(ctx, s, st, ref, p.Late)
+		if err != nil || !found && p.Late == 0 {
+			return false, err
+		}
+		runs = append(runs, of...)
+	}
+	if len(runs) == 0 {
+		// Without the late events the run is what the destination has.
+		st.Parked = slices.DeleteFunc(st.Parked, func(o Parked) bool { return o.Root == p.Root })
+		return true, nil
+	}
+	if _, foreign := d.divide(runs); len(foreign) > 0 {
+		d.elsewhere()
+		return true, nil
+	}
+	if d.dst.Join != nil {
+		runs = join(runs, d.dst.Join)
+	}
+	return true, d.sendAgain(ctx, s, st, p.Root, runs)
 }
 
 // again returns the runs that were set aside and are due: of each the root of the entry
@@ -104,7 +141,7 @@ func (d *delivery) again(st *State) map[string]string {
 // sendAgain sends a run that was set aside, once. If it is refused again, it stays.
 func (d *delivery) sendAgain(ctx context.Context, s *spool.Session, st *State, root string, runs []prepared) (err error) {
 	p := st.parked(root)
-	if !d.pass.Force && d.failures >= maxFailures {
+	if !d.pass.Force && d.failures >= maxFailures || d.denials >= maxFailures {
 		d.res.Waiting++
 		return nil
 	}
@@ -123,7 +160,7 @@ func (d *delivery) sendAgain(ctx context.Context, s *spool.Session, st *State, r
 		d.res.Waiting++
 		return ctx.Err()
 	case err == nil:
-		d.failures = 0
+		d.failures, d.denials = 0, 0
 		d.delivered(st, &runs[0], 1, spans, refused)
 		st.Parked = slices.DeleteFunc(st.Parked, func(p Parked) bool { return p.Root == root })
 	case f.retry && !f.answered:
@@ -132,6 +169,9 @@ func (d *delivery) sendAgain(ctx context.Context, s *spool.Session, st *State, r
 		return errors.Join(err, note())
 	default:
 		d.failures++
+		if f.denied {
+			d.denials++
+		}
 		d.setAside(p, err, f, refused.all)
 	}
 	return note()

@@ -93,7 +93,10 @@ type pending struct {
 	late []string
 	// known are the ids of all runs that were read, sent or not.
 	known map[string]bool
-	// settling is how long the last ended run must still settle.
+	// missed are the offsets of the new events of runs before the position, by the first id of
+	// the run's turn.
+	missed map[string][]int64
+	// settling is how long an ended run that is not among runs must still settle.
 	settling time.Duration
 	// agents reports that only subagents keep a run open.
 	agents bool
@@ -125,8 +128,10 @@ type prepared struct {
 	// where this process sends; settings are then those of that event.
 	settings  string
 	elsewhere bool
-	// fresh is nil unless the run was delivered before some of its events were stored.
-	// Then it maps the new spans alone, and spans also those that have changed.
+	// late is the offset from which the run's events are late, zero for a run as a whole.
+	late int64
+	// fresh is nil unless the run is late: it maps the new spans alone, and spans also those
+	// that have changed.
 	fresh func() *tracepb.ResourceSpans
 	// spans maps the run, the root first.
 	spans func() *tracepb.ResourceSpans
@@ -168,7 +173,10 @@ func (d *Deliverer) prepareOnly(ctx context.Context, s *spool.Session, st *State
 	defer func() { _ = r.Close() }()
 
 	p := d.reading(key, st)
-	p.only = only
+	p.only, p.whole = only, whole
+	x := st.index(s)
+	defer x.close()
+	p.recall = x.recall
 	if p.forgotten, err = forgotten(s); err != nil {
 		return nil, err
 	}

@@ -19,18 +19,22 @@ import (
 type reading struct {
 	*Deliverer
 	*pending
-	key   spool.Key
-	src   Source
-	st    *State
-	only  func(root string) bool
+	key  spool.Key
+	src  Source
+	st   *State
+	only func(root string) bool
+	// whole reports that all runs are wanted, so that each waits for those that settle.
+	whole bool
 	facts Facts
 	// terms are the settings of the records, where they change.
 	terms []termsFrom
+	// recall finds turns that carry no longer names; it may be nil.
+	recall func(turn otelmap.RunID) *otelmap.Carry
 	// rules are the redaction rules of records, and redact applies them besides this
 	// process's.
 	rules  []string
 	redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
-	// forgotten are the traces that the user has deleted.
+	// forgotten are the roots of the runs that the user has deleted.
 	forgotten map[string]bool
 	// lateDone reports that there are new events of runs that are done.
 	lateDone bool
@@ -131,6 +135,7 @@ func (p *reading) add(rec *spool.Record) error {
 			o.Repository = *p.st.Repository
 		}
 		p.builder = otelmap.NewBuilder(p.host, p.session, o, p.carry)
+		p.builder.Recall(p.recall)
 	}
 	if err := p.tighten(rec); err != nil {
 		return err
@@ -174,7 +179,7 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		quiet, wait := now.Sub(r.EndedAt), settle
 		if r.Failing() && !r.Ended && !p.more && quiet >= 0 && quiet < lateUsage {
 			// The host's files will say whether the failure is the run's.
-			p.settling = max(p.settling, min(complete, lateUsage-quiet))
+			p.settle(min(complete, lateUsage-quiet))
 		}
 		if r.Outcome == otelmap.OutcomeCancelled {
 			wait = otelmap.CancelGrace
@@ -183,8 +188,8 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		if quiet < settle && r.Complete() {
 			wait = complete
 		}
-		trace, root := p.builder.Root(r)
-		if p.forgotten[trace] {
+		_, root := p.builder.Root(r)
+		if p.forgotten[root] {
 			p.gone[id] = true
 		}
 		p.lateDone = p.lateDone || p.st.Done[id] && p.st.Read > 0 && r.Last >= p.st.Read && r.Since(p.st.Read)
@@ -197,13 +202,23 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		case p.more && quiet > -clockStep && quiet < still:
 			// What belongs to it may be behind the part that was read.
 		case quiet < wait && quiet >= 0:
-			p.settling = max(p.settling, wait-quiet)
+			p.settle(wait - quiet)
 		default:
 			due = append(due, r)
 		}
 	}
 	p.finished = !p.more && p.builder.Finished(now)
 	return due
+}
+
+// settle notes that a run settles for some time yet. Runs that have settled wait for none,
+// unless all are wanted. Ends that are close together are read together.
+func (p *reading) settle(left time.Duration) {
+	if p.settling == 0 || p.whole {
+		p.settling = max(p.settling, left)
+	} else {
+		p.settling = min(p.settling, max(left, complete))
+	}
 }
 
 // mappedOnce is the number of runs of a session up to which they are mapped once, for all
@@ -226,7 +241,7 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		p.endSilently(ctx)
 	}
 	due := p.due(now)
-	if p.settling > 0 {
+	if p.settling > 0 && (p.whole || len(due) == 0) {
 		return ctx.Err()
 	}
 	if p.only == nil {
@@ -247,8 +262,11 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 	p.locate()
 	tr, again, err := p.transcript(ctx, s, due)
 	if again > 0 {
-		p.settling = again
-		return ctx.Err()
+		// The newest run is undecided.
+		p.settle(again)
+		if due = due[:len(due)-1]; p.whole || len(due) == 0 {
+			return ctx.Err()
+		}
 	}
 	if err != nil {
 		p.logf("session %q of %s: not all of the host's files was read: %v", p.session, p.host, err)
@@ -257,26 +275,14 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		}
 	}
 	if tr != nil && p.builder.ApplyRefusals(tr.Ends) {
-		due = p.due(now)
+		if due = p.due(now); again > 0 && len(due) > 0 {
+			p.settle(again)
+			due = due[:len(due)-1]
+		}
 	}
 	for _, r := range due {
-		run := prepared{ids: []otelmap.RunID{r.ID}}
-		run.Trace, run.Root = p.builder.Root(r)
-		settings, here := p.place(r)
-		run.settings, run.elsewhere = settings, !here
-		run.spans = func() *tracepb.ResourceSpans { return p.clean(p.builder.Spans(r, tr)) }
-		if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
-			batches := p.builder.Batches(r, tr)
-			run.batches = func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
-				return func(yield func([]*tracepb.ResourceSpans) bool) {
-					for spans := range batches(size) {
-						if !yield([]*tracepb.ResourceSpans{p.clean(spans)}) {
-							return
-						}
-					}
-				}
-			}
-		} else if len(due) <= mappedOnce {
+		run := p.prepare(r, tr)
+		if run.batches == nil && len(due) <= mappedOnce {
 			// A panic here is ignored: it comes again when the run is sent, and there fails
 			// only this run.
 			_ = guarded(p.key, func() error {
@@ -288,6 +294,29 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		p.runs = append(p.runs, run)
 	}
 	return ctx.Err()
+}
+
+// prepare returns a run to send.
+func (p *reading) prepare(r *otelmap.Run, tr *hook.Transcript) prepared {
+	run := prepared{ids: []otelmap.RunID{r.ID}}
+	run.Trace, run.Root = p.builder.Root(r)
+	run.Run = r.Whole().String()
+	settings, here := p.place(r)
+	run.settings, run.elsewhere = settings, !here
+	run.spans = func() *tracepb.ResourceSpans { return p.clean(p.builder.Spans(r, tr)) }
+	if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
+		batches := p.builder.Batches(r, tr)
+		run.batches = func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
+			return func(yield func([]*tracepb.ResourceSpans) bool) {
+				for spans := range batches(size) {
+					if !yield([]*tracepb.ResourceSpans{p.clean(spans)}) {
+						return
+					}
+				}
+			}
+		}
+	}
+	return run
 }
 
 // locate looks once for the repository that the session works in.

@@ -61,21 +61,15 @@ func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, run
 		}
 		switch {
 		case err == nil:
-			d.failures = 0
+			d.failures, d.denials = 0, 0
 			d.delivered(st, r, q.n, spans, refused)
-		case f.retry && !d.ofRun(f):
+		case f.denied && d.refusesAll(), f.retry && !d.ofRun(f):
 			d.res.Waiting += left
 			return d.stop(st, r.Trace, err, f)
-		case f.retry && r.fresh != nil:
-			// The position stays before it.
-			d.res.Waiting++
-			d.res.fail(err)
-			continue
 		default:
-			p := Parked{Ref: r.Ref, Joined: r.joined, Spans: spans, Settings: r.settings}
-			if d.setAside(&p, err, f, refused.all); r.fresh == nil {
-				st.Parked = append(st.Parked, p)
-			}
+			p := Parked{Ref: r.Ref, Joined: r.joined, Spans: spans, Settings: r.settings, Late: r.late}
+			d.setAside(&p, err, f, refused.all)
+			st.Parked = append(st.Parked, p)
 		}
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		st.answered(runs[q.at : q.at+q.n])
@@ -105,6 +99,15 @@ const maxFailures = 3
 func (d *delivery) ofRun(f failure) bool {
 	d.failures++
 	return f.answered && d.failures < maxFailures
+}
+
+// refusesAll counts a refusal of the sender, and reports whether there were so many in a row
+// that the next run would get it too.
+func (d *delivery) refusesAll() bool {
+	if d.denials++; d.dst.Denials != nil && !d.pass.Force {
+		return max(d.denials, d.dst.Denials()) >= maxFailures
+	}
+	return d.denials >= maxFailures
 }
 
 // stop notes that the destination is down.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -22,8 +23,9 @@ type delivery struct {
 	res   *Result
 	// down reports that the destination did not answer in this pass.
 	down bool
-	// failures counts the failures in a row that may be of a run.
-	failures int
+	// failures counts the failures in a row that may be of a run, denials the refusals of the
+	// sender.
+	failures, denials int
 	// foreign reports that the session counts in Result.Elsewhere.
 	foreign bool
 }
@@ -178,13 +180,14 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 		return visit{}, err
 	}
 	v := visit{size: size, agents: out.agents, settling: out.settling, more: out.more}
-	here, foreign := d.divide(out.runs)
-	due := len(here) > 0
+	// What changes in a run that was set aside goes with it.
+	runs, aside := split(out.runs, func(r prepared) bool { return r.late == 0 || st.parked(r.Root) == nil })
+	here, foreign := d.divide(runs)
+	due := len(here)+len(aside) > 0
 	switch {
-	case out.settling > 0:
-		// The runs that have ended are sent, or counted, together.
+	case out.settling > 0 && !due && len(foreign) == 0:
 		return v, nil
-	case len(foreign) > 0 && !due && !out.more:
+	case len(foreign) > 0 && !due && !out.more && out.settling == 0:
 		// They stay where they are: a process that may send them does so soon.
 		d.elsewhere()
 		return v, errWaits
@@ -198,18 +201,20 @@ func (d *delivery) once(ctx context.Context, s *spool.Session) (visit, error) {
 	st.Host, st.Session = out.host, out.session
 	for _, r := range foreign {
 		d.elsewhere()
-		if r.fresh == nil {
-			st.Parked = append(st.Parked, Parked{
-				Ref: r.Ref, At: d.Now(), Settings: r.settings, Elsewhere: true, Error: "recorded under other environment variables",
-			})
-		}
+		st.Parked = append(st.Parked, Parked{
+			Ref: r.Ref, At: d.Now(), Settings: r.settings, Elsewhere: true, Error: "recorded under other environment variables", Late: r.late,
+		})
 	}
 	st.answered(foreign)
+	st.answered(aside)
 	sendErr := d.send(ctx, s, out, here, st)
 	if sendErr != nil {
 		sendErr = errors.Join(sendErr, d.countRest(ctx, s, st, out))
 	}
 	st.advance(out)
+	if sendErr != nil && out.settling > 0 && d.pass.Force && ctx.Err() == nil {
+		sendErr = errors.Join(sendErr, d.countSettling(ctx, s, st, here))
+	}
 	if due || len(foreign) > 0 || st.Offset != before {
 		sendErr = errors.Join(sendErr, st.write(s, d.dst.Name))
 	}
@@ -228,16 +233,21 @@ func (d *delivery) early(at time.Time) bool {
 	return now.Before(at) && !hook.Elapsed(now, at, 0)
 }
 
-// divide returns the runs that may go where this process sends, and the others.
-func (d *delivery) divide(runs []prepared) (here, foreign []prepared) {
+// split returns the runs for which keep returns true, and the others.
+func split(runs []prepared, keep func(prepared) bool) (kept, others []prepared) {
 	for _, r := range runs {
-		if r.elsewhere && !d.dst.Local && !d.pass.OtherSettings {
-			foreign = append(foreign, r)
+		if keep(r) {
+			kept = append(kept, r)
 		} else {
-			here = append(here, r)
+			others = append(others, r)
 		}
 	}
-	return here, foreign
+	return kept, others
+}
+
+// divide returns the runs that may go where this process sends, and the others.
+func (d *delivery) divide(runs []prepared) (here, foreign []prepared) {
+	return split(runs, func(r prepared) bool { return !r.elsewhere || d.dst.Local || d.pass.OtherSettings })
 }
 
 // here reports that what was recorded under these settings may go where this process sends.
@@ -290,6 +300,21 @@ func (d *delivery) postponed(st *State, runs int) error {
 		d.res.fail(errors.New(st.LastError))
 	}
 	return errWaits
+}
+
+// countSettling counts the runs that have ended and are not among those that were to be sent,
+// once they have settled.
+func (d *delivery) countSettling(ctx context.Context, s *spool.Session, st *State, counted []prepared) error {
+	out, err := d.prepareSettled(ctx, s, st, true)
+	if err != nil {
+		return err
+	}
+	here, _ := d.divide(out.runs)
+	_, rest := split(here, func(r prepared) bool {
+		return slices.ContainsFunc(counted, func(c prepared) bool { return c.Root == r.Root })
+	})
+	d.res.Waiting += len(rest)
+	return nil
 }
 
 // countRest counts the runs behind the part of the log that was read as waiting.

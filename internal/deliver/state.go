@@ -44,9 +44,8 @@ type State struct {
 	// Read is where reading ended when the destination last answered: events behind it
 	// are new, also those of runs that are done. Zero if it has not answered.
 	Read int64 `json:"read,omitempty"`
-	// Before is the place before the runs that were passed last: their late events are
-	// mapped from there.
-	Before *Place `json:"before,omitempty"`
+	// Index is how much of the index of the runs before Offset is valid.
+	Index indexEnd `json:"index,omitzero"`
 	// Sent are the spans of runs that the destination has taken a part of, by run.
 	Sent map[string]*Sent `json:"sent,omitempty"`
 	// Attempts counts the tries since the last success. NextTry is the earliest time
@@ -61,6 +60,19 @@ type State struct {
 	Rejected int64 `json:"rejected,omitempty"`
 	// Parked are the runs that were set aside, so that they delay no other run.
 	Parked []Parked `json:"parked,omitempty"`
+	// Passed and Missed are what write adds to the index: the runs that the position was moved
+	// behind, and the late events that were answered for, by run.
+	Passed []otelmap.Passed   `json:"-"`
+	Missed map[string][]int64 `json:"-"`
+}
+
+// indexEnd is the file of an index, its length and the places of its newest line and of its
+// newest run.
+type indexEnd struct {
+	File string `json:"file"`
+	Size int64  `json:"size"`
+	Top  int64  `json:"top"`
+	Last int64  `json:"last"`
 }
 
 // Place is a position and what the mapping must know about the log before it.
@@ -72,6 +84,9 @@ type Place struct {
 // Parked is a run that was set aside. It is mapped from the log again when it is sent.
 type Parked struct {
 	Ref
+	// Late is the offset of the log from which the run's events are late, if the destination
+	// has taken it without them.
+	Late int64 `json:"late,omitempty"`
 	// Joined are the further runs that were sent with it as one.
 	Joined []Ref `json:"joined,omitempty"`
 	// At is the time of the last refusal, or when it was set aside.
@@ -82,9 +97,12 @@ type Parked struct {
 	Settings string `json:"settings,omitempty"`
 	// Elsewhere reports that it was not sent, because it was recorded for another place.
 	Elsewhere bool `json:"elsewhere,omitempty"`
-	// Denied reports that the destination refused the credential: the run is sent again
-	// when it has taken another one since.
+	// Denied reports that the destination refused the sender and not the run, which is sent
+	// again when it has taken another one since.
 	Denied bool `json:"denied,omitempty"`
+	// Age is for how long it had been set aside at the time Counted, in seconds.
+	Age     int64     `json:"age,omitempty"`
+	Counted time.Time `json:"counted,omitzero"`
 	// Attempts counts the tries, and NextTry is the earliest time of the next one. It
 	// is zero for a run that the destination rejected for good, such as with a 4xx:
 	// only a forced pass sends that again.
@@ -93,8 +111,51 @@ type Parked struct {
 }
 
 // Owed reports that the destination may still get the run, so that its log must stay.
-func (p *Parked) Owed(now time.Time) bool {
-	return p.Elsewhere || !p.NextTry.IsZero() || !hook.Elapsed(now, p.At, keepParked)
+func (p *Parked) Owed(now time.Time) bool { return p.Elsewhere || p.age(now) < keepParked }
+
+// age is for how long the run has been set aside, without times in which the clock moved by a
+// day or more, or back: then it may have been wrong, or be so now.
+func (p *Parked) age(now time.Time) time.Duration {
+	since := p.Counted
+	if since.IsZero() {
+		since = p.At
+	}
+	age := time.Duration(p.Age) * time.Second
+	if passed := now.Sub(since); passed > 0 && passed < maxStep {
+		age += passed
+	}
+	return age
+}
+
+// countAge notes the age of what was set aside, and reports whether that must be stored.
+func (st *State) countAge(now time.Time) (changed bool) {
+	for i := range st.Parked {
+		p := &st.Parked[i]
+		if passed := now.Sub(p.Counted); passed >= 0 && passed < minStep {
+			continue
+		}
+		p.Age, p.Counted, changed = int64(p.age(now)/time.Second), now, true
+	}
+	return changed
+}
+
+// minStep is how often the age of a run that was set aside is stored, and maxStep what the
+// clock may move in between.
+const (
+	minStep = time.Hour
+	maxStep = 24 * time.Hour
+)
+
+// parked returns the run that was set aside, by its root or that of one it was joined with, or
+// nil.
+func (st *State) parked(root string) *Parked {
+	i := slices.IndexFunc(st.Parked, func(p Parked) bool {
+		return slices.ContainsFunc(p.refs(), func(r Ref) bool { return r.Root == root })
+	})
+	if i < 0 {
+		return nil
+	}
+	return &st.Parked[i]
 }
 
 // Ref names a run.
@@ -104,6 +165,8 @@ type Ref struct {
 	// a trace. In files of earlier versions it is empty, which means all runs of
 	// the trace.
 	Root string `json:"root,omitempty"`
+	// Run is the id of the first part of the run's turn.
+	Run string `json:"run,omitempty"`
 }
 
 // destinationNames are the destinations that can have a state. Housekeeping reads it
@@ -136,6 +199,9 @@ func ReadState(s *spool.Session, destination string) (*State, error) {
 }
 
 func (st *State) write(s *spool.Session, destination string) error {
+	if err := st.writeIndex(s, destination); err != nil {
+		return fmt.Errorf("write the index of %q: %w", destination, err)
+	}
 	st.Check = ""
 	if st.Offset > 0 {
 		var err error
@@ -153,6 +219,29 @@ func (st *State) write(s *spool.Session, destination string) error {
 	return nil
 }
 
+// writeIndex adds to the index what the position was moved behind. One that cannot be read
+// begins anew, without the runs before.
+func (st *State) writeIndex(s *spool.Session, destination string) error {
+	if len(st.Passed) == 0 && len(st.Missed) == 0 {
+		return nil
+	}
+	st.Index.File = "runs-" + destination + ".jsonl"
+	x := st.index(s)
+	defer x.close()
+	last, err := x.note(st, st.Index.Last)
+	if errors.Is(err, errIndex) {
+		x.close()
+		st.Index = indexEnd{File: st.Index.File}
+		x = st.index(s)
+		last, err = x.note(st, 0)
+	}
+	if err == nil {
+		err = x.write(st)
+	}
+	st.Index.Last, st.Passed, st.Missed = last, nil, nil
+	return err
+}
+
 // advance moves the position behind the runs that were answered for.
 func (st *State) advance(out *pending) {
 	done := st.Done
@@ -160,10 +249,22 @@ func (st *State) advance(out *pending) {
 		// A later position would be behind the event that makes it late.
 		return
 	}
-	before := Place{st.Offset, st.Carry}
+	mark, runs := max(st.Read, st.Offset), st.Carry.Runs-out.carry.Runs
 	st.Offset, st.Carry = out.boundary(func(id otelmap.RunID) bool { return done[id.String()] || out.gone[id.String()] })
-	if st.Carry.Runs > before.Carry.Runs {
-		st.Before = &before
+	if out.builder != nil {
+		if passed := out.builder.Passed(st.Offset, st.Carry); len(passed) > runs {
+			st.Passed = append(st.Passed, passed[runs:]...)
+		}
+	}
+	for id, offsets := range out.missed {
+		for _, at := range offsets {
+			if st.Missed == nil {
+				st.Missed = make(map[string][]int64)
+			}
+			if at >= mark {
+				st.Missed[id] = append(st.Missed[id], at)
+			}
+		}
 	}
 	st.Read = max(st.Read, out.size)
 	if st.Offset >= out.size {
@@ -204,7 +305,11 @@ func (st *State) follows(s *spool.Session, size int64) (bool, error) {
 // restart moves the position to the log's start and keeps what was counted and
 // refused.
 func (st *State) restart() {
-	st.Offset, st.Carry, st.Done, st.Read, st.Before, st.Sent = 0, st.start().Carry, nil, 0, nil, nil
+	st.Offset, st.Carry, st.Done, st.Read, st.Sent = 0, st.start().Carry, nil, 0, nil
+	st.Index, st.Passed, st.Missed = indexEnd{}, nil, nil
+	for i := range st.Parked {
+		st.Parked[i].Late = 0 // The destination may not have this run of the log.
+	}
 }
 
 // start is the place where the log begins.

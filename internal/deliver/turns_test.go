@@ -544,3 +544,34 @@ func TestSessionEndSendsOnlyWhatNoTraceHad(t *testing.T) {
 	deliver(3, said("SessionEnd", "p3", `"reason":"other"`))
 	deliver(3, said("SessionEnd", "p3", `"reason":"other"`))
 }
+
+// TestTurnsThatEndWithoutAPauseAreDelivered ends a turn every 150 ms for a minute.
+func TestTurnsThatEndWithoutAPauseAreDelivered(t *testing.T) {
+	const turns = 400
+	b, m := newBench(t), &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
+	decoded, src := 0, d.Sources[claude.Host]
+	src.Decode = hooked(src.Decode, func() { decoded++ })
+	d.Sources[claude.Host] = src
+	stored, behind := 0, 0
+	next := func() { b.append(turn(fmt.Sprintf("p%d", stored))...); stored++ }
+	next()
+	m.before = func(context.Context, []*tracepb.ResourceSpans) error {
+		behind = max(behind, stored-len(m.spans)/2)
+		return nil
+	}
+	start := b.clock.Now()
+	d.Sleep = func(ctx context.Context, pause time.Duration) error {
+		err := b.clock.Sleep(ctx, pause)
+		for stored < turns && b.clock.Now().Sub(start) >= time.Duration(stored)*150*time.Millisecond {
+			next()
+		}
+		return err
+	}
+	if r := b.run(d, Pass{})["otlp"]; r.Runs != turns || behind > 10 {
+		t.Errorf("%s, %d turns were behind; want all sent as they end", mustJSON(r), behind)
+	}
+	if decoded > 20*turns {
+		t.Errorf("%d events decoded for %d turns of 4", decoded, turns)
+	}
+}

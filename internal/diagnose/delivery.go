@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
@@ -40,7 +41,11 @@ func (e *exam) delivery() {
 			case last.Denied && d.Taken.After(last.At):
 				hint = d.Name + " has taken others since: these are sent again by themselves, or now by 'hookspan flush'"
 			case last.Denied:
-				hint = "fix the key: they are sent again when " + d.Name + " takes the next one, or now by 'hookspan flush'"
+				what := "the account, the address or the proxy"
+				if strings.Contains(last.Error, "401") || strings.Contains(last.Error, "403") {
+					what = "the key"
+				}
+				hint = "fix " + what + ": they are sent again when " + d.Name + " takes the next one, or now by 'hookspan flush'"
 			case d.Taken.After(last.At):
 				hint = d.Name + " has taken others since: 'hookspan flush' sends these again"
 			case d.elsewhere != "":

@@ -56,7 +56,7 @@ type exam struct {
 func (e *exam) add(l Level, text, hint string) { e.found = append(e.found, Finding{l, text, hint}) }
 
 func (m *Machine) examine(ctx context.Context) []Finding {
-	st, statusErr := m.Status(ctx)
+	st, statusErr := m.status(ctx, true)
 	e := &exam{Machine: m, st: st}
 	for _, name := range m.examined(st) {
 		e.program(ctx, name)

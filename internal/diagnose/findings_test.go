@@ -38,22 +38,29 @@ func deliveryFindings(l *lab) {
 		return []deliver.Parked{{At: before(time.Hour), Error: "older"}, p}
 	}
 	for _, d := range []Destination{
-		{Name: "otlp", Off: switchedOff}, {Name: "otlp", Fault: "no such certificate"}, {Name: "otlp", Target: "http://a"},
+		{Name: "otlp", Off: switchedOff},
+		{Name: "otlp", Fault: "no such certificate"},
+		{Name: "otlp", Target: "http://a"},
 		{Name: "otlp", Target: "http://a", Tried: tried, Taken: tried},
 		{Name: "otlp", Target: "http://a", Tried: tried, Taken: before(3 * 24 * time.Hour), Error: "otlp: 503"},
 		{Name: "otlp", Target: "http://a", Tried: tried, Error: "503 from http://a"},
 		{Name: "otlp", Target: "http://a", Tried: tried, Error: "503", Failing: 1, NextTry: later, LastError: "503"},
 		{Name: "otlp", Target: "http://a", Failing: 2, NextTry: later, LastError: "503", Behind: 3},
 		{Name: "otlp", Target: "http://a", Tried: tried, Taken: tried, Failing: 2, NextTry: later, LastError: "503"},
-		{Name: "otlp", Target: "http://a", Runs: 2, Spans: 3}, {Name: "otlp", Target: "http://a", Runs: 1, Spans: 1, Rejected: 1, Behind: 1},
-		{Name: "otlp", Target: "http://a", elsewhere: "http://b"}, {Name: "otlp", Target: "http://a", elsewhere: "http://b", Failing: 1, NextTry: later, LastError: "503"},
+		{Name: "otlp", Target: "http://a", Runs: 2, Spans: 3},
+		{Name: "otlp", Target: "http://a", Runs: 1, Spans: 1, Rejected: 1, Behind: 1},
+		{Name: "otlp", Target: "http://a", elsewhere: "http://b"},
+		{Name: "otlp", Target: "http://a", elsewhere: "http://b", Failing: 1, NextTry: later, LastError: "503"},
 		{Name: "otlp", Target: "http://a", Tried: tried, Taken: tried, clock: "an hour ahead"},
 		{Name: "otlp", Target: "http://a", Tried: tried, Taken: tried, Parked: parked(deliver.Parked{At: before(time.Minute / 2), Error: "400 Bad Request"})},
 		{Name: "otlp", Target: "http://a", Tried: tried, Taken: before(time.Second), Parked: parked(deliver.Parked{At: before(time.Minute), Error: "400"})},
 		{Name: "otlp", Target: "http://a", Tried: tried, Taken: before(time.Second), Parked: parked(deliver.Parked{At: before(time.Minute), Error: "401", Denied: true})},
 		{Name: "otlp", Target: "http://a", Tried: tried, Error: "401", Parked: parked(deliver.Parked{At: before(time.Minute), Error: "401", Denied: true})[1:]},
 		{Name: "otlp", Target: "http://a", elsewhere: "http://b", Parked: parked(deliver.Parked{At: before(time.Hour), Error: "400"})},
-		{Name: "store"}, {Name: "store", Stored: &store.Stats{}}, {Name: "store", Stored: stored}, {Name: "store", Stored: &store.Stats{Traces: 1, Spans: 1, Newest: before(time.Hour), Bytes: 1000, Partial: 1}},
+		{Name: "store"},
+		{Name: "store", Stored: &store.Stats{}},
+		{Name: "store", Stored: stored},
+		{Name: "store", Stored: &store.Stats{Traces: 1, Spans: 1, Newest: before(time.Hour), Bytes: 1000, Partial: 1}},
 		{Name: "store", Stored: &store.Stats{Traces: 3, Spans: 1, Newest: before(time.Second), Bytes: 1 << 10, Partial: 2, Limited: store.Removals{Traces: 1, Last: before(47 * time.Hour)}}},
 		{Name: "store", Stored: stored, Runs: 4, Failing: 1, NextTry: later, LastError: "disk is full"},
 	} {
@@ -148,9 +155,15 @@ func hookFindings(t *testing.T, out *strings.Builder) {
 
 func settingFindings(t *testing.T, out *strings.Builder) {
 	for _, environ := range [][]string{
-		{}, {"OTEL_EXPORTER_OTLP_ENDPOINT=http://a"}, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://a", "HOOKSPAN_EXPORTERS=store"},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://a", "HOOKSPAN_EXPORTERS=otlp"}, {"OTEL_TRACES_EXPORTER=none"}, {"OTEL_TRACES_EXPORTER=None", "OTEL_EXPORTER_OTLP_ENDPOINT=http://a"}, {"OTEL_TRACES_EXPORTER=otlp"},
-		{"OTEL_BSP_SCHEDULE_DELAY=5", "OTEL_TRACES_SAMPLER=always_on"}, {"HOOKSPAN_DISABLED=true"},
+		{},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://a"},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://a", "HOOKSPAN_EXPORTERS=store"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://a", "HOOKSPAN_EXPORTERS=otlp"},
+		{"OTEL_TRACES_EXPORTER=none"},
+		{"OTEL_TRACES_EXPORTER=None", "OTEL_EXPORTER_OTLP_ENDPOINT=http://a"},
+		{"OTEL_TRACES_EXPORTER=otlp"},
+		{"OTEL_BSP_SCHEDULE_DELAY=5", "OTEL_TRACES_SAMPLER=always_on"},
+		{"HOOKSPAN_DISABLED=true"},
 	} {
 		l := newLab(t, out, environ...)
 		l.hooks["cline"], l.hooks["claude"] = installed("/hooks", install.StateInstalled), installed("/settings.json", install.StateInstalled)
@@ -245,8 +258,10 @@ func otherFindings(t *testing.T, out *strings.Builder) {
 	l := newLab(t, out)
 	l.hooks["claude"] = installed("/settings.json", install.StateInstalled)
 	l.Others = []OtherAgent{
-		{Program: "claude-hook", Agent: "claude", Last: before(time.Hour)}, {Program: "claude-hook", Agent: "codex", Last: before(time.Hour)},
-		{Program: "claude-hook", Agent: "vscode", Last: before(30 * 24 * time.Hour)}, {Program: "claude-hook", Agent: "old", Last: before(30*24*time.Hour + 1)},
+		{Program: "claude-hook", Agent: "claude", Last: before(time.Hour)},
+		{Program: "claude-hook", Agent: "codex", Last: before(time.Hour)},
+		{Program: "claude-hook", Agent: "vscode", Last: before(30 * 24 * time.Hour)},
+		{Program: "claude-hook", Agent: "old", Last: before(30*24*time.Hour + 1)},
 	}
 	l.findings("other agents", &Status{}, (*exam).others)
 	line := func(age time.Duration, text string) string {

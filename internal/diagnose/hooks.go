@@ -17,6 +17,9 @@ func (e *exam) hooks() {
 		e.add(Problem, "no agent has hookspan's hooks, so nothing is recorded", "hookspan install finds your agents and installs the hooks")
 	}
 	for _, h := range e.st.agents {
+		for _, text := range h.Left {
+			e.add(Note, text, "hookspan install "+h.Word)
+		}
 		switch {
 		case !none && !h.Present():
 			if slices.Contains(e.st.WithoutHooks, h.Word) {

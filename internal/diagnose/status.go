@@ -5,6 +5,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -32,9 +33,10 @@ type Machine struct {
 	ConfigErr error
 	EnvFile   string
 	// Dir is the working directory, empty if there is none. ProjectOff reports
-	// that its project switches recording off.
-	Dir        string
-	ProjectOff bool
+	// that its project switches recording off, by ProjectFile.
+	Dir         string
+	ProjectOff  bool
+	ProjectFile string
 	// Program returns the path of a hook program. If the program is missing, the
 	// error has a method Hint that says what to do.
 	Program func(name string) (string, error)
@@ -147,6 +149,9 @@ type Destination struct {
 	Tried  time.Time `json:"tried,omitzero"`
 	Taken  time.Time `json:"taken,omitzero"`
 	Error  string    `json:"error,omitempty"`
+	// Denials is how often in a row the sender was refused, for its credential, account or
+	// address.
+	Denials int `json:"denials,omitempty"`
 	// Stored counts what is in the local store, imported traces included.
 	Stored *store.Stats `json:"stored,omitempty"`
 	// Runs and Spans were delivered, out of the sessions still in the spool.
@@ -191,6 +196,11 @@ func (m *Machine) System() install.System {
 
 // HookStatus reports the state of an agent's hooks.
 func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Report, error) {
+	return m.hookStatus(ctx, a, false)
+}
+
+// hookStatus is HookStatus, with ask also by what the agent's program says.
+func (m *Machine) hookStatus(ctx context.Context, a agents.Agent, ask bool) (*install.Report, error) {
 	binary, err := m.Program(a.Program)
 	if err != nil && hint(err) == "" {
 		return nil, err
@@ -198,7 +208,33 @@ func (m *Machine) HookStatus(ctx context.Context, a agents.Agent) (*install.Repo
 	if err == nil && m.Copies.Path != "" {
 		binary = m.Copies.Program(a.Program)
 	}
-	return a.Installer.Status(ctx, m.System(), install.Options{Binary: binary, Dir: m.Dir})
+	r, err := a.Installer.Status(ctx, m.System(), install.Options{Binary: binary, Dir: m.Dir, Ask: ask})
+	if err == nil {
+		start(ctx, r)
+	}
+	return r, err
+}
+
+// start starts each program that installed hooks start. A hook whose program does not start
+// is outdated. Hooks in other states may name any program.
+func start(ctx context.Context, r *install.Report) {
+	failed := make(map[string]error)
+	for i := range r.Sites {
+		for j := range r.Sites[i].Hooks {
+			h := &r.Sites[i].Hooks[j]
+			if h.State != install.StateInstalled || !filepath.IsAbs(h.Program) {
+				continue
+			}
+			err, known := failed[h.Program]
+			if !known {
+				err = install.Start(ctx, h.Program)
+				failed[h.Program] = err
+			}
+			if err != nil {
+				h.State, h.Reason, h.Faulty = install.StateOutdated, err.Error(), true
+			}
+		}
+	}
 }
 
 // hint returns what an error says to do, or nothing.
@@ -211,7 +247,9 @@ func hint(err error) string {
 }
 
 // Status gathers the status.
-func (m *Machine) Status(ctx context.Context) (*Status, error) {
+func (m *Machine) Status(ctx context.Context) (*Status, error) { return m.status(ctx, false) }
+
+func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 	st := &Status{StateDir: m.Setup.Config.StateDir, EnvFile: m.EnvFile, Recording: recordingOn, machine: m}
 	st.MachineFile, st.Managed = m.Setup.Config.MachineFile, m.Setup.Config.Managed
 	st.Values = slices.DeleteFunc(m.Setup.Config.Settings(), func(s config.Setting) bool { return s.Source == config.Default })
@@ -222,11 +260,11 @@ func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	case Paused(m.Setup.Config):
 		st.Recording = recordingPaused
 	case m.ProjectOff:
-		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + filepath.Join(m.Dir, ".hookspan.env") + ")"
+		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + cmp.Or(m.ProjectFile, filepath.Join(m.Dir, ".hookspan.env")) + ")"
 	}
 	files := m.Setup.Files()
 	for _, a := range m.Setup.Agents {
-		r, err := m.HookStatus(ctx, a)
+		r, err := m.hookStatus(ctx, a, ask)
 		if err != nil {
 			return nil, err
 		}
@@ -317,7 +355,8 @@ func (m *Machine) destination(ctx context.Context, name string) Destination {
 	}
 	last, other := m.Setup.LastAnswer(name)
 	if d.elsewhere = other; last != nil {
-		d.Tried, d.Taken, d.Error, d.clock = last.Tried, last.Taken, last.Error, pipeline.ClockText(last.Clock)
+		d.Tried, d.Taken, d.Error, d.Denials = last.Tried, last.Taken, last.Error, last.Denials
+		d.clock = pipeline.ClockText(last.Clock)
 	}
 	return d
 }

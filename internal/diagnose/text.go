@@ -250,6 +250,9 @@ func (d *Destination) errorAt() string {
 	if !strings.Contains(text, d.Target) {
 		text += " (" + d.Target + ")"
 	}
+	if d.Denials > 1 {
+		text += fmt.Sprintf(", %d times in a row", d.Denials)
+	}
 	return text
 }
 

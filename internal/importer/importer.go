@@ -33,6 +33,8 @@ type Known interface {
 	Conversations(ctx context.Context, sessions ...string) ([]store.Root, error)
 	// Beside returns the roots of the runs in a place and time.
 	Beside(ctx context.Context, p store.Place) ([]store.Root, error)
+	// Requests returns the keys of all requests that are stored, and of removed ones.
+	Requests(ctx context.Context) (stored, removed store.RequestKeys, err error)
 	// Imports returns what NoteImports recorded for an agent, as far as it still
 	// holds.
 	Imports(ctx context.Context, host string) ([]store.Import, error)
@@ -84,8 +86,9 @@ func (im *Importer) Run(ctx context.Context, sessions []Session) (rep *Report, e
 		return rep, err
 	}
 	q := queue{im: im, rep: rep}
+	keys := im.keys(ctx)
 	for part := range withoutRepeats(sessions) {
-		near := neighbours{known: im.Known, now: im.Deliverer.Now, sessions: part, roots: make(map[string][]store.Root)}
+		near := neighbours{known: im.Known, now: im.Deliverer.Now, sessions: part, roots: make(map[string][]store.Root), keys: keys}
 		for f := range ahead(part, func(i int) *findings { return im.read(ctx, &near, i, past) }) {
 			if err = q.add(ctx, f); err != nil {
 				break
@@ -214,14 +217,24 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 		return f
 	}
 	f.read = true
-	if tr.Cwd == "" {
-		tr.Cwd = s.Cwd
-	} else if tr.Cwd != s.Cwd && im.off(tr.Cwd) {
-		f.skipped.SwitchedOff++
+	tr.Cwd = cmp.Or(tr.Cwd, s.Cwd)
+	tr.Session = s.ID
+	events := im.events(s, tr)
+	if f.skipped.SwitchedOff = events.left; events.none {
 		return f
 	}
-	tr.Session = s.ID
 	f.skipped.Inherited, f.skipped.Damaged = tr.Inherited, tr.Damaged
+	f.unreadable, f.err = im.runs(ctx, f, tr, events.list, near, i)
+	if skip := f.skipped; note != nil && skip.Open+skip.TooOld+skip.SwitchedOff == 0 && !f.logged && !im.DryRun {
+		note.Directory = tr.Cwd
+		note.There, note.Captured, note.Removed = skip.AlreadyThere+len(f.runs), skip.Captured, skip.Removed
+		f.note = note
+	}
+	return f
+}
+
+// builder returns a builder with the events of a session's transcript.
+func (im *Importer) builder(s *Session, tr *hook.Transcript, events []hook.Event) *otelmap.Builder {
 	o := im.Deliverer.Map
 	o.Agent, o.FromFiles = im.Deliverer.Sources[im.Agent.Host].Agent, true
 	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
@@ -229,16 +242,34 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 		b.LinkTo(tr.Origin, tr.OriginTurn, "")
 	}
 	b.In(tr.Repository)
-	for _, e := range im.Agent.Events(s.Dialect, tr) {
+	for _, e := range events {
 		b.Add(e)
 	}
-	f.unreadable, f.err = im.runs(ctx, f, tr, b, func() ([]store.Root, error) { return near.of(ctx, i) })
-	if skip := f.skipped; note != nil && skip.Open == 0 && skip.TooOld == 0 && !f.logged && !im.DryRun {
-		note.Directory = tr.Cwd
-		note.There, note.Captured, note.Removed = skip.AlreadyThere+len(f.runs), skip.Captured, skip.Removed
-		f.note = note
+	return b
+}
+
+// recorded are the events of a session that hooks would have recorded: not those in the
+// directories of projects that switch recording off.
+type recorded struct {
+	list []hook.Event
+	// left is 1 for a session of which events are left out, none reports that all are.
+	left int
+	none bool
+}
+
+// events returns the events of a session that are to be imported, and takes the texts and
+// requests of the others out of the transcript.
+func (im *Importer) events(s *Session, tr *hook.Transcript) recorded {
+	if len(tr.Moves) == 0 && im.off(tr.Cwd) {
+		return recorded{left: 1, none: true}
 	}
-	return f
+	all := im.Agent.Events(s.Dialect, tr)
+	if !slices.ContainsFunc(tr.Moves, func(m hook.Move) bool { return im.off(m.Cwd) }) {
+		return recorded{list: all}
+	}
+	list := slices.DeleteFunc(all, func(e hook.Event) bool { return im.off(e.Cwd) })
+	tr.Leave(im.off)
+	return recorded{list, 1, len(list) == 0}
 }
 
 // mappedOnce is the largest number of a session's runs that are all in memory at once.
@@ -263,24 +294,40 @@ func (im *Importer) off(dir string) bool {
 	return off.(bool)
 }
 
-// runs finds those of a session's runs that are to be imported.
-func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, b *otelmap.Builder, roots func() ([]store.Root, error)) (unreadable, err error) {
+// runs finds those of the runs of the session with an index that are to be imported. Of a
+// run that another session has in part the rest is.
+func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, events []hook.Event, near *neighbours, i int) (unreadable, err error) {
+	before := f.skipped
+	copies, unreadable, err := im.newRuns(ctx, f, tr, events, near, i)
+	if len(copies) == 0 || unreadable != nil || err != nil {
+		return unreadable, err
+	}
+	f.runs, f.logged, f.skipped = nil, false, before
+	f.skipped.Inherited += len(copies)
+	rest := without(tr, copies)
+	_, unreadable, err = im.newRuns(ctx, f, rest, im.events(f.session, rest).list, near, i)
+	return unreadable, err
+}
+
+// newRuns finds the runs. copies are the requests that other sessions have of these.
+func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcript, events []hook.Event, near *neighbours, i int) (copies []request, unreadable, err error) {
 	now := im.Deliverer.Now()
+	b := im.builder(f.session, tr, events)
 	runs := b.Runs(now)
 	if len(runs) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	ours := make(map[string]bool, len(runs))
 	for _, r := range runs {
 		trace, _ := b.Root(r)
 		ours[trace] = true
 	}
-	seen, err := im.seen(ctx, f.session, ours, tr.CopiedBy, roots)
+	seen, err := im.seen(ctx, f.session, ours, tr, func() ([]store.Root, error) { return near.of(ctx, i) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if seen.err != nil {
-		return seen.err, nil
+		return nil, seen.err, nil
 	}
 	// A destination that takes a session as one waits for its end.
 	f.joint = slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Join != nil })
@@ -289,7 +336,7 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 	for i, r := range runs {
 		last := i == len(runs)-1
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if r.EndedAt.Before(im.Since) {
 			f.skipped.TooOld++
@@ -299,10 +346,21 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 		open := !r.Ended || f.joint && !finished || last && tr.Pending && !hook.Elapsed(now, r.EndedAt, idle)
 		run := b.Spans(r, tr)
 		root := run.GetScopeSpans()[0].GetSpans()[0]
-		why, err := seen.judge(ctx, root, r.EndedAt)
+		why := seen.original(b, r, tr)
+		if why == isNew {
+			why, err = seen.judge(ctx, root, r.EndedAt)
+		}
+		if err == nil && why == isNew {
+			var keys *requestKeys
+			if keys, err = near.keys(); err == nil {
+				var some []request
+				why, some = keys.judge(run)
+				copies = append(copies, some...)
+			}
+		}
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		case why == isStored:
 			f.skipped.AlreadyThere++
 			continue
@@ -335,5 +393,5 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 		run = clean(run)
 		f.runs = append(f.runs, func() *tracepb.ResourceSpans { return run })
 	}
-	return nil, nil
+	return copies, nil, nil
 }

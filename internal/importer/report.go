@@ -57,7 +57,8 @@ type Skipped struct {
 	// project.
 	SwitchedOff int `json:"switchedOffSessions"`
 	// Inherited counts requests in the files of a session that another one counts: it was
-	// resumed or forked with a copy of them.
+	// resumed or forked with a copy of them. Whole runs of them whose original files are
+	// gone count as AlreadyThere or Removed.
 	Inherited int `json:"inheritedRequests"`
 	// Damaged counts lines of which something could not be read.
 	Damaged int `json:"damagedLines"`

@@ -271,7 +271,9 @@ func TestReportText(t *testing.T) {
 			Sessions: n, Unchanged: n, NewSessions: n, Runs: n, Spans: n,
 			Skipped: Skipped{AlreadyThere: n, Captured: n, Removed: n, Open: n, TooOld: n, SwitchedOff: n, Inherited: n, Damaged: n},
 			Destinations: []Delivered{
-				{Destination: "otlp", Runs: n, Spans: n}, {Destination: "file", Waiting: n}, {Destination: "infinium", Refused: n, Errors: []string{"infinium: 401\x1b[2J"}},
+				{Destination: "otlp", Runs: n, Spans: n},
+				{Destination: "file", Waiting: n},
+				{Destination: "infinium", Refused: n, Errors: []string{"infinium: 401\x1b[2J"}},
 				{Destination: "store", Runs: n, Waiting: n, Refused: n},
 			},
 		}
@@ -320,7 +322,7 @@ func TestPeriodsFindWhatOverlaps(t *testing.T) {
 			}
 		}
 		got := all.beside(root)
-		if got == nil != (len(want) == 0) || got != nil && !(got.Start.Equal(want[len(want)-1].Start)) {
+		if got == nil != (len(want) == 0) || got != nil && !got.Start.Equal(want[len(want)-1].Start) {
 			rt.Fatalf("beside %d to %d of %v: got %v, want the last of %v", from, to, all.roots, got, want)
 		}
 	})

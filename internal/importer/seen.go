@@ -92,13 +92,22 @@ type seen struct {
 
 // seen returns what is known of a session. ours are the traces of the runs in its files: if
 // two of them overlap in time, as an agent in the background may outlive its turn, they are
-// two runs all the same. copiedBy are as in hook.Transcript. own returns the roots of the
+// two runs all the same. tr is the session's transcript. own returns the roots of the
 // session's runs.
-func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool, copiedBy []string, own func() ([]store.Root, error)) (*seen, error) {
+func (im *Importer) seen(ctx context.Context, s *Session, ours map[string]bool, tr *hook.Transcript, own func() ([]store.Root, error)) (*seen, error) {
 	out := &seen{
 		known: im.Known, host: im.Agent.Host, again: im.Again, roots: make(map[string][]store.Root), prefix: s.HookPrefix,
 	}
-	for i, id := range append([]string{s.ID}, copiedBy...) {
+	if len(tr.CopiedFrom) > 0 && im.Known != nil {
+		roots, err := im.Known.Conversations(ctx, tr.CopiedFrom...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range roots {
+			out.roots[r.Span] = append(out.roots[r.Span], r)
+		}
+	}
+	for i, id := range append([]string{s.ID}, tr.CopiedBy...) {
 		first, err := im.firstEvent(spool.SessionKey(im.Agent.Host, id))
 		if out.err = cmp.Or(out.err, err); !first.IsZero() && (out.captured.IsZero() || first.Before(out.captured)) {
 			out.captured = first
@@ -137,6 +146,8 @@ type neighbours struct {
 	known    Known
 	now      func() time.Time
 	sessions []Session
+	// keys returns the store's requests.
+	keys func() (*requestKeys, error)
 
 	mu sync.Mutex
 	// roots are those of the sessions that were asked for then.
@@ -176,6 +187,16 @@ func (n *neighbours) of(ctx context.Context, i int) (roots []store.Root, err err
 		n.roots[r.Session] = append(n.roots[r.Session], r)
 	}
 	return n.roots[n.sessions[i].ID], nil
+}
+
+// original returns the verdict on a run that is the copy of one of another session.
+func (s *seen) original(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) verdict {
+	for _, session := range tr.CopiedFrom {
+		if v := s.match(s.roots[b.RootIn(session, r)], isStored); v != isNew {
+			return v
+		}
+	}
+	return isNew
 }
 
 // judge compares a run with what is known. A root is recognized by its span's id,

@@ -97,6 +97,9 @@ func lockState(stateDir string, undo bool) (created []string, unlock func() erro
 }
 
 func (p *Plan) apply(created []string) error {
+	if p.StateDir != "" {
+		atomicfile.RemoveTemps(filepath.Join(p.StateDir, manifestName))
+	}
 	if p.Before != nil {
 		// Recorded first, so that an interrupted install is undone too.
 		if _, err := updateManifest(p.StateDir, func(m *Manifest) {

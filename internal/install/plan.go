@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
@@ -153,6 +154,36 @@ func (p *Plan) RemoveIfEmpty(dir string, except ...string) {
 		}
 	}
 	p.Actions = append(p.Actions, Action{Op: OpRemoveFolder, Path: dir, Reason: "created by hookspan, empty by then"})
+}
+
+// RemoveLeft adds steps that remove the hidden copies of files which an install or uninstall
+// that was killed has left in folders of a place.
+func (p *Plan) RemoveLeft(place string, dirs ...string) error {
+	for _, path := range left(dirs) {
+		was, err := Look(path)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Path == path }) {
+			p.Actions = append(p.Actions, Action{Op: OpRemove, Place: place, Path: path, Was: was, Reason: "a copy that a killed install has left"})
+		}
+	}
+	return nil
+}
+
+// LeftIn are the warnings of a status about what RemoveLeft removes.
+func LeftIn(dirs ...string) (warnings []string) {
+	for _, path := range left(dirs) {
+		warnings = append(warnings, fmt.Sprintf("%q is a copy of a file that a killed install has left, with all that the file holds: install or uninstall removes it", path))
+	}
+	return warnings
+}
+
+func left(dirs []string) (paths []string) {
+	for _, dir := range slices.Compact(dirs) {
+		paths = append(paths, atomicfile.Temps(dir)...)
+	}
+	return paths
 }
 
 // AddAfter has the plan change the install record after its last step.

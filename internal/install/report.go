@@ -41,6 +41,8 @@ type Report struct {
 	OffHint string
 	// Warnings are other problems, in the same form.
 	Warnings []string
+	// Left name copies of files that a killed install has left, in the same form.
+	Left []string
 	// Telemetry is where Claude Code's telemetry is switched on, and Endpoint the
 	// settings file that sets an OTLP endpoint, which Claude Code keeps from its
 	// hooks. Both are empty where there is none.
@@ -71,6 +73,8 @@ type Hook struct {
 	Reason string `json:"reason,omitempty"`
 	// Chained is the script that a hookspan hook also runs, or empty.
 	Chained string `json:"chained,omitempty"`
+	// Program is the absolute path of the program that a hook in StateInstalled starts.
+	Program string `json:"-"`
 	// Faulty reports a hook that an install or the user should fix.
 	Faulty bool `json:"-"`
 }
@@ -112,7 +116,7 @@ func (r *Report) Text() string {
 			}
 		}
 	}
-	for _, w := range slices.Concat(r.Off, r.Warnings) {
+	for _, w := range slices.Concat(r.Off, r.Warnings, r.Left) {
 		fmt.Fprintf(&b, "warning: %s\n", termtext.Value(w))
 	}
 	return b.String()

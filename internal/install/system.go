@@ -55,6 +55,9 @@ type Options struct {
 	// Dir is the absolute path of the working directory. With a Scope and without a Project
 	// it is the project. With neither, an uninstall or status includes its files.
 	Dir string
+	// Ask has a status compare the hooks with the agent's version, for which it asks the
+	// agent even if nothing else needs it.
+	Ask bool
 	// Force rewrites hookspan's hooks that were edited. It never touches a
 	// file without hookspan's marker.
 	Force bool

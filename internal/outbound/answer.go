@@ -18,8 +18,9 @@ const maxLine = 1000
 const MaxRetryAfter = 24 * time.Hour
 
 // RetryAfter reads the Retry-After header, seconds or a date (RFC 9110, section
-// 10.2.3), and returns at most MaxRetryAfter. A date in the past is zero. It
-// reports false if there is no such header or it cannot be read.
+// 10.2.3), and returns at most MaxRetryAfter. A date is measured by the server's clock if
+// the answer has its time, else by now. One in the past is zero. It reports false if there
+// is no such header or it cannot be read.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if value == "" {
@@ -36,7 +37,22 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
+	if server, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = server
+	}
 	return min(max(at.Sub(now), 0), MaxRetryAfter), true
+}
+
+// OfSender reports that a status speaks of the credential, the account, the address or the
+// network, so that every other request would get it too, and each may be taken once that is
+// right.
+func OfSender(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusGone:
+		return true
+	}
+	return false
 }
 
 // IsPage reports a web page, as captive portals and proxies send it instead of an

@@ -23,8 +23,9 @@ func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(h
 	}
 	defer func() { _ = p.Close() }()
 	ids, of := make(map[string]bool), make(map[spool.Key]store.Filter)
+	var names []string
 	for _, t := range traces {
-		ids[t.TraceID] = true
+		ids[t.TraceID], names = true, append(names, t.Session)
 		of[spool.SessionKey(t.Host, t.Session)] = store.Filter{Host: t.Host, Session: t.Session, Limit: -1}
 	}
 	sessions := make(map[spool.Key]bool)
@@ -34,6 +35,16 @@ func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(h
 			return 0, out, err
 		}
 		sessions[key] = !slices.ContainsFunc(stored, func(t store.Summary) bool { return !ids[t.TraceID] })
+	}
+	stored, err := s.Store.Conversations(ctx, names...)
+	if err != nil {
+		return 0, out, err
+	}
+	p.Deliverer.Stored = make(map[string]bool)
+	for _, root := range stored {
+		if ids[root.Trace] {
+			p.Deliverer.Stored[root.Span] = true
+		}
 	}
 	if out, err = p.Deliverer.Forget(ctx, sessions, ids); err != nil {
 		return 0, out, fmt.Errorf("nothing was deleted: %w", err)

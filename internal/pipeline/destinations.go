@@ -211,6 +211,13 @@ func (p *Pipeline) recordAnswers(clean *redact.Redactor) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
+		before, known := last[name]
+		if stored, _ := s.LastAnswer(name); !known && stored != nil {
+			before.Denials = stored.Denials
+		}
+		if deliver.Denied(err) {
+			got.Denials = before.Denials + 1
+		}
 		if got.Taken.IsZero() {
 			got.Taken = last[name].Taken
 		}

@@ -166,6 +166,12 @@ func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destina
 			}
 			return time.Time{}
 		}
+		d.Denials = func() int {
+			if last, _ := p.setup.LastAnswer(name); last != nil {
+				return last.Denials
+			}
+			return 0
+		}
 	}
 	var err error
 	switch name {

@@ -4,6 +4,7 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/hookspan/hookspan/internal/agents"
@@ -46,6 +47,16 @@ func (m Machine) CopyPrograms(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	return f.Install(ctx, filepath.Dir(self), m.Setup.Version)
+}
+
+// StartCopy starts the copy of a program, as hooks do. If it does not start, and no hook
+// needs them, the copies go.
+func (m Machine) StartCopy(ctx context.Context, path string) error {
+	err := install.Start(ctx, path)
+	if err != nil {
+		return errors.Join(err, m.RemovePrograms(ctx))
+	}
+	return nil
 }
 
 // RemovePrograms removes the copies, unless an agent's hooks or an install record

@@ -118,6 +118,11 @@ func (m Machine) reconcile(ctx context.Context, r *Receipt, agent agents.Agent, 
 		if err := programs(); err != nil {
 			return err
 		}
+		if !dryRun {
+			if err := m.StartCopy(ctx, o.Binary); err != nil {
+				return err
+			}
+		}
 	}
 	if !plan.Changed() {
 		r.State = unchanged

@@ -25,6 +25,10 @@ func Main(agents ...Agent) {
 	if i := slices.IndexFunc(others, func(o Agent) bool { return len(args) > 0 && args[0] == o.Word }); i >= 0 {
 		a, args = others[i], args[1:]
 	}
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		_, _ = os.Stdout.WriteString(agents[0].program() + " of hookspan\n") // it starts: more is hookspan's to say
+		os.Exit(0)
+	}
 	// First, since the other program would inherit what follows.
 	handOver(a)
 	OwnFiles()

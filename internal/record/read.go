@@ -62,12 +62,6 @@ const maxSettings = 64 << 10
 // maxRules is the largest file of redaction rules, in bytes.
 const maxRules = 4 << 20
 
-// readProject reads a project's settings. It follows no link, which could lead
-// anywhere.
-func readProject(path string) ([]byte, error) {
-	return regular.Read(path, regular.Options{Max: maxSettings, NoLink: true})
-}
-
 // readRules reads the redaction rules that the environment names.
 func readRules(path string) ([]byte, error) {
 	return regular.Read(path, regular.Options{Max: maxRules})

@@ -289,9 +289,6 @@ func (p *Process) off(cfg *config.Config) bool {
 	return project != p.Dir && ProjectOff(project)
 }
 
-// ProjectOff reports that the project in dir switches recording off for itself.
-func ProjectOff(dir string) bool { return config.ProjectDisabled(readProject, dir) }
-
 // store appends the event to the spool. Without an error the caller closes the
 // spool.
 func (c *Call) store() (*spool.Spool, error) {

@@ -99,12 +99,7 @@ func (b *EventBuilder) Add(at time.Time, e hook.Event) {
 		return
 	}
 	e.Host, e.Dialect, e.Session = b.agent.Host, b.dialect, b.Transcript.Session
-	e.HostVersion, e.Cwd = b.Transcript.HostVersion, b.Transcript.Cwd
-	for _, move := range b.Transcript.Moves {
-		if !move.At.After(at) {
-			e.Cwd = move.Cwd
-		}
-	}
+	e.HostVersion, e.Cwd = b.Transcript.HostVersion, b.Transcript.CwdAt(e.Agent, at)
 	e.StoredAt = at
 	if b.agent.Timed {
 		e.Time = at

@@ -23,6 +23,11 @@ func read(path string) mockanthropic.ToolCall {
 	return mockanthropic.ToolCall{Name: "Read", Input: map[string]any{"file_path": path}}
 }
 
+// edit is a change that does not fit the file.
+func edit(path string) mockanthropic.ToolCall {
+	return mockanthropic.ToolCall{Name: "Edit", Input: map[string]any{"file_path": path, "old_string": "not there", "new_string": "x"}}
+}
+
 // subWhen is in the task of every subagent.
 const subWhen = "look around the house"
 
@@ -271,11 +276,24 @@ func TestScenarios(t *testing.T) {
 	claudecli.Agent.Run(t, scenarios())
 }
 
-// TestManagedHooksRunOnce has a managed file of hookspan's as well: no text leaves.
+// TestManagedHooksRunOnce has a failing tool of each kind, and a managed file of hookspan's
+// as well: no text leaves.
 func TestManagedHooksRunOnce(t *testing.T) {
 	t.Parallel()
-	res := claudecli.Agent.ManagedRunOnce(t, mockanthropic.Script{Main: []mockanthropic.Turn{turn("Run.", bash("echo one")), turn("All done.")}},
-		claude("run the secret plan"), map[string]string{"etc/hookspan/hookspan.env": "HOOKSPAN_MANAGED=true\nHOOKSPAN_CAPTURE=none\n"})
+	c := scenario.Case[mockanthropic.Script]{
+		More: map[string]string{"deny": "Bash(echo bad*)"},
+		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+			turn("Run.", bash("echo one"), bash("echo worse >&2; exit 3"), bash("echo bad thing")),
+			turn("Read.", read(rig.WordWorkspace+"/missing.txt"), edit(rig.WordWorkspace+"/a.txt")),
+			turn("None such.", mockanthropic.ToolCall{Name: "NoSuchTool", Input: map[string]any{"x": "y"}}),
+			turn("All done."),
+		}},
+		Steps: []rig.Step{claude("run the secret plan")},
+		Traces: []scenario.Trace{{Tools: []scenario.Tool{
+			ok(""), bad(scenario.Failed, ""), bad(scenario.Denied, ""), bad(scenario.Failed, ""), bad(scenario.Failed, ""), bad(scenario.Failed, ""),
+		}}},
+	}
+	res := claudecli.Agent.ManagedRunOnce(t, &c, map[string]string{"etc/hookspan/hookspan.env": "HOOKSPAN_MANAGED=true\nHOOKSPAN_CAPTURE=none\n"})
 	for i := range res.Spans {
 		for name, value := range res.Spans[i].Attrs {
 			if text, ok := value.(string); ok && (strings.Contains(text, "secret plan") || strings.Contains(text, "echo one")) {

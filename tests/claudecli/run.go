@@ -11,15 +11,17 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-//go:embed npm/claude/package.json npm/claude/package-lock.json
-var manifests embed.FS
+// Manifests pin the program, and older ones for tests of what these do with the hooks.
+//
+//go:embed npm/*/package.json npm/*/package-lock.json
+var Manifests embed.FS
 
 // version is what package.json pins.
 var version = func() string {
 	var manifest struct {
 		Dependencies map[string]string `json:"dependencies"`
 	}
-	text, _ := manifests.ReadFile("npm/claude/package.json") // It is embedded.
+	text, _ := Manifests.ReadFile("npm/claude/package.json") // It is embedded.
 	_ = json.Unmarshal(text, &manifest)
 	return manifest.Dependencies["@anthropic-ai/claude-code-linux-x64"]
 }()
@@ -27,7 +29,7 @@ var version = func() string {
 // Agent is Claude Code.
 var Agent = scenario.Agent[mockanthropic.Script]{
 	Name: "Claude Code", Word: "claude", Host: "claude-code", Version: version,
-	Program: rig.Program{Name: "claude", Manifest: manifests, Folder: "npm/claude", Path: "@anthropic-ai/claude-code-linux-x64/claude"},
+	Program: rig.Program{Name: "claude", Manifest: Manifests, Folder: "npm/claude", Path: "@anthropic-ai/claude-code-linux-x64/claude"},
 	Env: map[string]string{
 		"ANTHROPIC_BASE_URL": rig.ModelURL, "ANTHROPIC_API_KEY": "sk-ant-mock",
 		"DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

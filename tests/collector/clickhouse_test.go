@@ -235,7 +235,7 @@ func compareFigures(t *testing.T, e *engine, m *machine, when string) {
 			theirs[name+" cost"] = rounded(*u.CostUSD)
 		}
 	}
-	theirs["tasks"], theirs["calls"], theirs["failed calls"], theirs["denied calls"] = float64(all.Totals.Runs), float64(all.Totals.Calls), float64(all.Totals.Failures), float64(all.Totals.Denials)
+	theirs["tasks"], theirs["calls"], theirs["failed calls"], theirs["denied calls"] = float64(all.Totals.Traces), float64(all.Totals.Calls), float64(all.Totals.Failures), float64(all.Totals.Denials)
 	usage("all", all.Totals.Usage)
 	total := e.query("totals")[0]
 	ours["tasks"], ours["calls"], ours["failed calls"], ours["denied calls"] = total.value("tasks"), total.value("calls"), total.value("failed_calls"), total.value("denied_calls")

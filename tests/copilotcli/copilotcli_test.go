@@ -146,3 +146,18 @@ func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
 	copilotcli.Agent.RemovedDisturbsNothing(t, mockllm.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, copilot("run it"), 2)
 }
+
+// TestManagedHooksRunOnce has a failing tool of each kind.
+func TestManagedHooksRunOnce(t *testing.T) {
+	t.Parallel()
+	copilotcli.Agent.ManagedRunOnce(t, &scenario.Case[mockllm.Script]{
+		More: map[string]string{"preToolUse": denies},
+		Script: mockllm.Script{Main: []mockllm.Turn{
+			turn("Run.", shell("echo one"), shell("echo worse >&2; exit 3"), shell("echo forbidden")),
+			turn("View.", view("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+			turn("Done."),
+		}},
+		Steps:  []rig.Step{copilot("run it")},
+		Traces: []scenario.Trace{{Tools: []scenario.Tool{ok(""), bad(failed, ""), bad(denied, ""), bad(failed, ""), bad(failed, "")}}},
+	}, nil)
+}

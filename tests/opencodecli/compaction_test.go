@@ -26,7 +26,8 @@ func TestCompactionIsWithinItsTurn(t *testing.T) {
 	}}
 	steps := []rig.Step{
 		opencode("work long"),
-		{WaitTraces: 1, Timeout: 60 * time.Second}, hookspan("flush", "--wait"),
+		{WaitTraces: 1, Timeout: 60 * time.Second},
+		hookspan("flush", "--wait"),
 		hookspan("list", "--json"), hookspan("verify"), hookspan("import", "opencode", "--dry-run", "--json"),
 	}
 	res := opencodecli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {

@@ -80,16 +80,29 @@ func Create(path string, data []byte, o Options) error {
 // RemoveTemps removes the temporary files that killed writers of path have left.
 // The caller holds a lock that keeps other writers out.
 func RemoveTemps(path string) {
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		random, ok := strings.CutPrefix(e.Name(), tempPrefix(path))
-		if ok && len(random) == len(rand.Text()+tempSuffix) && strings.HasSuffix(random, tempSuffix) {
-			_ = os.Remove(filepath.Join(filepath.Dir(path), e.Name()))
+	for _, temp := range temps(filepath.Dir(path), tempPrefix(path)) {
+		if len(filepath.Base(temp)) == len(tempPrefix(path)+rand.Text()+tempSuffix) {
+			_ = os.Remove(temp)
 		}
 	}
+}
+
+// Temps lists the temporary files in a folder, which writers that were killed have left
+// there, or that one writes now.
+func Temps(dir string) []string { return temps(dir, tempMark) }
+
+func temps(dir, prefix string) (list []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		random := len(e.Name()) - len(rand.Text()+tempSuffix)
+		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), tempSuffix) && random > len(tempMark) && e.Name()[random-1] == '-' {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list
 }
 
 // publish gives the temporary file its name.
@@ -136,6 +149,6 @@ func writeTemp(path string, o Options, write func(io.Writer) error) (string, err
 	return temp, nil
 }
 
-func tempPrefix(path string) string { return ".hookspan-" + filepath.Base(path) + "-" }
+func tempPrefix(path string) string { return tempMark + filepath.Base(path) + "-" }
 
-const tempSuffix = ".tmp"
+const tempMark, tempSuffix = ".hookspan-", ".tmp"

@@ -60,8 +60,8 @@ func (in Installer) agent() *settings.Spec {
 // reference of 2.1.152 and in none before 2.1.114.
 func events() []settings.Event {
 	return []settings.Event{
-		{Name: "SessionStart"},
-		{Name: "UserPromptSubmit"},
+		{Name: "SessionStart", Since: settings.Version{1, 0, 62}},
+		{Name: "UserPromptSubmit", Since: settings.Version{1, 0, 54}},
 		{Name: "UserPromptExpansion", Since: settings.Version{2, 1, 152}},
 		{Name: "PreToolUse"},
 		{Name: "PermissionRequest", Since: settings.Version{2, 0, 45}},
@@ -69,9 +69,9 @@ func events() []settings.Event {
 		{Name: "PostToolUse"},
 		{Name: "PostToolUseFailure", Since: settings.Version{2, 1, 1}},
 		{Name: "SubagentStart", Since: settings.Version{2, 0, 43}},
-		{Name: "SubagentStop"},
+		{Name: "SubagentStop", Since: settings.Version{1, 0, 41}},
 		{Name: "Notification"},
-		{Name: "PreCompact"},
+		{Name: "PreCompact", Since: settings.Version{1, 0, 48}},
 		{Name: "PostCompact", Since: settings.Version{2, 1, 76}},
 		{Name: "PostModelSwitch", Since: settings.Version{2, 1, 251}},
 		{Name: "Elicitation", Since: settings.Version{2, 1, 76}},
@@ -81,7 +81,7 @@ func events() []settings.Event {
 		{Name: "PreSkillShellCommand", Since: settings.Version{2, 1, 332}},
 		{Name: "Stop"},
 		{Name: "StopFailure", Since: settings.Version{2, 1, 78}},
-		{Name: "SessionEnd"},
+		{Name: "SessionEnd", Since: settings.Version{1, 0, 85}},
 	}
 }
 

@@ -30,6 +30,9 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 			return nil, err
 		}
 		p.Places = append(p.Places, f)
+		if err := p.RemoveLeft(f.Path, f.Path); err != nil {
+			return nil, err
+		}
 		changed := false
 		for _, ev := range hookEvents() {
 			a, err := planHook(sys.GOOS, f, ev.name, wanted(f, ev, o.PreToolUse, preShared), o)

@@ -24,6 +24,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	present := map[string]bool{} // by project
 	for _, f := range folders {
 		s := install.Site{Place: f}
+		r.Left = append(r.Left, install.LeftIn(f.Path)...)
 		for _, ev := range hookEvents() {
 			h := inspect(sys.GOOS, f, ev.name, o.Binary)
 			works := h.State == install.StateInstalled || h.State == install.StateOutdated || h.State == install.StateOff
@@ -74,7 +75,7 @@ func inspect(goos string, f install.Place, event, binary string) install.Hook {
 		}
 		return h
 	}
-	h.Chained = s.Chain
+	h.Chained, h.Program = s.Chain, s.Binary
 	h.State, h.Reason = judge(goos, f, s, cur, event, binary)
 	if h.State == install.StateInstalled && s.Chain != "" {
 		h.Reason = "also runs " + s.Chain

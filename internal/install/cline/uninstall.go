@@ -47,6 +47,9 @@ func (in Installer) PlanUninstall(ctx context.Context, sys install.System, o ins
 // planFolderRemoval plans for one folder.
 func planFolderRemoval(p *install.Plan, goos string, f install.Place, m *install.Manifest, force bool) error {
 	left := false
+	if err := p.RemoveLeft(f.Path, f.Path); err != nil {
+		return err
+	}
 	for _, ev := range hookEvents() {
 		a, err := planRemoval(goos, f, ev.name, force)
 		if err != nil {

@@ -20,9 +20,10 @@ func Installer() settings.Installer {
 		Args: []string{"copilot"}, WindowsShell: settings.ShellPowerShell,
 		Off:          func(_ install.System, files []settings.File) []string { return settings.DisableAllHooks(name, files) },
 		SwitchesFile: "settings.json",
-		// No setting switches these off. Copilot reads them if root owns them.
+		// No setting switches these off. Copilot reads them if root owns them, and skips a
+		// file without a version or with groups of handlers.
 		ManagedDir:     map[string]string{"linux": "/etc/github-copilot/policy.d", "windows": `C:\ProgramData\GitHub\Copilot\policy.d`},
-		ManagedPattern: "*.json", ManagedHooks: "hookspan.json",
+		ManagedPattern: "*.json", ManagedHooks: "hookspan.json", ManagedEmpty: "{\n  \"version\": 1\n}\n", ManagedFlat: true,
 		Events: settings.Events(
 			"sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "subagentStart", "subagentStop",
 			"notification", "preCompact", "agentStop", "errorOccurred", "sessionEnd",

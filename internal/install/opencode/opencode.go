@@ -191,6 +191,9 @@ func (Installer) Plan(_ context.Context, sys install.System, o install.Options) 
 		a.Op, a.Reason = install.OpUpdate, "is out of date"
 	}
 	p.Actions = []install.Action{a}
+	if err := p.RemoveLeft(s.Path, s.Path); err != nil {
+		return nil, err
+	}
 	if a.Op.Writes() {
 		if err := install.Writable(s.Path); err != nil {
 			return nil, fmt.Errorf("plugin folder %q: %w", s.Path, err)
@@ -272,6 +275,9 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 			continue
 		}
 		p.Places = append(p.Places, s.Place)
+		if err := p.RemoveLeft(s.Path, s.Path); err != nil {
+			return nil, err
+		}
 		switch {
 		case ours && have.Edited && !o.Force:
 			a.Op, a.Reason = install.OpEdited, editedReason(have)
@@ -307,13 +313,14 @@ func (Installer) Status(_ context.Context, sys install.System, o install.Options
 	r := &install.Report{}
 	for _, s := range all {
 		at := install.Site{Place: s.Place}
+		r.Left = append(r.Left, install.LeftIn(s.Path)...)
 		a, have, ours, err := look(s)
 		if err != nil {
 			at.Err = err
 			r.Sites = append(r.Sites, at)
 			continue
 		}
-		h := install.Hook{Event: "plugin", Path: s.file(), State: install.StateInstalled, Faulty: true}
+		h := install.Hook{Event: "plugin", Path: s.file(), Program: have.Binary, State: install.StateInstalled, Faulty: true}
 		switch {
 		case a.Was.Missing() && m.Settings.Find(s.file()) == nil:
 			continue

@@ -61,8 +61,10 @@ type Spec struct {
 	ManagedFile, ManagedPattern string
 	// ManagedHooks is the path in ManagedDir of the file that hookspan's hooks go into
 	// for everybody on the machine; it is TOML if its name says so. If empty, the agent
-	// has no such hooks.
-	ManagedHooks string
+	// has no such hooks. ManagedEmpty is that file without hooks; if empty, "{}\n".
+	// ManagedFlat reports that its handlers are in no groups.
+	ManagedHooks, ManagedEmpty string
+	ManagedFlat                bool
 	// SwitchesFile is the path of one more settings file in the agent's folder, one
 	// without hooks. If empty, there is none.
 	SwitchesFile string

@@ -144,6 +144,9 @@ func (e *settingsEdit) namesakes() []placedHandler {
 				continue
 			}
 			handlers := group.Value.Get(hooksKey)
+			if h, ok := parseHandler(e.text, group.Value); ok && h.installed() && e.agent.ManagedFlat && handlers == nil {
+				out = append(out, placedHandler{handler: h, event: m.Key, list: m.Value, handlers: m.Value, group: g, at: g})
+			}
 			if !handlers.Is(e.text, '[') {
 				continue
 			}
@@ -267,6 +270,9 @@ func (e *settingsEdit) fix(w wantedHandler, h placedHandler) (change, error) {
 	case !known:
 		c.op = install.OpRemove
 		return c, e.drop(h)
+	case !w.version.has(ev.Since):
+		c.op, c.reason = install.OpRemove, fmt.Sprintf("%s %s does not know it and may ignore the whole file", e.agent.Name, w.version)
+		return c, e.drop(h)
 	case state == install.StateInstalled:
 		return c, nil
 	case state == install.StateEdited && !w.force:
@@ -274,8 +280,7 @@ func (e *settingsEdit) fix(w wantedHandler, h placedHandler) (change, error) {
 		return c, nil
 	case w.force && h.matcher != "" && h.matcher != "*":
 		// The matcher may be meant for a handler of the user's beside it.
-		if err := e.drop(h); err != nil || !w.version.has(ev.Since) {
-			c.op = install.OpRemove
+		if err := e.drop(h); err != nil {
 			return c, err
 		}
 		c.op = install.OpUpdate

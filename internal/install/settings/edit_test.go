@@ -170,15 +170,15 @@ func TestInstalledText(t *testing.T) {
 }
 
 func TestInstallUpdatesEntries(t *testing.T) {
-	exec := testAgent().wanted("linux", testHook, Version{2, 1, 329})
-	shell := testAgent().wanted("linux", testHook, Version{2, 1, 100})
+	known := testAgent().wanted("linux", testHook, Version{2, 1, 329})
+	old := testAgent().wanted("linux", testHook, Version{2, 1, 100})
 	unknown := testAgent().wanted("linux", testHook, Version{})
-	forced := exec
+	forced := known
 	forced.force = true
 	const (
-		good   = `{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":10}`
-		goodSh = `{"type":"command","command":"GOMEMLIMIT= GODEBUG= '/opt/hookspan/claude-hook' Stop 2>/dev/null || cat >/dev/null","timeout":10}`
-		guard  = `{"type":"command","command":"guard.sh"}`
+		args  = `{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":10}`
+		good  = `{"type":"command","command":"GOMEMLIMIT= GODEBUG= '/opt/hookspan/claude-hook' Stop 2>/dev/null || cat >/dev/null","timeout":10}`
+		guard = `{"type":"command","command":"guard.sh"}`
 	)
 	tests := map[string]struct {
 		w            wantedHandler
@@ -186,31 +186,32 @@ func TestInstallUpdatesEntries(t *testing.T) {
 		op           install.Op
 		reason       string
 	}{
-		"as it should be":    {exec, `{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
-		"other program":      {exec, `{"hooks":[{"type":"command","command":"/old/claude-hook","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "starts /old/claude-hook"},
-		"bare name":          {exec, `{"hooks":[{"type":"command","command":"claude-hook Stop","timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "starts claude-hook"},
-		"Windows program":    {exec, `{"hooks":[{"type":"command","command":"C:\\x y\\claude-hook.exe","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, `starts C:\x y`},
-		"shell form":         {exec, `{"hooks":[` + goodSh + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "through a shell"},
-		"exec form too new":  {shell, `{"hooks":[` + good + `]}`, `{"hooks":[` + goodSh + `]}`, install.OpUpdate, "knows since 2.1.139"},
-		"either, unknown":    {unknown, `{"hooks":[` + goodSh + `]}`, `{"hooks":[` + goodSh + `]}`, install.OpKeep, ""},
-		"other event":        {exec, `{"hooks":[` + strings.Replace(good, "Stop", "SessionEnd", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, `reports "SessionEnd"`},
-		"in the background":  {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"async":true}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "has async true"},
-		"without a guard":    {exec, `{"hooks":[{"type":"command","command":"/opt/hookspan/claude-hook","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "malformed GOMEMLIMIT"},
-		"shell, no guard":    {unknown, `{"hooks":[{"type":"command","command":"'/opt/hookspan/claude-hook' Stop","timeout":10}]}`, `{"hooks":[` + goodSh + `]}`, install.OpUpdate, "malformed GOMEMLIMIT"},
-		"without a timeout":  {exec, `{"hooks":[` + strings.Replace(good, `,"timeout":10`, "", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "has no timeout"},
-		"double":             {exec, `{"hooks":[` + good + `]},{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
-		"double in a group":  {exec, `{"hooks":[` + goodSh + `,` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
-		"beside the user's":  {exec, `{"hooks":[` + goodSh + `,` + guard + `]}`, `{"hooks":[` + good + `,` + guard + `]}`, install.OpUpdate, "shell"},
-		"matcher for all":    {exec, `{"matcher":"*","hooks":[` + good + `]}`, `{"matcher":"*","hooks":[` + good + `]}`, install.OpKeep, ""},
-		"matcher":            {exec, `{"matcher":"Bash","hooks":[` + good + `]}`, `{"matcher":"Bash","hooks":[` + good + `]}`, install.OpEdited, `the matcher "Bash"`},
+		"as it should be":    {known, `{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
+		"other program":      {known, `{"hooks":[{"type":"command","command":"/old/claude-hook","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "starts /old/claude-hook"},
+		"bare name":          {known, `{"hooks":[{"type":"command","command":"claude-hook Stop","timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "starts claude-hook"},
+		"Windows program":    {known, `{"hooks":[{"type":"command","command":"C:\\x y\\claude-hook.exe","args":["Stop"],"timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, `starts C:\x y`},
+		"args":               {known, `{"hooks":[` + args + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "env alone prints all variables"},
+		"args, old version":  {old, `{"hooks":[` + args + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "before 2.1.139"},
+		"args, unknown":      {unknown, `{"hooks":[` + args + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "has args"},
+		"unknown version":    {unknown, `{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
+		"other event":        {known, `{"hooks":[` + strings.Replace(good, "Stop", "SessionEnd", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, `reports "SessionEnd"`},
+		"in the background":  {known, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"async":true}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "has async true"},
+		"without a guard":    {known, `{"hooks":[{"type":"command","command":"/opt/hookspan/claude-hook Stop","timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "malformed GOMEMLIMIT"},
+		"shell, no guard":    {unknown, `{"hooks":[{"type":"command","command":"'/opt/hookspan/claude-hook' Stop","timeout":10}]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "malformed GOMEMLIMIT"},
+		"without a timeout":  {known, `{"hooks":[` + strings.Replace(good, `,"timeout":10`, "", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "has no timeout"},
+		"double":             {known, `{"hooks":[` + good + `]},{"hooks":[` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
+		"double in a group":  {known, `{"hooks":[` + args + `,` + good + `]}`, `{"hooks":[` + good + `]}`, install.OpKeep, ""},
+		"beside the user's":  {known, `{"hooks":[` + args + `,` + guard + `]}`, `{"hooks":[` + good + `,` + guard + `]}`, install.OpUpdate, "has args"},
+		"matcher for all":    {known, `{"matcher":"*","hooks":[` + good + `]}`, `{"matcher":"*","hooks":[` + good + `]}`, install.OpKeep, ""},
+		"matcher":            {known, `{"matcher":"Bash","hooks":[` + good + `]}`, `{"matcher":"Bash","hooks":[` + good + `]}`, install.OpEdited, `the matcher "Bash"`},
 		"matcher, forced":    {forced, `{"matcher":"Bash","hooks":[` + guard + `,` + good + `]}`, `{"matcher":"Bash","hooks":[` + guard + `]},{"hooks":[` + good + `]}`, install.OpUpdate, `the matcher "Bash"`},
-		"more members":       {exec, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, install.OpEdited, "has additional members: statusMessage"},
-		"more, other place":  {exec, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"/usr/bin/env","args":["GOMEMLIMIT=","GODEBUG=","/opt/hookspan/claude-hook","Stop"],"timeout":7.50,"if":"Bash(*)"}]}`, install.OpUpdate, "starts /old"},
-		"other timeout":      {exec, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, install.OpEdited, "another timeout"},
+		"more members":       {known, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, `{"hooks":[` + strings.TrimSuffix(good, "}") + `,"statusMessage":"x"}]}`, install.OpEdited, "has additional members: statusMessage"},
+		"more, other place":  {known, `{"hooks":[{"if":"Bash(*)","type":"command","command":"/old/claude-hook","timeout":7.50}]}`, `{"hooks":[{"type":"command","command":"GOMEMLIMIT= GODEBUG= '/opt/hookspan/claude-hook' Stop 2>/dev/null || cat >/dev/null","timeout":7.50,"if":"Bash(*)"}]}`, install.OpUpdate, "starts /old"},
+		"other timeout":      {known, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, install.OpEdited, "another timeout"},
 		"timeout, forced":    {forced, `{"hooks":[` + strings.Replace(good, "10", "30", 1) + `]}`, `{"hooks":[` + good + `]}`, install.OpUpdate, "another timeout"},
-		"a bridge's handler": {exec, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]}`, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
-		"another's script":   {exec, `{"hooks":[{"type":"command","command":"node /x/claude-hook.cjs"}]}`, `{"hooks":[{"type":"command","command":"node /x/claude-hook.cjs"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
-		"another type":       {exec, `{"hooks":[{"type":"http","command":"claude-hook"}]}`, `{"hooks":[{"type":"http","command":"claude-hook"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
+		"a bridge's handler": {known, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]}`, `{"hooks":[{"type":"command","command":"claude-hook --port 3043"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
+		"another's script":   {known, `{"hooks":[{"type":"command","command":"node /x/claude-hook.cjs"}]}`, `{"hooks":[{"type":"command","command":"node /x/claude-hook.cjs"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
+		"another type":       {known, `{"hooks":[{"type":"http","command":"claude-hook"}]}`, `{"hooks":[{"type":"http","command":"claude-hook"}]},{"hooks":[` + good + `]}`, install.OpCreate, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,8 +13,6 @@ import (
 // program ends with exit code 2 before its first line runs, and agents take that
 // code for "block". So the hook is started without these variables, which it does
 // not need.
-const envProgram = "/usr/bin/env"
-
 func guards() []string { return []string{"GOMEMLIMIT=", "GODEBUG="} }
 
 // form is how a handler names its program.

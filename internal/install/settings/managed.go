@@ -61,11 +61,14 @@ func (a *Spec) planManaged(sys install.System, o install.Options, undo bool) (*i
 	}
 	// Users may have other versions than the administrator: any runs these.
 	w := a.wanted(sys.GOOS, o.Binary, Version{})
-	w.force = true
+	w.force, w.flat = true, a.ManagedFlat
 	if f.after, f.changes, err = edit(found, w, undo); err != nil {
 		return nil, fmt.Errorf("settings %q: %w: nothing was changed", place.Path, err)
 	}
 	p := &install.Plan{Undo: undo}
+	if err := f.removeLeft(p); err != nil {
+		return nil, err
+	}
 	if len(f.changes) == 0 && !f.changed() {
 		return p, nil
 	}
@@ -74,8 +77,9 @@ func (a *Spec) planManaged(sys install.System, o install.Options, undo bool) (*i
 
 func (a *Spec) editJSON(found install.File, w wantedHandler, undo bool) (after []byte, changes []change, err error) {
 	text := found.Data
+	empty := cmp.Or(a.ManagedEmpty, "{}\n")
 	if found.Missing() {
-		text = []byte("{}\n")
+		text = []byte(empty)
 	}
 	e, err := a.open(text, emptied{"": ""}, inManaged)
 	if err != nil {
@@ -86,7 +90,7 @@ func (a *Spec) editJSON(found install.File, w wantedHandler, undo bool) (after [
 	} else {
 		changes, err = e.install(w)
 	}
-	if undo && len(e.root.Items) == 0 || found.Missing() && undo {
+	if undo && (found.Missing() || len(e.root.Items) == 0 || string(e.text) == empty) {
 		return nil, changes, err
 	}
 	return e.text, changes, err

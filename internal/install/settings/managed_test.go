@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -55,6 +56,41 @@ func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
 			}
 			out, _, err := a.editTOML(install.File{Data: added}, w, true)
 			if diff := cmp.Diff(strings.TrimSpace(tt.text), strings.TrimSpace(string(out))); diff != "" || err != nil {
+				t.Errorf("taken out, %v:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestHandlersWithoutGroups puts hooks into the file of an agent that skips one with groups.
+func TestHandlersWithoutGroups(t *testing.T) {
+	a := &Spec{Name: "Test Agent", Events: Events("stop"), Members: []string{"version"}, ManagedEmpty: "{\"version\": 1}\n", ManagedFlat: true}
+	w := a.wanted("linux", "/usr/bin/claude-hook", Version{})
+	w.flat = true
+	info, err := os.Stat(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, _, err := a.editJSON(install.File{}, w, false)
+	if err != nil || !strings.Contains(string(added), `"version": 1`) || strings.Count(string(added), "hooks") != 1 {
+		t.Fatalf("%v:\n%s", err, added)
+	}
+	for name, before := range map[string]string{"alone": "", "beside another's": `{"version": 1, "hooks": {"stop": [{"type": "command", "command": "/opt/x"}]}}`} {
+		t.Run(name, func(t *testing.T) {
+			found := install.File{Data: []byte(before)}
+			if before != "" {
+				found.Info = info
+			}
+			added, _, err := a.editJSON(found, w, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, changes, err := a.editJSON(install.File{Data: added, Info: info}, w, false)
+			if diff := cmp.Diff(string(added), string(again)); diff != "" || err != nil || changes[0].op != install.OpKeep {
+				t.Errorf("a second time, %v, %v:\n%s", err, changes, diff)
+			}
+			out, _, err := a.editJSON(install.File{Data: added, Info: info}, w, true)
+			if diff := cmp.Diff(before, string(out)); diff != "" || err != nil {
 				t.Errorf("taken out, %v:\n%s", err, diff)
 			}
 		})

@@ -66,7 +66,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 			Content: f.Data, Mode: 0o600, FolderMode: 0o700, Check: f.check,
 		})
 	}
-	if err := f.addTo(p); err != nil {
+	if err := errors.Join(f.addTo(p), f.removeLeft(p)); err != nil {
 		return nil, err
 	}
 	p.Before = func(m *install.Manifest) {
@@ -158,6 +158,9 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 		case err != nil && !recorded && !mentionsHook(place.Path):
 			continue // not hookspan's to fix
 		case err != nil:
+			return nil, err
+		}
+		if err := f.removeLeft(p); err != nil {
 			return nil, err
 		}
 		if len(f.changes) == 0 && !recorded {
@@ -315,6 +318,11 @@ func (f *plannedFile) addTo(p *install.Plan) error {
 	}
 	p.Places = append(p.Places, place)
 	return nil
+}
+
+// removeLeft plans to remove copies beside the file and beside a link to it.
+func (f *plannedFile) removeLeft(p *install.Plan) error {
+	return p.RemoveLeft(f.place.Path, filepath.Dir(f.place.Path), filepath.Dir(f.Path))
 }
 
 // removeBackup plans to remove a backup that equals the settings after the

@@ -32,6 +32,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		}
 		s := install.Site{Place: place, Grouped: true, Present: m.Settings.Find(place.Path) != nil}
 		found, err := readSettings(place.Path)
+		r.Left = append(r.Left, install.LeftIn(filepath.Dir(place.Path), filepath.Dir(found.Path))...)
 		if err == nil && found.Missing() {
 			if !s.Present {
 				continue
@@ -53,7 +54,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 			slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.State != install.StateMissing })
 		r.Sites = append(r.Sites, s)
 	}
-	a.dropUnknownEvents(ctx, r)
+	a.compareVersion(ctx, r, o.Ask)
 	for _, s := range r.Sites {
 		if !s.Present {
 			continue
@@ -106,7 +107,7 @@ func (a *Spec) hookStates(goos string, text []byte, binary string, ours func(str
 		case h.State != install.StateOutdated && filepath.IsAbs(placed.program) && !install.FileExists(placed.program):
 			h.State, h.Reason = install.StateOutdated, "the program "+placed.program+" is gone"
 		}
-		h.Faulty = h.State == install.StateOutdated
+		h.Faulty, h.Program = h.State == install.StateOutdated, placed.program
 		if known {
 			hooks[i] = h
 		} else {
@@ -116,23 +117,38 @@ func (a *Spec) hookStates(goos string, text []byte, binary string, ours func(str
 	return hooks, nil
 }
 
-// dropUnknownEvents removes missing hooks of events that the agent's version does not
-// have. It asks for the version only where that matters.
-func (a *Spec) dropUnknownEvents(ctx context.Context, r *install.Report) {
-	// unknown reports a missing hook of an event that came after a version.
+// compareVersion removes missing hooks of events that the agent's version does not have,
+// and warns of those that are there: a version may ignore settings with an event that it
+// does not know, as Claude Code's first do. It asks for the version only where something
+// is missing, or if it should.
+func (a *Spec) compareVersion(ctx context.Context, r *install.Report, ask bool) {
+	// unknown reports a hook of an event that came after a version.
 	unknown := func(h install.Hook, v Version) bool {
 		ev, ok := a.event(h.Event)
-		return ok && h.State == install.StateMissing && slices.Compare(ev.Since[:], v[:]) > 0
+		return ok && slices.Compare(ev.Since[:], v[:]) > 0
 	}
+	missing := func(h install.Hook) bool { return h.State == install.StateMissing && unknown(h, Version{}) }
 	if !slices.ContainsFunc(r.Sites, func(s install.Site) bool {
-		return s.Present && slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return unknown(h, Version{}) })
+		return s.Present && (ask || slices.ContainsFunc(s.Hooks, missing))
 	}) {
 		return
 	}
 	v, _ := a.version(ctx)
+	if !v.known() {
+		return
+	}
 	for i := range r.Sites {
 		s := &r.Sites[i]
-		s.Hooks = slices.DeleteFunc(s.Hooks, func(h install.Hook) bool { return v.known() && unknown(h, v) })
+		s.Hooks = slices.DeleteFunc(s.Hooks, func(h install.Hook) bool { return missing(h) && unknown(h, v) })
+		var g install.Group
+		for _, h := range s.Hooks {
+			if unknown(h, v) {
+				g.Events = append(g.Events, h.Event)
+			}
+		}
+		if len(g.Events) > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s %s does not know %s in %q: it may ignore the whole file, and its other hooks too: install again, or upgrade it", a.Name, v, g.Names("event"), s.Path))
+		}
 	}
 }
 

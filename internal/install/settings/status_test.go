@@ -34,7 +34,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	recordedProgram := func(t *testing.T, h *home) {
-		edit(`"BIN"`, `"/usr/bin/claude-hook"`)(t, h)
+		edit(`'BIN'`, `'/usr/bin/claude-hook'`)(t, h)
 		record := h.path(".local/state/hookspan/install.json")
 		installtest.Write(t, record, strings.Replace(installtest.Read(t, record), `"programs": [`, `"programs": ["/usr/bin/claude-hook",`, 1), 0o600)
 	}
@@ -47,10 +47,10 @@ func TestStatus(t *testing.T) {
 		"installed":        {func(*testing.T, *home) {}, 10, 0, 0, 0, "installed 10 events", true},
 		"one missing":      {edit(`"Stop": [`, `"Setup": [`), 9, 1, 0, 1, "missing  Stop", false},
 		"edited":           {edit(`"timeout": 10`, `"timeout": 60`), 9, 0, 1, 0, "edited   SessionStart: has another timeout", true},
-		"other program":    {edit(`"BIN"`, `"/usr/bin/claude-hook"`), 9, 0, 0, 1, "missing  SessionStart", false},
+		"other program":    {edit(`'BIN'`, `'/usr/bin/claude-hook'`), 9, 0, 0, 1, "missing  SessionStart", false},
 		"another copy":     {recordedProgram, 9, 1, 0, 0, "outdated SessionStart: starts /usr/bin/claude-hook", false},
-		"the stable copy":  {edit(`"BIN"`, `"/data/hookspan/bin/claude-hook"`), 9, 1, 0, 0, "outdated SessionStart: starts /data/hookspan/bin/claude-hook", false},
-		"reports another":  {edit(`"SessionEnd"`+"\n", `"Stop"`+"\n"), 9, 1, 0, 0, `outdated SessionEnd: reports "Stop"`, false},
+		"the stable copy":  {edit(`'BIN'`, `'/data/hookspan/bin/claude-hook'`), 9, 1, 0, 0, "outdated SessionStart: starts /data/hookspan/bin/claude-hook", false},
+		"reports another":  {edit(`' SessionEnd `, `' Stop `), 9, 1, 0, 0, `outdated SessionEnd: reports "Stop"`, false},
 		"settings gone":    {func(t *testing.T, h *home) { remove(t, h.path(rel)) }, 0, 0, 0, 10, "missing  10 events", false},
 		"settings damaged": {func(t *testing.T, h *home) { installtest.Write(t, h.path(rel), "{", 0o600) }, 0, 0, 0, 0, "line 1, column 2: the file ends too early", false},
 		"program gone":     {func(t *testing.T, h *home) { remove(t, h.hook()) }, 0, 10, 0, 0, "claude-hook is gone", false},
@@ -144,6 +144,17 @@ func TestStatusIgnoresUnknownEvents(t *testing.T) {
 	asked = 0
 	if r := h.status(); !r.Healthy() || asked != 0 {
 		t.Errorf("asked %d times though nothing is missing:\n%s", asked, r.Text())
+	}
+	// Of an older version, that has settings of a newer one, a diagnosis warns.
+	h.in.Agent.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
+	r, err := h.in.Status(t.Context(), h.sys, install.Options{Binary: h.hook(), Ask: true})
+	if err != nil || asked != 1 || !strings.Contains(strings.Join(r.Warnings, ""), "2.1.80 does not know PostModelSwitch, TaskCreated in") {
+		t.Errorf("asked %d times: %v\n%s", asked, err, r.Text())
+	}
+	h.in.Agent.Version = func(context.Context) (string, error) { return "2.1.80", nil }
+	h.install(h.options(install.ScopeUser))
+	if r := h.status(); !r.Healthy() || r.Sites[0].Count(install.StateInstalled) != 8 {
+		t.Errorf("after another install:\n%s", r.Text())
 	}
 }
 

@@ -17,13 +17,16 @@ type wantedHandler struct {
 	version Version
 	binary  string
 	// guarded asks for a program that starts without the variables of guards, which
-	// needs env or a POSIX shell.
+	// needs a POSIX shell: env with "args" would print all variables where a version of
+	// the agent that knows no "args" starts it alone.
 	guarded bool
 	// form is the form that the agent is known to run, else formAny.
 	form form
 	// shell reads the command of formShell.
 	shell Shell
 	force bool
+	// flat asks for handlers without groups.
+	flat bool
 }
 
 // wanted says what the handlers should be that start a program.
@@ -37,7 +40,7 @@ func (a *Spec) wanted(goos, binary string, v Version) wantedHandler {
 		}
 	}
 	switch {
-	case !a.ExecSince.known() || !v.has(a.ExecSince):
+	case w.guarded || !a.ExecSince.known() || !v.has(a.ExecSince):
 		w.form = formShell
 	case v.known():
 		w.form = formExec
@@ -51,20 +54,15 @@ func (w wantedHandler) render(ev Event, timeout string, extras jsonedit.Object) 
 	form := w.form
 	if form == formAny {
 		// Every version starts a shell. An old one gives "command" to it without "args":
-		// it would start env alone, but the right program if that is the command.
+		// the right program if its path is one word.
 		form = formShell
-		if !w.guarded && plain(w.binary, plainEverywhere) {
+		if plain(w.binary, plainEverywhere) {
 			form = formExec
 		}
 	}
-	var command string
+	command := w.binary
 	args := w.agent.hookArgs(ev.Name)
-	switch {
-	case form == formExec && w.guarded:
-		command, args = envProgram, slices.Concat(guards(), []string{w.binary}, args)
-	case form == formExec:
-		command = w.binary
-	default:
+	if form != formExec {
 		command, args = w.shell.line(w.binary, args), nil
 		if w.guarded {
 			command = strings.Join(guards(), " ") + " " + command
@@ -87,7 +85,11 @@ func (w wantedHandler) render(ev Event, timeout string, extras jsonedit.Object) 
 
 // group writes the group that holds an event's handler.
 func (w wantedHandler) group(ev Event) jsonedit.Object {
-	return jsonedit.Object{{Key: "hooks", Value: jsonedit.Array{w.render(ev, "", nil)}}}
+	h := w.render(ev, "", nil)
+	if w.flat {
+		return h
+	}
+	return jsonedit.Object{{Key: "hooks", Value: jsonedit.Array{h}}}
 }
 
 // judge returns the state of a handler of hookspan's and what is wrong with it. An
@@ -102,6 +104,8 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 		return install.StateOutdated, "starts " + h.program
 	case w.form == formExec && h.form != formExec:
 		return install.StateOutdated, "goes through a shell, which " + a.Name + " no longer needs"
+	case w.guarded && h.form != formShell && a.ExecSince.known():
+		return install.StateOutdated, fmt.Sprintf("has args: before %s %s runs its command alone, and env alone prints all variables", a.ExecSince, a.Name)
 	case w.form == formShell && h.form != formShell && a.ExecSince.known():
 		return install.StateOutdated, fmt.Sprintf("has args, which %s knows since %s", a.Name, a.ExecSince)
 	case w.form == formShell && h.form != formShell:

@@ -21,9 +21,6 @@ func TestHandlerForm(t *testing.T) {
 	bare := func(path string) jsonedit.Object {
 		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: path}, {Key: "args", Value: jsonedit.Array{"Stop"}}, {Key: "timeout", Value: 10}}
 	}
-	direct := func(path string) jsonedit.Object {
-		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: "/usr/bin/env"}, {Key: "args", Value: jsonedit.Array{"GOMEMLIMIT=", "GODEBUG=", path, "Stop"}}, {Key: "timeout", Value: 10}}
-	}
 	shell := func(line string) jsonedit.Object {
 		return jsonedit.Object{{Key: "type", Value: "command"}, {Key: "command", Value: line}, {Key: "timeout", Value: 10}}
 	}
@@ -32,8 +29,8 @@ func TestHandlerForm(t *testing.T) {
 		goos, binary, version string
 		want                  jsonedit.Object
 	}{
-		"new":                       {"linux", simple, "2.1.139", direct(simple)},
-		"new, odd path":             {"darwin", hard, "2.1.329", direct(hard)},
+		"new":                       {"linux", simple, "2.1.139", shell("GOMEMLIMIT= GODEBUG= '" + simple + "' Stop 2>/dev/null || cat >/dev/null")},
+		"new, odd path":             {"darwin", hard, "2.1.329", shell(`GOMEMLIMIT= GODEBUG= '/home/it'\''s me/claude-hook' Stop 2>/dev/null || cat >/dev/null`)},
 		"old":                       {"linux", simple, "2.1.138", shell("GOMEMLIMIT= GODEBUG= '" + simple + "' Stop 2>/dev/null || cat >/dev/null")},
 		"old, odd path":             {"linux", hard, "1.0.0", shell(`GOMEMLIMIT= GODEBUG= '/home/it'\''s me/claude-hook' Stop 2>/dev/null || cat >/dev/null`)},
 		"unknown":                   {"linux", simple, "", shell("GOMEMLIMIT= GODEBUG= '" + simple + "' Stop 2>/dev/null || cat >/dev/null")},

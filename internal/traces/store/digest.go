@@ -47,6 +47,8 @@ type digest struct {
 	// decode leaves them out unless deep is set.
 	tools, hooks []callsDigest
 	deep         bool
+	// requests are the keys of the requests. encode leaves them out: they have a column.
+	requests []byte
 	// places finds an element of the lists.
 	places map[placeKey]int
 }
@@ -202,6 +204,9 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 			d.model, d.modelAt = model, start
 		}
 		d.addRequest(model, UsageOf(a))
+		if key, ok := RequestKey(s); ok {
+			d.requests = binary.BigEndian.AppendUint64(d.requests, key)
+		}
 	}
 	for _, w := range otelmap.Waits(s) {
 		if w.To.IsZero() {

@@ -119,8 +119,8 @@ const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY m
 // remember keeps of a trace what an import needs.
 func (s *Store) remember(ctx context.Context, tx *prepared, id int64) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed)
-		SELECT s.span_id, t.trace_id, t.host, t.session, t.directory, s.started, s.ended, ?
+		INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed, requests)
+		SELECT s.span_id, t.trace_id, t.host, coalesce(s.session, t.session), t.directory, s.started, s.ended, ?, t.requests
 		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id = ?`, column(otlp.UnixNano(s.now())), id)
 	return err
 }
@@ -128,7 +128,8 @@ func (s *Store) remember(ctx context.Context, tx *prepared, id int64) error {
 // hide removes a trace, of which the spans stay for clear.
 func hide(ctx context.Context, tx *prepared, id int64) error {
 	for _, q := range []string{
-		`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id = ?)`,
+		`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id = ?1
+			UNION ALL SELECT session FROM spans WHERE trace = ?1 AND role = 1 AND session IS NOT NULL)`,
 		`INSERT INTO gone (trace, spans, indexed) SELECT id, spans, indexed FROM traces WHERE id = ?`,
 		`DELETE FROM traces WHERE id = ?`,
 	} {

@@ -33,35 +33,38 @@ type Place struct {
 
 // Conversations returns the roots of the runs of some of the agent's sessions by
 // their start, removed ones last. A trace whose id came from outside may hold
-// runs of several sessions; it counts for the one in its Summary.
+// runs of several sessions; each counts for its own.
 func (s *Store) Conversations(ctx context.Context, sessions ...string) ([]Root, error) {
-	out, err := s.roots(ctx, ofSessions, rawjson.Encode(sessions))
+	out, err := s.roots(ctx, conversationsQuery, rawjson.Encode(sessions))
 	return out, s.wrap("read runs of sessions", err)
 }
 
 // Beside returns the roots of the runs that were active in a place at any time
 // of its period, by their start, removed ones last.
 func (s *Store) Beside(ctx context.Context, p Place) ([]Root, error) {
-	out, err := s.roots(ctx, inPlace, column(otlp.UnixNano(p.To)), column(otlp.UnixNano(p.From)),
+	out, err := s.roots(ctx, placeQuery, column(otlp.UnixNano(p.To)), column(otlp.UnixNano(p.From)),
 		p.Host, p.Directory, len(p.Sessions), p.Sessions)
 	return out, s.wrap("read runs of a directory", err)
 }
 
-// The conditions of rootsQuery.
+// The conditions of the queries.
 const (
-	ofSessions = `t.session IN (SELECT value FROM json_each(?1))`
+	ofSessions = `session IN (SELECT value FROM json_each(?1))`
 	inPlace    = `t.started <= ?1 AND t.ended >= ?2 AND t.host = ?3 AND t.directory = ?4 AND substr(t.session, 1, ?5) = ?6`
 )
 
-// rootsQuery selects stored and removed roots; a run that was stored again is in
-// both. CROSS JOIN makes SQLite find the traces first, each by an index.
-func rootsQuery(where string) string {
-	return `SELECT t.session, t.trace_id, s.span_id, s.started, s.ended, 0 AS gone
-		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + where + `
-		UNION ALL SELECT t.session, t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE ` + where
-}
+// The queries select stored and removed roots; a run that was stored again is in both.
+// CROSS JOIN makes SQLite find the traces first, each by an index.
+const (
+	storedRoots  = `SELECT coalesce(s.session, t.session), t.trace_id, s.span_id, s.started, s.ended, 0 AS gone FROM `
+	removedRoots = ` UNION ALL SELECT t.session, t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE `
+	placeQuery   = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + inPlace + removedRoots + inPlace
 
-func (s *Store) roots(ctx context.Context, where string, args ...any) (out []Root, err error) {
+	conversationsQuery = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND s.session IS NULL AND t.` + ofSessions +
+		` UNION ALL ` + storedRoots + `spans s CROSS JOIN traces t WHERE t.id = s.trace AND s.` + ofSessions + removedRoots + `t.` + ofSessions
+)
+
+func (s *Store) roots(ctx context.Context, query string, args ...any) (out []Root, err error) {
 	// An import asks thousands of times, and a context that can end costs a goroutine each.
 	err = eachRow(context.WithoutCancel(ctx), &s.queries, func(scan func(...any) error) error {
 		var r Root
@@ -70,7 +73,7 @@ func (s *Store) roots(ctx context.Context, where string, args ...any) (out []Roo
 		r.Start, r.End = fromColumn(started), fromColumn(ended)
 		out = append(out, r)
 		return err
-	}, rootsQuery(where), args...)
+	}, query, args...)
 	// Most sessions have few, for which SQLite would prepare to sort many.
 	slices.SortFunc(out, func(x, y Root) int {
 		if x.Removed != y.Removed {

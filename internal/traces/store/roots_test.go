@@ -88,15 +88,15 @@ func TestRootsUseIndexes(t *testing.T) {
 	s := open(t)
 	series(t, s, 100)
 	for _, c := range []struct {
-		where, index string
+		query, index string
 		args         []any
 	}{
-		{ofSessions, "COVERING INDEX traces_session", []any{`["session 1"]`}},
-		{inPlace, "INDEX traces_", []any{int64(1), int64(1), "cline", "/a", 5, "conv_"}},
+		{conversationsQuery, "COVERING INDEX traces_session", []any{`["session 1"]`}},
+		{placeQuery, "INDEX traces_", []any{int64(1), int64(1), "cline", "/a", 5, "conv_"}},
 	} {
-		plan := explain(t, s, rootsQuery(c.where), c.args...)
+		plan := explain(t, s, c.query, c.args...)
 		if !strings.Contains(plan, "SEARCH t USING "+c.index) || !strings.Contains(plan, "SEARCH s USING INDEX spans_roots") {
-			t.Errorf("%s: the plan is %q, want one by %s and spans_roots", c.where, plan, c.index)
+			t.Errorf("%s: the plan is %q, want one by %s and spans_roots", c.query, plan, c.index)
 		}
 	}
 }

@@ -45,6 +45,14 @@ type row struct {
 	message, resource []byte
 }
 
+// session returns the session of a root whose trace came from outside, else nil.
+func (r *row) session() any {
+	if r.role != RoleRoot || len(r.GetParentSpanId()) == 0 {
+		return nil
+	}
+	return otlp.Text(r.GetAttributes(), otelmap.KeyConversationID)
+}
+
 func makeRows(in *encoder, messages []*tracepb.ResourceSpans) ([]row, error) {
 	rows := make([]row, 0, otlp.Count(messages))
 	for _, rs := range messages {
@@ -75,13 +83,14 @@ func validID(id []byte, size int) bool {
 // insertSpan stores a span unless there is one with its id. upsertSpan replaces that
 // if it differs, for which SQLite prepares each time to undo a part of the statement.
 const insertSpan = `
-	INSERT INTO spans (id, trace, span_id, parent_id, origin, started, ended, role, message)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	INSERT INTO spans (id, trace, span_id, parent_id, origin, started, ended, role, session, message)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (trace, span_id) DO `
 
 const upsertSpan = insertSpan + `UPDATE SET
 		id = excluded.id, parent_id = excluded.parent_id, origin = excluded.origin,
-		started = excluded.started, ended = excluded.ended, role = excluded.role, message = excluded.message
+		started = excluded.started, ended = excluded.ended, role = excluded.role, session = excluded.session,
+		message = excluded.message
 	WHERE message <> excluded.message OR origin <> excluded.origin`
 
 // numberBits are the lowest bits of a span's id.
@@ -199,7 +208,7 @@ func (t *openTrace) upsert(ctx context.Context, r *row, origin int64) error {
 	}
 	args := []any{
 		t.next, t.id, spanID, otlp.ParentID(r.Span), origin,
-		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.message,
+		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.session(), r.message,
 	}
 	n, err := affected(ctx, t.tx, insertSpan+`NOTHING`, args)
 	if err == nil && n == 0 {
@@ -270,8 +279,8 @@ func (u *uploading) originID(ctx context.Context, resource []byte) (int64, error
 const (
 	computedColumns = `host, session, title, model, directory, branch, outcome, runs,
 		started, ended, spans, tools, tool_failures, tool_denials, tools_unknown, waited, evidence, missing,
-		input, output, cache_read, cache_write, cost, facts, stored, waiting`
-	computedValues = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1`
+		input, output, cache_read, cache_write, cost, facts, requests, stored, waiting`
+	computedValues = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1`
 )
 
 // refresh computes the summary of the trace from its spans.
@@ -290,7 +299,7 @@ func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) 
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Branch, s.Outcome, s.Runs,
 		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown, int64(s.Waited), s.Evidence, s.Missing,
 	}, s.Usage.columns()...)
-	args = append(args, d.encode(), column(otlp.UnixNano(now)), t.id)
+	args = append(args, d.encode(), append([]byte{}, d.requests...), column(otlp.UnixNano(now)), t.id)
 	if t.spans == 0 {
 		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id) VALUES (`+computedValues+`, ?, ?)`, append(args, traceID)...)
 		return err
@@ -345,8 +354,8 @@ func (t *openTrace) digest(ctx context.Context) (*digest, error) {
 	d := digest{deep: true}
 	if t.spans > 0 {
 		var facts []byte
-		err := eachRow(ctx, t.tx, func(scan func(...any) error) error { return scan(&d.spans, &d.started, &d.ended, &facts) },
-			`SELECT spans, started, ended, facts FROM traces WHERE id = ?`, t.id)
+		err := eachRow(ctx, t.tx, func(scan func(...any) error) error { return scan(&d.spans, &d.started, &d.ended, &facts, &d.requests) },
+			`SELECT spans, started, ended, facts, requests FROM traces WHERE id = ?`, t.id)
 		if err == nil {
 			err = new(digestReader).decode(facts, &d)
 		}

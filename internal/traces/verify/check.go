@@ -110,10 +110,8 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 		return s, nil
 	}
 	s := NewSums()
-	err := c.Store.Each(ctx, store.Filter{Session: id, Host: c.Host, Limit: -1}, func(t *store.Trace) error {
-		if t.Session == id { // the filter takes a prefix
-			s.Add(t.ResourceSpans...)
-		}
+	err := eachOwn(ctx, c.Store, c.Host, id, func(t *store.Trace) error {
+		s.Add(t.ResourceSpans...)
 		return nil
 	})
 	if c.Sums == nil {

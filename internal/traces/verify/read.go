@@ -215,10 +215,7 @@ func (v *Verifier) session(ctx context.Context, host, id string) (results map[st
 	}
 	var c Comparison
 	var q transcript.Query
-	err = v.Store.Each(ctx, store.Filter{Session: id, Host: host, Limit: -1}, func(t *store.Trace) error {
-		if t.Session != id {
-			return nil // the filter takes a prefix
-		}
+	err = eachOwn(ctx, v.Store, host, id, func(t *store.Trace) error {
 		if q.Session == "" {
 			q = calltext.QueryOf(t)
 		}

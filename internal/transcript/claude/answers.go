@@ -49,7 +49,7 @@ func (l *fileLog) addAnswer(r *row) {
 		return
 	}
 	if l.command > 0 && l.lead(r) {
-		l.b.ends.prompt(l.turn) // the command was for the model
+		l.b.ends.prompt(l.turn, false) // the command was for the model
 	}
 	l.command, l.begun = 0, true
 	if failed {

@@ -38,9 +38,12 @@ type build struct {
 	seed maphash.Seed
 	told map[uint64]bool
 
+	// gone reports that only the subagents' files are left of the session.
+	gone bool
 	// damaged are the lines of which something could not be read.
 	damaged      int
 	version, cwd string
+	moves        hook.Moves
 	branch       string
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
@@ -78,16 +81,6 @@ func (b *build) owns(agent, mine *head, all *project) bool {
 	}
 	first := slices.IndexFunc(all.sessions, func(h head) bool { return h.session == mine.session })
 	return first >= 0 && all.sessions[first].path == mine.path
-}
-
-// moved notes the working directory of a session's file among several, which the rows
-// say that no file before it has.
-func (b *build) moved(t *hook.Transcript, l *fileLog) {
-	if !l.first.IsZero() && b.cwd != "" {
-		t.Moves = append(t.Moves, hook.Move{At: l.first, Cwd: b.cwd})
-	}
-	l.first = time.Time{}
-	b.ends.flush()
 }
 
 // eachText visits the texts that are kept.

@@ -126,6 +126,7 @@ func (c *responses) resolve() []hook.LLMCall {
 		calls = append(calls, best.LLMCall)
 		for i := range best.counts.advice {
 			a := &best.counts.advice[i]
+			a.counts.us, a.counts.tier = best.counts.us, best.counts.tier
 			call := hook.LLMCall{
 				Kind: hook.CallRequest, ID: best.ID + "-advisor-" + strconv.Itoa(i+1), RequestID: best.RequestID, Agent: best.Agent,
 				Turn: best.Turn, Provider: best.Provider, Model: a.model, Start: best.Start, End: best.End,

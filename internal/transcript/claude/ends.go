@@ -121,10 +121,14 @@ func (e *turnEnds) interrupted(turn, text string, at time.Time) {
 	}
 }
 
-// prompt adds a text that opens a turn, or is added to the current one.
-func (e *turnEnds) prompt(turn string) {
-	if !e.open || turn == "" || e.last.Turn != turn {
+// prompt adds a text that opens a turn, or is added to the current one. One that the agent
+// wrote, as injected says, wakes the turn of its id.
+func (e *turnEnds) prompt(turn string, injected bool) {
+	switch {
+	case turn == "" || e.last.Turn != turn || !e.open && !injected:
 		e.flush()
+	case injected:
+		e.resume("")
 	}
 	e.waiting, e.open, e.barred, e.heard, e.fresh = false, true, false, "", true
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestClaudeEndsOfTurns(t *testing.T) {
 		return hook.TurnEnd{Turn: "p1", At: sec(at), Kind: hook.KindSessionEnd, Message: "[Request interrupted by user]"}
 	}
 	duration := func(at int) string { return crow("system", at, `"subtype":"turn_duration"`) }
-	const interrupt = "[Request interrupted by user]"
+	const interrupt, teammate = "[Request interrupted by user]", `<teammate-message teammate_id="t">done</teammate-message>`
 	for _, tt := range []struct {
 		name    string
 		rows    []string
@@ -61,6 +62,17 @@ func TestClaudeEndsOfTurns(t *testing.T) {
 		{"a turn that something woke", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), summaryRow(2), answerRow("m2", 4, "second", "end_turn"), summaryRow(5)}, []hook.TurnEnd{
 			{Turn: "p1", At: sec(1), Kind: hook.KindRunResume}, complete("p1", 4, "second"),
 		}, false},
+		{"a turn that a teammate's message woke", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), summaryRow(2), userRow("p1", 3, teammate), answerRow("m2", 4, "second", "end_turn"), summaryRow(5)}, []hook.TurnEnd{
+			{Turn: "p1", At: sec(1), Kind: hook.KindRunResume}, complete("p1", 4, "second"),
+		}, false},
+		{"a turn that a teammate's message woke, and no end", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), summaryRow(2), userRow("p1", 3, teammate), answerRow("m2", 4, "tool:t1", "tool_use")}, []hook.TurnEnd{
+			{Turn: "p1", At: sec(1), Kind: hook.KindRunResume},
+		}, true},
+		{"a turn that a teammate's message woke after another", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), summaryRow(2), userRow("p2", 3, "more"), answerRow("m2", 4, "second", "end_turn"), summaryRow(5), userRow("p1", 6, teammate), answerRow("m3", 7, "third", "end_turn")}, []hook.TurnEnd{
+			complete("p1", 1, "first"), complete("p2", 4, "second"), complete("p1", 7, "third"),
+		}, true},
+		{"an unknown command after an answer", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "done", "end_turn"), userRow("p1", 2, "Unknown skill: fly")}, []hook.TurnEnd{complete("p1", 1, "done")}, true},
+		{"a report whose id the results have", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), resultRow("p9", 2, "t1", "ok", false), answerRow("m2", 3, "done", "end_turn"), summaryRow(4)}, []hook.TurnEnd{complete("p1", 3, "done")}, false},
 		{"an interruption", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "tool_use"), userRow("p1", 2, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
 		{"an interruption told twice", []string{userRow("p1", 0, "go"), userRow("p1", 2, interrupt), userRow("p1", 3, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
 		{"an interruption of an answer that seemed the last", []string{userRow("p1", 0, "go"), answerRow("m1", 1, "hm", "end_turn"), userRow("p1", 2, interrupt)}, []hook.TurnEnd{interrupted(2)}, false},
@@ -257,6 +269,25 @@ func TestClaudePromptsTypedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestClaudeWokenTurnsLoseNothing: their work is in a run, whatever came between.
+func TestClaudeWokenTurnsLoseNothing(t *testing.T) {
+	woken := userRow("p1", 6, `<teammate-message teammate_id="t">done</teammate-message>`)
+	for name, between := range map[string][]string{"nothing between": nil, "another turn between": {userRow("p2", 3, "more"), answerRow("m2", 4, "second", "end_turn"), summaryRow(5)}} {
+		rows := slices.Concat([]string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), summaryRow(2)}, between, []string{woken, answerRow("m3", 7, "tool:t1", "tool_use"), resultRow("p1", 8, "t1", "ok", false)})
+		var got []string
+		for _, e := range Agent.Events(Dialect, readLines(t, rows...)) {
+			got = append(got, e.Name+" "+e.Turn)
+		}
+		want := []string{"UserPromptSubmit p1", "PreToolUse p1", "PostToolUse p1"}
+		if between != nil {
+			want = []string{"UserPromptSubmit p1", "Stop p1", "UserPromptSubmit p2", "Stop p2", "UserPromptSubmit p1", "PreToolUse p1", "PostToolUse p1"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestClaudePrompts(t *testing.T) {
 	const command = "<command-name>/init</command-name>\n<command-message>init</command-message>\n<command-args></command-args>"
 	for _, tt := range []struct {
@@ -269,6 +300,8 @@ func TestClaudePrompts(t *testing.T) {
 		{"typed while the model worked", userRow("p1", 0, "go", `"promptSource":"queued","origin":{"kind":"human"}`), []hook.Prompt{{At: sec(0), Text: "go", Turn: "p1"}}},
 		{"of an older version", userRow("", 0, "go"), []hook.Prompt{{At: sec(0), Text: "go"}}},
 		{"in blocks", crow("user", 0, `"promptId":"p1","message":{"content":[{"type":"text","text":"look"},{"type":"image"},{"type":"text","text":"here"}]}`), []hook.Prompt{{At: sec(0), Text: "look\nhere", Turn: "p1"}}},
+		{"an unknown command", userRow("p1", 0, "Unknown skill: fly"), []hook.Prompt{}},
+		{"of a schedule", crow("queue-operation", 0, `"operation":"enqueue","content":"look again"`) + "\n" + crow("queue-operation", 1, `"operation":"dequeue"`) + "\n" + userRow("p1", 2, "look again", `"isMeta":true`), []hook.Prompt{{At: sec(2), Text: "look again", Turn: "p1"}}},
 		{"news of an agent", userRow("p1", 0, "<task-notification>x", `"promptSource":"sdk","origin":{"kind":"task-notification"}`), []hook.Prompt{{At: sec(0), Text: "<task-notification>x", Turn: "p1", Injected: true}}},
 		{"of the system", userRow("p1", 0, "x", `"promptSource":"system"`), []hook.Prompt{{At: sec(0), Text: "x", Turn: "p1", Injected: true}}},
 		{"a user's command", userRow("p1", 0, "<command-message>hello</command-message>\n<command-name>/hello</command-name>\n<command-args>x y</command-args>"), []hook.Prompt{{At: sec(0), Text: "/hello x y", Turn: "p1"}}},

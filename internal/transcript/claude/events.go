@@ -33,28 +33,40 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 }
 
 // addPrompts adds one prompt for each turn, the user's own words first. Other
-// prompts of a turn are what the host put beside them.
+// prompts of a turn are what the host put beside them, or what woke it when it had ended.
 func addPrompts(b *transcript.EventBuilder) {
-	typed := make(map[string]bool)
+	typed, ends := make(map[string]bool), make(map[string][]time.Time)
 	for _, p := range b.Transcript.Prompts {
 		typed[p.Turn] = typed[p.Turn] || !p.Injected
+	}
+	for _, e := range b.Transcript.Ends {
+		if e.Kind != hook.KindRunResume {
+			ends[e.Turn] = append(ends[e.Turn], e.At)
+		}
+	}
+	// ended reports that a turn ended between two times: an equal prompt is then another,
+	// such as a command that is given again.
+	ended := func(turn string, from, to time.Time) bool {
+		i, _ := slices.BinarySearchFunc(ends[turn], from, time.Time.Compare)
+		return i < len(ends[turn]) && !ends[turn][i].After(to)
 	}
 	// Without a turn, and of those that waited, only the time distinguishes equal prompts.
 	type identity struct {
 		turn, text string
 		at         time.Time
 	}
-	seen := make(map[identity]time.Time)
+	seen, newest := make(map[identity]time.Time), make(map[string]time.Time)
 	for _, p := range b.Transcript.Prompts {
 		id := identity{turn: p.Turn, text: p.Text}
 		if p.Turn == "" {
 			id.at = p.At
 		}
 		before, again := seen[id]
-		if again && !(p.Queued && p.At.After(before)) && !ended(b.Transcript.Ends, p.Turn, before, p.At) || p.Turn != "" && p.Injected && typed[p.Turn] {
+		if again && !(p.Queued && p.At.After(before)) && !ended(p.Turn, before, p.At) ||
+			p.Turn != "" && p.Injected && typed[p.Turn] && !ended(p.Turn, newest[p.Turn], p.At) {
 			continue
 		}
-		seen[id] = p.At
+		seen[id], newest[p.Turn] = p.At, p.At
 		e := hook.Event{
 			Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text,
 			Key: claude.PromptKey(p.Turn, p.Text),
@@ -71,14 +83,6 @@ func addPrompts(b *transcript.EventBuilder) {
 		}
 		b.Add(p.At, e)
 	}
-}
-
-// ended reports that a turn ended between two times: an equal prompt is then another,
-// such as a command that is given again.
-func ended(ends []hook.TurnEnd, turn string, from, to time.Time) bool {
-	return slices.ContainsFunc(ends, func(e hook.TurnEnd) bool {
-		return e.Turn == turn && e.Kind != hook.KindRunResume && !e.At.Before(from) && !e.At.After(to)
-	})
 }
 
 // key is a hook event's key, empty if nothing identifies the event.

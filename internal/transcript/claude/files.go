@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"os"
@@ -206,44 +208,47 @@ func eachCompaction(ctx context.Context, f *transcript.Files, path string, visit
 	})
 }
 
-// copies returns the files of a session's id in all projects but one of them, oldest
-// first. A session that went to another folder may have several.
-func copies(f *transcript.Files, session, but string) []transcript.Session {
-	type key struct{ copies struct{} }
+// named returns the paths in all projects that have a name.
+func named(f *transcript.Files, name string) (paths []string) {
+	type key struct{ named struct{} }
 	type places struct {
 		folders []string
 		one     map[string]int32 // the first folder that has a name
 		more    map[string][]int32
 	}
-	name := session + suffix
-	var paths []string
-	if f.Remembers() {
-		all := transcript.Recall(f, key{}, func(f *transcript.Files) *places {
-			all := &places{folders: projects(roots(f)), one: make(map[string]int32), more: make(map[string][]int32)}
-			for i, folder := range all.folders {
-				entries, _ := os.ReadDir(folder) // another user's
-				for _, e := range entries {
-					if _, known := all.one[e.Name()]; known {
-						all.more[e.Name()] = append(all.more[e.Name()], int32(i)) //nolint:gosec // There are fewer.
-					} else {
-						all.one[e.Name()] = int32(i) //nolint:gosec // There are fewer.
-					}
-				}
-			}
-			return all
-		})
-		if i, ok := all.one[name]; ok {
-			for _, i := range append([]int32{i}, all.more[name]...) {
-				paths = append(paths, filepath.Join(all.folders[i], name))
-			}
-		}
-	} else {
+	if !f.Remembers() {
 		for _, folder := range projects(roots(f)) {
 			paths = append(paths, filepath.Join(folder, name))
 		}
+		return paths
 	}
+	all := transcript.Recall(f, key{}, func(f *transcript.Files) *places {
+		all := &places{folders: projects(roots(f)), one: make(map[string]int32), more: make(map[string][]int32)}
+		for i, folder := range all.folders {
+			entries, _ := os.ReadDir(folder) // another user's
+			for _, e := range entries {
+				if _, known := all.one[e.Name()]; known {
+					all.more[e.Name()] = append(all.more[e.Name()], int32(i)) //nolint:gosec // There are fewer.
+				} else {
+					all.one[e.Name()] = int32(i) //nolint:gosec // There are fewer.
+				}
+			}
+		}
+		return all
+	})
+	if i, ok := all.one[name]; ok {
+		for _, i := range append([]int32{i}, all.more[name]...) {
+			paths = append(paths, filepath.Join(all.folders[i], name))
+		}
+	}
+	return paths
+}
+
+// copies returns the files of a session's id in all projects but one of them, oldest
+// first. A session that went to another folder may have several.
+func copies(f *transcript.Files, session, but string) []transcript.Session {
 	var found []transcript.Session
-	for _, path := range paths {
+	for _, path := range named(f, session+suffix) {
 		if path == but {
 			continue
 		}
@@ -253,6 +258,19 @@ func copies(f *transcript.Files, session, but string) []transcript.Session {
 	}
 	slices.SortStableFunc(found, func(a, b transcript.Session) int { return a.ModTime.Compare(b.ModTime) })
 	return found
+}
+
+// subagentsOf lists the files of a session's subagents, which may be in the folders of
+// several projects.
+func subagentsOf(f *transcript.Files, session string) (paths []string, err error) {
+	for _, dir := range named(f, session) {
+		below, e := agentFiles(filepath.Join(dir, subagents), 0)
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("list subagents %q: %w", dir, e))
+		}
+		paths = append(paths, below...)
+	}
+	return paths, err
 }
 
 // rowID identifies a row by the message that it is a part of, or by when it was written.

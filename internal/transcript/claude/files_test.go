@@ -192,6 +192,16 @@ func TestFilesOfSubagents(t *testing.T) {
 			map[string]string{"a": "do 10 m10 m20@x m30@x t20@x t30@x"},
 		},
 		{
+			"below another project",
+			map[string]string{"p/a.jsonl": lead, "q/a/subagents/agent-x.jsonl": call("x", 20)},
+			map[string]string{"a": "do 10 m10 m20@x t20@x"},
+		},
+		{
+			"of a session whose own file is gone",
+			map[string]string{"p/a/subagents/agent-x.jsonl": call("x", 20), "p/a/subagents/agent-y.jsonl": call("y", 30)},
+			map[string]string{"a": "m20@x m30@y t20@x t30@y"},
+		},
+		{
 			"of agents that copy the conversation",
 			map[string]string{"p/a.jsonl": asLead(call("", 10)), "p/a/subagents/agent-acompact-1.jsonl": call("acompact-1", 10) + call("acompact-1", 30)},
 			map[string]string{"a": "look m10 m30@acompact-1 t10 t30@acompact-1"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // shownBefore reports that a subagent's row is a copy of one of the conversation that it was
@@ -38,6 +39,7 @@ type fileLog struct {
 	turn     string
 	turns    rowTurns
 	mode     string
+	clock    transcript.Clock
 	asked    time.Time // the newest user row's
 	last     time.Time // the newest row's
 	tools    map[string]toolUse
@@ -53,6 +55,11 @@ type fileLog struct {
 	// queue says so more than attachments do.
 	queue []string
 	given map[string]int
+	// due is a prompt that was just taken from there: that of a schedule has a row like the
+	// host's texts.
+	due string
+	// prompted are the turns that have a prompt.
+	prompted map[string]bool
 	// broke is when the user interrupted the turn that the next prompt follows.
 	broke time.Time
 	// begun says that there was a prompt or an answer.
@@ -155,13 +162,16 @@ func (l *fileLog) addRow(r *row) {
 	if l.elsewhere(r) {
 		return
 	}
+	r.at = l.clock.At(r.at, l.lead(r) && r.opensTurn())
 	if late := l.last.Sub(r.at); r.at.IsZero() || late > 0 && late <= rowSkew {
 		r.at = l.last
 	}
 	l.last = r.at
-	if l.agent == "" {
+	cwd := r.text("cwd")
+	l.b.moves.Add(l.agent, r.at, cwd)
+	if l.agent == "" || l.b.gone {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
-		l.b.cwd = cmp.Or(r.text("cwd"), l.b.cwd)
+		l.b.cwd = cmp.Or(cwd, l.b.cwd)
 		if branch := r.text("gitBranch"); branch != "" && branch != "HEAD" { // which means none
 			l.b.branch = word(branch)
 		}

@@ -33,7 +33,9 @@ func (l *fileLog) addQueued(r *row) {
 	case "popAll":
 		l.queue = nil
 	case "dequeue":
-		l.queue = l.queue[min(1, len(l.queue)):]
+		if len(l.queue) > 0 {
+			l.due, l.queue = strings.TrimSpace(l.queue[0]), l.queue[1:]
+		}
 	case "remove": // a command waits for the turn's end
 		i := slices.IndexFunc(l.queue, func(text string) bool { return !strings.HasPrefix(text, "/") })
 		if i < 0 {
@@ -74,9 +76,14 @@ func (l *fileLog) noted(text string, way int) bool {
 // addUser adds a row that the model reads: tools' results, a prompt, or a text
 // of Claude Code's.
 func (l *fileLog) addUser(r *row) {
-	l.turn = cmp.Or(r.text("promptId"), l.turn)
 	c := r.content()
 	text, kind := r.userText(c)
+	if turn := r.text("promptId"); turn != "" && !l.continues(kind, turn, c) {
+		l.turn = turn
+	}
+	if kind == textHost && l.due != "" && r.is("isMeta") && strings.TrimSpace(text) == l.due {
+		kind = textPrompt
+	}
 	l.asked, l.done = r.at, false
 	lead := l.lead(r)
 	switch kind {
@@ -96,9 +103,10 @@ func (l *fileLog) addUser(r *row) {
 		l.wasOpen = l.b.ends.open
 		if kind == textPrompt {
 			l.turn = r.text("promptId") // none in a version that does not name it: it is not the turn before
-			l.b.ends.prompt(l.turn)
-			l.refused = l.refused[:0]
+			l.b.ends.prompt(l.turn, r.injected(text))
+			l.refused, l.due = l.refused[:0], ""
 		}
+		l.begin(r.text("promptId"))
 		l.b.prompts = append(l.b.prompts, hook.Prompt{
 			At: r.at, Text: l.b.texts.Keep(text), Turn: r.text("promptId"), Injected: r.injected(text),
 		})
@@ -111,11 +119,11 @@ func (l *fileLog) addUser(r *row) {
 		}
 	case textHost:
 		if lead && l.command > 0 && r.host && !strings.HasPrefix(text, "<local-command-") {
-			l.b.ends.prompt(l.turn)
+			l.b.ends.prompt(l.turn, false)
 			l.command = 0 // the command's text for the model
 		}
 	case textInterrupt:
-		l.interrupt()
+		l.interrupt(r.at, strings.HasPrefix(text, interruptMark+" for tool use"))
 		l.command, l.broke = 0, r.at
 		if lead && l.begun {
 			l.b.ends.interrupted(l.turn, text, r.at)
@@ -125,6 +133,23 @@ func (l *fileLog) addUser(r *row) {
 			l.b.ends.blocked(l.turn, text, r.at)
 		}
 	}
+}
+
+// begin notes the id of a turn that has a prompt.
+func (l *fileLog) begin(turn string) {
+	if l.prompted == nil {
+		l.prompted = make(map[string]bool)
+	}
+	l.prompted[turn] = true
+}
+
+// continues reports that a result's row belongs to the turn of its call although it names
+// another, of which there is no prompt: a report that the model gets meanwhile has an id.
+func (l *fileLog) continues(kind textKind, turn string, c transcript.Content) bool {
+	return kind == textNone && !l.prompted[turn] && slices.ContainsFunc(c, func(b transcript.Block) bool {
+		use, ok := l.tools[b.ToolUseID]
+		return ok && l.prompted[use.turn]
+	})
 }
 
 // follow has a prompt come after the interruption that it follows. The order of the file

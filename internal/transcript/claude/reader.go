@@ -16,6 +16,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 	q.Since, q.Until = s.ModTime, time.Time{} // the last turn
 	r := reader{files: f, block: transcript.LineBlock, maxLine: transcript.MaxLine, maxRows: transcript.MaxRows}
 	b := newBuild(q.Session, transcript.MaxText)
-	if err := r.readFile(ctx, path, q, &fileLog{b: b, path: path}); err != nil || b.ends.open || b.ends.last.Kind != hook.KindSessionEnd {
+	if err := r.readFile(ctx, path, q, &fileLog{b: b, path: path, clock: transcript.Clock{Off: true}}); err != nil || b.ends.open || b.ends.last.Kind != hook.KindSessionEnd {
 		return hook.KindUnknown, time.Time{}, err
 	}
 	return hook.KindRunCancel, b.ends.last.At, nil
@@ -80,6 +81,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 // sessions lists the sessions of Claude Code on this machine.
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
 	var found []transcript.Session
+	var away []string // folders of sessions whose own file is not beside them
 	for _, project := range projects(roots(f)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -89,11 +91,14 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 			continue // another user's project, or one just removed
 		}
 		// Subagents of versions before 2.1 are beside the sessions.
-		var beside []string
+		var beside, folders []string
 		first := len(found)
 		for _, e := range entries {
 			id, ok := strings.CutSuffix(e.Name(), suffix)
 			path := filepath.Join(project, e.Name())
+			if e.IsDir() && !ok {
+				folders = append(folders, path)
+			}
 			if ok && strings.HasPrefix(id, agentPrefix) {
 				beside = append(beside, path)
 			} else if s, here := transcript.Stat(id, path); ok && here {
@@ -101,11 +106,39 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 				found = append(found, s)
 			}
 		}
+		here := make(map[string]bool, len(folders))
 		for i := range found[first:] {
 			found[first+i].Others = beside
+			here[found[first+i].ID] = true
+		}
+		away = append(away, slices.DeleteFunc(folders, func(path string) bool { return here[filepath.Base(path)] })...)
+	}
+	return withAgents(found, away), nil
+}
+
+// withAgents adds the subagents' files of some folders to their sessions. A session of which
+// nothing else is left has the one that was written last as its own.
+func withAgents(found []transcript.Session, folders []string) []transcript.Session {
+	if len(folders) == 0 {
+		return found
+	}
+	index := make(map[string]int, len(found))
+	for i := range found {
+		index[found[i].ID] = i
+	}
+	for _, folder := range folders {
+		id := filepath.Base(folder)
+		paths, _ := agentFiles(filepath.Join(folder, subagents), 0) // Read reports it
+		paths = slices.DeleteFunc(paths, func(path string) bool { return filepath.Ext(path) != suffix })
+		if i, known := index[id]; known {
+			found[i].Others = slices.Concat(found[i].Others, paths)
+		} else if s, ok := transcript.Newest(id, paths); ok {
+			s.Dialect, s.Others = Dialect, slices.DeleteFunc(paths, func(path string) bool { return path == s.Path })
+			index[id] = len(found)
+			found = append(found, s)
 		}
 	}
-	return found, nil
+	return found
 }
 
 // parts lists the files of a session's subagents below its folder.
@@ -135,6 +168,11 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case len(found) == 0:
+		for _, folder := range named(f, q.Session) {
+			if paths, _ := agentFiles(filepath.Join(folder, subagents), 0); len(paths) > 0 {
+				return folder + suffix, nil // which is gone
+			}
+		}
 		return "", roots(f).NotFound(q.Session, filepath.Join("projects", "*", name))
 	}
 	return found[len(found)-1].Path, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
@@ -26,7 +27,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			continue
 		}
 		delete(l.tools, b.ToolUseID)
-		if l.b.repeats(b.ToolUseID, r.at) {
+		if l.b.repeats(b.ToolUseID, r.dated) {
 			continue
 		}
 		text := resultText(b.Content)
@@ -97,10 +98,16 @@ func (b *build) addUnanswered(agents []subagent, lead *fileLog) {
 	}
 }
 
-// interrupt marks the calls whose results are the user's interruption.
-func (l *fileLog) interrupt() {
+// killed is how long before the user's interruption of a call the row of the call may be
+// dated: another call of the same answer that failed earlier failed by itself.
+const killed = 5 * time.Second
+
+// interrupt marks the calls whose results are the user's interruption. tools reports that
+// it stopped calls, and not an answer.
+func (l *fileLog) interrupt(at time.Time, tools bool) {
 	for _, i := range l.refused {
-		if res := &l.b.results[i]; res.Turn == l.turn {
+		res := &l.b.results[i]
+		if res.Turn == l.turn && (res.Status == hook.ToolDenied || tools && at.Sub(res.At) <= killed) {
 			res.Status = hook.ToolCancelled
 		}
 	}

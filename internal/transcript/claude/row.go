@@ -15,8 +15,9 @@ import (
 // ones that most rows are asked for.
 type row struct {
 	rawjson.Object
-	kind      string
-	at        time.Time
+	kind string
+	// at is its time in the file's order, dated what it says.
+	at, dated time.Time
 	sidechain bool
 	// host reports that Claude Code wrote the text, not the user.
 	host    bool
@@ -33,7 +34,8 @@ func (r *row) parse(line []byte) bool {
 		return false
 	}
 	r.kind = r.text("type")
-	r.at = transcript.ISOTime(r.text("timestamp"))
+	r.dated = transcript.ISOTime(r.text("timestamp"))
+	r.at = r.dated
 	r.sidechain = r.is("isSidechain")
 	r.host = r.is("isMeta") || r.is("isCompactSummary")
 	r.message = r.Get("message")
@@ -130,12 +132,24 @@ func (r *row) userText(c transcript.Content) (string, textKind) {
 		return text, textHost
 	case strings.HasPrefix(text, "<command-name>"):
 		return commandText(text), textCommand
+	case unknownCommand(text):
+		return text, textCommand
 	case strings.HasPrefix(text, "<command-message>"):
 		// One of the user's own commands: the model gets its expansion in
 		// another row.
 		return commandText(text), textPrompt
 	}
 	return text, textPrompt
+}
+
+// unknownCommand reports that a text is what Claude Code says of a command that it does not
+// have. Nothing marks the row.
+func unknownCommand(text string) bool {
+	name, ok := strings.CutPrefix(text, "Unknown skill: ")
+	if !ok {
+		name, ok = strings.CutPrefix(text, "Unknown slash command: ")
+	}
+	return ok && name != "" && !strings.ContainsAny(name, " \n")
 }
 
 // commandText is a slash command as it was typed.

@@ -74,7 +74,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 			b.others.addEarlier(mine.family(families(ctx, r.files, filepath.Dir(path))), mine)
 		}
 	}
-	agents, err := r.agents(ctx, paths, beside, q.Since)
+	agents, err := r.agents(ctx, q.Session, beside, q.Since)
 	errs := []error{err}
 	for _, a := range agents {
 		if a.meta.ToolUseID != "" {
@@ -85,8 +85,12 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		b.shown = make(map[uint64]bool)
 	}
 	t := &hook.Transcript{Session: q.Session}
+	if _, ok := transcript.Stat(q.Session, path); !ok && len(agents) > 0 {
+		b.gone, paths = true, nil
+		t.Unread = append(t.Unread, hook.Unread{File: path, Whole: true, Reason: "the session's own file is gone, of which its subagents' are left"})
+	}
 	readLog := func(agent string, paths ...string) *fileLog {
-		log := &fileLog{b: b, agent: agent, copier: copiesRows(agent)}
+		log := &fileLog{b: b, agent: agent, copier: copiesRows(agent), clock: transcript.Clock{Off: !q.Full}}
 		if len(paths) > 1 {
 			log.rows = make(map[string]bool)
 		}
@@ -100,7 +104,8 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 			}
 			t.Sources = append(t.Sources, path)
 			if agent == "" && len(paths) > 1 {
-				b.moved(t, log)
+				log.first = time.Time{}
+				b.ends.flush()
 			}
 		}
 		return log
@@ -126,7 +131,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	t.Calls = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends, t.Compactions = b.prompts, b.results, b.ends.found, b.compactions
 	t.CopiedBy = b.others.copiedBy
-	t.HostVersion, t.Cwd, t.Repository.Branch = b.version, b.cwd, b.branch
+	t.HostVersion, t.Cwd, t.Repository.Branch, t.Moves = b.version, b.cwd, b.branch, b.moves.Sorted(b.cwd)
 	if q.Since.IsZero() {
 		t.Inherited, t.Damaged = len(b.others.inherited), b.damaged
 	}
@@ -226,17 +231,8 @@ func (r *reader) rows(ctx context.Context, file transcript.Sized, visit func(*ro
 
 // agents lists the subagents whose files were written since a time: by id, and those
 // that copy rows last. beside are files in the projects' folders.
-func (r *reader) agents(ctx context.Context, paths []string, beside []head, since time.Time) ([]subagent, error) {
-	var files []string
-	var errs []error
-	for _, path := range paths {
-		dir := filepath.Join(strings.TrimSuffix(path, suffix), subagents)
-		below, err := agentFiles(dir, 0)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("list subagents %q: %w", dir, err))
-		}
-		files = append(files, below...)
-	}
+func (r *reader) agents(ctx context.Context, session string, beside []head, since time.Time) ([]subagent, error) {
+	files, err := subagentsOf(r.files, session)
 	for _, h := range beside {
 		files = append(files, h.path)
 	}
@@ -271,7 +267,7 @@ func (r *reader) agents(ctx context.Context, paths []string, beside []head, sinc
 		}
 		return cmp.Compare(a.id, b.id)
 	})
-	return agents, errors.Join(errs...)
+	return agents, err
 }
 
 // agent returns the agent that its files describe; ok is false where they hold no
@@ -312,6 +308,5 @@ func sortByTime(t *hook.Transcript) {
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
 	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })
-	slices.SortStableFunc(t.Moves, func(a, b hook.Move) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Agents, func(a, b hook.Subagent) int { return a.Start.Compare(b.Start) })
 }

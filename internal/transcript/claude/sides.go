@@ -27,7 +27,7 @@ func (l *fileLog) side(r *row) *fileLog {
 	i := slices.IndexFunc(l.sides, func(side *fileLog) bool { return side.agent == id })
 	if i < 0 {
 		i = len(l.sides)
-		l.sides = append(l.sides, &fileLog{b: l.b, in: l, agent: id, turn: l.turn, rows: l.rows, meta: l.started(r)})
+		l.sides = append(l.sides, &fileLog{b: l.b, in: l, agent: id, clock: l.clock, turn: l.turn, rows: l.rows, meta: l.started(r)})
 	}
 	l.sides[i].path = l.path
 	return l.sides[i]

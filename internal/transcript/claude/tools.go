@@ -27,6 +27,7 @@ var denials = [...]string{
 	"Claude requested permissions to ",
 	"PreToolUse:",
 	"Cannot write to ", // in plan mode
+	"Permission for this action was denied by the Claude Code auto mode classifier",
 }
 
 // refusal begins the result of a call that the user refused, or that was

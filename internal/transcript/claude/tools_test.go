@@ -48,6 +48,7 @@ func TestClaudeToolStatus(t *testing.T) {
 		{"denied by a rule, in words alone", "Permission to use Bash has been denied.", true, "", false, "", hook.ToolDenied},
 		{"denied by a hook, in words alone", "PreToolUse:Bash hook error: no", true, "", false, "", hook.ToolDenied},
 		{"denied by a decision alone", "no", true, `"permissionDecision":{"decision":"reject"}`, false, "", hook.ToolDenied},
+		{"denied by the auto mode's classifier", "Permission for this action was denied by the Claude Code auto mode classifier. Reason: no", true, "", false, "", hook.ToolDenied},
 		{"not granted", "Claude requested permissions to write to x, but you haven't granted it yet.", true, "", false, "", hook.ToolDenied},
 		{"of a kind to come", "no", true, `"toolDenialKind":"some-future-kind"`, false, "", hook.ToolDenied},
 		{"an accepted call's failure", "Exit code 1", true, `"permissionDecision":{"decision":"accept"}`, false, "", hook.ToolFailed},
@@ -72,6 +73,24 @@ func TestClaudeToolStatus(t *testing.T) {
 				t.Errorf("results (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A call that failed by itself before the user interrupted what came after it.
+func TestClaudeFailuresBeforeAnInterruption(t *testing.T) {
+	for _, tt := range []struct {
+		mark string
+		at   int
+		want hook.ToolStatus
+	}{
+		{"[Request interrupted by user]", 6, hook.ToolFailed},
+		{"[Request interrupted by user for tool use]", 6, hook.ToolCancelled},
+		{"[Request interrupted by user for tool use]", 48, hook.ToolFailed},
+	} {
+		tr := readLines(t, userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), resultRow("p1", 5, "t1", "Exit code 1", true), userRow("p1", tt.at, tt.mark))
+		if got := tr.ToolResults[0].Status; got != tt.want {
+			t.Errorf("%s %d s later: %v, want %v", tt.mark, tt.at-5, got, tt.want)
+		}
 	}
 }
 

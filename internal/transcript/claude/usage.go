@@ -20,14 +20,16 @@ type counts struct {
 	input, output, read, write, write5m, write1h int64
 	// known reports that a row gave a count, whole that one gave write.
 	known, whole bool
-	// searches are the web searches, fast reports that the request was in the fast mode.
+	// searches are the web searches, fast reports that the request was in the fast mode, us that
+	// it ran in the US because the user wanted that. tier is the service tier.
 	searches int64
-	fast     bool
+	fast, us bool
+	tier     string
 	// compactions are the counts of the compactions, advice those of an advisor, which
 	// has its own model, in their order.
 	compactions, advice []iteration
-	// cost is what a row says the response cost, in USD; versions of 2025 did.
-	cost *float64
+	// usd is what a row says the response cost, in USD; versions of 2025 did.
+	usd *float64
 }
 
 // iteration is a part of a response that its counts leave out.
@@ -56,7 +58,8 @@ func (c *counts) add(usage, cost []byte) {
 	if n, ok := rawjson.Int(rawjson.Member(u.Get("server_tool_use"), "web_search_requests")); ok {
 		c.searches = max(c.searches, n)
 	}
-	c.fast = c.fast || u.Text("speed") == "fast"
+	c.fast, c.us = c.fast || u.Text("speed") == "fast", c.us || u.Text("inference_geo") == "us"
+	c.tier = cmp.Or(word(u.Text("service_tier")), c.tier)
 	compactions, advice := 0, 0
 	rawjson.EachElement(u.Get("iterations"), func(raw []byte) {
 		part := rawjson.Members(raw)
@@ -69,8 +72,8 @@ func (c *counts) add(usage, cost []byte) {
 			compactions++
 		}
 	})
-	if usd, ok := rawjson.Float(cost); ok && usd >= 0 && (c.cost == nil || usd > *c.cost) {
-		c.cost = &usd
+	if usd, ok := rawjson.Float(cost); ok && usd >= 0 && (c.usd == nil || usd > *c.usd) {
+		c.usd = &usd
 	}
 }
 
@@ -100,22 +103,32 @@ func (c *counts) usage(m *prices.Model, at time.Time) *hook.Usage {
 	if !c.known {
 		return nil
 	}
-	all, write1h := *c, min(c.write1h, c.written())
-	all.write, all.whole = c.written(), true
+	u := &hook.Usage{Input: c.input, Output: c.output, CacheRead: c.read, CacheWrite: c.written()}
+	usd, priced := c.cost(m, at)
 	for i := range c.compactions {
 		p := &c.compactions[i].counts
-		all.input, all.output, all.read = all.input+p.input, all.output+p.output, all.read+p.read
-		all.write, write1h = all.write+p.written(), write1h+min(p.write1h, p.written())
+		p.like(c)
+		u.Input, u.Output, u.CacheRead, u.CacheWrite = u.Input+p.input, u.Output+p.output, u.CacheRead+p.read, u.CacheWrite+p.written()
+		more, ok := p.cost(m, at)
+		usd, priced = usd+more, priced && ok
 	}
-	u := &hook.Usage{Input: all.input, Output: all.output, CacheRead: all.read, CacheWrite: all.write, CostUSD: c.cost}
-	if u.CostUSD != nil {
-		return u
-	}
-	t := prices.Tokens{
-		Input: all.input, Read: all.read, Write: all.write - write1h, Write1h: write1h, Output: all.output, Searches: c.searches, Fast: c.fast,
-	}
-	if usd, ok := m.Cost(at, t); ok {
+	if u.CostUSD = c.usd; u.CostUSD == nil && priced {
 		u.CostUSD = &usd
 	}
 	return u
+}
+
+// like has a part of a response run where and as the response did.
+func (c *counts) like(whole *counts) { c.fast, c.us, c.tier = whole.fast, whole.us, whole.tier }
+
+// cost is what the request costs without its parts, each of which is a request: a long one may
+// be in the company of short ones. There are list prices of the standard tier alone.
+func (c *counts) cost(m *prices.Model, at time.Time) (usd float64, ok bool) {
+	if c.tier != "" && c.tier != "standard" {
+		return 0, false
+	}
+	write1h := min(c.write1h, c.written())
+	return m.Cost(at, prices.Tokens{
+		Input: c.input, Read: c.read, Write: c.written() - write1h, Write1h: write1h, Output: c.output, Searches: c.searches, Fast: c.fast, US: c.us,
+	})
 }

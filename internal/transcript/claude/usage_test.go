@@ -35,6 +35,15 @@ func TestClaudeCost(t *testing.T) {
 		{"with a compaction", "claude-sonnet-4-6", "", `{"input_tokens":1000,"iterations":[{"type":"message","input_tokens":1000},{"type":"compaction","input_tokens":2000,"output_tokens":100}]}`, 0.0105},
 		{"with a compaction that reads the cache and writes it", "claude-sonnet-5", "", `{"output_tokens":0,"cache_creation_input_tokens":1000,"iterations":[{"type":"compaction","cache_read_input_tokens":10000,"cache_creation_input_tokens":3000,"cache_creation":{"ephemeral_5m_input_tokens":1000,"ephemeral_1h_input_tokens":2000}}]}`, 0.0025 + 0.002 + 0.0025 + 0.008},
 		{"with two compactions", "claude-sonnet-5", "", `{"output_tokens":0,"iterations":[{"type":"compaction","input_tokens":1000},{"type":"compaction","input_tokens":2000,"output_tokens":100}]}`, 0.006 + 0.001},
+		{"with a compaction, long alone", "claude-haiku-5-5", "", `{"input_tokens":60000,"iterations":[{"type":"compaction","input_tokens":100001,"output_tokens":1000}]}`, 0.006 + 0.0500005 + 0.0025},
+		{"with a compaction, long together", "claude-haiku-5-5", "", `{"input_tokens":60000,"iterations":[{"type":"compaction","input_tokens":60000}]}`, 0.012},
+		{"in the US", "claude-sonnet-4-6", "", `{"input_tokens":1000,"output_tokens":1000,"inference_geo":"us","server_tool_use":{"web_search_requests":1}}`, 1.1*0.018 + 0.01},
+		{"in the US and fast, with a compaction", "claude-opus-4-8", "", `{"output_tokens":1000,"speed":"fast","inference_geo":"us","iterations":[{"type":"compaction","output_tokens":1000}]}`, 2.2 * 0.05},
+		{"anywhere", "claude-sonnet-4-6", "", `{"output_tokens":1000,"inference_geo":"global"}`, 0.015},
+		{"not said where", "claude-sonnet-4-6", "", `{"output_tokens":1000,"inference_geo":"not_available","service_tier":"standard"}`, 0.015},
+		{"in the US before there was a price", "claude-sonnet-4-5", "", `{"output_tokens":1000,"inference_geo":"us"}`, -1},
+		{"of the priority tier", "claude-sonnet-4-6", "", `{"output_tokens":1000,"service_tier":"priority"}`, -1},
+		{"of a batch", "claude-sonnet-4-6", "", `{"output_tokens":1000,"service_tier":"batch","iterations":[{"type":"compaction","output_tokens":1000}]}`, -1},
 		{"of an input that is not long", "claude-haiku-5-5", "", `{"input_tokens":10000,"cache_read_input_tokens":80000,"cache_creation_input_tokens":10000}`, 0.001 + 0.0008 + 0.00125},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

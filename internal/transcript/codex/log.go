@@ -181,8 +181,13 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	if h := &l.history; h.inherited {
 		t.Origin, t.OriginTurn = h.from[0].id, h.turn
 	}
+	if l.history.copies > 0 {
+		for _, from := range l.history.from {
+			t.CopiedFrom = append(t.CopiedFrom, from.id)
+		}
+	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
-	t.Repository = l.repository
+	t.Repository, t.Moves = l.repository, l.Moves.Sorted(l.cwd)
 	// The tokens of an answer are written just after it.
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	t.Undecided = stopped && fresh
@@ -253,10 +258,12 @@ func (l *log) add(r *row) {
 			l.repository.Name, l.repository.URL = hook.RepositoryAt(git.Text("repository_url"))
 			l.repository.Branch = hook.PlainWord(git.Text("branch"))
 			l.system = l.Texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
+			l.Moves.Add("", r.at, l.cwd)
 		}
 	case "turn_context":
 		l.model = cmp.Or(p.Text("model"), l.model)
 		l.cwd = cmp.Or(p.Text("cwd"), l.cwd)
+		l.Moves.Add(l.agent, r.at, l.cwd)
 	case "token_usage_record":
 		l.recorded = true
 		l.addCall(p.Text("response_id"), p.Members("usage"), r.at)

@@ -237,8 +237,10 @@ func TestEndIsUndecided(t *testing.T) {
 		"an answer again": {append(said[:2:2], refused, answer("3", "done"), counted("3.2", 20, 20)), true},
 		"a call":          {append(said[:2:2], call), false},
 		"a call's result": {append(said[:2:2], call, result), false},
-		"an answer after a turn that was interrupted in a call": {slices.Concat(said[:2:2], []string{call, `4|event_msg|{"type":"turn_aborted","turn_id":"t"}`,
-			`5|event_msg|{"type":"task_started","turn_id":"u"}`, answer("6", "done"), counted("6.2", 20, 20)}), true},
+		"an answer after a turn that was interrupted in a call": {slices.Concat(said[:2:2], []string{
+			call, `4|event_msg|{"type":"turn_aborted","turn_id":"t"}`,
+			`5|event_msg|{"type":"task_started","turn_id":"u"}`, answer("6", "done"), counted("6.2", 20, 20),
+		}), true},
 		"another turn":    {append(said[:2:2], complete, `5|event_msg|{"type":"task_started","turn_id":"u"}`), false},
 		"an interruption": {append(said[:2:2], `4|event_msg|{"type":"turn_aborted","turn_id":"t"}`), false},
 	} {

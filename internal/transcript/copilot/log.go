@@ -3,6 +3,7 @@ package copilot
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -28,10 +29,15 @@ const (
 	agentFailed      = "subagent.failed"
 	hookStart        = "hook.start"
 	hookEnd          = "hook.end"
+	taskComplete     = "session.task_complete"
 	abort            = "abort"
 )
 
-// row is one line of a session's file; data aliases the line.
+// finish is the tool by which the model ends its turn in autopilot.
+const finish = "task_complete"
+
+// row is one line of a session's file; data aliases the line. Where versions around 1.0.10
+// do not name the agent, it has the id of the call that started it.
 type row struct {
 	kind, agent string
 	at          time.Time
@@ -42,6 +48,13 @@ type row struct {
 func (r *row) Parse(line []byte) bool {
 	o := rawjson.Members(line)
 	*r = row{o.Text("type"), o.Text("agentId"), transcript.ISOTime(o.Text("timestamp")), o.Members("data")}
+	if r.agent == "" {
+		name := "parentToolCallId"
+		if strings.HasPrefix(r.kind, "subagent.") {
+			name = "toolCallId"
+		}
+		r.agent = r.data.Text(name)
+	}
 	return r.kind != "" && r.data != nil
 }
 
@@ -49,7 +62,18 @@ func (r *row) Parse(line []byte) bool {
 func (r *row) Time() time.Time { return r.at }
 
 // Opens implements transcript.Row.
-func (r *row) Opens() bool { return r.kind == userMessage && r.agent == "" }
+func (r *row) Opens() bool { return r.kind == userMessage && r.agent == "" && r.typed() }
+
+// typed reports that a message is the user's: Copilot adds others to the conversation, such
+// as instructions that it found, and in autopilot empty ones.
+func (r *row) typed() bool {
+	if source := r.data.Text("source"); source != "" && source != "user" {
+		return false
+	}
+	text := strings.TrimSpace(r.data.Text("content"))
+	attached, _ := r.data.Elements("attachments")
+	return (text != "" || len(attached) > 0) && !strings.HasPrefix(text, "<system_notification>") && !strings.HasPrefix(text, "<system_reminder>")
+}
 
 // log gathers what the file of a session says.
 type log struct {
@@ -75,9 +99,14 @@ type log struct {
 	// reports that a request since then has a record of its tokens, records that any has.
 	opened            int
 	recorded, records bool
-	// started are the places of the subagents, by id.
+	// started are the places of the subagents, by id, callers their ids by the calls that
+	// started them.
 	started map[string]int
+	callers map[string]string
+	// parts are the messages that were read, and the requests that have no record.
+	parts map[agentKey]bool
 
+	clock               transcript.Clock
 	version, cwd, model string
 	last                time.Time
 }
@@ -94,7 +123,7 @@ type ask struct {
 func newLog(maxText int) *log {
 	return &log{
 		Log: transcript.NewLog(maxText), requests: make(map[agentKey]int), asked: make(map[agentKey]ask), started: make(map[string]int),
-		input: make(map[string]time.Time),
+		input: make(map[string]time.Time), callers: make(map[string]string), parts: make(map[agentKey]bool),
 	}
 }
 
@@ -107,19 +136,26 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 	}
 	t, err := l.Transcript(q)
 	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided = l.version, l.cwd, l.model, late, late
+	t.Moves = l.Moves.Sorted(l.cwd)
 	return t, err
 }
 
 // add adds the next row.
 func (l *log) add(r *row) {
+	r.at = l.clock.At(r.at, r.Opens())
 	if r.at.After(l.last) {
 		l.last = r.at
 	}
 	d := r.data
+	if r.kind == agentStarted {
+		l.callers[d.Text("toolCallId")], l.input[r.agent] = r.agent, r.at
+	}
+	r.agent = cmp.Or(l.callers[r.agent], r.agent)
 	switch r.kind {
 	case sessionStart, sessionResume:
 		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
+		l.Moves.Add("", r.at, l.cwd)
 		l.model = cmp.Or(d.Text("selectedModel"), l.model)
 		l.opened, l.recorded = len(l.Calls), false
 	case modelChange:
@@ -146,6 +182,10 @@ func (l *log) add(r *row) {
 		}
 	case hookStart, hookEnd:
 		l.addHook(r)
+	case taskComplete:
+		if r.agent == "" {
+			l.complete(r.at, d.Text("summary"))
+		}
 	case sessionShutdown:
 		l.addMetrics(r)
 		l.caughtUp, l.refused = true, false
@@ -173,7 +213,7 @@ func (l *log) addHook(r *row) {
 		l.caughtUp = true
 	case r.kind == hookStart && name == "agentStop":
 		// The hooks' payload has this time.
-		if l.stopped = rawjson.Instant(d.Members("input").Get("timestamp")); l.stopped.IsZero() {
+		if l.stopped = l.clock.Move(rawjson.Instant(d.Members("input").Get("timestamp"))); l.stopped.IsZero() {
 			l.stopped = r.at
 		}
 	case name == "agentStop" && d.Members("output").Text("decision") == "block":
@@ -201,8 +241,10 @@ func (l *log) addPrompt(r *row) {
 		}
 		return
 	}
+	if l.caughtUp = false; !l.refused && !r.typed() {
+		return
+	}
 	l.flush()
-	l.caughtUp = false
 	l.prompted = true
 	l.Prompts = append(l.Prompts, hook.Prompt{At: r.at, Text: text, Injected: l.refused})
 	l.refused = false
@@ -236,7 +278,8 @@ func (l *log) addUsage(r *row) {
 		c.Usage.CostUSD = transcript.ListCost(&c, true)
 	}
 	l.recorded, l.records = true, true
-	if i, ok := l.requests[agentKey{r.agent, c.ID}]; ok && l.Calls[i].Usage == nil { // the answer came first
+	if i, ok := l.requests[agentKey{r.agent, c.ID}]; ok && l.parts[agentKey{r.agent, c.ID}] { // the answer came first
+		delete(l.parts, agentKey{r.agent, c.ID})
 		c.Text, c.ToolCallIDs = l.Calls[i].Text, l.Calls[i].ToolCallIDs
 		l.Calls[i] = c
 		return
@@ -261,9 +304,7 @@ func (l *log) addUnrecorded(r *row) {
 	if c.ID == "" {
 		c.ID = transcript.TimeID("req-", c.End)
 	}
-	if n, ok := rawjson.Float(r.data.Get("outputTokens")); ok {
-		c.Usage = &hook.Usage{Output: transcript.Tokens(&n), InputIncludesCache: true}
-	}
+	l.parts[agentKey{c.Agent, c.ID}] = true
 	l.addRequest(c)
 }
 
@@ -332,7 +373,7 @@ func (l *log) addAnswer(r *row) {
 		l.addUnrecorded(r)
 	}
 	if ok {
-		l.Calls[i].Text = l.Texts.Keep(text)
+		l.addPart(i, text, d)
 	}
 	for _, raw := range calls {
 		call := rawjson.Members(raw)
@@ -351,8 +392,33 @@ func (l *log) addAnswer(r *row) {
 		return
 	}
 	if l.end = nil; len(calls) == 0 {
-		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunComplete, Result: l.Texts.Keep(text)}
+		l.complete(r.at, text)
 	}
+}
+
+// addPart adds one of the messages of a request's answer, each of which has its part of the
+// tokens where there is no record.
+func (l *log) addPart(i int, text string, d rawjson.Object) {
+	c := &l.Calls[i]
+	if message := (agentKey{c.Agent, "message " + d.Text("messageId")}); d.Text("messageId") != "" {
+		if l.parts[message] {
+			return
+		}
+		l.parts[message] = true
+	}
+	l.Texts.Drop(len(c.Text))
+	c.Text = l.Texts.Keep(hook.Lines(c.Text, text))
+	if n, ok := rawjson.Float(d.Get("outputTokens")); ok && l.parts[agentKey{c.Agent, c.ID}] {
+		if c.Usage == nil {
+			c.Usage = &hook.Usage{InputIncludesCache: true}
+		}
+		c.Usage.Output += transcript.Tokens(&n)
+	}
+}
+
+// complete notes that the turn has ended, unless more comes.
+func (l *log) complete(at time.Time, result string) {
+	l.end = &hook.TurnEnd{At: at, Kind: hook.KindRunComplete, Result: l.Texts.Keep(result)}
 }
 
 // addResult adds a call that has ended.
@@ -374,6 +440,9 @@ func (l *log) addResult(r *row) {
 		res.Status = hook.ToolFailed
 	case !said:
 		res.Status = hook.ToolUnknown
+	}
+	if key.agent == "" && made.name == finish && success {
+		l.complete(r.at, cmp.Or(rawjson.Members([]byte(made.input)).Text("summary"), text))
 	}
 	res.Text = l.Texts.Keep(cmp.Or(text, failure.Text("message")))
 	l.Results = append(l.Results, res)

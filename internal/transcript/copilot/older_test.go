@@ -68,6 +68,91 @@ func told(tr *hook.Transcript) (out []string) {
 	return out
 }
 
+// TestHostMessages are no prompts; what the user typed between them is.
+func TestHostMessages(t *testing.T) {
+	tr := readRows(t,
+		`0 session.start {"copilotVersion":"1.0.72"}`, `1 user.message {"content":"go"}`, `1 user.message {"content":"","source":"system"}`,
+		`2 assistant.message {"messageId":"m1","content":"","outputTokens":1,"toolRequests":[{"toolCallId":"t1","name":"bash","arguments":{}}]}`,
+		`3 tool.execution_complete {"toolCallId":"t1","success":true,"result":{"content":"a"}}`,
+		`4 user.message {"content":"<system_reminder>x</system_reminder>","source":"instruction-discovery"}`, `5 user.message {"content":" "}`,
+		`6 user.message {"content":"<system_notification>x</system_notification>"}`, `6 user.message {"content":"go on","source":"autopilot"}`,
+		`7 assistant.message {"messageId":"m2","content":"","outputTokens":2,"toolRequests":[{"toolCallId":"t2","name":"task_complete","arguments":{"summary":"All done."}}]}`,
+		`8 tool.execution_complete {"toolCallId":"t2","success":true,"result":{"content":"ok"}}`,
+		`9 user.message {"content":"","attachments":[{"type":"file"}]}`, `10 session.task_complete {"summary":"Twice."}`,
+	)
+	var got []string
+	for _, line := range told(tr) {
+		if !strings.HasPrefix(line, "call") && !strings.HasPrefix(line, "request") {
+			got = append(got, line)
+		}
+	}
+	want := []string{"prompt go", "prompt ", fmt.Sprintf("%v %q", hook.KindRunComplete, "All done."), fmt.Sprintf("%v %q", hook.KindRunComplete, "Twice.")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAnAnswerInSeveralMessages counts the tokens of each, once.
+func TestAnAnswerInSeveralMessages(t *testing.T) {
+	part := func(at int, id, text string, tokens int) string {
+		return fmt.Sprintf(`%d assistant.message {"messageId":%q,"apiCallId":"a1","content":%q,"outputTokens":%d,"toolRequests":[]}`, at, id, text, tokens)
+	}
+	rows := []string{`0 session.start {}`, `1 user.message {"content":"go"}`, part(2, "m1", "One.", 30), part(3, "m2", "Two.", 20), part(3, "m2", "Two.", 20)}
+	record := `4 session.usage_record {"usage":{"apiCallId":"a1","model":"x","inputTokens":7,"outputTokens":51}}`
+	for want, rows := range map[string][]string{"0 50 0": rows, "7 51 0": append(rows[:5:5], record)} {
+		c := readRows(t, rows...).Calls
+		if len(c) != 1 || c[0].Text != "One.\nTwo." || fmt.Sprint(c[0].Usage.Input, c[0].Usage.Output, c[0].Usage.CacheRead) != want {
+			t.Errorf("want one request of %s tokens, got %+v", want, c)
+		}
+	}
+}
+
+// TestASubagentNamedByItsCall is one of versions that do not name the agent in a row.
+func TestASubagentNamedByItsCall(t *testing.T) {
+	tr := readRows(t, `0 session.start {}`, `1 user.message {"content":"go"}`,
+		`2 assistant.message {"messageId":"m1","content":"","toolRequests":[{"toolCallId":"t1","name":"task","arguments":{}}]}`,
+		`3 subagent.started {"toolCallId":"t1","agentName":"explore"}`,
+		`4 assistant.message {"messageId":"m2","content":"","parentToolCallId":"t1","toolRequests":[{"toolCallId":"t2","name":"view","arguments":{}}]}`,
+		`5 tool.execution_complete {"toolCallId":"t2","success":true,"result":{"content":"a"},"parentToolCallId":"t1"}`,
+		`6 subagent.completed {"toolCallId":"t1","agentName":"explore"}`,
+		`7 assistant.message {"messageId":"m3","content":"Done.","toolRequests":[]}`)
+	var got []string
+	for _, c := range tr.Calls {
+		got = append(got, c.ID+"@"+c.Agent)
+	}
+	for _, r := range tr.ToolResults {
+		got = append(got, r.ID+"@"+r.Agent)
+	}
+	for _, a := range tr.Agents {
+		got = append(got, a.ID+" "+a.Type+" of "+a.CallID+" "+fmt.Sprint(!a.End.IsZero()))
+	}
+	if diff := cmp.Diff([]string{"m1@", "m3@", "m2@t1", "t2@t1", "t1@", "t1 explore of t1 true"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAFlatFile is that of a version of 2025.
+func TestAFlatFile(t *testing.T) {
+	f := finder(t, "")
+	path := filepath.Join(f.Home, ".copilot", folder, oldSession+suffix)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"type":"user.message","timestamp":"2026-04-03T10:00:00Z","data":{"content":"hello"}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := f.Sessions(t.Context(), Agent)
+	if err != nil || len(all) != 1 || all[0].ID != oldSession || all[0].Path != path {
+		t.Fatalf("sessions %+v, %v", all, err)
+	}
+	for _, named := range []string{"", path} {
+		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: oldSession, Path: named})
+		if err != nil || len(tr.Prompts) != 1 {
+			t.Errorf("read %q: %+v, %v", named, tr, err)
+		}
+	}
+}
+
 // TestOlderVersions has the forms of files before 1.0.102, and what an older one may lack.
 func TestOlderVersions(t *testing.T) {
 	start := `0 session.start {"copilotVersion":"1.0.14"}`

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -24,10 +25,12 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// A session's file is session-state/SESSION/events.jsonl.
+// A session's file is session-state/SESSION/events.jsonl, until the end of 2025
+// session-state/SESSION.jsonl.
 const (
 	folder   = "session-state"
 	fileName = "events.jsonl"
+	suffix   = ".jsonl"
 )
 
 // Agent reads Copilot's files. Read uses Query.Path if it is an absolute path to a
@@ -47,6 +50,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		return nil, err
 	}
 	l := newLog(q.TextLimit())
+	l.clock.Off = !q.Full
 	_ = l.readFile(ctx, f, path, q) // the log has the error
 	return l.transcript(f, q)
 }
@@ -80,7 +84,12 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 	for _, root := range roots(f) {
 		dirs = append(dirs, filepath.Join(root, folder))
 	}
-	return transcript.List(ctx, copilot.Dialect, dirs, func(name string) (id, path string) { return name, filepath.Join(name, fileName) })
+	return transcript.List(ctx, copilot.Dialect, dirs, func(name string) (id, path string) {
+		if id, flat := strings.CutSuffix(name, suffix); flat {
+			return id, name
+		}
+		return name, filepath.Join(name, fileName)
+	})
 }
 
 // parts has no files: subagents are in the session's.
@@ -90,11 +99,12 @@ func parts(transcript.Session) ([]string, error) { return nil, nil }
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
 	places := roots(f)
 	own := func(path string) bool {
-		return filepath.Base(path) == fileName && filepath.Base(filepath.Dir(path)) == q.Session
+		name := filepath.Base(path)
+		return name == fileName && filepath.Base(filepath.Dir(path)) == q.Session || name == q.Session+suffix
 	}
 	copies := func() (paths []string) {
 		for _, root := range places {
-			paths = append(paths, filepath.Join(root, folder, q.Session, fileName))
+			paths = append(paths, filepath.Join(root, folder, q.Session, fileName), filepath.Join(root, folder, q.Session+suffix))
 		}
 		return paths
 	}

@@ -30,6 +30,7 @@ type log struct {
 
 	// model is that of the newest request of the file that names one.
 	model string
+	clock transcript.Clock
 	// last is the time of the newest row of the file.
 	last time.Time
 	// task and words are a subagent's first prompt and last text.
@@ -38,8 +39,8 @@ type log struct {
 
 // Read reads the session's file at path and those of its subagents.
 func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
-	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int)}
-	paths := twins(ctx, f, path, q.Session)
+	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int), clock: transcript.Clock{Off: !q.Full}}
+	paths, delegates := twins(ctx, f, path, q.Session)
 	if len(paths) > 1 {
 		l.seen = make(map[string]bool)
 	}
@@ -56,9 +57,16 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 		if !ok || s.ModTime.Before(q.Since.Add(-transcript.LineSlack)) {
 			continue
 		}
-		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: id}
+		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: id, clock: transcript.Clock{Off: !q.Full}}
 		_ = sub.readFile(ctx, f, path, q) // the log has the error
 		sub.addAgent(ctx, f, path)
+	}
+	for _, path := range delegates {
+		sub := &log{Log: l.Log, requests: l.requests, tools: l.tools, agent: nameID(path), clock: transcript.Clock{Off: !q.Full}}
+		calls := slices.Clone(l.Results)
+		_ = sub.readFile(ctx, f, path, q) // the log has the error
+		sub.addAgent(ctx, f, path)
+		l.link(&l.Agents[len(l.Agents)-1], calls, sub.last)
 	}
 	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Subagent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
 	t, err := l.Transcript(q)
@@ -82,6 +90,30 @@ func (l *log) addAgent(ctx context.Context, f *transcript.Files, path string) {
 	}
 }
 
+// link gives a subagent without a name the call that was under way when it began: one that no
+// other subagent has, before others one that is named after an agent.
+func (l *log) link(a *hook.Subagent, calls []hook.ToolResult, last time.Time) {
+	var of *hook.ToolResult
+	a.End = last
+	for i := range calls {
+		r := &calls[i]
+		if r.Agent != "" || r.Asked.After(a.Start) || !r.At.IsZero() && r.At.Before(a.Start) ||
+			slices.ContainsFunc(l.Agents, func(other hook.Subagent) bool { return other.CallID == r.ID }) {
+			continue
+		}
+		if named := strings.Contains(r.Name, "agent") || strings.Contains(r.Name, "investigator") || strings.Contains(r.Name, "help"); of == nil || named {
+			if of = r; named {
+				break
+			}
+		}
+	}
+	if of == nil {
+		return
+	}
+	a.CallID, a.Result = of.ID, cmp.Or(of.Text, a.Result)
+	a.Type = cmp.Or(rawjson.Members([]byte(of.Input)).Text("agent_name"), of.Name)
+}
+
 // add adds the next row.
 func (l *log) add(r *row) {
 	answer := r.kind == kindModel || r.kind == kindQwen
@@ -90,6 +122,9 @@ func (l *log) add(r *row) {
 			return
 		}
 		l.seen[r.id] = true
+	}
+	if _, again := l.requests[r.id]; !again { // a row that is written again has its old time
+		r.at = l.clock.At(r.at, r.Opens())
 	}
 	switch {
 	case r.prompt():
@@ -114,9 +149,15 @@ func (l *log) addPrompt(r *row) {
 		l.task = cmp.Or(l.task, text)
 		return
 	}
-	l.flush()
-	l.open = true
-	l.Prompts = append(l.Prompts, hook.Prompt{At: r.at, Text: l.Texts.Keep(text)})
+	typed, meanwhile := steered(text)
+	if meanwhile {
+		text = typed
+	}
+	if meanwhile = meanwhile && l.open && l.end == nil; !meanwhile {
+		l.flush()
+		l.open = true
+	}
+	l.Prompts = append(l.Prompts, hook.Prompt{At: r.at, Text: l.Texts.Keep(text), Queued: meanwhile})
 }
 
 // flush counts the end of the current turn.
@@ -181,7 +222,7 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	r := hook.ToolResult{
 		ID: id, Agent: l.agent, Name: name, Input: l.Texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
 		Text: l.Texts.Keep(gemini.Output(name, told, displayed)), Status: gemini.Status(name, o.Text("status"), told, displayed),
-		Asked: asked.End, At: transcript.ISOTime(o.Text("timestamp")), File: l.File, Row: l.Line,
+		Asked: asked.End, At: l.clock.Move(transcript.ISOTime(o.Text("timestamp"))), File: l.File, Row: l.Line,
 	}
 	switch o.Text("status") {
 	case "validating", "scheduled", "awaiting_approval", "executing":
@@ -233,7 +274,11 @@ func usage(o rawjson.Object) *hook.Usage {
 // which it has none.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		b.Add(p.At, hook.Event{Kind: hook.KindPrompt, Name: "BeforeAgent", Prompt: p.Text})
+		e := hook.Event{Kind: hook.KindPrompt, Name: "BeforeAgent", Prompt: p.Text}
+		if p.Queued {
+			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
+		}
+		b.Add(p.At, e)
 	}
 	b.AddTools(nil)
 	b.AddAgents("BeforeAgent", "AfterAgent", nil)

@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/gemini"
@@ -149,29 +150,98 @@ func roots(f *transcript.Files) transcript.Folders {
 	return r
 }
 
-// twins are the files of a session in the folder of one of them, which is the last: a
-// version that keeps rows in lines goes on beside the older form.
-func twins(ctx context.Context, f *transcript.Files, path, session string) []string {
-	var found []transcript.Session
-	begin := session[:min(idLength, len(session))]
-	entries, _ := os.ReadDir(filepath.Dir(path)) // a folder that cannot be listed has none
-	for _, e := range entries {
-		other := filepath.Join(filepath.Dir(path), e.Name())
-		if ext := filepath.Ext(e.Name()); other == path || ext != suffix && ext != document || !strings.Contains(e.Name(), begin) {
-			continue
-		}
-		if h, ok := headOf(ctx, f, other); ok && h.session == session && h.kind != kindSubagent {
-			if s, ok := transcript.Stat(session, other); ok {
-				found = append(found, s)
+// namedAfter lists the files in a folder whose names end with the beginning of a session's id.
+func namedAfter(f *transcript.Files, dir, session string) []string {
+	type key struct{ dir string }
+	tail := func(name string) string {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+		return name[max(0, len(name)-idLength):]
+	}
+	all := transcript.Recall(f, key{dir}, func(*transcript.Files) map[string][]string {
+		all := make(map[string][]string)
+		entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
+		for _, e := range entries {
+			if ext := filepath.Ext(e.Name()); ext == suffix || ext == document {
+				all[tail(e.Name())] = append(all[tail(e.Name())], filepath.Join(dir, e.Name()))
 			}
 		}
+		return all
+	})
+	return all[session[:min(idLength, len(session))]]
+}
+
+// twins are the files of a session in the folder of one of them, which is the last: a
+// version that keeps rows in lines goes on beside the older form. Until about March 2026 a
+// subagent's file looks like another of the session; these are agents.
+func twins(ctx context.Context, f *transcript.Files, path, session string) (paths, agents []string) {
+	type twin struct {
+		transcript.Session
+		started time.Time
 	}
-	slices.SortStableFunc(found, func(a, b transcript.Session) int { return a.ModTime.Compare(b.ModTime) })
-	var paths []string
-	for _, s := range found {
-		paths = append(paths, s.Path)
+	var found []twin
+	first := time.Time{}
+	for _, other := range append(namedAfter(f, filepath.Dir(path), session), path) {
+		if other == path && slices.ContainsFunc(found, func(t twin) bool { return t.Path == path }) {
+			continue
+		}
+		h, ok := headOf(ctx, f, other)
+		s, regular := transcript.Stat(session, other)
+		if other != path && (!ok || !regular || h.session != session || h.kind == kindSubagent) {
+			continue
+		}
+		s.Path = other
+		found = append(found, twin{s, h.started})
+		if first.IsZero() || h.started.Before(first) {
+			first = h.started
+		}
 	}
-	return append(paths, path)
+	slices.SortStableFunc(found, func(a, b twin) int { return cmp.Or(a.ModTime.Compare(b.ModTime), cmp.Compare(a.Path, b.Path)) })
+	named := false
+	for _, t := range found {
+		switch {
+		case len(found) > 1 && t.started.After(first) && delegated(ctx, f, t.Path):
+			agents = append(agents, t.Path)
+		case t.Path == path:
+			named = true
+		default:
+			paths = append(paths, t.Path)
+		}
+	}
+	if named {
+		paths = append(paths, path)
+	}
+	return paths, agents
+}
+
+// delegated reports that a file is a subagent's: it begins with what a subagent is told, or has
+// the call by which one ends.
+func delegated(ctx context.Context, f *transcript.Files, path string) (found bool) {
+	begun := false
+	visit := func(r *row) bool {
+		if text, _ := r.text(); !begun && r.kind == kindUser {
+			begun = true
+			found = slices.ContainsFunc(tasks[:], func(task string) bool { return strings.HasPrefix(text, task) })
+		}
+		calls, _ := r.Elements("toolCalls")
+		found = found || slices.ContainsFunc(calls, func(raw []byte) bool { return rawjson.Members(raw).Text("name") == finish })
+		return !found
+	}
+	if filepath.Ext(path) == document {
+		_ = f.Stream(ctx, path, func(file io.Reader) error { // reading the rows reports what is wrong
+			return transcript.StreamList(ctx, file, func(string, []byte) {}, func(o rawjson.Object) {
+				if r := (row{Object: o}); r.known() {
+					visit(&r)
+				}
+			})
+		})
+		return found
+	}
+	if file, err := f.Open(ctx, path, 0); err == nil {
+		var r row
+		_ = transcript.First(ctx, file, &r, func() bool { return visit(&r) }) // as above
+		_ = file.Close()                                                      // read only
+	}
+	return found
 }
 
 // agentsDir is the folder with the files of a session's subagents.

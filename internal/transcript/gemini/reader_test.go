@@ -186,6 +186,71 @@ func TestOlderForm(t *testing.T) {
 	}
 }
 
+// Until about March 2026 a subagent's file looked like another of the session.
+func TestSubagentsWithTheSessionsID(t *testing.T) {
+	const (
+		head = `{"sessionId":"eeeeeeee-1","startTime":%q,"messages":[%s]}`
+		at   = `"timestamp":"2026-01-25T20:45:%02dZ"`
+	)
+	row := func(id string, n int, kind, text, calls string) string {
+		return fmt.Sprintf(`{"id":%q,`+at+`,"type":%q,"content":%q,"model":"m","toolCalls":[%s]}`, id, n, kind, text, calls)
+	}
+	call := func(id, name string, n int) string {
+		return fmt.Sprintf(`{"id":%q,"name":%q,"args":{},"status":"success",`+at+`,"result":[]}`, id, name, n)
+	}
+	lead := strings.Join([]string{row("1", 0, "user", "go", ""), row("2", 2, "gemini", "I ask.", call("r", "read_file", 30)+","+call("c", "codebase_investigator", 30)), row("3", 32, "gemini", "Done.", "")}, ",")
+	for name, rows := range map[string][]string{
+		"by its task": {row("a", 3, "user", "Your task is to do a deep investigation of the codebase to x", ""), row("b", 9, "gemini", "Found.", ""), row("d", 10, "user", "You have exceeded the time limit. x", ""), row("e", 12, "gemini", "Late.", "")},
+		"by its end":  {row("a", 3, "user", "look", ""), row("b", 9, "gemini", "Found.", call("f", finish, 10))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(t, "")
+			place(t, f, "session-2026-01-25T20-45-eeeeeeee.json", fmt.Sprintf(head, "2026-01-25T20:45:00Z", lead))
+			place(t, f, "session-2026-01-25T20-46-eeeeeeee.json", fmt.Sprintf(head, "2026-01-25T20:45:03Z", strings.Join(rows, ",")))
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "eeeeeeee-1", Full: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(tr.Prompts) != 1 || len(tr.Ends) != 1 || tr.Ends[0].Result != "Done." {
+				t.Errorf("prompts %+v, ends %+v; want the user's turn alone", tr.Prompts, tr.Ends)
+			}
+			if len(tr.Agents) != 1 || tr.Agents[0].CallID != "c" || tr.Agents[0].Type != "codebase_investigator" || tr.Agents[0].End.IsZero() {
+				t.Errorf("agents %+v, want that of the investigator's call", tr.Agents)
+			}
+			for _, c := range tr.Calls {
+				if (c.ID > "9") != (c.Agent != "") {
+					t.Errorf("request %s is of agent %q", c.ID, c.Agent)
+				}
+			}
+		})
+	}
+}
+
+// What the user typed while the model worked is of the turn; afterwards it begins one.
+func TestSteering(t *testing.T) {
+	const hint = `{"text":"User steering update:\n<user_input>\nnot that\n</user_input>\nInternal instruction: re-evaluate"}`
+	f := finder(t, "")
+	place(t, f, "session-2026-01-25T20-45-s0000000.jsonl", strings.Join([]string{
+		`{"sessionId":"s0000000","startTime":"2026-01-25T20:45:00Z"}`,
+		`{"id":"1","type":"user","timestamp":"2026-01-25T20:45:00Z","content":"go"}`,
+		`{"id":"2","type":"gemini","timestamp":"2026-01-25T20:45:02Z","content":"","model":"m","toolCalls":[{"id":"a","name":"x","status":"success","timestamp":"2026-01-25T20:45:03Z"}]}`,
+		`{"id":"3","type":"user","timestamp":"2026-01-25T20:45:04Z","content":[{"functionResponse":{"id":"a"}},` + hint + `]}`,
+		`{"id":"4","type":"gemini","timestamp":"2026-01-25T20:45:05Z","content":"Done.","model":"m"}`,
+		`{"id":"5","type":"user","timestamp":"2026-01-25T20:45:06Z","content":[` + hint + `]}`,
+	}, "\n"))
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s0000000", Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range tr.Prompts {
+		got = append(got, fmt.Sprint(p.Text, " ", p.Queued))
+	}
+	if diff := cmp.Diff([]string{"go false", "not that true", "not that false"}, got); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
+	}
+}
+
 // TestDamagedFiles reads what is whole of a recorded session whose lines were damaged.
 func TestDamagedFiles(t *testing.T) {
 	want := lines(recorded(t, "hello"))

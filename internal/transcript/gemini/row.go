@@ -71,7 +71,11 @@ func (r *row) Parse(line []byte) bool {
 func (r *row) Time() time.Time { return r.at }
 
 // Opens implements transcript.Row.
-func (r *row) Opens() bool { return r.prompt() }
+func (r *row) Opens() bool {
+	text, _ := r.text()
+	_, meanwhile := steered(text)
+	return !meanwhile && r.prompt()
+}
 
 // known sets the members that most rows are asked for and reports whether it is a row.
 func (r *row) known() bool {
@@ -105,12 +109,36 @@ func (r *row) text() (text string, reply bool) {
 // loopDetected begins what the Gemini CLI tells a model that repeats itself.
 const loopDetected = "System: Potential loop detected."
 
+// tasks begin what the subagents are told that had files like the session's, finish is the
+// tool by which a subagent ends.
+var tasks = [...]string{"Your task is to do a deep investigation of the codebase", "Your task is to answer the following question about Gemini CLI"}
+
+const finish = "complete_task"
+
+// steering begins what the user typed while the model worked.
+const steering = "User steering update:"
+
+// steered returns what the user typed while the model worked; ok is false for another text.
+func steered(text string) (typed string, ok bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), steering)
+	if !ok {
+		return "", false
+	}
+	if _, inner, found := strings.Cut(rest, "<user_input>"); found {
+		rest, _, _ = strings.Cut(inner, "</user_input>")
+	}
+	return strings.TrimSpace(rest), true
+}
+
 // prompt reports a row with what the user, or for a subagent its agent, asked for.
 func (r *row) prompt() bool {
 	if r.kind != kindUser {
 		return false
 	}
 	text, reply := r.text()
+	if _, ok := steered(text); ok {
+		return true
+	}
 	return !reply && !strings.HasPrefix(text, "<session_context>") && !strings.HasPrefix(text, loopDetected)
 }
 

@@ -13,7 +13,7 @@ import (
 
 // answer adds a message of the model: a request, and its tool calls.
 func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.Time) {
-	turn := m.data.Text("parentID")
+	turn := cmp.Or(m.data.Text("parentID"), l.person) // version 2 names none
 	if agent.ID == "" {
 		if l.turns[turn] == "" {
 			l.turns[turn] = l.turnAt(turn)
@@ -143,6 +143,9 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
 		e := hook.Event{
 			Kind: hook.KindPrompt, Name: "message.part.updated", Turn: p.Turn, Prompt: p.Text, Key: opencode.Key("prompt", p.Turn),
+		}
+		if p.Queued {
+			e.Key = ""
 		}
 		if p.Injected {
 			e.Attrs = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}

@@ -39,6 +39,8 @@ type database struct {
 	left limits
 	// began is when reading began.
 	began time.Time
+	// has are the tables that are there, and TABLE.COLUMN for their columns.
+	has map[string]bool
 }
 
 // databases lists the files that may be opencode's database: a version from a channel
@@ -99,12 +101,21 @@ func open(ctx context.Context, path string, l limits) (*database, error) {
 func (d *database) check(ctx context.Context) error {
 	var name string
 	var found error
-	err := d.each(ctx, `SELECT name FROM sqlite_schema WHERE name COLLATE NOCASE IN ('session', 'message', 'part') AND (type <> 'table' OR rootpage = 0
-		OR EXISTS (SELECT 1 FROM pragma_table_xinfo(sqlite_schema.name) WHERE hidden <> 0))`, nil, []any{&name}, func() bool {
+	const ours = `('session', 'message', 'part', 'session_v2', 'session_message')`
+	err := d.each(ctx, `SELECT name FROM sqlite_schema s WHERE name COLLATE NOCASE IN `+ours+` AND (type <> 'table' OR rootpage = 0
+		OR EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden <> 0))`, nil, []any{&name}, func() bool {
 		found = transcript.ReadError(d.path, fmt.Errorf("%q is not a plain table: want opencode's database", name))
 		return false
 	})
-	return cmp.Or(err, found)
+	if err = cmp.Or(err, found); err != nil {
+		return err
+	}
+	d.has = make(map[string]bool)
+	return d.each(ctx, `SELECT s.name || '.' || c.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c WHERE s.name IN `+ours, nil, []any{&name}, func() bool {
+		table, _, _ := strings.Cut(name, ".")
+		d.has[table], d.has[name] = true, true
+		return true
+	})
 }
 
 // each calls row for every row of a query until it returns false. scan are the columns.

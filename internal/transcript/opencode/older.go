@@ -119,7 +119,7 @@ func readOlder(ctx context.Context, f *transcript.Files, places transcript.Folde
 		list, err := olderMessages(ctx, f, filepath.Dir(filepath.Dir(filepath.Dir(path))), id)
 		errs = append(errs, err)
 		l.turnAt = func(id string) string { return id }
-		l.addAll(list, &s, len(read) == 1, nil)
+		l.addAll(list, &s, len(read) == 1, l.olderCopies(ctx, f, filepath.Dir(filepath.Dir(filepath.Dir(path))), list, &s))
 		for _, m := range list {
 			for _, p := range m.parts {
 				if child := opencode.Tool(p).Agent; p.Text("type") == "tool" && child != "" {
@@ -129,6 +129,43 @@ func readOlder(ctx context.Context, f *transcript.Files, places transcript.Folde
 		}
 	}
 	return l.done(f), errors.Join(errs...)
+}
+
+// olderCopies are the messages that a session has copied from one that began before it.
+func (l *log) olderCopies(ctx context.Context, f *transcript.Files, dir string, list []*message, s *session) map[string]bool {
+	type key struct{ older string }
+	moment := func(m *message) string { return m.data.Text("role") + " " + m.created().String() }
+	inherited := make(map[string]bool)
+	for _, m := range list {
+		if at := m.created(); at.IsZero() || !at.Before(s.created) {
+			continue
+		}
+		all := transcript.Recall(f, key{dir}, func(f *transcript.Files) map[string][]timed {
+			all := make(map[string][]timed)
+			for _, project := range transcript.Subfolders(filepath.Join(dir, "session")) {
+				for _, path := range jsonFiles(project) {
+					other, err := olderSession(ctx, f, path)
+					if err != nil || transcript.CheckID("session id", other.id) != nil {
+						continue // reading it says why
+					}
+					for _, path := range jsonFiles(filepath.Join(dir, "message", other.id)) {
+						if o, err := object(ctx, f, path); err == nil {
+							at := moment(&message{data: o})
+							all[at] = append(all[at], timed{o.Text("id"), other.id, float64(other.created.UnixMilli())})
+						}
+					}
+				}
+			}
+			return all
+		})
+		for _, other := range all[moment(m)] {
+			if other.begun < float64(s.created.UnixMilli()) {
+				inherited[m.id], l.t.Origin, l.t.OriginTurn = true, other.session, other.id
+				break
+			}
+		}
+	}
+	return inherited
 }
 
 // olderMessages reads the messages of a session with their parts.

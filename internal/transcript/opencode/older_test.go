@@ -83,3 +83,28 @@ func TestSessionsInFiles(t *testing.T) {
 		t.Errorf("a file of another form: error %v, want %v", err, transcript.ErrForm)
 	}
 }
+
+// A fork has the files of the other session's messages, too, under new ids.
+func TestForksInFiles(t *testing.T) {
+	f, _, db := recorded(t, "tools-resume")
+	for name, text := range map[string]string{
+		"session/p1/ses_1.json":    `{"id":"ses_1","time":{"created":1000,"updated":9000}}`,
+		"message/ses_1/msg_a.json": `{"id":"msg_a","role":"user","time":{"created":1000}}`,
+		"message/ses_1/msg_b.json": `{"id":"msg_b","role":"assistant","parentID":"msg_a","tokens":{"input":7,"output":2},"finish":"stop","time":{"created":2000,"completed":6000}}`,
+		"session/p1/ses_f.json":    `{"id":"ses_f","time":{"created":7000,"updated":9000}}`,
+		"message/ses_f/msg_c.json": `{"id":"msg_c","role":"user","time":{"created":1000}}`,
+		"message/ses_f/msg_d.json": `{"id":"msg_d","role":"assistant","parentID":"msg_c","tokens":{"input":7,"output":2},"finish":"stop","time":{"created":2000,"completed":6000}}`,
+		"message/ses_f/msg_e.json": `{"id":"msg_e","role":"assistant","parentID":"msg_c","tokens":{"input":5,"output":2},"finish":"stop","time":{"created":8000,"completed":8500}}`,
+	} {
+		path := filepath.Join(filepath.Dir(db), "storage", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for session, want := range map[string]string{"ses_1": "msg_b", "ses_f": "msg_e"} {
+		tr := read(t, f, transcript.Query{Session: session, Full: true})
+		if len(tr.Calls) != 1 || tr.Calls[0].ID != want {
+			t.Errorf("%s: requests %+v, want %s alone", session, tr.Calls, want)
+		}
+	}
+}

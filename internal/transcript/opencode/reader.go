@@ -1,8 +1,8 @@
 // Package opencode reads the database in which opencode keeps its sessions, messages and
 // their parts.
 //
-// The format is internal to opencode: rows over 8 MiB and parts of unknown types are
-// skipped. Each message of the model is one request with its tokens and its cost in USD;
+// The format is internal to opencode: parts of unknown types are skipped, and of rows over
+// 8 MiB the beginning is read. Each message of the model is one request with its tokens and its cost in USD;
 // a cost of zero is none, since opencode also writes it for a model without a price.
 // opencode counts the tokens of a request when its tool calls have ended, so that a
 // request whose calls were interrupted has none. A subagent is a session with a parent.
@@ -13,12 +13,16 @@
 // The database is opened read-only. A session is read within 30 seconds, 1 GiB and
 // 1,000,000 rows, and only from plain tables: more is an error. Older versions kept a JSON
 // file for each message, which are read of sessions that are in no database.
+//
+// Version 2 has other tables, which are read as its source describes them: no program of
+// that version was run. What it has taken over from version 1 is read once.
 package opencode
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -43,16 +47,18 @@ func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Sess
 		}
 		var id, cwd string
 		var updated float64
-		_ = db.each(ctx, // a file that cannot be read has no sessions
-			`SELECT id, directory, time_updated FROM session WHERE parent_id IS NULL`, nil, []any{&id, &cwd, &updated}, func() bool {
-				stored[id] = true
-				if transcript.CheckID("session id", id) == nil {
-					found = append(found, transcript.Session{
-						ID: id, Dialect: opencode.Dialect, Path: path, Cwd: cwd, ModTime: transcript.Millis(updated).Time(),
-					})
-				}
-				return true
-			})
+		for _, table := range db.sessionTables() {
+			_ = db.each(ctx, // a file that cannot be read has no sessions
+				`SELECT id, directory, time_updated FROM `+table+` WHERE parent_id IS NULL`, nil, []any{&id, &cwd, &updated}, func() bool {
+					if known := stored[id]; !known && transcript.CheckID("session id", id) == nil {
+						found = append(found, transcript.Session{
+							ID: id, Dialect: opencode.Dialect, Path: path, Cwd: cwd, ModTime: transcript.Millis(updated).Time(),
+						})
+					}
+					stored[id] = true
+					return true
+				})
+		}
 		_ = db.Close() // read only
 	}
 	return append(found, olderSessions(ctx, f, places, stored)...), ctx.Err()
@@ -90,11 +96,17 @@ type session struct {
 }
 
 // tree is the query for a session and its subagents, the session first.
-const tree = `WITH RECURSIVE tree(id, depth) AS (
-	SELECT id, 0 FROM session WHERE id = ?1
-	UNION SELECT s.id, t.depth + 1 FROM session s JOIN tree t ON s.parent_id = t.id WHERE t.depth < 100)
-SELECT s.id, coalesce(s.parent_id, ''), s.directory, s.version, coalesce(s.agent, ''), s.time_created, s.time_updated
-FROM tree JOIN session s ON s.id = tree.id ORDER BY tree.depth, s.time_created, s.id LIMIT ?2`
+func (d *database) tree(table string) string {
+	agent := `''`
+	if d.has[table+".agent"] { // not before May 2026
+		agent = `coalesce(s.agent, '')`
+	}
+	return `WITH RECURSIVE tree(id, depth) AS (
+	SELECT id, 0 FROM ` + table + ` WHERE id = ?1
+	UNION SELECT s.id, t.depth + 1 FROM ` + table + ` s JOIN tree t ON s.parent_id = t.id WHERE t.depth < 100)
+SELECT s.id, coalesce(s.parent_id, ''), s.directory, s.version, ` + agent + `, s.time_created, s.time_updated
+FROM tree JOIN ` + table + ` s ON s.id = tree.id ORDER BY tree.depth, s.time_created, s.id LIMIT ?2`
+}
 
 // readSession reads one session. Without a session of this id it returns nothing.
 func readSession(ctx context.Context, f *transcript.Files, db *database, q transcript.Query) (*hook.Transcript, error) {
@@ -102,14 +114,22 @@ func readSession(ctx context.Context, f *transcript.Files, db *database, q trans
 	var s session
 	var created, updated float64
 	var all []session
-	err := db.each(ctx, tree, []any{q.Session, maxAgents + 1},
-		[]any{&s.id, &s.parent, &s.cwd, &s.version, &s.kind, &created, &updated}, func() bool {
-			s.created, s.updated = transcript.Millis(created).Time(), transcript.Millis(updated).Time()
-			all = append(all, s)
-			return true
-		})
-	if err != nil || len(all) == 0 {
-		return nil, err
+	for _, table := range db.sessionTables() {
+		err := db.each(ctx, db.tree(table), []any{q.Session, maxAgents + 1},
+			[]any{&s.id, &s.parent, &s.cwd, &s.version, &s.kind, &created, &updated}, func() bool {
+				s.created, s.updated = transcript.Millis(created).Time(), transcript.Millis(updated).Time()
+				all = append(all, s)
+				return true
+			})
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 0 {
+			break
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
 	}
 	l := newLog(path, q)
 	l.t.Cwd, l.t.HostVersion = all[0].cwd, all[0].version
@@ -118,7 +138,7 @@ func readSession(ctx context.Context, f *transcript.Files, db *database, q trans
 		if i > 0 && !q.Since.IsZero() && s.updated.Before(q.Since) {
 			continue
 		}
-		errs = append(errs, l.session(ctx, db, s, i == 0))
+		errs = append(errs, l.session(ctx, f, db, s, i == 0))
 	}
 	return l.done(f), errors.Join(errs...)
 }
@@ -176,20 +196,8 @@ type message struct {
 	parts []rawjson.Object
 }
 
-const (
-	// sizes is what the messages and parts of a session take, which SQLite would sort
-	// before it returns the first.
-	sizes = `SELECT count(*), coalesce(sum(octet_length(data)), 0) FROM (
-	SELECT data FROM message WHERE session_id = ?1 AND time_updated >= ?2 UNION ALL
-	SELECT data FROM part WHERE session_id = ?1 AND time_updated >= ?2) WHERE octet_length(data) <= ?3`
-	messages = `SELECT id, time_updated, CASE WHEN octet_length(data) <= ?3 THEN data ELSE '' END
-FROM message WHERE session_id = ?1 AND time_updated >= ?2 ORDER BY time_created, id`
-	parts = `SELECT message_id, time_updated, CASE WHEN octet_length(data) <= ?3 THEN data ELSE '' END
-FROM part WHERE session_id = ?1 AND time_updated >= ?2 ORDER BY message_id, id`
-)
-
 // session reads the messages of the session or of a subagent.
-func (l *log) session(ctx context.Context, db *database, s session, lead bool) error {
+func (l *log) session(ctx context.Context, f *transcript.Files, db *database, s session, lead bool) error {
 	since := int64(0)
 	if !l.query.Since.IsZero() {
 		since = l.query.Since.UnixMilli()
@@ -206,28 +214,49 @@ func (l *log) session(ctx context.Context, db *database, s session, lead bool) e
 		return true
 	}
 	var count, size int64
-	err := db.each(ctx, sizes, args, []any{&count, &size}, func() bool { return true })
-	if err == nil && (count > int64(db.left.rows) || size > db.left.bytes) {
-		err = db.take(int(count), size)
-	}
-	if err != nil {
-		return err
-	}
-	err = db.each(ctx, messages, args, []any{&id, &updated, &data}, func() bool {
-		m := &message{id: id, row: len(list) + 1, data: rawjson.Members([]byte(data))}
-		list, byID[id] = append(list, m), m
-		return changed()
-	})
-	errParts := db.each(ctx, parts, args, []any{&id, &updated, &data}, func() bool {
-		if m := byID[id]; m != nil {
-			m.parts = append(m.parts, rawjson.Members([]byte(data)))
+	inherited := make(map[string]bool)
+	var errs []error
+	for _, form := range db.forms() {
+		err := db.each(ctx, form.sizes, args, []any{&count, &size}, func() bool { return true })
+		if err == nil && (count > int64(db.left.rows) || size > db.left.bytes) {
+			err = db.take(int(count), size)
 		}
-		return changed()
-	})
-	l.turnAt = func(id string) string { return turnAt(ctx, db, s.id, id) }
-	inherited, errCopies := l.copies(ctx, db, &s)
+		if err != nil {
+			return err
+		}
+		fresh := make(map[string]*message)
+		err = db.each(ctx, form.messages, args, []any{&id, &updated, &data}, func() bool {
+			if byID[id] == nil { // what the version before has is there again
+				m := &message{id: id, row: len(list) + 1, data: rawjson.Members([]byte(data))}
+				list, byID[id], fresh[id] = append(list, m), m, m
+				l.cut(m.data, updated)
+			}
+			return changed()
+		})
+		errParts := db.each(ctx, form.parts, args, []any{&id, &updated, &data}, func() bool {
+			if m := fresh[id]; m != nil {
+				m.parts = append(m.parts, rawjson.Members([]byte(data)))
+				l.cut(m.parts[len(m.parts)-1], updated)
+			}
+			return changed()
+		})
+		errs = append(errs, err, errParts, form.copies(l, ctx, f, db, &s, inherited))
+	}
+	l.turnAt = func(id string) string { return id }
+	if db.has["part"] {
+		l.turnAt = func(id string) string { return turnAt(ctx, db, s.id, id) }
+	}
 	l.addAll(list, &s, lead, inherited)
-	return errors.Join(err, errParts, errCopies)
+	return errors.Join(errs...)
+}
+
+// cut notes that a row was too long to be read as a whole.
+func (l *log) cut(o rawjson.Object, updated float64) {
+	if size, ok := rawjson.Int(o.Get("octets")); ok {
+		l.t.Unread = append(l.t.Unread, hook.Unread{
+			File: l.path, At: transcript.Millis(updated).Time(), Reason: fmt.Sprintf("texts of a row of %d MiB, of which %d are read", size>>20, maxRow>>20),
+		})
+	}
 }
 
 // addAll adds the messages of the session or of a subagent, but for those that it has
@@ -251,35 +280,6 @@ func (l *log) addAll(list []*message, s *session, lead bool, inherited map[strin
 	}
 }
 
-// copied are the messages of a session that are older than itself, each with those of the
-// same time and role of sessions that began before it, the earliest first.
-const copied = `WITH own AS MATERIALIZED (
-	SELECT id, iif(json_valid(data), data ->> '$.time.created', NULL) AS created, iif(json_valid(data), data ->> '$.role', NULL) AS role
-	FROM message WHERE session_id = ?1 AND octet_length(data) <= ?3)
-SELECT own.id, other.id, other.session_id
-FROM own CROSS JOIN message found ON found.time_created = own.created CROSS JOIN session s ON s.id = found.session_id CROSS JOIN message other ON other.id = found.id
-WHERE own.created < ?2 AND s.time_created < ?2 AND octet_length(other.data) <= ?3
-AND iif(json_valid(other.data), other.data ->> '$.role', NULL) = own.role
-ORDER BY own.created, s.time_created, other.id`
-
-// copies returns the messages that a session has copied, by their ids. One whose original
-// is gone is not among them.
-func (l *log) copies(ctx context.Context, db *database, s *session) (map[string]bool, error) {
-	found := make(map[string]bool)
-	var id, other, from string
-	err := db.each(ctx, copied, []any{s.id, s.created.UnixMilli(), maxRow}, []any{&id, &other, &from}, func() bool {
-		if !found[id] {
-			found[id] = true
-			l.t.Origin, l.t.OriginTurn = from, other
-		}
-		return true
-	})
-	if len(found) > 0 {
-		l.t.OriginTurn = turnAt(ctx, db, l.t.Origin, l.t.OriginTurn)
-	}
-	return found, err
-}
-
 // created is when the message began.
 func (m *message) created() time.Time { return rawjson.Instant(m.data.Members("time").Get("created")) }
 
@@ -288,7 +288,10 @@ func (l *log) add(m *message, agent *hook.Subagent) {
 	at := func(name string) time.Time { return rawjson.Instant(m.data.Members("time").Get(name)) }
 	switch m.data.Text("role") {
 	case "user":
-		if agent.ID == "" {
+		steers := agent.ID == "" && l.steers(m) && !m.continues()
+		if steers {
+			l.turns[m.id] = l.person
+		} else if agent.ID == "" {
 			l.begin(m)
 			if slices.ContainsFunc(m.parts, func(p rawjson.Object) bool { return p.Text("type") == "compaction" }) {
 				l.Compactions = append(l.Compactions, at("created"))
@@ -299,11 +302,15 @@ func (l *log) add(m *message, agent *hook.Subagent) {
 		case text == "":
 		case agent.ID != "":
 			agent.Task = cmp.Or(agent.Task, text)
+		case steers:
+			l.Prompts = append(l.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: l.person, Queued: true})
 		case !injected || l.turns[m.id] == m.id:
 			l.Prompts = append(l.Prompts, hook.Prompt{At: at("created"), Text: text, Turn: m.id, Injected: injected})
 		}
 	case "assistant":
 		l.answer(m, agent, at("created"), at("completed"))
+	case "idle":
+		l.idle(m.data, agent, at("created"))
 	}
 }
 

@@ -181,8 +181,26 @@ func TestOddDatabases(t *testing.T) {
 	t.Run("a row that is too long", func(t *testing.T) {
 		f, session, path := recorded(t, "subagent")
 		opencodetest.Exec(t, path, `UPDATE message SET data = '{"role":"assistant","x":"' || hex(zeroblob(5000000)) || '"}' WHERE id = (SELECT max(id) FROM message)`)
-		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != 3 {
-			t.Errorf("%d calls, want those of the other rows", len(tr.Calls))
+		tr := read(t, f, transcript.Query{Session: session})
+		if len(tr.Calls) != 4 || len(tr.Unread) != 1 || !strings.Contains(tr.Unread[0].Reason, "9 MiB") {
+			t.Errorf("%d calls, not read %+v; want the row without what makes it long", len(tr.Calls), tr.Unread)
+		}
+	})
+	t.Run("a part that is too long", func(t *testing.T) {
+		f, session, path := recorded(t, "tools-resume")
+		before := read(t, f, transcript.Query{Session: session, Full: true}).ToolResults[0]
+		opencodetest.Exec(t, path, `UPDATE part SET data = json_set(data, '$.state.output', hex(zeroblob(5000000))) WHERE data ->> 'callID' = '`+before.ID+`'`)
+		tr := read(t, f, transcript.Query{Session: session, Full: true})
+		after := tr.ToolResults[0]
+		if after.ID != before.ID || after.Name != before.Name || after.Input != before.Input || !after.At.Equal(before.At) || len(after.Text) != 1<<16 || len(tr.Unread) != 1 {
+			t.Errorf("call %.200v, not read %+v; want the call with the beginning of its output", after, tr.Unread)
+		}
+	})
+	t.Run("no column for agents", func(t *testing.T) {
+		f, session, path := recorded(t, "subagent")
+		opencodetest.Exec(t, path, `ALTER TABLE session DROP COLUMN agent`)
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != 4 || len(tr.Agents) != 1 {
+			t.Errorf("%d calls, %d agents; want those of a version before May 2026", len(tr.Calls), len(tr.Agents))
 		}
 	})
 	t.Run("a session that is its own parent", func(t *testing.T) {

@@ -14,6 +14,10 @@
 // February 2026, has twice the price of input and 1.5 times that of output above 200,000
 // tokens, a later one has one price for all; the list follows the later one. Claude Mythos
 // 5.2 has a fast mode, but no price of it was found, and so it has none here.
+//
+// Inference in the US alone, which Anthropic has since version 4.6, multiplies the prices of
+// all tokens, those of the fast mode too, and not that of a search
+// (https://platform.claude.com/docs/en/build-with-claude/data-residency).
 package prices
 
 import "time"
@@ -37,6 +41,9 @@ type Tokens struct {
 	Searches int64
 	// Fast reports that the request was in the fast mode, which has other prices.
 	Fast bool
+	// US reports that the model ran in the US because the user wanted that, which Anthropic
+	// has other prices for.
+	US bool
 }
 
 // input is the whole input, which decides whether a request is a long one.
@@ -91,6 +98,9 @@ type price struct {
 	// Fast is how many times as much a request costs in the fast mode. If zero, no
 	// price is known.
 	Fast float64 `json:"fast"`
+	// US is how many times as much a request costs that must run in the US. If zero, no price
+	// is known.
+	US float64 `json:"us"`
 	// search is what a thousand web searches cost in USD; zero if no price is known.
 	search float64
 	// Long is what a request costs with a longer input than Above, all of it.
@@ -106,7 +116,7 @@ type longRates struct {
 func (p *price) cost(t *Tokens) (usd float64, ok bool) {
 	input, r := t.input(), &p.rates
 	switch {
-	case p.UpTo > 0 && input > p.UpTo, t.Fast && p.Fast == 0, t.Searches > 0 && p.search == 0:
+	case p.UpTo > 0 && input > p.UpTo, t.Fast && p.Fast == 0, t.US && p.US == 0, t.Searches > 0 && p.search == 0:
 		return 0, false
 	case p.Long != nil && input > p.Long.Above:
 		r = &p.Long.rates
@@ -114,6 +124,9 @@ func (p *price) cost(t *Tokens) (usd float64, ok bool) {
 	usd, ok = r.cost(t)
 	if t.Fast {
 		usd *= p.Fast
+	}
+	if t.US {
+		usd *= p.US
 	}
 	return usd + float64(t.Searches)*p.search/1000, ok
 }

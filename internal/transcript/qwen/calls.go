@@ -18,6 +18,8 @@ type ask struct {
 	hook.ToolResult
 	// result is its place among the results, -1 while it has none.
 	result int
+	// kind and task are those of the subagent that it starts.
+	kind, task string
 }
 
 // ask adds a call that an answer asks for.
@@ -28,6 +30,10 @@ func (l *log) ask(p part, at time.Time) {
 	}}
 	if l.agent != "" {
 		a.Turn = l.turns[l.agent]
+	}
+	if p.name == "agent" || p.name == "task" {
+		input := rawjson.Members(p.input)
+		a.kind, a.task = cmp.Or(input.Text("subagent_type"), "general-purpose"), l.Texts.Keep(input.Text("prompt", "description"))
 	}
 	l.asks = append(l.asks, a)
 	key := callKey{l.agent, p.id}
@@ -94,11 +100,8 @@ func (l *log) addTool(o rawjson.Object, agent, turn string, began, at time.Time)
 		r.ID = a.ID
 	}
 	if from := o.Text("response_id"); from != "" {
-		for i := len(l.Calls) - 1; i >= 0; i-- {
-			if c := &l.Calls[i]; c.ID == from && c.Agent == agent {
-				c.ToolCallIDs = appendNew(c.ToolCallIDs, r.ID)
-				break
-			}
+		if i, ok := l.places[callKey{agent, from}]; ok {
+			l.Calls[i].ToolCallIDs = appendNew(l.Calls[i].ToolCallIDs, r.ID)
 		}
 	}
 	if a != nil && a.result >= 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -18,6 +19,9 @@ import (
 type session struct {
 	*transcript.Log
 	id string
+	// newest are the places of the agents' newest requests, places those of all, by id.
+	newest map[string]int
+	places map[callKey]int
 	// turns are the turns in which the agents made their first requests.
 	turns map[string]string
 	// waiting are the results, by place, whose text comes in a later row.
@@ -50,6 +54,7 @@ type log struct {
 	due     bool
 	before  time.Time // that of the row before
 
+	clock        transcript.Clock
 	version, cwd string
 	last         time.Time
 	// task, words and first are a subagent's first prompt and last text, and the time
@@ -62,7 +67,7 @@ type log struct {
 func newLog(id string, maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), id: id, turns: make(map[string]string), waiting: make(map[callKey][]int),
-		asked: make(map[callKey][]*ask), untold: make(map[callKey][]*ask),
+		asked: make(map[callKey][]*ask), untold: make(map[callKey][]*ask), newest: make(map[string]int), places: make(map[callKey]int),
 	}
 	return s.log("")
 }
@@ -76,6 +81,7 @@ func (s *session) log(agent string) *log {
 		}
 		for _, a := range s.asks {
 			input(&a.Input)
+			text(&a.task)
 		}
 	}
 	return l
@@ -85,8 +91,9 @@ func (s *session) log(agent string) *log {
 func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path string, maxText int) (*hook.Transcript, error) {
 	agents, listed := agentFiles(ctx, f, agentsDir(path, q.Session), q.Since)
 	l := newLog(q.Session, maxText)
+	l.clock.Off = !q.Full
 	_ = l.readFile(ctx, f, path, q) // the log has the error
-	l.Calls = append(l.Calls, l.untoldRequests()...)
+	l.addCalls(l.untoldRequests()...)
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	pending := fresh && l.open && l.end == nil
 	undecided := fresh && l.end != nil && l.end.Kind == hook.KindRunComplete && !exited(ctx, f, q.Session, l.end.At)
@@ -95,10 +102,12 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	for _, a := range agents {
 		known[a.meta.AgentID] = true
 		sub := l.log(a.meta.AgentID)
+		sub.clock.Off = !q.Full
 		_ = sub.readFile(ctx, f, a.path, q) // the log has the error
-		l.Calls = append(l.Calls, sub.untoldRequests()...)
+		l.addCalls(sub.untoldRequests()...)
 		l.Agents = append(l.Agents, sub.subagent(a.meta))
 	}
+	l.addUnfiled(known)
 	if q.Full || q.Whole != nil {
 		for _, a := range l.asks {
 			if a.result < 0 {
@@ -111,6 +120,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
 	t.HostVersion, t.Cwd, t.Pending, t.Undecided = l.version, l.cwd, pending || undecided, undecided
+	t.Moves = l.Moves.Sorted(l.cwd)
 	return t, errors.Join(listed, err)
 }
 
@@ -140,12 +150,13 @@ func (l *log) add(r *row) {
 	if id := r.Text("sessionId"); id != "" && id != l.id {
 		return
 	}
+	l.Moves.Add(l.agent, r.at, r.Text("cwd"))
 	if l.agent == "" {
 		l.version = cmp.Or(r.Text("version"), l.version)
 		l.cwd = cmp.Or(r.Text("cwd"), l.cwd)
-		if r.at.After(l.last) {
-			l.last = r.at
-		}
+	}
+	if r.at = l.clock.At(r.at, r.Opens()); l.agent == "" && r.at.After(l.last) {
+		l.last = r.at
 	}
 	if l.first.IsZero() {
 		l.first = r.at
@@ -260,12 +271,68 @@ func (l *log) untoldRequests() []hook.LLMCall {
 
 // lastCall is the place of an agent's newest request, -1 if there is none.
 func (l *log) lastCall(agent string) int {
-	for i := len(l.Calls) - 1; i >= 0; i-- {
-		if l.Calls[i].Agent == agent {
-			return i
-		}
+	if i, ok := l.newest[agent]; ok {
+		return i
 	}
 	return -1
+}
+
+func (s *session) addCalls(calls ...hook.LLMCall) {
+	for _, c := range calls {
+		s.newest[c.Agent], s.places[callKey{c.Agent, c.ID}] = len(s.Calls), len(s.Calls)
+		s.Calls = append(s.Calls, c)
+	}
+}
+
+// addUnfiled adds the subagents of which only the session's telemetry has the work, and notes
+// that they are known: before version 0.15 they have no files. Each is of the first call that
+// asks for an agent of its kind; others work for Qwen Code itself.
+func (s *session) addUnfiled(known map[string]bool) {
+	type work struct {
+		id          string
+		first, last time.Time
+	}
+	var order []*work
+	works := make(map[string]*work)
+	note := func(agent string, from, to time.Time) {
+		if known[agent] {
+			return
+		}
+		w := works[agent]
+		if w == nil {
+			w = &work{agent, from, to}
+			works[agent], order = w, append(order, w)
+		}
+		if to.After(w.last) {
+			w.last = to
+		}
+	}
+	for i := range s.Calls {
+		note(s.Calls[i].Agent, s.Calls[i].Start, s.Calls[i].End)
+	}
+	if len(order) == 0 {
+		return
+	}
+	kinds := make(map[string][]*ask)
+	for _, a := range s.asks {
+		if a.kind != "" && a.Agent == "" {
+			kinds[a.kind] = append(kinds[a.kind], a)
+		}
+	}
+	for _, w := range order {
+		kind := w.id[:max(0, strings.LastIndexByte(w.id, '-'))]
+		at := slices.IndexFunc(kinds[kind], func(a *ask) bool { return a.result < 0 || !s.Results[a.result].At.Before(w.first) })
+		if at < 0 {
+			continue
+		}
+		a := kinds[kind][at]
+		kinds[kind], known[w.id] = kinds[kind][at+1:], true
+		agent := hook.Subagent{ID: w.id, Type: kind, CallID: a.ID, Turn: cmp.Or(s.turns[w.id], a.Turn), Task: a.task, Start: w.first, End: w.last}
+		if a.result >= 0 {
+			agent.Result = s.Results[a.result].Text
+		}
+		s.Agents = append(s.Agents, agent)
+	}
 }
 
 func appendNew(list []string, s string) []string {
@@ -297,10 +364,13 @@ func (l *log) continues(turn string) {
 // addTelemetry adds a request, or the end of a tool call.
 func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 	if named := transcript.ISOTime(o.Text("event.timestamp")); !named.IsZero() {
-		at = named
+		at = l.clock.Move(named)
 	}
 	took, _ := rawjson.Millis(o.Get("duration_ms"))
 	began := at.Add(-took)
+	if n := len(l.Prompts); n > 0 && l.clock.Moved() && began.Before(l.Prompts[n-1].At) {
+		began = l.Prompts[n-1].At
+	}
 	turn, agent := turnOf(o.Text("prompt_id"))
 	switch agent = cmp.Or(o.Text("subagent_id"), agent); {
 	case agent != "":
@@ -336,11 +406,11 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 		if call.Usage != nil {
 			call.Usage.CostUSD = transcript.ListCost(&call, false)
 		}
-		l.Calls = append(l.Calls, call)
+		l.addCalls(call)
 	case "qwen-code.api_error":
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
 		call.Error, call.Message = cmp.Or(o.Text("error_type"), "unknown"), o.Text("error_message")
-		l.Calls = append(l.Calls, call)
+		l.addCalls(call)
 		if agent == "" {
 			l.continues(turn)
 			l.end = &hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunError, Message: call.Message, ErrorType: call.Error}

@@ -215,6 +215,36 @@ func TestRequestsWithoutTelemetry(t *testing.T) {
 	}
 }
 
+// TestSubagentsInTheTelemetryAlone are those of a version without files for them. What works for
+// Qwen Code itself is in no turn.
+func TestSubagentsInTheTelemetryAlone(t *testing.T) {
+	told := func(agent, id string) string {
+		return fmt.Sprintf(`"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","prompt_id":"s#%s#0","response_id":"-%s","input_token_count":10,"output_token_count":2}}`, agent, id)
+	}
+	ask := func(id string) string {
+		return fmt.Sprintf(`"type":"assistant","message":{"parts":[{"functionCall":{"id":%q,"name":"agent","args":{"prompt":"task of %s","subagent_type":"code-reviewer"}}}]}`, id, id)
+	}
+	result := func(id, status string) string {
+		return fmt.Sprintf(`"type":"tool_result","message":{"parts":[{"functionResponse":{"id":%q,"name":"agent","response":{"output":"of %s"}}}]},"toolCallResult":{"callId":%q,"status":%q}`, id, id, id, status)
+	}
+	tr := readRows(t, finder(t, ""), `"type":"user","message":{"parts":[{"text":"go"}]}`,
+		ask("yd"), result("yd", "error"), ask("ya"), ask("yb"), told("code-reviewer-one", "1"), told("code-reviewer-two", "2"), told("memory-keeper-x", "m"), told("code-reviewer-one", "3"),
+		result("ya", "success"), result("yb", "success"))
+	var got []string
+	for _, line := range lines(tr) {
+		if strings.HasPrefix(line, "agent") || strings.HasPrefix(line, "call") {
+			got = append(got, line)
+		}
+	}
+	want := []string{
+		`call  code-reviewer-one-1 10/0/2  "" 0`, `call  code-reviewer-two-2 10/0/2  "" 0`, `call  code-reviewer-one-3 10/0/2  "" 0`,
+		`agent  code-reviewer ya "task of ya" "of ya" 3s`, `agent  code-reviewer yb "task of yb" "of yb" 0s`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // Telemetry may be switched on later.
 func TestRequestsBeforeTelemetry(t *testing.T) {
 	answer := func(id string, tokens int) string {

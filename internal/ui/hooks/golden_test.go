@@ -319,10 +319,15 @@ func TestStoryOfTests(t *testing.T) {
 	s.do("what a test of Claude Code's does not start", "", hooks.Request{Kind: "test", Agent: "claude-code", Event: &event, Tool: "Bash"})
 	s.ask("in a project, as its file", "code/shop/.cline/hooks.json", hooks.Request{Kind: "test", Agent: "claude-code", Event: &event, Tool: "Edit"})
 	for what, r := range []hooks.Request{
-		{Kind: "test"}, {Kind: "test", Agent: "x", Event: &event}, {Kind: "test", Agent: "claude-code", Event: &event, Tool: " "},
-		{Kind: "test", Agent: "cline", Event: &event, Tool: "execute_command", Input: "7"}, {Kind: "test", Agent: "cline", Event: &event, Tool: "execute_command", Input: "null"},
-		{Kind: "test", Agent: "cline", Event: &event, Tool: "execute_command", Input: `{"a"`}, {Kind: "test", Agent: "cline", Event: &event, Tool: "no_such_tool"},
-		{Kind: "test", Agent: "cline", Event: &event, File: "x"}, {Kind: "test", Agent: "claude-code", Event: new("Setup"), Tool: "Bash"},
+		{Kind: "test"},
+		{Kind: "test", Agent: "x", Event: &event},
+		{Kind: "test", Agent: "claude-code", Event: &event, Tool: " "},
+		{Kind: "test", Agent: "cline", Event: &event, Tool: "execute_command", Input: "7"},
+		{Kind: "test", Agent: "cline", Event: &event, Tool: "execute_command", Input: "null"},
+		{Kind: "test", Agent: "cline", Event: &event, Tool: "execute_command", Input: `{"a"`},
+		{Kind: "test", Agent: "cline", Event: &event, Tool: "no_such_tool"},
+		{Kind: "test", Agent: "cline", Event: &event, File: "x"},
+		{Kind: "test", Agent: "claude-code", Event: new("Setup"), Tool: "Bash"},
 	} {
 		s.ask(fmt.Sprintf("wrong test %d", what), "", r)
 	}

@@ -72,7 +72,8 @@ func TestStoryOfInstalls(t *testing.T) {
 	}
 	all := []string{"PreToolUse", "Notification", "TaskStart"}
 	reports := []*install.Report{
-		nil, {Off: []string{"hooks are switched off in Cline"}, Sites: []install.Site{site("x", "", true, install.StateInstalled, all...)}},
+		nil,
+		{Off: []string{"hooks are switched off in Cline"}, Sites: []install.Site{site("x", "", true, install.StateInstalled, all...)}},
 		{Sites: []install.Site{site("x", "", true, install.StateInstalled, "PreToolUse"), site(cline.RoleSDK, "", true, install.StateMissing, all...)}},
 		{Sites: []install.Site{site(cline.RoleSDK, "", true, install.StateInstalled, all...), site("x", "", false, install.StateMissing, all...)}},
 		{Sites: []install.Site{site(cline.RoleSDKDocuments, "", true, install.StateOutdated, all...), site("x", "/another", true, install.StateInstalled, all...)}},

@@ -79,8 +79,14 @@ func TestStoryOfTheTerminal(t *testing.T) {
 		event, tool, dialect, input string
 		dry, debug, off             bool
 	}{
-		{event: "PreToolUse", tool: "execute_command"}, {event: "PreToolUse", tool: "read_files", dialect: "sdk"}, {event: "PreToolUse", tool: "write_to_file", debug: true, dry: true},
-		{event: "PreToolUse", tool: "run_commands", dialect: "sdk", input: `{"commands":["ls","pwd"]}`, dry: true}, {event: "UserPromptSubmit", dialect: "next"}, {event: "PostToolUse", tool: "execute_command", debug: true}, {event: "Stop", off: true}, {event: "PreToolUse", tool: "execute_command", debug: true},
+		{event: "PreToolUse", tool: "execute_command"},
+		{event: "PreToolUse", tool: "read_files", dialect: "sdk"},
+		{event: "PreToolUse", tool: "write_to_file", debug: true, dry: true},
+		{event: "PreToolUse", tool: "run_commands", dialect: "sdk", input: `{"commands":["ls","pwd"]}`, dry: true},
+		{event: "UserPromptSubmit", dialect: "next"},
+		{event: "PostToolUse", tool: "execute_command", debug: true},
+		{event: "Stop", off: true},
+		{event: "PreToolUse", tool: "execute_command", debug: true},
 	} {
 		s.write("== %+v\n", c)
 		q := sample.Request{Event: c.event, Tool: c.tool, Dialect: c.dialect, Input: c.input, Given: func(flag string) bool {

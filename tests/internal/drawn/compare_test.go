@@ -20,8 +20,10 @@ func played() *facts {
 		Prompts: []string{"p0q: one", "p1q: two", "p2q: three"},
 		Answers: []Answer{
 			{Text: "a1z run", Calls: []Call{
-				{Mark: "m1k", Command: "echo said m1k", Says: "said m1k"}, {Mark: "m2k", Command: "echo 'said m2k'; exit 1", Fails: true, Says: "said m2k"},
-				{Mark: "m3k", Command: "echo " + Forbidden + " m3k", Denied: true}, {Mark: "m4k", Fails: true},
+				{Mark: "m1k", Command: "echo said m1k", Says: "said m1k"},
+				{Mark: "m2k", Command: "echo 'said m2k'; exit 1", Fails: true, Says: "said m2k"},
+				{Mark: "m3k", Command: "echo " + Forbidden + " m3k", Denied: true},
+				{Mark: "m4k", Fails: true},
 			}},
 			{Text: "a2z delegate", Calls: []Call{{Mark: "m5k", Delegates: true, Says: "a4z"}}},
 			{Text: "a3z look", Sub: true, Calls: []Call{{Mark: "m6k", Path: "missing-m6k.txt", Fails: true}}},

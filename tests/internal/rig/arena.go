@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -91,12 +92,15 @@ func (a *Arena) MakeEtc() error {
 	if err := os.MkdirAll(a.etc(), 0o755); err != nil { //nolint:gosec // As /etc.
 		return err
 	}
-	for _, name := range []string{"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf", "localtime"} {
+	for _, name := range []string{
+		"passwd", "group", "hosts", "resolv.conf", "nsswitch.conf", "localtime", "ssl/certs/ca-certificates.crt", "pki/tls/certs/ca-bundle.crt",
+	} {
 		data, err := os.ReadFile(filepath.Join("/etc", name))
 		if err != nil {
 			continue // not every machine has it
 		}
-		if err := os.WriteFile(filepath.Join(a.etc(), name), data, 0o644); err != nil { //nolint:gosec // As in /etc.
+		path := filepath.Join(a.etc(), name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil { //nolint:gosec // As in /etc.
 			return err
 		}
 	}

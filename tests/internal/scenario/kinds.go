@@ -3,10 +3,13 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/rig"
@@ -77,24 +80,36 @@ func (g *Agent[S]) RemovedDisturbsNothing(t *testing.T, script S, step rig.Step,
 }
 
 // ManagedRunOnce has hooks in the machine's settings, which nobody trusts by hand, and
-// these further files of the machine's: the agent runs the hooks at its one call, they are
-// recognised, and an install adds none.
-func (g *Agent[S]) ManagedRunOnce(t *testing.T, script S, step rig.Step, files map[string]string) *Result {
+// these further files of the machine's. The case has one step and one trace: the agent runs
+// the hooks once for each of its calls, they are recognised, and an install adds none.
+func (g *Agent[S]) ManagedRunOnce(t *testing.T, c *Case[S], files map[string]string) *Result {
 	t.Helper()
 	cache, bin := g.Programs(t)
 	hookspan := Hookspan(bin)
-	res := g.Try(t, cache, script, []rig.Step{
-		hookspan("install", "--managed"), hookspan("install", g.Word), step, {WaitTraces: 1, Timeout: time.Minute},
+	res := g.Try(t, cache, c.Script, []rig.Step{
+		hookspan("install", "--managed"), hookspan("install", g.Word), c.Steps[0], {WaitTraces: 1, Timeout: time.Minute},
 		hookspan("flush", "--wait"), hookspan("status", "--json"), hookspan("doctor"), hookspan("reconcile", "--json"),
 	}, func(a *rig.Arena) error {
 		return errors.Join(
-			g.Settings(a, nil), a.MakeEtc(), a.Write(files),
+			g.Settings(a, c.More), a.MakeEtc(), a.Write(files),
 			a.InstallHookspan(t.Context(), bin, nil, "--managed", "--dry-run"), // for the env file
 		)
 	})
 	traces, wrong := rig.Traces(res.Spans)
-	if len(traces) != 1 || len(wrong) > 0 || len(traces[0].Operation("execute_tool")) != 1 {
-		t.Errorf("%d traces, want one with one call: %q", len(traces), wrong)
+	if len(traces) != 1 || len(wrong) > 0 {
+		t.Fatalf("%d traces, want one: %q", len(traces), wrong)
+	}
+	var got, want []string
+	for _, s := range traces[0].Operation(otelmap.OpExecuteTool) {
+		got = append(got, s.Attrs.String(otelmap.KeyErrorType))
+	}
+	for _, tool := range c.Traces[0].Tools {
+		want = append(want, tool.Error)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("how the calls ended (-want +got):\n%s", diff)
 	}
 	for i, want := range map[int]string{1: "your organisation manages: none are added", 5: `"hooks": "installed",
       "managed": true`, 6: g.Name + "'s hooks are installed", 7: `"changed": false`} {

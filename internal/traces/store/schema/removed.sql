@@ -1,4 +1,5 @@
--- The runs that Prune has removed, without any text.
+-- The runs that Prune has removed, without any text. requests are as in traces, those
+-- of the whole trace.
 CREATE TABLE removed (
 	span_id   TEXT PRIMARY KEY,
 	trace_id  TEXT NOT NULL,
@@ -7,7 +8,8 @@ CREATE TABLE removed (
 	directory TEXT NOT NULL,
 	started   INTEGER NOT NULL,
 	ended     INTEGER NOT NULL,
-	removed   INTEGER NOT NULL
+	removed   INTEGER NOT NULL,
+	requests  BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX removed_session ON removed (session);
 CREATE INDEX removed_place   ON removed (directory, started);

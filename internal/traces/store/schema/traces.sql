@@ -3,6 +3,7 @@
 -- facts is what the sums need of all spans, as digest.go describes; indexed is the
 -- id of the newest span in the full text, and waiting is set if newer ones wait
 -- for it. Version 4 did not have them, version 5 did not have tool_denials.
+-- requests are the keys of the requests to a model, as requests.go describes.
 -- All times are nanoseconds since 1970, 0 if unknown.
 CREATE TABLE traces (
 	id            INTEGER PRIMARY KEY,
@@ -30,6 +31,7 @@ CREATE TABLE traces (
 	cache_write   INTEGER,
 	cost          REAL,
 	facts         BLOB NOT NULL DEFAULT x'',
+	requests      BLOB NOT NULL DEFAULT x'',
 	indexed       INTEGER NOT NULL DEFAULT 0,
 	waiting       INTEGER NOT NULL DEFAULT 0,
 	evidence      TEXT NOT NULL DEFAULT '',

@@ -1,0 +1,64 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hookspan/hookspan/internal/skip"
+)
+
+// TestProjectOffUpToTheRepositorysRoot has a switch in folders of a repository, and outside.
+func TestProjectOffUpToTheRepositorysRoot(t *testing.T) {
+	const off = "HOOKSPAN_DISABLED=true\n"
+	for name, tt := range map[string]struct {
+		files map[string]string
+		dir   string
+		want  string
+	}{
+		"nothing":                        {map[string]string{"r/.git/HEAD": ""}, "r/a/b", ""},
+		"in the folder":                  {map[string]string{"r/.git/HEAD": "", "r/a/b/.hookspan.env": off}, "r/a/b", "r/a/b/.hookspan.env"},
+		"at the root":                    {map[string]string{"r/.git/HEAD": "", "r/.hookspan.env": off}, "r/a/b/c/d/e/f", "r/.hookspan.env"},
+		"between":                        {map[string]string{"r/.git/HEAD": "", "r/a/.hookspan.env": off}, "r/a/b", "r/a/.hookspan.env"},
+		"the folder says on":             {map[string]string{"r/.git/HEAD": "", "r/.hookspan.env": off, "r/a/.hookspan.env": "HOOKSPAN_DISABLED=false\n"}, "r/a", "r/.hookspan.env"},
+		"above the root":                 {map[string]string{"r/.git/HEAD": "", ".hookspan.env": off}, "r/a", ""},
+		"a worktree":                     {map[string]string{"r/.git": "gitdir: /x\n", "r/.hookspan.env": off}, "r/a", "r/.hookspan.env"},
+		"a repository in another":        {map[string]string{"r/.git/HEAD": "", "r/.hookspan.env": off, "r/a/.git/HEAD": ""}, "r/a/b", ""},
+		"outside of a repository, above": {map[string]string{"r/.hookspan.env": off}, "r/a", ""},
+		"outside of a repository, there": {map[string]string{"r/.hookspan.env": off}, "r", "r/.hookspan.env"},
+		"a folder that is gone":          {map[string]string{"r/.git/HEAD": "", "r/.hookspan.env": off}, "r/gone/b", "r/.hookspan.env"},
+		"by a link":                      {map[string]string{"r/.git/HEAD": "", "r/.hookspan.env": off, "r/a/x": ""}, "link", "r/.hookspan.env"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for path, text := range tt.files {
+				write(t, filepath.Join(base, path), text)
+			}
+			if tt.dir == "link" {
+				if err := os.Symlink(filepath.Join(base, "r", "a"), filepath.Join(base, "link")); err != nil {
+					skip.Missing(t, "no symbolic links here: %v", err)
+				}
+			}
+			want := ""
+			if tt.want != "" {
+				want = filepath.Join(base, filepath.FromSlash(tt.want))
+			}
+			if got := OffBy(filepath.Join(base, filepath.FromSlash(tt.dir))); got != want || ProjectOff(filepath.Join(base, tt.dir)) != (want != "") {
+				t.Errorf("off by %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
