@@ -204,7 +204,7 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 
 // replace removes what the stages find. All of them share one pass over the text; a
 // stage that changes the text makes the next one read it again.
-func (s *scanner) replace(whole string, cut bool) string {
+func (s *scanner) replace(whole string, cut bool, m *Memory) string {
 	var few [64]place
 	places := few[:0]
 	if len(whole) > 1<<12 {
@@ -219,7 +219,7 @@ func (s *scanner) replace(whole string, cut bool) string {
 		if len(places) == 0 {
 			break
 		}
-		whole = replace(read, func(seg string, at int) []span {
+		whole = m.replace(read, func(seg string, at int) []span {
 			from := sort.Search(len(places), func(n int) bool { return places[n].at >= at })
 			to := sort.Search(len(places), func(n int) bool { return places[n].at >= at+len(seg)-3 })
 			if from >= to {
