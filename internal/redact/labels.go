@@ -99,8 +99,10 @@ func (t *text) label(a *assignment, i int) []span {
 	if i < len(s) && lineBreak(s, i) > 0 && isFlag(s, a.lo) {
 		return t.lineOf(a.kind, i)
 	}
-	if lo, hi := t.valueOf(i); lo == i && hi-lo >= 8 && a.foreign() && a.kind.likely(s[lo:hi]) {
-		return []span{{lo: lo, hi: hi}} // 密码x
+	if i < len(s) && isAlnum(s[i]) && a.foreign() { // 密码x
+		if lo, hi := t.valueOf(i); hi-lo >= 8 && a.kind.likely(s[lo:hi]) {
+			return []span{{lo: lo, hi: hi}}
+		}
 	}
 	if out := t.usedAs(a); len(out) > 0 {
 		return out

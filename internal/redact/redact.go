@@ -133,7 +133,10 @@ func (r *Redactor) redact(s string, cut bool, m *Memory) (out string, settled bo
 	}
 	for range rounds {
 		before := s
-		s = m.replace(r.scanner.replace(s, cut, m), longKeys)
+		s = r.scanner.replace(s, cut, m)
+		if longKeys(s, 0) != nil { // no marker has one
+			s = m.replace(s, longKeys)
+		}
 		for _, u := range r.user {
 			s = m.replace(s, func(seg string, at int) []span { return u.scanAll(seg, cut, at+len(seg) == len(s)) })
 		}

@@ -8,8 +8,7 @@ import (
 // serviceRules are further keys that are known by their own form: those of
 // services that fewer people use, and older forms.
 func serviceRules() []*rule {
-	return []*rule{
-		mnemonicRule(),
+	return append(mnemonicRules(), []*rule{
 		{name: "1password-key", probes: []string{"A3-"}, pattern: `A3-[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}`, left: true, lead: 3},
 		{name: "1password-token", probes: []string{"ops_"}, pattern: `ops_eyJ[A-Za-z0-9+/]{40,}={0,3}`, lead: 7},
 		{name: "adobe-secret", probes: []string{"p8e-"}, pattern: `p8e-[A-Za-z0-9]{32}`, left: true, right: true},
@@ -69,7 +68,7 @@ func serviceRules() []*rule {
 		{name: "hashicorp-token", probes: []string{".atl"}, pattern: `\.atlasv1\.[A-Za-z0-9_=-]{60,}`, lead: 9, back: 14},
 		{name: "vault-token", probes: []string{"s."}, pattern: `s\.[A-Za-z0-9]{24}`, left: true, right: true, lead: 2, ok: func(m match) bool { return !m.head && digitRuns(m.value()) > 1 }},
 		{name: "yandex-key", probes: []string{"AQVN", "t1."}, pattern: `(?:AQVN[A-Za-z0-9_-]{35,38}|t1\.[A-Za-z0-9_-]+={0,2}\.[A-Za-z0-9_-]{86}={0,2})`, left: true, ok: odd},
-	}
+	}...)
 }
 
 // odd leaves words at a cut alone that begin as a key does.
@@ -82,9 +81,11 @@ func odd(m match) bool {
 // the word before them.
 func longKeys(s string, _ int) []span {
 	var out []span
-	const step, alnum = 24, isDigit | isLower | isUpper
-	for i := step / 2; i+8 < len(s); i += step {
-		if a, b, c := classOf[s[i]], classOf[s[i+4]], classOf[s[i+8]]; a&alnum == 0 || b&alnum == 0 || c&alnum == 0 || a&b&c&classOf[s[i+2]]&classOf[s[i+6]] == isLower {
+	const step, alnum = 22, isDigit | isLower | isUpper
+	for i := step / 2; i+9 < len(s); i += step {
+		// Most places have a blank or a sign near, or lower case letters alone.
+		a, b, c, d := longOf[s[i]], longOf[s[i+3]], longOf[s[i+6]], longOf[s[i+9]]
+		if (a&b&c&d>>7)*((a|b|c|d)&3) == 0 {
 			continue
 		}
 		lo, hi := i, i
@@ -103,6 +104,19 @@ func longKeys(s string, _ int) []span {
 	}
 	return out
 }
+
+// longOf has a high bit for letters and digits, and a low one for capitals and digits.
+var longOf = func() (of [256]uint8) {
+	for c := range of {
+		switch class := classOf[c]; class {
+		case isDigit, isUpper:
+			of[c] = 1<<7 | uint8(class&isDigit) | 2
+		case isLower:
+			of[c] = 1 << 7
+		}
+	}
+	return of
+}()
 
 // Alphabets of keys.
 var (
