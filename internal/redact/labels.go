@@ -30,7 +30,13 @@ func isVersion(v string) bool {
 
 // valueOf reads a value in quotes, or one whose characters are not parted, at i
 // behind signs that only decorate it.
-func (t *text) valueOf(i int) (lo, hi int) {
+func (t *text) valueOf(i int) (lo, hi int) { return t.valueWithin(i, 8<<10) }
+
+// shortValue bounds a value that a prompt has without a sign before it.
+const shortValue = 200
+
+// valueWithin is valueOf for a value of at most most bytes.
+func (t *text) valueWithin(i, most int) (lo, hi int) {
 	s := t.s
 	lo = i
 	for lo < len(s) {
@@ -41,7 +47,7 @@ func (t *text) valueOf(i int) (lo, hi int) {
 		lo += n
 	}
 	hi = lo
-	for most := min(len(s), lo+8<<10); hi < most && s[hi] > ' ' && s[hi] < utf8.RuneSelf && strings.IndexByte("\"'`<>", s[hi]) < 0; hi++ {
+	for end := min(len(s), lo+most); hi < end && s[hi] > ' ' && s[hi] < utf8.RuneSelf && strings.IndexByte("\"'`<>", s[hi]) < 0; hi++ {
 		if s[hi] == '\\' || t.cut && ellipsis(s[hi:]) {
 			break
 		}
@@ -100,7 +106,7 @@ func (t *text) label(a *assignment, i int) []span {
 		return t.lineOf(a.kind, i)
 	}
 	if i < len(s) && isAlnum(s[i]) && a.foreign() { // 密码x
-		if lo, hi := t.valueOf(i); hi-lo >= 8 && a.kind.likely(s[lo:hi]) {
+		if lo, hi := t.valueWithin(i, shortValue); hi-lo >= 8 && a.kind.likely(s[lo:hi]) {
 			return []span{{lo: lo, hi: hi}}
 		}
 	}
@@ -117,7 +123,7 @@ func (t *text) label(a *assignment, i int) []span {
 					return nil
 				}
 				if sign == " from " { // one to another
-					if _, hi := t.valueOf(p + len(sign)); strings.HasPrefix(s[hi:], " to ") {
+					if _, hi := t.valueWithin(p+len(sign), shortValue); strings.HasPrefix(s[hi:], " to ") {
 						return append(t.labelled(a, p, p+len(sign), true), t.labelled(a, p, hi+len(" to "), true)...)
 					}
 					continue
@@ -135,7 +141,7 @@ func (t *text) label(a *assignment, i int) []span {
 			if !longWord(s, p+1) {
 				continue
 			}
-			if lo, hi := t.valueOf(p + 1); hi-lo >= 8 && a.kind.unmistakable(s[lo:hi], p == i) {
+			if lo, hi := t.valueWithin(p+1, shortValue); hi-lo >= 8 && a.kind.unmistakable(s[lo:hi], p == i) {
 				return []span{{lo: lo, hi: hi}}
 			}
 		}
@@ -175,7 +181,7 @@ func userPair(t *text, i int) []span {
 		if !strings.HasPrefix(s[p:], sign) {
 			continue
 		}
-		lo, hi := t.valueOf(p + len(sign))
+		lo, hi := t.valueWithin(p+len(sign), shortValue)
 		before := strings.ToLower(s[lineStart(s, i, 60):i])
 		if v := s[lo:hi]; passwordKind.likely(v) && (!wordy(v) || chosenValue(v)) && (sign == " / " || len(sign) == 1 && !strings.ContainsAny(v, ":/~,") && upperLower(v) && (chosenValue(v) || passwordKind.unmistakable(v, false)) && boundaryBefore(s, startOf(s, i, 12, letterBytes)) || passwordKind.unmistakable(v, false) && containsOne(before, "log in", "login", "logged in", "sign in", "anmeld", "connect", "entra", "inicia")) {
 			return []span{{lo: lo, hi: hi}}
