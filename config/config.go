@@ -18,12 +18,15 @@ type Config struct {
 	FilePath    string   `env:"HOOKSPAN_FILE_PATH"`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT"`
 
-	Disabled    bool          `env:"HOOKSPAN_DISABLED"`
-	Capture     string        `env:"HOOKSPAN_CAPTURE"`
-	MaxInput    int           `env:"CONNECTOR_MAX_INPUT_PREVIEW"`
-	MaxOutput   int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW"`
-	IdleTimeout time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT"`
-	UsageCost   bool          `env:"HOOKSPAN_USAGE_COST"`
+	Disabled        bool          `env:"HOOKSPAN_DISABLED"`
+	Capture         string        `env:"HOOKSPAN_CAPTURE"`
+	OTLPCapture     string        `env:"HOOKSPAN_OTLP_CAPTURE"`
+	InfiniumCapture string        `env:"HOOKSPAN_INFINIUM_CAPTURE"`
+	FileCapture     string        `env:"HOOKSPAN_FILE_CAPTURE"`
+	MaxInput        int           `env:"CONNECTOR_MAX_INPUT_PREVIEW"`
+	MaxOutput       int           `env:"CONNECTOR_MAX_OUTPUT_PREVIEW"`
+	IdleTimeout     time.Duration `env:"HOOKSPAN_IDLE_TIMEOUT"`
+	UsageCost       bool          `env:"HOOKSPAN_USAGE_COST"`
 
 	Redact     bool   `env:"HOOKSPAN_REDACT"`
 	RedactFile string `env:"HOOKSPAN_REDACT_FILE"`
@@ -53,6 +56,8 @@ type Config struct {
 	HeadersCommand string `env:"HOOKSPAN_OTLP_HEADERS_COMMAND"`
 
 	AllowInsecure bool `env:"HOOKSPAN_ALLOW_INSECURE"`
+	// AllowOtherUsers sends to programs of other people on this machine.
+	AllowOtherUsers bool `env:"HOOKSPAN_ALLOW_OTHER_USERS"`
 
 	InfiniumAgentID     string `env:"INFINIUM_AGENT_ID"`
 	InfiniumAgentSecret Secret `env:"INFINIUM_AGENT_SECRET"`
@@ -102,6 +107,9 @@ var table = [...]variable{
 
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none."},
+	{name: "HOOKSPAN_OTLP_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the OTLP endpoint, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
+	{name: "HOOKSPAN_INFINIUM_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to Infinium, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
+	{name: "HOOKSPAN_FILE_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the file, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
 	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500). A wrong value counts as 1."},
 	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500). A wrong value counts as 1."},
 	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a task may stay silent before it counts as abandoned."},
@@ -132,6 +140,7 @@ var table = [...]variable{
 	{name: headersCommand, kind: "abspath", allowed: "an absolute path", doc: "Program that prints headers of OTLP requests within 5 s, for tokens that expire: `Name: value` lines, or a JSON object. `expires_in` says for how many seconds they are good; else until the endpoint answers 401. Only read from your env file and the machine-wide file."},
 
 	{group: "Safety", name: "HOOKSPAN_ALLOW_INSECURE", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Lets credentials travel over cleartext http to other hosts. For those of the env file and the keyring it counts in the env file alone."},
+	{name: allowOtherUsers, byDefault: "false", kind: "bool", allowed: "true, false", doc: "Allows destinations at localhost that a program of another person serves. Services, containers and root are always allowed. Counts in your env file and the machine-wide file alone."},
 
 	{group: "Infinium", name: "INFINIUM_AGENT_ID", kind: "id", allowed: "letters, digits and - _ . : up to 200 characters", doc: "The agent's id."},
 	{name: "INFINIUM_AGENT_SECRET", kind: "token", allowed: "printable ASCII without spaces", secret: true, doc: "The agent's secret. Unset: taken from the system's keyring."},

@@ -74,6 +74,9 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_TRACEPARENT", func(c *Config) any { return c.Traceparent }, map[string]any{parent: parent, "cc" + parent[2:] + "-more": "cc" + parent[2:] + "-more"}, []string{"00", strings.ToUpper(parent), parent + "-more", "ff" + parent[2:], "00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", "cc" + parent[2:] + "more"}, ""},
 		{"HOOKSPAN_DISABLED", func(c *Config) any { return c.Disabled }, map[string]any{"true": true, "1": true, "Yes": true, "on": true, "false": false, "0": false, "no": false, "OFF": false}, []string{"maybe", "2"}, ""},
 		{"HOOKSPAN_CAPTURE", func(c *Config) any { return c.Capture }, map[string]any{"none": "none", "FULL": "full", " preview ": "preview"}, []string{"x", "all", "preview,none"}, ""},
+		{"HOOKSPAN_OTLP_CAPTURE", func(c *Config) any { return c.OTLPCapture }, map[string]any{"none": "none", "FULL": "full", " preview ": "preview"}, []string{"x", "all", "preview,none"}, ""},
+		{"HOOKSPAN_INFINIUM_CAPTURE", func(c *Config) any { return c.InfiniumCapture }, map[string]any{"none": "none", "FULL": "full", " preview ": "preview"}, []string{"x", "all", "preview,none"}, ""},
+		{"HOOKSPAN_FILE_CAPTURE", func(c *Config) any { return c.FileCapture }, map[string]any{"none": "none", "FULL": "full", " preview ": "preview"}, []string{"x", "all", "preview,none"}, ""},
 		{"CONNECTOR_MAX_INPUT_PREVIEW", func(c *Config) any { return c.MaxInput }, map[string]any{"0": 0, "500": 500, "1000000": 1000000}, []string{"-1", "1000001", "many", "1.5", "99999999999999999999"}, ""},
 		{"CONNECTOR_MAX_OUTPUT_PREVIEW", func(c *Config) any { return c.MaxOutput }, map[string]any{"7": 7}, []string{"-7"}, ""},
 		{"HOOKSPAN_USAGE_COST", func(c *Config) any { return c.UsageCost }, map[string]any{"true": true, "false": false}, []string{"2", "never"}, ""},
@@ -131,7 +134,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_CONFIG_FILE", func(c *Config) any { return c.ConfigFile }, nil, []string{"relative.env"}, ""},
 	}
 	zero := load(t, input(""))
-	covered := map[string]bool{managedName: true, headersCommand: true} // which have no effect in the environment
+	covered := map[string]bool{managedName: true, headersCommand: true, allowOtherUsers: true} // which have no effect in the environment
 	for _, tt := range tests {
 		covered[tt.name] = true
 		t.Run(tt.name, func(t *testing.T) {
@@ -206,6 +209,7 @@ func TestPrecedence(t *testing.T) {
 // or deny less.
 var private = map[string]any{
 	"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true,
+	"HOOKSPAN_OTLP_CAPTURE": "none", "HOOKSPAN_INFINIUM_CAPTURE": "none", "HOOKSPAN_FILE_CAPTURE": "none",
 	"HOOKSPAN_HOOKS_ON_ERROR": "deny", "HOOKSPAN_HOOKS_STRICT_EXIT": true, "HOOKSPAN_HOOKS_ASK": "deny",
 	"CONNECTOR_MAX_INPUT_PREVIEW": 1, "CONNECTOR_MAX_OUTPUT_PREVIEW": 1,
 }

@@ -9,7 +9,9 @@ import (
 const (
 	managedName    = "HOOKSPAN_MANAGED"
 	headersCommand = ownOTLP + "HEADERS_COMMAND"
-	ownOTLP        = "HOOKSPAN_OTLP_"
+	// allowOtherUsers would let a project's files choose who gets the user's traces.
+	allowOtherUsers = "HOOKSPAN_ALLOW_OTHER_USERS"
+	ownOTLP         = "HOOKSPAN_OTLP_"
 )
 
 // bound are the variables that count in some sources only.
@@ -21,6 +23,7 @@ var bound = [...]struct {
 	{managedName, "the machine-wide file", func(s *source) bool { return s.from == ofMachine }},
 	// A project's files and the program that started this one set the environment.
 	{headersCommand, "your env file or the machine-wide file", func(s *source) bool { return s.from != ofEnvironment }},
+	{allowOtherUsers, "your env file or the machine-wide file", func(s *source) bool { return s.from != ofEnvironment }},
 }
 
 // counts reports whether a variable has an effect in a source.
@@ -84,7 +87,7 @@ func (s *source) holds(row *variable) bool {
 		return false // each user's own, for the agent that the file names
 	}
 	return s.names() && slices.ContainsFunc([]string{
-		otlpPrefix, ownOTLP, "INFINIUM_", "HOOKSPAN_EXPORTERS", "HOOKSPAN_FILE_PATH", "HOOKSPAN_ALLOW_INSECURE",
+		otlpPrefix, ownOTLP, "INFINIUM_", "HOOKSPAN_EXPORTERS", "HOOKSPAN_FILE_PATH", "HOOKSPAN_ALLOW_",
 	}, func(begins string) bool { return strings.HasPrefix(row.name, begins) })
 }
 

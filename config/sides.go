@@ -57,9 +57,8 @@ func (c *Config) loosens(v *value, text string, by func(*value) string) (than st
 	switch v.name {
 	case "HOOKSPAN_REDACT":
 		return "true", text == "false" && own != "false"
-	case "HOOKSPAN_CAPTURE":
-		levels := []string{"none", "preview", "full"}
-		return own, own != "" && slices.Index(levels, text) > slices.Index(levels, own)
+	case "HOOKSPAN_CAPTURE", "HOOKSPAN_OTLP_CAPTURE", "HOOKSPAN_INFINIUM_CAPTURE", "HOOKSPAN_FILE_CAPTURE":
+		return own, own != "" && slices.Index(captures, text) > slices.Index(captures, own)
 	case "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
 		if own == "" && by(c.value("HOOKSPAN_CAPTURE")) == "preview" {
 			own = "0"

@@ -17,6 +17,10 @@ func TestTermsAreThoseOfTheEnvironment(t *testing.T) {
 		{"a shorter result", []string{"CONNECTOR_MAX_OUTPUT_PREVIEW=20"}, "preview::20", ""},
 		{"redaction", []string{"HOOKSPAN_REDACT=true"}, "preview:::r", ""},
 		{"rules", []string{"HOOKSPAN_REDACT_FILE=/project/rules"}, "preview", "/project/rules"},
+		{"no texts to one destination", []string{"HOOKSPAN_OTLP_CAPTURE=none"}, "preview:::::n--", ""},
+		{"less to two", []string{"HOOKSPAN_CAPTURE=full", "HOOKSPAN_INFINIUM_CAPTURE=none", "HOOKSPAN_FILE_CAPTURE=preview"}, "full:::::-np", ""},
+		{"more than is captured", []string{"HOOKSPAN_OTLP_CAPTURE=full"}, "preview", ""},
+		{"a wrong value", []string{"HOOKSPAN_FILE_CAPTURE=some"}, "preview:::::--n", ""},
 		{"rules that no path names", []string{"HOOKSPAN_REDACT_FILE=rules"}, "preview::::-", ""},
 	}
 	for _, tt := range tests {
@@ -29,7 +33,7 @@ func TestTermsAreThoseOfTheEnvironment(t *testing.T) {
 			t.Errorf("%s: read back as %+v, want %+v", tt.name, back, got)
 		}
 	}
-	long := Terms{"preview", 1000000, 1000000, true, "0123456789abcdef", "0123456789abcdef"}.String()
+	long := Terms{"preview", 1000000, 1000000, true, "0123456789abcdef", [len(Narrowed)]string{"none", "none", "none"}, "0123456789abcdef"}.String()
 	if len(long) > 64 {
 		t.Errorf("%q has %d bytes; a record's settings have at most 64", long, len(long))
 	}

@@ -174,6 +174,9 @@ type Event struct {
 	ErrorType string
 	// Tool is set for KindToolStart, KindToolEnd and KindPermission.
 	Tool *Tool
+	// Request is what a KindAside event says about a request to the model: its RequestID when
+	// it begins, and the ID of the response and the tokens when it has ended.
+	Request *LLMCall `json:",omitempty"`
 	// Attrs are further facts, such as compaction sizes, in a stable order.
 	Attrs []Attr
 

@@ -59,7 +59,7 @@ func NewClient(o Options) (*Client, error) {
 			"User-Agent":   {"hookspan/" + cmp.Or(oneLine(o.Version), "dev")},
 			"Content-Type": {"application/json"}, "Accept": {"application/json"},
 		},
-		http: outbound.New(outbound.Options{Base: o.HTTPClient, Timeout: cmp.Or(o.Timeout, requestTimeout), Secrets: secrets}),
+		http: outbound.New(outbound.Options{Base: o.HTTPClient, Timeout: cmp.Or(o.Timeout, requestTimeout), Secrets: secrets, AnyUser: o.AnyUser}),
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -43,6 +43,8 @@ type Options struct {
 	Forms Forms
 	// AllowInsecure permits http:// to other machines.
 	AllowInsecure bool
+	// AnyUser allows a server on this machine that is another person's program.
+	AnyUser bool
 	// Version is that of the User-Agent header. If empty, "dev".
 	Version string
 	// Now is the clock Retry-After dates are measured by. If nil, time.Now.

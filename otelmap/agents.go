@@ -228,9 +228,9 @@ func (m *mapping) agentMessage(a *agent, ended *item, end time.Time) *tracepb.Sp
 	switch {
 	case ended == nil && m.open && a.gone == never:
 	case ended == nil && a.stopped:
-		fail(s, ErrorAbandoned, "the subagent was stopped", end)
+		fail(s, ErrorAbandoned, messageStopped, end)
 	case ended == nil:
-		fail(s, ErrorAbandoned, "the subagent never reported an end", end)
+		fail(s, ErrorAbandoned, messageAgentOpen, end)
 	case ended.Kind == hook.KindRunError, ended.Kind == hook.KindRequestError:
 		fail(s, cmp.Or(class(ended.ErrorType), ErrorRun), ended.Message, end)
 	}

@@ -73,7 +73,10 @@ func (a *attrs) facts(o *Options, items ...*item) {
 			}
 			switch v := f.Value.(type) {
 			case string:
-				a.texts(f.Key, o.text(v, o.MaxOutput))
+				if !slices.Contains(plainKeys, f.Key) {
+					v = o.text(v, o.MaxOutput)
+				}
+				a.texts(f.Key, v)
 			case bool:
 				*a = append(*a, otlp.Bool(f.Key, v))
 			case int64:

@@ -50,6 +50,8 @@ type Builder struct {
 	runs    []*Run
 	// files is what the agent's files hold that Spans was last asked with.
 	files atomic.Pointer[files]
+	// unread stands for a transcript that there is not.
+	unread hook.Transcript
 	// after is the carry after the last run and the session's events since.
 	after Carry
 	// ended reports that the session has ended and has not started again.
@@ -61,6 +63,8 @@ type Builder struct {
 	recalled map[RunID]*Carry
 	// lost are the places of events that could not be read, in order.
 	lost []int64
+	// requests are those that hooks report.
+	requests requests
 }
 
 // Lose tells the builder that an event at an offset could not be read. Its run says so.
@@ -128,6 +132,9 @@ func (b *Builder) Add(e hook.Event) {
 		b.unknown++
 		return
 	case hook.KindAside:
+		if e.Request != nil {
+			b.requests.add(&e)
+		}
 		return
 	case hook.KindHookRuns:
 		b.addHooks(e)
@@ -265,7 +272,7 @@ func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 		if !stop.blocked() {
 			stop.Kind, stop.remarks = hook.KindNote, &remarks{
 				stop.Prompt, stop.Result, stop.Result, stop.ErrorType,
-				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}),
+				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}), false,
 			}
 			changed = true
 		}

@@ -39,7 +39,7 @@ func (m *mapping) evidence(outcome string) (evidence, missing string) {
 		return EvidencePartial, strings.Join(lacks, ", ")
 	case outcome == OutcomeAbandoned:
 		return EvidenceUnknown, "its end was not reported"
-	case m.unread:
+	case m.lacking:
 		return EvidenceUnknown, "the agent's files were not read"
 	}
 	return EvidenceComplete, ""

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -16,7 +17,7 @@ type files struct {
 	tr     *hook.Transcript
 	shares map[RunID]*share
 	// agents are the subagents by id, ends the ends of turns by turn, asked the ends of
-	// the answers that ask for a call.
+	// the answers that ask for a call, in order.
 	agents map[string]*hook.Subagent
 	ends   map[string][]*hook.TurnEnd
 	asked  map[callKey][]time.Time
@@ -58,11 +59,16 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		run := p.call(&c)
 		for _, id := range c.ToolCallIDs {
 			key := callKey{c.Agent, id}
-			f.asked[key] = append(f.asked[key], c.End)
 			p.asked[key] = append(p.asked[key], asking{c.End, run})
 		}
 		s := of(run)
 		s.calls = append(s.calls, c)
+	}
+	for key, list := range p.asked {
+		slices.SortStableFunc(list, func(x, y asking) int { return x.end.Compare(y.end) })
+		for _, a := range list {
+			f.asked[key] = append(f.asked[key], a.end)
+		}
 	}
 	for i := range tr.ToolResults {
 		r := &tr.ToolResults[i]
@@ -150,7 +156,7 @@ type places struct {
 	turns, agents map[string]*timeline
 	// reported are the runs in which hooks reported a call, nil for several.
 	reported map[callKey]*Run
-	// asked are the requests whose answers ask for a call.
+	// asked are the requests whose answers ask for a call, by their ends.
 	asked map[callKey][]asking
 	// elsewhere are the agents of earlier runs.
 	elsewhere map[string]bool
@@ -285,10 +291,8 @@ func (p *places) result(r *hook.ToolResult) *Run {
 	}
 	if r.Turn == "" {
 		asked := p.asked[callKey{r.Agent, r.ID}]
-		for _, a := range slices.Backward(asked) {
-			if !a.end.After(r.At) {
-				return a.run
-			}
+		if n := sort.Search(len(asked), func(i int) bool { return asked[i].end.After(r.At) }); n > 0 {
+			return asked[n-1].run
 		}
 	}
 	return p.entry(r.Agent, r.Turn, r.At)

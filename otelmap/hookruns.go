@@ -213,12 +213,19 @@ func (m *mapping) denial(c *call) *hook.Event {
 // never report its end, because they stop the run.
 func (m *mapping) deniedCall(c *call, rec *hook.Event) toolOutcome {
 	out := toolOutcome{failure: ErrorToolDenied, denied: rec}
-	out.message = "denied by " + cmp.Or(rec.Answer.By, "a hook")
-	if rec.Answer.Reason != "" {
-		out.message += ": " + rec.Answer.Reason
-	}
+	out.message = deniedBy(rec.Answer.By, rec.Answer.Reason)
 	if c.post != nil {
 		out.returned(c.post.Tool.Output)
 	}
 	return out
+}
+
+// deniedBy is the description of a call that a hook denied, by its command and reason, each
+// maybe "".
+func deniedBy(by, reason string) string {
+	message := "denied by " + cmp.Or(by, "a hook")
+	if reason != "" {
+		message += ": " + reason
+	}
+	return message
 }

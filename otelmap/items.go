@@ -41,13 +41,15 @@ type facts struct {
 type remarks struct {
 	Prompt, Result, Message, ErrorType string
 	Attrs                              []hook.Attr
+	// said reports that a start has a text, whether or not it is captured.
+	said bool
 }
 
 var noRemarks = &remarks{}
 
 func (r *remarks) equal(s *remarks) bool {
 	return r.Prompt == s.Prompt && r.Result == s.Result && r.Message == s.Message && r.ErrorType == s.ErrorType &&
-		slices.Equal(r.Attrs, s.Attrs)
+		r.said == s.said && slices.Equal(r.Attrs, s.Attrs)
 }
 
 // instant is a time in nanoseconds since 1970, a third of the size of a time.Time.
@@ -230,9 +232,14 @@ func (b *Builder) clean(e hook.Event) *item {
 			e.Attrs = append(slices.Clip(e.Attrs), hook.Attr{Key: KeyMCPServer, Value: server})
 		}
 	}
+	starts, limit := e.Kind == hook.KindRunStart || e.Kind == hook.KindRunResume, o.MaxOutput
+	if starts {
+		limit = MaxTaskRunes // the message may be the task
+	}
 	if r := (remarks{
 		Prompt: o.text(e.Prompt, MaxTaskRunes), Result: o.text(e.Result, MaxTaskRunes),
-		Message: o.text(e.Message, o.MaxOutput), ErrorType: e.ErrorType, Attrs: e.Attrs,
+		Message: o.text(e.Message, limit), ErrorType: e.ErrorType, Attrs: e.Attrs,
+		said: starts && (e.Prompt != "" || e.Message != ""),
 	}); !r.equal(noRemarks) {
 		if b.remarks == nil || !b.remarks.equal(&r) {
 			kept := r

@@ -25,6 +25,8 @@ const (
 	OpInvokeAgent = "invoke_agent"
 	OpExecuteTool = "execute_tool"
 	OpChat        = "chat"
+	// OpInvokeWorkflow is a script that calls tools, which count in its place.
+	OpInvokeWorkflow = "invoke_workflow"
 )
 
 // Standard attribute keys.
@@ -37,6 +39,7 @@ const (
 	KeyResponseModel  = string(semconv.GenAIResponseModelKey)
 	KeyResponseID     = string(semconv.GenAIResponseIDKey)
 	KeyToolName       = string(semconv.GenAIToolNameKey)
+	KeyWorkflowName   = string(semconv.GenAIWorkflowNameKey)
 	KeyToolType       = string(semconv.GenAIToolTypeKey)
 	KeyToolCallID     = string(semconv.GenAIToolCallIDKey)
 	// KeyToolArguments and KeyToolResult hold previews unless everything is
@@ -99,6 +102,8 @@ const (
 	// KeyImported is true on every span that was sent from history: by an import, or by an
 	// export to a destination.
 	KeyImported = "hookspan.imported"
+	// KeyTest is true on every span of hookspan test, which gateways keep and do not count.
+	KeyTest = "hookspan.test"
 	// KeyDialect is the wire form of the events.
 	KeyDialect = "hookspan.dialect"
 	// KeyHostProvider is the model's provider as the host spells it; the

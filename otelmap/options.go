@@ -70,6 +70,9 @@ type Traits struct {
 	// MCPServer returns the MCP server of a tool by its name and input, "" if no server has
 	// it. If nil, the name mcp__server__tool counts.
 	MCPServer func(tool, input string) string
+	// Script is the tool that runs a script of the model's, which calls other tools; Nested
+	// begins the ids of these calls. If Script is empty, no tool does.
+	Script, Nested string
 	// Extensions are the tools that the model's provider runs.
 	Extensions []string
 	// Providers maps the agent's names of providers to the standard names.

@@ -26,8 +26,12 @@ func (o *toolOutcome) returned(text string) {
 
 // Messages for calls that the host describes to the model only.
 const (
-	messageDenied    = "the user was asked, and the tool never ran"
-	messageCancelled = "the turn was interrupted while the tool ran"
+	messageDenied     = "the user was asked, and the tool never ran"
+	messageCancelled  = "the turn was interrupted while the tool ran"
+	messageUnfinished = "the tool never reported an end"
+	messageAbandoned  = "the run never reported an end"
+	messageStopped    = "the subagent was stopped"
+	messageAgentOpen  = "the subagent never reported an end"
 )
 
 // findResult finds the call in the host's files if its end's event is missing or
@@ -112,7 +116,7 @@ func (m *mapping) unfinished(c *call) toolOutcome {
 			return toolOutcome{failure: ErrorToolCancelled, message: messageCancelled}
 		}
 	}
-	return toolOutcome{failure: ErrorToolUnfinished, message: "the tool never reported an end"}
+	return toolOutcome{failure: ErrorToolUnfinished, message: messageUnfinished}
 }
 
 // resultKey finds a tool result in the transcript.
@@ -126,29 +130,22 @@ type resultKey struct {
 // before one of its tool.
 func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	if m.results == nil {
-		m.results = make(map[resultKey][]*hook.ToolResult)
+		m.results = &claims{lists: make(map[resultKey][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
 		for _, r := range slices.Concat(m.own.results, m.files.timeless) {
 			if r.At.IsZero() && r.Text == "" && (r.Status == hook.ToolUnknown || !r.Asked.IsZero()) {
 				continue // the call has none
 			}
-			byID := resultKey{r.Agent, toolKey{id: r.ID}}
-			byInput := resultKey{r.Agent, toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}}
-			m.results[byID] = append(m.results[byID], r)
-			m.results[byInput] = append(m.results[byInput], r)
+			input := maphash.String(m.seed, r.Input)
+			m.results.add(r, toolKey{r.ID, r.Name, input}, toolKey{id: r.ID, name: r.Name})
+			if r.ID != "" {
+				m.results.add(r, toolKey{name: r.Name, input: input})
+			}
 		}
 	}
-	k := resultKey{c.agent(), keyOf(c.event())}
-	if rs := m.results[k]; len(rs) > 0 {
-		i := slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return m.gave(c.event(), r) })
-		if i < 0 {
-			i = slices.IndexFunc(rs, func(r *hook.ToolResult) bool { return r.Name == "" || r.Name == c.tool().Name })
-		}
-		if i < 0 {
-			return nil
-		}
-		r := rs[i]
-		m.results[k] = slices.Delete(rs, i, i+1)
-		return r
+	t := c.tool()
+	keys := []toolKey{{t.ID, t.Name, c.event().input}}
+	if t.ID != "" {
+		keys = append(keys, toolKey{id: t.ID, name: t.Name}, toolKey{id: t.ID})
 	}
-	return nil
+	return m.results.claim(c.agent(), keys...)
 }

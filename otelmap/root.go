@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/termtext"
 )
 
 // rootSpan plans the root, after all other spans.
@@ -88,7 +89,7 @@ func (m *mapping) rootMessage() *tracepb.Span {
 	case OutcomeFailed:
 		fail(s, cmp.Or(class(failure.ErrorType), ErrorRun), failure.Message, m.end)
 	case OutcomeAbandoned:
-		fail(s, ErrorAbandoned, "the run never reported an end", m.end)
+		fail(s, ErrorAbandoned, messageAbandoned, m.end)
 	}
 	sortEvents(s.Events)
 	return s
@@ -124,8 +125,12 @@ func (m *mapping) outcome() (string, hook.TurnEnd) {
 // finish returns why an agent's last answer ended, "" if that is not known or it asked for
 // calls.
 func (m *mapping) finish(agent string) string {
-	for _, c := range slices.Backward(m.calls) {
-		if c.Agent == agent && c.Kind == hook.CallRequest && c.Error == "" {
+	of := m.agentCalls[agent]
+	if agent == "" {
+		of = m.leadCalls()
+	}
+	for _, i := range slices.Backward(of) {
+		if c := &m.calls[i]; c.Kind == hook.CallRequest && c.Error == "" {
 			if reason := cmp.Or(finishReasons[c.FinishReason], c.FinishReason); reason != "tool_call" {
 				return reason
 			}
@@ -133,6 +138,16 @@ func (m *mapping) finish(agent string) string {
 		}
 	}
 	return ""
+}
+
+// leadCalls are the places of the lead agent's calls.
+func (m *mapping) leadCalls() (places []int) {
+	for i := range m.calls {
+		if m.calls[i].Agent == "" {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // lastText returns the text of the lead agent's last answer.
@@ -177,7 +192,8 @@ func (r *Run) ending(f *files) *hook.TurnEnd {
 // the run began with. Where the hooks report only prompts that the host wrote,
 // those of the user come from the host's files.
 func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
-	prompted := false
+	// began reports that the run began with a text, whether or not it is captured.
+	prompted, began := false, false
 	for i, it := range slices.Concat(m.run.items, m.run.late) {
 		switch it.Kind {
 		case hook.KindPrompt:
@@ -189,14 +205,12 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 			case m.turns():
 				// The host's own prompt opened the turn; Message is its short form.
 				prompted = true
-				task = cmp.Or(task, it.Message, it.Prompt)
-				if m.opts.Capture != CaptureFull {
-					prompt = cmp.Or(it.Message, prompt)
-				}
+				task = cmp.Or(task, m.opts.preview(cmp.Or(it.Message, it.Prompt), m.opts.MaxInput))
+				prompt = cmp.Or(it.Message, prompt)
 			}
 			events = append(events, m.event(EventPrompt, it, prompt, m.opts.MaxInput))
 		case hook.KindRunStart, hook.KindRunResume:
-			task = cmp.Or(it.Prompt, task, it.Message)
+			task, began = cmp.Or(it.Prompt, task, it.Message), began || it.said
 		case hook.KindCompact:
 			events = append(events, m.event(EventCompaction, it, "", 0))
 		case hook.KindNotification:
@@ -212,19 +226,18 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 			events = append(events, e)
 		}
 	}
-	if prompted || m.opts.Capture == CaptureNone {
-		return events, task
-	}
 	add := func(at time.Time, prompt string) {
 		prompted = true
 		events = append(events, spanEvent(EventPrompt, at, texts(KeyText, m.opts.preview(prompt, m.opts.MaxInput))))
 	}
-	for _, p := range m.own.prompts {
-		prompt := m.opts.text(p.Text, MaxTaskRunes)
-		task = cmp.Or(task, prompt)
-		add(latest(p.At, m.start), prompt)
+	if !prompted {
+		for _, p := range m.own.prompts {
+			prompt := m.opts.text(p.Text, MaxTaskRunes)
+			task = cmp.Or(task, prompt)
+			add(latest(p.At, m.start), prompt)
+		}
 	}
-	if !prompted && task != "" {
+	if !prompted && began {
 		add(m.run.from.At(), task)
 	}
 	return events, task
@@ -238,9 +251,9 @@ func (m *mapping) sessionTask() string {
 	}
 	task := m.run.prev.Task
 	for i := 0; task == "" && i < len(m.tr.Prompts); i++ {
-		task = m.opts.text(m.tr.Prompts[i].Text, m.opts.MaxInput)
+		task = m.opts.Clean(m.tr.Prompts[i].Text, m.opts.MaxInput)
 	}
-	return task
+	return termtext.Cut(task, m.opts.MaxInput)
 }
 
 // event returns a span event with a text and the item's own attributes.

@@ -24,11 +24,11 @@ type mapping struct {
 	*Builder
 	run *Run
 	tr  *hook.Transcript
-	// unread reports that there is no transcript.
-	unread bool
-	files  *files
-	own    *share
-	root   trace.SpanContext
+	// lacking reports that there is no transcript.
+	lacking bool
+	files   *files
+	own     *share
+	root    trace.SpanContext
 	// agents are the spans of the run's agents; "" is the lead.
 	agents map[string]trace.SpanID
 	// agentNames are the kinds of the subagents, made the calls by the agent that made them.
@@ -51,7 +51,7 @@ type mapping struct {
 	// ending is the end of the run in the host's files, nil if the hooks reported
 	// one or the files have none.
 	ending  *hook.TurnEnd
-	results map[resultKey][]*hook.ToolResult
+	results *claims
 	// unclaimed are the results that no call has taken yet, where the hooks name no
 	// calls, taken the others. unnamed are the subagents that they do not
 	// name.
@@ -149,7 +149,7 @@ func (m *mapping) batches() func(size int) iter.Seq[*tracepb.ResourceSpans] {
 // mapping plans the spans of a run, which is still open if now is set.
 func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m := &mapping{
-		Builder: b, run: r, unread: tr == nil, tr: cmp.Or(tr, &hook.Transcript{}), root: r.rootContext(&b.opts),
+		Builder: b, run: r, lacking: tr == nil, tr: cmp.Or(tr, &b.unread), root: r.rootContext(&b.opts),
 		agents: make(map[string]trace.SpanID), begun: make(map[callKey]instant), open: !now.IsZero(),
 		agentCalls: make(map[string][]int), own: &share{}, agentNames: make(map[string]string), made: make(map[string][]*call),
 	}
@@ -168,6 +168,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m.end = latest(m.end, now)
 	m.agents[""] = m.root.SpanID()
 	m.calls = slices.Clone(m.own.calls)
+	m.joinRequests()
 	for i := range m.calls {
 		// A request that was cut off is the last that is known of its run.
 		if c := &m.calls[i]; r.terminal == nil && c.Agent == "" {

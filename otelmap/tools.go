@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type call struct {
 	start, end instant
 	// unreported says that only the host's files have the call.
 	unreported bool
+	// within is the call of a script that made this one, nested how many such calls are known.
+	within *call
+	nested int
 }
 
 // event returns the event that has the most to say about the call.
@@ -115,9 +119,54 @@ func (m *mapping) pair(items []*item, agent string) []*call {
 	seen := make(map[string]int)
 	for _, c := range calls {
 		c.span = m.run.ID.spanID("tool", c.identify(agent, seen))
+		m.toolTimes(c)
+		m.findResult(c)
+	}
+	m.nest(calls)
+	for _, c := range calls {
 		m.toolSpan(c)
 	}
 	return calls
+}
+
+// maxScripts bounds the scripts among which that of a call is looked for.
+const maxScripts = 16
+
+// nest finds the scripts that made calls: of those at work when a call began, the newest.
+func (m *mapping) nest(calls []*call) {
+	t := &m.opts.Agent
+	if t.Script == "" {
+		return
+	}
+	var scripts []*call
+	for _, c := range calls {
+		if c.tool().Name == t.Script {
+			scripts = append(scripts, c)
+		}
+	}
+	slices.SortStableFunc(scripts, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
+	for _, c := range calls {
+		if !strings.HasPrefix(c.id(), t.Nested) {
+			continue
+		}
+		after, _ := slices.BinarySearchFunc(scripts, c.start, func(s *call, at instant) int {
+			if s.start <= at {
+				return -1
+			}
+			return 1
+		})
+		before := scripts[max(0, after-maxScripts):after]
+		for _, s := range slices.Backward(before) {
+			if s.end >= c.start {
+				c.within = s
+				s.nested++
+				if c.post == nil && c.result == nil && s.post != nil && !m.open {
+					c.end = min(c.end, s.end) // it was denied, or never ran
+				}
+				break
+			}
+		}
+	}
 }
 
 // calls finds the calls of one agent, in the order of their first events.
@@ -200,9 +249,9 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 			continue
 		}
 		r := *own
-		for _, at := range m.files.asked[callKey{agent, r.ID}] {
-			if own.Asked.IsZero() && at.After(r.Asked) && !at.After(r.At) {
-				r.Asked = at
+		if by := m.files.asked[callKey{agent, r.ID}]; own.Asked.IsZero() {
+			if n := sort.Search(len(by), func(i int) bool { return by[i].After(r.At) }); n > 0 {
+				r.Asked = by[n-1]
 			}
 		}
 		if r.Asked.IsZero() || asked[r.ID].Equal(r.Asked) {
@@ -228,30 +277,51 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 // known has by id. Of the results with one id those with a call's input are the call's, then
 // the first ones.
 func (m *mapping) reported(agent string, known map[string][]*call) map[*hook.ToolResult]bool {
-	byID, found := make(map[string][]*hook.ToolResult), make(map[*hook.ToolResult]bool)
+	c := claims{lists: make(map[resultKey][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
 	for _, r := range m.resultsOf(agent) {
 		if known[r.ID] != nil {
-			byID[r.ID] = append(byID[r.ID], r)
+			c.add(r, toolKey{id: r.ID}, toolKey{r.ID, r.Name, maphash.String(m.seed, r.Input)})
 		}
 	}
-	for id, list := range byID {
-		calls := known[id]
-		for _, exact := range []bool{true, false} {
-			calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool {
-				i := slices.IndexFunc(list, func(r *hook.ToolResult) bool { return !found[r] && (!exact || m.gave(c.event(), r)) })
-				if i >= 0 {
-					found[list[i]] = true
-				}
-				return i >= 0
-			})
+	for id, calls := range known {
+		left := slices.DeleteFunc(slices.Clone(calls), func(one *call) bool {
+			return c.claim(agent, toolKey{id, one.tool().Name, one.event().input}) != nil
+		})
+		for range left {
+			c.claim(agent, toolKey{id: id})
 		}
 	}
-	return found
+	return c.taken
 }
 
-// gave reports that a result has the tool and the input of an event.
-func (m *mapping) gave(it *item, r *hook.ToolResult) bool {
-	return r.Name == it.Tool.Name && maphash.String(m.seed, r.Input) == it.input
+// claims are results in the host's files by their keys, in order, each of which one call
+// takes.
+type claims struct {
+	lists map[resultKey][]*hook.ToolResult
+	taken map[*hook.ToolResult]bool
+}
+
+func (c *claims) add(r *hook.ToolResult, keys ...toolKey) {
+	for _, k := range keys {
+		key := resultKey{r.Agent, k}
+		c.lists[key] = append(c.lists[key], r)
+	}
+}
+
+// claim returns the first result with the first of the keys that no call has taken, or nil.
+func (c *claims) claim(agent string, keys ...toolKey) *hook.ToolResult {
+	for _, k := range keys {
+		key := resultKey{agent, k}
+		list := c.lists[key]
+		for len(list) > 0 && c.taken[list[0]] {
+			list = list[1:]
+		}
+		if c.lists[key] = list; len(list) > 0 {
+			c.taken[list[0]] = true
+			return list[0]
+		}
+	}
+	return nil
 }
 
 // resultsOf returns the results of an agent that belong to the run.
@@ -274,11 +344,19 @@ func (m *mapping) cleaner() *Builder {
 	return m.extra
 }
 
-// toolSpan gives the call its times and plans its span.
+// toolSpan plans the call's span and counts the call.
 func (m *mapping) toolSpan(c *call) {
-	m.toolTimes(c)
-	m.findResult(c)
 	out := m.toolOutcome(c)
+	parent := m.agents[c.agent()]
+	if c.within != nil {
+		parent = c.within.span
+	}
+	m.noteStart(c)
+	m.made[c.agent()] = append(m.made[c.agent()], c)
+	m.plan(c.span, parent, c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
+	if c.nested > 0 && out.failure != m.opts.Agent.ToolError {
+		return // its calls count
+	}
 	m.toolCalls++
 	if out.unknown {
 		m.toolUnknown++
@@ -286,20 +364,22 @@ func (m *mapping) toolSpan(c *call) {
 	if out.failure != "" {
 		m.toolFailures++
 	}
-	m.noteStart(c)
-	m.made[c.agent()] = append(m.made[c.agent()], c)
-	m.plan(c.span, m.agents[c.agent()], c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
 }
 
 func (m *mapping) toolMessage(c *call) *tracepb.Span {
 	t := c.tool()
 	input, _, out := m.callTexts(c)
+	op, workflow := OpExecuteTool, ""
+	if c.nested > 0 && out.failure != m.opts.Agent.ToolError {
+		op, workflow = OpInvokeWorkflow, t.Name
+	}
 	server, method := c.mcpServer(), ""
 	if server != "" {
 		method = mcpCall
 	}
 	a := texts(
-		KeyOperation, OpExecuteTool,
+		KeyOperation, op,
+		KeyWorkflowName, workflow,
 		KeyConversationID, m.session,
 		KeyAgentName, m.agentName(c.agent()),
 		KeyToolName, t.Name,
@@ -327,7 +407,7 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 	} else if rec := m.ran[c.pre]; rec != nil {
 		a.flag(KeyHookInputChanged, rec.Answer.InputChanged)
 	}
-	s := newSpan(OpExecuteTool, t.Name, a)
+	s := newSpan(op, t.Name, a)
 	if c.asked != nil {
 		s.Events = append(s.Events, m.event(EventPermission, c.asked, "", 0))
 	}
@@ -374,7 +454,7 @@ func (m *mapping) toolType(c *call) string {
 	switch {
 	case slices.Contains(m.opts.Agent.Extensions, c.tool().Name):
 		return "extension"
-	case c.unreported:
+	case c.unreported && c.tool().Name != m.opts.Agent.Script:
 		return ""
 	}
 	return "function"

@@ -192,7 +192,9 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	}
 	var v *verify.ImportVerdict
 	if err == nil && !f.dryRun && im.Known != nil && !rep.Waiting() && (rep.Unchanged == 0 || rep.Sessions > 0) {
-		v, err = check.Verdict(ctx, second.EnvOf(a.home, a.getenv), p.Store, a.now(), a.clean)
+		v, err = check.Verdict(ctx, verify.Place{
+			Env: second.EnvOf(a.home, a.getenv), Store: p.Store, Version: buildVersion(), Since: f.from, Now: a.now(), Clean: a.clean,
+		})
 	}
 	if rerr := printImport(a, rep, v, f.asJSON); err == nil {
 		err = rerr

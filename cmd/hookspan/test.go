@@ -22,8 +22,8 @@ func testCmd(a *app) *cobra.Command {
 		Short: "Send a test trace to each destination and show what it answers",
 		Long: `Send a small test trace to each destination, once, and show what it answers. The
 trace has requests to a model, calls of which one fails, and a subagent. Its agent is
-"hookspan" and its model "hookspan-test", which has no price; it is removed from the
-local store again. A backend that is recognised by its address is named, with what its
+"hookspan" and its model "hookspan-test", which has no price; every span has hookspan.test=true, so that
+gateways keep the trace and count it in no metric. It is removed from the local store again. A backend that is recognised by its address is named, with what its
 pages show of a trace.
 
 With -v the payload is printed first, exactly as it is sent; it has no secrets. The exit

@@ -10,21 +10,21 @@ import (
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify"
-	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
 )
 
 func verifyCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Check traces against the agent's own files",
-		Long: `Compare traces with the files that the agent keeps itself: every tool call with its
-status, every request to the model with its tokens, the order and the totals. ID is
-the beginning of a trace id, as hookspan list prints it. Without an ID and a filter,
-it is the newest trace.
+		Long: `Compare traces with the files that the agent keeps itself, which code reads that has
+nothing in common with what made the traces: every tool call with its name, agent and
+status, every request to the model with its tokens, the prompts, and how each task
+ended. The whole sessions of the traces are compared. ID is the beginning of a trace
+id, as hookspan list prints it. Without an ID and a filter, it is the newest trace.
 
-The sessions of these traces are also held against a second reading of all files of the
-agent, whatever their names: tokens, requests, calls and prompts. With --all, sessions
-without a trace and lines that are no row are named, too.
+With --all, sessions without a trace, lines that are no row and rows of kinds that are
+not known are named, too.
 
 The exit code is 1 if something differs, or if no trace could be verified. A trace
 whose files are gone is named and is no difference; with --strict it makes the exit
@@ -63,13 +63,8 @@ code 1 as well.`,
 				return errors.New("no tasks match: nothing was verified")
 			}
 			v := &verify.Verifier{
-				Store: p.Store, Transcripts: make(map[string]transcript.Reader),
-				Files: a.setup().Files().Remember(),
+				Store: p.Store, Env: second.EnvOf(a.home, a.getenv), Now: a.now(), Clean: a.clean, All: chosen && !limited && !ff.any(),
 			}
-			for _, agent := range a.agents {
-				v.Transcripts[agent.Host] = agent.Transcript
-			}
-			v.All = chosen && !limited && !ff.any()
 			rep, err := v.Verify(ctx, sums)
 			if err != nil {
 				return err

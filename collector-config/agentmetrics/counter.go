@@ -109,11 +109,13 @@ func (c *counter) report(ctx context.Context) {
 	// The exporter takes nothing older than what it has: a clock that is set back would
 	// stop the metrics for that time.
 	now := c.now()
+	if c.totals.expire(now, now.Add(-c.cfg.Expiration)) {
+		c.added++ // it has to be in the storage as well
+	}
 	if now.Before(c.reported) {
-		now = c.reported
+		now = c.reported.Add(time.Millisecond)
 	}
 	c.reported = now
-	c.totals.expire(now.Add(-c.cfg.Expiration))
 	out, upTo := c.totals.report(now, c.cfg.Gateway), c.added
 	if c.totals.folded && !c.told {
 		c.told = true
@@ -169,7 +171,13 @@ func (c *counter) learn(td ptrace.Traces) {
 
 func (c *counter) count(td ptrace.Traces) {
 	now := c.now()
+	if now.Before(c.reported) { // what a clock that is behind dates would have expired later
+		now = c.reported
+	}
 	each(td, func(resource pcommon.Map, span ptrace.Span) {
+		if isSet(span.Attributes(), "hookspan.test") {
+			return // of hookspan test
+		}
 		service := text(resource, "service.name")
 		id := spanID(span.TraceID(), span.SpanID())
 		if !c.recent.add(id) {

@@ -279,6 +279,17 @@ func TestImportedRunsStayOut(t *testing.T) {
 	}
 }
 
+func TestTestSpansCountNowhere(t *testing.T) {
+	r := start(t, nil, nil)
+	td := run(1, nil)
+	each(td, func(_ pcommon.Map, span ptrace.Span) { span.Attributes().PutBool("hookspan.test", true) })
+	r.take(td)
+	r.take(td)
+	if got := r.stopped(); len(got) > 0 {
+		t.Errorf("metrics %v, want none", got)
+	}
+}
+
 func TestSeriesExpire(t *testing.T) {
 	d := newDisk()
 	r := start(t, d, nil)

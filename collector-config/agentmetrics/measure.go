@@ -117,8 +117,11 @@ func isRun(span ptrace.Span) bool {
 }
 
 // imported reports whether attributes are of a session that was imported.
-func imported(a pcommon.Map) bool {
-	v, ok := a.Get("hookspan.imported")
+func imported(a pcommon.Map) bool { return isSet(a, "hookspan.imported") }
+
+// isSet reports whether an attribute is true.
+func isSet(a pcommon.Map, key string) bool {
+	v, ok := a.Get(key)
 	return ok && v.AsString() == "true"
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 	"go.uber.org/zap"
@@ -18,6 +19,8 @@ type index struct {
 	Slots  int    `json:"slots"`
 	First  uint64 `json:"first"`
 	Chunks int    `json:"chunks"`
+	// Reported is the latest time of a report.
+	Reported time.Time `json:"reported"`
 }
 
 func slotKey(n int) string     { return "s/" + strconv.Itoa(n) }
@@ -41,6 +44,7 @@ func (c *counter) write(ctx context.Context, upTo uint64) error {
 		for _, one := range done.series {
 			c.totals.touch(one)
 		}
+		c.totals.freed = append(c.totals.freed, done.freed...)
 		return fmt.Errorf("write the metrics' totals: %w", err)
 	}
 	c.written, c.recent.oldest, c.recent.stored = done.upTo, done.first, done.next
@@ -51,6 +55,7 @@ func (c *counter) write(ctx context.Context, upTo uint64) error {
 type changed struct {
 	upTo        uint64
 	series      []*series
+	freed       []int
 	first, next uint64
 }
 
@@ -64,8 +69,13 @@ func (c *counter) changes() (done changed, ops []*storage.Operation, err error) 
 		c.unwritten = nil
 	}
 	r := &c.recent
-	done = changed{c.added, c.totals.dirty, r.first, r.first + uint64(len(r.chunks))}
-	c.totals.dirty = nil
+	done = changed{c.added, c.totals.dirty, c.totals.freed, r.first, r.first + uint64(len(r.chunks))}
+	c.totals.dirty, c.totals.freed = nil, nil
+	for _, n := range done.freed {
+		if c.totals.slots[n] == nil {
+			ops = append(ops, storage.DeleteOperation(slotKey(n)))
+		}
+	}
 	for n := r.oldest; n < done.first; n++ {
 		ops = append(ops, storage.DeleteOperation(chunkKey(n)))
 	}
@@ -80,7 +90,7 @@ func (c *counter) changes() (done changed, ops []*storage.Operation, err error) 
 		}
 		ops = append(ops, storage.SetOperation(slotKey(one.slot), b))
 	}
-	b, err := json.Marshal(index{len(c.totals.slots), done.first, len(r.chunks)})
+	b, err := json.Marshal(index{len(c.totals.slots), done.first, len(r.chunks), c.reported})
 	return done, append(ops, storage.SetOperation("index", b)), err
 }
 
@@ -95,11 +105,15 @@ func (c *counter) restore(ctx context.Context) error {
 		c.set.Logger.Error("The metrics' totals cannot be read: all begin at zero", zap.Error(err))
 		return nil
 	}
+	c.reported = in.Reported
 	for n := range in.Slots {
 		if b, err = c.store.Get(ctx, slotKey(n)); err != nil {
 			return err
 		}
-		if err := c.totals.restore(b); err != nil {
+		if b == nil {
+			continue
+		}
+		if err := c.totals.restore(n, b); err != nil {
 			c.set.Logger.Error("A total cannot be read: its series begins at zero", zap.Int("slot", n), zap.Error(err))
 		}
 	}
@@ -116,12 +130,12 @@ func (c *counter) restore(ctx context.Context) error {
 		r.chunks = append(r.chunks, chunk)
 	}
 	r.stored = r.first + uint64(len(r.chunks))
-	c.totals.expire(c.now().Add(-c.cfg.Expiration))
+	c.totals.expire(c.now(), c.now().Add(-c.cfg.Expiration))
 	return nil
 }
 
-// restore reads a series in the form in which it is stored.
-func (t *totals) restore(b []byte) error {
+// restore reads a series in the form in which it is stored, into its slot.
+func (t *totals) restore(slot int, b []byte) error {
 	var one series
 	if err := json.Unmarshal(b, &one); err != nil {
 		return err
@@ -132,7 +146,11 @@ func (t *totals) restore(b []byte) error {
 	}
 	k := key(one.Metric, one.Service, one.Own, one.Labels)
 	if t.byKey[k] == nil {
-		t.insert(k, &one)
+		for len(t.slots) <= slot {
+			t.slots = append(t.slots, nil)
+		}
+		one.slot = slot
+		t.slots[slot], t.byKey[k] = &one, &one
 	}
 	return nil
 }

@@ -25,6 +25,13 @@ type series struct {
 
 	slot  int
 	dirty bool
+	// before is the total that had expired when this one began, which a clock that was
+	// ahead may have done.
+	before *series
+	// expired reports that nothing was added for so long that it is not reported, since
+	// the report with the number hidden.
+	expired bool
+	hidden  int
 }
 
 // totals are all series. The zero value is not usable.
@@ -34,11 +41,19 @@ type totals struct {
 	// slots are the places of series in the storage; nil is a free one.
 	slots []*series
 	dirty []*series
+	// freed are places that are free and not yet so in the storage.
+	freed []int
 	// sets are the combinations of the configured labels.
 	sets map[string]bool
 	// folded reports whether a limit was reached.
 	folded bool
+	// reports counts the calls of expire, expired the series that are.
+	reports, expired int
 }
+
+// confirmed is after how many reports an expired series makes room for another one: a clock
+// that is ahead is set right meanwhile.
+const confirmed = 240
 
 func newTotals(labelLimit, seriesLimit int) *totals {
 	return &totals{labelLimit: labelLimit, seriesLimit: seriesLimit, byKey: map[string]*series{}, sets: map[string]bool{}}
@@ -83,7 +98,7 @@ func (t *totals) add(now time.Time, service string, own []string, s sample) {
 	m := &metrics[s.metric]
 	k := key(m.name, service, own, s.labels)
 	one := t.byKey[k]
-	if one == nil && len(t.byKey) >= t.seriesLimit {
+	if one == nil && len(t.byKey) >= t.seriesLimit && !t.makeRoom() {
 		t.folded = true
 		service, own, s.labels = "other", nil, []string{"otel.metric.overflow", "true"}
 		k = key(m.name, service, own, s.labels)
@@ -96,7 +111,10 @@ func (t *totals) add(now time.Time, service string, own []string, s sample) {
 		}
 		t.insert(k, one)
 	}
-	one.Last = now
+	one.revive(t, now)
+	if now.After(one.Last) {
+		one.Last = now
+	}
 	one.Sum += s.value
 	one.Count++
 	if m.bounds != nil {
@@ -124,20 +142,69 @@ func (t *totals) insert(k string, one *series) {
 	t.byKey[k] = one
 }
 
-// expire forgets series to which nothing was added since a time. Their slots are
-// written over by the next ones.
-func (t *totals) expire(before time.Time) {
+// expire leaves series out of the reports to which nothing was added since a time. They keep
+// their places: the clock may be ahead. It reports whether a total changed as the clock was.
+func (t *totals) expire(now, before time.Time) (changed bool) {
 	t.sets = map[string]bool{}
-	for k, one := range t.byKey {
-		if one.Last.Before(before) && !one.dirty {
-			delete(t.byKey, k)
-			t.slots[one.slot] = nil
+	t.reports++
+	t.expired = 0
+	for _, one := range t.byKey {
+		if one.before != nil && now.Before(one.Start) {
+			t.unite(one)
+			changed = true
+		}
+		was := one.expired
+		if one.expired = one.Last.Before(before); one.expired {
+			if t.expired++; !was {
+				one.hidden = t.reports
+			}
 			continue
 		}
 		if len(one.Own) > 0 && one.Own[1] != "other" {
 			t.sets[strings.Join(one.Own, "\x00")] = true
 		}
 	}
+	return changed
+}
+
+// revive begins the total of an expired series anew.
+func (one *series) revive(t *totals, now time.Time) {
+	if !one.expired {
+		return
+	}
+	before := *one
+	before.before = nil
+	one.before, one.expired, one.Start = &before, false, now
+	one.Sum, one.Count, one.Buckets = 0, 0, make([]uint64, len(one.Buckets))
+	t.expired--
+}
+
+// unite adds the total that had expired: the clock was ahead then.
+func (t *totals) unite(one *series) {
+	b := one.before
+	one.Start, one.Sum, one.Count, one.before = b.Start, one.Sum+b.Sum, one.Count+b.Count, nil
+	for i := range b.Buckets {
+		one.Buckets[i] += b.Buckets[i]
+	}
+	t.touch(one)
+}
+
+// makeRoom forgets series that have been expired for long, and reports whether there were
+// any. Their slots are written over by the next ones.
+func (t *totals) makeRoom() (made bool) {
+	if t.expired == 0 {
+		return false
+	}
+	for k, one := range t.byKey {
+		if one.expired && !one.dirty && t.reports-one.hidden >= confirmed {
+			delete(t.byKey, k)
+			t.slots[one.slot] = nil
+			t.freed = append(t.freed, one.slot)
+			t.expired--
+			made = true
+		}
+	}
+	return made
 }
 
 // report writes all totals.
@@ -146,7 +213,7 @@ func (t *totals) report(now time.Time, gateway string) pmetric.Metrics {
 	scopes := map[string]pmetric.ScopeMetrics{}
 	points := map[string]pmetric.Metric{}
 	for _, one := range t.slots {
-		if one == nil {
+		if one == nil || one.expired {
 			continue
 		}
 		scope, ok := scopes[one.Service]

@@ -11,7 +11,8 @@
 //   - a request that the backend refuses as it is (400, 413, 415, 422) is written into
 //     a file, and then counts as sent. It is not sent again automatically.
 //
-// Both are logged, and counted by the Collector's metric hookspan_refused_requests.
+// Both are logged, and counted by the Collector's metric hookspan_refused_requests. The
+// files take up to limit_mib: then the oldest are removed, which is logged and counted.
 // A request whose file cannot be written is tried again.
 //
 // Over gRPC the first rule applies to the codes Unauthenticated, PermissionDenied,
@@ -20,6 +21,7 @@ package refusals
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -49,12 +51,20 @@ type Config struct {
 	// Directory has the requests that a backend refuses as they are, one to a file, as
 	// they were sent. It is created if it is missing, for this user alone.
 	Directory string `mapstructure:"directory"`
+	// LimitMiB is how much the files may take, by default 1024 MiB. The oldest make room
+	// for a new one.
+	LimitMiB int64 `mapstructure:"limit_mib"`
 }
 
-// Validate reports a missing directory.
+const defaultLimit = 1024 // MiB
+
+// Validate reports a missing directory or a limit that leaves nothing.
 func (c *Config) Validate() error {
 	if c.Directory == "" {
 		return errors.New("directory: must be set")
+	}
+	if c.LimitMiB < 0 {
+		return fmt.Errorf("limit_mib: %d is not above zero", c.LimitMiB)
 	}
 	return nil
 }
@@ -64,16 +74,19 @@ var Type = component.MustNewType("refusals")
 
 // NewFactory returns the factory of the extension.
 func NewFactory() extension.Factory {
-	return extension.NewFactory(Type, func() component.Config { return &Config{} },
+	return extension.NewFactory(Type, func() component.Config { return &Config{LimitMiB: defaultLimit} },
 		func(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
 			counted, err := set.MeterProvider.Meter("github.com/hookspan/hookspan/collector-config/refusals").Int64Counter(
-				"hookspan_refused_requests", metric.WithUnit("{request}"), metric.WithDescription("Requests that a backend refused, by status and outcome: kept (tried again), parked (in a file)"))
-			return &refusals{dir: cfg.(*Config).Directory, log: set.Logger, counted: counted, now: time.Now, told: map[int]time.Time{}}, err
+				"hookspan_refused_requests", metric.WithUnit("{request}"), metric.WithDescription("Requests that a backend refused, by status and outcome: kept (tried again), parked (in a file), dropped (its file was removed)"))
+			c := cfg.(*Config)
+			return &refusals{dir: c.Directory, limit: cmp.Or(c.LimitMiB, defaultLimit) << 20, log: set.Logger, counted: counted, now: time.Now, told: map[int]time.Time{}}, err
 		}, component.StabilityLevelBeta)
 }
 
 type refusals struct {
-	dir     string
+	dir string
+	// limit is in bytes.
+	limit   int64
 	log     *zap.Logger
 	counted metric.Int64Counter
 	// now is the clock.
@@ -82,6 +95,9 @@ type refusals struct {
 	mu sync.Mutex
 	// told is when a status was logged last.
 	told map[int]time.Time
+
+	// parking is held while a file is added and others are removed.
+	parking sync.Mutex
 }
 
 // asItIs are the statuses of requests that a backend refuses as they are.
@@ -183,12 +199,45 @@ func (t *transport) park(req *http.Request, resp *http.Response, body []byte) *h
 		name += ".gz"
 	}
 	file := filepath.Join(t.dir, name)
+	t.parking.Lock()
+	defer t.parking.Unlock()
+	t.makeRoom(req.Context(), int64(len(body)))
 	if err := write(file, body); err != nil {
 		t.say(req.Context(), resp.StatusCode, "kept", "The backend refuses a request as it is, and it cannot be written into a file: it is kept and sent again", append(seen(req, resp), zap.Error(err))...)
 		return answer(resp, http.StatusServiceUnavailable)
 	}
 	t.say(req.Context(), resp.StatusCode, "parked", "The backend refuses a request as it is: it is in a file and not sent again. When the cause is fixed, post the file", append(seen(req, resp), zap.String("file", file))...)
 	return answer(resp, http.StatusOK)
+}
+
+// makeRoom removes the oldest files until so many bytes more are within the limit.
+func (r *refusals) makeRoom(ctx context.Context, size int64) {
+	entries, err := os.ReadDir(r.dir) // by name, which begins with the time
+	if err != nil {
+		return // the file cannot be written either
+	}
+	sizes := make([]int64, len(entries))
+	for i, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && isParked(e.Name()) {
+			sizes[i] = info.Size()
+			size += sizes[i]
+		}
+	}
+	for i, e := range entries {
+		if size <= r.limit {
+			return
+		}
+		if sizes[i] == 0 || os.Remove(filepath.Join(r.dir, e.Name())) != nil {
+			continue
+		}
+		size -= sizes[i]
+		r.say(ctx, 0, "dropped", "Refused requests take more than limit_mib: the oldest file is removed, and its spans are lost", zap.String("file", e.Name()), zap.Int64("bytes", sizes[i]))
+	}
+}
+
+// isParked reports a name that park gives.
+func isParked(name string) bool {
+	return strings.HasSuffix(name, ".otlp") || strings.HasSuffix(name, ".otlp.gz")
 }
 
 // write writes a file that is on disk when it returns.

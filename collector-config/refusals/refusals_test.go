@@ -2,19 +2,24 @@ package refusals
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 	"go.opentelemetry.io/collector/extension/extensiontest"
+	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -190,5 +195,35 @@ func TestARequestThatCannotBeParkedIsSentAgain(t *testing.T) {
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("answered %d, want 503, after which the exporter tries again", resp.StatusCode)
+	}
+}
+
+// TestParkedRequestsAreBounded has a backend that always refuses: the oldest files make room.
+func TestParkedRequestsAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "0-mine.txt")
+	if err := os.WriteFile(other, make([]byte, 3000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &refusals{dir: dir, limit: 1000, log: zap.NewNop(), now: time.Now, told: map[int]time.Time{}}
+	var err error
+	if r.counted, err = noop.NewMeterProvider().Meter("").Int64Counter("x"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		name := filepath.Join(dir, fmt.Sprintf("20260101T0000%02d.000-0.otlp", i))
+		r.makeRoom(t.Context(), 300)
+		if err := write(name, make([]byte, 300)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	want := []string{"0-mine.txt", "20260101T000017.000-0.otlp", "20260101T000018.000-0.otlp", "20260101T000019.000-0.otlp"}
+	if !slices.Equal(names, want) || err != nil {
+		t.Errorf("files %q, %v; want %q", names, err, want)
 	}
 }

@@ -6,7 +6,7 @@
 // its session files do. A call that failed before it ran reports no end at all.
 //
 // The package promises what hook/claude promises. The members are those of payloads
-// recorded from versions 0.140 to 0.169.
+// recorded from versions 0.140 to 0.171.
 package codex
 
 import (
@@ -63,7 +63,30 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 	case hook.KindRunCancel:
 		ev.Key = ""
 	case hook.KindAside:
-		ev.Prompt, ev.Key = "", ""
+		ev.Prompt, ev.Key, ev.Request = "", "", request(p)
 	}
 	return []hook.Event{ev}
+}
+
+// request reads what a hook of a request says of it, nil before 0.171: it had no ids. That of
+// a compaction is a request, too. One that failed has no response.
+func request(p rawjson.Object) *hook.LLMCall {
+	c := &hook.LLMCall{RequestID: p.Text("request_id"), ID: p.Text("response_id"), Model: p.Text("model")}
+	if c.RequestID == "" {
+		return nil
+	}
+	usage := p.Members("token_usage")
+	if c.ID == "" || usage == nil {
+		c.ID = ""
+		return c
+	}
+	count := func(name string) int64 {
+		n, _ := rawjson.Int(usage.Get(name))
+		return max(0, n)
+	}
+	c.Usage = &hook.Usage{
+		Input: count("input_tokens"), Output: count("output_tokens"), Reasoning: count("reasoning_output_tokens"), CacheRead: count("cached_input_tokens"),
+		CacheWrite: count("cache_write_input_tokens"), InputIncludesCache: true,
+	}
+	return c
 }

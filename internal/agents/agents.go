@@ -142,7 +142,7 @@ func All() Table {
 			Decode: codex.Decode, Transcript: codexfiles.Agent, Resume: "codex resume", Installer: codexhooks.Installer(),
 			Mapping: otelmap.Traits{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
-				Extensions: []string{"web_search", "web_search_call"},
+				Extensions: []string{"web_search", "web_search_call", "image_generation"}, Script: "exec", Nested: "exec-",
 			},
 			Settings: true, Managed: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
 			Install: codexhooks.InstallCommand(), Uninstall: codexhooks.UninstallCommand(),

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/outbound"
 )
 
@@ -50,7 +51,7 @@ func Deliver(ctx context.Context, p Provider, ports []int, file *FileStore, even
 // gets none of the later ones.
 func postAll(ctx context.Context, p Provider, ports []int, events [][]byte) (taken int, err error) {
 	// The process ends soon: no connection is kept.
-	client := outbound.New(outbound.Options{Once: len(events) == 1, MaxAnswer: maxAnswer, Dial: dialOwn})
+	client := outbound.New(outbound.Options{Once: len(events) == 1, MaxAnswer: maxAnswer, Dial: loopback.DialOwn})
 	defer client.Close()
 	counts, errs := make([]int, len(ports)), make([]error, len(ports))
 	var wg sync.WaitGroup

@@ -29,6 +29,8 @@ type Destination struct {
 	Client Client
 	// Local reports that the spans stay on this machine, in the user's files.
 	Local bool
+	// Capture is how much of the texts goes there, if that is less than Deliverer.Map says.
+	Capture otelmap.Capture
 	// Batch is the largest number of spans in one call; if zero, there is no
 	// limit.
 	Batch int
@@ -59,6 +61,8 @@ type Terms struct {
 	MaxInput, MaxOutput int
 	// Rules names redaction rules that apply besides those of this process.
 	Rules string
+	// Less are the captures of the destinations, by name, that get less.
+	Less map[string]otelmap.Capture
 }
 
 // Memory removes secrets from the texts of a session, and remembers them: a value that was

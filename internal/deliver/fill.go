@@ -130,8 +130,8 @@ func (f *filling) next(ctx context.Context) ([]fillUnit, error) {
 	return f.todo, nil
 }
 
-// read reads a unit from the store, without secrets and, if none are captured now,
-// without texts.
+// read reads a unit from the store, without secrets and with the texts that the destination
+// gets now.
 func (f *filling) read(ctx context.Context, u *fillUnit) error {
 	var runs []*tracepb.ResourceSpans
 	u.gone = 0
@@ -146,10 +146,9 @@ func (f *filling) read(ctx context.Context, u *fillUnit) error {
 		}
 		messages = slices.Clone(messages)
 		for i := range messages {
-			if messages[i] = f.Clean(messages[i]); f.Map.Capture == otelmap.CaptureNone {
-				messages[i] = otelmap.WithoutTexts(messages[i])
-			}
+			messages[i] = f.Clean(messages[i])
 		}
+		messages = f.Narrow(stricter(f.dst.Capture, f.Map.Capture), messages)
 		u.spans += otlp.Count(messages)
 		switch {
 		case f.dst.Join != nil:

@@ -42,6 +42,8 @@ type OTLP struct {
 	// AllowInsecure lets headers, which may be credentials, go over cleartext
 	// to another machine.
 	AllowInsecure bool
+	// AnyUser is that of outbound.Options.
+	AnyUser bool
 }
 
 // NewOTLP returns a client that makes one attempt per call and fails with an *Error.
@@ -72,7 +74,7 @@ func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
 	secrets := outbound.NewSecrets(u, o.Headers)
 	t := &transport{
 		endpoint: bare, query: u.RawQuery, user: u.User, secrets: secrets, static: o.Headers, date: o.Date,
-		next: outbound.New(outbound.Options{TLS: tlsConfig, Timeout: o.Timeout, Secrets: secrets}).Transport(),
+		next: outbound.New(outbound.Options{TLS: tlsConfig, Timeout: o.Timeout, Secrets: secrets, AnyUser: o.AnyUser}).Transport(),
 	}
 	if o.HeadersCommand != "" {
 		t.tokens = &tokens{program: o.HeadersCommand, cache: o.HeadersCache, now: time.Now}

@@ -98,7 +98,8 @@ func (d *delivery) resendPart(ctx context.Context, s *spool.Session, st *State, 
 		st.Parked = slices.DeleteFunc(st.Parked, func(o Parked) bool { return o.Root == p.Root })
 		return true, nil
 	}
-	if _, foreign := d.divide(runs); len(foreign) > 0 {
+	runs, foreign := d.divide(runs)
+	if len(foreign) > 0 {
 		d.elsewhere()
 		return true, nil
 	}

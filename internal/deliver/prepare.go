@@ -128,6 +128,10 @@ type prepared struct {
 	// where this process sends; settings are then those of that event.
 	settings  string
 	elsewhere bool
+	// host is the session's. less are the captures of destinations under which events of the
+	// run were recorded.
+	host string
+	less map[string]otelmap.Capture
 	// late is the offset from which the run's events are late, zero for a run as a whole.
 	late int64
 	// fresh is nil unless the run is late: it maps the new spans alone, and spans also those

@@ -82,6 +82,8 @@ type termsFrom struct {
 	settings string
 	// here reports that runs with them may go where this process sends.
 	here bool
+	// less are Terms.Less.
+	less map[string]otelmap.Capture
 }
 
 // tighten applies a record's settings to the records from there on: they count whichever
@@ -91,7 +93,7 @@ func (p *reading) tighten(rec *spool.Record) error {
 		return nil
 	}
 	t, here := p.Judge(rec.Settings)
-	p.terms = append(p.terms, termsFrom{rec.Offset, rec.Settings, here})
+	p.terms = append(p.terms, termsFrom{rec.Offset, rec.Settings, here, t.Less})
 	p.builder.Tighten(t.Capture)
 	var clean func(string, int) string
 	if t.Rules != "" && !slices.Contains(p.rules, t.Rules) {
@@ -114,12 +116,8 @@ func (p *reading) place(r *otelmap.Run) (settings string, here bool) {
 	}
 	here = true
 	for at := range r.Offsets {
-		n, found := slices.BinarySearchFunc(p.terms, at, func(t termsFrom, at int64) int { return cmp.Compare(t.offset, at) })
-		if !found {
-			n--
-		}
-		if n >= 0 && (settings == "" || !p.terms[n].here) {
-			settings, here = p.terms[n].settings, p.terms[n].here
+		if t := p.termsAt(at); settings == "" || !t.here {
+			settings, here = t.settings, t.here
 		}
 		if !here {
 			break
@@ -314,7 +312,7 @@ func (p *reading) prepare(r *otelmap.Run, tr *hook.Transcript) prepared {
 	run.Trace, run.Root = p.builder.Root(r)
 	run.Run = r.Whole().String()
 	settings, here := p.place(r)
-	run.settings, run.elsewhere = settings, !here
+	run.settings, run.elsewhere, run.host, run.less = settings, !here, p.host, p.less(r)
 	run.spans = func() *tracepb.ResourceSpans {
 		return p.Mapped(p.memory, r, func() *tracepb.ResourceSpans { return p.builder.Spans(r, tr) })
 	}

@@ -207,7 +207,7 @@ func (d *delivery) delivered(st *State, r *prepared, runs, spans int, refused re
 // imported one. It returns how many of them were rejected, and an error if the
 // destination did not take the run; see Retryable.
 func (d *Deliverer) Send(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (refused int, err error) {
-	_, r, err := d.export(ctx, dst, batches(messages, dst.Batch), true, nil)
+	_, r, err := d.export(ctx, dst, batches(d.Narrow(dst.Capture, messages), dst.Batch), true, nil)
 	return r.spans, err
 }
 

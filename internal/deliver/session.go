@@ -245,9 +245,14 @@ func split(runs []prepared, keep func(prepared) bool) (kept, others []prepared) 
 	return kept, others
 }
 
-// divide returns the runs that may go where this process sends, and the others.
+// divide returns the runs that may go where this process sends, with the texts that the
+// destination gets, and the others.
 func (d *delivery) divide(runs []prepared) (here, foreign []prepared) {
-	return split(runs, func(r prepared) bool { return !r.elsewhere || d.dst.Local || d.pass.OtherSettings })
+	here, foreign = split(runs, func(r prepared) bool { return !r.elsewhere || d.dst.Local || d.pass.OtherSettings })
+	for i := range here {
+		here[i] = d.narrow(here[i])
+	}
+	return here, foreign
 }
 
 // here reports that what was recorded under these settings may go where this process sends.

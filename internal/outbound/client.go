@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/loopback"
 )
 
 // maxAnswer is the default bound of an answer's body, and maxHeader the bound of its
@@ -29,8 +31,10 @@ type Options struct {
 	MaxAnswer int64
 	// Once closes each connection after one request.
 	Once bool
-	// Dial makes the connections; if nil, a net.Dialer.
+	// Dial makes the connections; if nil, a net.Dialer and, on this machine, loopback.Dial.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// AnyUser allows the programs of other people on this machine; see loopback.Dial.
+	AnyUser bool
 	// Secrets are removed from the texts of errors. If nil, there are none.
 	Secrets *Secrets
 	// Base is a client whose transport, timeout and cookies replace this
@@ -81,7 +85,13 @@ func transport(o Options) *http.Transport {
 	}
 	dial := o.Dial
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+		d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if host, _, err := net.SplitHostPort(address); err == nil && Loopback(host) {
+				return loopback.Dial(ctx, d, network, address, o.AnyUser)
+			}
+			return d.DialContext(ctx, network, address)
+		}
 	}
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)

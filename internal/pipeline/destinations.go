@@ -127,7 +127,7 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 		return deliver.NewOTLP(ctx, deliver.OTLP{
 			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
 			Gzip: o.Compression == "gzip", Timeout: o.Timeout, CA: o.Certificate,
-			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure,
+			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure, AnyUser: cfg.AllowOtherUsers,
 			HeadersCommand: cfg.HeadersCommand, HeadersCache: cfg.HeadersCachePath(),
 			Date: func(there, here time.Time) { s.clock.Store(int64(there.Sub(here).Round(time.Second))) },
 		})
@@ -141,7 +141,7 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 		return infinium.NewClient(infinium.Options{
 			BaseURL: cfg.InfiniumBaseURL, AgentID: cfg.InfiniumAgentID,
 			AgentSecret: string(cfg.InfiniumAgentSecret), Forms: s.forms(),
-			AllowInsecure: cfg.InfiniumInsecure(), Version: s.Version,
+			AllowInsecure: cfg.InfiniumInsecure(), AnyUser: cfg.AllowOtherUsers, Version: s.Version,
 		})
 	case config.ExporterFile:
 		return deliver.NewFile(cfg.FilePath)

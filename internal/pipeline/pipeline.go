@@ -153,6 +153,9 @@ func (p *Pipeline) Alone(ctx context.Context, waits func()) (io.Closer, error) {
 func (p *Pipeline) destination(ctx context.Context, name string) deliver.Destination {
 	cfg := p.setup.Config
 	d := deliver.Destination{Name: name, Batch: 512, Local: name == config.ExporterStore, Target: p.setup.Target(name)}
+	if less := cfg.CaptureFor(name); !d.Local && less != cfg.Capture {
+		d.Capture = otelmap.Capture(less)
+	}
 	if !d.Local {
 		d.Paused = func() time.Time {
 			if last, _ := p.setup.LastAnswer(name); last != nil {
@@ -231,6 +234,14 @@ func (s *Setup) judge(settings string) (out deliver.Terms, here bool) {
 	}
 	out = deliver.Terms{
 		Capture: otelmap.Capture(t.Capture), MaxInput: t.MaxInput, MaxOutput: t.MaxOutput, Rules: t.Rules,
+	}
+	for i, name := range config.Narrowed {
+		if t.Less[i] != "" {
+			if out.Less == nil {
+				out.Less = make(map[string]otelmap.Capture)
+			}
+			out.Less[name] = otelmap.Capture(t.Less[i])
+		}
 	}
 	if t.Redact && !s.Config.Redact && out.Rules == "" {
 		out.Rules = redactAnyway

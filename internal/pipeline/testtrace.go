@@ -7,6 +7,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -40,7 +41,11 @@ func (p *Pipeline) TestTrace() (spans []*tracepb.ResourceSpans, id string) {
 	m.add(900, hook.Event{Kind: hook.KindRunComplete, Result: answer})
 	run := m.events.Runs(now)[0]
 	id, _ = m.events.Root(run)
-	return []*tracepb.ResourceSpans{p.Deliverer.Clean(m.events.Spans(run, &m.files))}, id
+	spans = []*tracepb.ResourceSpans{p.Deliverer.Clean(m.events.Spans(run, &m.files))}
+	for s := range otlp.Spans(spans) {
+		s.Attributes = append(s.Attributes, otlp.Bool(otelmap.KeyTest, true))
+	}
+	return spans, id
 }
 
 // madeUp is the task of a test trace: its events, and the files that an agent would have

@@ -1,9 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,8 +15,10 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/loopback"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/outbound"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
@@ -52,7 +57,7 @@ func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*trac
 	start := p.Deliverer.Now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	answer, err := p.send(within, d.Client, spans)
+	answer, err := p.send(within, d.Client, p.Deliverer.Narrow(d.Capture, spans))
 	if d.Name == config.ExporterOTLP {
 		t.Clock = ClockText(clockOff(time.Duration(p.setup.clock.Load())))
 	}
@@ -67,10 +72,31 @@ func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*trac
 	if err == nil && d.Name == config.ExporterStore {
 		answer, err = "taken, read back and removed again", p.readBack(ctx, id, otlp.Count(spans))
 	}
+	if err == nil && !d.Local {
+		answer += servedBy(within, t.Target)
+	}
 	if t.OK, t.Answer = err == nil, answer; err != nil {
 		t.Answer = strings.TrimPrefix(deliver.WithoutName(termtext.Message(err), d.Name), t.Target+": ")
 	}
 	return t
+}
+
+// servedBy says whose program serves an address of this machine, if it is not this user's.
+func servedBy(ctx context.Context, target string) string {
+	u, err := url.Parse(target)
+	if err != nil || !outbound.Loopback(u.Hostname()) {
+		return ""
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	c, err := loopback.Dial(ctx, &net.Dialer{}, "tcp", net.JoinHostPort(u.Hostname(), port), true)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = c.Close() }()
+	if who := loopback.Serving(c); who != "" {
+		return ", by " + who
+	}
+	return ""
 }
 
 // send sends the test trace and returns what the destination made of it.

@@ -65,6 +65,25 @@ func (b *Texts) KeepJSON(s string) string {
 	return s
 }
 
+// Join is Keep for a further part of a text that is kept. w has the memory in which the text
+// grows: that of many parts is not copied for each.
+func (b *Texts) Join(w *strings.Builder, text, more string) string {
+	if b.None || b.cut > 0 && len(text) >= b.cut {
+		return text
+	}
+	if w.Len() != len(text) { // it was cut meanwhile
+		w.Reset()
+		_, _ = w.WriteString(text) // never fails, as the next
+	}
+	_, _ = w.WriteString(more)
+	out := w.String()
+	if b.cut > 0 {
+		out = cutText(out, b.cut)
+	}
+	b.kept += len(out) - len(text)
+	return out
+}
+
 // Drop uncounts bytes of texts that are no longer kept.
 func (b *Texts) Drop(n int) { b.kept -= n }
 

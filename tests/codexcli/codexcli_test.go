@@ -65,11 +65,11 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 				bad(failed, "late"), ok("late"),
 			}}},
 		},
-		"second turn, both in another service tier": {
+		"second turn, both in a service tier without a price": {
 			Script: codexcli.Script{Main: []codexcli.Turn{
 				turn("Run.", shell("echo one")), turn("First."), turn("Read.", shell("cat b.txt")), turn("Second."),
 			}},
-			Steps: []rig.Step{codex("-c", `service_tier="fast"`, "begin"), codex("resume", "--last", "go on")}, Exits: []int{0, 0},
+			Steps: []rig.Step{codex("-c", `service_tier="flex"`, "begin"), codex("resume", "--last", "go on")}, Exits: []int{0, 0},
 			Hooks: map[string]int{start: 2, prompt: 2, pre: 2, post: 2, stop: 2, end: 2},
 			Traces: []scenario.Trace{
 				{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("one")}, Unpriced: true},

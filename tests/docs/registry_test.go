@@ -268,7 +268,7 @@ func (c *checker) check(m *tracepb.ResourceSpans, latest bool) {
 	c.attributes("hookspan.resource", m.GetResource().GetAttributes(), latest)
 	for s := range otlp.Spans([]*tracepb.ResourceSpans{m}) {
 		c.spans++
-		kind := map[string]string{otelmap.OpChat: "request", otelmap.OpExecuteTool: "tool", otelmap.OpInvokeAgent: "subagent"}[otlp.Text(s.Attributes, otelmap.KeyOperation)]
+		kind := map[string]string{otelmap.OpChat: "request", otelmap.OpExecuteTool: "tool", otelmap.OpInvokeWorkflow: "tool", otelmap.OpInvokeAgent: "subagent"}[otlp.Text(s.Attributes, otelmap.KeyOperation)]
 		if kind == "subagent" && otlp.Text(s.Attributes, otelmap.KeyOutcome) != "" {
 			kind = "run"
 		}

@@ -93,7 +93,8 @@ func messageLists(s *tracepb.Span) bool {
 
 // rules are the backends' own, from their sources and documents.
 var rules = []spanRule{
-	{"Langfuse", "kind of every span", anySpan, operation(otelmap.OpChat, otelmap.OpExecuteTool, otelmap.OpInvokeAgent)},
+	// A script that calls tools is a plain span there.
+	{"Langfuse", "kind of every span", not(operation(otelmap.OpInvokeWorkflow)), operation(otelmap.OpChat, otelmap.OpExecuteTool, otelmap.OpInvokeAgent)},
 	{"Langfuse", "input of a prompted trace", both(isRoot, prompted), text("input.value")},
 	{"Langfuse", "output of a trace with an answer", both(isRoot, text("gen_ai.output.messages")), text("output.value")},
 	{"Langfuse", "texts of requests are messages", isChat, not(either(text("input.value"), text("output.value")))},

@@ -19,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -79,7 +80,7 @@ func TestRecordingsOfTrouble(t *testing.T) {
 						wellFormed(t, spansOf(b, r, tr))
 						spans = append(spans, b.Spans(r, tr))
 					}
-					for _, d := range differences(t, spans, tr) {
+					for _, d := range differences(t, agent.Host, files.Home, s.id, spans) {
 						t.Errorf("%s: verify: %s", way, d)
 					}
 				}
@@ -142,7 +143,7 @@ func recordedSessions(t *testing.T, dir string, agent agents.Agent, files *trans
 }
 
 // differences compares spans, by way of a store, with the agent's files.
-func differences(t *testing.T, spans []*tracepb.ResourceSpans, files *hook.Transcript) (out []verify.Difference) {
+func differences(t *testing.T, host, home, session string, spans []*tracepb.ResourceSpans) (out []verify.Difference) {
 	t.Helper()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
 	if err != nil {
@@ -152,15 +153,17 @@ func differences(t *testing.T, spans []*tracepb.ResourceSpans, files *hook.Trans
 	if err := s.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	var c verify.Comparison
-	if err := s.Each(t.Context(), store.Filter{Limit: -1}, func(tr *store.Trace) error {
-		c.Add(tr)
-		return nil
-	}); err != nil {
+	files, err := second.Read(t.Context(), host, second.EnvOf(home, nil), time.Time{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range c.Results(files) {
-		out = append(out, r.Differences...)
+	c := verify.Check{Host: host, Files: files, Store: s, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	differ, err := c.Sessions(t.Context(), []string{session})
+	if err != nil || len(c.Gone) > 0 {
+		t.Fatalf("not compared: %q, error %v", c.Gone, err)
+	}
+	for _, s := range differ {
+		out = append(out, s.Differences...)
 	}
 	return out
 }
@@ -193,8 +196,8 @@ func TestVerifyFindsATurnInTwoTraces(t *testing.T) {
 		}
 		_, carry = b.Boundary(func(otelmap.RunID) bool { return true }, 0)
 	}
-	found := differences(t, spans, tr)
-	if len(spans) != 2 || len(found) != 1 || found[0].Kind != verify.Outcome || found[0].InTrace != otelmap.OutcomeFailed || found[0].InFiles != otelmap.OutcomeCompleted {
-		t.Errorf("%d traces, differences %+v; want a failure that is a success", len(spans), found)
+	found := differences(t, agent.Host, files.Home, s.id, spans)
+	if len(spans) != 2 || len(found) != 1 || found[0].Kind != verify.Double {
+		t.Errorf("%d traces, differences %+v; want a turn that is there twice", len(spans), found)
 	}
 }

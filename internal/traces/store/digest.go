@@ -350,8 +350,10 @@ type digestReader struct {
 // decode sets what encode wrote. The lists of d are used again.
 func (r *digestReader) decode(data []byte, d *digest) error {
 	r.data, r.bad, d.places = data, false, nil
-	if r.byte() != digestVersion {
-		return fmt.Errorf("%w: facts of an unknown form", errUndecodable)
+	if v := r.byte(); v > digestVersion {
+		return fmt.Errorf("%w: a trace's sums have the form %d, this hookspan reads %d: update hookspan", ErrNewer, v, digestVersion)
+	} else if v != digestVersion {
+		return fmt.Errorf("%w: a trace's sums have the unknown form %d, want %d", errUndecodable, v, digestVersion)
 	}
 	set := r.byte()
 	d.badRun = set&1 != 0

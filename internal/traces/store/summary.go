@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"database/sql"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,8 +29,8 @@ type Summary struct {
 	Host string `json:"host,omitempty"`
 	// Session is the agent's identifier of the conversation.
 	Session string `json:"session,omitempty"`
-	// Title is the first prompt on one line, at most maxTitle runes, else the
-	// root span's name.
+	// Title is the first prompt on one line, at most maxTitle runes. Where no texts were
+	// captured it is the folder, the branch and the tools, else the root span's name.
 	Title string `json:"title,omitempty"`
 	// Model is the language model, as the agent spells it.
 	Model string `json:"model,omitempty"`
@@ -208,9 +210,32 @@ func summarize(d *digest, spans []storedSpan) Summary {
 	s.Model = cmp.Or(s.Model, d.model)
 	first := spans[0]
 	s.Session = cmp.Or(s.Session, otlp.Text(first.GetAttributes(), otelmap.KeyConversationID))
-	s.Title = cmp.Or(s.Title, oneLine(first.GetName(), maxTitle))
+	s.Title = cmp.Or(s.Title, oneLine(d.titleWithoutTexts(&s), maxTitle), oneLine(first.GetName(), maxTitle))
 	s.Host = cmp.Or(s.Host, otlp.Text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
 	return s
+}
+
+// titleTools is the largest number of tools in a title.
+const titleTools = 3
+
+// titleWithoutTexts names a task of which no texts were captured: by the last part of its
+// folder, its branch, and the tools that were called most.
+func (d *digest) titleWithoutTexts(s *Summary) string {
+	calls := make(map[string]int)
+	for _, t := range d.tools {
+		calls[t.name] += len(t.calls)
+	}
+	names := slices.SortedFunc(maps.Keys(calls), func(a, b string) int { return cmp.Or(calls[b]-calls[a], strings.Compare(a, b)) })
+	var tools []string
+	for _, name := range names[:min(len(names), titleTools)] {
+		tools = append(tools, fmt.Sprintf("%d %s", calls[name], name))
+	}
+	if n := len(names) - titleTools; n > 0 {
+		tools = append(tools, fmt.Sprintf("%d more", n))
+	}
+	folder := s.Directory[strings.LastIndexAny(s.Directory, `/\`)+1:]
+	parts := []string{folder, s.Branch, strings.Join(tools, ", ")}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 
 // worse reports that evidence x is less than y.

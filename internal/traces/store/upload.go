@@ -346,7 +346,8 @@ func firstOf(spans []*row) (out []storedSpan) {
 }
 
 // digest returns the digest of all spans. If the upload has only added spans, it
-// adds them to the stored digest, so that the work does not grow with the trace.
+// adds them to the stored digest, so that the work does not grow with the trace, unless
+// that cannot be read.
 func (t *openTrace) digest(ctx context.Context) (*digest, error) {
 	if t.replaced {
 		return digestOf(ctx, t.tx, t.id)
@@ -356,11 +357,11 @@ func (t *openTrace) digest(ctx context.Context) (*digest, error) {
 		var facts []byte
 		err := eachRow(ctx, t.tx, func(scan func(...any) error) error { return scan(&d.spans, &d.started, &d.ended, &facts, &d.requests) },
 			`SELECT spans, started, ended, facts, requests FROM traces WHERE id = ?`, t.id)
-		if err == nil {
-			err = new(digestReader).decode(facts, &d)
-		}
 		if err != nil {
 			return nil, err
+		}
+		if new(digestReader).decode(facts, &d) != nil {
+			return digestOf(ctx, t.tx, t.id) // another version of hookspan made them
 		}
 	}
 	for _, r := range t.changed {

@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 )
 
-// Session is what the second reading found of a session.
+// Session is what the comparison of a session found.
 type Session struct {
 	Session string `json:"session"`
 	// NoTrace reports that the store has no trace of it.
@@ -24,60 +24,61 @@ type Check struct {
 	Host  string
 	Files *second.Reading
 	Store *store.Store
-	// Briefs are those of sessions that need not be read from the store unless they differ.
-	Briefs map[string]*Brief
-	// Sums are those that were read from the store.
+	// Sums are those that were read from the store, or from what is sent to it.
 	Sums map[string]*Sums
 	// Cut reports that the store has lost the beginning of a session, so that only what is
 	// not before its first trace counts.
 	Cut func(ctx context.Context, session string) (bool, error)
 	Now time.Time
+	// Clean removes secrets from prompts, as it did from the traces. If nil, nothing does.
+	Clean func(string) string
+	// Gone are the sessions with traces of which the files say nothing, so that they were not
+	// compared.
+	Gone []string
 }
 
 // openAge is how long after its last row a session may have a turn that has not ended,
 // whose rows then do not count.
 const openAge = time.Hour
 
-// Sessions compares sessions. Those without a difference are left out.
+// Sessions compares sessions. Those without a difference are left out, and those without
+// files are in Gone.
 func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
-	var suspects []string
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if brief := c.Briefs[id]; brief != nil {
-			files, err := c.part(ctx, id, brief)
-			if err != nil {
-				return nil, err
-			}
-			if files == nil || brief.equal(files) {
-				continue
-			}
-		}
-		suspects = append(suspects, id)
 		if _, err := c.sums(ctx, id); err != nil {
 			return nil, err
 		}
 	}
-	for _, id := range suspects {
+	for _, id := range ids {
 		if err := c.settle(ctx, id); err != nil {
 			return nil, err
 		}
 	}
-	for _, id := range suspects {
+	for _, id := range ids {
 		sums := c.Sums[id]
-		files, err := c.part(ctx, id, &sums.Brief)
-		if err != nil {
+		files, err := c.part(ctx, id, sums)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if files == nil {
-			continue
-		}
-		if d := sums.differences(c.Files.Lacks, files); len(d) > 0 {
-			differ = append(differ, Session{id, sums.first.IsZero(), d})
+		case files == nil && c.Files.Sessions[id] == nil && !sums.empty():
+			c.Gone = append(c.Gone, id)
+		case files != nil:
+			if d := sums.differences(c.Host, files, c.clean); len(d) > 0 {
+				differ = append(differ, Session{id, sums.empty(), d})
+			}
 		}
 	}
 	return differ, nil
+}
+
+func (c *Check) clean(text string) string {
+	if c.Clean == nil {
+		return text
+	}
+	return c.Clean(text)
 }
 
 // Untold lists the sessions with requests, calls or prompts in the files that are not
@@ -95,8 +96,8 @@ func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Sessi
 		if err := c.settle(ctx, id); err != nil {
 			return nil, err
 		}
-		if len(sums.requests)+sums.calls+sums.prompts == 0 && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
-			if d := sums.differences(c.Files.Lacks, s); len(d) > 0 {
+		if sums.empty() && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
+			if d := sums.differences(c.Host, s, c.clean); len(d) > 0 {
 				untold = append(untold, Session{id, true, d})
 			}
 		}
@@ -109,7 +110,7 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 	if s := c.Sums[id]; s != nil {
 		return s, nil
 	}
-	s := NewSums()
+	s := new(Sums)
 	err := eachOwn(ctx, c.Store, c.Host, id, func(t *store.Trace) error {
 		s.Add(t.ResourceSpans...)
 		return nil
@@ -150,13 +151,13 @@ func (c *Check) settle(ctx context.Context, id string) error {
 	}
 	var errs error
 	for key, q := range mine.Requests {
-		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return len(s.requests[key]) > 0 }, func(s *second.Session) {
+		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return s.has(key) }, func(s *second.Session) {
 			s.Requests[key] = q
 			delete(mine.Requests, key)
 		}))
 	}
 	for key, q := range mine.Calls {
-		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return len(s.ended[key]) > 0 }, func(s *second.Session) {
+		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return s.has(key) }, func(s *second.Session) {
 			s.Calls[key] = q
 			delete(mine.Calls, key)
 		}))
@@ -174,7 +175,7 @@ func (c *Check) settle(ctx context.Context, id string) error {
 			})
 		}))
 	}
-	if copied && len(mine.Requests)+len(mine.Calls) == 0 && c.Sums[id].prompts == 0 {
+	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
 		mine.Prompts = nil // nothing but copies
 	}
 	return errs
@@ -182,7 +183,7 @@ func (c *Check) settle(ctx context.Context, id string) error {
 
 // part returns what the files say of the session, as far as the store should have it; nil
 // if they say nothing.
-func (c *Check) part(ctx context.Context, id string, sums *Brief) (*second.Session, error) {
+func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Session, error) {
 	s := c.Files.Sessions[id]
 	if s == nil {
 		return nil, nil
@@ -212,5 +213,6 @@ func (c *Check) part(ctx context.Context, id string, sums *Brief) (*second.Sessi
 	maps.DeleteFunc(part.Requests, func(_ string, q *second.Request) bool { return out(q.Fact) })
 	maps.DeleteFunc(part.Calls, func(_ string, q *second.Call) bool { return out(q.Fact) })
 	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p second.Prompt) bool { return out(p.Fact) })
+	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *second.Turn) bool { return out(t.Fact) })
 	return &part, nil
 }

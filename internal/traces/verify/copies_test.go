@@ -157,18 +157,18 @@ func bothReadingsOf(t *testing.T, home string) (got found) {
 	}
 	sums := make(map[string]*Sums)
 	for _, r := range all {
-		sums[r.id] = NewSums()
+		sums[r.id] = new(Sums)
 		sums[r.id].Add(r.spans...)
-		got.prompts, got.calls, got.output = got.prompts+sums[r.id].prompts, got.calls+sums[r.id].calls, got.output+sums[r.id].usage.Output
+		got.prompts, got.calls, got.output = got.prompts+len(sums[r.id].prompts), got.calls+len(sums[r.id].calls), got.output+sums[r.id].usage.Output
 		if len(r.spans) > 0 {
 			got.sessions++
 		}
 	}
-	again, err := second.Read(t.Context(), all[0].host, second.EnvOf(home, nil))
+	again, err := second.Read(t.Context(), all[0].host, second.EnvOf(home, nil), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := Check{Files: again, Sums: sums, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	check := Check{Host: all[0].host, Files: again, Sums: sums, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	differ, err := check.Sessions(t.Context(), slices.Sorted(maps.Keys(sums)))
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestSecondReadingNamesCompressedFilesThatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := second.Read(t.Context(), "codex", second.EnvOf(home, nil))
+	files, err := second.Read(t.Context(), "codex", second.EnvOf(home, nil), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,13 +219,14 @@ func TestSecondReadingNamesACallTooMany(t *testing.T) {
 		return &tracepb.Span{Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool), otlp.String(otelmap.KeyToolCallID, id)}}
 	}
 	for _, host := range []string{"claude-code", "codex", "copilot-cli", "gemini-cli", "qwen-code", "cline", "opencode"} {
-		for id, want := range map[string]bool{"": host != "codex" && host != "gemini-cli" && host != "cline", "c2": host != "codex"} {
-			sums := NewSums()
+		for id, want := range map[string]bool{"": host != "codex" && host != "gemini-cli" && host != "cline", "c2": true, "exec-2": host != "codex"} {
+			sums := new(Sums)
 			sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{tool("c1"), tool(id)}}}})
-			files := &second.Reading{Lacks: second.LacksOf(host), Sessions: map[string]*second.Session{
+			files := &second.Reading{Sessions: map[string]*second.Session{
 				"s": {Calls: map[string]*second.Call{"c1": {Times: 1}}},
 			}}
-			differ, err := (&Check{Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
+			sums.uncounted = true
+			differ, err := (&Check{Host: host, Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -250,13 +251,14 @@ func TestSecondReadingLacksWhatOnlyHooksReport(t *testing.T) {
 		"a call of a skill's text":    {"claude-code", []*tracepb.Span{call(otlp.String(invokedBy, "user"))}, 0},
 		"a call that nobody explains": {"claude-code", []*tracepb.Span{call()}, 1},
 	} {
-		sums := NewSums()
+		sums := new(Sums)
 		both := call(otlp.String(otelmap.KeyToolCallID, "c1"))
 		sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: append(c.spans, both)}}})
-		files := &second.Reading{Lacks: second.LacksOf(c.host), Sessions: map[string]*second.Session{
+		files := &second.Reading{Sessions: map[string]*second.Session{
 			"s": {Calls: map[string]*second.Call{"c1": {Times: 1}}},
 		}}
-		differ, err := (&Check{Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
+		sums.uncounted = true
+		differ, err := (&Check{Host: c.host, Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
 		if err != nil {
 			t.Fatal(err)
 		}

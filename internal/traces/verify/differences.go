@@ -4,159 +4,519 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 )
+
+// Kind is in what the traces of a session and the agent's files differ.
+type Kind string
+
+// The kinds.
+const (
+	// Missing is something that only the files have, Extra what only the traces have, and
+	// Double what the traces have more often than the files.
+	Missing Kind = "missing"
+	Extra   Kind = "extra"
+	Double  Kind = "double"
+
+	Name       Kind = "name"
+	Agent      Kind = "agent"
+	Status     Kind = "status"
+	Model      Kind = "model"
+	Text       Kind = "text"
+	Input      Kind = "input tokens"
+	Output     Kind = "output tokens"
+	CacheRead  Kind = "cache read tokens"
+	CacheWrite Kind = "cache write tokens"
+	Cost       Kind = "cost"
+	Order      Kind = "order"
+	Outcome    Kind = "outcome"
+	// Total is a number of calls that does not fit.
+	Total Kind = "total"
+)
+
+// Difference is a fact in which the traces and the agent's files differ.
+type Difference struct {
+	// Trace is empty for what the traces lack.
+	Trace string `json:"traceId,omitempty"`
+	Kind  Kind   `json:"kind"`
+	// What is the call, the request, the prompt, the turn or the total that differs.
+	What string `json:"what"`
+	// InTrace and InFiles are the values, empty where there is none.
+	InTrace string `json:"inTrace,omitempty"`
+	InFiles string `json:"inFiles,omitempty"`
+	// File and IDs are where the files have it.
+	File string   `json:"file,omitempty"`
+	IDs  []string `json:"ids,omitempty"`
+}
 
 // maxNamed bounds the ids that a difference names.
 const maxNamed = 5
 
-// differences names what differs.
-func (s *Sums) differences(lacks second.Lacks, files *second.Session) (out []Difference) {
-	add := func(kind Kind, what, inTrace, inFiles, file string, ids []string) {
+// comparison compares the traces of a session with what the files say of it.
+type comparison struct {
+	*Sums
+	files *second.Session
+	lacks second.Lacks
+	host  string
+	clean func(string) string
+	out   []Difference
+	// alike are the ids of what differs in the same way.
+	alike map[alike][]string
+	// ours and theirs are the ids of subagents.
+	ours, theirs map[string]bool
+}
+
+// differences names what differs. clean removes secrets, as it did from the traces.
+func (s *Sums) differences(host string, files *second.Session, clean func(string) string) []Difference {
+	c := &comparison{
+		Sums: s, files: files, host: host, lacks: second.LacksOf(host), clean: clean, ours: make(map[string]bool), theirs: make(map[string]bool),
+	}
+	for _, q := range s.calls {
+		c.ours[q.agent] = true
+	}
+	for _, q := range files.Calls {
+		c.theirs[q.Agent] = true
+	}
+	if !files.Unsummed {
+		c.compareRequests()
+		c.compareTokens()
+	}
+	c.compareTotal()
+	c.compareCalls()
+	c.compareOrder()
+	c.comparePrompts()
+	c.compareTurns()
+	return c.out
+}
+
+// alike is what differences have in common that are told together.
+type alike struct {
+	trace          string
+	kind           Kind
+	inTrace, files string
+}
+
+func (c *comparison) add(d Difference) {
+	if d.File == "" && len(c.files.Files) > 0 {
+		d.File = c.files.Files[0]
+	}
+	c.out = append(c.out, d)
+}
+
+// note adds one thing of many that may differ in the same way; run is that of the trace which
+// has it, less than 0 for none.
+func (c *comparison) note(kind Kind, run int, inTrace, inFiles, id string) {
+	if c.alike == nil {
+		c.alike = make(map[alike][]string)
+	}
+	k := alike{kind: kind, inTrace: inTrace, files: inFiles}
+	if run >= 0 {
+		k.trace = c.trace(run)
+	}
+	c.alike[k] = append(c.alike[k], id)
+}
+
+// runAt returns the run under way at a time, less than 0 for none.
+func (c *comparison) runAt(at time.Time) int {
+	found := -1
+	for i, r := range c.runs {
+		if !at.Before(r.start) && !at.After(r.end) && (found < 0 || r.start.After(c.runs[found].start)) {
+			found = i
+		}
+	}
+	return found
+}
+
+// told adds what was noted of calls, requests or prompts.
+func (c *comparison) told(what string, file func(id string) string) {
+	byAll := func(x, y alike) int {
+		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.trace, y.trace), cmp.Compare(x.inTrace, y.inTrace), cmp.Compare(x.files, y.files))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(c.alike), byAll) {
+		ids := c.alike[k]
 		slices.Sort(ids)
-		out = append(out, Difference{Kind: kind, What: what, InTrace: inTrace, InFiles: inFiles, File: file, IDs: ids})
+		told := termtext.Plural(len(ids), what)
+		if len(ids) == 1 {
+			told = what + " " + ids[0]
+			if f := c.files.Calls[ids[0]]; f != nil && what == "call" && f.Name != "" {
+				told = what + " " + f.Name + " " + ids[0]
+			}
+		}
+		c.add(Difference{
+			Trace: k.trace, Kind: k.kind, What: told, InTrace: k.inTrace, InFiles: k.files, File: file(ids[0]), IDs: ids,
+		})
 	}
-	// Ids are compared where the traces have those of the files.
+	c.alike = nil
+}
+
+// differ notes a difference of two values that are known.
+func (c *comparison) differ(kind Kind, run int, inTrace, inFiles, id string) {
+	if inTrace != "" && inFiles != "" && inTrace != inFiles {
+		c.note(kind, run, inTrace, inFiles, id)
+	}
+}
+
+// mainAgent is the name of the agent that is no subagent.
+const mainAgent = "the main agent"
+
+// compareAgent compares whose a call or a request is: ids of subagents as far as both sides
+// have them.
+func (c *comparison) compareAgent(run int, ours, theirs, id string) {
+	if (ours == "") == (theirs == "") && !(c.theirs[ours] && c.ours[theirs]) {
+		return
+	}
+	c.differ(Agent, run, cmp.Or(ours, mainAgent), cmp.Or(theirs, mainAgent), id)
+}
+
+// compareRequests compares requests by their ids and, those that have none, by their tokens.
+func (c *comparison) compareRequests() {
+	byID := make(map[string][]*request)
+	var nameless []*request
+	for i := range c.requests {
+		q := &c.requests[i]
+		if c.files.Requests[q.id] == nil {
+			nameless = append(nameless, q)
+			continue
+		}
+		byID[q.id] = append(byID[q.id], q)
+	}
 	var lost []string
-	changed := make(map[[2]string][]string) // by the models of the trace and of the files
-	file, common := "", 0
-
-	for id, q := range files.Requests {
-		if len(s.requests[id]) > 0 {
-			common++
-		} else {
-			lost, file = append(lost, id), q.File
-		}
-	}
-	for id, models := range s.requests {
-		q := files.Requests[id]
-		if len(models) > 1 && q != nil {
-			add(Double, "request "+id, strconv.Itoa(len(models))+" times", "once", q.File, []string{id})
-		}
-		if q != nil && q.Model != "" && models[0] != "" && q.Model != models[0] {
-			models := [2]string{models[0], q.Model}
-			changed[models] = append(changed[models], id)
-		}
-	}
-	for _, models := range slices.SortedFunc(maps.Keys(changed), func(x, y [2]string) int { return slices.Compare(x[:], y[:]) }) {
-		ids := changed[models]
-		add(Model, termtext.Plural(len(ids), "request"), models[0], models[1], files.Requests[ids[0]].File, ids)
-	}
-	if common == 0 && len(s.requests) > 0 {
-		lost = nil // the ids are not the same
-	}
-	if len(lost) > 0 {
-		add(Missing, termtext.Plural(len(lost), "request"), "", "there", file, lost)
-	}
-	names := []string{"", ""} // the session, and its requests
-	if models := s.modelsOf(files); !s.summed && !models[""] {
-		names = append(names, slices.Sorted(maps.Keys(models))...)
-	}
-	for _, m := range names {
-		u, bare := total(files, m)
-		mine, what := s.usage, "sum of the session"
-		if m == "" && same(mine, u, bare) {
-			mine, what = s.listed, "sum of the requests"
-		} else if m != "" {
-			mine, what = s.model(m).Usage, "sum of the requests to "+m
-		}
-		if same(mine, u, bare) {
+	for id, f := range c.files.Requests {
+		if len(byID[id]) == 0 {
+			lost = append(lost, id)
 			continue
 		}
-		for _, x := range []struct {
-			kind Kind
-			x, y int64
-		}{{Input, mine.Input, u.Input}, {Output, mine.Output, u.Output}, {CacheRead, mine.CacheRead, u.CacheRead}, {CacheWrite, mine.CacheWrite, u.CacheWrite}} {
-			if x.x != x.y {
-				add(x.kind, what, strconv.FormatInt(x.x, 10), strconv.FormatInt(x.y, 10), firstOf(files.Files), lost)
-			}
-		}
-		break // the models' sums say no more
+		c.compareRequest(id, byID[id], f)
 	}
-	s.callDifferences(lacks, files, add)
-	if n := len(files.Prompts) - s.prompts; n > 0 {
-		var lines []string
-		for _, p := range files.Prompts {
-			if !s.askedAt(p.At) || len(files.Prompts) <= n {
-				lines, file = append(lines, "line "+strconv.Itoa(p.Line)), p.File
-			}
+	slices.Sort(lost)
+	if !c.summed { // else they need not be of one request each
+		lost, nameless = c.pairTokens(lost, nameless)
+		for _, id := range lost {
+			c.note(Missing, c.runAt(c.files.Requests[id].At), "", "there", id)
 		}
-		add(Missing, termtext.Plural(n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), cmp.Or(file, firstOf(files.Files)), lines)
-	} else if n < 0 && (!lacks.CutTurns || s.askedTwice()) {
-		add(Double, termtext.Plural(-n, "prompt"), strconv.Itoa(s.prompts), strconv.Itoa(len(files.Prompts)), firstOf(files.Files), nil)
+		for _, q := range nameless {
+			c.note(Extra, q.run, "there", "", cmp.Or(q.id, tokens(q.usage)))
+		}
 	}
-	return append(out, s.turnDifferences(lacks, files)...)
-}
-
-func firstOf(files []string) string {
-	if len(files) == 0 {
+	c.told("request", func(id string) string {
+		if f := c.files.Requests[id]; f != nil {
+			return f.File
+		}
 		return ""
-	}
-	return files[0]
+	})
 }
 
-// callDifferences names calls.
-func (s *Sums) callDifferences(lacks second.Lacks, files *second.Session, add func(kind Kind, what, inTrace, inFiles, file string, ids []string)) {
-	ids := make(map[[3]string][]string)
-	file := ""
-	note := func(what, inTrace, inFiles, id string) {
-		k := [3]string{what, inTrace, inFiles}
-		ids[k] = append(ids[k], id)
+func (c *comparison) compareRequest(id string, ours []*request, f *second.Request) {
+	q := ours[0]
+	if len(ours) > 1 {
+		c.note(Double, q.run, strconv.Itoa(len(ours))+" times", "once", id)
 	}
-	for id, c := range files.Calls {
-		statuses := s.ended[id]
-		if len(statuses) == 0 {
-			if short := s.calls-s.skilled < callsOf(files); short || !c.Unnamed && len(s.ended[""]) == 0 {
-				note("missing", "", "there", id)
-				file = c.File
+	c.differ(Model, q.run, q.model, f.Model, id)
+	c.compareAgent(q.run, q.agent, f.Agent, id)
+	if q.failed != f.Failed {
+		c.note(Status, q.run, statusText(q.failed), statusText(f.Failed), id)
+	}
+	if q.usage == nil {
+		return
+	}
+	if u := usageOf(f); !same(*q.usage, u, f.Bare) {
+		for _, n := range counts(*q.usage, u) {
+			c.differ(n.kind, q.run, strconv.FormatInt(n.ours, 10), strconv.FormatInt(n.theirs, 10), id)
+		}
+	}
+	if f.Cost != nil && *f.Cost > 0 && q.usage.CostUSD != nil && math.Abs(*f.Cost-*q.usage.CostUSD) > 1e-9 {
+		c.note(Cost, q.run, fmt.Sprintf("$%.9g", *q.usage.CostUSD), fmt.Sprintf("$%.9g", *f.Cost), id)
+	}
+}
+
+func statusText(bad bool) string {
+	if bad {
+		return failed
+	}
+	return ok
+}
+
+// pairTokens pairs requests of equal tokens, and returns the others.
+func (c *comparison) pairTokens(lost []string, nameless []*request) ([]string, []*request) {
+	type key struct {
+		output, read, write int64 // the input of the files may be with or without the cache
+		failed              bool
+	}
+	byTokens := make(map[key][]string)
+	for _, id := range lost {
+		f := c.files.Requests[id]
+		k := key{f.Output, f.CacheRead, f.CacheWrite, f.Failed}
+		byTokens[k] = append(byTokens[k], id)
+	}
+	paired := make(map[string]bool)
+	nameless = slices.DeleteFunc(nameless, func(q *request) bool {
+		u := store.Usage{}
+		if q.usage != nil {
+			u = *q.usage
+		}
+		k := key{u.Output, u.CacheRead, u.CacheWrite, q.failed || u == store.Usage{}}
+		ids := byTokens[k]
+		for i, id := range ids {
+			f := c.files.Requests[id]
+			if same(u, usageOf(f), f.Bare) {
+				paired[id], byTokens[k] = true, slices.Delete(ids, i, i+1)
+				if !q.sum {
+					c.compareAgent(q.run, q.agent, f.Agent, id)
+				}
+				return true
 			}
+		}
+		return u == store.Usage{} && !q.failed
+	})
+	return slices.DeleteFunc(lost, func(id string) bool {
+		f := c.files.Requests[id]
+		return paired[id] || !f.Failed && usageOf(f) == store.Usage{}
+	}), nameless
+}
+
+func usageOf(f *second.Request) store.Usage {
+	return store.Usage{Input: f.Input, Output: f.Output, CacheRead: f.CacheRead, CacheWrite: f.CacheWrite}
+}
+
+func tokens(u *store.Usage) string {
+	if u == nil {
+		return "without tokens"
+	}
+	return fmt.Sprintf("of %d and %d tokens", u.Input, u.Output)
+}
+
+type count struct {
+	kind         Kind
+	ours, theirs int64
+}
+
+func counts(ours, theirs store.Usage) []count {
+	return []count{
+		{Input, ours.Input, theirs.Input},
+		{Output, ours.Output, theirs.Output},
+		{CacheRead, ours.CacheRead, theirs.CacheRead},
+		{CacheWrite, ours.CacheWrite, theirs.CacheWrite},
+	}
+}
+
+// same reports equal sums. The input may be counted with the cache or without it where the
+// files do not say which.
+func same(inTrace, inFiles store.Usage, bare int64) bool {
+	low, high := min(bare, inFiles.Input), max(bare, inFiles.Input)
+	return inTrace.Output == inFiles.Output && inTrace.CacheRead == inFiles.CacheRead && inTrace.CacheWrite == inFiles.CacheWrite &&
+		low <= inTrace.Input && inTrace.Input <= high
+}
+
+// compareTokens compares the sums of the runs, and of the requests, with the files.
+func (c *comparison) compareTokens() {
+	var all store.Usage
+	var bare int64
+	for _, f := range c.files.Requests {
+		u := usageOf(f)
+		all, bare = sum(all, &u), bare+f.Bare
+	}
+	for _, s := range []struct {
+		what string
+		ours store.Usage
+	}{{"sum of the session", c.usage}, {"sum of the requests", c.listed}} {
+		if same(s.ours, all, bare) {
 			continue
 		}
-		for _, status := range statuses {
-			switch {
-			case status == unfinished && c.Answered:
-				note("status", unfinished, "ended", id)
-			case status == ok && !c.Answered:
-				note("status", ok, unfinished, id)
-			case status == ok && c.Failed:
-				note("status", ok, failed, id)
-			case (status == failed || status == denied) && c.Answered && !c.Failed && !lacks.FailureMarks:
-				note("status", status, ok, id)
-			default:
-				continue
+		for _, n := range counts(s.ours, all) {
+			if n.ours != n.theirs {
+				c.add(Difference{Kind: n.kind, What: s.what, InTrace: strconv.FormatInt(n.ours, 10), InFiles: strconv.FormatInt(n.theirs, 10)})
 			}
-			file = c.File
+		}
+		break // the other says no more
+	}
+}
+
+// compareTotal compares the number of calls that the runs count.
+func (c *comparison) compareTotal() {
+	spans, n := 0, 0
+	for _, q := range c.calls {
+		if !q.script {
+			spans++
 		}
 	}
-	for id, statuses := range s.ended {
-		c := files.Calls[id]
-		switch {
-		case id == "":
-			if n := s.calls - s.skilled - callsOf(files) - len(files.Results); n > 0 && !lacks.UnnamedCalls && !lacks.ScriptCalls {
-				note("double", strconv.Itoa(s.calls), strconv.Itoa(callsOf(files)), "without an id")
+	if !c.uncounted && c.counted != spans {
+		for _, f := range c.files.Calls {
+			if f.Name != second.Script {
+				n += f.Times
 			}
-		case c != nil && len(statuses) > c.Times:
-			note("double", strconv.Itoa(len(statuses))+" times", "once", id)
-			file = c.File
-		case c == nil && !files.Results[id] && !lacks.ScriptCalls:
-			note("extra", "there", "", id)
+		}
+		if n != c.counted {
+			c.add(Difference{Kind: Total, What: "total of calls", InTrace: strconv.Itoa(c.counted), InFiles: strconv.Itoa(n)})
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(ids), func(x, y [3]string) int { return slices.Compare(x[:], y[:]) }) {
-		add(Kind(k[0]), termtext.Plural(len(ids[k]), "call"), k[1], k[2], cmp.Or(file, firstOf(files.Files)), ids[k])
+}
+
+// compareCalls compares calls by their ids and, those without one, by their tools.
+func (c *comparison) compareCalls() {
+	byID := make(map[string][]*call)
+	var nameless, strangers []*call
+	for i := range c.calls {
+		q := &c.calls[i]
+		switch f := c.files.Calls[q.id]; {
+		case f != nil:
+			byID[q.id] = append(byID[q.id], q)
+		case c.files.Results[q.id] || q.skill && q.id == "" || strings.HasPrefix(q.id, "exec-") && c.lacks.ScriptCalls:
+			// the files lack what made it
+		case q.id == "":
+			nameless = append(nameless, q)
+		default:
+			strangers = append(strangers, q)
+		}
 	}
+	var lost []string
+	for id, f := range c.files.Calls {
+		if len(byID[id]) == 0 {
+			lost = append(lost, id)
+			continue
+		}
+		c.compareCall(id, byID[id], f)
+	}
+	slices.Sort(lost)
+	for _, id := range lost {
+		f := c.files.Calls[id]
+		alike := func(q *call) bool { return sameTool(q.name, f.Name) }
+		if i := slices.IndexFunc(nameless, alike); i >= 0 {
+			nameless = slices.Delete(nameless, i, i+1)
+			continue
+		}
+		if i := slices.IndexFunc(strangers, alike); i >= 0 && f.Unnamed {
+			strangers = slices.Delete(strangers, i, i+1)
+			continue
+		}
+		c.note(Missing, c.runAt(f.At), "", "there", id)
+	}
+	for _, q := range strangers {
+		c.note(Extra, q.run, "there", "", q.id)
+	}
+	if n := len(nameless) - len(c.files.Results); n > 0 && !c.lacks.UnnamedCalls && !c.lacks.ScriptCalls {
+		for _, q := range nameless[:n] {
+			c.note(Extra, q.run, "there", "", q.name)
+		}
+	}
+	c.told("call", func(id string) string {
+		if f := c.files.Calls[id]; f != nil {
+			return f.File
+		}
+		return ""
+	})
+}
+
+func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {
+	q := ours[0]
+	switch {
+	case len(ours) > f.Times:
+		c.note(Double, q.run, strconv.Itoa(len(ours))+" times", strconv.Itoa(f.Times)+" times", id)
+	case len(ours) < f.Times:
+		c.note(Missing, q.run, strconv.Itoa(len(ours))+" times", strconv.Itoa(f.Times)+" times", id)
+	}
+	for _, q := range ours {
+		if !sameTool(q.name, f.Name) {
+			c.note(Name, q.run, q.name, f.Name, id)
+		}
+		if f.Times == 1 {
+			c.compareAgent(q.run, q.agent, f.Agent, id)
+			c.compareStatus(q, f)
+		}
+	}
+}
+
+// sameTool compares names of tools. Hooks may put the name of a group before one.
+func sameTool(ours, theirs string) bool {
+	return ours == "" || strings.HasSuffix(ours, theirs)
+}
+
+// compareStatus compares how a call ended with what its result says.
+func (c *comparison) compareStatus(q *call, f *second.Call) {
+	theirs := ""
+	switch {
+	case !f.Answered && q.status == ok:
+		theirs = unfinished
+	case f.Answered && q.status == unfinished:
+		theirs = "ended"
+	case !f.Answered || q.status == "":
+	case f.Status == second.OK && q.status != ok:
+		theirs = ok
+	case f.Status == second.Failed && q.status != failed, f.Status == second.Bad && q.status == ok:
+		theirs = failed
+	case f.Status == second.Denied && (q.status == ok || q.status == failed):
+		theirs = denied
+	}
+	c.differ(Status, q.run, q.status, theirs, q.id)
+}
+
+// compareOrder finds calls that are the other way round: in the files one had ended before the
+// other was asked for, in the traces the other had.
+func (c *comparison) compareOrder() {
+	type pair struct {
+		*call
+		asked, done time.Time
+	}
+	var all []pair
+	for i := range c.calls {
+		q := &c.calls[i]
+		if f := c.files.Calls[q.id]; f != nil && f.Times == 1 && !f.Done.IsZero() && q.status != unfinished {
+			all = append(all, pair{q, f.At, f.Done})
+		}
+	}
+	byDone := slices.Clone(all)
+	slices.SortStableFunc(byDone, func(x, y pair) int { return x.done.Compare(y.done) })
+	slices.SortStableFunc(all, func(x, y pair) int { return x.asked.Compare(y.asked) })
+	var latest *pair
+	done := 0
+	for i := range all {
+		q := &all[i]
+		for ; done < len(byDone) && byDone[done].done.Before(q.asked); done++ {
+			if latest == nil || byDone[done].start.After(latest.start) {
+				latest = &byDone[done]
+			}
+		}
+		if latest != nil && q.end.Before(latest.start) {
+			c.add(Difference{
+				Trace: c.trace(q.run), Kind: Order, What: "call " + q.id, InTrace: "before call " + latest.id, InFiles: "after it", File: c.files.Calls[q.id].File,
+				IDs: []string{q.id, latest.id},
+			})
+		}
+	}
+}
+
+// String describes the difference to people.
+func (d Difference) String() string {
+	switch d.Kind {
+	case Missing:
+		if d.InTrace == "" {
+			return d.What + ": the trace lacks it" + d.place()
+		}
+	case Extra:
+		return d.What + ": the agent's files do not have it" + d.place()
+	case Double:
+		return d.What + ": more often in the trace than in the agent's files" + d.place()
+	case Order:
+		return d.What + ": in the trace " + d.InTrace + ", in the agent's files " + d.InFiles
+	}
+	return fmt.Sprintf("%s: %s: %s in the trace, %s in the agent's files%s", d.What, d.Kind, d.InTrace, d.InFiles, d.place())
 }
 
 // place names the file and the ids of a difference.
 func (d *Difference) place() string {
 	var parts []string
-	if n := len(d.IDs); n > 0 {
+	if d.Trace != "" && len(d.IDs) == 1 {
+		return "" // it is named
+	}
+	if n := len(d.IDs); n > 1 || n == 1 && !strings.HasSuffix(d.What, d.IDs[0]) {
 		parts = append(parts, strings.Join(d.IDs[:min(n, maxNamed)], ", "))
 		if n > maxNamed {
 			parts = append(parts, fmt.Sprintf("and %d more", n-maxNamed))

@@ -1,24 +1,24 @@
 // Package verify holds stored traces against what the agent's own files say of the
 // same session.
 //
-// A comparison takes the traces of one session and the agent's files. It compares
+// A comparison takes all traces of a session and a reading of the agent's files by
+// package second, which shares no code with the readers that the traces were made with.
+// It compares
 //   - every tool call: that it is on both sides and once, its tool, its agent and its
-//     status;
-//   - every request to the model: that it is on both sides and once, its model, its
-//     tokens, its cost and whether it failed;
-//   - the order of calls and requests of which one had ended before the other began;
-//   - the totals of a trace.
+//     status, and the order of calls of which one had ended before the other was asked for;
+//   - every request to the model: that it is on both sides and once, its model, its agent,
+//     its tokens, whether it failed, and its cost where the files have one;
+//   - the prompts, in their order, by their beginnings;
+//   - the turns: that each has one run, or parts that follow each other, and how it ended;
+//   - the sums of tokens and the numbers of calls.
 //
-// It does not use the mapping that made the spans: what belongs to a trace is decided
-// by ids, turns and times. An entry of the files that belongs to no stored trace is
-// none of its business, as hookspan may have been installed later, or the trace pruned.
+// Calls and requests are compared by their ids. Those that have none on one side are
+// compared by their tool or their tokens. What an agent's files cannot show is not
+// compared: shown lists how they show outcomes, and a status that only the words of a
+// result tell is not known.
 //
-// Calls of which the hooks report no id (classic Cline) are compared with the call of
-// the same tool that ended nearest; where the files have none, the call is counted as
-// not compared.
+// What the files say of a time before the first trace counts unless the store has removed
+// traces of the session.
 //
-// Check compares sums of whole sessions with package second, which shares no code with
-// the agents' readers.
-//
-// Comparing is pure. Read reads the files.
+// Comparing is pure. Package second reads the files.
 package verify

@@ -17,12 +17,18 @@ import (
 
 // ImportVerdict is what a second reading of the agent's files says of an import.
 type ImportVerdict struct {
-	// Sessions were compared, Differ have a difference.
+	// Sessions were compared, Differ have a difference. Gone have traces and no files, and
+	// were not compared.
 	Sessions int       `json:"sessions"`
 	Differ   []Session `json:"differ,omitempty"`
+	Gone     []string  `json:"gone,omitempty"`
 	// Untold are sessions that the import does not read, Unread the places that are no row.
 	Untold []Session       `json:"untold,omitempty"`
 	Unread []second.Unread `json:"unread,omitempty"`
+	// Unknown is what is of a kind that is not known. Complete reports that all was compared
+	// and nothing differs.
+	Unknown  []second.Unknown `json:"unknown,omitempty"`
+	Complete bool             `json:"complete"`
 }
 
 // ImportCheck gathers what an import sends of each session.
@@ -32,7 +38,10 @@ type ImportCheck struct {
 	known map[string]bool
 	read  []string
 	seen  map[string]bool
-	sums  map[string]*Brief
+	sums  map[string]*Sums
+	// runs counts what is imported, fresh are the sessions with some.
+	runs  int
+	fresh map[string]bool
 	// cut are sessions of which the store has the end only, lacks those of which it need not
 	// have any trace yet.
 	cut, lacks map[string]bool
@@ -41,7 +50,7 @@ type ImportCheck struct {
 // NewImportCheck returns the check of an import of an agent, of which these are all sessions
 // that its reader finds.
 func NewImportCheck(host string, all []importer.Session) *ImportCheck {
-	c := &ImportCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*Brief), cut: make(map[string]bool), lacks: make(map[string]bool)}
+	c := &ImportCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*Sums), fresh: make(map[string]bool), cut: make(map[string]bool), lacks: make(map[string]bool)}
 	for i := range all {
 		c.known[all[i].ID] = true
 	}
@@ -58,31 +67,97 @@ func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*
 			delete(c.sums, session) // the store has more of it
 			return
 		case skipped.AlreadyThere+skipped.Captured == 0:
-			c.sums[session] = new(Brief)
+			c.sums[session] = new(Sums)
 		}
 		c.cut[session], c.lacks[session] = skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
 		c.read, c.seen[session] = append(c.read, session), true
 		return
 	}
+	c.runs += len(runs)
+	c.fresh[session] = true
 	if s := c.sums[session]; s != nil {
 		s.Add(runs...)
 	}
 }
 
-// Verdict reads the files of an agent a second time. clean removes secrets.
-func (c *ImportCheck) Verdict(ctx context.Context, env second.Env, st *store.Store, now time.Time, clean func(string) string) (*ImportVerdict, error) {
-	files, err := second.Read(ctx, c.host, env)
+// noted is the dialect of the note about a verdict that found nothing: of which state of the
+// files and of the store it is.
+const noted = "second reading"
+
+// Place is where an import ran: the agent's files, the store, the version of the program, from
+// when on it imported and when it ended. Clean removes secrets.
+type Place struct {
+	Env        second.Env
+	Store      *store.Store
+	Version    string
+	Since, Now time.Time
+	Clean      func(string) string
+}
+
+// Verdict reads the files of an agent a second time: those that were written since the last
+// verdict, if that found nothing and what it is of is unchanged, or since what was imported. All
+// are read if anything differs.
+func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, error) {
+	traces, err := p.Store.Count(ctx, store.Filter{Host: c.host, Limit: -1})
 	if err != nil {
 		return nil, err
 	}
-	v := &ImportVerdict{Sessions: len(c.read), Unread: files.Unread}
+	from, whole, err := c.unchanged(ctx, &p, traces)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.verdict(ctx, &p, from)
+	if err == nil && !from.IsZero() && !(v.Complete || weighty(v.Unknown) && v.clean()) {
+		whole = true
+		v, err = c.verdict(ctx, &p, time.Time{})
+	}
+	if err != nil || !whole || !v.clean() {
+		return v, err
+	}
+	at := p.Now.Add(-settled)
+	note := store.Import{Host: c.host, Dialect: noted, Stamp: fmt.Sprintln(p.Version, second.State(ctx, c.host, p.Env, at)), There: traces, Directory: at.Format(time.RFC3339Nano)}
+	return v, p.Store.NoteImports(ctx, []store.Import{note})
+}
+
+// settled is how old a file's time must be to show that nothing was written since.
+const settled = 2 * time.Second
+
+// unchanged returns since when files have to be read, and whether these and those that were
+// read before are all.
+func (c *ImportCheck) unchanged(ctx context.Context, p *Place, traces int) (from time.Time, whole bool, err error) {
+	notes, err := p.Store.Imports(ctx, c.host)
+	for _, n := range notes {
+		at, _ := time.Parse(time.RFC3339Nano, n.Directory) // zero for another's note
+		if n.Dialect == noted && n.There+c.runs == traces && n.Stamp == fmt.Sprintln(p.Version, second.State(ctx, c.host, p.Env, at)) {
+			return at, true, err
+		}
+	}
+	return p.Since, p.Since.IsZero(), err
+}
+
+// clean reports that nothing differs, and that nothing was left out.
+func (v *ImportVerdict) clean() bool {
+	return len(v.Differ)+len(v.Untold)+len(v.Unread)+len(v.Gone) == 0
+}
+
+func (c *ImportCheck) verdict(ctx context.Context, p *Place, since time.Time) (*ImportVerdict, error) {
+	st, now, clean := p.Store, p.Now, p.Clean
+	files, err := second.Read(ctx, c.host, p.Env, since)
+	if err != nil {
+		return nil, err
+	}
+	v := &ImportVerdict{Unread: files.Unread, Unknown: files.Unknown}
 	check := Check{
-		Host: c.host, Files: files, Store: st, Briefs: c.sums, Now: now,
+		Host: c.host, Files: files, Store: st, Sums: c.sums, Now: now, Clean: clean,
 		Cut: func(_ context.Context, session string) (bool, error) { return c.cut[session], nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
 		return nil, err
 	}
+	if !since.IsZero() { // the others' files were compared before, or are older than what was asked for
+		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.fresh[id] })
+	}
+	v.Gone, v.Sessions = check.Gone, len(c.read)-len(check.Gone)
 	if v.Untold, err = check.Untold(ctx, c.known); err != nil {
 		return nil, err
 	}
@@ -96,6 +171,11 @@ func (c *ImportCheck) Verdict(ctx context.Context, env second.Env, st *store.Sto
 		CleanSessions(sessions, clean)
 	}
 	CleanUnread(v.Unread, clean)
+	CleanUnknown(v.Unknown, clean)
+	for i := range v.Gone {
+		v.Gone[i] = termtext.Line(clean(v.Gone[i]))
+	}
+	v.Complete = v.clean() && !weighty(v.Unknown)
 	return v, nil
 }
 
@@ -113,7 +193,16 @@ func (v *ImportVerdict) Text() string {
 	for _, u := range v.Untold {
 		line("not read", "session "+termtext.Value(u.Session)+" is in a form or a place that is not supported: "+termtext.Value(u.Differences[0].String()))
 	}
+	for _, u := range v.Unknown {
+		line("not known", termtext.Value(u.String()))
+	}
+	if n := len(v.Gone); n > 0 {
+		line("not compared", termtext.Plural(n, "session")+" without files: "+termtext.Value(strings.Join(v.Gone[:min(n, maxNamed)], ", ")))
+	}
 	text := termtext.Plural(v.Sessions, "session") + " equal to a second reading of all files"
+	if weighty(v.Unknown) {
+		text += ", as far as it knows the kinds of rows"
+	}
 	switch n := len(v.Differ); {
 	case n == 0 && len(v.Untold) > 0:
 		text += ", but for " + termtext.Plural(len(v.Untold), "session") + " that were not read"

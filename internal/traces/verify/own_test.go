@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
 )
 
 // TestSessionsOfOneTraceHaveNoDifferences verifies sessions that were started in one context.
@@ -44,10 +43,7 @@ func TestSessionsOfOneTraceHaveNoDifferences(t *testing.T) {
 	if err != nil || len(sums) != 1 || sums[0].Runs != 6 {
 		t.Fatalf("%+v, %v; want a trace of 6 runs", sums, err)
 	}
-	v := Verifier{Store: st, Transcripts: make(map[string]transcript.Reader), Files: &transcript.Files{Home: home}, All: true}
-	for _, a := range agents.All() {
-		v.Transcripts[a.Host] = a.Transcript
-	}
+	v := Verifier{Store: st, Env: second.EnvOf(home, nil), All: true}
 	rep, err := v.Verify(t.Context(), sums)
 	if err != nil || rep.Verified != 1 || rep.Different != 0 || len(rep.Sessions)+len(rep.Untold) > 0 {
 		t.Errorf("%+v, %v; want no differences", rep, err)

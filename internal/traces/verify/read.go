@@ -2,18 +2,14 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/termtext"
-	"github.com/hookspan/hookspan/internal/traces/calltext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
-	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // Report is what a verification found.
@@ -22,27 +18,32 @@ type Report struct {
 	Verified   int `json:"verified"`
 	Different  int `json:"different"`
 	Unverified int `json:"unverified"`
-	// Calls and Requests were compared, NotCompared calls could not be.
-	Calls       int     `json:"calls"`
-	Requests    int     `json:"requests"`
-	NotCompared int     `json:"notCompared,omitempty"`
-	Traces      []Trace `json:"traces"`
-	// Sessions are those of which the second reading of the files says something else than
-	// all their traces together.
+	// Calls and Requests were compared.
+	Calls    int     `json:"calls"`
+	Requests int     `json:"requests"`
+	Traces   []Trace `json:"traces"`
+	// Sessions have differences that are of no trace above.
 	Sessions []Session `json:"sessions,omitempty"`
 	// Untold are sessions in the files without any trace: imports have them, or they are in a
 	// form that is not read.
 	Untold []Session `json:"untold,omitempty"`
-	// Unread is what of the files is no row.
-	Unread []second.Unread `json:"unread,omitempty"`
+	// Unread is what of the files is no row, Unknown what is of a kind that is not known.
+	Unread  []second.Unread  `json:"unread,omitempty"`
+	Unknown []second.Unknown `json:"unknown,omitempty"`
+	// Complete reports that all was compared and nothing differs.
+	Complete bool `json:"complete"`
 }
 
 // Trace is a trace of a report.
 type Trace struct {
-	Result
-	Host    string `json:"host"`
-	Session string `json:"session"`
-	Title   string `json:"title,omitempty"`
+	Trace string `json:"traceId"`
+	// Calls and Requests were compared.
+	Calls       int          `json:"calls"`
+	Requests    int          `json:"requests"`
+	Differences []Difference `json:"differences,omitempty"`
+	Host        string       `json:"host"`
+	Session     string       `json:"session"`
+	Title       string       `json:"title,omitempty"`
 	// Unverified is why the trace could not be verified, empty if it was.
 	Unverified string `json:"unverified,omitempty"`
 }
@@ -50,131 +51,160 @@ type Trace struct {
 // Verifier verifies traces of a store.
 type Verifier struct {
 	Store *store.Store
-	// Transcripts read the agents' files, by host.
-	Transcripts map[string]transcript.Reader
-	Files       *transcript.Files
+	// Env is where the agents' files are.
+	Env second.Env
+	Now time.Time
+	// Clean removes secrets, as the recording does.
+	Clean func(string) string
 	// All reports that the report covers sessions without a trace, too.
 	All bool
 }
 
-// Verify compares the traces with the agents' files. An error is the store's or the
-// context's.
+// Verify compares the sessions of the traces with the agents' files. An error is the store's
+// or the context's.
 func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, error) {
-	type session struct{ host, id string }
-	bySession := make(map[session][]store.Summary)
-	var order []session
-	for _, t := range sums {
-		k := session{t.Host, t.Session}
-		if bySession[k] == nil {
-			order = append(order, k)
-		}
-		bySession[k] = append(bySession[k], t)
-	}
-	rep := &Report{Traces: []Trace{}}
-	for _, k := range order {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		results, why, err := v.session(ctx, k.host, k.id)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range bySession[k] {
-			out := Trace{Result: Result{Trace: t.TraceID}, Host: t.Host, Session: t.Session, Title: termtext.Line(t.Title), Unverified: why}
-			if r, found := results[t.TraceID]; found && why == "" {
-				out.Result = r
+	rep := &Report{Traces: make([]Trace, len(sums))}
+	chosen := make(map[string]map[string][]*Trace) // by host and session
+	for i, t := range sums {
+		out := &rep.Traces[i]
+		*out = Trace{Trace: t.TraceID, Host: t.Host, Session: t.Session, Title: termtext.Line(t.Title)}
+		switch {
+		case !second.Reads(t.Host):
+			out.Unverified = fmt.Sprintf("hookspan does not read the files of %q", t.Host)
+		case t.Session == "":
+			out.Unverified = "the trace names no session"
+		default:
+			if chosen[t.Host] == nil {
+				chosen[t.Host] = make(map[string][]*Trace)
 			}
-			rep.add(&out)
+			chosen[t.Host][t.Session] = append(chosen[t.Host][t.Session], out)
 		}
 	}
-	byHost := make(map[string]map[string]bool)
-	for _, k := range order {
-		if byHost[k.host] == nil {
-			byHost[k.host] = make(map[string]bool)
-		}
-		byHost[k.host][k.id] = true
-	}
-	for _, host := range slices.Sorted(maps.Keys(byHost)) {
-		if err := v.again(ctx, rep, host, byHost[host]); err != nil {
+	for _, host := range slices.Sorted(maps.Keys(chosen)) {
+		if err := v.host(ctx, rep, host, chosen[host]); err != nil {
 			return nil, err
 		}
 	}
+	rep.count()
 	return rep, nil
 }
 
-// again holds all traces of the sessions against a second reading of the files.
-func (v *Verifier) again(ctx context.Context, rep *Report, host string, ids map[string]bool) error {
-	if v.Transcripts[host].Read == nil {
-		return nil
-	}
-	files, err := second.Read(ctx, host, second.EnvOf(v.Files.Home, v.Files.Getenv))
+// host compares sessions of an agent.
+func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen map[string][]*Trace) error {
+	files, err := second.Read(ctx, host, v.Env, time.Time{})
 	if err != nil {
 		return err
 	}
-	c := Check{Host: host, Files: files, Store: v.Store, Now: v.now(), Cut: func(ctx context.Context, id string) (bool, error) {
+	c := Check{Host: host, Files: files, Store: v.Store, Now: v.Now, Clean: v.Clean, Cut: func(ctx context.Context, id string) (bool, error) {
 		roots, err := v.Store.Conversations(ctx, id)
 		return slices.ContainsFunc(roots, func(r store.Root) bool { return r.Removed }), err
 	}}
-	differ, err := c.Sessions(ctx, slices.Sorted(maps.Keys(ids)))
+	differ, err := c.Sessions(ctx, slices.Sorted(maps.Keys(chosen)))
 	if err != nil {
 		return err
 	}
-	rep.Sessions = append(rep.Sessions, differ...)
+	for _, s := range differ {
+		s.Differences = slices.DeleteFunc(s.Differences, func(d Difference) bool {
+			i := slices.IndexFunc(chosen[s.Session], func(t *Trace) bool { return t.Trace == d.Trace })
+			if i >= 0 {
+				t := chosen[s.Session][i]
+				t.Differences = append(t.Differences, d)
+			}
+			return i >= 0
+		})
+		if len(s.Differences) > 0 {
+			rep.Sessions = append(rep.Sessions, s)
+		}
+	}
+	for id, traces := range chosen {
+		for _, t := range traces {
+			t.Calls, t.Requests = c.Sums[id].counts(t.Trace)
+			switch {
+			case c.Sums[id].empty():
+				t.Unverified = "the trace was removed meanwhile"
+			case slices.Contains(c.Gone, id):
+				t.Unverified = "the agent's files are gone"
+			}
+		}
+	}
 	if v.All {
+		ids := make(map[string]bool)
+		for id := range chosen {
+			ids[id] = true
+		}
 		untold, err := c.Untold(ctx, ids)
 		if err != nil {
 			return err
 		}
-		rep.Untold = append(rep.Untold, untold...)
+		rep.Untold, rep.Unknown = append(rep.Untold, untold...), append(rep.Unknown, files.Unknown...)
 	}
 	for _, u := range files.Unread {
-		if v.All || ids[u.Session] {
+		if v.All || chosen[u.Session] != nil {
 			rep.Unread = append(rep.Unread, u)
 		}
 	}
 	return nil
 }
 
-func (v *Verifier) now() time.Time {
-	if v.Files.Now == nil {
-		return time.Now()
+// count sums up the traces.
+func (rep *Report) count() {
+	for i := range rep.Traces {
+		t := &rep.Traces[i]
+		if t.Unverified != "" {
+			rep.Unverified++
+			t.Calls, t.Requests = 0, 0
+			continue
+		}
+		rep.Verified++
+		if len(t.Differences) > 0 {
+			rep.Different++
+		}
+		rep.Calls += t.Calls
+		rep.Requests += t.Requests
 	}
-	return v.Files.Now()
+	rep.Complete = rep.Different+rep.Unverified+len(rep.Sessions)+len(rep.Unread) == 0 && !weighty(rep.Unknown)
+}
+
+// weighty reports a kind that is not known of which something may be missing.
+func weighty(kinds []second.Unknown) bool {
+	return slices.ContainsFunc(kinds, func(u second.Unknown) bool { return u.Counts })
 }
 
 // Clean applies clean to every text, each of which may be the agent's files', and puts it
 // on one line.
-func (r *Report) Clean(clean func(string) string) {
-	for i := range r.Traces {
-		t := &r.Traces[i]
-		texts := []*string{&t.Host, &t.Session, &t.Title, &t.Unverified}
-		for k := range t.Differences {
-			d := &t.Differences[k]
-			texts = append(texts, &d.What, &d.InTrace, &d.InFiles)
-		}
-		for _, text := range texts {
+func (rep *Report) Clean(clean func(string) string) {
+	for i := range rep.Traces {
+		t := &rep.Traces[i]
+		for _, text := range []*string{&t.Host, &t.Session, &t.Title, &t.Unverified} {
 			*text = termtext.Line(clean(*text))
 		}
+		cleanDifferences(t.Differences, clean)
 	}
-	for _, sessions := range [][]Session{r.Sessions, r.Untold} {
+	for _, sessions := range [][]Session{rep.Sessions, rep.Untold} {
 		CleanSessions(sessions, clean)
 	}
-	CleanUnread(r.Unread, clean)
+	CleanUnread(rep.Unread, clean)
+	CleanUnknown(rep.Unknown, clean)
 }
 
-// CleanSessions does so for sessions, and CleanUnread for what was not read.
+// CleanSessions does so for sessions, CleanUnread for what was not read, and CleanUnknown for
+// kinds that are not known.
 func CleanSessions(sessions []Session, clean func(string) string) {
 	for i := range sessions {
 		s := &sessions[i]
 		s.Session = termtext.Line(clean(s.Session))
-		for k := range s.Differences {
-			d := &s.Differences[k]
-			for _, text := range []*string{&d.What, &d.InTrace, &d.InFiles, &d.File} {
-				*text = termtext.Line(clean(*text))
-			}
-			for j := range d.IDs {
-				d.IDs[j] = termtext.Line(clean(d.IDs[j]))
-			}
+		cleanDifferences(s.Differences, clean)
+	}
+}
+
+func cleanDifferences(all []Difference, clean func(string) string) {
+	for k := range all {
+		d := &all[k]
+		for _, text := range []*string{&d.What, &d.InTrace, &d.InFiles, &d.File} {
+			*text = termtext.Line(clean(*text))
+		}
+		for j := range d.IDs {
+			d.IDs[j] = termtext.Line(clean(d.IDs[j]))
 		}
 	}
 }
@@ -188,66 +218,9 @@ func CleanUnread(unread []second.Unread, clean func(string) string) {
 	}
 }
 
-func (r *Report) add(t *Trace) {
-	r.Traces = append(r.Traces, *t)
-	if t.Unverified != "" {
-		r.Unverified++
-		return
+func CleanUnknown(unknown []second.Unknown, clean func(string) string) {
+	for i := range unknown {
+		u := &unknown[i]
+		u.Kind, u.File = termtext.Line(clean(u.Kind)), termtext.Line(clean(u.File))
 	}
-	r.Verified++
-	if len(t.Differences) > 0 {
-		r.Different++
-	}
-	r.Calls += t.Calls
-	r.Requests += t.Requests
-	r.NotCompared += t.NotCompared
-}
-
-// session compares all traces of a session with its files. why says what keeps it from
-// that.
-func (v *Verifier) session(ctx context.Context, host, id string) (results map[string]Result, why string, err error) {
-	agent := v.Transcripts[host]
-	switch {
-	case agent.Read == nil:
-		return nil, fmt.Sprintf("hookspan does not read the files of %q", host), nil
-	case id == "":
-		return nil, "the trace names no session", nil
-	}
-	var c Comparison
-	var q transcript.Query
-	err = eachOwn(ctx, v.Store, host, id, func(t *store.Trace) error {
-		if q.Session == "" {
-			q = calltext.QueryOf(t)
-		}
-		c.Add(t)
-		return nil
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	if q.Session == "" {
-		return nil, "the trace was removed meanwhile", nil
-	}
-	files, err := v.Files.Read(ctx, agent, q)
-	if why = problem(files, err); why != "" {
-		return nil, why, ctx.Err()
-	}
-	results = make(map[string]Result)
-	for _, r := range c.Results(files) {
-		results[r.Trace] = r
-	}
-	return results, "", nil
-}
-
-// problem says why files cannot be compared with, "" if they can.
-func problem(files *hook.Transcript, err error) string {
-	switch {
-	case errors.Is(err, transcript.ErrNotFound):
-		return "the agent's files are gone"
-	case err != nil:
-		return "the agent's files cannot be read completely: " + termtext.Message(err)
-	case files == nil:
-		return "the agent's files say nothing"
-	}
-	return ""
 }

@@ -12,11 +12,10 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -66,11 +65,11 @@ func TestReport(t *testing.T) {
 			}
 		}
 	}
-	stranger := rootSpan(0, 1, otelmap.OutcomeCompleted, nil)
+	stranger := rootSpan(0, 1, otelmap.OutcomeCompleted)
 	stranger.TraceId = []byte("0123456789abcdef")
 	set(stranger, otlp.String(otelmap.KeyHost, "stranger"))
 	set(stranger, otlp.String(otelmap.KeyConversationID, "s"))
-	nameless := rootSpan(2, 3, otelmap.OutcomeCompleted, nil)
+	nameless := rootSpan(2, 3, otelmap.OutcomeCompleted)
 	nameless.TraceId = []byte("1123456789abcdef")
 	set(nameless, otlp.String(otelmap.KeyHost, "claude-code"))
 	if err := st.UploadTraces(t.Context(), []*tracepb.ResourceSpans{resource(stranger), resource(nameless)}); err != nil {
@@ -95,10 +94,7 @@ func TestReport(t *testing.T) {
 	write("aa", reportedTurn("aa", 8)+reportedTurn("aa", 9)+"{\n")
 	write("untold", reportedTurn("untold", 48)+"{\n")
 
-	v := Verifier{Store: st, Transcripts: make(map[string]transcript.Reader), Files: &transcript.Files{Home: home}}
-	for _, a := range agents.All() {
-		v.Transcripts[a.Host] = a.Transcript
-	}
+	v := Verifier{Store: st, Env: second.EnvOf(home, nil)}
 	var out strings.Builder
 	for _, c := range []struct {
 		name string
@@ -115,9 +111,9 @@ func TestReport(t *testing.T) {
 		{name: "one whose last turn is not stored", of: []string{"open"}},
 		{name: "so, a minute later", of: []string{"open"}, now: time.Date(2026, 1, 1, 0, 42, 0, 0, time.UTC)},
 	} {
-		v.All, v.Files.Now = c.all, nil
-		if !c.now.IsZero() {
-			v.Files.Now = func() time.Time { return c.now }
+		v.All, v.Now = c.all, c.now
+		if c.now.IsZero() {
+			v.Now = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 		}
 		some := sums
 		if c.of != nil {
@@ -130,8 +126,8 @@ func TestReport(t *testing.T) {
 		rep.Clean(func(text string) string {
 			return strings.ReplaceAll(filepath.ToSlash(strings.ReplaceAll(text, home, "HOME")), "go on", "GO")
 		})
-		fmt.Fprintf(&out, "== %s: %d verified, %d different, %d unverified; %d calls, %d requests, %d not compared\n%s\n",
-			c.name, rep.Verified, rep.Different, rep.Unverified, rep.Calls, rep.Requests, rep.NotCompared, rep.Text(0))
+		fmt.Fprintf(&out, "== %s: %d verified, %d different, %d unverified; %d calls, %d requests\n%s\n",
+			c.name, rep.Verified, rep.Different, rep.Unverified, rep.Calls, rep.Requests, rep.Text(0))
 		for _, tr := range rep.Traces {
 			fmt.Fprintf(&out, "%s %s %q %q\n", tr.Host, tr.Session, tr.Title, tr.Unverified)
 		}

@@ -9,121 +9,206 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// Brief is what traces of a session say in sum.
-type Brief struct {
+// Sums are what the traces of a session say.
+type Sums struct {
+	runs     []run
+	calls    []call
+	requests []request
+	prompts  []prompt
 	// usage is that of the roots, listed that of the requests and of the sums of requests.
 	usage, listed store.Usage
-	summed        bool // there are sums of requests
-	models        []modelSum
-	// The numbers of calls, of those that failed, have no end and of which neither is known,
-	// and of prompts.
-	calls, failed, unanswered, unknown, prompts int
-	// stopped are the starts of calls that did not end.
-	stopped     []time.Time
-	runs        []run
+	// summed reports the sum of a session that is not known by its requests, uncounted a root
+	// without a number of calls.
+	summed, uncounted bool
+	// counted is the number of calls by the roots.
+	counted     int
 	first, last time.Time
+	// ids are those of calls and requests, once they were asked for.
+	ids map[string]bool
 }
 
-type modelSum struct {
-	name string
-	store.Usage
+// run is when and how a run of a trace ended.
+type run struct {
+	trace      string
+	start, end time.Time
+	// begun is the time of the first prompt, else the start: an agent of an earlier turn may
+	// have begun before the prompt.
+	begun time.Time
+	// asked reports that a prompt is in it, work a request or a call.
+	asked, work bool
+	outcome     string
 }
 
-// Sums also have the ids of requests, with their models, and of calls, with their statuses.
-type Sums struct {
-	Brief
-	requests, ended map[string][]string
-	asked           []time.Time
-	// skilled is the number of calls that the text of a skill made, which no file has.
-	skilled int
+// call and request are a call of a tool and a request to a model. run is the index of the
+// run, agent the subagent whose it is.
+type call struct {
+	run                     int
+	id, name, agent, status string
+	start, end              time.Time
+	// skill reports that the text of a skill made it, which no file has, script that it is a
+	// script, whose calls count in its place.
+	skill, script bool
 }
+
+type request struct {
+	run              int
+	id, model, agent string
+	// failed reports one that failed, sum that of several of which nothing else is known.
+	failed, sum bool
+	usage       *store.Usage
+	start       time.Time
+}
+
+// prompt is a prompt that a person typed.
+type prompt struct {
+	run  int
+	at   time.Time
+	text string
+}
+
+// The statuses. A status that is not known is empty and equal to every other.
+const (
+	ok         = "ok"
+	failed     = "failed"
+	denied     = "denied"
+	cancelled  = "cancelled"
+	unfinished = "unfinished"
+)
 
 // invokedBy is on calls that the text of a skill made: who asked for the skill.
 const invokedBy = "hookspan.command.invoked_by"
 
-// NewSums returns empty sums.
-func NewSums() *Sums {
-	return &Sums{requests: make(map[string][]string), ended: make(map[string][]string)}
-}
-
-// Add adds spans of the session.
-func (s *Sums) Add(spans ...*tracepb.ResourceSpans) {
-	s.Brief.Add(spans...)
-	for span := range otlp.Spans(spans) {
-		a := span.GetAttributes()
-		switch store.RoleOf(a) {
-		case store.RoleRoot:
-			for _, e := range span.GetEvents() {
-				if isPrompt(e) {
-					s.asked = append(s.asked, otlp.Time(e.GetTimeUnixNano()))
-				}
+// Add adds runs of the session.
+func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
+	for _, r := range runs {
+		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
+		agent := agentOf(spans)
+		at := max(0, len(s.runs)-1)
+		for _, span := range spans {
+			if store.RoleOf(span.GetAttributes()) == store.RoleRoot {
+				at = len(s.runs)
+				s.addRoot(span)
 			}
-		case store.RoleTool:
-			id := otlp.Text(a, otelmap.KeyToolCallID)
-			s.ended[id] = append(s.ended[id], statusOf(span))
-			if id == "" && otlp.Text(a, invokedBy) != "" {
-				s.skilled++
-			}
-		case store.RoleChat:
-			id := otlp.Text(a, otelmap.KeyResponseID)
-			s.requests[id] = append(s.requests[id], otlp.Text(a, otelmap.KeyRequestModel))
+		}
+		for _, span := range spans {
+			s.add(at, span, agent)
 		}
 	}
 }
 
-// Add adds spans of the session.
-func (s *Brief) Add(spans ...*tracepb.ResourceSpans) {
-	for span := range otlp.Spans(spans) {
-		a := span.GetAttributes()
-		switch store.RoleOf(a) {
-		case store.RoleRoot:
-			if u := store.UsageOf(a); u != nil {
-				s.usage = sum(s.usage, u)
-			}
-			r := run{start: otlp.Start(span), end: otlp.End(span), outcome: otlp.Text(a, otelmap.KeyOutcome)}
-			if at := otlp.Start(span); s.first.IsZero() || at.Before(s.first) {
-				s.first = at
-			}
-			if at := otlp.End(span); at.After(s.last) {
-				s.last = at
-			}
-			for _, e := range span.GetEvents() {
-				if u := store.UsageOf(e.GetAttributes()); e.GetName() == otelmap.EventUsage && u != nil {
-					s.listed, s.summed = sum(s.listed, u), true
-				}
-				if isPrompt(e) {
-					s.prompts++
-				}
-				r.asked = r.asked || e.GetName() == otelmap.EventPrompt
-			}
-			r.outcome = strings.Clone(r.outcome)
-			s.runs = append(s.runs, r)
-		case store.RoleTool:
-			s.calls++
-			status := statusOf(span)
-			if status == unfinished || otlp.Text(a, otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
-				s.stopped = append(s.stopped, otlp.Start(span))
-			}
-			switch status {
-			case failed, denied:
-				s.failed++
-			case unfinished:
-				s.unanswered++
-			case "":
-				s.unknown++
-			}
-		case store.RoleChat:
-			if u := store.UsageOf(a); u != nil {
-				s.listed = sum(s.listed, u)
-				m := s.model(otlp.Text(a, otelmap.KeyRequestModel))
-				m.Usage = sum(m.Usage, u)
-			}
+// agentOf returns what finds the id of the subagent that a span is below.
+func agentOf(spans []*tracepb.Span) func(*tracepb.Span) string {
+	ids := make(map[string]string)
+	for _, span := range spans {
+		if store.RoleOf(span.GetAttributes()) == store.RoleAgent {
+			ids[string(span.GetSpanId())] = strings.Clone(otlp.Text(span.GetAttributes(), otelmap.KeyAgent))
 		}
 	}
+	if len(ids) == 0 {
+		return func(*tracepb.Span) string { return "" }
+	}
+	parents := make(map[string]string, len(spans))
+	for _, span := range spans {
+		parents[string(span.GetSpanId())] = string(span.GetParentSpanId())
+	}
+	return func(span *tracepb.Span) string {
+		id := string(span.GetParentSpanId())
+		for range 100 { // deep enough for any agent, and an end for a cycle
+			if agent, found := ids[id]; found {
+				if agent == "" {
+					return "?"
+				}
+				return agent
+			}
+			id = parents[id]
+		}
+		return ""
+	}
+}
+
+func (s *Sums) addRoot(span *tracepb.Span) {
+	a := span.GetAttributes()
+	if u := store.UsageOf(a); u != nil {
+		s.usage = sum(s.usage, u)
+	}
+	n, known := otlp.Integer(a, otelmap.KeyToolCalls)
+	s.counted += int(n)
+	s.uncounted = s.uncounted || !known
+	r := run{trace: otlp.TraceID(span), start: otlp.Start(span), end: otlp.End(span), outcome: strings.Clone(otlp.Text(a, otelmap.KeyOutcome))}
+	r.begun = r.start
+	if s.first.IsZero() || r.start.Before(s.first) {
+		s.first = r.start
+	}
+	if r.end.After(s.last) {
+		s.last = r.end
+	}
+	for _, e := range span.GetEvents() {
+		if u := store.UsageOf(e.GetAttributes()); e.GetName() == otelmap.EventUsage && u != nil {
+			s.listed = sum(s.listed, u)
+			if otlp.Text(e.GetAttributes(), otelmap.KeyUsageSource) == "session" {
+				s.summed = true
+			} else {
+				s.requests = append(s.requests, request{run: len(s.runs), usage: u, start: otlp.Time(e.GetTimeUnixNano()), sum: true})
+			}
+		}
+		if at := otlp.Time(e.GetTimeUnixNano()); e.GetName() == otelmap.EventPrompt && (!r.asked || at.Before(r.begun)) {
+			r.asked, r.begun = true, at
+		}
+		if isPrompt(e) {
+			text := otlp.Text(e.GetAttributes(), otelmap.KeyText)
+			s.prompts = append(s.prompts, prompt{len(s.runs), otlp.Time(e.GetTimeUnixNano()), strings.Clone(text[:min(len(text), maxPrompt)])})
+		}
+	}
+	s.runs = append(s.runs, r)
+}
+
+// maxPrompt is how much of a prompt is compared, in bytes.
+const maxPrompt = 400
+
+func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string) {
+	a := span.GetAttributes()
+	script := otlp.Text(a, otelmap.KeyOperation) == otelmap.OpInvokeWorkflow
+	switch role := store.RoleOf(a); {
+	case role == store.RoleTool, script:
+		s.calls = append(s.calls, call{
+			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyToolCallID)), name: strings.Clone(otlp.Text(a, otelmap.KeyToolName)), agent: agent(span),
+			status: statusOf(span), start: otlp.Start(span), end: otlp.End(span), skill: otlp.Text(a, invokedBy) != "", script: script,
+		})
+	case role == store.RoleChat:
+		u := store.UsageOf(a)
+		if u != nil {
+			s.listed = sum(s.listed, u)
+		}
+		s.requests = append(s.requests, request{
+			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyResponseID)), model: strings.Clone(otlp.Text(a, otelmap.KeyRequestModel)), agent: agent(span),
+			failed: statusOf(span) == failed, usage: u, start: otlp.Start(span),
+		})
+	default:
+		return
+	}
+	if at < len(s.runs) {
+		s.runs[at].work = true
+	}
+}
+
+func statusOf(s *tracepb.Span) string {
+	switch otelmap.EndOf(s) {
+	case otelmap.EndOK:
+		return ok
+	case otelmap.EndFailed:
+		return failed
+	case otelmap.EndDenied:
+		if otlp.Text(s.GetAttributes(), otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
+			return cancelled
+		}
+		return denied
+	case otelmap.EndUnfinished:
+		return unfinished
+	}
+	return ""
 }
 
 // isPrompt reports the event of a prompt that a person typed.
@@ -131,99 +216,51 @@ func isPrompt(e *tracepb.Span_Event) bool {
 	return e.GetName() == otelmap.EventPrompt && otlp.Find(e.GetAttributes(), otelmap.KeyPromptInjected) == nil
 }
 
-// model returns the sum of the requests to a model.
-func (s *Brief) model(name string) *modelSum {
-	for i := range s.models {
-		if s.models[i].name == name {
-			return &s.models[i]
-		}
-	}
-	s.models = append(s.models, modelSum{name: strings.Clone(name)})
-	return &s.models[len(s.models)-1]
-}
-
 func sum(x store.Usage, y *store.Usage) store.Usage {
 	return store.Usage{Input: x.Input + y.Input, Output: x.Output + y.Output, CacheRead: x.CacheRead + y.CacheRead, CacheWrite: x.CacheWrite + y.CacheWrite}
 }
 
+// empty reports that there is no trace.
+func (s *Sums) empty() bool { return len(s.runs)+len(s.calls)+len(s.requests) == 0 }
+
 // askedAt reports a prompt of about a time.
 func (s *Sums) askedAt(at time.Time) bool {
-	return slices.ContainsFunc(s.asked, func(t time.Time) bool { return t.Sub(at).Abs() < 2*time.Second })
+	return slices.ContainsFunc(s.prompts, func(p prompt) bool { return p.at.Sub(at).Abs() < 2*time.Second })
 }
 
-// askedTwice reports two prompts of one time.
-func (s *Sums) askedTwice() bool {
-	times := slices.SortedFunc(slices.Values(s.asked), time.Time.Compare)
-	return len(slices.CompactFunc(times, time.Time.Equal)) < len(s.asked)
-}
-
-// total sums up the requests of the files, of one model if it is not empty.
-func total(files *second.Session, model string) (u store.Usage, bare int64) {
-	for _, q := range files.Requests {
-		if model == "" || q.Model == model {
-			u = sum(u, &store.Usage{Input: q.Input, Output: q.Output, CacheRead: q.CacheRead, CacheWrite: q.CacheWrite})
-			bare += q.Bare
+// has reports a request or a call with an id.
+func (s *Sums) has(id string) bool {
+	if s.ids == nil {
+		s.ids = make(map[string]bool, len(s.calls)+len(s.requests))
+		for _, q := range s.calls {
+			s.ids[q.id] = true
+		}
+		for _, q := range s.requests {
+			s.ids[q.id] = true
 		}
 	}
-	return u, bare
+	return s.ids[id]
 }
 
-// same reports equal sums. The input may be counted with the cache or without it where the
-// files do not say which.
-func same(inTrace, inFiles store.Usage, bare int64) bool {
-	low, high := min(bare, inFiles.Input), max(bare, inFiles.Input)
-	return inTrace.Output == inFiles.Output && inTrace.CacheRead == inFiles.CacheRead && inTrace.CacheWrite == inFiles.CacheWrite &&
-		low <= inTrace.Input && inTrace.Input <= high
-}
-
-// equal reports that the sums are those of the files.
-func (s *Brief) equal(files *second.Session) bool {
-	if files == nil {
-		return true
-	}
-	u, bare := total(files, "")
-	var bad, unanswered int
-	for _, c := range files.Calls {
-		switch {
-		case !c.Answered:
-			unanswered++
-		case c.Failed:
-			bad++
+// counts returns the numbers of calls and of requests of a trace.
+func (s *Sums) counts(trace string) (calls, requests int) {
+	for _, q := range s.calls {
+		if s.trace(q.run) == trace {
+			calls++
 		}
 	}
-	return same(s.usage, u, bare) && same(s.listed, u, bare) && s.unanswered <= unanswered && s.calls >= callsOf(files) && s.calls <= callsOf(files)+len(files.Results) && s.failed+s.unknown >= bad && s.unanswered+s.failed+s.unknown >= unanswered &&
-		s.prompts == len(files.Prompts) && s.sameModels(files) && len(s.turnDifferences(second.Lacks{}, files)) == 0
-}
-
-func callsOf(files *second.Session) (n int) {
-	for _, c := range files.Calls {
-		n += c.Times
-	}
-	return n
-}
-
-// sameModels compares the sums by model where both sides name the models of all requests.
-func (s *Brief) sameModels(files *second.Session) bool {
-	if s.summed {
-		return true
-	}
-	models := s.modelsOf(files)
-	for model := range models {
-		if u, bare := total(files, model); !models[""] && len(s.models) > 0 && !same(s.model(model).Usage, u, bare) {
-			return false
+	for _, q := range s.requests {
+		if s.trace(q.run) == trace {
+			requests++
 		}
 	}
-	return true
+	return calls, requests
 }
 
-// modelsOf are the models of all requests, "" for one that is not named.
-func (s *Brief) modelsOf(files *second.Session) map[string]bool {
-	models := make(map[string]bool)
-	for _, q := range files.Requests {
-		models[q.Model] = true
+// trace is the trace of a run.
+func (s *Sums) trace(run int) string {
+	if run < len(s.runs) {
+		return s.runs[run].trace
 	}
-	for _, m := range s.models {
-		models[m.name] = true
-	}
-	return models
+	return ""
 }

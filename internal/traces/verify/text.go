@@ -25,7 +25,7 @@ func (rep *Report) Text(width int) string {
 		case len(t.Differences) > 0:
 			mark = "✗"
 		default:
-			counts = "  " + countsText(t.Calls, t.Requests, t.NotCompared)
+			counts = "  " + countsText(t.Calls, t.Requests)
 		}
 		head := mark + " " + t.Trace[:min(8, len(t.Trace))] + "  "
 		title := termtext.Value(t.Title)
@@ -60,9 +60,12 @@ func (rep *Report) Text(width int) string {
 		}
 		printf("? not read: %s\n", termtext.Value(u.String()))
 	}
+	for _, u := range rep.Unknown {
+		printf("? not known: %s\n", termtext.Value(u.String()))
+	}
 	line := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
 	if rep.Verified > 0 {
-		line += ": " + countsText(rep.Calls, rep.Requests, rep.NotCompared) + "; "
+		line += ": " + countsText(rep.Calls, rep.Requests) + "; "
 		switch {
 		case rep.Different > 0:
 			line += termtext.Plural(rep.Different, "trace") + " with differences"
@@ -76,10 +79,6 @@ func (rep *Report) Text(width int) string {
 	return b.String()
 }
 
-func countsText(calls, requests, notCompared int) string {
-	text := termtext.Plural(calls, "call") + ", " + termtext.Plural(requests, "request")
-	if notCompared > 0 {
-		text += ", " + termtext.Plural(notCompared, "call") + " not compared"
-	}
-	return text
+func countsText(calls, requests int) string {
+	return termtext.Plural(calls, "call") + ", " + termtext.Plural(requests, "request")
 }

@@ -15,14 +15,14 @@ import (
 func TestReportKeepsToTheTerminal(t *testing.T) {
 	title := strings.Repeat("a long task ", 20)
 	rep := &Report{Verified: 1, Different: 1, Traces: []Trace{
-		{Result: Result{Trace: "0123456789abcdef", Calls: 10, Requests: 9, NotCompared: 3}, Title: title},
-		{Result: Result{Trace: "1123456789abcdef"}, Title: title, Unverified: "the session's file is gone: the agent removes it after some weeks, and nothing else has it"},
-		{Title: title, Result: Result{Trace: "2123456789abcdef", Differences: []Difference{
+		{Trace: "0123456789abcdef", Calls: 10, Requests: 9, Title: title},
+		{Trace: "1123456789abcdef", Title: title, Unverified: "the session's file is gone: the agent removes it after some weeks, and nothing else has it"},
+		{Title: title, Trace: "2123456789abcdef", Differences: []Difference{
 			{Kind: Order, What: "call Bash toolu_0123456789", InTrace: "after call Read toolu_1", InFiles: "before call Read toolu_1"},
 			{Kind: Missing, What: "request req-1"},
-		}}},
+		}},
 	}}
-	want := `✓ 01234567  a long task a long task…  10 calls, 9 requests, 3 calls not compared
+	want := `✓ 01234567  a long task a long task a long task a long ta…  10 calls, 9 requests
 ? 11234567  a long task a long task a long task a long task a long task a long…
     cannot verify: the session's file is gone: the agent removes it after some
     weeks, and nothing else has it
@@ -50,17 +50,17 @@ func TestReportKeepsToTheTerminal(t *testing.T) {
 func TestReportText(t *testing.T) {
 	ids := func(n int) []string { return strings.Fields("one two three four five six seven")[:n] }
 	full := &Report{
-		Verified: 3, Different: 2, Unverified: 1, Calls: 1, Requests: 2, NotCompared: 1,
+		Verified: 3, Different: 2, Unverified: 1, Calls: 1, Requests: 2,
 		Traces: []Trace{
-			{Result: Result{Trace: "abc", Calls: 1, Requests: 1}, Title: "short"},
-			{Result: Result{Trace: "0123456789abcdef", Calls: 21, Requests: 10, NotCompared: 1}, Title: "a title that is too long for a line of forty columns"},
-			{Result: Result{Trace: "1123456789abcdef", Differences: []Difference{
+			{Trace: "abc", Calls: 1, Requests: 1, Title: "short"},
+			{Trace: "0123456789abcdef", Calls: 21, Requests: 10, Title: "a title that is too long for a line of forty columns"},
+			{Trace: "1123456789abcdef", Differences: []Difference{
 				{Kind: Missing, What: "1 call", InFiles: "there", File: "/a/b.jsonl", IDs: ids(5)},
 				{Kind: Extra, What: "2 calls", InTrace: "there", File: "/a/b.jsonl", IDs: ids(6)},
 				{Kind: Double, What: "3 calls", InTrace: "twice", InFiles: "once", IDs: ids(7)},
 				{Kind: Status, What: "call Read", InTrace: "ok", InFiles: "failed"},
-			}}},
-			{Result: Result{Trace: "2123456789abcdef"}, Unverified: "the agent's files are gone"},
+			}},
+			{Trace: "2123456789abcdef", Unverified: "the agent's files are gone"},
 		},
 		Sessions: []Session{{Session: "s1", Differences: []Difference{{Kind: Model, What: "1 request", InTrace: "m1", InFiles: "m2", File: "/a/c.jsonl"}}}},
 		Untold:   []Session{{Session: "s2", NoTrace: true, Differences: []Difference{{Kind: Missing, What: "2 prompts"}, {Kind: Missing, What: "3 calls"}}}},
@@ -70,7 +70,7 @@ func TestReportText(t *testing.T) {
 	}
 	more := *full
 	more.Unread = append(more.Unread[:MaxUnread:MaxUnread], full.Unread[:2]...)
-	more.Different, more.NotCompared = 0, 0
+	more.Different = 0
 	one := &Report{Verified: 1, Different: 1, Traces: full.Traces[:1]}
 	same := &Report{Verified: 1, Calls: 1, Requests: 1, Traces: full.Traces[:1]}
 	var out strings.Builder

@@ -9,58 +9,170 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// run is when and how a run of a trace ended.
-type run struct {
-	start, end time.Time
-	// asked reports that a prompt is in it.
-	asked   bool
-	outcome string
+// shown is how an agent's files show the outcomes of a turn. Of an outcome that is not here they
+// say nothing: a process that is stopped may leave any end unwritten, so that a turn without an
+// end may be interrupted, cancelled or abandoned, and a request that failed may leave no row.
+var shown = map[string]map[string]string{
+	"claude-code": {
+		otelmap.OutcomeCompleted:   "an answer with text and a stop_reason other than tool_use, stop_hook_summary, turn_duration",
+		otelmap.OutcomeFailed:      "isApiErrorMessage after the last answer",
+		otelmap.OutcomeInterrupted: "a user's row [Request interrupted by user…]",
+	},
+	"codex": {
+		otelmap.OutcomeCompleted:   "task_complete, or a message of the assistant after the last call",
+		otelmap.OutcomeFailed:      "task_complete with an error, or the event error",
+		otelmap.OutcomeInterrupted: "turn_aborted",
+	},
+	"copilot-cli": {
+		otelmap.OutcomeCompleted:   "assistant.message without toolRequests",
+		otelmap.OutcomeFailed:      "session.error",
+		otelmap.OutcomeInterrupted: "abort",
+	},
+	"gemini-cli": {
+		otelmap.OutcomeCompleted:   "a row of the model without toolCalls",
+		otelmap.OutcomeInterrupted: "an info row Request cancelled.",
+	},
+	"qwen-code": {
+		otelmap.OutcomeCompleted:   "a row of the assistant with text and without functionCall",
+		otelmap.OutcomeFailed:      "telemetry qwen-code.api_error",
+		otelmap.OutcomeInterrupted: "a toolCallResult of the status cancelled",
+	},
+	"cline": {
+		otelmap.OutcomeCompleted: "completion_result, or a message of the assistant without tool_use",
+	},
+	"opencode": {
+		otelmap.OutcomeCompleted:   "finish stop or length",
+		otelmap.OutcomeFailed:      "an error other than MessageAbortedError",
+		otelmap.OutcomeInterrupted: "MessageAbortedError",
+	},
 }
 
-// turnDifferences names the runs that are of no turn in the files, and the turns that ended
-// otherwise in the traces. The run of a turn that ended last decides, and of several turns in it the last
-// one. A turn that was interrupted may look in the files as if it went on.
-func (s *Brief) turnDifferences(lacks second.Lacks, files *second.Session) (out []Difference) {
-	turns := slices.SortedStableFunc(slices.Values(files.Turns), func(a, b *second.Turn) int { return a.At.Compare(b.At) })
-	runs := slices.SortedStableFunc(slices.Values(s.runs), func(a, b run) int { return a.start.Compare(b.start) })
-	last := make(map[*second.Turn]run)
-	for i, r := range runs {
-		until := r.end
-		if i+1 < len(runs) && runs[i+1].asked && runs[i+1].start.Before(until) {
-			until = runs[i+1].start // something of this one ended after the next began
-		}
-		n, _ := slices.BinarySearchFunc(turns, r, func(t *second.Turn, r run) int {
-			if t.At.Before(until) || !t.At.After(r.start) {
-				return -1
-			}
-			return 1
-		})
-		switch {
-		case n > 0 && (!r.asked || !turns[n-1].At.Before(r.start.Add(-early))):
-			if t := turns[n-1]; !r.end.Before(last[t].end) {
-				last[t] = r
-			}
-		case !lacks.CutTurns:
-			out = append(out, Difference{Kind: Extra, What: "the turn of " + r.start.UTC().Format(time.RFC3339), InTrace: r.outcome, File: firstOf(files.Files)})
-		}
+// early is how much earlier than the hook that begins a run an agent may write a row of it.
+const early = 10 * time.Second
+
+// compareTurns pairs runs and turns. A turn has one run, or parts of which one begins where the
+// files show that the turn had ended and went on, or that it was left for a time. A run may
+// cover several turns, as that of a Cline task does; the last one says how it ended.
+func (c *comparison) compareTurns() {
+	turns := slices.SortedStableFunc(slices.Values(c.files.Turns), func(a, b *second.Turn) int { return a.At.Compare(b.At) })
+	runs := slices.SortedStableFunc(slices.Values(c.runs), func(a, b run) int { return a.start.Compare(b.start) })
+	homes := c.homes(turns, runs)
+	begun := make(map[int]bool)
+	for _, n := range homes {
+		begun[n] = true
 	}
-	for _, t := range turns {
-		r, said := last[t], ""
-		switch {
-		case t.Answered && (r.outcome == otelmap.OutcomeInterrupted || r.outcome == otelmap.OutcomeCancelled) && !(lacks.CutTurns && s.stoppedIn(r)):
-			said = otelmap.OutcomeCompleted
-		case !t.Answered && r.outcome == otelmap.OutcomeCompleted:
-			said = otelmap.OutcomeInterrupted
-		default:
+	last, ends := make(map[*second.Turn]run), make(map[*second.Turn]bool)
+	for i, r := range runs {
+		n := homes[i]
+		if n < 0 {
+			if r.work || !r.asked || r.outcome == otelmap.OutcomeCompleted || !c.lacks.CutTurns {
+				c.add(Difference{Trace: r.trace, Kind: Extra, What: "the turn of " + at(r.start), InTrace: r.outcome})
+			}
 			continue
 		}
-		out = append(out, Difference{Kind: Outcome, What: "the turn of " + t.At.UTC().Format(time.RFC3339), InTrace: r.outcome, InFiles: said, File: t.File, IDs: []string{"line " + strconv.Itoa(t.Line)}})
+		for ; n < len(turns) && (n == homes[i] || turns[n].At.Before(r.end) && !begun[n]); n++ {
+			before, again := last[turns[n]]
+			if again && n == homes[i] && !follows(turns[n], before, r) {
+				c.add(Difference{Trace: r.trace, Kind: Double, What: "the turn of " + at(turns[n].At), InTrace: at(r.start), InFiles: "once", File: turns[n].File})
+			}
+			if !again || !r.end.Before(before.end) {
+				last[turns[n]] = r
+			}
+		}
+		ends[turns[n-1]] = true
 	}
-	return out
+	for _, t := range turns {
+		if r, covered := last[t]; covered && ends[t] {
+			c.compareOutcome(t, r)
+		} else if !covered && t.Asked() && t.Work > 0 {
+			c.add(Difference{Kind: Missing, What: "the turn of " + at(t.At), InFiles: "there", File: t.File, IDs: []string{"line " + strconv.Itoa(t.Line)}})
+		}
+	}
+}
+
+func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// homes are the turns that the runs begin in, less than 0 for none: that of the nearest begin
+// for a run with a prompt, else the one that lasts then.
+func (c *comparison) homes(turns []*second.Turn, runs []run) []int {
+	homes := make([]int, len(runs))
+	taken := make(map[int]bool)
+	for i, r := range runs {
+		homes[i] = -1
+		n, _ := slices.BinarySearchFunc(turns, r.begun, func(t *second.Turn, at time.Time) int {
+			if t.At.After(at) {
+				return 1
+			}
+			return -1
+		})
+		best := early + 1
+		for k := n - 1; k >= 0 && r.begun.Sub(turns[k].At) <= early; k-- {
+			if away := r.begun.Sub(turns[k].At); away < best && !(taken[k] && r.asked) {
+				best, homes[i] = away, k
+			}
+		}
+		for k := n; r.asked && k < len(turns) && turns[k].At.Sub(r.begun) <= early; k++ {
+			if away := turns[k].At.Sub(r.begun); away < best && !taken[k] {
+				best, homes[i] = away, k
+			}
+		}
+		if homes[i] < 0 && n > 0 && (lasts(turns[n-1], r) || r.asked && c.host == "cline") {
+			homes[i] = n - 1
+		}
+		if homes[i] >= 0 {
+			taken[homes[i]] = true
+		}
+	}
+	return homes
+}
+
+// lasts reports that a turn was under way when a run began.
+func lasts(t *second.Turn, r run) bool {
+	return !r.begun.After(t.Last.Add(early))
+}
+
+// follows reports that a run is the next part of a turn.
+func follows(t *second.Turn, before, r run) bool {
+	if r.start.Before(before.end) {
+		return false
+	}
+	resumed := slices.ContainsFunc(t.Breaks, func(b second.Break) bool { return !r.start.Before(b.From) && !before.end.After(b.To) })
+	return resumed || before.outcome == otelmap.OutcomeAbandoned || !r.start.Before(t.Last)
+}
+
+// compareOutcome compares how a turn ended.
+func (c *comparison) compareOutcome(t *second.Turn, r run) {
+	theirs := ""
+	switch {
+	case t.Unclear:
+		return
+	case t.Failed:
+		theirs = otelmap.OutcomeFailed
+	case t.Answered:
+		theirs = otelmap.OutcomeCompleted
+	case t.Cut || r.outcome == otelmap.OutcomeCompleted:
+		theirs = otelmap.OutcomeInterrupted
+	case r.outcome == otelmap.OutcomeFailed && shown[c.host][otelmap.OutcomeFailed] != "":
+		theirs = otelmap.OutcomeInterrupted // the files show nothing
+	default:
+		return
+	}
+	stopped := r.outcome == otelmap.OutcomeInterrupted || r.outcome == otelmap.OutcomeCancelled
+	switch {
+	case theirs == r.outcome, theirs == otelmap.OutcomeInterrupted && stopped:
+	case r.outcome == otelmap.OutcomeFailed && shown[c.host][otelmap.OutcomeFailed] == "": // after an answer
+	case stopped && c.lacks.CutTurns && c.stoppedIn(r):
+	default:
+		c.add(Difference{
+			Trace: r.trace, Kind: Outcome, What: "the turn of " + at(t.At), InTrace: r.outcome, InFiles: theirs, File: t.File, IDs: []string{"line " + strconv.Itoa(t.Line)},
+		})
+	}
 }
 
 // stoppedIn reports a call of the run that did not end. An agent that writes a call when it
 // has ended has only the text before it, which looks like the turn's answer.
-func (s *Brief) stoppedIn(r run) bool {
-	return slices.ContainsFunc(s.stopped, func(at time.Time) bool { return !at.Before(r.start) && !at.After(r.end) })
+func (c *comparison) stoppedIn(r run) bool {
+	return slices.ContainsFunc(c.calls, func(q call) bool {
+		return (q.status == unfinished || q.status == cancelled) && !q.start.Before(r.start) && !q.start.After(r.end)
+	})
 }

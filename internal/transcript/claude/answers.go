@@ -69,16 +69,7 @@ func (l *fileLog) addAnswer(r *row) {
 	call.FinishReason = cmp.Or(word(stop), call.FinishReason)
 	call.counts.add(m.Get("usage"), r.Get("costUSD"))
 	if !again {
-		if text := c.Text(); text != "" {
-			if call.Text != "" {
-				l.b.texts.Drop(len(call.Text))
-				text = call.Text + "\n" + text
-			}
-			call.Text = l.b.texts.Keep(text)
-		}
-		if thought := c.Reasoning(); thought != "" {
-			call.Reasoning = l.b.texts.Keep(hook.Lines(call.Reasoning, thought))
-		}
+		call.say(&l.b.texts, c.Text(), c.Reasoning())
 		l.addUses(r, call, c, agent)
 	}
 	if call.Text != "" {

@@ -87,6 +87,8 @@ func (b *build) owns(agent, mine *head, all *project) bool {
 func (b *build) eachText(text, input func(*string)) {
 	for _, c := range b.calls.list {
 		text(&c.Text)
+		text(&c.Reasoning)
+		c.words, c.thoughts = nil, nil // they have the uncut texts
 	}
 	for i := range b.results {
 		text(&b.results[i].Text)

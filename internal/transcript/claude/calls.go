@@ -1,10 +1,8 @@
 package claude
 
 import (
-	"cmp"
 	"hash/fnv"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,16 +23,28 @@ type response struct {
 	sidechain bool
 	// rows are hashes of what the rows hold, by which a copy is known: it may have
 	// another id.
-	rows []uint64
-	// next is another response with this message id, again set on it.
-	next  *response
-	again bool
+	rows map[uint64]bool
+	// words and thoughts are the memory of a Text and a Reasoning of several rows, else nil.
+	words, thoughts *strings.Builder
+	// next is another response with this message id, again set on it. last is the last one,
+	// set on the first.
+	next, last *response
+	again      bool
 }
 
 // responses folds rows into calls.
 type responses struct {
 	list []*response
 	byID map[string]*response // the first of each id
+	// shown are the first responses of each id in a conversation, requested those of each
+	// request in one.
+	shown, requested map[shownKey]*response
+}
+
+// shownKey is a message in a conversation. The request is empty in responses.shown.
+type shownKey struct {
+	id, request, agent string
+	sidechain          bool
 }
 
 // at returns the call that a row belongs to, and whether it is a new one.
@@ -44,26 +54,37 @@ type responses struct {
 // same response, shown again: resolve decides which of them counts, when they
 // are complete.
 func (c *responses) at(id, request, agent string, sidechain bool) (call *response, fresh bool) {
-	var last *response
-	for call := c.byID[id]; call != nil; last, call = call, call.next {
-		sameRequest := request == call.RequestID || request == "" || call.RequestID == ""
-		if sameRequest && call.Agent == agent && call.sidechain == sidechain {
-			call.RequestID = cmp.Or(call.RequestID, request)
-			return call, false
-		}
+	if c.byID == nil {
+		c.byID, c.shown, c.requested = make(map[string]*response), make(map[shownKey]*response), make(map[shownKey]*response)
 	}
+	key := shownKey{id: id, agent: agent, sidechain: sidechain}
+	call = c.shown[key]
+	asked := key
+	asked.request = request
+	if call != nil && request != "" && call.RequestID != "" {
+		call = c.requested[asked]
+	}
+	if call != nil {
+		if call.RequestID == "" && request != "" {
+			call.RequestID, c.requested[asked] = request, call
+		}
+		return call, false
+	}
+	first := c.byID[id]
 	call = &response{
 		LLMCall:   hook.LLMCall{Kind: hook.CallRequest, ID: id, RequestID: request, Agent: agent},
-		sidechain: sidechain, again: last != nil,
+		sidechain: sidechain, again: first != nil,
 	}
-	if last != nil {
-		last.next = call
+	if first != nil {
+		first.last.next, first.last = call, call
 	} else {
-		if c.byID == nil {
-			c.byID = make(map[string]*response)
-		}
+		call.last = call
 		c.byID[id] = call
 	}
+	if c.shown[key] == nil {
+		c.shown[key] = call
+	}
+	c.requested[asked] = call
 	c.list = append(c.list, call)
 	return call, true
 }
@@ -79,6 +100,28 @@ func (c *responses) complete(r *row) {
 	}
 }
 
+// say adds the texts of a row.
+func (c *response) say(texts *transcript.Texts, text, thought string) {
+	c.Text, c.words = join(texts, c.words, c.Text, "\n", text)
+	line := "\n"
+	if strings.HasSuffix(c.Reasoning, line) {
+		line = ""
+	}
+	c.Reasoning, c.thoughts = join(texts, c.thoughts, c.Reasoning, line, thought)
+}
+
+func join(texts *transcript.Texts, w *strings.Builder, text, line, more string) (string, *strings.Builder) {
+	switch {
+	case more == "":
+		return text, w
+	case text == "":
+		return texts.Keep(more), w
+	case w == nil:
+		w = new(strings.Builder)
+	}
+	return texts.Join(w, text, line+more), w
+}
+
 // seen reports whether a row with the same texts and tool calls has been folded into
 // the call before.
 func (c *response) seen(content transcript.Content) bool {
@@ -89,11 +132,12 @@ func (c *response) seen(content transcript.Content) bool {
 		}
 	}
 	sum := h.Sum64()
-	if slices.Contains(c.rows, sum) {
-		return true
+	if c.rows == nil {
+		c.rows = make(map[uint64]bool, 1)
 	}
-	c.rows = append(c.rows, sum)
-	return false
+	seen := c.rows[sum]
+	c.rows[sum] = true
+	return seen
 }
 
 // resolve ends the folding: one call for each message id. Of a message under
@@ -111,7 +155,7 @@ func (c *responses) resolve() []hook.LLMCall {
 		}
 		return m
 	}
-	c.byID = nil
+	c.byID, c.shown, c.requested = nil, nil, nil
 	for i, best := range c.list {
 		c.list[i] = nil // there may be very many, and both need not be kept
 		if best.again {

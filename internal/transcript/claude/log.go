@@ -72,6 +72,7 @@ type fileLog struct {
 	// their logs in the order of their beginnings. in is the file's log for one of them.
 	chains rowTurns
 	sides  []*fileLog
+	sideOf map[string]*fileLog
 	in     *fileLog
 	// meta is what is known of such a subagent.
 	meta agentMeta

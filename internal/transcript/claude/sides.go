@@ -24,13 +24,16 @@ func (l *fileLog) side(r *row) *fileLog {
 		return nil
 	}
 	l.chains.note(uuid, id)
-	i := slices.IndexFunc(l.sides, func(side *fileLog) bool { return side.agent == id })
-	if i < 0 {
-		i = len(l.sides)
-		l.sides = append(l.sides, &fileLog{b: l.b, in: l, agent: id, clock: l.clock, turn: l.turn, rows: l.rows, meta: l.started(r)})
+	side := l.sideOf[id]
+	if side == nil {
+		side = &fileLog{b: l.b, in: l, agent: id, clock: l.clock, turn: l.turn, rows: l.rows, meta: l.started(r)}
+		if l.sideOf == nil {
+			l.sideOf = make(map[string]*fileLog)
+		}
+		l.sides, l.sideOf[id] = append(l.sides, side), side
 	}
-	l.sides[i].path = l.path
-	return l.sides[i]
+	side.path = l.path
+	return side
 }
 
 // started returns what the call says that started the subagent with a prompt: the first

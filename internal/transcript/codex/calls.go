@@ -12,47 +12,59 @@ import (
 )
 
 // addItem adds what went to the model or came from it.
-func (l *log) addItem(p rawjson.Object, at time.Time) {
-	switch p.Text("type") {
+func (l *log) addItem(kind string, p rawjson.Object, at time.Time) {
+	switch kind {
 	case "message":
 		if p.Text("role") != "assistant" {
 			l.given(at)
 			return
 		}
-		parts, _ := p.Elements("content")
-		for _, raw := range parts {
+		for _, raw := range elements(p, "content") {
 			if text := rawjson.Members(raw).Text("text"); text != "" {
-				l.answered(text, "", at)
+				l.answered(text, "")
 				l.result = text
 			}
 		}
-		// Also of a process that was stopped before it recorded the end of the turn.
-		if !l.numbered || p.Text("phase") == "final_answer" {
-			l.final = &hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindRunComplete, Result: l.result}
-		}
-	case "reasoning":
-		l.came = true
-	case "function_call", "custom_tool_call", "local_shell_call":
-		l.addMade(p, at)
-	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
-		l.given(at)
-		if id := p.Text("call_id"); l.made[id].Name == "spawn_agent" { // older versions name the subagent nowhere else
-			l.addSpawn(rawjson.Members([]byte(outputText(p.Get("output")))).Text("agent_id"), id, at)
-		}
-		l.addOutput(p.Text("call_id"), outputText(p.Get("output")), at)
-	case "web_search_call":
-		l.addSearch(p, at)
 	case "agent_message":
 		l.given(at)
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		l.given(at)
+		id, text := p.Text("call_id"), outputText(p.Get("output"))
+		if l.made[id].Name == "spawn_agent" { // older versions name the subagent nowhere else
+			l.addSpawn(rawjson.Members([]byte(text)).Text("agent_id"), id, at)
+		}
+		l.addOutput(id, text, at)
+	case "tool_search_output":
+		l.given(at)
+		l.addOutput(p.Text("call_id"), rawjson.Canonical(p.Get("tools")), at)
+	case "web_search_call", "image_generation_call":
+		l.addProvided(p, strings.TrimSuffix(kind, "_call"), at)
+	default:
+		if isCall(kind) {
+			l.addMade(p, at)
+			return
+		}
+		l.meet(idleItems, responseItem+"/", kind, p, at)
 	}
 }
 
-// addSearch adds a search that the provider made for the model while it answered.
-func (l *log) addSearch(p rawjson.Object, at time.Time) {
+// isCall reports an item in which the model calls a tool.
+func isCall(kind string) bool { return strings.HasSuffix(kind, "_call") }
+
+func elements(p rawjson.Object, name string) [][]byte {
+	list, _ := p.Elements(name)
+	return list
+}
+
+// addProvided adds a call that the provider made for the model while it answered.
+func (l *log) addProvided(p rawjson.Object, name string, at time.Time) {
 	id := cmp.Or(p.Text("id"), l.timeID("search-", at))
-	l.answered("", id, at)
+	l.answered("", id)
 	r := hook.ToolResult{
-		ID: id, Agent: l.agent, Turn: l.turn, Name: "web_search", Input: l.Texts.KeepJSON(rawjson.Canonical(p.Get("action"))), Asked: at, At: at,
+		ID: id, Agent: l.agent, Turn: l.turn, Name: name, Input: l.Texts.KeepJSON(rawjson.Canonical(p.Get("action"))), Asked: at, At: at,
+	}
+	if name != webSearchTool {
+		r.Input = l.Texts.KeepJSON(object("prompt", rawjson.Encode(p.Text("revised_prompt"))))
 	}
 	if status := p.Text("status"); status == "failed" {
 		r.Status = hook.ToolFailed
@@ -62,13 +74,27 @@ func (l *log) addSearch(p rawjson.Object, at time.Time) {
 	l.addResult(r)
 }
 
-// codeMode is the tool that runs a script of the model's, poll the one that asks for the
-// output of a command that was left running.
+// script is the tool that runs a script of the model's, which calls other tools. poll asks
+// for the output of a command that was left running, wait for that of a script.
 const (
-	codeMode = "exec"
-	poll     = "write_stdin"
+	script = "exec"
+	poll   = "write_stdin"
+	wait   = "wait"
 	// bash is what the hooks call each tool that runs a command.
-	bash = "Bash"
+	bash          = "Bash"
+	webSearchTool = "web_search"
+	toolSearch    = "tool_search"
+	spawnAgent    = "collaborationspawn_agent"
+)
+
+// nested begins the ids of the calls of a script.
+const nested = "exec-"
+
+// Types of items.
+const (
+	userMessage   = "UserMessage"
+	agentActivity = "SubAgentActivity"
+	webSearch     = "WebSearch"
 )
 
 func (l *log) addMade(p rawjson.Object, at time.Time) {
@@ -76,8 +102,7 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 	if id == "" {
 		return
 	}
-	l.answered("", id, at)
-	l.final = nil
+	l.answered("", id)
 	delete(l.done, callKey{l.agent, id}) // a model may number its calls anew in each reply
 	call := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Asked: at}
 	arguments := p.Text("arguments")
@@ -88,8 +113,12 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 		call.Name, line = bash, given.Get("cmd")
 	case "shell", "shell_command", "container.exec":
 		call.Name, line = bash, given.Get("command")
-	case "": // a local_shell_call
-		call.Name, line = bash, p.Members("action").Get("command")
+	case "":
+		if p.Text("type") == toolSearch+"_call" {
+			call.Name, arguments = toolSearch, rawjson.Canonical(p.Get("arguments"))
+			break
+		}
+		call.Name, line = bash, p.Members("action").Get("command") // a local_shell_call
 	}
 	text, isCommand := commandLine(line)
 	switch {
@@ -167,8 +196,8 @@ func (l *log) addOutput(id, text string, at time.Time) {
 		}
 		return
 	}
-	if !known || call.Name == codeMode && !strings.HasPrefix(whole, "Script failed") {
-		return // its nested calls count
+	if !known {
+		return
 	}
 	if call.Status, call.At = status, at; !isJSON {
 		call.Status = statusOf(whole)
@@ -176,11 +205,42 @@ func (l *log) addOutput(id, text string, at time.Time) {
 	if began := at.Add(-took); took > 0 && began.After(call.Asked) {
 		call.Asked = began
 	}
-	if head, _, _ := strings.Cut(whole, "\nOutput:"); call.Name == poll && strings.Contains(head, "Process exited with code ") {
-		call.Status = hook.ToolOK // how the command ended is said where it was started
-	}
 	call.Text = l.Texts.Keep(strings.TrimSpace(text))
-	l.addResult(call)
+	l.addResult(l.leftRunning(call, whole))
+}
+
+// leftRunning follows the calls that were left running, of which another call tells how
+// they ended.
+func (l *log) leftRunning(call hook.ToolResult, output string) hook.ToolResult {
+	head, _, _ := strings.Cut(output, "\nOutput:")
+	for _, words := range [...]string{"Process running with session ID ", "Script running with cell ID "} {
+		if _, after, left := strings.Cut(head, words); left && call.Name != poll && call.Name != wait {
+			name, _, _ := strings.Cut(after, "\n")
+			l.running[words+name] = callKey{call.Agent, call.ID}
+		}
+	}
+	given, words := rawjson.Members([]byte(call.Input)), ""
+	switch call.Name {
+	case poll:
+		words = "Process running with session ID " + rawjson.Text(given.Get("session_id"))
+	case wait:
+		words = "Script running with cell ID " + rawjson.Text(given.Get("cell_id"))
+	default:
+		return call
+	}
+	if !strings.Contains(head, "Process exited with code ") && (!strings.HasPrefix(head, "Script ") || strings.Contains(head, " running with ")) {
+		return call // it still runs
+	}
+	key, known := l.running[words]
+	delete(l.running, words)
+	if i, ok := l.done[key]; known && ok {
+		l.Results[i].Status = call.Status
+		if call.Name == wait {
+			l.Results[i].At = call.At
+		}
+	}
+	call.Status = hook.ToolOK // that of the other call says how it ended
+	return call
 }
 
 func (l *log) addResult(r hook.ToolResult) {
@@ -215,10 +275,9 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 	id := item.Text("id")
 	r := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Asked: started, At: ended, Name: l.made[id].Name, Input: l.made[id].Input}
 	switch item.Text("type") {
-	case "UserMessage":
-		parts, _ := item.Elements("content")
+	case userMessage:
 		var texts []string
-		for _, raw := range parts {
+		for _, raw := range elements(item, "content") {
 			texts = append(texts, rawjson.Members(raw).Text("text"))
 		}
 		l.addPrompt(hook.Lines(texts...), ended)
@@ -228,11 +287,14 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		l.replied = false
 		l.end(hook.TurnEnd{Turn: l.turn, At: ended, Kind: hook.KindRunResume})
 		return
-	case "SubAgentActivity":
+	case agentActivity:
 		if item.Text("kind") != "started" {
 			return
 		}
 		l.addSpawn(item.Text("agent_thread_id"), id, started)
+		if strings.HasPrefix(id, nested) {
+			r.Name, r.Input = spawnAgent, l.Texts.KeepJSON(object("agent_path", string(item.Get("agent_path"))))
+		}
 	case "CollabAgentToolCall":
 		if threads, _ := item.Elements("receiver_thread_ids"); item.Text("tool") == "spawn_agent" && len(threads) == 1 {
 			l.addSpawn(rawjson.Text(threads[0]), id, started)
@@ -252,8 +314,24 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		r.Name = "mcp__" + item.Text("server") + "__" + item.Text("tool")
 		r.Input = l.Texts.KeepJSON(rawjson.Canonical(item.Get("arguments")))
 		r.Text = outputText(item.Members("result").Get("content"))
+	case webSearch: // of a script; those of the provider are items of the answer
+		if !strings.HasPrefix(id, nested) {
+			return
+		}
+		r.Name, r.Input = webSearchTool, l.Texts.KeepJSON(rawjson.Canonical(item.Get("action")))
+	case "ImageView":
+		r.Name = cmp.Or(r.Name, "view_image")
+		r.Input = cmp.Or(r.Input, l.Texts.KeepJSON(object("path", string(item.Get("path")))))
+	case "DynamicToolCall":
+		r.Name = cmp.Or(r.Name, hookName(item.Text("namespace"), item.Text("tool")))
+		r.Input = cmp.Or(r.Input, l.Texts.KeepJSON(rawjson.Canonical(item.Get("arguments"))))
+		r.Text = outputText(item.Get("content_items"))
 	default:
+		l.meet(idleDone, itemDone+"/", item.Text("type"), item, ended)
 		return
+	}
+	if r.Name == "" && item.Text("type") == agentActivity {
+		return // not of a call of the model's
 	}
 	r.Status = l.itemStatus(item)
 	r.Text = l.Texts.Keep(r.Text)
@@ -265,9 +343,9 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 }
 
 func (l *log) addSpawn(thread, call string, at time.Time) {
-	if transcript.CheckID("thread", thread) != nil || slices.ContainsFunc(l.spawned, func(s spawn) bool { return s.thread == thread }) {
+	if transcript.CheckID("thread", thread) != nil || l.agents[thread] {
 		return
 	}
 	task := rawjson.Members([]byte(l.made[call].Input)).Text("message")
-	l.spawned = append(l.spawned, spawn{thread: thread, call: call, caller: l.agent, turn: l.turn, task: task, at: at})
+	l.spawn(spawn{thread: thread, call: call, caller: l.agent, turn: l.turn, task: task, at: at})
 }

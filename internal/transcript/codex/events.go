@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"context"
 	"path/filepath"
 	"time"
 
@@ -9,37 +10,30 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// agentFiles lists the files of a subagent's thread: of the day of the session's file,
-// a later one, or the day before. Days are local, and the zone may have changed. A file may
-// have been put into the archive.
-func agentFiles(path, thread string) (files []string) {
+// agentFiles lists the files of a subagent's thread: of the day of the session's file, else
+// of any other day, as days are local and the zone may have changed, else of the archive.
+func (l *log) agentFiles(ctx context.Context, f *transcript.Files, path, thread string) (files []string) {
 	day := filepath.Dir(path)
-	if files = named(day, thread); len(files) > 0 {
+	if l.beside == nil {
+		l.beside = transcript.Recall(f, filesOf(day), func(*transcript.Files) map[string][]string { return byThread(day) })
+	}
+	if files = l.beside[thread]; len(files) > 0 {
 		return files
 	}
-	root, first := filepath.Join(filepath.Dir(day), "sessions"), ""
-	if filepath.Base(day) != archive {
-		root, first = filepath.Dir(filepath.Dir(filepath.Dir(day))), day
+	if l.shelf == nil {
+		l.shelf = shelfOf(ctx, f)
 	}
-	const form = "2006/01/02"
-	if rel, err := filepath.Rel(root, day); err == nil {
-		if date, err := time.Parse(form, filepath.ToSlash(rel)); err == nil {
-			first = filepath.Join(root, filepath.FromSlash(date.AddDate(0, 0, -1).Format(form)))
-		}
-	}
-	for _, year := range transcript.Subfolders(root) {
-		for _, month := range transcript.Subfolders(year) {
-			for _, dir := range transcript.Subfolders(month) {
-				if dir >= first && dir != day {
-					files = append(files, named(dir, thread)...)
-				}
+	for _, archived := range [...]bool{false, true} {
+		for _, path := range l.shelf.paths[thread] {
+			if (filepath.Base(filepath.Dir(path)) == archive) == archived {
+				files = append(files, path)
 			}
 		}
+		if len(files) > 0 {
+			return files
+		}
 	}
-	if len(files) == 0 {
-		files = named(filepath.Join(filepath.Dir(root), archive), thread)
-	}
-	return files
+	return nil
 }
 
 // addEvents adds the events of Codex's hooks, with the keys that a hook's event has.
@@ -49,6 +43,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 			Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text, Key: claude.PromptKey(p.Turn, p.Text),
 		})
 	}
+	addUnprompted(b)
 	b.AddTools(nil)
 	b.AddAgents("SubagentStart", "SubagentStop", nil)
 	names := map[hook.Kind]string{
@@ -62,4 +57,36 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 		}
 		return ""
 	})
+}
+
+// addUnprompted adds the begin of each turn for which nobody typed anything: its requests
+// would be of no run.
+func addUnprompted(b *transcript.EventBuilder) {
+	began := make(map[string]time.Time)
+	for _, p := range b.Transcript.Prompts {
+		began[p.Turn] = time.Time{}
+	}
+	var turns []string
+	see := func(agent, turn string, at time.Time) {
+		first, known := began[turn]
+		switch {
+		case agent != "" || turn == "" || at.IsZero() || known && first.IsZero():
+		case !known:
+			turns = append(turns, turn)
+			began[turn] = at
+		case at.Before(first):
+			began[turn] = at
+		}
+	}
+	for i := range b.Transcript.Calls {
+		c := &b.Transcript.Calls[i]
+		see(c.Agent, c.Turn, c.Start)
+	}
+	for i := range b.Transcript.ToolResults {
+		r := &b.Transcript.ToolResults[i]
+		see(r.Agent, r.Turn, r.Asked)
+	}
+	for _, turn := range turns {
+		b.Add(began[turn], hook.Event{Kind: hook.KindRunResume, Name: "session file", Turn: turn})
+	}
 }

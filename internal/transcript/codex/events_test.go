@@ -1,41 +1,39 @@
 package codex
 
 import (
-	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// A subagent's file is in the folder of its own local day, which may be the one before its
-// session's, but not any day before.
-func TestAgentFilesByDay(t *testing.T) {
+// TestAgentFiles has a subagent's file in the folder of its own local day, and in the archive.
+func TestAgentFiles(t *testing.T) {
 	const thread = "01a203a0-2cf5-7990-af98-998a6ab6b451"
-	for _, tt := range []struct {
-		day  string
-		want int
-	}{
-		{"2026/11/01", 1}, {"2026/11/02", 1}, {"2027/01/05", 1}, {"2026/10/31", 1}, {"2026/10/30", 0}, {"2025/12/31", 0},
+	for _, tt := range []struct{ places, want []string }{
+		{[]string{"sessions/2026/11/01"}, []string{"sessions/2026/11/01"}},
+		{[]string{"sessions/2026/10/31", "sessions/2027/01/05", "archived_sessions"}, []string{"sessions/2026/10/31", "sessions/2027/01/05"}},
+		{[]string{"archived_sessions"}, []string{"archived_sessions"}},
+		{nil, nil},
 	} {
-		root := t.TempDir()
-		session := filepath.Join(root, "2026", "11", "01", "rollout-2026-11-01T00-00-01-01a203a0-0000-7990-af98-998a6ab6b451.jsonl")
-		dir := filepath.Join(root, filepath.FromSlash(tt.day))
-		for _, d := range []string{filepath.Dir(session), dir} {
-			if err := os.MkdirAll(d, 0o755); err != nil {
+		f := finder(t, "")
+		for _, dir := range tt.places {
+			place(t, f, dir+"/rollout-2026-11-01T00-00-00-"+thread+".jsonl", "{}\n")
+		}
+		f.Getenv = func(string) string { return "" }
+		session := filepath.Join(f.Home, ".codex", "sessions", "2026", "11", "01", "rollout-2026-11-01T00-00-01-01a203a0-0000-7990-af98-998a6ab6b451.jsonl")
+		var got []string
+		for _, path := range newLog(0).agentFiles(t.Context(), f, session, thread) {
+			dir, err := filepath.Rel(filepath.Join(f.Home, ".codex"), filepath.Dir(path))
+			if err != nil {
 				t.Fatal(err)
 			}
+			got = append(got, filepath.ToSlash(dir))
 		}
-		file := filepath.Join(dir, "rollout-2026-11-01T00-00-00-"+thread+".jsonl")
-		if err := os.WriteFile(file, []byte("{}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var want []string
-		if tt.want > 0 {
-			want = []string{file}
-		}
-		if diff := cmp.Diff(want, agentFiles(session, thread)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.day, diff)
+		slices.Sort(got)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.places, diff)
 		}
 	}
 }

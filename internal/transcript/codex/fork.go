@@ -1,10 +1,8 @@
 package codex
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -28,9 +26,8 @@ func (t thread) before(other thread) bool {
 // ids of the original.
 type history struct {
 	self thread
-	// parent is the thread that started this one as a subagent, or its session if named.
-	parent string
-	named  bool
+	// spawner is the thread that started this one as a subagent, parent that or its session.
+	spawner, parent string
 	// from are the threads whose rows were copied, the nearest first.
 	from []thread
 	// begun reports that another row than a session_meta has come, copying that the rows
@@ -57,9 +54,10 @@ const copyGap = 250 * time.Millisecond
 func (h *history) add(p rawjson.Object, at time.Time) (own bool) {
 	t := thread{p.Text("id"), transcript.ISOTime(p.Text("timestamp"))}
 	if h.self.id == "" {
-		h.self, h.parent = t, p.Members("source").Members("subagent").Members("thread_spawn").Text("parent_thread_id")
+		h.self, h.spawner = t, cmp.Or(p.Members("source").Members("subagent").Members("thread_spawn").Text("parent_thread_id"), p.Text("parent_thread_id"))
+		h.parent = h.spawner
 		if session := p.Text("session_id"); session != "" && session != t.id {
-			h.parent, h.named = session, true
+			h.parent = session
 		}
 	}
 	if t.id == h.self.id || t.id == "" || h.begun && !h.copying {
@@ -86,12 +84,12 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 	if !h.copying {
 		return false
 	}
-	event := ""
-	if r.kind == "event_msg" {
-		event = r.payload.Text("type")
+	what := ""
+	if r.kind == event {
+		what = r.what
 	}
 	seconds, timed := rawjson.Int(r.payload.Get("started_at"))
-	timed = timed && event == "task_started"
+	timed = timed && what == taskStarted
 	began, turn := time.Unix(seconds, 0).UTC(), r.payload.Text("turn_id")
 	born := h.self.born.Unix()
 	own := timed && !h.self.born.IsZero() && !known[turn] && (seconds > born || seconds == born && !h.has(h.from, turn, true))
@@ -102,7 +100,7 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 	if r.at.After(h.last) {
 		h.last = r.at
 	}
-	if event == "task_started" {
+	if what == taskStarted {
 		h.turn = turn
 		// The turn is of the thread that was the newest when it began. Later ones have copies.
 		owner := 0
@@ -124,7 +122,7 @@ func (h *history) copied(r *row, known map[string]bool) bool {
 	}
 	h.copies++
 	r.at = h.base.Add(h.copies * time.Microsecond)
-	if seconds, ok := rawjson.Int(r.payload.Get("completed_at")); ok && event == "task_complete" && seconds > r.at.Unix() {
+	if seconds, ok := rawjson.Int(r.payload.Get("completed_at")); ok && what == "task_complete" && seconds > r.at.Unix() {
 		r.at = time.Unix(seconds, 0).UTC()
 	}
 	return false
@@ -141,7 +139,7 @@ func headOf(ctx context.Context, f *transcript.Files, path string, copies bool) 
 	lines := transcript.LinesOf(&r)
 	err = eachRow(ctx, f, path, lines, limit, func(line []byte) bool {
 		return damaged.Take(line, &r, func() bool {
-			meta := r.kind == "session_meta"
+			meta := r.kind == sessionMeta
 			if meta {
 				h.add(r.payload, r.at)
 			} else {
@@ -153,52 +151,22 @@ func headOf(ctx context.Context, f *transcript.Files, path string, copies bool) 
 	return h, err
 }
 
-// elsewhere is the function of the history of the file at path.
-func elsewhere(ctx context.Context, f *transcript.Files, path string, self *thread) func([]thread, string, bool) bool {
-	type other struct {
-		path string
-		history
-	}
-	var ids map[string]string // the paths of the threads' files
-	var files []string
-	var others []other // that began before
-	listed := false
+// elsewhere is the function of the history of the file of self.
+func elsewhere(ctx context.Context, f *transcript.Files, self *thread) func([]thread, string, bool) bool {
+	var s *shelf
 	return func(threads []thread, turn string, sure bool) bool {
-		if ids == nil {
-			ids = make(map[string]string)
-			for _, dir := range days(roots(f)) {
-				for _, name := range rollouts(dir) {
-					id, _ := idOf(name)
-					ids[id] = filepath.Join(dir, name)
-					files = append(files, ids[id])
-				}
-			}
+		if s == nil {
+			s = shelfOf(ctx, f)
 		}
-		if slices.ContainsFunc(threads, func(t thread) bool { return ids[t.id] != "" && (!sure || contains(ctx, f, ids[t.id], turn)) }) {
+		own := func(t thread) bool {
+			return slices.ContainsFunc(s.paths[t.id], func(path string) bool { return !sure || turn == "" || s.turns(path)[turn] })
+		}
+		if slices.ContainsFunc(threads, own) {
 			return true
 		}
-		for _, p := range files {
-			if listed || p == path {
-				continue
-			}
-			if h, _ := headOf(ctx, f, p, false); len(h.from) > 0 && h.self.before(*self) {
-				others = append(others, other{p, h})
-			}
-		}
-		listed = true
-		return slices.ContainsFunc(others, func(o other) bool {
-			shared := slices.ContainsFunc(o.from, func(t thread) bool { return slices.ContainsFunc(threads, func(u thread) bool { return u.id == t.id }) })
-			return shared && contains(ctx, f, o.path, turn)
+		return slices.ContainsFunc(threads, func(t thread) bool {
+			first, copied := s.firstCopy(t.id, turn)
+			return copied && first.before(*self)
 		})
 	}
-}
-
-// contains reports that a file has a turn.
-func contains(ctx context.Context, f *transcript.Files, path, turn string) (found bool) {
-	lines := transcript.LinesOf(new(row))
-	_ = eachRow(ctx, f, path, lines, 0, func(line []byte) bool {
-		found = bytes.Contains(line, []byte(turn))
-		return !found
-	})
-	return found
 }

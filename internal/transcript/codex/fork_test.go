@@ -197,17 +197,13 @@ func TestSubagentWithACopyOfTheSession(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// A subagent that its session does not name counts, without the copies.
+	// A subagent that its session does not name is of the turn in which it began.
 	f.place('1', begin, []string{counted("1.6", 10, 10), answer("5", "seen"), `6|event_msg|{"type":"task_complete","turn_id":"t","last_agent_message":"seen"}`})
-	if list, err = f.f.Sessions(t.Context(), Agent); err != nil || len(list) != 2 {
+	if list, err = f.f.Sessions(t.Context(), Agent); err != nil || len(list) != 1 {
 		t.Fatalf("not named: %+v, %v", list, err)
 	}
-	var input int64
-	for _, c := range readSession(t, f.f, threadOf('2')).Calls {
-		input += c.Usage.Input
-	}
-	if input != 7 {
-		t.Errorf("the subagent that is not named has %d tokens, want 7", input)
+	if tr := readSession(t, f.f, threadOf('1')); len(tr.Agents) != 1 || tr.Agents[0].Turn != "t" || len(tr.Calls) != 3 {
+		t.Errorf("with a subagent that is not named: agents %+v, requests %+v", tr.Agents, tr.Calls)
 	}
 	// A subagent of a session that is gone counts.
 	if err := os.Remove(tr.Sources[0]); err != nil {
@@ -230,6 +226,59 @@ func TestOriginOfAFork(t *testing.T) {
 		}
 		if tr := readSession(t, f.f, threadOf(letter)); tr.Origin+" "+tr.OriginTurn != want {
 			t.Errorf("session %c: an import has %q %q, want %q", letter, tr.Origin, tr.OriginTurn, want)
+		}
+	}
+}
+
+// TestAgentsOfAgentsThatNoRowNames has a subagent's subagent, and one that names its session.
+func TestAgentsOfAgentsThatNoRowNames(t *testing.T) {
+	f := &forked{t, finder(t, ""), map[byte]int{'1': 0, '2': 2, '3': 3, '4': 9}}
+	spawned := func(by byte, more string) string {
+		return `,"source":{"subagent":{"thread_spawn":{"parent_thread_id":"` + threadOf(by) + `"}}}` + more
+	}
+	f.place('1', []string{f.meta(0, '1', "")}, turns(0, "ag"))
+	f.place('2', []string{f.meta(2, '2', spawned('1', ""))}, turns(0, "b"))
+	f.place('3', []string{f.meta(3, '3', spawned('2', ""))}, turns(0, "c"))
+	f.place('4', []string{f.meta(9, '4', spawned('3', `,"session_id":"`+threadOf('1')+`"`))}, turns(0, "i"))
+	list, err := f.f.Sessions(t.Context(), Agent)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("sessions %+v, %v", list, err)
+	}
+	var got []string
+	for _, a := range readSession(t, f.f, threadOf('1')).Agents {
+		got = append(got, fmt.Sprintf("%c by %q in %s", a.ID[len(a.ID)-1], strings.TrimPrefix(a.ParentAgent, threadOf('1')[:35]), a.Turn))
+	}
+	if want := []string{`2 by "" in turn-a`, `3 by "2" in turn-a`, `4 by "3" in turn-g`}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestForksOfADeletedSessionAreReadOnce has forks that copy a session which is gone, with a
+// limit that one file and a little more fit in.
+func TestForksOfADeletedSessionAreReadOnce(t *testing.T) {
+	f := &forked{t, finder(t, ""), map[byte]int{'0': 0}}
+	const letters = "123456789"
+	var long []string
+	for range 100 {
+		long = append(long, answer("40", strings.Repeat("x", 1000)))
+	}
+	for i := range letters {
+		f.born[letters[i]] = 40 + i
+		f.place(letters[i], []string{f.meta(40+i, letters[i], ""), f.meta(40+i, '0', "")}, turns(40+i, "abcdefgh"), []string{began("50", "own")}, long)
+	}
+	f.f.MaxBytes = 150 << 10
+	for _, files := range []*transcript.Files{f.f, f.f.Remember()} {
+		prompts := 0
+		for i := range letters {
+			tr, err := files.Read(t.Context(), Agent, transcript.Query{Session: threadOf(letters[i]), Full: true})
+			if err != nil {
+				t.Errorf("session %c: %v", letters[i], err)
+				continue
+			}
+			prompts += len(tr.Prompts)
+		}
+		if prompts != 8 {
+			t.Errorf("%d prompts, want each of 8 once", prompts)
 		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -104,47 +102,4 @@ func (u *unpacked) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("%w: the file unpacks to more than %d times its size, or than %d bytes", transcript.ErrBeyond, maxRatio, maxUnpacked)
 	}
 	return n, err
-}
-
-// flatten reads a row of a version before September 2025: an item, or as the first row the
-// session's id and time.
-func (r *row) flatten(o rawjson.Object) {
-	switch {
-	case o.Get("record_type") != nil:
-		r.kind, r.payload = "state", o
-	case r.kind != "":
-		r.kind, r.payload, r.flat = "response_item", o, true
-	case o.Text("id") != "" && !r.at.IsZero():
-		r.kind, r.payload, r.flat = "session_meta", o, true
-	}
-}
-
-// addFlat adds a message that no event repeats: the user's, or one in which Codex tells
-// the model where it is.
-func (l *log) addFlat(p rawjson.Object) {
-	parts, _ := p.Elements("content")
-	var texts []string
-	for _, raw := range parts {
-		part := rawjson.Members(raw)
-		if text := part.Text("text"); text != "" || part.Text("type") != "input_image" {
-			texts = append(texts, text)
-			continue
-		}
-		texts = append(texts, "[image]")
-	}
-	text := hook.Lines(texts...)
-	switch begin := strings.ToLower(text[:min(len(text), 64)]); {
-	case strings.HasPrefix(begin, "<environment_context>"):
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			for _, name := range []string{"<cwd>", "cwd:", "Current working directory:"} {
-				if dir, ok := strings.CutPrefix(line, name); ok && l.cwd == "" {
-					l.cwd = strings.TrimSpace(strings.TrimSuffix(dir, "</cwd>"))
-				}
-			}
-		}
-	case strings.HasPrefix(begin, "<user_instructions>"), strings.HasPrefix(begin, "# agents.md instructions for "), p.Text("role") != "user":
-	default:
-		l.addPrompt(text, l.clock)
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -19,9 +18,23 @@ type row struct {
 	kind    string
 	at      time.Time
 	payload rawjson.Object
-	// flat reports that the row is its own payload.
-	flat bool
+	// what is the type of the payload.
+	what string
+	// flat reports that the row is its own payload, and made that the file does not have it.
+	flat, made bool
 }
+
+// Kinds of rows, and types of their payloads.
+const (
+	sessionMeta  = "session_meta"
+	responseItem = "response_item"
+	event        = "event_msg"
+	taskStarted  = "task_started"
+	itemDone     = "item_completed"
+)
+
+// image stands for one in a prompt.
+const image = "[image]"
 
 // Parse implements transcript.Row.
 func (r *row) Parse(line []byte) bool {
@@ -33,6 +46,7 @@ func (r *row) Parse(line []byte) bool {
 	if r.payload == nil && o.Get("payload") == nil {
 		r.flatten(o)
 	}
+	r.what = r.payload.Text("type")
 	return r.payload != nil
 }
 
@@ -40,13 +54,14 @@ func (r *row) Parse(line []byte) bool {
 func (r *row) Time() time.Time { return r.at }
 
 // Opens implements transcript.Row.
-func (r *row) Opens() bool { return r.kind == "event_msg" && r.payload.Text("type") == "task_started" }
+func (r *row) Opens() bool { return r.kind == event && r.what == taskStarted }
 
 // session gathers what the files of one session say.
 type session struct {
 	*transcript.Log
-	// spawned are the subagents in the order of their starts.
+	// spawned are the subagents in the order of their starts, agents their threads.
 	spawned []spawn
+	agents  map[string]bool
 	// turns are those of the session, ids count the ids that were made of times.
 	turns map[string]bool
 	ids   map[string]int
@@ -55,6 +70,13 @@ type session struct {
 	made map[string]hook.ToolResult
 	done map[callKey]int
 	left []hook.ToolResult
+	// adopted counts the threads, the session first, whose subagents were looked for.
+	adopted int
+	// strange are the kinds of rows that are not known.
+	strange map[string]*strange
+	// shelf is nil until it is needed, beside the files in the folder of the session's.
+	shelf  *shelf
+	beside map[string][]string
 
 	// settingsWithin is how many bytes of rows before the part that is read are searched
 	// for the newest settings: each turn's delivery does so.
@@ -68,9 +90,8 @@ type log struct {
 	*session
 	// agent is the subagent whose file is read, empty for the session's.
 	agent string
-
-	// clock is the time of the newest row: rows without a time get the next millisecond.
-	clock time.Time
+	// old rewrites the rows of earlier versions.
+	old *ages
 	// history is what the file has of other threads.
 	history history
 
@@ -78,40 +99,23 @@ type log struct {
 	// aborted that the user has interrupted it.
 	turn          string
 	open, aborted bool
-	// numbered reports that the file has the begin and the end of turns. Where it has
-	// none (before 0.99), each prompt begins one. final is the end of a turn without a
-	// record of it: the last answer.
-	numbered bool
-	final    *hook.TurnEnd
 	// turnBegan is when the turn began. compacted reports that the conversation was shortened
 	// in it, and prompted that it has a prompt.
 	turnBegan           time.Time
 	compacted, prompted bool
 	// input is when the model was last given something: the next request begins then.
-	input time.Time
+	// replied reports that it has answered since.
+	input   time.Time
+	replied bool
 	// words and asked are the text and the calls of the answer whose tokens are still
-	// to come.
+	// to come, began when its request did.
 	words []string
 	asked []string
-	// began and said are when that answer's request began and its last part came:
-	// older versions count the tokens later.
-	began, said time.Time
-	// recorded reports that the file has records of tokens, total is the running total
-	// of the newest count in a file without them.
-	recorded bool
-	total    string
-	// early is the request whose tokens were counted before the first part of its answer
-	// (0.34 to 0.63), -1 for none, and heard are the texts of the answer. late reports that the file counts them after it, and
-	// came that a part of the answer, thoughts included, has come since the last input.
-	early      int
-	heard      []string
-	late, came bool
-	// replied reports that the model has answered since the last input.
-	replied bool
-	// tier is the service tier that the newest settings ask for, and priced reports that
-	// the current turn has had no other than the standard one.
-	tier   string
-	priced bool
+	began time.Time
+	// running are the calls that were left running, by what the model calls them.
+	running map[string]callKey
+	// tier is the service tier that the newest settings ask for.
+	tier string
 
 	version, cwd, provider, model string
 	repository                    hook.Repository
@@ -137,30 +141,40 @@ func newLog(maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), settingsWithin: maxSettings,
 		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
+		strange: make(map[string]*strange), agents: make(map[string]bool),
 	}
-	return &log{session: s, priced: true, early: -1}
+	return (&log{session: s}).withAges()
+}
+
+func (l *log) withAges() *log {
+	l.running = make(map[string]callKey)
+	l.old = newAges(func(at time.Time) string { return l.timeID("turn-", at) }, l.inherit, l.take)
+	l.old.turns.lead = l.agent == ""
+	return l
 }
 
 // subagent returns the log of a subagent's files.
 func (l *log) subagent(s *spawn) *log {
-	return &log{session: l.session, agent: s.thread, turn: s.turn, cwd: l.cwd, provider: l.provider, model: l.model, priced: true, early: -1}
+	return (&log{session: l.session, agent: s.thread, turn: s.turn, cwd: l.cwd, provider: l.provider, model: l.model}).withAges()
 }
 
 // readAll reads the session's file at path and those of its subagents.
 func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path string, maxText int) (*hook.Transcript, error) {
 	l := newLog(maxText)
-	l.costs = q.Whole == nil
+	l.costs, l.old.flat.moved.Off = q.Whole == nil, !q.Full
 	_ = l.readFile(ctx, f, path, q) // the log has the error
 	// Codex records the end of a turn once the user's hooks have let it end.
-	stopped := l.open && l.numbered && l.replied && !l.calling()
+	stopped := l.open && l.old.turns.numbered && l.replied && !l.calling()
 	l.close()
 	if f.Now().Sub(l.last) >= transcript.PendingAge {
-		l.finish()
+		l.old.turns.close()
 	}
-	for i := 0; i < len(l.spawned) && i < maxAgents; i++ {
+	whole := q.Full || q.Whole != nil
+	for i := 0; i < maxAgents && (i < len(l.spawned) || whole && l.adopt(ctx, f, q.Session)); i++ {
 		s := l.spawned[i]
 		sub := l.subagent(&s)
-		for _, file := range agentFiles(path, s.thread) {
+		sub.old.flat.moved.Off = !q.Full
+		for _, file := range l.agentFiles(ctx, f, path, s.thread) {
 			_ = sub.readFile(ctx, f, file, q) // the log has the error
 		}
 		sub.close()
@@ -174,7 +188,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 			l.Agents = append(l.Agents, a)
 		}
 	}
-	if q.Full || q.Whole != nil {
+	if whole {
 		l.leave()
 	}
 	t, err := l.Transcript(q)
@@ -187,12 +201,57 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
-	t.Repository, t.Moves = l.repository, l.Moves.Sorted(l.cwd)
+	t.Repository, t.Moves, t.Unread = l.repository, l.Moves.Sorted(l.cwd), l.unknown(path)
 	// The tokens of an answer are written just after it.
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	t.Undecided = stopped && fresh
-	t.Pending = l.open && len(l.words)+len(l.asked) > 0 && fresh || t.Undecided
+	t.Pending = l.open && l.old.turns.numbered && len(l.words)+len(l.asked) > 0 && fresh || t.Undecided
 	return t, err
+}
+
+func (l *log) spawn(s spawn) {
+	l.spawned = append(l.spawned, s)
+	l.agents[s.thread] = true
+}
+
+// adopt adds the subagents of the session and of its subagents that no row names, and
+// reports that there were some.
+func (l *log) adopt(ctx context.Context, f *transcript.Files, session string) (found bool) {
+	if l.shelf == nil {
+		l.shelf = shelfOf(ctx, f)
+	}
+	for ; l.adopted <= len(l.spawned); l.adopted++ {
+		thread := session
+		if l.adopted > 0 {
+			thread = l.spawned[l.adopted-1].thread
+		}
+		for _, h := range l.shelf.subagents(thread) {
+			id := h.self.id
+			// One of another thread's, which has a file, is that one's.
+			other := h.spawner != "" && h.spawner != thread && len(l.shelf.paths[h.spawner]) > 0
+			if other || id == session || transcript.CheckID("thread", id) != nil || l.agents[id] {
+				continue
+			}
+			s := spawn{thread: id, turn: l.turnAt(h.self.born), at: h.self.born}
+			if thread != session {
+				s.caller = thread
+			}
+			l.spawn(s)
+			found = true
+		}
+	}
+	return found
+}
+
+// turnAt is the turn at a time, by the prompts.
+func (l *log) turnAt(at time.Time) string {
+	turn := l.turn
+	for _, p := range slices.Backward(l.Prompts) {
+		if turn = p.Turn; !p.At.After(at) {
+			break
+		}
+	}
+	return turn
 }
 
 // calling reports a call of the turn without a result. One of a turn that was interrupted
@@ -208,7 +267,7 @@ func (l *log) calling() bool {
 
 // close notes that no row follows.
 func (l *log) close() {
-	l.await(-1)
+	l.old.counts.close()
 	l.left = append(l.left, unanswered(l.made)...)
 }
 
@@ -218,7 +277,7 @@ func unanswered(made map[string]hook.ToolResult) []hook.ToolResult {
 		return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID))
 	})
 	clear(made)
-	return slices.DeleteFunc(calls, func(c hook.ToolResult) bool { return c.Name == codeMode }) // its nested calls count
+	return calls
 }
 
 // leave adds the calls without a result. The item of one may have been completed before its
@@ -235,23 +294,37 @@ func (l *log) leave() {
 
 // add adds the next row.
 func (l *log) add(r *row) {
-	p := r.payload
-	if r.at.IsZero() && !l.clock.IsZero() {
-		r.at = l.clock.Add(time.Millisecond)
-	}
-	l.clock = r.at
+	l.old.flat.add(r)
+	l.Shrink()
+}
+
+// inherit leaves out the copies of other threads' rows, but for what they say of the rows
+// that follow.
+func (l *log) inherit(r *row, next func(*row)) {
 	known := l.turns
 	if l.agent == "" {
 		known = nil
 	}
-	if r.kind != "session_meta" && l.history.copied(r, known) && !l.setting(r) {
+	if r.kind == sessionMeta || !l.history.copied(r, known) {
+		next(r)
 		return
 	}
+	switch kind := r.what; {
+	case r.kind == "turn_context", r.kind == event && kind == settings:
+		next(r)
+	case r.kind == event && kind == "token_count": // it may be repeated after the copies
+		l.old.counts.see(r.payload.Members("info"))
+	}
+}
+
+// take takes a row in the form of 0.160 and later.
+func (l *log) take(r *row) {
+	p := r.payload
 	if r.at.After(l.last) {
 		l.last = r.at
 	}
 	switch r.kind {
-	case "session_meta":
+	case sessionMeta:
 		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
 			git := p.Members("git")
@@ -265,7 +338,6 @@ func (l *log) add(r *row) {
 		l.cwd = cmp.Or(p.Text("cwd"), l.cwd)
 		l.Moves.Add(l.agent, r.at, l.cwd)
 	case "token_usage_record":
-		l.recorded = true
 		l.addCall(p.Text("response_id"), p.Members("usage"), r.at)
 	case "compacted":
 		l.given(r.at)
@@ -273,77 +345,35 @@ func (l *log) add(r *row) {
 		if l.agent == "" {
 			l.Compactions = append(l.Compactions, r.at)
 		}
-	case "response_item":
-		l.addItem(p, r.at)
-		if r.flat && p.Text("type") == "message" {
-			l.addFlat(p)
-		}
-	case "event_msg":
-		l.addEvent(p, r.at)
+	case responseItem:
+		l.addItem(r.what, p, r.at)
+	case event:
+		l.addEvent(r.what, p, r.at)
+	default:
+		l.meet(idleRows, "", r.kind, p, r.at)
 	}
-	l.Shrink()
 }
 
-// setting reports that a copied row is about the model of the rows that follow. A count
-// of tokens may be repeated after the copies.
-func (l *log) setting(r *row) bool {
-	switch {
-	case r.kind == "turn_context":
-		return true
-	case r.kind != "event_msg":
-		return false
-	case r.payload.Text("type") == "token_count":
-		if total := rawjson.Canonical(r.payload.Members("info").Get("total_token_usage")); total != "" {
-			l.total = total
-		}
-	}
-	return r.payload.Text("type") == settings
-}
-
-func (l *log) addEvent(p rawjson.Object, at time.Time) {
-	switch p.Text("type") {
+func (l *log) addEvent(kind string, p rawjson.Object, at time.Time) {
+	switch kind {
 	case settings:
-		l.setTier(p.Members("thread_settings").Text("service_tier"))
-	case "task_started":
-		l.finish()
+		l.tier = p.Members("thread_settings").Text("service_tier")
+	case taskStarted:
 		l.given(at)
 		l.turnBegan, l.compacted, l.prompted = at, false, false
-		l.await(-1)
-		l.open, l.aborted, l.numbered, l.priced = true, false, true, standard(l.tier)
+		l.open, l.aborted = true, false
 		if turn := cmp.Or(p.Text("root_turn_id"), p.Text("turn_id")); l.agent == "" {
 			l.turn, l.turns[turn] = turn, true
 		}
-	case "user_message": // before 0.160
-		text := p.Text("message")
-		if images, _ := p.Elements("images"); text == "" && len(images) > 0 {
-			text = "[image]"
-		}
-		l.addPrompt(text, at)
-	case "item_completed":
-		l.addDone(p.Members("item"), instant(p, "started_at_ms", at), instant(p, "completed_at_ms", at))
-	case "token_count":
-		info := p.Members("info")
-		if total := rawjson.Canonical(info.Get("total_token_usage")); !l.recorded && info != nil && total != l.total {
-			usage := info.Members("last_token_usage")
-			if usage == nil {
-				usage = added(info.Members("total_token_usage"), rawjson.Members([]byte(l.total)))
-			}
-			l.total = total
-			// The result of a call may have come since.
-			l.late = l.late || l.came || len(l.words)+len(l.asked) > 0
-			l.await(-1)
-			l.addCall("", usage, at)
-			if !l.late {
-				l.await(len(l.Calls) - 1)
-			}
-		}
-	case "collab_agent_spawn_end":
-		l.addSpawn(p.Text("new_thread_id"), p.Text("call_id"), at)
+	case itemDone:
+		l.addDone(p.Members("item"), l.instant(p, "started_at_ms", at), l.instant(p, "completed_at_ms", at))
 	case "task_complete":
 		l.complete(p, at)
 	case "turn_aborted":
-		l.open, l.aborted, l.final = false, true, nil
+		l.open, l.aborted = false, true
 		l.end(hook.TurnEnd{Turn: l.turn, At: at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"})
+	default:
+		l.meet(idleEvent, event+"/", kind, p, at)
 	}
 }
 
@@ -354,6 +384,18 @@ func instant(p rawjson.Object, name string, otherwise time.Time) time.Time {
 	return otherwise
 }
 
+// instant is a time that a row has besides its own, which it does not exceed.
+func (l *log) instant(p rawjson.Object, name string, own time.Time) time.Time {
+	at, clock := instant(p, name, own), &l.old.flat.moved
+	if at.Equal(own) || !clock.Moved() {
+		return at
+	}
+	if at = clock.Move(at); at.After(own) {
+		return own
+	}
+	return at
+}
+
 func (l *log) end(e hook.TurnEnd) {
 	if l.agent == "" {
 		l.Ends = append(l.Ends, e)
@@ -361,16 +403,7 @@ func (l *log) end(e hook.TurnEnd) {
 }
 
 // given notes that the model was given something.
-func (l *log) given(at time.Time) { l.input, l.came, l.replied = at, false, false }
-
-// finish ends a turn without a record of its end with the last answer.
-func (l *log) finish() {
-	if l.final != nil {
-		l.final.Result = l.Texts.Keep(l.final.Result)
-		l.end(*l.final)
-	}
-	l.final = nil
-}
+func (l *log) given(at time.Time) { l.input, l.replied = at, false }
 
 // timeID is an id that no other time has.
 func (l *log) timeID(prefix string, at time.Time) string {
@@ -382,23 +415,9 @@ func (l *log) timeID(prefix string, at time.Time) string {
 	return id
 }
 
-// await notes that the parts of the request at place i are to come, of none if i is -1, and
-// those of the one before have come.
-func (l *log) await(i int) {
-	if len(l.heard) > 0 {
-		l.Calls[l.early].Text = l.Texts.Keep(strings.Join(l.heard, "\n"))
-	}
-	l.early, l.heard = i, nil
-}
-
 func (l *log) addPrompt(text string, at time.Time) {
 	l.given(at)
 	l.prompted = true
-	if !l.numbered && l.agent == "" {
-		l.finish()
-		l.await(-1)
-		l.turn, l.aborted, l.priced = l.timeID("turn-", at), false, standard(l.tier)
-	}
 	if n := len(l.Prompts); l.agent == "" && text != "" && (n == 0 || l.Prompts[n-1].Text != text || l.Prompts[n-1].Turn != l.turn) {
 		l.Prompts = append(l.Prompts, hook.Prompt{At: at, Text: l.Texts.Keep(text), Turn: l.turn})
 	}
@@ -406,7 +425,7 @@ func (l *log) addPrompt(text string, at time.Time) {
 
 // complete adds the end of a turn, and the request that it failed with.
 func (l *log) complete(p rawjson.Object, at time.Time) {
-	l.open, l.final = false, nil
+	l.open = false
 	if l.compacted && !l.prompted && l.agent == "" && p.Text("last_agent_message") == "" {
 		l.Prompts = append(l.Prompts, hook.Prompt{At: l.turnBegan, Text: "/compact", Turn: l.turn})
 	}
@@ -429,20 +448,11 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 }
 
 // answered notes that a part of an answer came: words, or a call if id is not empty.
-func (l *log) answered(words, id string, at time.Time) {
-	l.came, l.replied = true, true
-	switch {
-	case l.early >= 0 && id != "":
-		l.Calls[l.early].ToolCallIDs = append(l.Calls[l.early].ToolCallIDs, id)
-		return
-	case l.early >= 0:
-		l.heard = append(l.heard, words)
-		return
-	}
+func (l *log) answered(words, id string) {
+	l.replied = true
 	if len(l.words)+len(l.asked) == 0 {
 		l.began = l.input
 	}
-	l.said = at
 	if id != "" {
 		l.asked = append(l.asked, id)
 		return

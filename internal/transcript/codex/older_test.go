@@ -213,6 +213,7 @@ func TestCallsWithoutAResult(t *testing.T) {
 	}
 	want := []string{
 		"1 prompt go", `1 call view_image {"path":"x"} 0 "seen"`, `1 call Bash {"command":"ls"} 4 ""`, `1 call Bash {"command":"make"} 4 ""`,
+		`1 call exec {"command":"x"} 4 ""`,
 	}
 	if diff := cmp.Diff(want, told(readRows(t, rows...))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

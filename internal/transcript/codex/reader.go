@@ -5,19 +5,18 @@
 // The format is internal to Codex and changes with its versions: rows of unknown types and
 // rows over 8 MiB are skipped, and of a damaged line the whole rows are read. There is a
 // record of the tokens of each response; the running totals of older versions count where
-// there is none. Versions before 0.99 have no task events: each prompt begins a turn, which
-// its last answer completes. Those before September 2025 have rows without times, which are
-// taken to be a millisecond apart, and no tokens.
+// there is none. What earlier versions wrote is rewritten first (ages.go), so that the log
+// reads the rows of 0.160. Before September 2025 there are no tokens.
 //
-// A cost is tokens at list price (package prices): of the standard tier, so that requests of
-// another tier have none. Only this file says how a tool call ended: in the call's item, or
+// A cost is tokens at list price (package prices), of the tier that the newest settings before
+// a request ask for: the standard one or, where the list has it, the fast one. Only this file says how a tool call ended: in the call's item, or
 // without one in the text of its output to the model.
 //
 // A fork's file begins with a copy of the session that it was forked from. A copied turn
 // counts where its original is, else in the oldest file that has a copy.
 //
-// In code mode the model writes a script that makes the calls. The calls count, and
-// the script itself only if it failed.
+// In code mode the model writes a script that makes calls. The script is a call, and so are
+// those of its calls that the file names. Before 0.160 it names few.
 package codex
 
 import (
@@ -26,7 +25,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +79,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 		return hook.KindUnknown, time.Time{}, nil
 	}
 	l := newLog(transcript.MaxText)
+	l.old.flat.moved.Off = true
 	if err := l.readFile(ctx, f, path, q); err != nil || l.open || len(l.Ends) == 0 {
 		return hook.KindUnknown, time.Time{}, err
 	}
@@ -91,31 +90,22 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 	return hook.KindSessionEnd, last.At, nil
 }
 
-// sessions lists the sessions; a subagent's file is named in its first row.
-func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
-	var found []transcript.Session
-	paths := make(map[string]string)
-	for _, dir := range days(roots(f)) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for _, name := range rollouts(dir) {
-			id, _ := idOf(name)
-			if s, ok := transcript.Stat(id, filepath.Join(dir, name)); ok {
-				s.Dialect, paths[id] = codex.Dialect, s.Path
+// sessions lists the sessions. A subagent's file is named in its first row; one of a session
+// that is gone is listed.
+func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {
+	shelf := shelfOf(ctx, f)
+	for id, paths := range shelf.paths {
+		for _, path := range paths {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			parent := shelf.heads().parents[path]
+			if s, ok := transcript.Stat(id, path); ok && (parent == "" || len(shelf.paths[parent]) == 0) {
+				s.Dialect = codex.Dialect
 				found = append(found, s)
 			}
 		}
 	}
-	found = slices.DeleteFunc(found, func(s transcript.Session) bool {
-		if ctx.Err() != nil {
-			return false
-		}
-		// A subagent of a session that is gone, or does not name it, is read as a session.
-		h, _ := headOf(ctx, f, s.Path, false) // a file that cannot be read is reported when it is imported
-		parent := paths[h.parent]
-		return h.parent != "" && parent != "" && (h.named || contains(ctx, f, parent, s.ID))
-	})
 	return found, ctx.Err()
 }
 
@@ -139,22 +129,12 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 	}
 	copies := func() (paths []string) {
 		for _, dir := range days(places) {
-			paths = append(paths, named(dir, q.Session)...)
+			paths = append(paths, byThread(dir)[q.Session]...)
 		}
 		return paths
 	}
 	want := filepath.Join("sessions", "*", "*", "*", prefix+"*-"+q.Session+suffix) + " or other rollout file"
 	return transcript.Find(ctx, q, own, copies, places, want)
-}
-
-// named lists the files of a thread in a folder.
-func named(dir, id string) (paths []string) {
-	for _, name := range rollouts(dir) {
-		if got, _ := idOf(name); got == id {
-			paths = append(paths, filepath.Join(dir, name))
-		}
-	}
-	return paths
 }
 
 // rollouts lists the names of rollout files in a folder. One that cannot be listed has none.
@@ -208,7 +188,7 @@ const maxAgents = 1000
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (l *log) readFile(ctx context.Context, f *transcript.Files, path string, q transcript.Query) error {
-	l.history = history{elsewhere: elsewhere(ctx, f, path, &l.history.self)}
+	l.history = history{elsewhere: elsewhere(ctx, f, &l.history.self)}
 	var r row
 	return l.ReadLines(path, q, &r, func() { l.add(&r) }, func(lines *transcript.Lines, visit func(line []byte) bool) error {
 		if !plain(path) {
@@ -223,7 +203,7 @@ func (l *log) head(ctx context.Context, file *transcript.File, start int64) erro
 	var r row
 	// The first row has the version and the folder, those after it may say that copies follow.
 	err := transcript.First(ctx, file.Head(), &r, func() bool {
-		meta := r.kind == "session_meta"
+		meta := r.kind == sessionMeta
 		if meta {
 			l.add(&r)
 		}
@@ -236,17 +216,17 @@ func (l *log) head(ctx context.Context, file *transcript.File, start int64) erro
 	passed := 0
 	err = transcript.LinesOf(&r).Before(ctx, file, start, func(line []byte) bool {
 		if passed += len(line); passed > l.settingsWithin {
-			l.setTier(unknownTier)
+			l.tier = unknownTier
 			return false
 		}
-		if !bytes.Contains(line, []byte(settings)) || !r.Parse(line) || r.kind != "event_msg" || r.payload.Text("type") != settings {
+		if !bytes.Contains(line, []byte(settings)) || !r.Parse(line) || r.kind != event || r.what != settings {
 			return true
 		}
 		l.add(&r)
 		return false
 	})
 	if errors.Is(err, transcript.ErrBeyond) {
-		l.setTier(unknownTier)
+		l.tier = unknownTier
 		return nil
 	}
 	return err

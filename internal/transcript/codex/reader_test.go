@@ -57,12 +57,12 @@ func TestRecordedSessions(t *testing.T) {
 	for name, want := range map[string]sum{
 		"direct":          {1, 1, 8, 8, 5, 0, 8360, 4836, 436, done},
 		"direct-0.140":    {3, 1, 8, 8, 5, 0, 8360, 4836, 436, done},
-		"codemode-resume": {1, 2, 8, 6, 2, 0, 1010*2 + 1020*2 + 1030 + 1040 + 1050 + 1060, 601*2 + 602*2 + 603 + 604 + 605 + 606, 51*2 + 52*2 + 53 + 54 + 55 + 56, []hook.Kind{hook.KindRunComplete, hook.KindRunComplete}},
+		"codemode-resume": {1, 2, 8, 11, 2, 0, 1010*2 + 1020*2 + 1030 + 1040 + 1050 + 1060, 601*2 + 602*2 + 603 + 604 + 605 + 606, 51*2 + 52*2 + 53 + 54 + 55 + 56, []hook.Kind{hook.KindRunComplete, hook.KindRunComplete}},
 		"subagent-v1":     {1, 1, 6, 4, 1, 1, 6210, 3621, 321, done},
-		"subagent-v2":     {1, 1, 5, 3, 0, 1, 5150, 3015, 265, done},
+		"subagent-v2":     {1, 1, 5, 4, 0, 1, 5150, 3015, 265, done},
 		"compact":         {1, 1, 3, 1, 0, 0, 11050, 1215, 156, done},
 		"behave":          {1, 1, 10, 8, 1, 0, 10550, 6055, 555, []hook.Kind{hook.KindRunResume, hook.KindRunComplete}},
-		"interrupt":       {1, 1, 1, 1, 1, 0, 1010, 601, 51, []hook.Kind{hook.KindSessionEnd}},
+		"interrupt":       {1, 1, 1, 2, 2, 0, 1010, 601, 51, []hook.Kind{hook.KindSessionEnd}},
 		"failed-stream":   {1, 1, 2, 1, 0, 0, 1010, 601, 51, []hook.Kind{hook.KindRunError}},
 		"api-error":       {1, 1, 1, 0, 0, 0, 0, 0, 0, []hook.Kind{hook.KindRunError}},
 	} {
@@ -182,7 +182,7 @@ func TestReadingFromATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tr.Prompts) != 1 || len(tr.Calls) != 2 || len(tr.ToolResults) != 1 || tr.HostVersion != "0.169.0" {
+	if len(tr.Prompts) != 1 || len(tr.Calls) != 2 || len(tr.ToolResults) != 2 || tr.HostVersion != "0.169.0" {
 		t.Errorf("prompts %+v, calls %+v, results %+v, version %q", tr.Prompts, tr.Calls, tr.ToolResults, tr.HostVersion)
 	}
 }

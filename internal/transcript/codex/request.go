@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -17,14 +16,6 @@ const settings = "thread_settings_applied"
 // unknownTier is that of a turn whose settings could not be read.
 const unknownTier = "unknown"
 
-// standard reports a service tier at list price.
-func standard(tier string) bool { return tier == "" || tier == "default" || tier == "standard" }
-
-func (l *log) setTier(tier string) {
-	l.tier = tier
-	l.priced = l.priced && standard(tier)
-}
-
 // addCall adds a request with its tokens, of which those of the input include what was
 // read from the cache and written to it.
 func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
@@ -32,9 +23,6 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 	start := l.input
 	if len(l.words)+len(l.asked) > 0 { // none of an answer that is still to come
 		start = l.began
-		if !l.recorded {
-			at = l.said
-		}
 	}
 	if start.IsZero() || start.After(at) {
 		start = at
@@ -50,21 +38,14 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 			CacheWrite: count("cache_write_input_tokens"), InputIncludesCache: true,
 		},
 	}
-	if l.costs && l.priced {
-		c.Usage.CostUSD = transcript.ListCost(&c, usage.Get("cache_write_input_tokens") != nil)
+	writes := usage.Get("cache_write_input_tokens") != nil
+	switch tier := l.tier; {
+	case !l.costs:
+	case tier == "", tier == "default", tier == "standard":
+		c.Usage.CostUSD = transcript.ListCost(&c, writes)
+	case tier == "fast", tier == "priority":
+		c.Usage.CostUSD = transcript.FastCost(&c, writes)
 	}
 	l.Calls = append(l.Calls, c)
-	l.words, l.asked, l.came = nil, nil, false
-}
-
-// added is what a running total has more than the one before.
-func added(total, before rawjson.Object) rawjson.Object {
-	more := make(map[string]int64)
-	for _, name := range []string{"input_tokens", "output_tokens", "reasoning_output_tokens", "cached_input_tokens", "cache_write_input_tokens"} {
-		if total.Get(name) != nil {
-			more[name] = max(0, transcript.TokenCount(total, name)-transcript.TokenCount(before, name))
-		}
-	}
-	text, _ := json.Marshal(more) // of numbers, it never fails
-	return rawjson.Members(text)
+	l.words, l.asked = nil, nil
 }

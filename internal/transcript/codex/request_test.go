@@ -59,9 +59,9 @@ func tierFiles(t *testing.T, rows []string) *transcript.Files {
 	return f
 }
 
-// TestOnlyTheStandardTierHasACost has turns under settings that Codex records when they
+// TestTheTierOfARequestHasItsCost has turns under settings that Codex records when they
 // change: before a turn, or in it.
-func TestOnlyTheStandardTierHasACost(t *testing.T) {
+func TestTheTierOfARequestHasItsCost(t *testing.T) {
 	const price = 0.002 + 0.0003 + 0.0015
 	begin := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	at := func(n int) time.Time { return begin.Add(time.Duration(n) * 10 * time.Minute) }
@@ -74,13 +74,13 @@ func TestOnlyTheStandardTierHasACost(t *testing.T) {
 	turn(price, tierRow(begin, ""))
 	turn(price)
 	rows = append(rows, tierRow(at(2), "priority"))
-	turn(0)
-	turn(0)
+	turn(2.5 * price)
+	turn(2.5 * price)
 	rows = append(rows, tierRow(at(4), "default"))
 	turn(price)
 	turn(price, `{"timestamp":"2026-11-22T12:50:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"text":"thread_settings_applied \"service_tier\":\"flex\""}]}}`)
 	turn(0, tierRow(at(6), "flex"))
-	turn(0, tierRow(at(7), "standard"))
+	turn(price, tierRow(at(7), "standard"))
 	turn(price)
 
 	f := tierFiles(t, rows)

@@ -15,6 +15,10 @@
 // tokens, a later one has one price for all; the list follows the later one. Claude Mythos
 // 5.2 has a fast mode, but no price of it was found, and so it has none here.
 //
+// OpenAI's fast mode, priority processing before July 2026, is priced for some models and
+// for no long inputs (https://openai.com/api-fast-mode/). With a subscription Codex takes
+// other multiples of credits for it.
+//
 // Inference in the US alone, which Anthropic has since version 4.6, multiplies the prices of
 // all tokens, those of the fast mode too, and not that of a search
 // (https://platform.claude.com/docs/en/build-with-claude/data-residency).
@@ -117,6 +121,8 @@ func (p *price) cost(t *Tokens) (usd float64, ok bool) {
 	input, r := t.input(), &p.rates
 	switch {
 	case p.UpTo > 0 && input > p.UpTo, t.Fast && p.Fast == 0, t.US && p.US == 0, t.Searches > 0 && p.search == 0:
+		return 0, false
+	case p.Long != nil && input > p.Long.Above && t.Fast:
 		return 0, false
 	case p.Long != nil && input > p.Long.Above:
 		r = &p.Long.rates

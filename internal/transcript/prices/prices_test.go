@@ -45,6 +45,10 @@ func TestCost(t *testing.T) {
 		{"in the fast mode, searches at the usual price", "claude-fable-5-2", november, Tokens{Output: 1000, Searches: 3, Fast: true}, 0.08 + 0.03},
 		{"in the fast mode of early 2026", "claude-opus-4-6", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Tokens{Input: 1000, Output: 1000, Fast: true}, 0.03 + 0.15},
 		{"in the fast mode of summer 2026", "claude-opus-4-8", november, Tokens{Output: 1000, Fast: true}, 0.05},
+		{"OpenAI's fast mode", "gpt-5.5", november, Tokens{Input: 1000, Read: 1000, Output: 1000, Fast: true}, 2.5 * (0.005 + 0.0005 + 0.03)},
+		{"the fast mode after a price has changed", "gpt-5.6-sol", november, Tokens{Input: 1000, Write: 1000, Output: 1000, Fast: true}, 2 * (0.004 + 0.005 + 0.02)},
+		{"a long input, which has no fast mode", "gpt-5.5", november, Tokens{Input: 300_000, Fast: true}, -1},
+		{"a model of OpenAI's without a fast mode", "gpt-6-sol", november, Tokens{Output: 1000, Fast: true}, -1},
 		{"a model without a fast mode", "claude-sonnet-5-5", november, Tokens{Output: 1000, Fast: true}, -1},
 		{"searches of a vendor without their price", "gpt-5.5", november, Tokens{Searches: 1}, -1},
 

@@ -134,7 +134,8 @@ func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropi
 // for the lead agent.
 func (t *trace) callAbove(s *sink.Span) string {
 	for p := t.byID[s.ParentID]; p != nil; p = t.byID[p.ParentID] {
-		if id := p.Attrs.String(otelmap.KeyToolCallID); id != "" {
+		id := p.Attrs.String(otelmap.KeyToolCallID)
+		if id != "" && p.Attrs.String(otelmap.KeyOperation) != otelmap.OpInvokeWorkflow { // a script is of the same agent
 			return id
 		}
 	}

@@ -52,6 +52,7 @@ type claudeRow struct {
 	Source     string `json:"promptSource"`
 	Operation  string `json:"operation"`
 	Subtype    string `json:"subtype"`
+	Denial     string `json:"toolDenialKind"`
 	Agent      string `json:"agentId"`
 	Side       bool   `json:"isSidechain"`
 	Meta       bool   `json:"isMeta"`
@@ -87,7 +88,11 @@ type block struct {
 	Text   string         `json:"text"`
 	Use    string         `json:"tool_use_id"`
 	Failed bool           `json:"is_error"`
+	Body   ends           `json:"content"`
 }
+
+// maxHead is how much of a result is kept, in bytes.
+const maxHead = 600
 
 // blockList is a content, which may be one text.
 type blockList []block
@@ -112,121 +117,253 @@ func blocks(raw jsontext.Value) []block { return value[blockList](raw) }
 // claudeKinds are what a row must hold of which something is kept.
 var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`), []byte(`"stop_hook_summary"`), []byte(`"turn_duration"`)}
 
+// claudeFile is what is known of a transcript while it is read.
+type claudeFile struct {
+	*file
+	row  claudeRow
+	name string
+	// side is a subagent's file, lead that the row is of the main agent.
+	side, lead bool
+	// queued are prompts that were typed and not yet given to the model, given those that the
+	// queue says were, less than 0 where attachments say so.
+	queued []string
+	given  map[string]int
+	// pending is the key of a command, a prompt only if the model is asked.
+	pending, command string
+}
+
 func openClaude(r *file) func([]byte) {
-	name := strings.TrimSuffix(filepath.Base(r.path), ".jsonl")
-	side := strings.HasPrefix(name, "agent-")
-	if !side {
-		r.own = name
+	c := &claudeFile{file: r, name: strings.TrimSuffix(filepath.Base(r.path), ".jsonl"), given: make(map[string]int)}
+	if c.side = strings.HasPrefix(c.name, "agent-"); !c.side {
+		r.own = c.name
 	}
-	var queued []string           // typed, and not yet given to the model
-	given := make(map[string]int) // given as the queue says, less than 0 as attachments say
-	pending := ""                 // a command, a prompt only if the model is asked
-	var row claudeRow
-	return func(line []byte) {
-		if r.line > 1 && line[0] == '{' && line[len(line)-1] == '}' && !slices.ContainsFunc(claudeKinds, func(k []byte) bool { return bytes.Contains(line, k) }) {
-			if !jsontext.Value(line).IsValid(lenient) {
-				r.skip(r.line, "it is no JSON object")
-			}
-			return
+	return c.take
+}
+
+// skim reads the kind alone of a row of which nothing is kept.
+func (c *claudeFile) skim(line []byte) bool {
+	holds := func(kind []byte) bool { return bytes.Contains(line, kind) }
+	if c.line == 1 || line[0] != '{' || line[len(line)-1] != '}' || slices.ContainsFunc(claudeKinds, holds) {
+		return false
+	}
+	var row struct {
+		Type string `json:"type"`
+	}
+	if !jsontext.Value(line).IsValid(lenient) {
+		c.skip(c.line, "it is no JSON object")
+	} else if json.Unmarshal(line, &row, lenient) == nil && !known(claudeRows, row.Type) {
+		c.unknownKind(row.Type, line)
+	}
+	return true
+}
+
+// whose notes the session and the agent of a row.
+func (c *claudeFile) whose(row *claudeRow) {
+	from := cmp.Or(row.Asker, row.ForkedFrom.Session)
+	c.at, c.session = timeOf(row.Time), cmp.Or(from, row.Session, c.session, c.name)
+	c.agent = row.Agent
+	if c.side {
+		c.agent = cmp.Or(row.Agent, strings.TrimPrefix(c.name, "agent-"))
+	}
+	c.lead = !c.side && !row.Side && row.Agent == ""
+	if !c.lead {
+		c.agent = cmp.Or(c.agent, "?")
+	}
+	if from != "" && from != cmp.Or(row.Session, c.name) {
+		c.give(cmp.Or(row.Session, c.name))
+	}
+}
+
+func (c *claudeFile) take(line []byte) {
+	if c.skim(line) {
+		return
+	}
+	c.row = claudeRow{}
+	row := &c.row
+	if !c.parse(line, row) {
+		return
+	}
+	c.whose(row)
+	switch row.Type {
+	case "assistant":
+		c.answer(row)
+		if c.pending != "" && c.lead && row.Message.Model != "<synthetic>" {
+			c.ask()
 		}
-		row = claudeRow{}
-		if !r.parse(line, &row) {
-			return
+	case "user":
+		c.user(row)
+	case "system":
+		if c.lead && !c.cut && (row.Subtype == "stop_hook_summary" || row.Subtype == "turn_duration") {
+			c.finish(c.failed)
 		}
-		from := cmp.Or(row.Asker, row.ForkedFrom.Session)
-		r.at, r.session = timeOf(row.Time), cmp.Or(from, row.Session, r.session, name)
-		lead := !side && !row.Side && row.Agent == ""
-		if from != "" && from != cmp.Or(row.Session, name) {
-			r.give(cmp.Or(row.Session, name))
+	case "queue-operation":
+		c.queue(row)
+	case "attachment":
+		c.attached(row)
+	default:
+		if !known(claudeRows, row.Type) {
+			c.unknownKind(row.Type, line)
 		}
-		content := row.Message.Content
-		switch row.Type {
-		case "assistant":
-			r.claudeAnswer(&row, content, lead)
-			if pending != "" && lead && row.Message.Model != "<synthetic>" {
-				r.typed(1, pending)
-				pending = ""
-			}
-		case "user":
-			result := false
-			for _, b := range content {
-				if b.Type == "tool_result" && b.Use != "" {
-					result = true
-					r.result(b.Use, b.Failed)
-				}
-			}
-			text := joined(content)
-			for strings.HasPrefix(text, "<ide_") { // what the editor shows comes before the words
-				_, text, _ = strings.Cut(text, "</ide_")
-				_, text, _ = strings.Cut(text, ">")
-				text = strings.TrimSpace(text)
-			}
-			typed := row.Source == "" || row.Source == "typed" || row.Source == "sdk" || row.Source == "queued"
-			typed = typed && (row.Origin.Kind == "" || row.Origin.Kind == "human")
-			switch {
-			case lead && row.Meta && strings.HasPrefix(text, "Stop hook feedback:"):
-				r.answered = false
-			case lead && row.Meta && pending != "" && !strings.HasPrefix(text, "<local-command-"):
-				r.typed(1, pending) // its text for the model
-				pending, r.answered = "", false
-			case result || !lead || row.Meta || row.Summary || text == "":
-			case interruption(text):
-				if pending != "" {
-					r.typed(1, pending) // for the model, which had yet to answer
-				}
-				r.interrupt()
-				pending = ""
-			case strings.Contains(text, "<command-name>") && strings.HasPrefix(strings.TrimSpace(text), "<command-"):
-				pending = hashed(row.Time, text)
-				r.begin(pending)
-				r.answered = true // until the model is asked
-			case strings.HasPrefix(strings.TrimSpace(text), "<local-command-"):
-				pending = "" // it was carried out
-			case strings.HasPrefix(strings.TrimSpace(text), "<bash-"):
-			case !typed || claudeHost(text):
-				r.begin("")
-				pending = ""
-			default:
-				pending = ""
-				r.prompt(1, hashed(row.Time, text))
-			}
-		case "system":
-			if lead && !r.cut && (row.Subtype == "stop_hook_summary" || row.Subtype == "turn_duration") {
-				r.answered = true
-			}
-		case "queue-operation":
-			text := value[string](row.Content)
-			r.of() // may be older than the first prompt
-			switch {
-			case row.Operation == "enqueue" && (text == "" || !claudeHost(text)): // notices wait longer
-				queued = append(queued, text)
-			case row.Operation == "dequeue" && len(queued) > 0:
-				queued = queued[1:]
-			case row.Operation == "remove":
-				for i, text := range queued {
-					if strings.HasPrefix(text, "/") {
-						continue // a command waits
-					}
-					if given[text]++; text != "" && given[text] > 0 {
-						r.typed(1, hashed(row.Time, text))
-					}
-					queued = slices.Delete(queued, i, i+1)
-					break
-				}
-			case row.Operation == "popAll":
-				queued = nil
-			}
-		case "attachment":
-			text := joined(blocks(row.Attachment.Prompt))
-			switch {
-			case row.Attachment.Type != "queued_command" || !lead || row.Attachment.Mode != "" && row.Attachment.Mode != "prompt" || claudeHost(text):
-			case given[text] > 0:
-				given[text]--
-			default:
-				given[text]--
-				r.typed(1, hashed(row.Time, text))
-			}
+	}
+	for _, b := range row.Message.Content {
+		if !known(claudeParts, b.Type) {
+			c.unknownKind(row.Type+"/"+b.Type, line)
 		}
+	}
+}
+
+// attached notes a prompt that was typed while the agent worked.
+func (c *claudeFile) attached(row *claudeRow) {
+	text := joined(blocks(row.Attachment.Prompt))
+	if row.Attachment.Type != "queued_command" || !c.lead || !known("prompt", row.Attachment.Mode) || claudeHost(text) {
+		return
+	}
+	if c.given[text]--; c.given[text] < 0 {
+		c.typed(1, hashed(row.Time, text), text)
+	}
+}
+
+// known reports a kind among those of a list.
+func known(kinds, kind string) bool {
+	space := func(i int) bool { return i < 0 || i == len(kinds) || kinds[i] == ' ' || kinds[i] == '\n' || kinds[i] == '\t' }
+	for from := 0; kind != ""; {
+		i := strings.Index(kinds[from:], kind)
+		if i < 0 {
+			return false
+		}
+		if from += i; space(from-1) && space(from+len(kind)) {
+			return true
+		}
+		from += len(kind)
+	}
+	return true
+}
+
+// The kinds of rows and of parts of messages of Claude Code.
+const (
+	claudeRows = `user assistant system attachment queue-operation summary progress file-history-snapshot file-history-delta last-prompt
+		mode permission-mode ai-title custom-title agent-name agent-color agent-setting tag pr-link cost-state worktree-state
+		attribution-snapshot content-replacement speculation-accept task-summary api-request api-request-blob api-request-shape
+		atis-latch tools-used start result started`
+	claudeParts = `text thinking redacted_thinking tool_use tool_result image document server_tool_use advisor_tool_result
+		web_search_tool_result web_fetch_tool_result fallback`
+)
+
+// ask notes the pending command as a prompt.
+func (c *claudeFile) ask() {
+	c.typed(1, c.pending, c.command)
+	c.pending = ""
+}
+
+// results adds the results of calls, and reports whether there are some.
+func (c *claudeFile) results(row *claudeRow) (found bool) {
+	for i := range row.Message.Content {
+		if b := &row.Message.Content[i]; b.Type == "tool_result" && b.Use != "" {
+			found = true
+			c.result(b.Use, claudeStatus(row.Denial, b))
+		}
+	}
+	return found
+}
+
+func (c *claudeFile) user(row *claudeRow) {
+	result, text := c.results(row), withoutEditor(joined(row.Message.Content))
+	typed := known("typed sdk queued", row.Source) && known("human", row.Origin.Kind)
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case c.lead && row.Meta && strings.HasPrefix(text, "Stop hook feedback:"):
+		c.answered = false
+	case c.lead && row.Meta && c.pending != "" && !strings.HasPrefix(text, "<local-command-"):
+		c.ask() // its text for the model
+		c.answered, c.ended = false, false
+	case result || !c.lead || row.Meta || row.Summary || text == "":
+	case interruption(text):
+		if c.pending != "" {
+			c.ask() // for the model, which had yet to answer
+		}
+		c.interrupt()
+	case strings.Contains(text, "<command-name>") && strings.HasPrefix(trimmed, "<command-"):
+		c.pending, c.command = hashed(row.Time, text), commandOf(text)
+		c.begin(c.pending)
+		c.answered = true // until the model is asked
+	case strings.HasPrefix(trimmed, "<local-command-"):
+		c.pending = "" // it was carried out
+	case strings.HasPrefix(trimmed, "<bash-"):
+	case !typed || claudeHost(text):
+		c.begin("")
+		c.pending = ""
+	default:
+		c.pending = ""
+		c.prompt(1, hashed(row.Time, text), text)
+	}
+}
+
+// withoutEditor returns a prompt without what the editor shows, which comes before the words.
+func withoutEditor(text string) string {
+	for strings.HasPrefix(text, "<ide_") {
+		_, text, _ = strings.Cut(text, "</ide_")
+		_, text, _ = strings.Cut(text, ">")
+		text = strings.TrimSpace(text)
+	}
+	return text
+}
+
+// commandOf returns a command as it was typed.
+func commandOf(text string) string {
+	part := func(name string) string {
+		_, rest, _ := strings.Cut(text, "<"+name+">")
+		inner, _, _ := strings.Cut(rest, "</"+name+">")
+		return strings.TrimSpace(inner)
+	}
+	return strings.TrimSpace(part("command-name") + " " + part("command-args"))
+}
+
+// Beginnings of results of calls that did not run, and of those that failed by themselves.
+var (
+	claudeDenials = []string{
+		"The user doesn't want to", "Permission to use", "Permission for this action was denied", "Claude requested permissions",
+		"PreToolUse:", "[Request interrupted by user", "User rejected tool use",
+	}
+	claudeFailures = []string{"Exit code ", "<tool_use_error>"}
+)
+
+func claudeStatus(denial string, b *block) Status {
+	if !b.Failed {
+		return OK
+	}
+	said := b.Body.text()
+	begins := func(text string) bool { return strings.HasPrefix(said, text) }
+	switch {
+	case denial != "" || slices.ContainsFunc(claudeDenials, begins):
+		return Denied
+	case slices.ContainsFunc(claudeFailures, begins) && !strings.Contains(said, "ancelled"):
+		return Failed
+	}
+	return Bad
+}
+
+// queue follows the prompts that were typed while the agent worked.
+func (c *claudeFile) queue(row *claudeRow) {
+	text := value[string](row.Content)
+	c.of() // may be older than the first prompt
+	switch {
+	case row.Operation == "enqueue" && (text == "" || !claudeHost(text)): // notices wait longer
+		c.queued = append(c.queued, text)
+	case row.Operation == "dequeue" && len(c.queued) > 0:
+		c.queued = c.queued[1:]
+	case row.Operation == "remove":
+		for i, text := range c.queued {
+			if strings.HasPrefix(text, "/") {
+				continue // a command waits
+			}
+			if c.given[text]++; text != "" && c.given[text] > 0 {
+				c.typed(1, hashed(row.Time, text), text)
+			}
+			c.queued = slices.Delete(c.queued, i, i+1)
+			break
+		}
+	case row.Operation == "popAll":
+		c.queued = nil
 	}
 }
 
@@ -236,15 +373,20 @@ func claudeHost(text string) bool {
 	return text == "" || interruption(text) || slices.ContainsFunc([]string{"<task-notification", "<agent-notification", "<bash-notification", "<teammate-message", `{"task_id":"`}, func(s string) bool { return strings.HasPrefix(text, s) })
 }
 
-// claudeAnswer adds an answer's tokens and calls.
-func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
+// answer adds an answer's tokens and calls.
+func (c *claudeFile) answer(row *claudeRow) {
 	m := &row.Message
 	if m.Model == "<synthetic>" || row.APIError {
-		r.answered = r.answered || lead && row.APIError // it failed and was not interrupted
+		if row.APIError {
+			c.failure(row.UUID)
+		}
+		if c.lead && row.APIError && !c.answered {
+			c.finish(true) // and was not interrupted
+		}
 		return
 	}
-	if lead && r.turn == nil {
-		r.begin("") // the file begins within a turn
+	if c.lead && c.turn == nil {
+		c.begin("") // the file begins within a turn
 	}
 	id := cmp.Or(m.ID, row.Request, row.UUID)
 	if m.Usage != nil {
@@ -253,25 +395,27 @@ func (r *file) claudeAnswer(row *claudeRow, content []block, lead bool) {
 			switch it := &m.Usage.Iterations[i]; it.Type {
 			case "advisor_message":
 				advice++
-				r.request(1, fmt.Sprintf("%s-advisor-%d", id, advice), cmp.Or(it.Model, m.Model), it.request())
+				c.request(1, fmt.Sprintf("%s-advisor-%d", id, advice), cmp.Or(it.Model, m.Model), it.request())
 			case "compaction":
 				more := it.request()
 				q = counted(float64(q.Input+more.Input), float64(q.Output+more.Output), float64(q.CacheRead+more.CacheRead), float64(q.CacheWrite+more.CacheWrite))
 			}
 		}
-		r.request(1, id, m.Model, q)
+		c.request(1, id, m.Model, q)
 	}
-	for _, b := range content {
-		switch {
+	for i := range m.Content {
+		switch b := &m.Content[i]; {
 		case b.Type == "tool_use" && b.ID != "":
-			r.call(b.ID)
-			r.answered = r.answered && !lead
-		case b.Type == "text" && lead:
-			r.answered = true
+			c.call(b.ID, b.Name)
+			c.answered = c.answered && !c.lead
+		case b.Type == "text" && c.lead:
+			c.answered, c.failed = true, false
 		}
 	}
-	if lead && m.Stop != "" {
-		r.answered = m.Stop != "tool_use" && m.Stop != "pause_turn"
+	if c.lead && m.Stop != "" {
+		if c.answered = m.Stop != "tool_use" && m.Stop != "pause_turn"; c.answered {
+			c.finish(false)
+		}
 	}
 }
 

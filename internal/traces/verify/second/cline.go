@@ -40,6 +40,8 @@ type clineCounts struct {
 	Output float64  `json:"tokensOut"`
 	Read   float64  `json:"cacheReads"`
 	Write  float64  `json:"cacheWrites"`
+	Cost   *float64 `json:"cost"`
+	Cancel string   `json:"cancelReason"`
 }
 
 type clineRow struct {
@@ -59,6 +61,7 @@ type clineRow struct {
 		Output float64  `json:"outputTokens"`
 		Read   float64  `json:"cacheReadTokens"`
 		Write  float64  `json:"cacheWriteTokens"`
+		Cost   *float64 `json:"cost"`
 	} `json:"metrics"`
 }
 
@@ -98,7 +101,7 @@ func (r *file) clineShown(i int, row *clineRow) {
 			return
 		}
 		q := counted(*u.Input+u.Read+u.Write, u.Output, u.Read, u.Write)
-		q.Bare = int64(*u.Input)
+		q.Bare, q.Cost, q.Failed = int64(*u.Input), u.Cost, u.Cancel != ""
 		r.request(1, fmt.Sprintf("%s/%d", r.session, i), row.Model.Model, q)
 		r.answered = r.answered && row.Say != "api_req_started"
 	case "completion_result":
@@ -108,18 +111,22 @@ func (r *file) clineShown(i int, row *clineRow) {
 			row.Text = cmp.Or(row.Text, "[image]")
 		}
 		if row.Text != "" {
-			r.prompt(1, r.nth(1, row.Text))
+			r.prompt(1, r.nth(1, row.Text), row.Text)
 		}
 	case "text":
 		if i == 0 && row.Text != "" {
-			r.prompt(1, r.nth(1, row.Text))
+			r.prompt(1, r.nth(1, row.Text), row.Text)
 		}
 	}
 }
 
 // clineMessages adds the calls of a conversation, and the tokens where it has them.
 func (r *file) clineMessages(rows []clineRow, classic bool) {
-	sub := strings.HasPrefix(filepath.Base(r.path), "agent_")
+	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
+	sub := strings.HasPrefix(name, "agent_")
+	if sub {
+		r.agent = name
+	}
 	var asked []block
 	for i := range rows {
 		row := &rows[i]
@@ -130,29 +137,48 @@ func (r *file) clineMessages(rows []clineRow, classic bool) {
 			asked = nil
 			for _, b := range content {
 				if b.Type == "tool_use" && b.ID != "" && b.Name != "attempt_completion" {
-					r.call(b.ID)
+					r.call(b.ID, b.Name)
 					asked = append(asked, b)
 				}
 			}
 			if m := row.Metrics; m.Input != nil && !classic {
 				q := counted(*m.Input+m.Read+m.Write, m.Output, m.Read, m.Write)
-				q.Bare = int64(*m.Input)
+				q.Bare, q.Cost = int64(*m.Input), m.Cost
 				r.request(1, row.ID, cmp.Or(row.Model.ID, row.Model.Model), q)
 			}
-			r.answered = !classic && len(asked) == 0
+			if !sub {
+				r.answered = !classic && len(asked) == 0
+				r.lasts()
+			}
 		case "user":
 			for _, b := range content {
 				switch {
 				case b.Type == "tool_result":
-					r.result(b.Use, b.Failed)
+					r.result(b.Use, clineStatus(&b, classic))
 				case b.Type == "text" && strings.HasPrefix(b.Text, "[") && strings.Contains(b.Text, "] Result:"):
 					asked = r.clineResult(asked, b.Text)
 				case b.Type == "text" && !classic && !sub && strings.HasPrefix(b.Text, "<user_input"):
-					r.prompt(1, row.ID)
+					_, text, _ := strings.Cut(b.Text, ">")
+					r.prompt(1, row.ID, text)
 				}
 			}
 		}
 	}
+}
+
+// clineStatus is what a result says: of the tools of the SDK, each part does.
+func clineStatus(b *block, classic bool) Status {
+	text := strings.ReplaceAll(string(b.Body), `\"`, `"`)
+	says := func(value string) bool {
+		return strings.Contains(text, `"success":`+value) || strings.Contains(text, `"success": `+value)
+	}
+	switch {
+	case b.Failed || says("false"):
+		return Bad
+	case !classic && says("true") && len(text) < maxHead:
+		return OK
+	}
+	return Untold
 }
 
 // clineResult gives a text to the first call of the tool that its heading names, and
@@ -161,7 +187,7 @@ func (r *file) clineResult(asked []block, text string) []block {
 	for i, b := range asked {
 		if strings.HasPrefix(text, "["+b.Name) {
 			if !strings.Contains(text, "was not executed because a tool has already been used") {
-				r.result(b.ID, false)
+				r.result(b.ID, Untold)
 			}
 			return append(asked[:i:i], asked[i+1:]...)
 		}

@@ -39,7 +39,13 @@ type codexItem struct {
 	Turn     string           `json:"turn_id"`
 	Source   jsontext.Value   `json:"source"`
 	Content  jsontext.Value   `json:"content"`
-	Output   jsontext.Value   `json:"output"`
+	Output   ends             `json:"output"`
+	Input    jsontext.Value   `json:"arguments"`
+	Success  *bool            `json:"success"`
+	Error    jsontext.Value   `json:"error"`
+	Thread   string           `json:"agent_thread_id"`
+	Event    string           `json:"event_id"`
+	Kind     string           `json:"kind"`
 	Message  jsontext.Value   `json:"message"`
 	Images   []jsontext.Value `json:"images"`
 	Last     jsontext.Value   `json:"last_agent_message"`
@@ -49,9 +55,12 @@ type codexItem struct {
 		Last  *codexUsage `json:"last_token_usage"`
 	} `json:"info"`
 	Item struct {
-		Type   string `json:"type"`
-		ID     string `json:"id"`
-		Status string `json:"status"`
+		Type    string         `json:"type"`
+		ID      string         `json:"id"`
+		Status  string         `json:"status"`
+		Server  string         `json:"server"`
+		Tool    string         `json:"tool"`
+		Content jsontext.Value `json:"content"`
 	} `json:"item"`
 }
 
@@ -66,8 +75,70 @@ type codexRow struct {
 	Items []codexItem `json:"items"`
 }
 
-// codexExit finds the exit code in the text of a command's output.
-var codexExit = regexp.MustCompile(`(?m)^(?:Exit code:|Process exited with code) (-?\d+)|"exit_code":\s*(-?\d+)`)
+// ends are the beginning and the end of a call's output: where it says how the call
+// ended.
+type ends string
+
+// UnmarshalJSONFrom keeps what is not in the middle of a long output.
+func (o *ends) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	raw, err := in.ReadValue()
+	if err != nil {
+		return err
+	}
+	if len(raw) > 2*maxHead {
+		*o = ends(raw[:maxHead]) + "\n…" + ends(raw[len(raw)-maxHead:])
+		return nil
+	}
+	*o = ends(raw)
+	return nil
+}
+
+// text returns the output, or a part of it, without the escapes of JSON that matter here.
+func (o ends) text() string {
+	text := strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(string(o))
+	if _, inner, found := strings.Cut(text, `"text":`); found && strings.HasPrefix(text, "[") {
+		text = strings.TrimLeft(inner, " ")
+	}
+	return strings.TrimPrefix(text, `"`)
+}
+
+// codexExit finds the exit code in the text of a command's output, codexLeft the session of
+// one that was left running, and codexAsked that of a later question about it.
+var (
+	codexExit  = regexp.MustCompile(`(?m)^(?:Exit code:|Process exited with code) (-?\d+)|"exit_code":\s*(-?\d+)`)
+	codexLeft  = regexp.MustCompile(`(?m)^Process running with session ID (\d+)`)
+	codexAsked = regexp.MustCompile(`session_id[\\": ]+(\d+)`)
+)
+
+// Beginnings of outputs of calls that did not run, and of those that failed.
+var (
+	codexDenials  = []string{"Command blocked by PreToolUse hook", "exec_command failed: CreateProcess { message: \"Rejected"}
+	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image"}
+)
+
+// codexStatus is what an output says of its call, if it says so in a form that is not the
+// tool's own words.
+func codexStatus(text string) Status {
+	begins := func(start string) bool { return strings.HasPrefix(text, start) }
+	m := codexExit.FindStringSubmatch(text)
+	switch {
+	case slices.ContainsFunc(codexDenials, begins):
+		return Denied
+	case slices.ContainsFunc(codexFailures, begins):
+		return Failed
+	case begins("Script completed"):
+		return OK
+	case begins("Script failed"):
+		return Failed
+	case begins("Script "):
+		return Untold
+	case m != nil && cmp.Or(m[1], m[2]) != "0":
+		return Bad
+	case m != nil:
+		return OK
+	}
+	return Untold
+}
 
 // codexFile is what is known of a rollout while it is read.
 type codexFile struct {
@@ -82,11 +153,13 @@ type codexFile struct {
 	home, from string
 	forked     time.Time
 	last       *codexUsage
-	polls      []string
+	// left are the calls of commands that were left running, by the sessions of these, and
+	// polls those by the calls that ask for them.
+	left, polls map[string]string
 }
 
 func openCodex(r *file) func([]byte) {
-	c := &codexFile{file: r}
+	c := &codexFile{file: r, left: make(map[string]string), polls: make(map[string]string)}
 	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
 	if parts := strings.Split(name, "-"); len(parts) > 5 {
 		c.own = strings.Join(parts[len(parts)-5:], "-")
@@ -106,12 +179,12 @@ func openCodex(r *file) func([]byte) {
 			r.session, r.at = cmp.Or(row.Head.ID, r.session), timeOf(row.Head.Time)
 			for i := range row.Items {
 				c.tick("")
-				c.take("", &row.Items[i])
+				c.take("", &row.Items[i], line)
 			}
 		case row.Payload != nil:
-			c.take(row.Type, row.Payload)
+			c.take(row.Type, row.Payload, line)
 		case row.Type != "":
-			c.take("", &row.codexItem)
+			c.take("", &row.codexItem, line)
 		}
 	}
 }
@@ -125,87 +198,185 @@ func (c *codexFile) tick(text string) {
 	}
 }
 
-func (c *codexFile) take(kind string, it *codexItem) {
-	r := c.file
+// The kinds of rows, of items in them, and of completed items of Codex.
+const (
+	codexRows = `session_meta turn_context compacted token_usage_record response_item event_msg world_state
+		inter_agent_communication_metadata`
+	codexItems = `task_started task_complete token_count function_call custom_tool_call local_shell_call web_search_call
+		function_call_output custom_tool_call_output user_message item_completed message agent_message agent_reasoning
+		reasoning error turn_aborted thread_settings_applied context_compacted patch_apply_end web_search_end
+		sub_agent_activity additional_tools tool_search_call tool_search_output exec_command_end mcp_tool_call_end
+		compaction ghost_snapshot entered_review_mode exited_review_mode thread_rolled_back undo_completed`
+	codexDone = `AgentMessage CollabAgentToolCall CommandExecution ContextCompaction FileChange HookPrompt McpToolCall
+		Reasoning SubAgentActivity UserMessage WebSearch Plan ImageView EnteredReviewMode ExitedReviewMode`
+)
+
+// Script is the name of a call of Codex whose calls count in its place.
+const Script = "exec"
+
+// codexTools are the tools by the types of their items, and by other names.
+var codexTools = map[string]string{
+	"CommandExecution": "Bash", "exec_command_end": "Bash", "exec_command": "Bash", "shell": "Bash", "shell_command": "Bash",
+	"container.exec": "Bash", "local_shell_call": "Bash", "FileChange": "apply_patch", "patch_apply_end": "apply_patch",
+	"WebSearch": "web_search", "web_search_end": "web_search", "web_search_call": "web_search", "tool_search_call": "tool_search",
+}
+
+func (c *codexFile) take(kind string, it *codexItem, line []byte) {
+	switch {
+	case !known(codexRows, kind) && kind != it.Type:
+		c.unknownKind(kind, line)
+	case it.Type != "" && known("response_item event_msg", kind) && !known(codexItems, it.Type):
+		c.unknownKind(it.Type, line)
+	case it.Type == "item_completed" && !known(codexDone, it.Item.Type):
+		c.unknownKind("item_completed/"+it.Item.Type, line)
+	}
 	switch kind {
 	case "session_meta":
 		c.meta(it)
-		return
 	case "turn_context":
 		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.Turn, c.turn)
-		return
 	case "compacted":
 		c.compacted = true
-		return
+		if t := c.file.turn; t != nil && c.answered && c.began.IsZero() { // by itself, in files without the events of turns
+			t.Breaks = append(t.Breaks, Break{t.At, c.at})
+			c.lasts()
+		}
 	case "token_usage_record":
 		if it.Usage != nil {
-			r.request(2, it.Response, c.model, it.Usage.request())
+			c.request(2, it.Response, c.model, it.Usage.request())
 		}
-		return
+	default:
+		c.item(kind, it)
 	}
+}
+
+func (c *codexFile) item(kind string, it *codexItem) {
 	switch it.Type {
 	case "task_started":
 		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.Turn, c.turn), c.at, false, false
 	case "token_count":
 		c.count(it)
-	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call":
-		r.answered = false
-		id := cmp.Or(it.CallID, it.ID)
-		if it.Name == "exec" && it.Type == "custom_tool_call" {
-			return // a script: its calls count
-		}
-		unnamed := id == ""
-		if unnamed {
-			id = fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)
-		}
-		r.call(id).Unnamed = unnamed
-		if it.Name == "write_stdin" { // asks for what a command did that was left running
-			c.polls = append(c.polls, id)
-		}
-		if it.Type == "web_search_call" {
-			r.result(id, false)
-		}
+	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call":
+		c.called(it)
 	case "function_call_output", "custom_tool_call_output":
-		m := codexExit.FindStringSubmatch(unquoted(it.Output))
-		r.result(it.CallID, m != nil && cmp.Or(m[1], m[2]) != "0" && !slices.Contains(c.polls, it.CallID))
+		c.output(it)
+	case "tool_search_output":
+		c.result(it.CallID, Untold)
+	case "patch_apply_end", "web_search_end", "exec_command_end":
+		c.nested(it)
 	case "user_message":
 		text := unquoted(it.Message)
 		if len(it.Images) > 0 {
 			text = cmp.Or(text, "[image]")
 		}
 		if !hostText(text) {
-			r.prompt(3, c.key(3, text))
+			c.prompt(3, c.key(3, text), text)
 		}
 	case "item_completed":
-		if it.Item.Type == "UserMessage" {
-			r.prompt(2, it.Item.ID)
-		}
-		if call := r.of().Calls[it.Item.ID]; call != nil && it.Item.Status != "in_progress" {
-			call.Answered = true // its output may be lost
-		}
+		c.completed(it)
 	case "message":
-		text := joined(blocks(it.Content))
-		switch {
-		case it.Role == "assistant":
-			r.answered = true
-		case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
-		case kind == "":
-			r.prompt(1, c.key(1, text)) // no event says that a turn begins
-		default:
-			r.typed(1, c.key(1, text))
-		}
+		c.said(kind, it)
 	case "task_complete":
 		if c.compacted && !c.prompted && value[string](it.Last) == "" {
 			at := c.at
 			c.at = c.began
-			r.prompt(3, c.key(3, "/compact"))
+			c.prompt(3, c.key(3, "/compact"), "/compact")
 			c.at = at
 		}
-		r.answered = true
-	case "agent_message", "error":
-		r.answered = true
+		bad := len(it.Error) > 0 && string(it.Error) != "null"
+		if bad {
+			c.failure(c.turn + "/failed")
+		}
+		c.finish(c.failed || bad)
+	case "agent_message":
+		c.answered, c.failed = true, false
+	case "error":
+		c.failure(c.turn + "/failed")
+		c.finish(true)
 	case "turn_aborted":
-		r.interrupt()
+		c.interrupt()
+	}
+}
+
+// nested adds a call of a script.
+func (c *codexFile) nested(it *codexItem) {
+	if strings.HasPrefix(it.CallID, "exec-") {
+		c.call(it.CallID, codexTools[it.Type])
+		c.result(it.CallID, statusIf(it.Success != nil && !*it.Success))
+	}
+}
+
+// said adds a message.
+func (c *codexFile) said(kind string, it *codexItem) {
+	text := joined(blocks(it.Content))
+	switch {
+	case it.Role == "assistant":
+		c.answered, c.failed = true, false
+	case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
+	case kind == "":
+		c.prompt(1, c.key(1, text), text) // no event says that a turn begins
+	default:
+		c.typed(1, c.key(1, text), text)
+	}
+}
+
+// called adds a call.
+func (c *codexFile) called(it *codexItem) {
+	c.answered = false
+	id := cmp.Or(it.CallID, it.ID)
+	unnamed := id == ""
+	if unnamed {
+		id = fmt.Sprintf("%s:%d", filepath.Base(c.path), c.line)
+	}
+	name := cmp.Or(it.Name, it.Type)
+	c.call(id, cmp.Or(codexTools[name], name)).Unnamed = unnamed
+	if m := codexAsked.FindSubmatch(it.Input); it.Name == "write_stdin" && m != nil { // asks for what a command did that was left running
+		c.polls[id] = c.left[string(m[1])]
+	}
+	if it.Type == "web_search_call" {
+		c.result(id, Untold)
+	}
+}
+
+// output adds the output of a call. That of a question about a command that was left running
+// may say how this ended.
+func (c *codexFile) output(it *codexItem) {
+	text := it.Output.text()
+	status := codexStatus(text)
+	if of, polls := c.polls[it.CallID]; polls {
+		if of != "" && status != Untold {
+			c.result(of, status)
+		}
+		status = OK
+	}
+	if m := codexLeft.FindStringSubmatch(text); m != nil {
+		c.left[m[1]] = it.CallID
+	}
+	c.result(it.CallID, status)
+}
+
+// completed adds what an item says: of a prompt, of a call, and of one that a script made.
+func (c *codexFile) completed(it *codexItem) {
+	if it.Item.Type == "UserMessage" {
+		text := joined(blocks(it.Item.Content))
+		c.prompt(2, it.Item.ID, text)
+		return
+	}
+	name := codexTools[it.Item.Type]
+	if it.Item.Type == "McpToolCall" {
+		name = "mcp__" + it.Item.Server + "__" + it.Item.Tool
+	}
+	if strings.HasPrefix(it.Item.ID, "exec-") && name != "" {
+		c.call(it.Item.ID, name)
+	}
+	if call := c.of().Calls[it.Item.ID]; call != nil && it.Item.Status != "in_progress" {
+		call.Answered = true // its output may be lost
+		switch it.Item.Status {
+		case "completed":
+			call.Status = max(call.Status, OK)
+		case "failed", "declined":
+			call.Status = max(call.Status, Bad)
+		}
 	}
 }
 
@@ -222,6 +393,9 @@ func (c *codexFile) meta(it *codexItem) {
 	if c.line == 1 && it.ID != "" {
 		c.own, c.home = it.ID, cmp.Or(source.Sub.Spawn.Parent, it.Session, it.ID)
 		c.session, c.sub = c.home, c.home != it.ID
+		if c.sub {
+			c.agent = it.ID
+		}
 	}
 	if c.line > 1 && it.ID != "" && it.ID != c.own && !c.sub {
 		c.from, c.forked, c.copied = it.ID, c.at, true

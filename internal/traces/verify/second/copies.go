@@ -18,6 +18,36 @@ func (out *Reading) add(r *file) {
 	}
 }
 
+// alone makes the file of a thread whose parent's file is gone a session by itself.
+func (r *file) alone(owned map[string]bool) {
+	for id, s := range r.sessions {
+		if !r.sub || r.own == "" || owned[id] {
+			continue
+		}
+		main := func(f *Fact) {
+			if f.Agent == r.own {
+				f.Agent, f.sub = "", false
+			}
+			f.Held = nil
+		}
+		for _, q := range s.Requests {
+			main(&q.Fact)
+		}
+		for _, q := range s.Calls {
+			main(&q.Fact)
+		}
+		for i := range s.Prompts {
+			main(&s.Prompts[i].Fact)
+		}
+		for _, t := range s.Turns {
+			main(&t.Fact)
+		}
+		delete(r.sessions, id)
+		s.own, s.holders = true, nil
+		r.sessions[r.own] = s
+	}
+}
+
 // merge takes in what a file, or a session without one, says of a session.
 func (out *Reading) merge(id string, s *Session) {
 	old := out.Sessions[id]
@@ -34,7 +64,11 @@ func (out *Reading) merge(id string, s *Session) {
 				have.Times++
 			}
 			have.copied = have.copied && c.copied
-			have.Answered, have.Failed, have.File = have.Answered || c.Answered, have.Failed || c.Failed, cmp.Or(have.File, c.File)
+			have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
+			have.Name = cmp.Or(have.Name, c.Name)
+			if have.File == "" {
+				have.Fact = c.Fact
+			}
 			continue
 		}
 		old.Calls[id] = c
@@ -43,6 +77,7 @@ func (out *Reading) merge(id string, s *Session) {
 		old.addPrompt(s.rank[1], p)
 	}
 	old.Files, old.Turns = append(old.Files, s.Files...), append(old.Turns, s.Turns...)
+	old.Unsummed = old.Unsummed || s.Unsummed
 	old.own, old.copied, old.holders = old.own || s.own, old.copied || s.copied, append(old.holders, s.holders...)
 	if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
 		old.Began = s.Began
@@ -60,17 +95,8 @@ func (c *Call) copies(id string, other *Call) bool {
 	return len(id) > shortID || c.At.Equal(other.At) || c.copied || other.copied
 }
 
-// once leaves what several sessions have to the one that began first, where a row that does
-// not say that it is a copy comes before one that does. A session whose own file is gone is
-// part of the first one with a copy of it.
-func (out *Reading) once() {
-	began := func(x, y string) int {
-		a, b := out.Sessions[x], out.Sessions[y]
-		if a == nil || b == nil {
-			return cmp.Compare(x, y)
-		}
-		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(x, y))
-	}
+// orphans gives sessions whose own file is gone to the first one with a copy.
+func (out *Reading) orphans(began func(x, y string) int) {
 	for _, s := range out.Sessions {
 		if s.own { // what a subagent is asked is no prompt
 			s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool { return p.sub })
@@ -83,6 +109,20 @@ func (out *Reading) once() {
 			out.merge(slices.MinFunc(s.holders, began), s)
 		}
 	}
+}
+
+// once leaves what several sessions have to the one that began first, where a row that does
+// not say that it is a copy comes before one that does. A session whose own file is gone is
+// part of the first one with a copy of it.
+func (out *Reading) once() {
+	began := func(x, y string) int {
+		a, b := out.Sessions[x], out.Sessions[y]
+		if a == nil || b == nil {
+			return cmp.Compare(x, y)
+		}
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(x, y))
+	}
+	out.orphans(began)
 	order := slices.SortedFunc(maps.Keys(out.Sessions), began)
 	requests, calls := make(map[string]*Request), make(map[string]*Call)
 	prompts, turns := make(map[string]bool), make(map[string]bool)

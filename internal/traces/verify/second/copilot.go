@@ -3,7 +3,7 @@ package second
 import (
 	"cmp"
 	"path/filepath"
-	"slices"
+	"strings"
 )
 
 func copilotFolders(e Env) []string {
@@ -27,16 +27,23 @@ type copilotRow struct {
 	Time  string `json:"timestamp"`
 	Agent string `json:"agentId"`
 	Data  struct {
-		Session string   `json:"sessionId"`
-		Call    string   `json:"toolCallId"`
-		Source  string   `json:"source"`
-		Error   string   `json:"errorType"`
-		Message string   `json:"messageId"`
-		Model   string   `json:"model"`
-		Output  *float64 `json:"outputTokens"`
-		Success bool     `json:"success"`
-		Content string   `json:"content"`
-		Shell   struct {
+		Session     string   `json:"sessionId"`
+		Call        string   `json:"toolCallId"`
+		Parent      string   `json:"parentToolCallId"`
+		Tool        string   `json:"toolName"`
+		Interaction string   `json:"interactionId"`
+		Source      string   `json:"source"`
+		Error       string   `json:"errorType"`
+		Message     string   `json:"messageId"`
+		APIID       string   `json:"apiCallId"`
+		Model       string   `json:"model"`
+		Output      *float64 `json:"outputTokens"`
+		Success     bool     `json:"success"`
+		Content     string   `json:"content"`
+		Failure     struct {
+			Code string `json:"code"`
+		} `json:"error"`
+		Shell struct {
 			Exit int `json:"exitCode"`
 		} `json:"shellExecution"`
 		Usage copilotUsage `json:"usage"`
@@ -45,7 +52,8 @@ type copilotRow struct {
 			Reason   string `json:"reason"`
 		} `json:"output"`
 		Requests []struct {
-			ID string `json:"toolCallId"`
+			ID   string `json:"toolCallId"`
+			Name string `json:"name"`
 		} `json:"toolRequests"`
 		Metrics map[string]struct {
 			Usage copilotUsage `json:"usage"`
@@ -53,55 +61,119 @@ type copilotRow struct {
 	} `json:"data"`
 }
 
+// copilotRows are the kinds of rows of Copilot.
+const copilotRows = `session.start session.resume session.shutdown session.usage_record session.error session.model_change session.info
+	session.warning session.idle session.truncation session.compaction_start session.compaction_complete session.import_legacy
+	session.mode_changed session.plan_changed session.task_complete session.title_changed session.workspace_file_changed
+	session.context_changed session.handoff session.snapshot_rewind session.usage_info user.message assistant.message
+	assistant.turn_start assistant.turn_end assistant.intent assistant.reasoning assistant.usage tool.execution_start
+	tool.execution_complete tool.user_requested subagent.started subagent.completed subagent.failed subagent.configured
+	subagent.selected subagent.deselected hook.start hook.end system.message system.notification permission.requested
+	permission.completed skill.invoked abort`
+
+// copilotFile is what is known of a session's file while it is read.
+type copilotFile struct {
+	*file
+	// refused is why a hook refused the end, which Copilot then asks as a prompt.
+	model, refused string
+	// output is the sum of the answers since the last shutdown.
+	output float64
+	// interaction is that of the newest prompt.
+	interaction string
+}
+
+// openCopilot prepares for a file: the events of a session's folder, or a session's file of 2025.
 func openCopilot(r *file) func([]byte) {
+	c := &copilotFile{file: r}
 	r.session = filepath.Base(filepath.Dir(r.path))
-	model, refused := "", "" // why a hook refused the end, which Copilot then asks as a prompt
+	flat := r.session == "session-state" && filepath.Ext(r.path) == ".jsonl"
+	if flat {
+		r.session = strings.TrimSuffix(filepath.Base(r.path), ".jsonl")
+	}
 	return func(line []byte) {
 		var row copilotRow
-		if filepath.Base(r.path) != "events.jsonl" || !r.parse(line, &row) {
+		if !flat && filepath.Base(r.path) != "events.jsonl" || !r.parse(line, &row) {
 			return
 		}
-		d := &row.Data
-		r.at = timeOf(row.Time)
-		switch row.Type {
-		case "session.start":
-			r.session = cmp.Or(d.Session, r.session)
-		case "hook.end":
-			if d.Hook.Decision == "block" {
-				refused = d.Hook.Reason
-			}
-		case "user.message":
-			if row.Agent == "" && d.Content != refused && slices.Contains([]string{"", "user"}, d.Source) && !hostText(d.Content) {
-				r.prompt(1, row.ID)
-			} else if row.Agent == "" {
-				r.begin("")
-			}
-		case "session.usage_record":
-			r.request(3, cmp.Or(d.Usage.APIID, row.ID), d.Usage.Model, d.Usage.request())
-		case "session.shutdown":
-			for name, m := range d.Metrics {
-				r.request(2, row.ID+"/"+name, name, m.Usage.request())
-			}
-		case "assistant.message":
-			model = cmp.Or(d.Model, model)
-			if d.Output != nil {
-				r.request(1, cmp.Or(d.Message, row.ID), model, counted(0, *d.Output, 0, 0))
-			}
-			for _, q := range d.Requests {
-				r.call(q.ID)
-			}
-			if row.Agent == "" {
-				r.answered = len(d.Requests) == 0
-			}
-		case "tool.execution_start":
-			r.call(d.Call)
-		case "tool.execution_complete":
-			r.result(d.Call, !d.Success || d.Shell.Exit != 0)
-		case "session.error":
-			// Others are of the program.
-			r.answered = r.answered || row.Agent == "" && d.Error != "mcp" && d.Error != "model"
-		case "abort":
-			r.interrupt()
+		r.at, r.agent = timeOf(row.Time), cmp.Or(row.Agent, row.Data.Parent)
+		if !known(copilotRows, row.Type) {
+			r.unknownKind(row.Type, line)
 		}
+		c.take(&row)
+	}
+}
+
+func (c *copilotFile) take(row *copilotRow) {
+	d := &row.Data
+	switch row.Type {
+	case "session.start":
+		c.session = cmp.Or(d.Session, c.session)
+	case "hook.end":
+		if d.Hook.Decision == "block" {
+			c.refused = d.Hook.Reason
+		}
+	case "user.message":
+		c.asked(row)
+	case "session.usage_record":
+		c.request(3, cmp.Or(d.Usage.APIID, row.ID), d.Usage.Model, d.Usage.request())
+	case "session.shutdown":
+		said := 0.0
+		for _, m := range d.Metrics {
+			said += m.Usage.Output
+		}
+		s := c.of()
+		s.Unsummed = s.Unsummed || said < c.output && s.rank[0] < 3
+		c.output = 0
+		for name, m := range d.Metrics {
+			c.request(2, row.ID+"/"+name, name, m.Usage.request())
+		}
+	case "assistant.message":
+		c.model = cmp.Or(d.Model, c.model)
+		if d.Output != nil {
+			c.output += *d.Output
+			c.request(1, cmp.Or(d.Message, row.ID), c.model, counted(0, *d.Output, 0, 0))
+		}
+		for _, q := range d.Requests {
+			c.call(q.ID, q.Name)
+		}
+		if c.agent == "" {
+			c.answered, c.failed = len(d.Requests) == 0, false
+			c.lasts()
+		}
+	case "tool.execution_start":
+		c.call(d.Call, d.Tool)
+	case "tool.execution_complete":
+		c.result(d.Call, copilotStatus(row))
+	case "session.error":
+		// Others are of the program.
+		if c.agent == "" && d.Error != "mcp" && d.Error != "model" {
+			c.finish(!c.answered)
+		}
+	case "abort":
+		c.interrupt()
+	}
+}
+
+func copilotStatus(row *copilotRow) Status {
+	switch d := &row.Data; {
+	case d.Failure.Code == "denied" || d.Failure.Code == "rejected":
+		return Denied
+	case !d.Success || d.Shell.Exit != 0:
+		return Failed
+	}
+	return OK
+}
+
+// asked notes a prompt. The host's own messages, some of which are empty, begin no turn within
+// an interaction.
+func (c *copilotFile) asked(row *copilotRow) {
+	d := &row.Data
+	switch {
+	case c.agent != "":
+	case known("user", d.Source) && d.Content != c.refused && !hostText(d.Content):
+		c.interaction = d.Interaction
+		c.prompt(1, row.ID, d.Content)
+	case d.Interaction == "" || d.Interaction != c.interaction:
+		c.begin("")
 	}
 }

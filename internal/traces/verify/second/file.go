@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,10 +37,17 @@ type file struct {
 	own     string
 	session string
 	at      time.Time
+	// agent is the subagent whose row it is.
+	agent string
 	// turn is that of the newest prompt, nil once it has ended. answered reports that the
-	// model has given its last answer, cut that the user interrupted it.
-	turn          *Turn
-	answered, cut bool
+	// model has given its last answer, failed that this is an error, cut that the user
+	// interrupted it. ended reports a row that says that the turn has ended.
+	turn                         *Turn
+	answered, failed, cut, ended bool
+	// unclear reports that how the turn ended is not said.
+	unclear bool
+	// unknown are kinds that are not known.
+	unknown map[string]*Unknown
 	// sub reports a subagent's file, copied that the row is a copy of one of another file.
 	sub, copied bool
 	// torn are the lines from number tornAt on that may begin a row with raw line breaks, bad
@@ -269,7 +278,7 @@ func (r *file) of() *Session {
 }
 
 func (r *file) fact() Fact {
-	f := Fact{File: r.path, At: r.at, Line: r.line, copied: r.copied, sub: r.sub}
+	f := Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, copied: r.copied, sub: r.sub}
 	if r.own != "" && r.own != r.session {
 		f.Held = []string{r.own}
 	}
@@ -279,6 +288,7 @@ func (r *file) fact() Fact {
 // request adds a request, or what a later row says of it. Where rows of several kinds
 // record the same requests, only those of the highest rank in a session count.
 func (r *file) request(rank int, id, model string, q Request) {
+	r.works()
 	s := r.of()
 	q.Fact, q.Model = r.fact(), model
 	s.addRequest(rank, cmp.Or(id, fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)), &q)
@@ -287,9 +297,9 @@ func (r *file) request(rank int, id, model string, q Request) {
 func (s *Session) addRequest(rank int, id string, q *Request) {
 	if rank > s.rank[0] {
 		s.rank[0] = rank
-		clear(s.Requests)
+		maps.DeleteFunc(s.Requests, func(_ string, q *Request) bool { return !q.lost() })
 	}
-	if rank < s.rank[0] {
+	if rank < s.rank[0] && !q.lost() {
 		return
 	}
 	old := s.Requests[id]
@@ -297,42 +307,96 @@ func (s *Session) addRequest(rank int, id string, q *Request) {
 		s.Requests[id] = q
 		return
 	}
-	old.Model = cmp.Or(q.Model, old.Model)
+	old.Model, old.Failed, old.Cost = cmp.Or(q.Model, old.Model), old.Failed || q.Failed, cmp.Or(q.Cost, old.Cost)
 	old.Input, old.Bare, old.Output = max(old.Input, q.Input), max(old.Bare, q.Bare), max(old.Output, q.Output)
 	old.CacheRead, old.CacheWrite = max(old.CacheRead, q.CacheRead), max(old.CacheWrite, q.CacheWrite)
 }
 
-func (r *file) call(id string) *Call {
+// lost reports a request that failed without tokens, which only one kind of row records.
+func (q *Request) lost() bool { return q.Failed && q.Input+q.Output == 0 }
+
+// failure adds a request that failed.
+func (r *file) failure(id string) {
+	q := &Request{Fact: r.fact(), Failed: true}
+	r.of().addRequest(r.of().rank[0], id, q)
+}
+
+// call adds a call of a tool, or returns the one that is known.
+func (r *file) call(id, name string) *Call {
 	s := r.of()
 	c := s.Calls[id]
 	if c == nil {
+		r.works()
 		c = &Call{Fact: r.fact(), Times: 1}
 		s.Calls[id] = c
 	}
+	c.Name = cmp.Or(c.Name, name)
 	return c
 }
 
+// works notes a request or a call: of the main agent, it belongs to the turn.
+func (r *file) works() {
+	if r.turn == nil || r.agent != "" || r.sub {
+		return
+	}
+	r.turn.Work++
+	if r.ended {
+		r.turn.Breaks, r.ended = append(r.turn.Breaks, Break{r.turn.Last, r.at}), false
+	}
+	if r.at.After(r.turn.Last) {
+		r.turn.Last = r.at
+	}
+}
+
 // result notes a result, of a call that the session's files have.
-func (r *file) result(id string, failed bool) {
+func (r *file) result(id string, status Status) {
 	c := r.of().Calls[id]
 	if c == nil {
-		c = r.call(id)
+		c = &Call{Fact: r.fact(), Times: 1}
 		c.File = "" // a result alone is no call
+		r.of().Calls[id] = c
 	}
-	c.Answered = true
-	c.Failed = c.Failed || failed
+	c.Answered, c.Done, c.Status = true, r.at, max(c.Status, status)
+	r.lasts()
+}
+
+// lasts notes that the turn has lasted up to the row that is read.
+func (r *file) lasts() {
+	if r.turn != nil && r.agent == "" && !r.sub && r.at.After(r.turn.Last) {
+		r.turn.Last = r.at
+	}
 }
 
 // prompt notes a prompt; key is its id, the same in each copy.
-func (r *file) prompt(rank int, key string) {
+func (r *file) prompt(rank int, key, text string) {
 	r.begin(key)
-	r.typed(rank, key)
+	r.typed(rank, key, text)
 }
 
+// maxPrompt bounds the text that is kept of a prompt, in bytes.
+const maxPrompt = 400
+
 // typed notes a prompt that begins no turn.
-func (r *file) typed(rank int, key string) {
-	r.of().addPrompt(rank, Prompt{r.fact(), key})
+func (r *file) typed(rank int, key, text string) {
+	r.of().addPrompt(rank, Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
 }
+
+// unknownKind counts a row, an item or a part of a kind that is not known.
+func (r *file) unknownKind(kind string, raw []byte) {
+	if r.unknown == nil {
+		r.unknown = make(map[string]*Unknown)
+	}
+	u := r.unknown[kind]
+	if u == nil {
+		u = &Unknown{Kind: kind, File: r.path}
+		r.unknown[kind] = u
+	}
+	u.Count++
+	u.Counts = u.Counts || weighty.Match(raw)
+}
+
+// weighty finds what shows that a row of an unknown kind may be work.
+var weighty = regexp.MustCompile(`(?i)"(usage|tokens?|tokens_?count|role|tool_?use_?id|tool_?call_?id|call_?id)"\s*:`)
 
 // nth is the key of a prompt without an id: the number among the file's equal ones.
 func (r *file) nth(rank int, text string) string {
@@ -367,20 +431,30 @@ func (s *Session) addPrompt(rank int, p Prompt) {
 // one of the file.
 func (r *file) begin(key string) {
 	r.end()
-	r.turn, r.answered, r.cut = &Turn{Fact: r.fact(), key: key}, false, false
+	r.turn, r.answered, r.failed, r.cut, r.ended, r.unclear = &Turn{Fact: r.fact(), Last: r.at, key: key}, false, false, false, false, false
 	s := r.of()
 	s.Turns = append(s.Turns, r.turn)
 }
 
 func (r *file) end() {
 	if r.turn != nil {
-		r.turn.Answered, r.turn.Cut = r.answered, r.cut && !r.answered
+		r.turn.Unclear = r.unclear && !r.answered
+		r.turn.Answered, r.turn.Failed, r.turn.Cut = r.answered, r.failed && r.answered, r.cut && !r.answered
 	}
 	r.turn = nil
 }
 
 // interrupt notes that the user interrupted the turn.
-func (r *file) interrupt() { r.answered, r.cut = false, true }
+func (r *file) interrupt() {
+	r.answered, r.failed, r.cut, r.ended = false, false, true, true
+	r.lasts()
+}
+
+// finish notes an end of the turn: an answer, or an error.
+func (r *file) finish(failed bool) {
+	r.answered, r.failed, r.ended = true, failed, true
+	r.lasts()
+}
 
 // hostText reports words that the host puts where a prompt is: elements such as
 // <task-notification> and marks in brackets.

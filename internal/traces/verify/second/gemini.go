@@ -29,52 +29,40 @@ type geminiRow struct {
 		Tool     float64 `json:"tool"`
 	} `json:"tokens"`
 	Calls []struct {
-		ID     string `json:"id"`
-		Status string `json:"status"`
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		Status  string `json:"status"`
+		Display ends   `json:"resultDisplay"`
+		Results []struct {
+			Response struct {
+				Response struct {
+					Output ends `json:"output"`
+					Error  ends `json:"error"`
+				} `json:"response"`
+			} `json:"functionResponse"`
+		} `json:"result"`
 	} `json:"toolCalls"`
 	// Messages are all rows of an older file.
 	Messages []geminiRow `json:"messages"`
 }
 
+// geminiRows are the kinds of rows of the Gemini CLI.
+const geminiRows = `user gemini qwen error info warning about stats`
+
+// geminiFile is what is known of a session's file while it is read.
+type geminiFile struct {
+	*file
+	// agent reports a subagent's file, named what it has for an id.
+	named string
+}
+
 func openGemini(r *file) func([]byte) {
-	sub := filepath.Base(filepath.Dir(r.path)) != "chats"
-	inChats := !sub || filepath.Base(filepath.Dir(filepath.Dir(r.path))) == "chats"
-	var take func(row *geminiRow)
-	take = func(row *geminiRow) {
-		r.at = timeOf(row.Time)
-		switch row.Type {
-		case "user":
-			text := ""
-			for _, part := range blocks(row.Content) {
-				text += part.Text
-				if part.Inline != nil && text == "" {
-					text = "[image]"
-				}
-			}
-			if !sub && !hostText(text) && !strings.HasPrefix(text, "System: Potential loop detected.") {
-				r.prompt(1, row.ID)
-			}
-		case "gemini", "qwen":
-			if t := row.Tokens; t != nil {
-				r.request(1, row.ID, row.Model, counted(t.Input+t.Tool, t.Output+t.Thoughts, t.Cached, 0))
-			}
-			for _, c := range row.Calls {
-				r.call(c.ID)
-				if slices.Contains([]string{"success", "error", "cancelled"}, c.Status) {
-					r.result(c.ID, c.Status != "success")
-				}
-			}
-			r.answered = !sub && len(row.Calls) == 0
-		case "error":
-			r.answered = true
-		case "info":
-			if unquoted(row.Content) == "Request cancelled." {
-				r.interrupt()
-			}
-		}
-		for i := range row.Messages {
-			take(&row.Messages[i])
-		}
+	c := &geminiFile{file: r}
+	folder := filepath.Base(filepath.Dir(r.path))
+	r.sub = folder != "chats"
+	inChats := !r.sub || filepath.Base(filepath.Dir(filepath.Dir(r.path))) == "chats"
+	if c.named, _, _ = strings.Cut(filepath.Base(r.path), "."); r.sub {
+		r.agent = c.named
 	}
 	return func(line []byte) {
 		if filepath.Base(r.path) == "logs.json" || !inChats {
@@ -85,11 +73,110 @@ func openGemini(r *file) func([]byte) {
 			return
 		}
 		if r.session == "" || row.Session != "" {
-			if sub = sub || row.Kind == "subagent"; sub {
-				row.Session = filepath.Base(filepath.Dir(r.path))
+			if row.Kind == "subagent" || geminiTask(&row) {
+				r.sub, r.agent = true, c.named
+			}
+			if r.sub && folder != "chats" {
+				row.Session = folder
 			}
 			r.session = cmp.Or(row.Session, r.session)
 		}
-		take(&row)
+		c.take(&row, line)
 	}
+}
+
+// geminiTask reports a file of an agent of the older versions: it has the session's id, and
+// begins with what the agent is to do.
+func geminiTask(row *geminiRow) bool {
+	if len(row.Messages) == 0 {
+		return false
+	}
+	text := joinedParts(row.Messages[0].Content)
+	return slices.ContainsFunc(geminiTasks, func(start string) bool { return strings.HasPrefix(text, start) })
+}
+
+// geminiTasks are the beginnings of the tasks of agents that have no kind, and geminiWords of
+// what the program itself writes as a user.
+var (
+	geminiTasks = []string{"Your task is to do a deep investigation of the codebase", "Your task is to answer the following question about Gemini CLI"}
+	geminiWords = []string{"System: Potential loop detected.", "You have exceeded the time limit", "User steering update"}
+)
+
+func joinedParts(raw jsontext.Value) (text string) {
+	for _, part := range blocks(raw) {
+		text += part.Text
+		if part.Inline != nil && text == "" {
+			text = "[image]"
+		}
+	}
+	return text
+}
+
+func (c *geminiFile) take(row *geminiRow, line []byte) {
+	c.at = timeOf(row.Time)
+	if !known(geminiRows, row.Type) {
+		c.unknownKind(row.Type, line)
+	}
+	switch row.Type {
+	case "user":
+		text := joinedParts(row.Content)
+		begins := func(start string) bool { return strings.HasPrefix(text, start) }
+		switch {
+		case c.sub || hostText(text):
+		case begins("System: Potential loop detected."):
+			c.unclear = true // the program may end the turn
+		case begins("User steering update"):
+			c.typed(1, row.ID, text)
+		case !slices.ContainsFunc(geminiWords, begins):
+			c.prompt(1, row.ID, text)
+		}
+	case "gemini", "qwen":
+		if t := row.Tokens; t != nil {
+			c.request(1, row.ID, row.Model, counted(t.Input+t.Tool, t.Output+t.Thoughts, t.Cached, 0))
+		}
+		for i := range row.Calls {
+			q := &row.Calls[i]
+			c.call(q.ID, q.Name)
+			if known("success error cancelled", q.Status) && q.Status != "" {
+				text := ""
+				if len(q.Results) > 0 {
+					text = strings.TrimPrefix(string(cmp.Or(q.Results[0].Response.Response.Error, q.Results[0].Response.Response.Output)), `"`)
+				}
+				c.result(q.ID, geminiStatus(q.Status, text, string(q.Display)))
+			}
+		}
+		if !c.sub {
+			c.answered, c.failed = len(row.Calls) == 0, false
+			c.lasts()
+		}
+	case "error":
+		c.answered, c.unclear = false, true
+		c.lasts()
+	case "info":
+		if unquoted(row.Content) == "Request cancelled." {
+			c.interrupt()
+		}
+	}
+	for i := range row.Messages {
+		c.take(&row.Messages[i], line)
+	}
+}
+
+// geminiStatus is what the status of a call says. The exit code of a command is in the words
+// of its output, below what it printed itself, which is shown.
+func geminiStatus(status, text, shown string) Status {
+	switch {
+	case status == "error" && strings.HasPrefix(text, "Tool execution blocked"):
+		return Denied
+	case status == "error":
+		return Bad
+	case status == "cancelled":
+		return Denied
+	}
+	_, code, _ := strings.Cut(text[max(0, strings.LastIndex(text, `\nExit Code: `)):], `\nExit Code: `)
+	code, _, more := strings.Cut(code, `\n`)
+	if code != "" && !more {
+		return Untold // the command's own words
+	}
+	return statusIf(code != "" && code != "0" && !strings.Contains(shown, "Exit Code: "+code))
 }

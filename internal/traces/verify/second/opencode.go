@@ -6,25 +6,92 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
 func opencodeFolders(e Env) []string {
-	return append(below([]string{e.Getenv("XDG_DATA_HOME")}, "opencode"), below([]string{e.Home}, ".local", "share", "opencode")...)
+	folders := append(below([]string{e.Getenv("XDG_DATA_HOME")}, "opencode"), below([]string{e.Home}, ".local", "share", "opencode")...)
+	return append(folders, e.Getenv("OPENCODE_DB"))
 }
 
-// readOpencode reads a database. The JSON files of older versions are named as not read.
+type opencodeMessage struct {
+	ID     string   `json:"id"`
+	Role   string   `json:"role"`
+	Model  string   `json:"modelID"`
+	Finish string   `json:"finish"`
+	Text   string   `json:"text"`
+	Cost   *float64 `json:"cost"`
+	Error  *struct {
+		Name string `json:"name"`
+	} `json:"error"`
+	Time struct {
+		Created float64 `json:"created"`
+	} `json:"time"`
+	Tokens struct {
+		Input     float64 `json:"input"`
+		Output    float64 `json:"output"`
+		Reasoning float64 `json:"reasoning"`
+		Cache     struct {
+			Read  float64 `json:"read"`
+			Write float64 `json:"write"`
+		} `json:"cache"`
+	} `json:"tokens"`
+	// Version2 has the model in the messages of opencode 2.
+	Version2 struct {
+		ID string `json:"id"`
+	} `json:"model"`
+}
+
+type opencodePart struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	Call      string `json:"callID"`
+	Tool      string `json:"tool"`
+	Synthetic bool   `json:"synthetic"`
+	Ignored   bool   `json:"ignored"`
+	State     struct {
+		Status string `json:"status"`
+		Error  ends   `json:"error"`
+		Input  struct {
+			Tool string `json:"tool"`
+		} `json:"input"`
+		Metadata struct {
+			Exit float64 `json:"exit"`
+		} `json:"metadata"`
+	} `json:"state"`
+}
+
+// The kinds of parts, and of messages of opencode 2.
+const (
+	opencodeParts    = `text file tool step-start step-finish patch snapshot reasoning compaction agent subtask retry`
+	opencodeMessages = `user assistant idle`
+)
+
+// opencodeFile is what is known of the sessions while they are read.
+type opencodeFile struct {
+	*file
+	parents map[string]string
+	created map[string]float64
+	// users and subs are the messages of users and of subagents, own is the session whose turn
+	// is under way.
+	users, subs map[string]bool
+	own         string
+}
+
+// readOpencode reads a database, or a session of an older version with its messages, each of
+// which is a file.
 func readOpencode(ctx context.Context, r *file) error {
+	c := &opencodeFile{file: r, parents: make(map[string]string), created: make(map[string]float64), users: make(map[string]bool), subs: make(map[string]bool)}
 	if !strings.HasSuffix(r.path, ".db") {
-		if dir := filepath.ToSlash(filepath.Dir(r.path)); strings.Contains(dir, "/storage/session") {
-			r.skip(0, "it is a session in the form of older versions")
-		}
-		return nil
+		return c.older()
 	}
 	options := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(2000)"}}
 	if !exists(r.path + "-wal") {
@@ -36,102 +103,170 @@ func readOpencode(ctx context.Context, r *file) error {
 		return err
 	}
 	defer func() { _ = db.Close() }() // read only
-	parents, created := make(map[string]string), make(map[string]float64)
-	if err := each(ctx, db, `SELECT id, coalesce(parent_id, ''), time_created FROM session`, func(id, parent string, at float64) {
-		parents[id], created[id] = parent, at
-	}); err != nil {
+	tables := make(map[string]bool)
+	if err := each(ctx, db, `SELECT name, '', 0 FROM sqlite_master`, func(name, _ string, _ float64) { tables[name] = true }); err != nil {
 		return err
 	}
-	subs := make(map[string]bool) // messages of subagents
-	users := make(map[string]bool)
-	turn := func(session string) (sub bool) {
-		r.session = session
-		for range 100 {
-			if parent := parents[r.session]; parent != "" {
-				r.session, sub = parent, true
-			}
+	session := func(id, parent string, at float64) { c.parents[id], c.created[id] = parent, at }
+	for _, t := range []struct {
+		table, query string
+		visit        func(x, y string, at float64)
+	}{
+		{"session_v2", `SELECT id, coalesce(parent_id, ''), time_created FROM session_v2`, session},
+		{"session", `SELECT id, coalesce(parent_id, ''), time_created FROM session`, session},
+		{"message", `SELECT session_id, id || char(10) || data, time_created FROM message ORDER BY session_id, time_created, id`, c.message},
+		{"part", `SELECT session_id, message_id || char(10) || data, time_created FROM part ORDER BY message_id, id`, c.part},
+		{"session_message", `SELECT session_id, id || char(10) || type || char(10) || data, time_created FROM session_message ORDER BY session_id, seq`, c.message2},
+	} {
+		if !tables[t.table] && (t.table != "message" && t.table != "session" || tables["session_v2"]) {
+			continue
 		}
-		return sub
+		if err := each(ctx, db, t.query, t.visit); err != nil {
+			return err
+		}
 	}
-	var own string
-	if err := each(ctx, db, `SELECT session_id, id || char(10) || data, time_created FROM message ORDER BY session_id, time_created, id`, func(session, text string, at float64) {
-		id, data, _ := strings.Cut(text, "\n")
-		m := value[struct {
-			Role   string `json:"role"`
-			Model  string `json:"modelID"`
-			Finish string `json:"finish"`
-			Error  *struct {
-				Name string `json:"name"`
-			} `json:"error"`
-			Time struct {
-				Created float64 `json:"created"`
-			} `json:"time"`
-			Tokens struct {
-				Input     float64 `json:"input"`
-				Output    float64 `json:"output"`
-				Reasoning float64 `json:"reasoning"`
-				Cache     struct {
-					Read  float64 `json:"read"`
-					Write float64 `json:"write"`
-				} `json:"cache"`
-			} `json:"tokens"`
-		}]([]byte(data))
-		if m.Role == "" && !jsontext.Value(data).IsValid(lenient) {
-			r.skip(0, "message "+id+" is no JSON object")
-		}
-		if own != session {
-			r.end()
-			own = session
-		}
-		sub := turn(session)
-		when := cmp.Or(m.Time.Created, at)
-		r.at = time.UnixMilli(int64(when))
-		users[id], subs[id] = m.Role == "user", sub || when < created[session]
-		if t := m.Tokens; m.Role == "assistant" && t.Input+t.Output+t.Reasoning+t.Cache.Read+t.Cache.Write > 0 {
-			r.request(1, fmt.Sprintf("%.0f/%s/%.0f", when, m.Model, t.Input+t.Output), m.Model, counted(t.Input+t.Cache.Read+t.Cache.Write, t.Output+t.Reasoning, t.Cache.Read, t.Cache.Write))
-		}
-		switch {
-		case sub || when < created[session]:
-		case m.Role == "user":
-			r.begin(id)
-		case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
-			r.interrupt()
-		case m.Role == "assistant":
-			r.answered = m.Finish == "stop" || m.Finish == "length" || m.Error != nil
-		}
-	}); err != nil {
-		return err
+	return nil
+}
+
+// older reads a session's file of an older version, and the files of its messages.
+func (c *opencodeFile) older() error {
+	storage, below, found := strings.Cut(filepath.ToSlash(c.path), "/storage/session/")
+	if !found || strings.HasPrefix(below, "message/") || strings.HasPrefix(below, "part/") {
+		return nil
 	}
-	return each(ctx, db, `SELECT session_id, message_id || char(10) || data, time_created FROM part ORDER BY message_id, id`, func(session, text string, at float64) {
-		id, data, _ := strings.Cut(text, "\n")
-		p := value[struct {
-			Type      string `json:"type"`
-			Call      string `json:"callID"`
-			Tool      string `json:"tool"`
-			Synthetic bool   `json:"synthetic"`
-			Ignored   bool   `json:"ignored"`
-			State     struct {
-				Status   string `json:"status"`
-				Metadata struct {
-					Exit float64 `json:"exit"`
-				} `json:"metadata"`
-			} `json:"state"`
-		}]([]byte(data))
-		turn(session)
-		if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
-			r.skip(0, "a part of message "+id+" is no JSON object")
+	read := func(path string, v any) bool {
+		text, err := regular.Read(path, regular.Options{})
+		return err == nil && c.parse(append(text, ' '), v)
+	}
+	var s struct {
+		ID     string `json:"id"`
+		Parent string `json:"parentID"`
+		Time   struct {
+			Created float64 `json:"created"`
+		} `json:"time"`
+	}
+	if !read(c.path, &s) || s.ID == "" {
+		c.skip(0, "it is no session")
+		return nil
+	}
+	c.parents[s.ID], c.created[s.ID] = s.Parent, s.Time.Created
+	messages, _ := filepath.Glob(filepath.Join(storage, "storage", "message", s.ID, "*.json")) // the pattern is good
+	for _, path := range messages {
+		id := strings.TrimSuffix(filepath.Base(path), ".json")
+		text, err := regular.Read(path, regular.Options{})
+		if err != nil {
+			return err
 		}
-		r.at = time.UnixMilli(int64(at))
-		switch {
-		case p.Type == "tool" && p.Call != "":
-			r.call(p.Call)
-			if p.State.Status == "completed" || p.State.Status == "error" {
-				r.result(p.Call, p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0)
+		c.message(s.ID, id+"\n"+string(text), 0)
+		parts, _ := filepath.Glob(filepath.Join(storage, "storage", "part", id, "*.json"))
+		for _, path := range parts {
+			text, err := regular.Read(path, regular.Options{})
+			if err != nil {
+				return err
 			}
-		case (p.Type == "text" || p.Type == "file") && users[id] && !subs[id] && !p.Synthetic && !p.Ignored:
-			r.typed(1, id)
+			c.part(s.ID, id+"\n"+string(text), float64(c.at.UnixMilli()))
 		}
-	})
+	}
+	return nil
+}
+
+// of sets the session of the next rows, which is that of the lead agent.
+func (c *opencodeFile) turnOf(session string) (sub bool) {
+	c.session, c.agent = session, ""
+	for range 100 {
+		if parent := c.parents[c.session]; parent != "" {
+			c.session, c.agent, sub = parent, session, true
+		}
+	}
+	return sub
+}
+
+func (c *opencodeFile) message(session, text string, at float64) {
+	id, data, _ := strings.Cut(text, "\n")
+	m := value[opencodeMessage]([]byte(data))
+	if m.Role == "" && !jsontext.Value(data).IsValid(lenient) {
+		c.skip(0, "message "+id+" is no JSON object")
+	}
+	c.add(session, id, &m, at)
+}
+
+func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
+	if c.own != session {
+		c.end()
+		c.own = session
+	}
+	sub := c.turnOf(session)
+	when := cmp.Or(m.Time.Created, at)
+	c.at = time.UnixMilli(int64(when))
+	copied := when < c.created[session]
+	c.users[id], c.subs[id] = m.Role == "user", sub || copied
+	if t := m.Tokens; m.Role == "assistant" && (m.Error != nil || t.Input+t.Output+t.Reasoning+t.Cache.Read+t.Cache.Write > 0) {
+		q := counted(t.Input+t.Cache.Read+t.Cache.Write, t.Output+t.Reasoning, t.Cache.Read, t.Cache.Write)
+		q.Cost, q.Failed = m.Cost, m.Error != nil
+		model := cmp.Or(m.Model, m.Version2.ID)
+		c.request(1, fmt.Sprintf("%.0f/%s/%.0f", when, model, t.Input+t.Output), model, q)
+	}
+	switch {
+	case sub || copied:
+	case m.Role == "user":
+		c.begin(id)
+	case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
+		c.interrupt()
+	case m.Role == "assistant":
+		c.answered, c.failed = m.Finish == "stop" || m.Finish == "length" || m.Error != nil, m.Error != nil
+		c.lasts()
+	}
+}
+
+// message2 adds a message of opencode 2.
+func (c *opencodeFile) message2(session, text string, at float64) {
+	id, rest, _ := strings.Cut(text, "\n")
+	kind, data, _ := strings.Cut(rest, "\n")
+	if !known(opencodeMessages, kind) {
+		c.unknownKind("session_message/"+kind, []byte(data))
+	}
+	m := value[opencodeMessage]([]byte(data))
+	m.Role = kind
+	c.add(session, id, &m, at)
+	if kind == "user" && !c.subs[id] {
+		c.typed(1, id, m.Text)
+	}
+}
+
+func (c *opencodeFile) part(session, text string, at float64) {
+	id, data, _ := strings.Cut(text, "\n")
+	p := value[opencodePart]([]byte(data))
+	c.turnOf(session)
+	if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
+		c.skip(0, "a part of message "+id+" is no JSON object")
+	}
+	if !known(opencodeParts, p.Type) {
+		c.unknownKind("part/"+p.Type, []byte(data))
+	}
+	c.at = time.UnixMilli(int64(at))
+	switch {
+	case p.Type == "tool" && p.Call != "":
+		name := p.Tool
+		if name == "invalid" { // as which opencode records a tool that it does not have
+			name = cmp.Or(p.State.Input.Tool, name)
+		}
+		c.call(p.Call, name)
+		if p.State.Status == "completed" || p.State.Status == "error" {
+			c.result(p.Call, opencodeStatus(p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0, p.State.Error.text()))
+		}
+	case (p.Type == "text" || p.Type == "file") && c.users[id] && !c.subs[id] && !p.Synthetic && !p.Ignored:
+		c.typed(1, id, p.Text)
+	}
+}
+
+func opencodeStatus(failed bool, text string) Status {
+	switch {
+	case strings.HasPrefix(text, "The user rejected permission") || strings.HasPrefix(text, "The user has specified a rule which prevents"):
+		return Denied
+	case strings.HasPrefix(text, "Tool execution aborted"):
+		return Bad
+	}
+	return statusIf(failed)
 }
 
 // each visits the rows of a query, each with two texts and a time.

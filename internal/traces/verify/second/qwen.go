@@ -2,8 +2,8 @@ package second
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,7 +30,8 @@ type qwenRow struct {
 			Inline  jsontext.Value `json:"inlineData"`
 			Thought bool           `json:"thought"`
 			Call    *struct {
-				ID string `json:"id"`
+				ID   string `json:"id"`
+				Name string `json:"name"`
 			} `json:"functionCall"`
 			Result *struct {
 				ID       string `json:"id"`
@@ -49,6 +50,7 @@ type qwenRow struct {
 	} `json:"usageMetadata"`
 	Result struct {
 		Status string `json:"status"`
+		Error  string `json:"errorType"`
 	} `json:"toolCallResult"`
 	System struct {
 		Event struct {
@@ -56,6 +58,10 @@ type qwenRow struct {
 			Response string   `json:"response_id"`
 			Model    string   `json:"model"`
 			Agent    string   `json:"subagent_id"`
+			Prompt   string   `json:"prompt_id"`
+			Tool     string   `json:"function_name"`
+			Call     string   `json:"call_id"`
+			Success  bool     `json:"success"`
 			Input    *float64 `json:"input_token_count"`
 			Output   float64  `json:"output_token_count"`
 			Thoughts float64  `json:"thoughts_token_count"`
@@ -67,15 +73,32 @@ type qwenRow struct {
 	Messages []geminiRow `json:"messages"`
 }
 
+// The kinds of rows, of rows of the system and of events of Qwen Code.
+const (
+	qwenRows = `user assistant tool_result system system/ui_telemetry system/attribution_snapshot system/chat_compression
+		system/slash_command system/at_command system/custom_title system/notification system/session_title system/file_history_snapshot`
+	qwenEvents = `qwen-code.api_response qwen-code.api_error qwen-code.api_request qwen-code.tool_call qwen-code.user_prompt qwen-code.api_retry`
+)
+
+// qwenAnswer is a request of which no telemetry told yet.
+type qwenAnswer struct {
+	id string
+	*Request
+}
+
+// qwenFile is what is known of a session's file while it is read.
+type qwenFile struct {
+	*file
+	name string
+	// lead reports a row of the main agent, told that telemetry told of the answer that comes
+	// next.
+	lead, told bool
+	untold     []qwenAnswer
+}
+
 func openQwen(r *file) func([]byte) {
-	sub := strings.HasPrefix(filepath.Base(r.path), "agent-")
+	c := &qwenFile{file: r, name: strings.TrimSuffix(filepath.Base(r.path), ".jsonl")}
 	older := openGemini(r)
-	told := false // telemetry told of the answer that comes next
-	type answer struct {
-		id string
-		*Request
-	}
-	var untold []answer // of which no telemetry told
 	return func(line []byte) {
 		if filepath.Ext(r.path) == ".json" {
 			older(line)
@@ -85,68 +108,133 @@ func openQwen(r *file) func([]byte) {
 		if !r.parse(line, &row) {
 			return
 		}
-		r.session, r.at = cmp.Or(row.Session, r.session), timeOf(row.Time)
-		lead := !sub && !row.Side && row.Agent == ""
-		text, shown, called := "", "", false
-		for _, p := range row.Message.Parts {
-			switch {
-			case p.Call != nil:
-				called = true
-				r.call(p.Call.ID)
-			case p.Result != nil:
-				r.result(p.Result.ID, len(p.Result.Response.Error) > 0)
-			case p.Inline != nil:
-				shown = "[image]"
-			case !p.Thought:
-				text += p.Text
-			}
+		r.sub = false
+		r.session, r.at, r.agent = cmp.Or(row.Session, r.session), timeOf(row.Time), row.Agent
+		if name, sub := strings.CutPrefix(c.name, "agent-"); sub {
+			r.agent = cmp.Or(row.Agent, name)
 		}
-		switch row.Type {
-		case "user":
-			if lead && slices.Contains([]string{"", "real_user"}, row.Provenance) && !hostText(cmp.Or(text, shown)) {
-				r.prompt(1, row.UUID)
-			} else if lead {
-				r.begin("")
+		if row.Side {
+			r.agent = cmp.Or(r.agent, "?")
+		}
+		c.lead = r.agent == ""
+		kind := row.Type
+		if row.Subtype != "" {
+			kind += "/" + row.Subtype
+		}
+		if !known(qwenRows, kind) {
+			r.unknownKind(kind, line)
+		}
+		if name := row.System.Event.Name; !known(qwenEvents, name) {
+			r.unknownKind(name, line)
+		}
+		c.take(&row)
+	}
+}
+
+func (c *qwenFile) take(row *qwenRow) {
+	text, called := c.parts(row)
+	switch row.Type {
+	case "user":
+		if c.lead && known("real_user", row.Provenance) && !hostText(text) {
+			c.prompt(1, row.UUID, text)
+		} else if c.lead {
+			c.begin("")
+		}
+	case "assistant":
+		if c.lead {
+			if c.turn == nil {
+				c.begin("") // the file begins within a turn
 			}
-		case "assistant":
-			if lead {
-				if r.turn == nil {
-					r.begin("") // the file begins within a turn
-				}
-				r.answered = !called && text != ""
-			}
-			if u := row.Usage; u != nil && !(lead && told) {
-				q := counted(u.Input, withThoughts(u.Input, u.Output, u.Thoughts, u.Total), u.Cached, 0)
-				q.Fact, q.Model = r.fact(), row.Model
-				rank := 1
-				if lead {
-					rank = max(1, r.of().rank[0])
-					untold = append(untold, answer{row.UUID, &q})
-				}
-				r.of().addRequest(rank, row.UUID, &q)
-			}
-			told = told && !lead
-		case "tool_result":
-			if lead && row.Result.Status == "cancelled" {
-				r.interrupt()
-			}
-		case "system":
-			switch e := &row.System.Event; {
-			case row.Subtype != "ui_telemetry", strings.HasPrefix(e.Agent, "managed-"): // the host's own work
-			case e.Name == "qwen-code.api_error":
-				r.answered = true
-			case e.Name == "qwen-code.api_response" && e.Input != nil:
-				q := counted(*e.Input, withThoughts(*e.Input, e.Output, e.Thoughts, e.Total), e.Cached, 0)
-				told = told || e.Agent == ""
-				if n := len(untold); e.Agent == "" && n > 0 && untold[n-1].Input == q.Input && untold[n-1].Output == q.Output {
-					delete(r.of().Requests, untold[n-1].id) // it came before its telemetry
-					untold, told = untold[:n-1], false
-				}
-				r.request(2, cmp.Or(e.Response, row.UUID), e.Model, q)
-				for _, a := range untold {
-					r.of().addRequest(2, a.id, a.Request)
-				}
-			}
+			c.answered, c.failed = !called && text != "" && text != "[image]", false
+			c.lasts()
+		}
+		c.used(row)
+	case "tool_result":
+		if c.lead && row.Result.Status == "cancelled" {
+			c.interrupt()
+		}
+	case "system":
+		c.telemetry(row)
+	}
+}
+
+// parts adds the calls and results of a message, and returns its text.
+func (c *qwenFile) parts(row *qwenRow) (text string, called bool) {
+	shown := ""
+	for _, p := range row.Message.Parts {
+		switch {
+		case p.Call != nil:
+			called = true
+			c.call(p.Call.ID, p.Call.Name)
+		case p.Result != nil:
+			c.result(p.Result.ID, qwenStatus(row, len(p.Result.Response.Error) > 0))
+		case p.Inline != nil:
+			shown = "[image]"
+		case !p.Thought:
+			text += p.Text
+		}
+	}
+	return cmp.Or(text, shown), called
+}
+
+func qwenStatus(row *qwenRow, failed bool) Status {
+	switch {
+	case row.Result.Error == "execution_denied" || row.Result.Status == "cancelled":
+		return Denied
+	case failed || row.Result.Status == "error":
+		return Bad
+	}
+	return OK
+}
+
+// used adds the tokens of an answer of which telemetry did not tell.
+func (c *qwenFile) used(row *qwenRow) {
+	if u := row.Usage; u != nil && !(c.lead && c.told) {
+		c.works()
+		q := counted(u.Input, withThoughts(u.Input, u.Output, u.Thoughts, u.Total), u.Cached, 0)
+		q.Fact, q.Model = c.fact(), row.Model
+		rank := 1
+		if c.lead {
+			rank = max(1, c.of().rank[0])
+			c.untold = append(c.untold, qwenAnswer{row.UUID, &q})
+		}
+		c.of().addRequest(rank, row.UUID, &q)
+	}
+	c.told = c.told && !c.lead
+}
+
+// telemetry adds what an event tells. Of a subagent of version 0.14 only the prompt's id says
+// that it is one: SESSION#NAME-RANDOM#N, where that of the main agent is SESSION########N.
+func (c *qwenFile) telemetry(row *qwenRow) {
+	e := &row.System.Event
+	if row.Subtype != "ui_telemetry" || strings.HasPrefix(e.Agent, "managed-") { // the host's own work
+		return
+	}
+	older := false
+	if parts := strings.Split(strings.TrimPrefix(e.Prompt, c.session), "#"); len(parts) == 3 && parts[1] != "" {
+		c.agent, older = parts[1], true
+	}
+	c.agent = cmp.Or(e.Agent, c.agent)
+	switch {
+	case e.Name == "qwen-code.api_error":
+		c.failure(row.UUID)
+		if c.agent == "" {
+			c.finish(true)
+		}
+	case e.Name == "qwen-code.tool_call" && older:
+		id := cmp.Or(e.Call, fmt.Sprintf("%s:%d", c.name, c.line))
+		c.call(id, e.Tool).Unnamed = e.Call == ""
+		c.result(id, statusIf(!e.Success))
+	case e.Name == "qwen-code.api_response" && e.Input != nil:
+		q := counted(*e.Input, withThoughts(*e.Input, e.Output, e.Thoughts, e.Total), e.Cached, 0)
+		c.told = c.told || c.agent == ""
+		if n := len(c.untold); c.agent == "" && n > 0 && c.untold[n-1].Input == q.Input && c.untold[n-1].Output == q.Output {
+			delete(c.of().Requests, c.untold[n-1].id) // it came before its telemetry
+			c.untold, c.told = c.untold[:n-1], false
+		}
+		c.request(2, cmp.Or(e.Response, row.UUID), e.Model, q)
+		for _, a := range c.untold {
+			c.of().addRequest(2, a.id, a.Request)
 		}
 	}
 }

@@ -2,9 +2,12 @@ package second
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"maps"
 	"os"
@@ -35,8 +38,8 @@ type Reading struct {
 	Sessions map[string]*Session
 	// Unread is what is no row, in the order of the files.
 	Unread []Unread
-	// Lacks is what the files never have.
-	Lacks Lacks
+	// Unknown are the rows, items and parts of kinds that are not known, by their kinds.
+	Unknown []Unknown
 }
 
 // Lacks is what an agent's hooks report and its files lack.
@@ -44,8 +47,6 @@ type Lacks struct {
 	// UnnamedCalls are calls without an id, of which the files may lack one that did not end,
 	// ScriptCalls those that a script makes.
 	UnnamedCalls, ScriptCalls bool
-	// FailureMarks are marks of calls that failed: some are told in words alone.
-	FailureMarks bool
 	// CutTurns are turns that are cut off before their first answer, or during a call.
 	CutTurns bool
 }
@@ -66,6 +67,9 @@ type Session struct {
 	// and the last of these.
 	Files        []string
 	Began, Ended time.Time
+	// Unsummed reports that the files say less in sum than by their answers, so that tokens are
+	// not compared.
+	Unsummed bool
 
 	prompts map[string]bool
 	rank    [2]int
@@ -85,6 +89,8 @@ type Fact struct {
 	Held []string
 	// Line is the number of the row, from 1.
 	Line int
+	// Agent is the id of the subagent whose it is, empty for the main agent.
+	Agent string
 	// copied reports that the row says that it is a copy, sub that a subagent's file has it.
 	copied, sub bool
 }
@@ -92,8 +98,13 @@ type Fact struct {
 // Request is a request to a model. Input includes what was read from the cache and
 // written to it; Bare is the count as it stands where the file does not say whether it
 // does, else the same.
+//
+// Failed reports an answer that is an error. Cost is in US dollars, nil where the files have
+// none.
 type Request struct {
 	Fact
+	Failed                                     bool
+	Cost                                       *float64
 	Model                                      string
 	Input, Bare, Output, CacheRead, CacheWrite int64
 }
@@ -101,26 +112,87 @@ type Request struct {
 // Call is a call of a tool.
 type Call struct {
 	Fact
-	// Answered reports that there is a result, Failed that it is an error. Unnamed reports that
-	// the id is not the agent's.
-	Answered, Failed, Unnamed bool
+	// Answered reports that there is a result, Status what that says. Unnamed reports that the
+	// id is not the agent's.
+	Answered, Unnamed bool
+	Status            Status
+	// Name is the tool as the model names it, Done the time of the result.
+	Name string
+	Done time.Time
 	// Times counts the calls of one session that have this id, more than one where ids are
 	// short and agents have their own.
 	Times int
 }
 
+// Status is what a result says of its call. Of two results of a call the greater counts.
+type Status uint8
+
+// The statuses: that of a call that failed or was denied is Bad where the files do not say
+// which, and Untold where words alone may say it.
+const (
+	Untold Status = iota
+	OK
+	Bad
+	Failed
+	Denied
+)
+
+// statusIf is OK, or that of a call that failed.
+func statusIf(failed bool) Status {
+	if failed {
+		return Failed
+	}
+	return OK
+}
+
 // Prompt is a prompt that a person typed.
 type Prompt struct {
 	Fact
-	key string
+	// Text is what was typed, or a part of it.
+	Text string
+	key  string
 }
 
-// Turn is what a prompt began: whether an answer in text, or an error, ended it, and whether
-// the user interrupted it after all answers.
+// Turn is what a prompt, or the host itself, began: whether an answer in text, or an error,
+// ended it, whether that is an error, and whether the user interrupted it after all answers.
 type Turn struct {
 	Fact
-	Answered, Cut bool
-	key           string
+	Answered, Failed, Cut bool
+	// Unclear reports that the files do not say how it ended.
+	Unclear bool
+	// Last is the time of its last row, Breaks are the times between an end and the row with
+	// which the turn continued.
+	Last   time.Time
+	Breaks []Break
+	// Work counts its requests and calls.
+	Work int
+	key  string
+}
+
+// Break is the time between an end of a turn and the row with which it continued.
+type Break struct{ From, To time.Time }
+
+// Asked reports that a prompt of a person began it.
+func (t *Turn) Asked() bool { return t.key != "" }
+
+// Unknown is a kind of row, item or part that the reading does not know.
+type Unknown struct {
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
+	// Counts reports that one has tokens, the id of a call or a role, so that something may
+	// be missing from what was compared.
+	Counts bool `json:"counts,omitempty"`
+	// File is the first with one.
+	File string `json:"file"`
+}
+
+// String names the kind and its number.
+func (u Unknown) String() string {
+	text := fmt.Sprintf("%d of the unknown kind %s, first in %s", u.Count, u.Kind, filepath.Base(u.File))
+	if u.Counts {
+		text += ", which may be work"
+	}
+	return text
 }
 
 // Unread is a line, or a whole file if Line is zero, that was not read.
@@ -153,13 +225,16 @@ type form struct {
 
 var forms = map[string]form{
 	"claude-code": {folders: claudeFolders, open: openClaude},
-	"codex":       {folders: codexFolders, open: openCodex, lacks: Lacks{ScriptCalls: true, FailureMarks: true}},
+	"codex":       {folders: codexFolders, open: openCodex, lacks: Lacks{ScriptCalls: true}},
 	"copilot-cli": {folders: copilotFolders, open: openCopilot},
-	"gemini-cli":  {folders: geminiFolders, open: openGemini, lacks: Lacks{UnnamedCalls: true, FailureMarks: true, CutTurns: true}},
+	"gemini-cli":  {folders: geminiFolders, open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
 	"qwen-code":   {folders: qwenFolders, open: openQwen},
-	"cline":       {folders: clineFolders, open: openCline, lacks: Lacks{UnnamedCalls: true, FailureMarks: true}},
+	"cline":       {folders: clineFolders, open: openCline, lacks: Lacks{UnnamedCalls: true}},
 	"opencode":    {folders: opencodeFolders, whole: readOpencode},
 }
+
+// Reads reports that the files of an agent can be read.
+func Reads(host string) bool { return forms[host].folders != nil }
 
 // Limits of what is read: of a row, and of a file that is one value.
 const (
@@ -174,34 +249,89 @@ const (
 	maxTries = 64
 )
 
-// Read reads all files of an agent. Files that cannot be read are among what was not.
-// The error is the context's, or that the agent is not known.
-func Read(ctx context.Context, host string, env Env) (*Reading, error) {
-	f, ok := forms[host]
-	if !ok {
-		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
-	}
-	var paths []string
-	var unread []Unread
-	for _, folder := range f.folders(env) {
-		if !filepath.IsAbs(folder) {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(folder); err == nil && real != folder && len(paths) == 0 {
-			folder = real
-		}
-		_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error { // what cannot be listed is in unread
+// find lists the files of an agent, and what cannot be listed.
+func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread) {
+	seen := make(map[string]bool) // folders and files, by what links lead to
+	var walk func(path string)
+	walk = func(path string) {
+		_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error { // what cannot be listed is in unread
+			real, linked := at, d != nil && d.Type()&fs.ModeSymlink != 0
+			if linked || at == path {
+				real, _ = filepath.EvalSymlinks(at) // empty for a link that leads nowhere
+			}
 			switch {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
-				unread = append(unread, Unread{File: path, Reason: "cannot be listed"})
-			case err == nil && d.Type().IsRegular() && takes(f, path):
-				paths = append(paths, path)
+				unread = append(unread, Unread{File: at, Reason: "cannot be listed"})
+			case err != nil || real == "":
+			case linked && isFolder(real):
+				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
+					walk(real)
+				}
+			case d.IsDir() && seen[real]:
+				return fs.SkipDir
+			case d.IsDir():
+				seen[real] = true
+			case (d.Type().IsRegular() || linked) && !seen[real] && (takes(f, at) || at == path):
+				seen[real] = true
+				paths = append(paths, at)
 			}
 			return ctx.Err()
 		})
 	}
+	for _, folder := range f.folders(env) {
+		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) {
+			walk(real)
+		}
+	}
 	slices.Sort(paths)
-	paths = slices.Compact(paths)
+	return slices.Compact(paths), unread
+}
+
+// State is the state of an agent's files that were written before a time: paths, sizes and
+// times.
+func State(ctx context.Context, host string, env Env, before time.Time) string {
+	h := fnv.New128a()
+	paths, _ := find(ctx, forms[host], env)
+	for _, path := range paths {
+		if size, at := written(path); at.Before(before) {
+			_, _ = fmt.Fprintln(h, path, size, at.UnixNano()) // never fails
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// written returns the size and the time of a file, and of a log that a database has beside it.
+func written(path string) (size int64, at time.Time) {
+	places := []string{path}
+	if strings.HasSuffix(path, ".db") {
+		places = append(places, path+"-wal")
+	}
+	for _, p := range places {
+		if info, err := os.Stat(p); err == nil {
+			size += info.Size()
+			if info.ModTime().After(at) {
+				at = info.ModTime()
+			}
+		}
+	}
+	return size, at
+}
+
+// Read reads the files of an agent that were written since a time, all if that is zero. Files
+// that cannot be read are among what was not. The error is the context's, or that the agent is
+// not known.
+func Read(ctx context.Context, host string, env Env, since time.Time) (*Reading, error) {
+	f, ok := forms[host]
+	if !ok {
+		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
+	}
+	paths, unread := find(ctx, f, env)
+	if !since.IsZero() {
+		paths = slices.DeleteFunc(paths, func(path string) bool {
+			_, at := written(path)
+			return at.Before(since)
+		})
+	}
 	files := make([]*file, len(paths))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -218,9 +348,24 @@ func Read(ctx context.Context, host string, env Env) (*Reading, error) {
 	}
 	close(next)
 	wg.Wait()
-	out := &Reading{Sessions: make(map[string]*Session), Unread: unread, Lacks: f.lacks}
+	out := &Reading{Sessions: make(map[string]*Session), Unread: unread}
+	kinds := make(map[string]Unknown)
+	owned := make(map[string]bool)
 	for _, file := range files {
+		for id, s := range file.sessions {
+			owned[id] = owned[id] || s.own
+		}
+	}
+	for _, file := range files {
+		file.alone(owned)
 		out.add(file)
+		for kind, u := range file.unknown {
+			have := kinds[kind]
+			kinds[kind] = Unknown{kind, have.Count + u.Count, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		out.Unknown = append(out.Unknown, kinds[kind])
 	}
 	out.once()
 	return out, ctx.Err()
@@ -249,6 +394,11 @@ func below(bases []string, rest ...string) (folders []string) {
 func timeOf(text string) time.Time {
 	at, _ := time.Parse(time.RFC3339, text) // zero without one
 	return at
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // exists reports that there is a file or folder.

@@ -1,11 +1,14 @@
-package bridge
+package loopback
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/skip"
@@ -61,7 +64,7 @@ func TestOwnListenersPassTheCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := dialOwn(t.Context(), "tcp", "127.0.0.1:"+port)
+		c, err := DialOwn(t.Context(), "tcp", "127.0.0.1:"+port)
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 		} else {
@@ -90,5 +93,77 @@ func TestCheckPeerRefusesUnacceptedConnection(t *testing.T) {
 	cancel()
 	if err := checkPeer(ctx, c); err == nil {
 		t.Error("no program has accepted the connection, and the check passes")
+	}
+}
+
+// listenAs runs this test's program as another user, who listens at a free port of
+// 127.0.0.1 and does not accept, and returns the port.
+func listenAs(t *testing.T, uid uint32) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		skip.Missing(t, "only root can start a program of another user")
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_ = l.Close()
+	// The socket must be made by the other user: the kernel lists who made it.
+	cmd := exec.CommandContext(t.Context(), "python3", "-c", `import socket, sys
+s = socket.socket(); s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); print("ready", flush=True); sys.stdin.read()`, port)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	cmd.Dir = "/"
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		skip.Missing(t, "no program of another user: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return port
+}
+
+// TestContainersUserPasses connects to a program of the user of the Collector's image, which
+// no account of the system has.
+func TestContainersUserPasses(t *testing.T) {
+	port := listenAs(t, 10001)
+	c, err := Dial(t.Context(), &net.Dialer{}, "tcp", "localhost:"+port, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // The test has ended.
+	if owner, uid := ownerOf(c); owner != OwnerUnknown || uid != 10001 {
+		t.Errorf("owner %d, user %d", owner, uid)
+	}
+	if who := Serving(c); !strings.Contains(who, "container") {
+		t.Errorf("it is said to be %q", who)
+	}
+}
+
+func TestAccountsOfPeopleAndServices(t *testing.T) {
+	const list = `root:x:0:0:root:/root:/bin/bash
+daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin
+sync:x:4:65534:sync:/bin:/bin/sync
+mysql:x:110:115::/nonexistent:/bin/false
+ada:x:1000:1000:Ada:/home/ada:/bin/zsh
+old:x:1001:1001::/home/old:
+broken line
+`
+	for uid, want := range map[uint32]Owner{1: OwnerService, 4: OwnerService, 110: OwnerService, 1000: OwnerPerson, 1001: OwnerPerson, 10001: OwnerUnknown} {
+		if got := accountIn(strings.NewReader(list), uid); got != want {
+			t.Errorf("user %d: %d, want %d", uid, got, want)
+		}
 	}
 }
