@@ -71,6 +71,18 @@ type Terms struct {
 	Less map[string]otelmap.Capture
 }
 
+// Memory removes secrets from the texts of a session, and remembers them: a value that was
+// removed once in a run is removed wherever it comes again in it.
+type Memory interface {
+	// Clean is as otelmap.Options.Clean has it. At says that the texts from now on are of the
+	// event at an offset.
+	Clean(text string, max int) string
+	At(offset int64)
+	// Redact is as Deliverer.Redact. The values count that were removed from the texts of
+	// events whose offsets belong to the run.
+	Redact(spans *tracepb.ResourceSpans, belongs func(offset int64) bool) *tracepb.ResourceSpans
+}
+
 // Deliverer moves sessions to destinations.
 type Deliverer struct {
 	Spool        *spool.Spool
@@ -85,9 +97,10 @@ type Deliverer struct {
 	// another project's, because a hook of that project started the delivery. If nil, all
 	// records may be sent by this process, under its settings alone.
 	Judge func(settings string) (t Terms, here bool)
-	// Rules returns what Map.Clean and Redact are for records that were made under
-	// redaction rules too, by the names in Terms. It may be nil if Judge names none.
-	Rules func(names []string) (clean func(text string, max int) string, redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, err error)
+	// Memory returns what replaces Map.Clean and Redact for the runs of one session, some of
+	// which may be recorded under redaction rules too, by the names in Terms. It may be nil if
+	// Judge names none, and so may its result if nothing is redacted.
+	Memory func(rules []string) (Memory, error)
 	// Repository returns the repository that a folder belongs to. If nil, it is not
 	// looked for.
 	Repository func(dir string) hook.Repository

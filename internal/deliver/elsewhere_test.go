@@ -149,6 +149,15 @@ func TestRunsOfOneSessionGoWhereTheyWereRecorded(t *testing.T) {
 	}
 }
 
+// renaming is a memory that replaces every text, and renames the spans.
+type renaming struct{}
+
+func (renaming) Clean(string, int) string { return "cleaned" }
+func (renaming) At(int64)                 {}
+func (renaming) Redact(spans *tracepb.ResourceSpans, _ func(int64) bool) *tracepb.ResourceSpans {
+	return renamed(spans)
+}
+
 // TestRulesTravelWithTheRecord delivers in a process that knows nothing of the rules of
 // the records, one of which has rules that cannot be used.
 func TestRulesTravelWithTheRecord(t *testing.T) {
@@ -165,11 +174,14 @@ func TestRulesTravelWithTheRecord(t *testing.T) {
 		return Terms{Capture: otelmap.CapturePreview, MaxInput: 3, Rules: strings.TrimPrefix(rules, "full")}, true
 	}
 	var broken error = errTest
-	d.Rules = func(names []string) (func(string, int) string, func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, error) {
+	d.Memory = func(names []string) (Memory, error) {
+		if len(names) == 0 {
+			return nil, nil
+		}
 		if !slices.Equal(names, []string{"one"}) {
 			t.Errorf("rules %q", names)
 		}
-		return func(string, int) string { return "cleaned" }, renamed, broken
+		return renaming{}, broken
 	}
 	if r := b.run(d, Pass{})["store"]; len(r.Errors) != 1 || m.calls != 0 {
 		t.Errorf("rules that cannot be used: %s, %d calls; want an error and nothing sent", mustJSON(r), m.calls)

@@ -237,12 +237,12 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 		run := prepared{ids: []otelmap.RunID{r.ID}, late: mark, Ref: Ref{Trace: trace, Root: root, Run: r.Whole().String()}}
 		settings, here := now.place(r)
 		run.settings, run.elsewhere, run.host, run.less = settings, !here, now.host, now.less(r)
-		run.spans = func() *tracepb.ResourceSpans { return now.clean(otlp.Merge(changed)[0]) }
+		run.spans = func() *tracepb.ResourceSpans { return now.clean(r, otlp.Merge(changed)[0]) }
 		run.fresh = func() *tracepb.ResourceSpans {
 			if len(fresh) == 0 {
 				return &tracepb.ResourceSpans{}
 			}
-			return now.clean(otlp.Merge(fresh)[0])
+			return now.clean(r, otlp.Merge(fresh)[0])
 		}
 		out = append(out, run)
 	}

@@ -30,10 +30,10 @@ type reading struct {
 	terms []termsFrom
 	// recall finds turns that carry no longer names; it may be nil.
 	recall func(turn otelmap.RunID) *otelmap.Carry
-	// rules are the redaction rules of records, and redact applies them besides this
-	// process's.
+	// rules are the redaction rules of records, and memory applies them besides this
+	// process's; it may be nil.
 	rules  []string
-	redact func(*tracepb.ResourceSpans) *tracepb.ResourceSpans
+	memory Memory
 	// forgotten are the roots of the runs that the user has deleted.
 	forgotten map[string]bool
 	// lateDone reports that there are new events of runs that are done.
@@ -57,7 +57,7 @@ type reading struct {
 // reading returns the reading of a session from a position.
 func (d *Deliverer) reading(key spool.Key, st *State) *reading {
 	return &reading{
-		Deliverer: d, key: key, src: d.Sources[key.Host], st: st, redact: d.Redact,
+		Deliverer: d, key: key, src: d.Sources[key.Host], st: st,
 		pending: &pending{host: key.Host, session: st.Session, carry: st.Carry},
 	}
 }
@@ -99,9 +99,11 @@ func (p *reading) tighten(rec *spool.Record) error {
 	if t.Rules != "" && !slices.Contains(p.rules, t.Rules) {
 		p.rules = append(p.rules, t.Rules)
 		var err error
-		if clean, p.redact, err = p.Rules(p.rules); err != nil {
+		if p.memory, err = p.Memory(p.rules); err != nil {
 			return fmt.Errorf("session %s is not delivered: %w", p.key.Name, err)
 		}
+		p.memory.At(rec.Offset)
+		clean = p.memory.Clean
 	}
 	p.builder.Limit(t.MaxInput, t.MaxOutput, clean)
 	return nil
@@ -129,6 +131,13 @@ func (p *reading) add(rec *spool.Record) error {
 		p.session = rec.Session
 		o := p.Map
 		o.Agent = p.src.Agent
+		var err error
+		if p.memory, err = p.remembering(); err != nil {
+			return fmt.Errorf("session %s is not delivered: %w", p.key.Name, err)
+		}
+		if p.memory != nil {
+			o.Clean = p.memory.Clean
+		}
 		if p.st.Repository != nil {
 			o.Repository = *p.st.Repository
 		}
@@ -152,6 +161,9 @@ func (p *reading) add(rec *spool.Record) error {
 			// It belongs to no known session and hence to no run. It stays in the log,
 			// where `hookspan doctor` shows it.
 			continue
+		}
+		if p.memory != nil {
+			p.memory.At(events[i].Offset)
 		}
 		p.builder.Add(events[i])
 		if events[i].Kind != hook.KindSessionEnd || p.last.Kind == hook.KindUnknown {
@@ -295,13 +307,15 @@ func (p *reading) prepare(r *otelmap.Run, tr *hook.Transcript) prepared {
 	run.Run = r.Whole().String()
 	settings, here := p.place(r)
 	run.settings, run.elsewhere, run.host, run.less = settings, !here, p.host, p.less(r)
-	run.spans = func() *tracepb.ResourceSpans { return p.clean(p.builder.Spans(r, tr)) }
+	run.spans = func() *tracepb.ResourceSpans {
+		return p.Mapped(p.memory, r, func() *tracepb.ResourceSpans { return p.builder.Spans(r, tr) })
+	}
 	if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
 		batches := p.builder.Batches(r, tr)
 		run.batches = func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
 			return func(yield func([]*tracepb.ResourceSpans) bool) {
 				for spans := range batches(size) {
-					if !yield([]*tracepb.ResourceSpans{p.clean(spans)}) {
+					if !yield([]*tracepb.ResourceSpans{p.clean(r, spans)}) {
 						return
 					}
 				}
@@ -320,12 +334,26 @@ func (p *reading) locate() {
 	}
 }
 
-// clean removes the secrets from spans, by the rules of the records too.
-func (p *reading) clean(spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
-	if p.redact == nil {
-		return spans
+// remembering returns a memory for one session, or nil.
+func (d *Deliverer) remembering() (Memory, error) {
+	if d.Memory == nil {
+		return nil, nil
 	}
-	return p.redact(spans)
+	return d.Memory(nil)
+}
+
+// Mapped maps a run and removes the secrets, by the memory of its builder if there is one.
+func (d *Deliverer) Mapped(m Memory, r *otelmap.Run, mapped func() *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	if m == nil {
+		return d.Clean(mapped())
+	}
+	m.At(r.Last)
+	return m.Redact(mapped(), func(at int64) bool { return r.First <= at && at <= r.Last })
+}
+
+// clean removes the secrets from spans of a run, by the rules of the records too.
+func (p *reading) clean(r *otelmap.Run, spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	return p.Mapped(p.memory, r, func() *tracepb.ResourceSpans { return spans })
 }
 
 // Clean removes the secrets from spans. Send does not.

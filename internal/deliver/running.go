@@ -90,10 +90,10 @@ func (d *Deliverer) running(ctx context.Context, k spool.Key, destination string
 			tr, _ = src.Transcript(ctx, p.session, facts)
 		}
 		if run.Ended {
-			out = append(out, p.clean(p.builder.Spans(run, tr))) // which is not delivered yet
+			out = append(out, p.Mapped(p.memory, run, func() *tracepb.ResourceSpans { return p.builder.Spans(run, tr) })) // which is not delivered yet
 			continue
 		}
-		out = append(out, p.clean(p.builder.OpenSpans(run, tr, now)))
+		out = append(out, p.Mapped(p.memory, run, func() *tracepb.ResourceSpans { return p.builder.OpenSpans(run, tr, now) }))
 	}
 	return out, ctx.Err()
 }

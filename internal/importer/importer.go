@@ -234,18 +234,29 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 }
 
 // builder returns a builder with the events of a session's transcript.
-func (im *Importer) builder(s *Session, tr *hook.Transcript, events []hook.Event) *otelmap.Builder {
+func (im *Importer) builder(s *Session, tr *hook.Transcript, events []hook.Event) (b *otelmap.Builder, m deliver.Memory, err error) {
 	o := im.Deliverer.Map
+	if im.Deliverer.Memory != nil {
+		if m, err = im.Deliverer.Memory(nil); err != nil {
+			return nil, nil, err
+		}
+	}
+	if m != nil {
+		o.Clean = m.Clean
+	}
 	o.Agent, o.FromFiles = im.Deliverer.Sources[im.Agent.Host].Agent, true
-	b := otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
+	b = otelmap.NewBuilder(im.Agent.Host, s.ID, o, otelmap.Carry{})
 	if tr.OriginTurn != "" {
 		b.LinkTo(tr.Origin, tr.OriginTurn, "")
 	}
 	b.In(tr.Repository)
 	for _, e := range events {
+		if m != nil {
+			m.At(e.Offset)
+		}
 		b.Add(e)
 	}
-	return b
+	return b, m, nil
 }
 
 // recorded are the events of a session that hooks would have recorded: not those in the
@@ -312,7 +323,10 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 // newRuns finds the runs. copies are the requests that other sessions have of these.
 func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcript, events []hook.Event, near *neighbours, i int) (copies []request, unreadable, err error) {
 	now := im.Deliverer.Now()
-	b := im.builder(f.session, tr, events)
+	b, memory, err := im.builder(f.session, tr, events)
+	if err != nil {
+		return nil, nil, err
+	}
 	runs := b.Runs(now)
 	if len(runs) == 0 {
 		return nil, nil, nil
@@ -344,6 +358,9 @@ func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcrip
 		}
 		// Hooks may have reported the end of a run that the files call open.
 		open := !r.Ended || f.joint && !finished || last && tr.Pending && !hook.Elapsed(now, r.EndedAt, idle)
+		if memory != nil {
+			memory.At(r.Last)
+		}
 		run := b.Spans(r, tr)
 		root := run.GetScopeSpans()[0].GetSpans()[0]
 		why := seen.original(b, r, tr)
@@ -379,18 +396,25 @@ func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcrip
 			continue
 		}
 		seen.add(root)
-		clean := func(run *tracepb.ResourceSpans) *tracepb.ResourceSpans {
-			markImported(run)
+		clean := func(mapped func() *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 			if im.DryRun {
+				run := mapped()
+				markImported(run)
 				return run
 			}
-			return im.Deliverer.Clean(run)
+			return im.Deliverer.Mapped(memory, r, func() *tracepb.ResourceSpans {
+				run := mapped()
+				markImported(run)
+				return run
+			})
 		}
 		if len(runs) > mappedOnce {
-			f.runs = append(f.runs, func() *tracepb.ResourceSpans { return clean(b.Spans(r, tr)) })
+			f.runs = append(f.runs, func() *tracepb.ResourceSpans {
+				return clean(func() *tracepb.ResourceSpans { return b.Spans(r, tr) })
+			})
 			continue
 		}
-		run = clean(run)
+		run = clean(func() *tracepb.ResourceSpans { return run })
 		f.runs = append(f.runs, func() *tracepb.ResourceSpans { return run })
 	}
 	return copies, nil, nil

@@ -88,7 +88,7 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 	}
 	p := &Pipeline{setup: s, close: []func() error{sp.Close}}
 	p.Deliverer = &deliver.Deliverer{
-		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge, Rules: p.rules,
+		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge, Memory: p.memory(clean),
 		Repository: checkout.Read,
 		SyncLog:    s.Config.SpoolSync != "never",
 		Now:        s.Now, Sleep: s.Sleep, Log: s.Log,
@@ -254,10 +254,37 @@ func (s *Setup) judge(settings string) (out deliver.Terms, here bool) {
 	return out, t.Fingerprint == own && own != config.UnknownPlace || s.ByHand && t.Fingerprint == ""
 }
 
-// rules returns what removes secrets by the rules that records were made under, and by
-// this process's. If rules cannot be read, those of this process's environment replace
-// them: the user may have corrected them.
-func (p *Pipeline) rules(names []string) (func(string, int) string, func(*tracepb.ResourceSpans) *tracepb.ResourceSpans, error) {
+// memory returns what removes secrets from a session by the rules that its records were made
+// under, and by this process's. If rules cannot be read, those of this process's environment
+// replace them: the user may have corrected them.
+func (p *Pipeline) memory(own *redact.Redactor) func(rules []string) (deliver.Memory, error) {
+	return func(names []string) (deliver.Memory, error) {
+		if len(names) > 0 {
+			clean, err := p.rules(names)
+			if err != nil {
+				return nil, err
+			}
+			return remembering{clean.Memory(), clean}, nil
+		}
+		if own == nil {
+			return nil, nil
+		}
+		return remembering{own.Memory(), own}, nil
+	}
+}
+
+// remembering is a memory that knows how to clean spans.
+type remembering struct {
+	*redact.Memory
+	clean *redact.Redactor
+}
+
+func (m remembering) Redact(spans *tracepb.ResourceSpans, belongs func(offset int64) bool) *tracepb.ResourceSpans {
+	return redactspans.CleanAgain(m.clean, spans, m.Values(belongs))
+}
+
+// rules returns what removes secrets by the rules of those names, and by this process's.
+func (p *Pipeline) rules(names []string) (*redact.Redactor, error) {
 	var all []redact.Rule
 	for _, name := range names {
 		if name == redactAnyway {
@@ -269,15 +296,11 @@ func (p *Pipeline) rules(names []string) (func(string, int) string, func(*tracep
 			rules, err = redact.ParseRules(bytes.NewReader(text))
 		}
 		if _, own := p.setup.Config.Terms(); err != nil && own == "" {
-			return nil, nil, fmt.Errorf("it was recorded under redaction rules that cannot be used (HOOKSPAN_REDACT_FILE of its environment): %w; correct the file and run hookspan flush in that environment", err)
+			return nil, fmt.Errorf("it was recorded under redaction rules that cannot be used (HOOKSPAN_REDACT_FILE of its environment): %w; correct the file and run hookspan flush in that environment", err)
 		}
 		all = append(all, rules...)
 	}
-	clean, err := configured.With(p.setup.Config, all)
-	if err != nil {
-		return nil, nil, err
-	}
-	return clean.Preview, func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }, nil
+	return configured.With(p.setup.Config, all)
 }
 
 // Capture returns what a record's settings allow to show of its texts.

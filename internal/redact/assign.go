@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // assignment is a telling name with a value, as JSON, env files, shells, YAML,
@@ -40,7 +41,7 @@ func assignedSecret(t *text, i int) []span {
 	}
 	s := t.s
 	end := i + word
-	for n := 0; n < 32 && end < len(s) && (isWord(s[end]) || s[end] == '-' && !strings.HasPrefix(s[end:], "->")); n++ {
+	for n := 0; n < 32 && s[end-1] < utf8.RuneSelf && end < len(s) && (isWord(s[end]) || s[end] == '-' && !strings.HasPrefix(s[end:], "->")); n++ {
 		end++
 	}
 	lo := i - len(nameStart(s, i))
@@ -54,6 +55,10 @@ func assignedSecret(t *text, i int) []span {
 	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") && slices.Contains(keyWords, strings.ToLower(nameStart(s, lo-1))) {
 		a.kind = tokenKind
 	}
+	if k == pairKind {
+		spans, _ := t.pairValue(&a, end)
+		return spans
+	}
 	if !a.tells(word) {
 		return nil
 	}
@@ -65,13 +70,9 @@ func assignedSecret(t *text, i int) []span {
 		if a.to-a.from >= longestValue {
 			hi = follow(s, a.to)
 		}
-		out := []span{{lo: a.from, hi: hi}}
-		// A plan shows the new value behind the old one.
-		if q := closingQuotes(s, hi); a.closed && strings.HasPrefix(s[q:], " -> ") {
-			if v := t.valueAt(q + len(" -> ")); v.quoted && v.to > v.from {
-				out = append(out, span{lo: v.from, hi: v.to})
-			}
-		}
+		return t.further(&a, []span{{lo: a.from, hi: hi}})
+	}
+	if out := t.listBelow(&a); len(out) > 0 {
 		return out
 	}
 	if out := t.fallback(&a); len(out) > 0 {
@@ -80,28 +81,77 @@ func assignedSecret(t *text, i int) []span {
 	if out := t.column(&a, end); len(out) > 0 {
 		return out
 	}
+	if out := t.alignedColumn(&a, end); len(out) > 0 {
+		return out
+	}
 	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k {
 		return out
 	}
 	return t.label(&a, end)
 }
 
+// further adds what is behind a secret: the other parts of a text that is joined, the other members
+// of a list, the new value of a plan behind the old one.
+func (t *text) further(a *assignment, out []span) []span {
+	s := t.s
+	for n := 0; n < 20 && a.closed; n++ {
+		q := closingQuotes(s, out[len(out)-1].hi)
+		p := blanks(s, q)
+		sign := endOf(s, p, 2, oneOf("+.&,-><\\"))
+		list := s[p:sign] == ","
+		if next := endOf(s, sign, 60, oneOf(" \t\r\n")); sign > p || next > q && byteIn(s, p, "\n") {
+			p = next
+		}
+		v := t.valueAt(p)
+		if p == q || !v.quoted || !v.closed || list && (!a.kind.likely(s[v.from:v.to]) || byteIn(s, closingQuotes(s, v.to), ":=")) || !list && (v.to-v.from < 4 || placeholder(s[v.from:v.to])) {
+			break
+		}
+		out = append(out, span{lo: v.from, hi: v.to})
+	}
+	return out
+}
+
 // keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = []string{"pragma", "private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data"}
+var keyWords = []string{"pragma", "private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data", "openai", "anthropic", "claude", "gemini", "google", "maps", "weather", "stripe", "github", "aws", "azure", "slack", "twilio", "sendgrid", "mistral", "groq", "deepl", "solana", "wallet", "eth", "ethereum", "bitcoin", "btc", "service", "live", "prod", "sandbox"}
 
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.
 func (t *text) sign(a *assignment, i int) bool {
+	p, q := t.behindName(a, i)
+	if sign, at := t.wordSign(a, q); at > 0 {
+		a.sign, a.value = sign, t.valueAt(at)
+		return a.to > a.from
+	}
+	if a.quotedName && byteIn(t.s, q, "{") {
+		return t.member(a, q) // A block of HCL.
+	}
+	if p = t.signBetween(a, p, q); p < 0 {
+		return false
+	}
+	q = blanks(t.s, p)
+	a.near = a.near && q == p
+	if byteIn(t.s, q, "{") && a.sign != ">" {
+		return t.member(a, q)
+	}
+	a.value = t.valueAt(t.behindSign(a, q))
+	return a.to > a.from
+}
+
+// behindName is where the quotes, brackets, attributes and types end that belong to a name
+// which ends at i, and where the blanks behind them do.
+func (t *text) behindName(a *assignment, i int) (end, next int) {
 	s := t.s
 	p := closingQuotes(s, i)
 	a.quotedName = p > i
 	if byteIn(s, p, "]") || a.quotedName && byteIn(s, p, ")") {
 		p++
 	}
-	if strings.HasPrefix(s[p:], "<blob>") {
-		p += len("<blob>")
+	for _, word := range [...]string{"<blob>", ":protected]", ":private]"} {
+		if strings.HasPrefix(s[p:], word) {
+			p += len(word)
+		}
 	}
-	if a.named {
+	if a.named || a.lo > 0 && s[a.lo-1] == '<' || strings.Contains(s[max(0, a.lo-16):a.lo], "<") {
 		p = attributes(s, p)
 	}
 	p = typeOf(s, endOf(s, p, 2, oneOf("*")))
@@ -114,69 +164,96 @@ func (t *text) sign(a *assignment, i int) bool {
 		q += len("value")
 		p = q
 	}
-	if a.quotedName && byteIn(s, q, "{") {
-		return t.member(a, q) // A block of HCL.
-	}
-	n := signAt(s[q:])
+	return p, q
+}
+
+// wordSign is the sign that a word at i is between a name and a value, and where the value
+// is, or 0.
+func (t *text) wordSign(a *assignment, i int) (sign string, value int) {
+	s := t.s
 	switch {
-	case a.quotedName && strings.HasPrefix(s[q:], "to ") && closingQuotes(s, q+3) > q+3: // a pair in Kotlin
-		a.value, a.sign = t.valueAt(q+3), "=>"
-		return a.to > a.from
-	case strings.HasPrefix(s[q:], "-string "), strings.HasPrefix(s[q:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
-		a.value, a.sign = t.valueAt(q+strings.IndexByte(s[q:], ' ')+1), "="
-		return a.to > a.from
+	case a.quotedName && strings.HasPrefix(s[i:], "to ") && closingQuotes(s, i+3) > i+3: // a pair in Kotlin
+		return "=>", i + len("to ")
+	case strings.HasPrefix(s[i:], "-string "), strings.HasPrefix(s[i:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
+		return "=", i + strings.IndexByte(s[i:], ' ') + 1
+	case hasOnePrefix(s[i:], "</td><td", "</th><td", "</dt><dd", "</label><", "</b><", "</strong><"):
+		if p := find(s, i+6, min(len(s), i+80), ">"); byteIn(s, p, ">") {
+			return ">", p + 1
+		}
+	case strings.HasPrefix(s[i:], "REG_"):
+		return "=", blanks(s, endOf(s, i, 20, wordBytes))
 	}
-	if n == 0 && strings.HasPrefix(s[q:], "REG_") {
-		a.sign = "="
-		a.value = t.valueAt(blanks(s, endOf(s, q, 20, wordBytes)))
-		return a.to > a.from
-	}
+	return "", 0
+}
+
+// signBetween reads the sign at q, behind a name that ends at p, and is where it ends, or -1.
+func (t *text) signBetween(a *assignment, p, q int) int {
+	s := t.s
+	n := signAt(s[q:])
 	if n == 0 && q == p+1 && byteIn(s, q, digits) && byteIn(s, q+1, " ") {
 		q += 2 // How routers encode a password.
 	}
 	a.sign, a.near = s[q:q+n], q == p
 	switch a.sign {
-	case "：":
-		a.sign, a.near = ":", false
-	case "＝", "<-":
-		a.sign = "="
-	}
-	if n == 0 {
+	case "":
 		if q == p {
-			return false
+			return -1
 		}
 		a.sign = " "
+	case "：":
+		a.sign, a.near = ":", false
+	case ":: ":
+		a.sign = ":"
+	case "＝", "<-", "<<-":
+		a.sign = "="
 	}
-	p = q + n
-	q = blanks(s, p)
-	a.near = a.near && q == p
-	if a.quotedName && byteIn(s, q, "{") {
-		return t.member(a, q)
+	return q + n
+}
+
+// behindSign is where the value begins behind a sign and the blanks at i: behind a bracket,
+// a line break, or what converts a text.
+func (t *text) behindSign(a *assignment, i int) int {
+	s := t.s
+	if a.sign == ":" && byteIn(s, i, "!") { // a tag of YAML
+		if p := endOf(s, i, 24, wordBytes.or("!-")); byteIn(s, p, " ") {
+			i = blanks(s, p)
+		}
 	}
-	if byteIn(s, q, "[") && closingQuotes(s, q+1) > q+1 {
-		q++
+	if strings.HasPrefix(s[i:], "<<") { // a text in the lines below
+		if p := endOf(s, i, 24, wordBytes.or("<-~'\"")); p < len(s) && lineBreak(s, p) > 0 {
+			i = blanks(s, p+lineBreak(s, p))
+		}
+	}
+	if byteIn(s, i, "[({") && closingQuotes(s, textStart(s, i+1)) > i+1 && a.sign != ">" {
+		i++
+	}
+	switch a.sign {
+	case ":", "=", ":=", "=>":
+		if next := t.nextValue(a, i); next > 0 {
+			i, a.near = next, false
+		}
 	}
 	switch {
 	case a.sign == ">" || strings.HasPrefix(a.sign, `\`):
-		tag := a.quotedName || a.lo > 0 && s[a.lo-1] != ' '
-		for q < len(s) && (s[q] == ' ' || s[q] == '\t' || lineBreak(s, q) > 0 && tag) {
-			q += max(1, lineBreak(s, q))
-		}
-		if fold(s[q:], "<value") { // the element's first child
-			if end := strings.IndexByte(s[q:min(len(s), q+80)], '>'); end > 0 {
-				q += end + 1
-			}
-		}
-	case a.sign == ":" || a.sign == "=" || a.sign == ":=":
-		if r := t.nextValue(a, q); r > 0 {
-			q, a.near = r, false
+		return inElement(s, i, a.quotedName || a.lo > 0 && s[a.lo-1] != ' ')
+	case strings.HasSuffix(a.sign, "=") || a.sign == ":" || a.sign == "=>":
+		return t.wrapped(i)
+	}
+	return i
+}
+
+// inElement is where the text of an element begins behind i, or that of its first child; of
+// a tag also in another line.
+func inElement(s string, i int, tag bool) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || lineBreak(s, i) > 0 && tag) {
+		i += max(1, lineBreak(s, i))
+	}
+	if fold(s[i:], "<value") {
+		if end := strings.IndexByte(s[i:min(len(s), i+80)], '>'); end > 0 {
+			i += end + 1
 		}
 	}
-	if strings.HasSuffix(a.sign, "=") || a.sign == ":" || a.sign == "=>" || a.sign == "<-" {
-		q = t.wrapped(q)
-	}
-	a.value = t.valueAt(q)
-	return a.to > a.from
+	return i
 }
 
 // attributes skips the attributes at i, if the end of their tag is behind them.
@@ -214,13 +291,13 @@ func (t *text) member(a *assignment, i int) bool {
 }
 
 // signs of assignment, the longer ones first.
-var signs = [...]string{":::=", "::=", "===", "||=", "??=", ":=", "=>", "==", "?=", "+=", ".=", "||", "??", "<-", "：", "＝", "=", ":", ",", ">", "|", "│"}
+var signs = [...]string{":::=", "::=", ":: ", "===", "||=", "??=", ":=", "=>", "==", "?=", "+=", ".=", "||", "??", "<<-", "<-", "->", "：", "＝", "=", ":", ",", ">", "|", "│"}
 
 func signAt(s string) int {
 	if s == "" {
 		return 0
 	}
-	if strings.IndexByte("\\:=|?+.,><", s[0]) < 0 && s[0] != "│"[0] && s[0] != "："[0] {
+	if strings.IndexByte("\\:=|?+.,><-", s[0]) < 0 && s[0] != "│"[0] && s[0] != "："[0] {
 		for _, w := range [...]string{"is: ", "is ", "was "} {
 			if strings.HasPrefix(s, w) {
 				return len(w) - 1
@@ -254,18 +331,40 @@ func closingQuotes(s string, i int) int {
 }
 
 // typeOf skips a type between a name and a sign of assignment: ": &'static str",
-// "[]", " As String", " string".
+// "[]", " As String", " VARCHAR(30)", " { get; set; }", " <const>".
 func typeOf(s string, i int) int {
 	j := i
 	switch {
-	case byteIn(s, i, ":[?"):
-		j++
-	case strings.HasPrefix(s[i:], " As ") || strings.HasPrefix(s[i:], " string") || strings.HasPrefix(s[i:], " []byte"):
+	case byteIn(s, i, ":[?"), byteIn(s, i, " ") && (byteIn(s, i+1, ":<{") || slices.ContainsFunc(typeWords, func(w string) bool { return strings.HasPrefix(s[i+1:], w) })):
+		j += 2
 	default:
 		return i
 	}
-	if j = endOf(s, j, 48, wordBytes.or("&'<>[]?|. *:")); byteIn(s, j, "=") && !strings.HasPrefix(s[j:], "==") && s[j-1] != ':' && s[j-1] != '|' && wordy(s[i:j]) {
-		if k := blanks(s, j+1); closingQuotes(s, k) > k || k < len(s) && isAlnum(s[k]) && strings.IndexByte(s[i:j], ' ') >= 0 {
+	if j = endOf(s, j, 48, wordBytes.or("&'<>[]?|!,;{}(). *:")); !byteIn(s, j, "=") || strings.HasPrefix(s[j:], "==") {
+		return i
+	}
+	k := blanks(s, j+1)
+	switch typed := s[i:j]; {
+	case closingQuotes(s, textStart(s, k)) > k && strings.IndexByte("|:", s[j-1]) < 0, typed[0] == ' ' && strings.HasSuffix(typed, " :") && closingQuotes(s, k) > k:
+		return j - len(typed) + len(strings.TrimRight(typed, ":"))
+	case wordy(typed) && strings.IndexByte(":|", s[j-1]) < 0 && k < len(s) && isAlnum(s[k]) && strings.Contains(typed, " ") && !strings.ContainsAny(typed, ",;(){}!"):
+		return j
+	}
+	return i
+}
+
+// typeWords begin a type behind a name and a blank.
+var typeWords = []string{"As ", "string", "String", "[]byte", "VARCHAR", "NVARCHAR", "CHAR", "TEXT", "varchar", "nvarchar", "PIC ", "str "}
+
+// textStart is where the quote is behind the signs at i that say how a text is written: rb"x", *b"x",
+// R"(x)", r#"x"#, string(1) "x", or i.
+func textStart(s string, i int) int {
+	j := i
+	if strings.HasPrefix(s[i:], "string(") || strings.HasPrefix(s[i:], "string ") {
+		j = blanks(s, endOf(s, i+len("string"), 8, digitBytes.or("()")))
+	}
+	for j = endOf(s, j, 3, oneOf("rbufLN@$*&#R8<")); j > i; j-- {
+		if byteIn(s, j, "\"'`\\") && closingQuotes(s, j) > j {
 			return j
 		}
 	}
@@ -279,9 +378,11 @@ func detail(s string, i int, a *assignment) int {
 	case i >= len(s):
 	case s[i] == '[':
 		j = strings.IndexByte(s[i:min(len(s), i+40)], ']') + i + 1
-	case strings.HasPrefix(s[i:], "for ") || strings.HasPrefix(s[i:], "is generated for "):
+	case fold(s[i:], "for ") || strings.HasPrefix(s[i:], "is generated for "):
 		end := lineEnd(s, i, 120)
-		j = strings.LastIndex(s[i:end], ": ") + i
+		if j = strings.LastIndex(s[i:end], ": ") + i; j < i && s[i] == 'F' {
+			j = strings.LastIndex(s[i:end], " = ") + i + 1 // SET PASSWORD FOR
+		}
 	case fold(s[i:], "key") && a.kind != keyKind:
 		if j = i + 3; byteIn(s, j, " ") {
 			return detail(s, j+1, a)
@@ -289,7 +390,7 @@ func detail(s string, i int, a *assignment) int {
 	case '1' <= s[i] && s[i] <= '9':
 		j = i + 1
 	}
-	if j > i && byteIn(s, j, ":") {
+	if j > i && byteIn(s, j, ":=") {
 		return j
 	}
 	return i
@@ -302,13 +403,14 @@ const longestValue = 160
 // valueAt reads the value at i, quoted or bare.
 func (t *text) valueAt(i int) value {
 	s := t.s
-	if byteIn(s, i, "rbufLN@$") && byteIn(s, i+1, "\"'`\\") {
-		i++
-	}
+	i = textStart(s, i)
 	v := value{from: closingQuotes(s, i)}
 	quote := byte(0)
 	if v.quoted = v.from > i; v.quoted {
 		quote = s[v.from-1]
+	} else if n := bracketQuote(s, i); n > 0 {
+		v.from, v.quoted = i+n, true
+		quote = closer(s[v.from-1])
 	}
 	j, most := v.from, min(len(s), v.from+longestValue)
 	for j < most {
@@ -336,11 +438,27 @@ func (t *text) valueAt(i int) value {
 		v.closed, v.ends = v.quoted, !v.quoted
 		return v
 	}
-	v.closed = v.quoted && closingQuotes(s, j) > j
+	v.closed = v.quoted && (closingQuotes(s, j) > j || byteIn(s, j, ")]}") && s[j] == quote)
 	k := blanks(s, j)
 	v.ends = !v.quoted && (k == len(s) || lineBreak(s, k) > 0 || j > v.from && byteIn(s, j-1, "\"'`") || byteIn(s, k, `"'\`) || strings.HasPrefix(s[k:], "^M$") || s[k] == '#' && k > j)
 	v.head = t.cut && !v.closed && t.isCutAt(j)
 	return v
+}
+
+// bracketQuote is the length of what opens a text in Perl, Ruby and Elixir: q(, %q[, ~s{.
+func bracketQuote(s string, i int) int {
+	j := endOf(s, i, 1, oneOf("%~"))
+	if n := endOf(s, j, 2, oneOf("qsQSwW")); n > j && byteIn(s, n, "([{") {
+		return n + 1 - i
+	}
+	return 0
+}
+
+func closer(open byte) byte {
+	if open == '(' {
+		return ')'
+	}
+	return open + 2
 }
 
 // bareByte reports whether a value without quotes may hold the byte at i.

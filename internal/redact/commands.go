@@ -166,6 +166,13 @@ var commandTable = []command{
 	{probe: "ecov", names: []string{"codecov"}, flags: []string{"-t "}},
 	{probe: "xh -", names: []string{"xh"}, flags: []string{"-a "}},
 	{probe: "mosq", names: []string{"mosquitto_pub", "mosquitto_sub"}, flags: []string{"-P "}},
+	{probe: "luen", names: []string{"confluent"}, flags: []string{"--api-secret ", "--secret "}, words: []string{"store"}, skip: 1},
+	{probe: "nsul", names: []string{"consul"}, words: []string{"agent", "default", "replication"}},
+	{probe: "nsul", names: []string{"consul"}, flags: []string{"-encrypt=", "-encrypt "}},
+	{probe: "noma", names: []string{"nomad"}, needs: "keyring", words: []string{"install"}},
+	{probe: "sona", names: []string{"sonar-scanner"}, flags: []string{"-Dsonar.login="}},
+	{probe: "mkpa", names: []string{"mkpasswd"}, words: []string{"sha-512", "sha-256", "bcrypt", "yescrypt"}},
+	{probe: "ldap", names: []string{"ldappasswd"}, flags: []string{"-s ", "-a ", "-w "}},
 	{probe: "winr", names: []string{"winrs"}, flags: []string{"-p:", "/p:", "-password:"}},
 	{probe: "plin", names: []string{"plink"}, flags: []string{"-pw "}},
 	{probe: "pscp", names: []string{"pscp"}, flags: []string{"-pw "}},
@@ -322,9 +329,9 @@ func (t *text) part(w argument, sign string) (span, bool) {
 		switch {
 		case !found, sign == "pass:" && user != "", sign == oracleUser && (user == "" || !only(user, wordBytes)):
 			return span{}, false
-		case password == "" && sign == ":" && len(user) > 9 && unwordy(match{text: user, hi: len(user)}):
+		case len(password) <= 1 && sign == ":" && len(user) > 9 && unwordy(match{text: user, hi: len(user)}):
 			// A key that needs no password is in the user's place.
-			return span{lo: w.lo, hi: w.hi - 1}, true
+			return span{lo: w.lo, hi: w.lo + len(user)}, true
 		case user == password:
 			return span{}, false
 		}

@@ -14,7 +14,7 @@ func contextRules() []*rule {
 		{name: "kubernetes-secret", probes: []string{"kind"}, read: kubernetesSecret},
 		{name: "netrc-password", probes: []string{"logi"}, needs: "password", plausible: netrcLogin, pattern: `login[ \t]+[^\s\\-][^\s\\]{0,100}(?:[ \t]+account[ \t]+[^\s\\]{1,80})?(?:[ \t]+|` + nextLineOf + `)password[ \t]+([^\s\\"\x1b]{4,})`, left: true, lead: 5, reach: 512, ok: literal},
 		{name: "parameter-value", probes: []string{"Secu"}, pattern: `SecureString(?:(?:\t|\\+t|\^I)|[\\"',\s|:$]{1,60}(?:` + nextLineOf + `)?\\*["']?(?i:value)[\\"'\s|:]{1,60})([^\s"'\\|\x1b]{6,})`, left: true, lead: 12, ok: literal},
-		{name: "sql-password", probes: []string{"(?i)tifi"}, pattern: `(?i:tified\s+(?:with\s+\w+\s+)?(?:by|as))\s+(?:(?i:password)\s+)?\\*["']?([^"'\\\s;]{4,})`, lead: 8, ok: literal},
+		{name: "sql-password", probes: []string{"(?i)tifi"}, pattern: `(?i:tified\s+(?:with\s+\w+\s+)?(?:by|as))\s+(?:(?i:password)\s+)?\\*["']?([^"'\\\s;]{4,})`, lead: 8, ok: sqlPassword},
 		{name: "call-password", probes: []string{"[uU]th[=(]"}, pattern: `[uU]th(?:=\(|\()\s*\\*["'][^"'\\\s]{1,80}\\*["']\s*,\s*\\*["']([^"'\\\s]{4,})`, lead: 4, ok: literal},
 		{name: "secure-string", probes: []string{"-Sec"}, pattern: `-SecureString\s+(?:-String\s+)?(?:\\*["'])?([^"'\\\s]{4,})`, lead: 13, ok: secureString},
 		{name: "oracle-password", probes: []string{"thin"}, pattern: `thin:[^\s/@:]{1,60}/([^\s@"'\\]{4,})@`, lead: 5, ok: notPlaceholder},
@@ -40,8 +40,9 @@ func contextRules() []*rule {
 		{name: "smtp-password", probes: []string{"AUTH", "UGFz"}, pattern: `(?:AUTH (?:PLAIN|LOGIN|XOAUTH2) |UGFzc3dvcmQ6\s+(?:C: |> )?)([A-Za-z0-9+/=]{8,})`, lead: 5, ok: mixed},
 		{name: "imap-password", plausible: imapLogin, probes: []string{"LOGI", "logi"}, pattern: `(?:LOGIN \\*"?[^\s"\\]{1,100}|login [^\s"\\]{1,60}@[^\s"\\]{1,60})\\*"? \\*"?([^\s"\\\x1b]{6,})`, left: true, lead: 6, ok: literal},
 		{name: "oauth-parameter", probes: []string{"_ver", "_ass", "ce_c", "\"ass"}, pattern: `(?:_verifier|_assertion|ce_code|"assertion)\\*"?\s{0,3}[=:]\s{0,3}\\*"?([A-Za-z0-9._~+/=%-]{32,})`, lead: 9, ok: unwordy},
-		{name: "totp-secret", plausible: func(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") }, probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32},
+		{name: "totp-secret", plausible: func(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") }, probes: []string{"otpa", "totp", "ecre"}, pattern: `(?:otpauth://[^\s"'<]{0,200}[?&]secret=|totp [^\n]{0,40}? |ecret key is:? )([A-Z2-7a-z]{16,})`, lead: 8, ok: base32Seed},
 		{name: "login-pair", plausible: pairBehind, probes: []string{"ecod", "dent", "user", "(?i)cred", "-u ", "-a ", "-[AU] ", "(?i)rpwd"}, pattern: `(?:ecoded|dent|user|(?i:cred(?:ential)?s?)|(?i:rpwd)|-[uaAU])\\*["']?(?:\s{0,3}[:=,]|\s)\s{0,3}\\*["'\x60]?[\w.@-]{1,40}[:%]([^\s"'\\\x1b:/\x60]{8,})`, ok: chosen},
+		{name: "login-pair", probes: []string{"dmin", "root"}, read: userPair},
 		{name: "login-pair", probes: []string{"-[pP] "}, read: userAndPassword},
 		{name: "cas-ticket", probes: []string{"TGT-", "ST-[0123456789]", "PGT-"}, pattern: `(?:TGT|ST|PGT)-[0-9]+-([A-Za-z0-9-]{20,})`, left: true},
 		{name: "password-hash", probes: []string{"$[1567y]$", "$2[abxy]", "$arg", "$scr", "SCRA", "\"md5"}, pattern: `(?:\$(?:[1567y]|2[abxy])\$[0-9]{0,2}|\$argon2[a-z]{1,2}\$|\$scrypt\$|SCRAM-SHA-[0-9]+\$|"md5)([A-Za-z0-9./$=,+:-]{20,})`, ok: mixed},
@@ -57,12 +58,12 @@ func contextRules() []*rule {
 	rules = append(rules, commandRules()...)
 	return append(rules, &rule{name: "assigned-secret", probes: []string{
 		"(?i)pass", "(?i)pwd", "(?i)secr", "(?i)toke", "(?i)api[_ -]", "(?i)apik", "(?i)acce", "(?i)priv", "(?i)acco",
-		"(?i)encr", "(?i)sign", "(?i)agen", "(?i)auth", "(?i)cred", `(?i)key[=:"'\]`, `(?i)key[)> ]`, "key-", "(?i)psk", `[_-][pP][wW][=: "'\]`, "(?i)unse", "(?i)pw: ", "(?i)pw=", "seed", "pepp", "key[12]", "(?i)shar", "(?i)salt", "(?i)pswd", "(?i)saml", "(?i)jses", "(?i)phps", "(?i)csrf",
+		"(?i)encr", "(?i)sign", "(?i)agen", "(?i)auth", "(?i)cred", `(?i)key[=:"'\]`, `(?i)key[)> ]`, "key-", "(?i)psk", "(?i)sess", `sid["'\]`, "(?i)xsrf", `pw["']:`, "pw ", "PW ", `[_-][pP][wW][=: "'\]`, "(?i)unse", "(?i)pw: ", "(?i)pw=", "seed", "pepp", "key[12]", "(?i)shar", "(?i)salt", "(?i)pswd", "(?i)saml", "(?i)jses", "(?i)phps", "(?i)csrf",
 		// Other languages.
 		"(?i)kenn", "(?i)mot[_ -]", "(?i)motd", "(?i)rase", "(?i)clav", "(?i)senh", "(?i)pala", "(?i)wach", "(?i)hasl", "[hH]as\xc5", "(?i)hesl", "(?i)seno", "(?i)adga",
 		"(?i)sala", "(?i)arol", "aroo", "(?i)jels", "(?i)sifr", "\xc5[\x9e\x9f]if", "(?i)lozi", "(?i)gesl", "(?i)slap", "(?i)kata", "\xe1\xba\xadt", "\xd0\xb0\xd1\x80", "\xd0\x90\xd0\xa0", "\xd0\xbe\xd0[\xb7\xba]",
 		"\xcf\x89\xce\xb4", "密", "口", "パ", "暗", "비", "암", "패", "\xd9\x83\xd9\x84", "\xda\xaf\xd8\xb0", "\xd7\xa1\xd7\x99", "ร", "प", "প", "(?i)schl", "[cC][lL]\xc3", "(?i)jeto", "(?i)chav",
-		"(?i)chia", "(?i)sleu", "(?i)kluc", "令", "秘", "金", "キ", "ト", "シ", "토", "\xd0\xb5\xd0\xba", "\xd0\xbb\xd1\x8e",
+		"(?i)chia", "(?i)sleu", "(?i)kluc", "(?i)zuga", "fian", "(?i)anah", "키", "令", "秘", "金", "キ", "ト", "シ", "토", "\xd0\xb5\xd0\xba", "\xd0\xbb\xd1\x8e",
 	}, read: assignedSecret})
 }
 
@@ -102,8 +103,13 @@ func secureString(m match) bool {
 	return m.lo > 0 && strings.IndexByte("\"'", m.text[m.lo-1]) >= 0 && notPlaceholder(m) || literal(m)
 }
 
-// base32 distinguishes the seed of one-time passwords from words.
-func base32(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") }
+// sqlPassword is secureString for a statement in capitals, and literal for one that may be prose.
+func sqlPassword(m match) bool {
+	return m.text[m.at:m.at+4] == "TIFI" && secureString(m) || literal(m)
+}
+
+// base32Seed distinguishes the seed of one-time passwords from words.
+func base32Seed(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") }
 
 // sessionToken distinguishes a random value from a session's number.
 func sessionToken(m match) bool {
@@ -137,7 +143,7 @@ func chosen(m match) bool {
 
 // afterPassword reports whether a text before the match says that it is a secret.
 func afterPassword(m match) bool {
-	return !m.head && literal(m) && containsOne(m.text[max(0, m.at-300):m.at], "assword", "assphrase", "ecret", "oken")
+	return !m.head && literal(m) && containsOne(m.text[max(0, m.at-300):m.at], "expect", "spawn", "assword", "assphrase", "ecret", "oken")
 }
 
 // userAndPassword reads the password behind the flag at i, if the command's user is

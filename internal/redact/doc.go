@@ -20,15 +20,19 @@
 // telling name is only removed if it looks random, or if its surroundings say
 // that it is data and it is more than a word.
 //
-// Rules are tables by topic. rules.go, services.go and prefixes.go have the keys
-// of known forms, pem.go the private keys, context.go what only the surroundings
-// give away: commands.go has the command lines, headers.go the headers and URLs,
-// files.go the files and tables, addresses.go what addresses have in their path,
-// calls.go the arguments of calls, piped.go what commands read and print, encoded.go
-// credentials in base64. assign.go reads a name and its value, labels.go one with
-// words or a call between them, nearby.go a value in another line or member; names.go
-// lists the telling names, in many languages, and judge.go and values.go decide
-// whether the value is a secret.
+// Where a form belongs:
+//   - a key with a fixed beginning: a line of prefixes.txt; one that needs more than a beginning:
+//     rules.go and services.go; private keys: pem.go; the words of a wallet: mnemonic.go
+//   - a name and its value: a telling word in names.go; the sign, type or line break between them
+//     in assign.go (behindName, signBetween, behindSign); words between them in labels.go; a value
+//     in another line, list or member in nearby.go, in a column in files.go
+//   - whether the value is a secret: a property or a reason in the tables of judge.go, by what
+//     values.go counts. noValues and noWholeValues say what is no value, passwordReasons,
+//     tokenReasons and keyReasons decide by the name's kind, blankReasons where only a blank is
+//     between name and value
+//   - a command: a line of commands.go, or piped.go for what it reads and prints; a call: calls.go
+//   - headers and URLs: headers.go, addresses.go; base64: encoded.go; other context: context.go
+//   - what was removed once and comes again: memory.go
 //
 // One pass over a text looks for what the rules' secrets begin with; an expression is
 // compiled, and tried, only where its beginning fits. A text in which Tail, Preview or

@@ -188,11 +188,11 @@ func (t *text) column(a *assignment, i int) []span {
 		if only(row, oneOf(" \t\"'+,")) {
 			continue // the rest of a literal
 		}
-		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], oneOf("-+|: \t$\r\"',^M\\")) || strings.Contains(row, "───") {
+		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], oneOf("-+|: \t$\r\"',^M\\")) || containsOne(row, "───", "====") {
 			ruled = true
 			continue
 		}
-		if strings.Count(row, sep) != cells || sep != "," && sep != "\t" && !ruled && sep != "│" {
+		if strings.Count(row, sep) != cells || sep != "," && sep != ";" && sep != "\t" && !ruled && sep != "│" {
 			break
 		}
 		text, at := cell(row, sep, nth)
@@ -200,7 +200,7 @@ func (t *text) column(a *assignment, i int) []span {
 		lo := next + at + len(text) - len(v)
 		v = strings.TrimRight(v, " \t\"\r$^M',\\|│")
 		v = v[:find(v, 0, len(v), " \t\\\"\x1b")]
-		if len(v) >= 8 && (!wordy(v) || a.kind == passwordKind && ruled && literalValue(v)) && !placeholder(v) && hasDigit(v) {
+		if len(v) >= 8 && (!wordy(v) || a.kind == passwordKind && (ruled && literalValue(v) || a.kind.likely(v))) && !placeholder(v) && hasDigit(v) {
 			out = append(out, span{lo: lo, hi: lo + len(v)})
 		}
 	}
@@ -216,7 +216,7 @@ const longestHeader = 400
 // follows if it is a comma.
 func besideSeparator(s string, lo, hi int) bool {
 	right := s[endOf(s, hi, longestHeader, oneOf(" \"")):min(len(s), hi+longestHeader)]
-	if byteIn(right, 0, ",") && len(right) > 1 && isAlnum(right[1]) {
+	if byteIn(right, 0, ",;") && len(right) > 1 && isAlnum(right[1]) {
 		return true
 	}
 	if end := right[endOf(right, 0, len(right), oneOf(" $M\"'n,+")):]; end == "" || strings.IndexByte("|│\t\\^\x1b\r\n", end[0]) >= 0 {
@@ -225,13 +225,13 @@ func besideSeparator(s string, lo, hi int) bool {
 	before := s[max(0, lo-longestHeader):lo]
 	left := before[:startOf(before, len(before), len(before), oneOf(" \""))]
 	return strings.HasSuffix(left, "|") || strings.HasSuffix(left, "│") ||
-		strings.HasSuffix(left, ",") && !strings.HasPrefix(before[len(left):], " ")
+		endsInOne(left, ",", ";") && !strings.HasPrefix(before[len(left):], " ")
 }
 
 // separator is what parts the cells of a header's line, of which one is from lo
 // to hi, or nothing.
 func separator(line string, lo, hi int) string {
-	for _, sep := range [...]string{"|", "│", "\t", `\t`, "^I", ","} {
+	for _, sep := range [...]string{"|", "│", "\t", `\t`, "^I", ",", ";"} {
 		if !strings.Contains(line, sep) {
 			continue
 		}
@@ -242,8 +242,8 @@ func separator(line string, lo, hi int) string {
 			if frameEnd(right) || strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && right != "" && colour(right, 0) > 0 {
 				return sep
 			}
-		case sep == ",":
-			first := len(right) > 1 && right[0] == ',' && isAlnum(right[1]) && !strings.Contains(left, ",")
+		case sep == "," || sep == ";":
+			first := len(right) > 1 && right[:1] == sep && isAlnum(right[1]) && !strings.Contains(left, sep)
 			if (first || strings.HasSuffix(left, sep)) && namesAlone(line, lo, hi) {
 				return sep
 			}
@@ -258,7 +258,7 @@ func separator(line string, lo, hi int) string {
 // arguments: names with no blanks between them.
 func namesAlone(line string, lo, hi int) bool {
 	return !strings.Contains(line, ", ") && !strings.Contains(line[hi:], "\",") && !strings.Contains(line[:lo], "(") &&
-		frameEnd(strings.TrimLeft(line[hi:], alphanumeric+"_-, \""))
+		frameEnd(strings.TrimLeft(line[hi:], alphanumeric+"_-,; \""))
 }
 
 // frameEnd reports whether nothing is left of a line but what a frame puts there.
@@ -283,4 +283,53 @@ func cell(row, sep string, nth int) (text string, at int) {
 	}
 	text, _, _ = strings.Cut(row[at:], sep)
 	return text, at
+}
+
+// alignedColumn reads a table of which a name that ends at i heads a column, and blanks part
+// the columns: the words below that begin or end where the name, or the line below it, does.
+func (t *text) alignedColumn(a *assignment, i int) []span {
+	s := t.s
+	if a.kind == keyKind || a.lo > 0 && !byteIn(s, a.lo-1, " \t\n") || i < len(s) && lineBreak(s, i) == 0 && !strings.HasPrefix(s[i:], "  ") && !byteIn(s, i, " ") {
+		return nil
+	}
+	start, end := lineStart(s, a.lo, longestHeader), lineEnd(s, i, longestHeader)
+	before, behind := s[start:a.lo], s[i:end]
+	next := nextLine(s, end)
+	if next < 0 || strings.TrimLeft(behind, " ") != "" && behind[0] != ' ' {
+		return nil
+	}
+	lo, hi := a.lo-start, i-start
+	row := s[next:lineEnd(s, next, 600)]
+	ruled := len(row) > lo && strings.IndexByte("-=", row[lo]) >= 0 && only(row, oneOf("-=+| "))
+	if ruled {
+		lo, hi = startOf(row, lo, lo, oneOf("-=")), endOf(row, lo, len(row), oneOf("-="))
+	} else if !strings.HasSuffix(before, "  ") && !strings.HasPrefix(behind, "  ") || len(strings.Fields(s[start:end])) < 2 {
+		return nil
+	}
+	var out []span
+	names := strings.Fields(s[start:end])
+	nth := len(strings.Fields(before))
+	for range 20 {
+		row = s[next:lineEnd(s, next, 600)]
+		from := min(lo, len(row))
+		if ruled {
+			from = endOf(row, from, hi-lo, oneOf(" "))
+		} else {
+			// The columns may not be aligned, and a number may be before the cells.
+			cells := strings.Fields(row)
+			more := len(cells) - len(names)
+			if more < 0 || more > 1 || more == 1 && !only(cells[0], digitBytes) {
+				break
+			}
+			from = strings.Index(row, cells[nth+more])
+		}
+		v := row[from:wordEnd(row, from, len(row), "|\"'\\")]
+		if (from == 0 || row[from-1] == ' ') && len(v) >= 8 && (a.kind.likely(v) || ruled && literalValue(v) && !isVersion(v)) {
+			out = append(out, span{lo: next + from, hi: next + from + len(v)})
+		}
+		if next = nextLine(s, next+len(row)); next < 0 {
+			break
+		}
+	}
+	return out
 }

@@ -9,70 +9,34 @@ import (
 // to distinguish password = "x7Kq..." from password = getPassword(), and max_tokens:
 // 4096 from a token.
 func (t *text) isSecret(a *assignment) bool {
-	s := t.s
-	v := s[a.from:a.to]
-	least := 6
-	if a.kind == passwordKind {
-		least = 4
-	}
-	if len(v) < least && !(a.head && len(v) >= headMin) {
+	c := &t.judged
+	*c = candidate{assignment: *a, t: t, v: t.s[a.from:a.to], flag: isFlag(t.s, a.lo)}
+	if c.short() || c.is(noValues) {
 		return false
 	}
-	flag := isFlag(s, a.lo)
-	element := a.sign == ">" || strings.HasPrefix(a.sign, `\`)
-	cell := a.sign == "|" || a.sign == "│"
-	switch {
-	case a.sign == " " && !t.blankMeansValue(a, flag):
-		return false
-	case a.sign == " " && v[0] == '-', a.name == "PASS" && a.sign == ":": // A flag; a test's result.
-		return false
-	case a.sign == "," && !(a.quoted && a.quotedName):
-		return false // Arguments and lists are everywhere: this is a call with a name and a value.
-	case element && (strings.HasSuffix(a.name, "-") || strings.HasSuffix(a.name, "=")):
-		return false // an arrow of C or PHP
-	case placeholder(v) || looksLikeCode(v, a.quoted):
-		return false
-	case a.quoted && a.near && !a.quotedName && a.lo > 0 && s[a.lo-1] == s[a.from-1] && v[0] == '+':
-		return false // "PWD="+dir: the quote closes a text.
-	}
-	env := a.sign == "=" && a.near && strings.ToUpper(a.name) == a.name && !only(a.name, digitBytes.or("_-"))
-	if a.head && t.isBeginning(a, v, env, flag) {
+	c.env = a.sign == "=" && a.near && (strings.ToUpper(a.name) == a.name || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
+	c.flag = c.flag || a.sign == "=" && a.near && isFlag(t.s, startOf(t.s, a.lo, 40, wordBytes.or(".-"))) // -Ddb.password=
+	if a.head && c.beginning() {
 		return true
 	}
-	if !a.quoted && !element && byteIn(s, a.to, "([{<") {
+	if c.is(noWholeValues) {
 		return false
 	}
-	if a.quoted && strings.ContainsAny(v, "();{") && byteIn(s, a.to, " \t\r\n") {
-		return false // What was taken for the opening quote closes a text.
-	}
-	if v = strings.TrimRight(v, ".,;:"); v == "" {
+	if c.v = strings.TrimRight(c.v, ".,;:"); c.v == "" {
 		return false
 	}
-	// Data says more than program text: a member of JSON, an element, a cell, a
-	// flag, a variable of the environment.
-	data := env || flag || element || cell || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
-	if a.kind == keyKind {
-		return t.isKey(a, v, env, data)
+	c.data = c.env || c.flag || c.element() || c.cell() || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
+	c.letters, c.digits, c.symbols = count(c.v)
+	switch a.kind {
+	case keyKind:
+		return c.decide(keyReasons)
+	case passwordKind:
+		return c.decide(passwordReasons) || c.decide(tokenReasons)
 	}
-	c := candidate{assignment: *a, t: t, v: v, env: env, flag: flag, data: data}
-	c.letters, c.digits, c.symbols = count(v)
-	return a.kind == passwordKind && c.decide(passwordReasons) || c.decide(tokenReasons)
+	return c.decide(tokenReasons)
 }
 
-// isBeginning judges the beginning of a value that was cut, which may not look
-// random yet. Words are left alone ("unexpected token: identifier").
-func (t *text) isBeginning(a *assignment, v string, env, flag bool) bool {
-	if a.kind == keyKind {
-		return (env || a.quoted) && len(v) >= 8 && !plain(v)
-	}
-	letters, _, _ := count(v)
-	if len(v) < headMin || fewLower(v) && !env || letters == 0 && !(a.kind == passwordKind && (env || a.quoted)) && !(env && len(v) >= 8) || plain(v) && !(env && a.kind == passwordKind) {
-		return false
-	}
-	return a.quoted || env || flag && a.sign == " " || a.sign == "=" && a.near || !words(v)
-}
-
-// candidate is a value beside a telling name, with what the reasons ask of it.
+// candidate is a value beside a telling name, with what the properties and reasons ask of it.
 type candidate struct {
 	assignment
 	t                        *text
@@ -81,6 +45,84 @@ type candidate struct {
 	// env says that a variable of the environment has the value, flag that a flag of
 	// a command line does, data that it is in no program text.
 	env, flag, data bool
+}
+
+// short reports a value that has too few characters for a secret, or for a beginning of one.
+func (c *candidate) short() bool {
+	least := 6
+	if c.kind == passwordKind {
+		least = 4
+	}
+	return len(c.v) < least && !(c.head && len(c.v) >= headMin)
+}
+
+// element reports a value in an element of XML, cell one in a row of a table.
+func (c *candidate) element() bool { return c.sign == ">" || strings.HasPrefix(c.sign, `\`) }
+func (c *candidate) cell() bool    { return c.sign == "|" || c.sign == "│" }
+
+// property is what a value may be that is beside a telling name.
+type property struct {
+	is    string
+	holds func(c *candidate) bool
+}
+
+// is reports whether one of the properties holds.
+func (c *candidate) is(properties []property) bool {
+	for n := range properties {
+		if properties[n].holds(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// noValues are what is beside a name, whole or cut, without being its value.
+var noValues = []property{
+	{"a word behind a blank", func(c *candidate) bool { return c.sign == " " && !c.behindBlank() }},
+	{"a flag behind a blank", func(c *candidate) bool { return c.sign == " " && c.v[0] == '-' }},
+	{"a test's result", func(c *candidate) bool { return c.name == "PASS" && c.sign == ":" }},
+	// Arguments and lists are everywhere: this is a call with a name and a value.
+	{"an argument", func(c *candidate) bool {
+		return c.sign == "," && !(c.quoted && (c.quotedName || strings.HasSuffix(c.t.s[:c.lo], "define(")))
+	}},
+	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
+	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
+	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
+	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted) }},
+	{`behind a quote that closes a text, as in "PWD="+dir`, func(c *candidate) bool {
+		return c.quoted && c.near && !c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == c.t.s[c.from-1] && c.v[0] == '+'
+	}},
+}
+
+// noWholeValues are what is no value, if no cut ends it.
+var noWholeValues = []property{
+	{"a call, or a type with parameters", func(c *candidate) bool { return !c.quoted && !c.element() && byteIn(c.t.s, c.to, "([{<") }},
+	{"program text behind a quote that closes a text", func(c *candidate) bool {
+		return c.quoted && strings.ContainsAny(c.v, "();{") && byteIn(c.t.s, c.to, " \t\r\n")
+	}},
+}
+
+// beginning judges the beginning of a value that was cut, which may not look
+// random yet. Words are left alone ("unexpected token: identifier").
+func (c *candidate) beginning() bool {
+	if c.kind == keyKind {
+		return (c.env || c.quoted) && len(c.v) >= 8 && !plain(c.v)
+	}
+	if len(c.v) < headMin || c.is(noBeginnings) {
+		return false
+	}
+	return c.quoted || c.env || c.flag && c.sign == " " || c.sign == "=" && c.near || !words(c.v)
+}
+
+var noBeginnings = []property{
+	{"a few lower case letters", func(c *candidate) bool { return fewLower(c.v) && !c.env }},
+	{"digits and signs", func(c *candidate) bool {
+		letters, _, _ := count(c.v)
+		return letters == 0 && !(c.kind == passwordKind && (c.env || c.quoted)) && !(c.env && len(c.v) >= 8)
+	}},
+	{"words", func(c *candidate) bool {
+		return plain(c.v) && !(c.env && (c.kind == passwordKind || len(c.v) >= 8 && only(c.v, digitBytes)))
+	}},
 }
 
 // reason decides on the values that it is for. Of several the first one does.
@@ -106,19 +148,43 @@ func (c *candidate) decide(reasons []reason) bool {
 func (c *candidate) prose() bool  { return c.sign == "is" || c.sign == "was" }
 func (c *candidate) strong() bool { return strings.ContainsAny(c.v, "!@#$%^&*?~+/=") }
 
+// certain reports a value that nothing but a password is in the place of: behind a
+// flag's sign, in a statement of SQL.
+func (c *candidate) certain() bool {
+	return c.flag && c.sign == "=" && c.kind == passwordKind || c.quoted && c.closed && c.sign == " " && strings.EqualFold(c.name, "password") && c.inSQL()
+}
+
+func (c *candidate) inSQL() bool {
+	before := strings.ToUpper(c.t.s[lineStart(c.t.s, c.lo, 160):c.lo])
+	return containsOne(before, "USER ", "ROLE ", "LOGIN ", "WITH ", "ALTER ", "MAPPING ")
+}
+
+// chosen reports what a person chooses rather than a program's name has: digits behind letters
+// of both cases, or a sign at the end.
+func (c *candidate) chosen() bool {
+	last := c.v[len(c.v)-1]
+	return len(c.v) >= 8 && c.digits > 1 && (upperLower(c.v) || strings.ContainsAny(c.v, "!#$%&*+?@") || strings.Count(c.v, "-") > 1) && letterBytes.has(c.v[0]) && digitBytes.or("!#$%&*+?@").has(last) && !isVersion(c.v)
+}
+
 // passwordReasons judge what may be a person's choice: a word with digits and signs.
 var passwordReasons = []reason{
-	{"prose: words are more common than passwords", (*candidate).prose, func(c *candidate) bool { return c.digits > 0 && c.letters > 0 && !wordy(c.v) }},
+	{"certain by the syntax", (*candidate).certain, func(c *candidate) bool {
+		return len(c.v) >= 4 && !namesPassword(c.v) && !(c.digits == 0 && strings.ToUpper(c.v) == c.v)
+	}},
+	{"prose: words are more common than passwords", (*candidate).prose, func(c *candidate) bool {
+		return c.letters > 0 && (c.digits > 0 && !wordy(c.v) || c.chosen() || c.quoted && c.closed && len(c.v) >= 8 && gibberish(c.v))
+	}},
 	{"only a blank is between name and value", func(c *candidate) bool { return c.sign == " " && !c.quoted }, func(c *candidate) bool {
 		return c.digits > 0 && c.letters > 0 && (!wordy(c.v) || len(c.v) >= 8)
 	}},
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
-		return (c.env || c.quoted) && len(c.v) >= 8 && entropy(c.v) >= 2.8 && c.strong()
+		return (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
+			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && c.sign == ":" && !c.near || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
 	{"data, or a text that is assigned", func(c *candidate) bool { return c.data || c.quoted && c.sign != "," }, func(c *candidate) bool {
-		return len(c.v) >= 6 && (c.symbols > 0 || c.digits > 1 || !wordy(c.v) || c.env || c.quotedName)
+		return len(c.v) >= 6 && (c.symbols > 0 || c.digits > 1 || !wordy(c.v) || c.env || c.quotedName || len(c.v) >= 8)
 	}},
 	{"a call's argument behind the name", func(c *candidate) bool { return c.quoted }, func(c *candidate) bool {
 		last := c.digits > 1 && byteIn(c.t.s, closingQuotes(c.t.s, c.to), ")") && !namesPassword(c.v)
@@ -141,7 +207,7 @@ func (c *candidate) setting() bool {
 	if c.digits < 2 || len(c.v) < 6 || snakeCase(c.v) || strings.HasPrefix(c.v, "0x") {
 		return false
 	}
-	return c.ends && (c.sign == ":" && !c.near || c.sign == "=" && (c.near || !namesPassword(c.v))) || c.sign == "=" && c.near && c.t.besideSettings(c.lo)
+	return c.ends && (c.sign == ":" && !c.near || c.sign == "=>" || c.sign == "=" && (c.near || !namesPassword(c.v))) || (c.sign == "=" || c.sign == ":") && c.near && c.t.besideSettings(c.lo)
 }
 
 // besideSettings reports whether the name at lo is one of many in a list of settings, as of a
@@ -158,7 +224,7 @@ func (t *text) besideSettings(lo int) bool {
 	case ':':
 		return endsInOne(word, "/p", "/property", "-p", "-property") // MSBuild
 	case ' ':
-		at := strings.IndexByte(word, '=')
+		at := strings.IndexAny(word, "=:")
 		return at > 0 && at+1 < len(word) || slices.Contains(settingFlags, word)
 	}
 	return false
@@ -167,29 +233,40 @@ func (t *text) besideSettings(lo int) bool {
 // settingFlags come before a setting on a command line.
 var settingFlags = []string{"-F", "-d", "-e", "-D", "--data", "--form", "--env", "--set", "POST", "PUT"}
 
-// isKey judges the value of a name that means much else, too.
-func (t *text) isKey(a *assignment, v string, env, data bool) bool {
-	if at := strings.IndexByte(v, '/'); at >= 3 && words(v[:at]) && !strings.ContainsAny(v, "+=") {
-		return false // a path
-	}
-	body := strings.TrimPrefix(strings.TrimPrefix(v, "base64:"), "0x")
-	switch {
-	case strings.EqualFold(a.telling, "auth") && a.sign != ",":
-		return len(v) >= 12 && !wordy(v) && upperLower(v) && (a.quoted || a.ends || a.sign == "=")
-	case a.sign == "is" || a.sign == "was" || a.sign == "," && len(v) < 32 || a.sign == " " && !isFlag(t.s, a.lo):
-		return false
-	case len(v) == 40 && only(v, digitBytes.or("ABCDEF")):
-		return false // the fingerprint of an OpenPGP key
-	case len(body) < 16 || wordy(v) || strings.Count(v, "-") > 3 || strings.Contains(v, "-") && isHexText(v[strings.LastIndexByte(v, '-')+1:]):
-		return false
-	case env || a.lo > 0 && (t.s[a.lo-1] == '?' || t.s[a.lo-1] == '&'):
-		return random(v) || digitRuns(v) > 2
-	}
-	if strings.HasPrefix(strings.ToLower(a.telling), "signature") {
-		return len(v) >= 27
-	}
-	return len(v) >= 20 && (random(v) || digitRuns(v) > 3) && (data || a.quoted || a.ends || a.sign == "=" && a.near) &&
-		!(isHexText(v) && !a.quoted && !strings.ContainsAny(a.name, "_-") && !a.near)
+// keyReasons judge the value of a name that means much else, too.
+var keyReasons = []reason{
+	{"a path", func(c *candidate) bool {
+		at := strings.IndexByte(c.v, '/')
+		return at >= 3 && words(c.v[:at]) && !strings.ContainsAny(c.v, "+=")
+	}, never},
+	{"what authenticates", func(c *candidate) bool { return strings.EqualFold(c.telling, "auth") && c.sign != "," }, func(c *candidate) bool {
+		return len(c.v) >= 12 && !wordy(c.v) && (upperLower(c.v) || c.named && len(c.v) >= 32) && (c.quoted || c.ends || c.sign == "=")
+	}},
+	{"prose", (*candidate).prose, never},
+	{"a short argument", func(c *candidate) bool { return c.sign == "," && len(c.v) < 32 }, never},
+	{"a word behind a blank", func(c *candidate) bool {
+		return c.sign == " " && !c.flag && !(len(c.v) >= 32 && random(c.v) && upperLower(c.v) && digitRuns(c.v) > 3)
+	}, never},
+	{"the fingerprint of an OpenPGP key", func(c *candidate) bool { return len(c.v) == 40 && only(c.v, digitBytes.or("ABCDEF")) }, never},
+	{"short", func(c *candidate) bool { return len(strings.TrimPrefix(strings.TrimPrefix(c.v, "base64:"), "0x")) < 16 }, never},
+	{"words", func(c *candidate) bool { return wordy(c.v) }, never},
+	{"a name with a checksum, or a UUID", func(c *candidate) bool {
+		return strings.Count(c.v, "-") > 3 || strings.Contains(c.v, "-") && isHexText(c.v[strings.LastIndexByte(c.v, '-')+1:])
+	}, never},
+	{"a variable, or a parameter of an address", func(c *candidate) bool { return c.env || c.lo > 0 && strings.IndexByte("?&", c.t.s[c.lo-1]) >= 0 }, func(c *candidate) bool {
+		return random(c.v) || digitRuns(c.v) > 2
+	}},
+	{"a signature", func(c *candidate) bool { return strings.HasPrefix(strings.ToLower(c.telling), "signature") }, func(c *candidate) bool { return len(c.v) >= 27 }},
+	{"of an API, in prose", func(c *candidate) bool {
+		gap := c.t.s[min(c.from, c.lo+len(c.name)):c.from]
+		return len(gap) > 4 && strings.Contains(strings.ToUpper(gap), "API") && !c.quoted
+	}, func(c *candidate) bool { return random(c.v) || len(c.v) >= 32 && digitRuns(c.v) > 3 }},
+	{"a checksum in prose", func(c *candidate) bool {
+		return isHexText(c.v) && !c.quoted && !strings.ContainsAny(c.name, "_-") && !c.near
+	}, never},
+	{"a text, or data", always, func(c *candidate) bool {
+		return len(c.v) >= 20 && (random(c.v) || digitRuns(c.v) > 3) && (c.data || c.quoted || c.ends || c.sign == "=" && c.near)
+	}},
 }
 
 // tokenReasons judge what a machine made.
@@ -197,13 +274,17 @@ var tokenReasons = []reason{
 	{"a number in program text", func(c *candidate) bool {
 		return !c.quoted && !c.near && strings.HasPrefix(strings.TrimPrefix(c.v, "-"), "0x") && len(c.v) < 40
 	}, never},
+	{"a secret that a person chose", func(c *candidate) bool {
+		return (c.env || c.quoted || c.ends && c.strong()) && strings.Contains(strings.ToLower(c.name), "secret") && c.chosen() && !namesPassword(c.v)
+	}, always},
 	{"words and numbers", func(c *candidate) bool {
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))
 	}, never},
 	{"an argument that could be a name", func(c *candidate) bool { return c.sign == "," && !random(c.v) && digitRuns(c.v) < 2 }, never},
 	{"prose", (*candidate).prose, func(c *candidate) bool { return len(c.v) >= 12 && digitRuns(c.v) > 1 }},
 	{"letters alone", func(c *candidate) bool { return c.digits == 0 && c.symbols == 0 }, func(c *candidate) bool {
-		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v))
+		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v)) ||
+			len(c.v) >= 10 && (c.quoted || c.data) && gibberish(c.v)
 	}},
 	{"no letters", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool {
 		return c.kind == passwordKind && len(c.v) >= 8 && (c.env || c.quoted)
@@ -217,7 +298,7 @@ var tokenReasons = []reason{
 	}, always},
 	{"a variable, a flag, or a column", func(c *candidate) bool { return c.env || c.flag || c.sign == " " }, func(c *candidate) bool { return len(c.v) >= 8 && entropy(c.v) >= 2.5 }},
 	{"a text, or data", func(c *candidate) bool { return c.quoted || c.data }, func(c *candidate) bool {
-		return len(c.v) >= 8 && entropy(c.v) >= 2.8 && (c.kind == passwordKind || c.symbols > 0 || digitRuns(c.v) > 1)
+		return len(c.v) >= 8 && entropy(c.v) >= 2.8
 	}},
 	{"the last of its line", func(c *candidate) bool { return c.ends }, func(c *candidate) bool { return len(c.v) >= 10 && digitRuns(c.v) > 1 }},
 	{"program text or prose", always, func(c *candidate) bool {
@@ -233,42 +314,69 @@ func namesPassword(v string) bool {
 // settingWords are names that a blank parts from their value.
 var settingWords = []string{"requirepass", "masterauth", "bindpw", "bind_pw"}
 
-// blankMeansValue reports whether only blanks between a name and a value make
+// behindBlank reports whether only blanks between a name and a value make
 // an assignment: of a flag, in a setting, in a column of names, in SQL.
-func (t *text) blankMeansValue(a *assignment, flag bool) bool {
-	s := t.s
-	if flag {
+func (c *candidate) behindBlank() bool {
+	if c.flag {
 		return true
 	}
-	start := lineStart(s, a.lo, 160)
-	before := s[start:a.lo]
-	head := strings.TrimRight(before, " \t")
-	name := strings.TrimLeft(a.name, "-+")
-	gap := a.from - (a.lo + len(a.name))
-	last := strings.TrimLeft(nameStart(s, start+len(head)), "-+")
-	v := s[a.from:a.to]
-	switch {
-	case slices.Contains(settingWords, strings.ToLower(name)), strings.HasSuffix(before, "/:"):
-		return true
-	case a.kind == tokenKind && len(v) >= 24 && random(v) && digitRuns(v) > 2 && upperLower(v):
-		return true
-	case strings.Contains(head, "put ") && strings.HasSuffix(before, "/"):
-		return literalValue(v)
-	case a.quoted:
-		// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".
-		return s[a.from-1] != '`' && (name == "PASSWORD" || strings.EqualFold(last, "with") || last == "define" || a.closed && a.kind.likely(v) && endsStatement(s, closingQuotes(s, a.to)))
-	case strings.HasSuffix(before, " ") && slices.Contains(commandWords, last):
-		return true
-	case strings.Contains(head, "machine ") || strings.HasSuffix(head, "-x"), containsOne(head, "config ", "user ", "username ", "login ", "modify ", "write ", "put ") && a.kind.likely(v) && !strings.Contains(v, "="):
-		return true
-	case a.ends && gap == 1 && (columnsBefore(before) || a.kind == passwordKind) && a.kind.likely(v) && (name != "PASS" || !wordy(v)) && !strings.Contains(v, "=") && !strings.HasSuffix(before, "/"):
-		return true
+	s := c.t.s
+	start := lineStart(s, c.lo, 160)
+	b := blank{candidate: c, before: s[start:c.lo], gap: s[c.lo+len(c.name) : c.from]}
+	b.head = strings.TrimRight(b.before, " \t")
+	b.last = strings.TrimLeft(nameStart(s, start+len(b.head)), "-+")
+	b.bare = strings.TrimLeft(c.name, "-+")
+	for n := range blankReasons {
+		if blankReasons[n].when(&b) {
+			return blankReasons[n].value(&b)
+		}
 	}
-	// Two blanks or a tab part columns.
-	return a.ends && gap >= 2 &&
-		(!strings.HasSuffix(head, ",") && (gap >= 3 || strings.Contains(s[a.lo+len(a.name):a.from], "\t")) && !wordy(v) ||
-			a.kind == passwordKind && literalValue(v) && columnsBefore(before))
+	return false
 }
+
+// blank is a candidate behind blanks, with what is before its name in the line.
+type blank struct {
+	*candidate
+	// before is the line up to the name, head the same without the blanks at its end, last
+	// the word at the head's end.
+	before, head, last string
+	// bare is the name without signs before it, gap what is between it and the value.
+	bare, gap string
+}
+
+// blankReasons decide as reasons do.
+var blankReasons = []struct {
+	is          string
+	when, value func(b *blank) bool
+}{
+	{"a setting's name", func(b *blank) bool { return slices.Contains(settingWords, strings.ToLower(b.bare)) }, yes},
+	{"an entry of .npmrc", func(b *blank) bool { return strings.HasSuffix(b.before, "/:") }, yes},
+	{"a token of random characters", func(b *blank) bool {
+		return (b.kind == tokenKind || len(b.v) >= 32 && !slices.Contains(otherKeys, strings.ToLower(b.last))) && len(b.v) >= 24 && random(b.v) && digitRuns(b.v) > 2 && upperLower(b.v) || b.kind == tokenKind && len(b.v) >= 24 && digitRuns(b.v) > 4 && strings.ToUpper(b.v) == b.v && !isHexText(b.v)
+	}, yes},
+	{"a password that a person chose", func(b *blank) bool {
+		return b.kind == passwordKind && len(b.gap) == 1 && chosenValue(strings.TrimRight(b.v, ".,;:")) && upperLower(b.v)
+	}, yes},
+	{"the path of a value that is put", func(b *blank) bool { return strings.Contains(b.head, "put ") && strings.HasSuffix(b.before, "/") }, func(b *blank) bool { return literalValue(b.v) }},
+	// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".
+	{"a text", func(b *blank) bool { return b.quoted }, func(b *blank) bool {
+		return b.t.s[b.from-1] != '`' && (b.bare == "PASSWORD" || b.certain() || strings.EqualFold(b.last, "with") || b.last == "define" || b.closed && b.kind.likely(b.v) && endsStatement(b.t.s, closingQuotes(b.t.s, b.to)))
+	}},
+	{"a command's word", func(b *blank) bool { return strings.HasSuffix(b.before, " ") && slices.Contains(commandWords, b.last) }, yes},
+	{"behind a machine, or a flag", func(b *blank) bool { return strings.Contains(b.head, "machine ") || strings.HasSuffix(b.head, "-x") }, yes},
+	{"in a command with a user or a setting", func(b *blank) bool {
+		return containsOne(b.head, "config ", "user ", "username ", "login ", "modify ", "write ", "put ") && b.kind.likely(b.v) && !strings.Contains(b.v, "=")
+	}, yes},
+	{"alone in its line", func(b *blank) bool {
+		return b.ends && len(b.gap) == 1 && (columnsBefore(b.before) || b.kind == passwordKind) && b.kind.likely(b.v) && (b.bare != "PASS" || !wordy(b.v)) && !strings.Contains(b.v, "=") && !strings.HasSuffix(b.before, "/")
+	}, yes},
+	{"in a column, which two blanks or a tab part", func(b *blank) bool { return b.ends && len(b.gap) >= 2 }, func(b *blank) bool {
+		return !strings.HasSuffix(b.head, ",") && (len(b.gap) >= 3 || strings.Contains(b.gap, "\t")) && !wordy(b.v) ||
+			b.kind == passwordKind && literalValue(b.v) && columnsBefore(b.before)
+	}},
+}
+
+func yes(*blank) bool { return true }
 
 // endsStatement reports whether nothing but a sign that ends a statement, a list or a
 // sentence is at i.

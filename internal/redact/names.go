@@ -14,6 +14,7 @@ const (
 	passwordKind kind = iota + 1 // what a person may have chosen
 	tokenKind                    // what a machine made
 	keyKind                      // a word that means much else, too
+	pairKind                     // a word that means much else, but as a member's value
 )
 
 // tellingWords are tried in this order; a blank means one of "_- " or nothing. Of
@@ -31,13 +32,14 @@ var tellingWords = []struct {
 	}},
 	{tokenKind, []string{
 		"secret", "token", "api key", "access key", "private key", "account key", "encryption key", "signing key",
-		"agent key", "auth key", "credential", "unseal key", "shared key",
+		"agent key", "auth key", "credential", "creds", "credencia", "credenzial", "zugangsdaten", "fiants", "anahtar", "키", "unseal key", "shared key",
 		"saml response", "saml request", "jsessionid", "phpsessid", "csrf",
 		"schlüssel", "schluessel", "clé", "jeton", "chave", "chiave", "sleutel", "klucz", "令牌", "密钥", "密鑰", "秘钥", "秘密", "金鑰", "キー", "トークン", "シークレット", "토큰", "окен", "екрет", "люч",
 	}},
 	// These count at the end of a name only.
 	{passwordKind, []string{"pass", "pw", "psk"}},
 	{keyKind, []string{"auth", "signature", "key", "salt", "seed", "pepper"}},
+	{pairKind, []string{"session", "sessid", "sid", "xsrf"}},
 }
 
 // tellingWordsAt has the words of tellingWords, cut at their blanks, under their first byte.
@@ -90,7 +92,7 @@ words:
 func (a *assignment) tells(word int) bool {
 	rest := a.telling[word:]
 	low := strings.ToLower(a.telling[:word])
-	weak := a.kind == keyKind || low == "pass" || low == "psk" || low[0] == '_' || low[0] == '-'
+	weak := a.kind == keyKind || low == "pass" || low == "psk" || low == "pw" || low[0] == '_' || low[0] == '-'
 	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") {
 		return false
 	}
@@ -126,7 +128,7 @@ var otherTokens = []string{"next", "page", "pagination", "continuation", "idempo
 
 // otherKeys are what comes before the word key in names that are not keys.
 var otherKeys = []string{
-	"public", "pub", "foreign", "sort", "partition", "cache", "host", "hot", "i18n", "translation", "object", "map", "row", "group", "routing", "range", "hash", "idempotency", "registry",
+	"public", "pub", "websocket", "foreign", "sort", "partition", "cache", "host", "hot", "i18n", "translation", "object", "map", "row", "group", "routing", "range", "hash", "idempotency", "registry",
 	"known", "publishable", "verifier", "shared_access_name", "lookup", "s3", "bucket", "path", "unique", "composite", "index", "restore", "query", "state", "react", "item", "message", "event", "label", "config",
 	"no", "any", "press", "shift", "kms", "error", "dedup", "sign", "site", "enter", "escape", "tab", "arrow", "image", "file", "context", "trace", "storage_name", "cert", "ssl_certificate",
 }
@@ -136,7 +138,7 @@ var harmlessEnds = []string{
 	"path", "file", "dir", "url", "uri", "name", "type", "types", "count", "ttl", "expiry", "expires", "expiration", "length", "len", "size",
 	"limit", "max", "min", "usage", "format", "policy", "version", "prefix", "suffix", "header", "field", "arn", "hash", "env", "ref", "store",
 	"kind", "pos", "position", "index", "class", "label", "hint", "mode", "endpoint", "location", "tokens", "uuid", "source", "provider", "manager", "service",
-	"algorithm", "alg", "spec", "status", "hasher", "encryption", "method", "backend", "policies", "duration", "accessor", "rotation", "_days", "lifetime", "age", "budget",
+	"algorithm", "alg", "spec", "status", "hasher", "encryption", "method", "backend", "policies", "duration", "accessor", "rotation", "_days", "lifetime", "age", "budget", "token_id", "token-id", "tokenid",
 	"timeout", "_set", "issuer", "audience", "placeholder", "title", "strength", "score", "schema", "scheme", "reader", "_at", "date", "time", "keyring", "keyid", "key_id", "key-id", "keyname", "rate", "rules", "days", "secretsid",
 }
 
@@ -167,7 +169,7 @@ func harmlessName(name string) bool {
 var placeholders = []string{
 	"password", "passwd", "pass", "pwd", "secret", "token", "hunter2", "changeme", "change-me", "change_me",
 	"apikey", "api_key", "api-key", "null", "undefined", "true", "false", "string", "required", "optional",
-	"guest", "username:password", "username", "none", "enabled", "disabled", "x-oauth-basic", "x-access-token",
+	"guest", "prompt", "stdin", "interactive", "username:password", "username", "none", "enabled", "disabled", "x-oauth-basic", "x-access-token",
 }
 
 // placeholderParts mark a placeholder wherever they are in a value. Those that

@@ -7,8 +7,8 @@ import (
 
 // pairNames and pairValues are the members that hold a name and its value.
 var (
-	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry", "keyname"}
-	pairValues = []string{"value", "parametervalue", "v", "default", "content"}
+	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry", "keyname", "element", "selector", "label", "id", "field", "purpose", "fieldname", "setting", "option", "header", "title", "target", "parameter", "arg"}
+	pairValues = []string{"value", "parametervalue", "default", "content", "text", "newvalue", "plaintext", "data", "val", "v"}
 )
 
 func namesPair(member string) bool {
@@ -22,6 +22,16 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	s := t.s
 	open := startOf(s, a.lo, 64, wordBytes.or(".-/"))
 	p := beforeQuotes(s, open)
+	if p < open && !byteIn(s, end, "\"'`\\") {
+		end = find(s, end, min(len(s), end+48), "\"'`\n")
+	} else if p == open {
+		// Words around it, or a selector, in quotes: "Password field", "input[name=password]".
+		if p = beforeQuotes(s, startOf(s, open, 48, wordBytes.or(".-/#[]= *"))); byteIn(s, p, "\"'`\\") {
+			end = find(s, end, min(len(s), end+48), "\"'`\n")
+		} else {
+			p = open
+		}
+	}
 	if p < open && p > 0 && s[p-1] == '@' {
 		p-- // Objective-C
 	}
@@ -44,7 +54,7 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	if byteIn(s, q, ",>/") {
 		q = blanks(s, q+1)
 	}
-	for n := 0; n < 3 && q < len(s); n++ {
+	for n := 0; n < 6 && q < len(s); n++ {
 		if v, found := t.memberAt(q); found {
 			if accept(v) {
 				if v.to-v.from >= longestValue {
@@ -54,8 +64,8 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 			}
 			return nil, true
 		}
-		if strings.HasPrefix(s[q:], "type=") || strings.HasPrefix(s[q:], "id=") || strings.HasPrefix(s[q:], "autocomplete=") {
-			q = blanks(s, closingQuotes(s, find(s, closingQuotes(s, q+len("id=")+2), min(len(s), q+80), "\"'")))
+		if next := skipMember(s, q); next > q {
+			q = next
 			continue
 		}
 		if s[q] != '"' && s[q] != '\'' && s[q] != '\\' && lineBreak(s, q) == 0 && !strings.HasPrefix(s[q:], "$") && !strings.HasPrefix(s[q:], "^M") {
@@ -90,8 +100,43 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	return nil, false
 }
 
+// skipMember is where the member behind the one at i begins, in the same line, or i.
+func skipMember(s string, i int) int {
+	name := closingQuotes(s, i)
+	p := endOf(s, name, 32, wordBytes.or("-"))
+	if p == name {
+		return i
+	}
+	if p = blanks(s, closingQuotes(s, p)); !byteIn(s, p, ":=") {
+		return i
+	}
+	p = blanks(s, p+1)
+	if q := closingQuotes(s, p); q > p {
+		end := min(len(s), q+120)
+		if q < end && strings.IndexByte("\"'`", s[q-1]) >= 0 && s[q] == ',' { // an empty text
+			return blanks(s, q+1)
+		}
+		if p = find(s, q, end, s[q-1:q]+"\n"); p == end || s[p] == '\n' {
+			return i
+		}
+		p = closingQuotes(s, p)
+	} else {
+		p = endOf(s, p, 40, wordBytes.or("-."))
+	}
+	if byteIn(s, p, ",") {
+		p++
+	}
+	return blanks(s, p)
+}
+
 // isMember judges a value of a member of the object that has the name.
 func (t *text) isMember(a *assignment, v value) bool {
+	if v.quoted && !v.closed && !v.head && byteIn(t.s, v.to, " ") {
+		return false // a sentence
+	}
+	if text := t.s[v.from:v.to]; a.kind == pairKind {
+		return len(text) >= 16 && !wordy(text) && !placeholder(text) && (random(text) || isHexText(text)) && strings.Count(text, "-") != 4
+	}
 	b := *a
 	b.value, b.sign, b.quotedName, b.near = v, ":", true, true
 	if !v.quoted {
@@ -148,6 +193,9 @@ func (t *text) memberAt(i int) (value, bool) {
 		}
 		q := blanks(s, closingQuotes(s, i+len(name)))
 		if byteIn(s, q, ":=") {
+			if p := blanks(s, q+1); byteIn(s, p, "{") { // {"stringValue": x}
+				q = find(s, p, min(len(s), p+30), ":")
+			}
 			v := t.valueAt(blanks(s, q+1))
 			return v, v.to > v.from
 		}
@@ -176,10 +224,21 @@ func (t *text) nextValue(a *assignment, i int) int {
 	for n := 0; n < 2 && byteIn(s, i, "$^\"'"); n++ {
 		i = endOf(s, i+1, 1, oneOf("M"))
 	}
-	if i >= len(s) || lineBreak(s, i) == 0 || a.quotedName {
+	if byteIn(s, i, `(\`) && lineBreak(s, min(i+1, len(s)-1)) > 0 && a.sign != ":" {
+		i++ // a text in brackets, or a line that continues
+	}
+	if i >= len(s) || lineBreak(s, i) == 0 {
 		return 0
 	}
 	start := lineStart(s, a.lo, 400)
+	if q := below(s, start, endOf(s, start, 80, digitBytes.or(" \t+-|:>")), i+lineBreak(s, i)); q > 0 && a.sign != ":" {
+		if q = textStart(s, q); closingQuotes(s, q) > q {
+			return q
+		}
+	}
+	if a.quotedName {
+		return 0
+	}
 	col := endOf(s, a.lo, len(a.name), oneOf("-"))
 	if s[i] == '\\' {
 		// The first line of a text within a text.
@@ -197,4 +256,30 @@ func (t *text) nextValue(a *assignment, i int) int {
 		return 0
 	}
 	return q
+}
+
+// listBelow reads the list of YAML in the lines below a name.
+func (t *text) listBelow(a *assignment) []span {
+	s := t.s
+	if a.sign != ":" || a.kind == keyKind {
+		return nil
+	}
+	var out []span
+	start, i := lineStart(s, a.lo, 400), lineEnd(s, a.lo+len(a.name), 8)
+	for range 20 {
+		next := nextLine(s, i)
+		if next < 0 {
+			break
+		}
+		i = lineEnd(s, next, keyLine)
+		q := below(s, start, a.lo, next)
+		if q < 0 || !strings.HasPrefix(s[q:], "- ") {
+			break
+		}
+		lo := closingQuotes(s, q+2)
+		if hi := wordEnd(s, lo, i, "\"'\\"); only(s[hi:i], oneOf(" \"'")) && hi-lo >= 8 && a.kind.likely(s[lo:hi]) {
+			out = append(out, span{lo: lo, hi: hi})
+		}
+	}
+	return out
 }

@@ -239,6 +239,7 @@ func plant() []planted {
 		{"jwt-secret", "jwt.sign(payload, '", "", r(alnum, 32), "')"},
 		{"session-token", "session: ", "", r(alnum, 48), ""},
 		{"network-secret", "snmp-server community ", "", r(alnum, 16), " RO"},
+		{"configcat-key", "configcat-sdk-1/", "", r(word, 22) + "/" + r(word, 22), ""},
 		{"acl-password", "ACL SETUSER app on >", "", r(alnum, 24), " ~*"},
 	}...)
 }
@@ -246,8 +247,8 @@ func plant() []planted {
 // plantPrefixes makes a key of each service of the table.
 func plantPrefixes(r func(string, int) string) []planted {
 	var out []planted
-	for _, p := range prefixes {
-		out = append(out, planted{rule: p.name, lead: expand(p.head, r), random: expand(p.random, r)})
+	for _, p := range prefixes() {
+		out = append(out, planted{rule: p[0], lead: expand(p[2], r), random: expand(p[3], r)})
 	}
 	return out
 }
@@ -461,8 +462,8 @@ func TestPreview(t *testing.T) {
 func TestEveryRuleIsPlanted(t *testing.T) {
 	// The beginnings of keys that their end gives away have no form of their own; a
 	// Secret of Kubernetes, a pipe and what is in the line before a secret are not one
-	// piece: see TestString.
-	have := map[string]bool{"maxmind-key": true, "mailchimp-key": true, "kubernetes-secret": true, "piped-password": true, "printed-secret": true, "encoded-password": true, "new-password": true}
+	// piece: see TestString. What is left of a mnemonic at a cut are words: see TestKindsOfForms.
+	have := map[string]bool{"maxmind-key": true, "mailchimp-key": true, "kubernetes-secret": true, "piped-password": true, "printed-secret": true, "encoded-password": true, "new-password": true, "mnemonic": true}
 	for _, p := range plant() {
 		have[p.rule] = true
 	}

@@ -32,18 +32,20 @@ func New(user []Rule) *Redactor {
 // String returns s without secrets. s must be complete: the beginning of a key at
 // its end, too short to be a key, stays.
 func (r *Redactor) String(s string) string {
-	out, _ := r.redact(s, false)
+	out, _ := r.redact(s, false, nil)
 	return out
 }
 
 // Tail is String for texts that may have been cut. A beginning of a secret at the
 // end of s or before a mark such as "..." is removed too.
-func (r *Redactor) Tail(s string) string {
+func (r *Redactor) Tail(s string) string { return r.tail(s, nil) }
+
+func (r *Redactor) tail(s string, m *Memory) string {
 	h := r.clean.hash(s)
 	if r.clean.has(h) {
 		return s
 	}
-	out, settled := r.redact(s, true)
+	out, settled := r.redact(s, true, m)
 	if settled {
 		r.remember(out, s, h)
 	}
@@ -61,9 +63,11 @@ func (r *Redactor) remember(clean, s string, h textHash) {
 // Preview is Tail, cut to at most max characters, of which the last is then "…". If
 // max is zero or less, nothing is cut. Only the beginning of a long text is read,
 // so the cost does not grow with it.
-func (r *Redactor) Preview(s string, max int) string {
+func (r *Redactor) Preview(s string, max int) string { return r.preview(s, max, nil) }
+
+func (r *Redactor) preview(s string, max int, m *Memory) string {
 	if max <= 0 {
-		return r.Tail(s)
+		return r.tail(s, m)
 	}
 	end := runesEnd(s, max)
 	window := s
@@ -80,7 +84,7 @@ func (r *Redactor) Preview(s string, max int) string {
 	h := r.clean.hash(window)
 	out, settled := window, false
 	if !r.clean.has(h) {
-		out, settled = r.redact(window, true)
+		out, settled = r.redact(window, true, m)
 	}
 	keep := runesEnd(out, max-1)
 	if !cut && (keep == len(out) || utf8.RuneCountInString(out[keep:]) == 1) {
@@ -122,16 +126,19 @@ func isASCII(s string) bool {
 const rounds = 16
 
 // redact repeats until nothing changes, which makes it idempotent; settled reports
-// that the last round changed nothing.
-func (r *Redactor) redact(s string, cut bool) (out string, settled bool) {
+// that the last round changed nothing. m, if any, remembers what is removed.
+func (r *Redactor) redact(s string, cut bool, m *Memory) (out string, settled bool) {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	for range rounds {
 		before := s
-		s = r.scanner.replace(s, cut)
+		s = r.scanner.replace(s, cut, m)
+		if longKeys(s, 0) != nil { // no marker has one
+			s = m.replace(s, longKeys)
+		}
 		for _, u := range r.user {
-			s = replace(s, func(seg string, at int) []span { return u.scanAll(seg, cut, at+len(seg) == len(s)) })
+			s = m.replace(s, func(seg string, at int) []span { return u.scanAll(seg, cut, at+len(seg) == len(s)) })
 		}
 		if s == before {
 			return s, true
@@ -149,10 +156,15 @@ type span struct {
 	group int
 }
 
+// replace is Memory.replace without a memory.
+func replace(s string, find func(seg string, at int) []span) string {
+	return (*Memory)(nil).replace(s, find)
+}
+
 // replace puts markers in place of what find returns for the stretches between the
 // markers that the text has already: spans in ascending order, without overlap. at
 // is where a stretch begins. find sees no marker, so none is replaced.
-func replace(s string, find func(seg string, at int) []span) string {
+func (m *Memory) replace(s string, find func(seg string, at int) []span) string {
 	var b strings.Builder
 	done := 0 // how much of s is written
 	for from := 0; ; {
@@ -160,6 +172,7 @@ func replace(s string, find func(seg string, at int) []span) string {
 		for _, sp := range find(s[from:lo], from) {
 			b.WriteString(s[done : from+sp.lo])
 			b.WriteString(markerHead + sp.rule + "]")
+			m.note(s[from+sp.lo:from+sp.hi], sp.rule)
 			done = from + sp.hi
 		}
 		if from = hi; lo == len(s) {

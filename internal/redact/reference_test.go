@@ -36,11 +36,13 @@ func newReference(user []Rule) *reference {
 		n := 0
 		for _, r := range rules {
 			r.prepare()
-			for _, p := range r.probes {
-				if n%64 == 0 {
-					groups = append(groups, probes{})
+			for i, p := range r.probes {
+				if !r.loose || i == 0 {
+					if n%64 == 0 {
+						groups = append(groups, probes{})
+					}
+					n++
 				}
-				n++
 				g := &groups[len(groups)-1]
 				for c := range g {
 					if probeFits(p, string([]byte{byte(c)})) {
@@ -70,6 +72,7 @@ func (ref *reference) redact(s string, cut bool) string {
 				return merge(found)
 			})
 		}
+		s = ref.replace(s, func(seg string, _ bool) []span { return longKeys(seg, 0) })
 		for _, u := range ref.user {
 			s = ref.replace(s, func(seg string, last bool) []span { return u.scanAll(seg, cut, last) })
 		}

@@ -104,7 +104,7 @@ func awsNeighbours(t *text, i int) []span {
 		j = endOf(s[:end], j, end, base64Bytes)
 		v := s[lo:j]
 		if n > 0 && len(v) >= 100 || len(v) == 40 || t.isCutAt(j) && len(v) >= headMin && len(v) < 40 {
-			if !wordy(v) && !isHexText(v) {
+			if (!wordy(v) || len(v) < 40 && hasDigit(v)) && !isHexText(v) {
 				out = append(out, span{lo: lo, hi: j})
 			}
 			continue

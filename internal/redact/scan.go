@@ -37,6 +37,9 @@ type rule struct {
 	back int
 	// ok decides on a match; nil means yes.
 	ok func(match) bool
+	// loose says that read decides on its own whether a probe fits, so that the rule's
+	// probes, however many, need one bit in a group.
+	loose bool
 	// read finds secrets at a place by hand, where an expression would be slow
 	// or could not; pattern is empty then. The spans are in order.
 	read func(t *text, i int) []span
@@ -188,18 +191,20 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 			}
 		}
 	}
-	bit := uint64(1) << len(g.rules)
+	if n := len(g.rules); n == 0 || !r.loose || g.rules[n-1] != r {
+		g.rules = append(g.rules, r)
+	}
+	bit := uint64(1) << (len(g.rules) - 1)
 	for pos, class := range classes {
 		for _, c := range []byte(class) {
 			g.tables[pos][c] |= bit
 		}
 	}
-	g.rules = append(g.rules, r)
 }
 
 // replace removes what the stages find. All of them share one pass over the text; a
 // stage that changes the text makes the next one read it again.
-func (s *scanner) replace(whole string, cut bool) string {
+func (s *scanner) replace(whole string, cut bool, m *Memory) string {
 	var few [64]place
 	places := few[:0]
 	if len(whole) > 1<<12 {
@@ -214,7 +219,7 @@ func (s *scanner) replace(whole string, cut bool) string {
 		if len(places) == 0 {
 			break
 		}
-		whole = replace(read, func(seg string, at int) []span {
+		whole = m.replace(read, func(seg string, at int) []span {
 			from := sort.Search(len(places), func(n int) bool { return places[n].at >= at })
 			to := sort.Search(len(places), func(n int) bool { return places[n].at >= at+len(seg)-3 })
 			if from >= to {

@@ -1,9 +1,14 @@
 package redact
 
+import (
+	"slices"
+	"strings"
+)
+
 // serviceRules are further keys that are known by their own form: those of
 // services that fewer people use, and older forms.
 func serviceRules() []*rule {
-	return []*rule{
+	return append(mnemonicRules(), []*rule{
 		{name: "1password-key", probes: []string{"A3-"}, pattern: `A3-[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}`, left: true, lead: 3},
 		{name: "1password-token", probes: []string{"ops_"}, pattern: `ops_eyJ[A-Za-z0-9+/]{40,}={0,3}`, lead: 7},
 		{name: "adobe-secret", probes: []string{"p8e-"}, pattern: `p8e-[A-Za-z0-9]{32}`, left: true, right: true},
@@ -37,6 +42,8 @@ func serviceRules() []*rule {
 		{name: "intra42-secret", probes: []string{"s-s4"}, pattern: `s-s4t2(?:ud|af)-[A-Fa-f0-9]{64}`, lead: 9},
 		{name: "jwt", probes: []string{"ZXlK"}, pattern: `ZXlK[A-Za-z0-9/+_-]{40,}={0,2}`, left: true, reach: 8 << 10},
 		{name: "jwt", probes: []string{"ey"}, pattern: `ey[A-Za-z0-9_-]{16,}\.ey[A-Za-z0-9/+_-]{16,}(?:\.[A-Za-z0-9/+_-]*={0,2})?`, left: true, lead: 3, reach: 8 << 10, ok: odd},
+		{name: "wallet-key", probes: []string{"[[][0123456789][0123456789,]"}, read: keyBytes},
+		{name: "configcat-key", probes: []string{"-sdk"}, pattern: `-sdk-[12]/([A-Za-z0-9_-]{16,}/[A-Za-z0-9_-]{16,})`, lead: 7},
 		{name: "maxmind-key", probes: []string{"_mmk"}, pattern: `_mmk`, right: true, back: 36, ok: maxmind},
 		{name: "newrelic-key", probes: []string{"(?i)nrak", "(?i)nrii", "(?i)nrjs", "(?i)nrra"}, pattern: `(?i:NR(?:AK|II|JS|RA)-[A-Z0-9-]{19,})`, left: true, lead: 5, ok: mixed},
 		{name: "octopus-key", probes: []string{"API-"}, pattern: `API-[A-Z0-9]{26}`, left: true, right: true, ok: mixed},
@@ -61,13 +68,119 @@ func serviceRules() []*rule {
 		{name: "hashicorp-token", probes: []string{".atl"}, pattern: `\.atlasv1\.[A-Za-z0-9_=-]{60,}`, lead: 9, back: 14},
 		{name: "vault-token", probes: []string{"s."}, pattern: `s\.[A-Za-z0-9]{24}`, left: true, right: true, lead: 2, ok: func(m match) bool { return !m.head && digitRuns(m.value()) > 1 }},
 		{name: "yandex-key", probes: []string{"AQVN", "t1."}, pattern: `(?:AQVN[A-Za-z0-9_-]{35,38}|t1\.[A-Za-z0-9_-]+={0,2}\.[A-Za-z0-9_-]{86}={0,2})`, left: true, ok: odd},
-	}
+	}...)
 }
 
 // odd leaves words at a cut alone that begin as a key does.
 func odd(m match) bool {
 	v := m.value()
 	return !m.head || !words(v[3:]) && (hasDigit(v) || random(v))
+}
+
+// longKeys finds stretches of random characters that are keys by their alphabet and length, or by
+// the word before them.
+func longKeys(s string, _ int) []span {
+	var out []span
+	const step, alnum = 22, isDigit | isLower | isUpper
+	for i := step / 2; i+9 < len(s); i += step {
+		// Most places have a blank or a sign near, or lower case letters alone.
+		a, b, c, d := longOf[s[i]], longOf[s[i+3]], longOf[s[i+6]], longOf[s[i+9]]
+		if (a&b&c&d>>7)*((a|b|c|d)&3) == 0 {
+			continue
+		}
+		lo, hi := i, i
+		for lo > 0 && classOf[s[lo-1]]&alnum != 0 && i-lo < 100 {
+			lo--
+		}
+		for hi < len(s) && classOf[s[hi]]&alnum != 0 && hi-i < 100 {
+			hi++
+		}
+		if hi-lo >= 30 {
+			if name := longKey(s, lo, hi); name != "" {
+				out = append(out, span{lo: lo, hi: hi, rule: name})
+			}
+		}
+		i = max(i, hi-step)
+	}
+	return out
+}
+
+// longOf has a high bit for letters and digits, and a low one for capitals and digits.
+var longOf = func() (of [256]uint8) {
+	for c := range of {
+		switch class := classOf[c]; class {
+		case isDigit, isUpper:
+			of[c] = 1<<7 | uint8(class&isDigit) | 2
+		case isLower:
+			of[c] = 1 << 7
+		}
+	}
+	return of
+}()
+
+// Alphabets of keys.
+var (
+	base58 = set{others: "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"}
+	base32 = upperBytes.or("234567")
+)
+
+// longKey is the rule's name for the stretch of letters and digits from lo to hi, or nothing.
+func longKey(s string, lo, hi int) string {
+	v := s[lo:hi]
+	alone := boundaryBefore(s, lo) && !(lo > 0 && strings.IndexByte("/+.", s[lo-1]) >= 0) && !byteIn(s, hi, "_-+/=")
+	switch n := len(v); {
+	case alone && (n == 51 || n == 52 || n == 58) && strings.IndexByte("5KLc96", v[0]) >= 0 && only(v, base58) && random(v) && upperLower(v):
+		return "wallet-key"
+	case alone && (n == 56 || n == 58) && v[0] == 'S' && only(v, base32) && digitRuns(v) > 2:
+		return "seed-key"
+	case (n == 40 || n == 48) && lo > 1 && s[lo-1] == '|' && byteIn(s, lo-2, digits) && random(v) && digitRuns(v) > 2 && upperLower(v):
+		return "personal-token"
+	case isPrefixedKey(s, lo, hi):
+		return "prefixed-key"
+	}
+	return ""
+}
+
+// isPrefixedKey reports random characters behind a word and a sign, as most services begin their
+// keys. Many other things are named so; their words are known.
+func isPrefixedKey(s string, lo, hi int) bool {
+	v := s[lo:hi]
+	if lo < 3 || strings.IndexByte("_-", s[lo-1]) < 0 || byteIn(s, hi, "_+/=") || digitRuns(v) < 2 || !upperLower(v) || !random(v) {
+		return false
+	}
+	from := startOf(s, lo, 30, alnumBytes.or("_-"))
+	head := s[from : lo-1]
+	if len(head) < 2 || !boundaryBefore(s, from) || from > 0 && strings.IndexByte("/.=+", s[from-1]) >= 0 {
+		return false
+	}
+	low := strings.ToLower(head)
+	if !containsOne(low, "live", "sk", "key", "api", "tok", "secret", "pat", "acct") && digitRuns(v) < 3 {
+		return false
+	}
+	return wordy(head) && (low == head || strings.ToUpper(head) == head) && !slices.Contains(idWords, low[strings.LastIndexAny(low, "_-")+1:])
+}
+
+// idWords come before random characters that are no key.
+var idWords = []string{
+	"toolu", "call", "msg", "resp", "req", "request", "chatcmpl", "cmpl", "run", "thread", "file", "sha1", "sha256", "sha384", "sha512", "md5", "asst", "evt", "event", "cus", "trace", "span", "id", "ref", "hash", "nonce", "etag", "build",
+	"image", "img", "chunk", "cache", "blob", "snap", "snapshot", "conv", "item", "step", "batch", "vs", "fs", "rs", "ctx", "session", "price", "prod", "sub", "pi", "ch", "in", "seti", "pm", "public", "phc", "pub", "pk", "digest", "checksum", "fingerprint", "version", "server", "srv", "task", "job", "node", "user", "org", "project", "h1",
+}
+
+// keyBytes reads a wallet's file, of which the bracket is at i: the 64 bytes of a key.
+func keyBytes(t *text, i int) []span {
+	s := t.s
+	n, seen, p := 0, map[string]bool{}, i
+	for ; n < 65 && byteIn(s, p, "[,"); n++ {
+		lo := endOf(s, p+1, 4, oneOf(" \n"))
+		if p = endOf(s, lo, 3, digitBytes); p == lo || p-lo == 3 && s[lo:p] > "255" {
+			return nil
+		}
+		seen[s[lo:p]] = true
+	}
+	if n != 64 || len(seen) < 32 || !byteIn(s, p, "]") {
+		return nil
+	}
+	return []span{{lo: i + 1, hi: p}}
 }
 
 // maxmind distinguishes a licence key, which its end gives away, from other names.

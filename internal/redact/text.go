@@ -17,6 +17,12 @@ type text struct {
 	marks  []int
 	lo, hi int
 
+	// mnemonic is how far words were read that a mnemonic may have.
+	mnemonic int
+
+	// judged is memory for the value that is judged.
+	judged candidate
+
 	// read is how far the command lines were read that a probe has found.
 	read map[*command]int
 }
@@ -160,6 +166,11 @@ func containsOne(s string, parts ...string) bool {
 // endsInOne reports whether s ends in one of the parts.
 func endsInOne(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.HasSuffix(s, part) })
+}
+
+// hasOnePrefix reports whether s begins with one of the parts.
+func hasOnePrefix(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(s, part) })
 }
 
 // ellipsis reports whether a text begins with the most common cut marks.

@@ -36,6 +36,32 @@ func words(v string) bool {
 	return letters >= 3*parts
 }
 
+// rareNext has, for each letter, the letters that follow it rarely in words: fewer than one
+// pair of two thousand.
+var rareNext = [26]uint32{
+	0x2014280, 0x3e9b6e8, 0x3c10200, 0x3e1b680, 0x2000680, 0x3e106c2, 0x3e1962a, 0x3e1b6ee, 0x1510780, 0x3fffffe, 0x3fbfeee, 0x2c13680, 0x3e326e4,
+	0x3c10282, 0x3810290, 0x2e12642, 0x3eeffff, 0x2c10280, 0x2a00200, 0x2e10640, 0x3f14680, 0x3f326ca, 0x3f99eee, 0x3f77eea, 0x3fb4fff, 0x3ffffef,
+}
+
+// gibberish reports letters, of which most may be of one case, that are no words: pairs that
+// words rarely have are many in it.
+func gibberish(v string) bool {
+	rare, letters := 0, 0
+	for i := range len(v) {
+		if !letterBytes.has(v[i]) {
+			continue
+		}
+		letters++
+		if i == 0 || !letterBytes.has(v[i-1]) || classOf[v[i]] == isUpper && classOf[v[i-1]] == isLower {
+			continue
+		}
+		if rareNext[v[i-1]|0x20-'a']>>(v[i]|0x20-'a')&1 != 0 {
+			rare++
+		}
+	}
+	return rare >= 3 && 6*rare > letters || letters >= 8 && letters == len(v) && !words(v)
+}
+
 func identifier(v string) bool { return only(v, wordBytes) }
 
 // looksLikeCode reports paths, addresses and, without quotes, expressions.
@@ -59,6 +85,9 @@ func looksLikeCode(v string, quoted bool) bool {
 		return false // Falcon.77 is no selector.
 	}
 	if strings.Contains(v, ".") {
+		if last := v[strings.LastIndexByte(v, '.')+1:]; upperLower(v) && len(last) > 1 && '0' <= last[0] && last[0] <= '9' {
+			return false // Blue.Kite.42
+		}
 		chain := strings.Contains(strings.TrimRight(v, "="), "=") // a.b = c.d = e
 		for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == '.' || r == '=' }) {
 			if len(part) >= 8 && (digitRuns(part) > 2 || random(part) || !chain && random(v)) {
@@ -144,7 +173,7 @@ func wordyPart(p string) bool {
 	case hasDigit(letters):
 		return camelNumbers(p)
 	}
-	return digits <= 4 && (len(letters) <= 4 || words(letters))
+	return digits <= 4 && (len(letters) <= 4 || words(letters) && (digits == 0 || len(letters) < 8 || !gibberish(letters)))
 }
 
 // camelNumbers reports names with numbers in them, such as sha256Hex and PKCS1PrivateKey.
@@ -156,6 +185,9 @@ func camelNumbers(p string) bool {
 		if !words(part) {
 			return false
 		}
+	}
+	if gibberish(p) {
+		return false
 	}
 	return runs == 2 && longest >= 3 && digitRuns(p) <= 2 && len(p) <= 20
 }

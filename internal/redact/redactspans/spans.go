@@ -4,6 +4,7 @@ package redactspans
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
@@ -27,6 +28,82 @@ func Clean(r *redact.Redactor, message *tracepb.ResourceSpans) *tracepb.Resource
 	message = proto.CloneOf(message)
 	w.message(message)
 	return message
+}
+
+// CleanAgain is Clean, and removes the values that were removed elsewhere in the task from its
+// texts. A value that is also a path's, a host's, a user's, a branch's or an identifier's part in
+// the task, or all of one, stays.
+func CleanAgain(r *redact.Redactor, message *tracepb.ResourceSpans, values []redact.Value) *tracepb.ResourceSpans {
+	message = Clean(r, message)
+	if len(values) == 0 {
+		return message
+	}
+	look := again{values: slices.Clone(values)}
+	look.message(message)
+	if len(look.values) == 0 || !look.found {
+		return message
+	}
+	look.write = true
+	message = proto.CloneOf(message)
+	look.message(message)
+	return message
+}
+
+// again takes values to the texts of a message, or drops those that are names in it.
+type again struct {
+	values []redact.Value
+	// write says to change the texts; found is set when a text has one of the values.
+	write, found bool
+}
+
+func (a *again) message(m *tracepb.ResourceSpans) {
+	a.attributes(m.GetResource().GetAttributes())
+	for _, scope := range m.GetScopeSpans() {
+		for _, s := range scope.GetSpans() {
+			a.name(s.Name)
+			if s.Status != nil {
+				a.text(&s.Status.Message)
+			}
+			a.attributes(s.Attributes)
+			for _, e := range s.GetEvents() {
+				a.attributes(e.Attributes)
+			}
+		}
+	}
+}
+
+func (a *again) attributes(attrs []*commonpb.KeyValue) {
+	for _, kv := range attrs {
+		if v, ok := kv.GetValue().GetValue().(*commonpb.AnyValue_StringValue); !ok {
+			continue
+		} else if slices.Contains(messages, kv.GetKey()) || slices.Contains(ofTexts, kv.GetKey()) {
+			a.text(&v.StringValue)
+		} else {
+			a.name(v.StringValue)
+		}
+	}
+}
+
+// ofTexts are the attributes with texts, besides messages: what was said, given and returned.
+var ofTexts = []string{
+	string(semconv.GenAIToolCallArgumentsKey), string(semconv.GenAIToolCallResultKey), string(semconv.ExceptionMessageKey),
+	"input.value", "output.value", "hookspan.text", "hookspan.hook.command", "hookspan.hook.reason",
+}
+
+// name drops the values that are in a name.
+func (a *again) name(s string) {
+	if !a.write {
+		a.values = slices.DeleteFunc(a.values, func(v redact.Value) bool { return strings.Contains(s, v.Text) })
+	}
+}
+
+func (a *again) text(s *string) {
+	if a.write {
+		*s = redact.Again(*s, a.values)
+		return
+	}
+	a.values = slices.DeleteFunc(a.values, func(v redact.Value) bool { return v.Names(*s) })
+	a.found = a.found || slices.ContainsFunc(a.values, func(v redact.Value) bool { return strings.Contains(*s, v.Text) })
 }
 
 // texts takes Tail to the texts of a message.

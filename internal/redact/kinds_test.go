@@ -1,0 +1,93 @@
+package redact
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestKindsOfForms tries forms of each kind with values that are drawn: {r} is random, {w} letters
+// and digits as a generator draws ten of them, {p} what a person chooses, {m} words of a wallet.
+func TestKindsOfForms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 9))
+	draw := func(set string, n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteByte(set[rng.IntN(len(set))])
+		}
+		return b.String()
+	}
+	value := func(place byte) string {
+		switch place {
+		case 'r':
+			return "k7" + draw(alnum, 26) + "Q4x"
+		case 'h':
+			return draw(hex, 16) + "a7b1" + draw(hex, 12)
+		case 'm':
+			words := strings.Fields(mnemonicList)
+			out := []string{words[rng.IntN(mnemonicProbes)]}
+			for range 11 {
+				out = append(out, words[rng.IntN(len(words))])
+			}
+			return strings.Join(out, " ")
+		}
+		return []string{"Granite2024!", "maple-otter-42", "Blue.Kite.42"}[rng.IntN(3)]
+	}
+	for kind, forms := range map[string][]string{
+		"declarations": {
+			`const API_KEY: &str = "{r}";`, `static KEY_SECRET: &[u8] = b"{r}";`, `pub const api_token: [:0]const u8 = "{r}";`, `api_key: str | None = "{r}"`, `public string Password { get; set; } = "{p}";`,
+			`local api_key <const> = "{r}"`, `v_password VARCHAR2(30) := '{p}';`, `my $password = q({p});`, `SET PASSWORD FOR 'app'@'%' = '{p}';`, "[\"password\"]=>\n  string(12) \"{p}\"",
+			"const token =\n    \"{r}\";", "api_key = \\\n    \"{r}\"", `token = "{r}" + "{r}"`, "SECRET = (\"{r}\"\n          \"{r}\")", `API_KEYS = ["{r}", "{r}", "{r}"]`, "secrets:\n  - {r}\n  - {r}", `password <<- "{p}"`,
+		},
+		"certain syntax": {`tool --db-password={p} --host x`, `ALTER USER app WITH PASSWORD '{p}';`, `java -Ddb.password={p} -jar x`, `TF_VAR_password={p} terraform plan`},
+		"structures": {
+			`{"name":"session","value":"{r}","path":"/"}`, `{"name":"connect.sid","httpOnly":true,"value":"{r}"}`, `{"name":"Password","type":"textbox","value":"{p}"}`, `{"element":"Password input","ref":"e1","text":"{p}"}`,
+			`{"selector":"input[name=password]","text":"{p}"}`, `{"label":"password","value":"{p}"}`, "Name      Password\n========  ============\napp       {p}", "   id  user         api_key\n0   1   app  {r}", "PC       Password     Expires\n-------- ------------ -------\nPC01     {p}",
+			" api_key\n-----------------\n {r}\n(1 row)", `userPassword:: {r}`,
+		},
+		"formats": {`{m}`, `seed phrase is {m}`, `12|{r}abcdefghi`, `nyk_v0_{r}k`, `acme_live_{r}9`},
+		"prompts": {
+			`my key for the weather API: {h}`, `here is my api key {h}`, `openai key {r}`, `the password is {p}`, `admin / {p}`, `please use {r} as the password`, `change the password from {p} to {p}`, `creds are app:{p}`,
+			`密码是{p}`, `用户admin，密码{r}`, `パスワードは{p}です`, `비밀번호는 {p} 입니다`, `мой пароль от базы {r}`, `Zugangsdaten: admin / {p}`, `le mot de passe est {p}`, `ma clé API {r}`, `minha chave de API {r}`, `hasło to {p}`, `API anahtarım {r}`, `mật khẩu là {p}`, `รหัสผ่านคือ {p}`,
+		},
+	} {
+		for _, form := range forms {
+			text, secrets := "", []string{}
+			for rest := form; rest != ""; {
+				head, tail, found := strings.Cut(rest, "{")
+				text += head
+				if !found {
+					break
+				}
+				if len(tail) < 2 || tail[1] != '}' {
+					text, rest = text+"{", tail
+					continue
+				}
+				secrets = append(secrets, value(tail[0]))
+				text, rest = text+secrets[len(secrets)-1], tail[2:]
+			}
+			got := New(nil).String(text)
+			for _, secret := range secrets {
+				if strings.Contains(got, secret) {
+					t.Errorf("%s: %q stayed in %q", kind, secret, got)
+				}
+			}
+		}
+	}
+}
+
+func TestNamesThatOnlySoundSecretAreLeftAlone(t *testing.T) {
+	for _, text := range []string{
+		`10.0.0.1 - - [01/Jan/2026:00:00:00 +0000] "POST /login HTTP/1.1" 200 12 "https://example.com/password" "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"`,
+		"BuildId: 1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d", "token_id=6f1c2b0e-8d5e-4f7a-9c3b-2a1d0e9f8b7c", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+		"about above absent absorb abstract absurd abuse access accident account accuse achieve acid", // a list in order
+		`{"name":"session","value":"12 minutes"}`, `{"name":"session_id","value":"6f1c2b0e-8d5e-4f7a-9c3b-2a1d0e9f8b7c"}`, `{"name":"Password","type":"textbox","value":""}`,
+		"toolu_01A09q90qw90lq917835lq9xK3mZ7tYvB2n", "chatcmpl-9aXJq7Kz3mR8tYvB2nLw5cPd6eHf1gU0", "Passwords are hashed with bcrypt-12, tokens with SHA-256.",
+		`--password=PASSWORD`, `--password=<password>`, `--password=$DB_PASS`, `--password string   the password`, "the password is utf8-encoded", "Passwort vergessen? Klicken Sie hier", "密码长度为8到16个字符", "パスワードは8文字以上です",
+		"\tpw           *io.PipeWriter\n}\n\nfunc (r *response) finish() {\n\tif !r.wrote {", "// result: (Equal (CMPW (SignExt16to32 x) (ZeroExt16to32 y)))", `identified by "title" is overwritten`,
+	} {
+		if got := New(nil).String(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
