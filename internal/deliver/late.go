@@ -222,6 +222,9 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 				sums[idBytes(span)] = sum.checksum(span)
 			}
 		}
+		if now.memory != nil {
+			now.memory.At(r.Last)
+		}
 		var fresh, changed []*tracepb.ResourceSpans
 		for batch := range now.builder.Batches(r, tr)(longBatch) {
 			one := []*tracepb.ResourceSpans{batch}
