@@ -323,6 +323,13 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 	if err != nil {
 		return err
 	}
+	owed, err := s.Owed(ctx, f.to)
+	if err != nil {
+		return err
+	}
+	for _, o := range owed {
+		waiting[o.Trace] = true
+	}
 	all := len(traces)
 	traces = slices.DeleteFunc(traces, func(t store.Summary) bool { return waiting[t.TraceID] })
 	if left := all - len(traces); left > 0 {

@@ -142,7 +142,7 @@ func flushProgress(a *app, steps int, what string) (step, done func()) {
 func reportDelivery(a *app, results []deliver.Result, asJSON bool) error {
 	waiting, parked, elsewhere, broken := 0, 0, 0, false
 	for _, r := range results {
-		elsewhere += r.Elsewhere
+		elsewhere += r.Elsewhere + r.OwedElsewhere
 		waiting += r.Waiting
 		parked += r.Parked
 		broken = broken || len(r.Errors) > 0

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/record"
@@ -42,7 +43,8 @@ without it, all agents that have sessions on this machine are imported.
 
 A task that is on this machine already is left out, whether an earlier import or
 hooks recorded it, and so is one that has not ended. The next import continues one
-that was interrupted.
+that was interrupted. What another destination does not take is stored on this machine all
+the same, and waits for it: the next import, hookspan flush and later hooks send it.
 
 The local store keeps what was imported for HOOKSPAN_RETENTION, counted from the
 import. For a year after it has removed a task, an import leaves the task out, so
@@ -156,11 +158,19 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 		Version: buildVersion(),
 		Off:     record.ProjectOff,
 	}
+	p.Owe(p.Deliverer.Destinations)
 	switch known, err := p.Ledger(); {
 	case err != nil:
 		return err
 	case known != nil:
 		im.Known = known
+		im.Owed = func(ctx context.Context) ([]deliver.Result, error) {
+			results := make([]deliver.Result, len(p.Deliverer.Destinations))
+			for i := range results {
+				results[i].Destination = p.Deliverer.Destinations[i].Name
+			}
+			return results, p.SendOwed(ctx, deliver.Pass{OtherSettings: true}, results)
+		}
 	}
 	if !f.dryRun {
 		alone, err := p.Alone(ctx, func() { a.hint("another import is under way; this one begins when it has ended") })
@@ -199,7 +209,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 		a.hint("the local store is not a destination, so what was sent is not remembered: another import sends all of it again, under the same ids")
 	}
 	var v *verify.ImportVerdict
-	if err == nil && !f.dryRun && im.Known != nil && !rep.Waiting() && (rep.Unchanged == 0 || rep.Sessions > 0) {
+	if err == nil && !f.dryRun && im.Known != nil && rep.Stored() && (rep.Unchanged == 0 || rep.Sessions > 0) {
 		v, err = check.Verdict(ctx, verify.Place{
 			Env: second.EnvOf(a.home, a.getenv), Store: p.Store, Version: buildVersion(), Since: f.from, Now: a.now(), Clean: a.clean,
 		})

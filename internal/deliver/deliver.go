@@ -164,6 +164,9 @@ type Result struct {
 	// Busy those that another process is delivering now.
 	Elsewhere int `json:"elsewhere,omitempty"`
 	Busy      int `json:"busy,omitempty"`
+	// OwedElsewhere counts the imported traces that wait for a process with the settings of
+	// the import.
+	OwedElsewhere int `json:"owed_elsewhere,omitempty"`
 	// Parked counts the runs that were rejected in this pass.
 	Parked int `json:"parked"`
 	// Errors holds each different error once.

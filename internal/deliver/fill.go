@@ -27,6 +27,9 @@ type Filled struct {
 	Spans   int `json:"spans"`
 	Refused int `json:"refused"`
 	Left    int `json:"left"`
+	// Denied are those of the rejected traces with which the sender was refused, and not
+	// they.
+	Denied []string `json:"denied,omitempty"`
 	// Next is the first trace that was not sent, if any.
 	Next string `json:"next,omitempty"`
 	// Errors holds each different error once.
@@ -234,6 +237,9 @@ func (f *filling) send(ctx context.Context, group []fillUnit) error {
 		f.fail(err)
 		return errDown
 	case err != nil:
+		if again.denied {
+			f.Denied = append(f.Denied, group[0].ids...)
+		}
 		f.fail(fmt.Errorf("trace %s: %w", group[0].ids[0], err))
 		if again.denied {
 			f.denials++

@@ -20,6 +20,7 @@ func (r *Result) Text() string {
 	}
 	add(r.Busy, "session", "being delivered by another process (--wait waits for it)")
 	add(r.Elsewhere, "session", "recorded under other environment variables")
+	add(r.OwedElsewhere, "imported trace", "of other environment variables")
 	if r.Runs > 0 {
 		parts = append(parts, fmt.Sprintf("%s, %s delivered", termtext.Plural(r.Runs, "trace"), termtext.Plural(r.Spans, "span")))
 	}

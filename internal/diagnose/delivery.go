@@ -69,6 +69,10 @@ func (d *Destination) examine(now time.Time) Finding {
 		waits += ", next try " + d.NextTry.Local().Format(time.DateTime)
 		retry = "fix the cause, then run 'hookspan flush'"
 	}
+	if d.Owed > 0 {
+		waits += "; " + termtext.Plural(d.Owed, "imported trace") + " waiting"
+		retry = "fix the cause, then run 'hookspan flush'"
+	}
 	text := d.Name + ": "
 	switch {
 	case d.Name == config.ExporterStore && d.Failing > 0:

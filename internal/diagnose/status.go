@@ -159,6 +159,8 @@ type Destination struct {
 	Denials int `json:"denials,omitempty"`
 	// Stored counts what is in the local store, imported traces included.
 	Stored *store.Stats `json:"stored,omitempty"`
+	// Owed counts the imported traces that wait for it in the local store.
+	Owed int `json:"owed,omitempty"`
 	// Runs and Spans were delivered, out of the sessions still in the spool.
 	Runs     int64 `json:"tasks"`
 	Spans    int64 `json:"spans"`
@@ -297,6 +299,7 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 	for _, name := range m.Setup.Destinations() {
 		st.Destinations = append(st.Destinations, m.destination(ctx, name))
 	}
+	m.inStore(ctx, func(s *store.Store) error { return st.addOwed(ctx, s) })
 	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
 		if p := m.Setup.Config.Refused(name); p != nil {
 			st.Destinations = append(st.Destinations, Destination{Name: name, Off: p.Variable + ": " + p.Reason})
@@ -377,16 +380,38 @@ func (m *Machine) storeStats(ctx context.Context) *store.Stats {
 	if missing(m.Setup.Config.StorePath()) {
 		return &store.Stats{}
 	}
-	s, done, err := m.Setup.LocalStore(ctx)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = done() }()
-	got, err := s.Stats(ctx)
-	if err != nil {
+	var got store.Stats
+	if !m.inStore(ctx, func(s *store.Store) (err error) { got, err = s.Stats(ctx); return err }) {
 		return nil
 	}
 	return &got
+}
+
+// inStore calls f with the local store, and reports whether it could be opened and f did
+// not fail.
+func (m *Machine) inStore(ctx context.Context, f func(*store.Store) error) bool {
+	if missing(m.Setup.Config.StorePath()) {
+		return false
+	}
+	s, done, err := m.Setup.LocalStore(ctx)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = done() }()
+	return f(s) == nil
+}
+
+// addOwed counts what imports have left over.
+func (st *Status) addOwed(ctx context.Context, s *store.Store) error {
+	owed, err := s.Owed(ctx, "")
+	for _, o := range owed {
+		for i := range st.Destinations {
+			if st.Destinations[i].Name == o.Destination {
+				st.Destinations[i].Owed++
+			}
+		}
+	}
+	return err
 }
 
 func missing(path string) bool {

@@ -265,6 +265,9 @@ func (d *Destination) counts() []string {
 	if d.Behind > 0 {
 		out = append(out, termtext.Plural(d.Behind, "session")+" under way or waiting")
 	}
+	if d.Owed > 0 {
+		out = append(out, termtext.Plural(d.Owed, "imported trace")+" waiting")
+	}
 	if d.Rejected > 0 {
 		out = append(out, termtext.Plural(d.Rejected, "span")+" rejected")
 	}

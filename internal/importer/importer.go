@@ -40,6 +40,8 @@ type Known interface {
 	Imports(ctx context.Context, host string) ([]store.Import, error)
 	// NoteImports records sessions whose runs are all known.
 	NoteImports(ctx context.Context, imports []store.Import) error
+	// Settle notes that a destination has answered for traces.
+	Settle(ctx context.Context, destination string, traces []string) error
 }
 
 // Importer sends the runs of the past.
@@ -47,9 +49,12 @@ type Importer struct {
 	// Agent is the agent whose sessions are imported.
 	Agent transcript.Reader
 	// Deliverer provides mapping, redaction, destinations, spool and clock. The
-	// local store must be the last of the destinations: a trace in it counts as
-	// one that the others have too.
+	// local store gets a run first, and if its client is a store.Owing it notes that the
+	// others are owed it.
 	Deliverer *deliver.Deliverer
+	// Owed sends what earlier imports have left over and returns what it did for some
+	// destinations, by name. If nil, nothing is left over.
+	Owed func(ctx context.Context) ([]deliver.Result, error)
 	// Known is the local store. If nil, nothing is known, and each import sends
 	// everything.
 	Known Known
@@ -86,6 +91,13 @@ func (im *Importer) Run(ctx context.Context, sessions []Session) (rep *Report, e
 		return rep, err
 	}
 	q := queue{im: im, rep: rep}
+	if im.Owed != nil && !im.DryRun {
+		owed, err := im.Owed(ctx)
+		rep.owed(owed)
+		if err != nil {
+			return rep, err
+		}
+	}
 	keys := im.keys(ctx)
 	for part := range withoutRepeats(sessions) {
 		near := neighbours{known: im.Known, now: im.Deliverer.Now, sessions: part, roots: make(map[string][]store.Root), keys: keys}
@@ -97,8 +109,7 @@ func (im *Importer) Run(ctx context.Context, sessions []Session) (rep *Report, e
 				im.Progress()
 			}
 		}
-		// What other destinations have taken is noted even if ctx has ended.
-		if err = errors.Join(err, q.finish(context.WithoutCancel(ctx))); err != nil {
+		if err = errors.Join(err, q.finish(ctx)); err != nil {
 			return rep, err
 		}
 	}

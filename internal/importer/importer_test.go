@@ -82,8 +82,12 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// importer sends to the given destinations and the store last.
+// importer sends to the given destinations and the store.
 func (w *world) importer(host string, remotes ...deliver.Destination) *Importer {
+	owing := store.Owing{Store: w.store, Place: "here"}
+	for _, d := range remotes {
+		owing.Destinations = append(owing.Destinations, d.Name)
+	}
 	return &Importer{
 		Agent: agent(host), Known: w.store,
 		Deliverer: &deliver.Deliverer{
@@ -91,7 +95,7 @@ func (w *world) importer(host string, remotes ...deliver.Destination) *Importer 
 			Sources: map[string]deliver.Source{HostClaude: {Agent: agents.Mapping(HostClaude)}, HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
 				return []hook.Event{{StoredAt: r.At, Time: at(60)}, {}}, nil
 			}}},
-			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Client: w.store, Local: true}),
+			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Client: owing, Local: true}),
 		},
 	}
 }
@@ -277,20 +281,34 @@ func TestRemovedCapturedRunIsNotImported(t *testing.T) {
 	}
 }
 
-func TestStoreIsLast(t *testing.T) {
+// owed are how many traces each destination is owed.
+func (w *world) owed() map[string]int {
+	w.Helper()
+	all, err := w.store.Owed(w.Context(), "")
+	if err != nil {
+		w.Fatal(err)
+	}
+	out := make(map[string]int)
+	for _, o := range all {
+		out[o.Destination]++
+	}
+	return out
+}
+
+func TestStoreIsFirst(t *testing.T) {
 	w, r := newWorld(t), &remote{}
 	r.before = func() {
 		roots, err := w.store.Conversations(t.Context(), "s")
 		if err != nil {
 			t.Error(err)
 		}
-		if len(roots) > len(r.traces()) {
-			t.Errorf("the store has %d runs, the remote destination %d", len(roots), len(r.traces()))
+		if owed := w.owed()["otlp"]; len(roots) != 3 || owed != 3 {
+			t.Errorf("the store has %d runs and the remote destination is owed %d", len(roots), owed)
 		}
 	}
 	w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, turns(3)))
-	if n := len(r.traces()); n != 3 {
-		t.Errorf("%d traces, want 3", n)
+	if n := len(r.traces()); n != 3 || len(w.owed()) > 0 {
+		t.Errorf("%d traces, want 3; owed %v", n, w.owed())
 	}
 }
 
@@ -304,7 +322,7 @@ func TestDestinationIsDown(t *testing.T) {
 	want := []Delivered{
 		{Destination: "otlp", Waiting: 3, Errors: []string{"connection refused"}},
 		{Destination: "infinium", Runs: 3, Spans: 6},
-		{Destination: "store", Waiting: 3},
+		{Destination: "store", Runs: 3, Spans: 6},
 	}
 	if d := cmp.Diff(want, rep.Destinations, cmpopts.IgnoreUnexported(Delivered{})); d != "" {
 		t.Errorf("destinations (-want +got):\n%s", d)
@@ -315,14 +333,31 @@ func TestDestinationIsDown(t *testing.T) {
 	if rep.Complete() {
 		t.Error("the import counts as complete")
 	}
-	before := down.traces()
-	down.err = nil
-	rep = w.run(im, of("s", DialectClaude, turns(3)))
-	if rep.Runs != 3 || len(down.traces()) != len(before)+3 || !rep.Complete() {
-		t.Errorf("after the outage: %+v", rep)
+	if d := cmp.Diff(map[string]int{"otlp": 3}, w.owed()); d != "" {
+		t.Errorf("owed (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(up.traces()[:3], up.traces()[3:]); d != "" {
-		t.Errorf("sent again under other ids:\n%s", d)
+	// What comes again is not stored again, and is sent by what Owed is.
+	im.Owed = func(context.Context) ([]deliver.Result, error) {
+		return []deliver.Result{{Destination: "otlp", Runs: 2, Spans: 4, Waiting: 1, Errors: []string{"still down"}}}, nil
+	}
+	rep = w.run(im, of("s", DialectClaude, turns(4)))
+	want = []Delivered{
+		{Destination: "otlp", Runs: 2, Spans: 4, Waiting: 2, Errors: []string{"still down"}},
+		{Destination: "infinium", Runs: 1, Spans: 2},
+		{Destination: "store", Runs: 1, Spans: 2},
+	}
+	if d := cmp.Diff(want, rep.Destinations, cmpopts.IgnoreUnexported(Delivered{})); d != "" || rep.Skipped.AlreadyThere != 3 || tries != 1 {
+		t.Errorf("after %d tries, %+v; destinations (-want +got):\n%s", tries, rep.Skipped, d)
+	}
+}
+
+// TestRefusedSenderIsOwed: a wrong key is not the traces' fault.
+func TestRefusedSenderIsOwed(t *testing.T) {
+	w, tries := newWorld(t), 0
+	r := &remote{err: &deliver.Error{Err: errors.New("401"), Permanent: true, Denied: true}, before: func() { tries++ }}
+	rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, turns(5)))
+	if d := rep.Destinations; d[0].Waiting != 5 || d[0].Refused != 0 || d[1].Runs != 5 || tries != mostDenials || w.owed()["otlp"] != 5 {
+		t.Errorf("after %d tries owed %v: %+v", tries, w.owed(), d)
 	}
 }
 
@@ -333,23 +368,8 @@ func TestRefusedRunDelaysNothing(t *testing.T) {
 	if d := rep.Destinations; d[0].Refused != 2 || len(d[0].Errors) != 2 || d[1].Runs != 2 {
 		t.Errorf("destinations %+v", d)
 	}
-	if rep := w.run(im, of("s", DialectClaude, turns(2))); rep.Skipped.AlreadyThere != 2 {
+	if rep := w.run(im, of("s", DialectClaude, turns(2))); rep.Skipped.AlreadyThere != 2 || len(w.owed()) > 0 {
 		t.Errorf("the second import sends what was refused: %+v", rep)
-	}
-}
-
-// TestDestinationThatDeniesTheSenderIsTriedThrice: the rest waits for a better key.
-func TestDestinationThatDeniesTheSenderIsTriedThrice(t *testing.T) {
-	w, r := newWorld(t), &remote{err: &deliver.Error{Err: errors.New("401"), Permanent: true, Denied: true}}
-	tries := 0
-	r.before = func() { tries++ }
-	rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, turns(6)))
-	if d := rep.Destinations; d[0].Refused != 2 || d[0].Waiting != 4 || d[1].Runs != 2 || tries != 3 {
-		t.Errorf("%d tries, destinations %+v", tries, d)
-	}
-	r.err = nil
-	if rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, turns(6))); rep.Runs != 4 {
-		t.Errorf("with another key: %+v", rep)
 	}
 }
 
@@ -632,5 +652,9 @@ func TestImportEndsWithContext(t *testing.T) {
 	rep, err := im.Run(ctx, []Session{of("s", DialectClaude, turns(3)), of("t", DialectClaude, turns(3))})
 	if !errors.Is(err, context.Canceled) || len(r.traces()) > 1 || rep == nil {
 		t.Errorf("error %v after %d traces", err, len(r.traces()))
+	}
+	// What was gathered is stored, and owed.
+	if sent, owed, has := len(r.traces()), w.owed()["otlp"], rep.Destinations[1].Runs; sent+owed < has || has < 3 {
+		t.Errorf("%d sent, %d owed, %d stored", sent, owed, has)
 	}
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,34 +22,41 @@ const (
 	// batchSpans is how many spans are stored at once: an upload waits for the
 	// disk.
 	batchSpans = 1024
-	// batchAge is how long a run that other destinations have waits to be stored,
-	// so that an import that is killed sends few runs again.
+	// batchAge is how long a run waits to be stored, and an answer to be noted, so
+	// that an import that is killed sends few runs again.
 	batchAge = 100 * time.Millisecond
+	// mostDenials is how often in a row a destination refuses the sender before it
+	// counts as down.
+	mostDenials = 3
 )
 
-// queue sends the runs to the destinations. The local store gets a run only when
-// every other has answered for it, so that the next import finds what is left.
+// queue sends the runs to the destinations, the local store first: it notes with each
+// trace that the others are owed it, until they have answered.
 type queue struct {
 	im  *Importer
 	rep *Report
-	// runs have been answered for by every destination but the store, since the
-	// given time; notes are about sessions that have none but these, done about those
-	// whose runs are stored.
-	runs        []*tracepb.ResourceSpans
-	spans       int
-	since       time.Time
-	notes, done []store.Import
-	// storing ends with the result of the batch that is being stored, while the
+	// next is gathered since the given time; done are about sessions whose runs are stored.
+	next  batch
+	since time.Time
+	done  []store.Import
+	// sending ends with the result of the batch that is being sent, while the
 	// next is gathered; nil if there is none.
-	storing chan stored
+	sending chan sent
 	// incomplete reports that the store has not taken all of a batch.
 	incomplete bool
-	// held counts the runs that other destinations keep from the store.
-	held int
 }
 
-// stored is what became of a batch.
-type stored struct {
+// batch are runs that are stored at once.
+type batch struct {
+	// groups are runs, together those that a destination takes as one.
+	groups [][]*tracepb.ResourceSpans
+	spans  int
+	// notes are about sessions that have no runs but these, and those before.
+	notes []store.Import
+}
+
+// sent is what became of a batch.
+type sent struct {
 	complete bool
 	err      error
 }
@@ -66,10 +74,10 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 	}
 	observe(f.session.ID, f.skipped, nil)
 	now := q.im.Deliverer.Now()
-	if len(q.runs) == 0 {
+	if len(q.next.groups) == 0 {
 		q.since = now
 	}
-	kept, flushed := true, false
+	flushed := false
 	q.incomplete = false
 	for part := range slices.Chunk(f.runs, f.together()) {
 		if err := ctx.Err(); err != nil {
@@ -84,12 +92,8 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 		if q.im.DryRun {
 			continue
 		}
-		answered, err := q.send(ctx, runs)
-		if err != nil {
-			return err
-		}
-		kept = kept && answered
-		if len(f.runs) > mappedOnce && q.spans >= batchSpans {
+		q.next.groups, q.next.spans = append(q.next.groups, runs), q.next.spans+otlp.Count(runs)
+		if len(f.runs) > mappedOnce && q.next.spans >= batchSpans {
 			flushed = true
 			if err := q.flush(ctx); err != nil {
 				return err
@@ -101,97 +105,118 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 			return err
 		}
 	}
-	if kept && !q.incomplete && f.note != nil {
-		q.notes = append(q.notes, *f.note)
+	if !q.incomplete && f.note != nil {
+		q.next.notes = append(q.next.notes, *f.note)
 	}
-	if q.spans >= batchSpans || len(q.notes) >= batchSpans || now.Sub(q.since) >= batchAge {
+	if q.next.spans >= batchSpans || len(q.next.notes) >= batchSpans || now.Sub(q.since) >= batchAge {
 		return q.flush(ctx)
 	}
 	return nil
 }
 
-// send sends runs to every destination but the store, for which it keeps them if
-// all others have answered. It reports whether it does.
-func (q *queue) send(ctx context.Context, runs []*tracepb.ResourceSpans) (kept bool, err error) {
-	answered := true
-	for i := range q.im.Deliverer.Destinations {
-		dst, res := &q.im.Deliverer.Destinations[i], &q.rep.Destinations[i]
-		switch {
-		case dst.Name == storeName && answered:
-			q.runs, q.spans, kept = append(q.runs, runs...), q.spans+otlp.Count(runs), true
-			continue
-		case dst.Name == storeName:
-			q.held += len(runs)
-			continue
-		}
-		group := runs
-		if dst.Join != nil {
-			group = []*tracepb.ResourceSpans{dst.Join(runs)}
-		}
-		for one := range slices.Chunk(group, 1) {
-			if err := q.sendTo(ctx, dst, one, res); err != nil {
-				return false, err
-			}
-		}
-		answered = answered && !res.down
-	}
-	return kept, nil
-}
-
-// flush begins to store what is kept, when the batch before is stored.
+// flush begins to send what is gathered, when the batch before is sent.
 func (q *queue) flush(ctx context.Context) error {
 	if err := q.wait(); err != nil {
 		return err
 	}
-	runs, notes := q.runs, q.notes
-	q.runs, q.spans, q.notes = nil, 0, nil
-	q.storing = make(chan stored, 1)
+	next := q.next
+	q.next = batch{}
+	q.sending = make(chan sent, 1)
 	go func() { // wait receives the result
-		complete, err := q.store(ctx, runs, notes)
-		q.storing <- stored{complete, err}
+		complete, err := q.send(ctx, next)
+		q.sending <- sent{complete, err}
 	}()
 	return nil
 }
 
-// wait waits for the batch that is being stored.
+// wait waits for the batch that is being sent.
 func (q *queue) wait() (err error) {
-	if q.storing == nil {
+	if q.sending == nil {
 		return nil
 	}
-	batch := <-q.storing
-	q.storing = nil
+	batch := <-q.sending
+	q.sending = nil
 	q.incomplete = q.incomplete || !batch.complete
 	return batch.err
 }
 
-// finish stores what is kept and waits for it.
+// finish sends what is gathered and waits for it. It is stored even if ctx has ended.
 func (q *queue) finish(ctx context.Context) error {
-	err := q.flush(ctx)
-	if err == nil {
-		err = q.wait()
-	}
-	err = errors.Join(err, q.note(ctx, 1))
-	for i := range q.rep.Destinations {
-		if res := &q.rep.Destinations[i]; res.Destination == storeName {
-			res.Waiting += q.held
-			q.held = 0
-		}
-	}
-	return err
+	err := q.wait()
+	return errors.Join(err, q.flush(ctx), q.wait(), q.note(context.WithoutCancel(ctx), 1))
 }
 
-// store stores runs, and then the notes if it could store all of them, which it reports.
-func (q *queue) store(ctx context.Context, runs []*tracepb.ResourceSpans, notes []store.Import) (complete bool, err error) {
-	if len(runs) > 0 {
-		i := slices.IndexFunc(q.im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Name == storeName })
+// send stores a batch, then its notes if the store has all of it, which is reported, and
+// then sends it to the other destinations.
+func (q *queue) send(ctx context.Context, b batch) (complete bool, err error) {
+	storing, runs := context.WithoutCancel(ctx), slices.Concat(b.groups...)
+	for i := range q.im.Deliverer.Destinations {
+		dst := &q.im.Deliverer.Destinations[i]
+		if dst.Name != storeName || len(runs) == 0 {
+			continue
+		}
 		res := &q.rep.Destinations[i]
 		before := res.Runs
-		if err := q.sendTo(ctx, &q.im.Deliverer.Destinations[i], runs, res); err != nil || res.Runs-before < len(runs) {
+		if err := q.sendTo(storing, dst, runs, res); err != nil {
 			return false, err
 		}
+		complete = res.Runs-before == len(runs)
 	}
-	q.done = append(q.done, notes...)
-	return true, q.note(ctx, batchSpans)
+	if complete || len(runs) == 0 {
+		complete = true
+		q.done = append(q.done, b.notes...)
+		if err := q.note(storing, batchSpans); err != nil {
+			return true, err
+		}
+	}
+	for i := range q.im.Deliverer.Destinations {
+		if dst := &q.im.Deliverer.Destinations[i]; dst.Name != storeName && len(runs) > 0 {
+			err = errors.Join(err, q.sendGroups(ctx, dst, b.groups, &q.rep.Destinations[i]))
+		}
+	}
+	return complete, err
+}
+
+// sendGroups sends runs that are stored to another destination and notes its answers.
+func (q *queue) sendGroups(ctx context.Context, dst *deliver.Destination, groups [][]*tracepb.ResourceSpans, res *Delivered) (err error) {
+	var answered []string
+	since := q.im.Deliverer.Now()
+	settle := func() error {
+		traces := answered
+		if answered, since = nil, q.im.Deliverer.Now(); q.im.Known == nil {
+			return nil
+		}
+		return q.im.Known.Settle(context.WithoutCancel(ctx), dst.Name, traces)
+	}
+	for _, runs := range groups {
+		together := runs
+		if dst.Join != nil {
+			together = []*tracepb.ResourceSpans{dst.Join(runs)}
+		}
+		for i := range together {
+			waiting := res.Waiting
+			err = cmp.Or(q.sendTo(ctx, dst, together[i:i+1], res), err)
+			switch {
+			case res.Waiting > waiting:
+			case dst.Join != nil:
+				answered = append(answered, tracesOf(runs)...)
+			default:
+				answered = append(answered, tracesOf(runs[i:i+1])...)
+			}
+		}
+		if err == nil && q.im.Deliverer.Now().Sub(since) >= batchAge {
+			err = settle()
+		}
+	}
+	return errors.Join(err, settle())
+}
+
+// tracesOf are the traces of runs.
+func tracesOf(runs []*tracepb.ResourceSpans) (ids []string) {
+	for _, run := range runs {
+		ids = append(ids, otlp.TraceID(run.GetScopeSpans()[0].GetSpans()[0]))
+	}
+	return ids
 }
 
 // note records sessions, so many at once: each transaction waits for the disk.
@@ -204,30 +229,22 @@ func (q *queue) note(ctx context.Context, least int) error {
 	return q.im.Known.NoteImports(ctx, notes)
 }
 
-// maxDenials is how many refusals of the sender in a row show that every other run would
-// meet one too.
-const maxDenials = 3
-
 // sendTo sends runs to one destination, and each alone if the destination does
 // not take them together. The error is ctx's alone.
 func (q *queue) sendTo(ctx context.Context, dst *deliver.Destination, runs []*tracepb.ResourceSpans, res *Delivered) error {
-	if res.down {
+	if err := ctx.Err(); res.down || err != nil {
 		res.Waiting += len(runs)
-		return nil
+		return err
 	}
-	spans, trace := otlp.Count(runs), otlp.TraceID(runs[0].GetScopeSpans()[0].GetSpans()[0])
+	spans, trace := otlp.Count(runs), tracesOf(runs[:1])[0]
 	refused, err := q.im.Deliverer.Send(ctx, dst, runs)
-	if !deliver.Denied(err) {
-		res.denials = 0
-	} else if len(runs) == 1 {
-		res.denials++
-	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		res.Waiting += len(runs)
 		return ctx.Err()
-	case err != nil && (deliver.Retryable(err) || res.denials >= maxDenials):
-		res.down = true
+	case err != nil && (deliver.Retryable(err) || deliver.Denied(err)):
+		res.denials++
+		res.down = deliver.Retryable(err) || res.denials == mostDenials
 		res.Waiting += len(runs)
 		res.fail(err)
 	case err != nil && len(runs) > 1:
@@ -240,6 +257,7 @@ func (q *queue) sendTo(ctx context.Context, dst *deliver.Destination, runs []*tr
 		res.Refused++
 		res.fail(fmt.Errorf("trace %s: %w", trace, err))
 	default:
+		res.denials = 0
 		res.Runs += len(runs)
 		res.Spans += spans - refused
 		if refused > 0 {

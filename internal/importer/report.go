@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -71,16 +72,16 @@ type Delivered struct {
 	// run is a session.
 	Runs  int `json:"tasks"`
 	Spans int `json:"spans"`
-	// Waiting were not sent because the destination, or another one before the
-	// local store, did not take what should be tried again.
+	// Waiting were not sent, or not taken and should be tried again.
 	Waiting int `json:"waiting"`
 	// Refused counts the traces that the destination rejected.
 	Refused int `json:"refused"`
 	// Errors are what went wrong, one line for each different text, at most ten.
 	Errors []string `json:"errors,omitempty"`
 
-	down bool
-	// denials counts the refusals of the sender in a row.
+	// down reports that nothing more is sent, denials is how often in a row the sender was
+	// refused.
+	down    bool
 	denials int
 }
 
@@ -150,6 +151,22 @@ func (r *Report) found(session string, runs []*tracepb.ResourceSpans) {
 		}
 		if end := otlp.End(root); end.After(r.Last) {
 			r.Last = end
+		}
+	}
+}
+
+// owed adds what became of the traces that earlier imports have left over.
+func (r *Report) owed(results []deliver.Result) {
+	for _, res := range results {
+		for i := range r.Destinations {
+			d := &r.Destinations[i]
+			if d.Destination != res.Destination {
+				continue
+			}
+			d.Runs, d.Spans, d.Waiting, d.down = res.Runs, res.Spans, res.Waiting, res.Waiting > 0
+			for _, text := range res.Errors {
+				d.fail(errors.New(text))
+			}
 		}
 	}
 }

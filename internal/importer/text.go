@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,8 @@ func (r *Report) Text(retention time.Duration) string {
 	if left := r.Skipped.texts(); len(left) > 0 {
 		line("skipped", strings.Join(left, "; "))
 	}
-	if r.Runs > 0 {
-		for _, d := range r.Destinations {
+	for _, d := range r.Destinations {
+		if r.Runs > 0 || d.Runs+d.Waiting+len(d.Errors) > 0 {
 			line(d.Destination, d.text())
 			for _, e := range d.Errors {
 				line("", "  "+termtext.Value(deliver.WithoutName(e, d.Destination)))
@@ -49,12 +50,12 @@ func (r *Report) Text(retention time.Duration) string {
 // Waiting reports that a destination has not taken everything and may take it in
 // another import.
 func (r *Report) Waiting() bool {
-	for _, d := range r.Destinations {
-		if d.Waiting > 0 && r.Runs > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Destinations, func(d Delivered) bool { return d.Waiting > 0 })
+}
+
+// Stored reports that nothing waits for the local store.
+func (r *Report) Stored() bool {
+	return !slices.ContainsFunc(r.Destinations, func(d Delivered) bool { return d.Waiting > 0 && d.Destination == storeName })
 }
 
 func (s *Skipped) texts() (texts []string) {

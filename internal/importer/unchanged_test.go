@@ -198,10 +198,6 @@ func TestUnsettledFilesAreReadAgain(t *testing.T) {
 			im.Deliverer.Now = func() time.Time { return at(120) }
 			h.age(id+".jsonl", 1_000_000*time.Second)
 		}},
-		{"a destination that is down", turn, func(_ *claudeHome, im *Importer) {
-			down := deliver.Destination{Name: "otlp", Client: &remote{err: context.DeadlineExceeded}}
-			im.Deliverer.Destinations = append([]deliver.Destination{down}, im.Deliverer.Destinations...)
-		}},
 		{"a store that does not take a run", turn, func(_ *claudeHome, im *Importer) {
 			im.Deliverer.Destinations[0].Client = &remote{err: permanent()}
 		}},

@@ -61,6 +61,15 @@ func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(h
 			}
 		}
 	}
+	owed, err := s.Store.Owed(ctx, "")
+	if err != nil {
+		return 0, out, err
+	}
+	for _, o := range owed {
+		if ids[o.Trace] {
+			out.Waiting++
+		}
+	}
 	n, err = s.Store.Delete(ctx, slices.Collect(maps.Keys(ids)))
 	return n, out, err
 }

@@ -25,6 +25,9 @@ const linger = 45 * time.Second
 // then removes what is no longer needed.
 func (p *Pipeline) Flush(ctx context.Context, pass deliver.Pass) ([]deliver.Result, error) {
 	results, err := p.Deliverer.Run(ctx, pass)
+	if err == nil {
+		err = p.sendWhatIsOwed(ctx, pass, results)
+	}
 	p.index(ctx)
 	if err == nil && len(pass.Sessions) == 0 {
 		p.removeOld(ctx)
@@ -45,7 +48,11 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 	}
 	until := p.Deliverer.Now().Add(linger)
 	for {
-		results, err := p.Deliverer.Run(ctx, deliver.Pass{Sessions: sessions})
+		pass := deliver.Pass{Sessions: sessions}
+		results, err := p.Deliverer.Run(ctx, pass)
+		if err == nil {
+			err = p.sendWhatIsOwed(ctx, pass, results)
+		}
 		if err != nil {
 			if ctx.Err() == nil {
 				p.Deliverer.Log("flush: " + err.Error())

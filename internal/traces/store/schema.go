@@ -19,7 +19,7 @@ const (
 const schemaVersion = 1
 
 // createTables makes the tables in an empty file.
-var createTables = createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals + createGone //nolint:gosec // All are this package's.
+var createTables = createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals + createGone + createOwed //nolint:gosec // All are this package's.
 
 var (
 	//go:embed schema/traces.sql
@@ -38,6 +38,8 @@ var (
 	createGone string
 	//go:embed schema/imports.sql
 	createImports string
+	//go:embed schema/owed.sql
+	createOwed string
 )
 
 // header identifies a database file.

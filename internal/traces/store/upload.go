@@ -22,6 +22,11 @@ import (
 // one id the last one counts. The summaries of the traces are up to date when
 // UploadTraces returns. It waits up to ten seconds while other processes write.
 func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
+	return s.upload(ctx, messages, func(*prepared) error { return nil })
+}
+
+// upload is UploadTraces, with also at the end of its transaction.
+func (s *Store) upload(ctx context.Context, messages []*tracepb.ResourceSpans, also func(*prepared) error) error {
 	var in encoder
 	defer in.release()
 	rows, err := makeRows(&in, messages)
@@ -32,7 +37,8 @@ func (s *Store) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSp
 		return ctx.Err()
 	}
 	return s.write(ctx, fmt.Sprintf("store %d spans", len(rows)), func(tx *sql.Tx) error {
-		return upsert(ctx, &prepared{on: tx}, rows, s.now())
+		p := &prepared{on: tx}
+		return cmp.Or(upsert(ctx, p, rows, s.now()), also(p))
 	})
 }
 

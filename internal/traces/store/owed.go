@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// Owed is an imported trace that a destination has not answered for.
+type Owed struct {
+	// Destination is its name. Trace is 32 hex digits, Session as in Summary.
+	Destination, Trace, Session string
+	// Place is that of Owing.
+	Place string
+}
+
+// Owing stores spans as UploadTraces does, and in the same transaction that the
+// destinations are owed their traces: until Settle, or until the trace is removed.
+type Owing struct {
+	Store        *Store
+	Destinations []string
+	// Place identifies the settings by which the destinations are found.
+	Place string
+}
+
+// UploadTraces stores spans.
+func (o Owing) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpans) error {
+	if len(o.Destinations) == 0 {
+		return o.Store.UploadTraces(ctx, messages)
+	}
+	return o.Store.upload(ctx, messages, func(tx *prepared) error {
+		traces := make(map[string]bool)
+		var ids []string
+		for span := range otlp.Spans(messages) {
+			if id := otlp.TraceID(span); !traces[id] {
+				traces[id] = true
+				ids = append(ids, id)
+			}
+		}
+		_, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT OR REPLACE INTO owed (trace, destination, place)
+			SELECT t.id, d.value, ?3 FROM traces t JOIN json_each(?2) d WHERE t.trace_id IN (SELECT value FROM json_each(?1))`,
+			rawjson.Encode(ids), rawjson.Encode(o.Destinations), o.Place)
+		return err
+	})
+}
+
+// Owed returns what a destination, or if the name is empty each, is owed, by session and
+// time.
+func (s *Store) Owed(ctx context.Context, destination string) (out []Owed, err error) {
+	err = eachRow(ctx, s.db, func(scan func(...any) error) error {
+		var o Owed
+		err := scan(&o.Destination, &o.Trace, &o.Session, &o.Place)
+		out = append(out, o)
+		return err
+	}, `SELECT o.destination, t.trace_id, t.session, o.place FROM owed o CROSS JOIN traces t
+		WHERE t.id = o.trace AND ?1 IN ('', o.destination) ORDER BY t.session, t.started, t.trace_id`, destination)
+	return out, s.wrap("read what is owed", err)
+}
+
+// Settle notes that a destination has answered for traces.
+func (s *Store) Settle(ctx context.Context, destination string, traces []string) error {
+	if len(traces) == 0 {
+		return nil
+	}
+	return s.write(ctx, "note answers", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM owed WHERE destination = ?1
+			AND trace IN (SELECT id FROM traces WHERE trace_id IN (SELECT value FROM json_each(?2)))`, destination, rawjson.Encode(traces))
+		return err
+	})
+}
