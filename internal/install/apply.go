@@ -113,6 +113,9 @@ func (p *Plan) apply(created []string) error {
 	steps := slices.DeleteFunc(slices.Clone(p.Actions), func(a Action) bool { return !a.Op.Writes() })
 	for i, step := range steps {
 		if err := step.run(); err != nil {
+			if errors.Is(err, fs.ErrNotExist) { // a folder that the plan found is gone
+				err = fmt.Errorf("%w: %w", ErrChanged, err)
+			}
 			return &ApplyError{Done: steps[:i], Failed: step, NotDone: steps[i+1:], Err: err}
 		}
 	}
