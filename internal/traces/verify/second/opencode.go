@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
-
 	"path/filepath"
 	"strings"
 	"time"
