@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -122,6 +123,64 @@ func TestCodexForkWhoseOriginalIsGone(t *testing.T) {
 				t.Errorf("%d runs, and without the original's file %d more, skipped %+v; want 2 and none", before, rep.Runs, rep.Skipped)
 			}
 		})
+	}
+}
+
+// TestCodexReadsAgainWhatIsRelated imports a session and its fork, and one that has nothing to
+// do with them, and imports again after a file was written.
+func TestCodexReadsAgainWhatIsRelated(t *testing.T) {
+	const day, id = "11/20/rollout-2026-11-20T10-00-00-", "01a20017-0000-7000-8000-00000000000"
+	f := home(t, map[string]string{".codex": filepath.Join("testdata", "codex-fork")})
+	path := func(name string) string {
+		return filepath.Join(f.Home, ".codex", "sessions", "2026", filepath.FromSlash(name)+".jsonl")
+	}
+	row := func(payload string) string {
+		return `{"timestamp":"2026-11-20T10:00:00Z","type":"session_meta","payload":` + payload + "}\n"
+	}
+	write := func(name, text string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path(name)), 0o700), os.WriteFile(path(name), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(day+id+"8", row(`{"id":"`+id+`8"}`))
+	w := newWorld(t)
+	w.now = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	f.Now = func() time.Time { return w.now }
+	for _, c := range []struct {
+		name            string
+		change          func()
+		read, unchanged int
+	}{
+		{"all is new", func() {}, 3, 0},
+		{"nothing is new", func() {}, 0, 3},
+		{"the original has another row", func() {
+			const name = "11/10/rollout-2026-11-10T10-00-00-" + id + "0"
+			text, err := os.ReadFile(path(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(name, string(text)+`{"timestamp":"2026-11-20T10:00:00Z","type":"world_state","payload":{}}`+"\n")
+		}, 2, 1},
+		{"a subagent of the fork begins", func() {
+			write(day+id+"2", row(`{"id":"`+id+`2","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+id+`1"}}}}`))
+		}, 2, 1},
+		{"the original is gone", func() {
+			if err := os.RemoveAll(filepath.Dir(path("11/10/x"))); err != nil {
+				t.Fatal(err)
+			}
+		}, 1, 1},
+	} {
+		c.change()
+		found, err := Sessions(t.Context(), f, codex.Agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		im := w.importer(codex.Agent.Host)
+		im.Agent, im.Deliverer.Sources = codex.Agent, map[string]deliver.Source{codex.Agent.Host: {Agent: agents.Mapping(codex.Agent.Host)}}
+		if rep := w.run(im, found...); rep.Sessions != c.read || rep.Unchanged != c.unchanged {
+			t.Errorf("%s: %d sessions read, %d unchanged, want %d and %d", c.name, rep.Sessions, rep.Unchanged, c.read, c.unchanged)
+		}
+		w.now = w.now.Add(time.Hour)
 	}
 }
 

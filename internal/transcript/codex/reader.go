@@ -44,6 +44,7 @@ const (
 // begins that was under way at Query.Since.
 var Agent = transcript.Reader{
 	Host: codex.Host, Read: read, Sessions: sessions, AddEvents: addEvents, End: end, Origin: origin,
+	Parts: func(transcript.Session) ([]string, error) { return nil, nil }, // the listing has them
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
@@ -94,6 +95,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 // that is gone is listed.
 func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {
 	shelf := shelfOf(ctx, f)
+	related := shelf.related()
 	for id, paths := range shelf.paths {
 		for _, path := range paths {
 			if err := ctx.Err(); err != nil {
@@ -102,6 +104,11 @@ func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Sess
 			parent := shelf.heads().parents[path]
 			if s, ok := transcript.Stat(id, path); ok && (parent == "" || len(shelf.paths[parent]) == 0) {
 				s.Dialect = codex.Dialect
+				for _, other := range related[path] {
+					if other != path {
+						s.Others = append(s.Others, other)
+					}
+				}
 				found = append(found, s)
 			}
 		}

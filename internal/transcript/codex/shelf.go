@@ -81,6 +81,44 @@ func (s *shelf) readHeads(f *transcript.Files) heads {
 	return all
 }
 
+// related are the files that may say something of a file's session, by path: those of all threads
+// that are joined by starts and copies.
+func (s *shelf) related() map[string][]string {
+	first := make(map[string]string) // of each thread, one that it is joined with
+	of := func(id string) string {
+		for first[id] != "" {
+			id = first[id]
+		}
+		return id
+	}
+	join := func(x, y string) {
+		if x, y = of(x), of(y); x != y && x != "" && y != "" {
+			first[x] = y
+		}
+	}
+	for _, joined := range [...]map[string][]head{s.heads().started, s.heads().forks} {
+		for id, heads := range joined {
+			for _, h := range heads {
+				name, _ := idOf(filepath.Base(h.path))
+				join(h.self.id, name)
+				join(id, name)
+			}
+		}
+	}
+	groups := make(map[string][]string)
+	for id, paths := range s.paths {
+		groups[of(id)] = append(groups[of(id)], paths...)
+	}
+	related := make(map[string][]string)
+	for _, paths := range groups {
+		slices.Sort(paths)
+		for _, path := range paths {
+			related[path] = paths
+		}
+	}
+	return related
+}
+
 // subagents are those that a thread started, or of which it is the session, in the order of
 // their births.
 func (s *shelf) subagents(thread string) []head {

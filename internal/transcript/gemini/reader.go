@@ -156,19 +156,24 @@ func roots(f *transcript.Files) transcript.Folders {
 	return r
 }
 
-// namedAfter lists the files in a folder whose names end with the beginning of a session's id.
+// namedAfter lists the files in a folder whose names have the beginning of a session's id, at
+// their own beginning or after a dash.
 func namedAfter(f *transcript.Files, dir, session string) []string {
 	type key struct{ dir string }
-	tail := func(name string) string {
-		name = strings.TrimSuffix(name, filepath.Ext(name))
-		return name[max(0, len(name)-idLength):]
-	}
 	all := transcript.Recall(f, key{dir}, func(*transcript.Files) map[string][]string {
 		all := make(map[string][]string)
 		entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
 		for _, e := range entries {
-			if ext := filepath.Ext(e.Name()); ext == suffix || ext == document {
-				all[tail(e.Name())] = append(all[tail(e.Name())], filepath.Join(dir, e.Name()))
+			ext := filepath.Ext(e.Name())
+			if ext != suffix && ext != document {
+				continue
+			}
+			path, rest, more := filepath.Join(dir, e.Name()), strings.TrimSuffix(e.Name(), ext), true
+			for more {
+				if id := rest[:min(idLength, len(rest))]; !slices.Contains(all[id][max(0, len(all[id])-1):], path) {
+					all[id] = append(all[id], path)
+				}
+				_, rest, more = strings.Cut(rest, "-")
 			}
 		}
 		return all
