@@ -55,6 +55,9 @@ func assignedSecret(t *text, i int) []span {
 	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") && slices.Contains(keyWords, strings.ToLower(nameStart(s, lo-1))) {
 		a.kind = tokenKind
 	}
+	if k == keyKind && strings.HasPrefix(s[end:], " for ") && strings.Contains(s[end:min(len(s), end+40)], " API ") {
+		a.kind = tokenKind // my key for the weather API is x
+	}
 	if k == pairKind {
 		spans, _ := t.pairValue(&a, end)
 		return spans
@@ -79,6 +82,9 @@ func assignedSecret(t *text, i int) []span {
 		return out
 	}
 	if out := t.column(&a, end); len(out) > 0 {
+		return out
+	}
+	if out := t.inLists(&a, end); len(out) > 0 {
 		return out
 	}
 	if out := t.alignedColumn(&a, end); len(out) > 0 {
@@ -278,6 +284,12 @@ func (t *text) member(a *assignment, i int) bool {
 	part := t.s[i:min(len(t.s), i+200)]
 	if end := strings.IndexByte(part[1:], '{'); end >= 0 {
 		part = part[:end+1]
+	}
+	if p := closingQuotes(part, 1); strings.HasPrefix(part[p:], `0"`) { // a column of a data frame
+		if p = blanks(t.s, closingQuotes(t.s, i+p+1)); byteIn(t.s, p, ":") {
+			a.value, a.sign = t.valueAt(blanks(t.s, p+1)), ":"
+			return a.quoted
+		}
 	}
 	for _, name := range [...]string{"value", "default"} {
 		if at := strings.Index(part, name); at >= 0 && !strings.Contains(part[:at], "}") {

@@ -172,7 +172,7 @@ func (t *text) column(a *assignment, i int) []span {
 	head, _ := cell(line, sep, nth)
 	head = strings.TrimLeft(head, " \t\"'\\-+>#*")
 	tail := head[max(0, strings.Index(head, a.telling)):]
-	tail = strings.ToLower(strings.TrimSpace(tail[:endOf(tail, 0, len(tail), wordBytes.or("- "))]))
+	tail = strings.ToLower(strings.TrimSpace(tail[:endOf(tail, min(len(tail), len(a.telling)), len(tail), wordBytes.or("- "))]))
 	if tail != strings.ToLower(a.telling) && !strings.HasSuffix(tail, " key") {
 		return nil
 	}
@@ -188,11 +188,11 @@ func (t *text) column(a *assignment, i int) []span {
 		if only(row, oneOf(" \t\"'+,")) {
 			continue // the rest of a literal
 		}
-		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], oneOf("-+|: \t$\r\"',^M\\")) || containsOne(row, "───", "====") {
+		if strings.Count(row, "--") >= 2 && only(row[strings.Index(row, "--"):], oneOf("-+|: \t$\r\"',^M\\")) || containsOne(row, "───", "═══", "====") {
 			ruled = true
 			continue
 		}
-		if strings.Count(row, sep) != cells || sep != "," && sep != ";" && sep != "\t" && !ruled && sep != "│" {
+		if strings.Count(row, sep) != cells || sep != "," && sep != ";" && sep != "\t" && !ruled && (sep != "|" || cells < 2) && sep != "│" && sep != "┆" && sep != "&" {
 			break
 		}
 		text, at := cell(row, sep, nth)
@@ -203,6 +203,43 @@ func (t *text) column(a *assignment, i int) []span {
 		if len(v) >= 8 && (!wordy(v) || a.kind == passwordKind && (ruled && literalValue(v) || a.kind.likely(v))) && !placeholder(v) && hasDigit(v) {
 			out = append(out, span{lo: lo, hi: lo + len(v)})
 		}
+	}
+	return out
+}
+
+// inLists reads the lists behind a list of names, of which one ends at i: ["user", "password"],
+// (name, password) VALUES.
+func (t *text) inLists(a *assignment, i int) []span {
+	s := t.s
+	end := closingQuotes(s, i)
+	from := max(0, a.lo-longestHeader)
+	open := from + strings.LastIndexAny(s[from:a.lo], "([")
+	if !byteIn(s, end, ",)]") || open < from || s[open] == '[' && end == i {
+		return nil
+	}
+	end = find(s, end, min(len(s), end+longestHeader), ")]")
+	if next := strings.ToUpper(s[end:min(len(s), end+20)]); strings.ContainsAny(s[open+1:end], "=:;{}(") || s[open] == '(' && !strings.Contains(next, "VALUES") {
+		return nil
+	}
+	var out []span
+	nth := strings.Count(s[open:a.lo], ",")
+	for range 20 {
+		p := find(s, end, min(len(s), end+40), s[open:open+1])
+		if p = endOf(s, p, 2, oneOf("([")); p == end || !byteIn(s, p-1, s[open:open+1]) {
+			break
+		}
+		for cell := 0; ; cell++ {
+			v := t.valueAt(endOf(s, p, 8, oneOf(" \t\r\n")))
+			end = blanks(s, closingQuotes(s, v.to))
+			if cell == nth && v.quoted && v.closed && a.kind.likely(s[v.from:v.to]) {
+				out = append(out, span{lo: v.from, hi: v.to})
+			}
+			if !byteIn(s, end, ",") || cell > nth {
+				break
+			}
+			p = end + 1
+		}
+		end = find(s, end, min(len(s), end+longestHeader), ")]")
 	}
 	return out
 }
@@ -231,15 +268,15 @@ func besideSeparator(s string, lo, hi int) bool {
 // separator is what parts the cells of a header's line, of which one is from lo
 // to hi, or nothing.
 func separator(line string, lo, hi int) string {
-	for _, sep := range [...]string{"|", "│", "\t", `\t`, "^I", ",", ";"} {
+	for _, sep := range [...]string{"|", "┆", "│", "&", "\t", `\t`, "^I", ",", ";"} {
 		if !strings.Contains(line, sep) {
 			continue
 		}
 		left := strings.TrimRight(line[:lo], " \"")
 		right := strings.TrimLeft(line[hi:], " \"")
 		switch {
-		case sep == "|" || sep == "│":
-			if frameEnd(right) || strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && right != "" && colour(right, 0) > 0 {
+		case sep == "|" || sep == "│" || sep == "┆" || sep == "&":
+			if frameEnd(right) || strings.HasPrefix(right, sep) || strings.HasSuffix(left, sep) && (sep == "┆" || right != "" && colour(right, 0) > 0) {
 				return sep
 			}
 		case sep == "," || sep == ";":

@@ -14,10 +14,13 @@ func (t *text) isSecret(a *assignment) bool {
 	}
 	c := t.judged
 	*c = candidate{assignment: *a, t: t, v: t.s[a.from:a.to], flag: isFlag(t.s, a.lo)}
-	if c.short() || c.is(noValues) {
+	if c.short() {
 		return false
 	}
 	c.env = a.sign == "=" && a.near && (strings.ToUpper(a.name) == a.name || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
+	if c.is(noValues) {
+		return false
+	}
 	c.flag = c.flag || a.sign == "=" && a.near && isFlag(t.s, startOf(t.s, a.lo, 40, wordBytes.or(".-"))) // -Ddb.password=
 	if a.head && c.beginning() {
 		return true
@@ -91,10 +94,16 @@ var noValues = []property{
 	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
 	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
 	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
-	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted) }},
+	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted || c.noExpression()) }},
 	{`behind a quote that closes a text, as in "PWD="+dir`, func(c *candidate) bool {
 		return c.quoted && c.near && !c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == c.t.s[c.from-1] && c.v[0] == '+'
 	}},
+}
+
+// noExpression reports a password with digits where no program text is: of a variable of the
+// environment, behind a flag's sign, in an element.
+func (c *candidate) noExpression() bool {
+	return c.kind == passwordKind && hasDigit(c.v) && (c.env || c.element() || c.sign == "=" && c.near && isFlag(c.t.s, startOf(c.t.s, c.lo, 60, wordBytes.or(".-"))))
 }
 
 // noWholeValues are what is no value, if no cut ends it.
@@ -182,7 +191,7 @@ var passwordReasons = []reason{
 	}},
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
-		return (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
+		return c.passphrase() || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
 			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && c.sign == ":" && !c.near || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
@@ -202,6 +211,12 @@ var passwordReasons = []reason{
 	{"signs that no expression has", always, func(c *candidate) bool {
 		return len(c.v) >= 6 && (c.strong() || !wordy(c.v)) && !strings.ContainsAny(c.v, "*/=&") || !wordy(c.v) && len(c.v) >= 8
 	}},
+}
+
+// passphrase reports words that hyphens join, of a variable or of a name that says what they are.
+func (c *candidate) passphrase() bool {
+	low := strings.ToLower(c.telling)
+	return (c.env || containsOne(low, "phrase", "psk") && (c.quoted || c.sign == "=")) && strings.Count(c.v, "-") >= 3 && len(c.v) >= 16 && only(c.v, lowerBytes.or("-")) && !namesPassword(c.v)
 }
 
 // setting reports a bare value with digits that nothing but its line or its list of

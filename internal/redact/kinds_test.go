@@ -7,7 +7,8 @@ import (
 )
 
 // TestKindsOfForms tries forms of each kind with values that are drawn: {r} is random, {w} letters
-// and digits as a generator draws ten of them, {p} what a person chooses, {m} words of a wallet.
+// and digits as a generator draws ten of them, {p} what a person chooses, {d}
+// the same with a full stop, {m} words of a wallet.
 func TestKindsOfForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 9))
 	draw := func(set string, n int) string {
@@ -23,6 +24,8 @@ func TestKindsOfForms(t *testing.T) {
 			return "k7" + draw(alnum, 26) + "Q4x"
 		case 'h':
 			return draw(hex, 16) + "a7b1" + draw(hex, 12)
+		case 'd':
+			return []string{"river.stone_4711", "river_stone.4711", "river-stone_472"}[rng.IntN(3)]
 		case 'm':
 			words := strings.Fields(mnemonicList)
 			out := []string{words[rng.IntN(mnemonicProbes)]}
@@ -39,7 +42,14 @@ func TestKindsOfForms(t *testing.T) {
 			`local api_key <const> = "{r}"`, `v_password VARCHAR2(30) := '{p}';`, `my $password = q({p});`, `SET PASSWORD FOR 'app'@'%' = '{p}';`, "[\"password\"]=>\n  string(12) \"{p}\"",
 			"const token =\n    \"{r}\";", "api_key = \\\n    \"{r}\"", `token = "{r}" + "{r}"`, "SECRET = (\"{r}\"\n          \"{r}\")", `API_KEYS = ["{r}", "{r}", "{r}"]`, "secrets:\n  - {r}\n  - {r}", `password <<- "{p}"`,
 		},
-		"certain syntax": {`tool --db-password={p} --host x`, `ALTER USER app WITH PASSWORD '{p}';`, `java -Ddb.password={p} -jar x`, `TF_VAR_password={p} terraform plan`},
+		"certain syntax": {`tool --db-password={p} --host x`, `ALTER USER app WITH PASSWORD '{p}';`, `java -Ddb.password={p} -jar x`, `TF_VAR_password={p} terraform plan`,
+			`PGPASSWORD={d} psql`, `tool --password={d} x`, `java -Djavax.net.ssl.keyStorePassword={d} -jar x`, "[Account]\nPassword={d}\n", `<password>{d}</password>`, `DefaultPassword    REG_SZ    {d}`, `la contraseña es {d}`,
+			`BORG_PASSPHRASE='correct-horse-battery-staple{p}'`, "OPER bob {p}", `enable secret 0 {p}`, `WIFI:T:WPA;S:x;P:{p};;`, `SELECT pgp_sym_decrypt(x, '{p}')`,
+		},
+		"tables": {
+			`{"columns":["user","password"],"data":[["bob","{p}"]]}`, `{"user":{"0":"bob"},"password":{"0":"{p}"}}`, `INSERT INTO users (name, password) VALUES ('bob', '{p}')`, "usuario,contraseña\nbob,{p}\n", "用户,密码\nbob,{p}\n",
+			"│ user ┆ password │\n│ bob  ┆ {p} │\n", "user & password \\\\\nbob & {p} \\\\\n", " user | uid | pass\n bob | 7 | {p}\n", "User name,Password,Access key ID,Secret access key\nbob,{p},x,{r}\n",
+		},
 		"structures": {
 			`{"name":"session","value":"{r}","path":"/"}`, `{"name":"connect.sid","httpOnly":true,"value":"{r}"}`, `{"name":"Password","type":"textbox","value":"{p}"}`, `{"element":"Password input","ref":"e1","text":"{p}"}`,
 			`{"selector":"input[name=password]","text":"{p}"}`, `{"label":"password","value":"{p}"}`, "Name      Password\n========  ============\napp       {p}", "   id  user         api_key\n0   1   app  {r}", "PC       Password     Expires\n-------- ------------ -------\nPC01     {p}",
@@ -85,6 +95,7 @@ func TestNamesThatOnlySoundSecretAreLeftAlone(t *testing.T) {
 		"toolu_01A09q90qw90lq917835lq9xK3mZ7tYvB2n", "chatcmpl-9aXJq7Kz3mR8tYvB2nLw5cPd6eHf1gU0", "Passwords are hashed with bcrypt-12, tokens with SHA-256.",
 		`--password=PASSWORD`, `--password=<password>`, `--password=$DB_PASS`, `--password string   the password`, "the password is utf8-encoded", "Passwort vergessen? Klicken Sie hier", "密码长度为8到16个字符", "パスワードは8文字以上です",
 		"\tpw           *io.PipeWriter\n}\n\nfunc (r *response) finish() {\n\tif !r.wrote {", "// result: (Equal (CMPW (SignExt16to32 x) (ZeroExt16to32 y)))", `identified by "title" is overwritten`,
+		"password = config.get_value", "if user.password == other.password_2", "func TokenReviews() v1beta1.TokenReviewInterface {", `func login(user, password) { run('bob', 'step-1234') }`, "authentication: python3.11",
 	} {
 		if got := New(nil).String(text); got != text {
 			t.Errorf("%q became %q", text, got)

@@ -220,7 +220,7 @@ func plainWord(s string, i int) bool {
 // unmistakable reports a value that is one without a sign before it: characters in no order that
 // are no checksum. Right behind the name of a token, long hexadecimal numbers are values too.
 func (k kind) unmistakable(v string, behind bool) bool {
-	if plainWord(v, 0) || !only(v, wordBytes.or("!@#$%^&*?~+=-")) || !k.likely(v) && !(random(v) && upperLower(v)) || placeholder(v) {
+	if plainWord(v, 0) || k != passwordKind && strings.Contains(v, ".") || !only(v, wordBytes.or("!@#$%^&*?~+=-.")) || !k.likely(v) && !(random(v) && upperLower(v)) || placeholder(v) {
 		return false
 	}
 	if isHexText(strings.ReplaceAll(v, "-", "")) {

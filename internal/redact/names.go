@@ -119,7 +119,7 @@ func (a *assignment) tells(word int) bool {
 var knownBefore = []string{
 	"store", "key", "srcstore", "deststore", "srckey", "destkey", "user", "db", "ssh", "my", "proxy",
 	"mysql", "pg", "smtp", "encoded", "ldap", "master", "private", "license", "admin", "wifi", "app", "bind", "require", "remote", "imap", "sasl", "ftp", "vnc", "rdp", "root", "mail", "email", "auth", "http", "net", "wpa", "login", "server", "client", "redis", "mongo", "oracle",
-	"sys", "jks", "pfx", "truststore", "keystore", "service", "svc", "domain", "guest", "ppp", "wlan", "old", "new", "default", "sudo", "become", "vault", "git", "svn", "nas", "samba", "smb", "cert", "appleid",
+	"sys", "jks", "pfx", "truststore", "keystore", "service", "svc", "domain", "guest", "ppp", "wlan", "old", "new", "default", "sudo", "become", "vault", "git", "svn", "nas", "olcroot", "samba", "smb", "cert", "appleid",
 }
 
 // otherTokens come before the word token where it is the place in a list, or a

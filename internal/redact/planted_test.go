@@ -240,6 +240,12 @@ func plant() []planted {
 		{"session-token", "session: ", "", r(alnum, 48), ""},
 		{"network-secret", "snmp-server community ", "", r(alnum, 16), " RO"},
 		{"configcat-key", "configcat-sdk-1/", "", r(word, 22) + "/" + r(word, 22), ""},
+		{"fernet-key", `Fernet(b"`, "", r(word, 43) + "=", `")`},
+		{"rsa-key", "<D>", "", r(alnum, 64), "</D>"},
+		{"zapier-webhook", "https://hooks.zapier.com/hooks/catch/", "", "1234567/" + r(alnum, 8), "/"},
+		{"irc-password", "OPER bob ", "", r(alnum, 20), ""},
+		{"form-password", "form-data; name=\"password\"\r\n\r\n", "", r(alnum, 20), "\r\n"},
+		{"wifi-password", "WIFI:T:WPA;S:x;P:", "", r(alnum, 20), ";;"},
 		{"acl-password", "ACL SETUSER app on >", "", r(alnum, 24), " ~*"},
 	}...)
 }
@@ -463,7 +469,7 @@ func TestEveryRuleIsPlanted(t *testing.T) {
 	// The beginnings of keys that their end gives away have no form of their own; a
 	// Secret of Kubernetes, a pipe and what is in the line before a secret are not one
 	// piece: see TestString. What is left of a mnemonic at a cut are words: see TestKindsOfForms.
-	have := map[string]bool{"maxmind-key": true, "mailchimp-key": true, "kubernetes-secret": true, "piped-password": true, "printed-secret": true, "encoded-password": true, "new-password": true, "mnemonic": true}
+	have := map[string]bool{"maxmind-key": true, "azure-devops-token": true, "mailchimp-key": true, "kubernetes-secret": true, "piped-password": true, "printed-secret": true, "encoded-password": true, "new-password": true, "mnemonic": true}
 	for _, p := range plant() {
 		have[p.rule] = true
 	}

@@ -104,10 +104,10 @@ func (*reference) replace(s string, find func(seg string, last bool) []span) str
 }
 
 func (*reference) scan(t *text, group probes) (found []span) {
-	free := 0
+	taken, free := 0, 0
 	for i := 0; i+3 < len(t.s); i++ {
 		for _, p := range group[t.s[i]] {
-			if i < free || !probeFits(p.probe, t.s[i:i+4]) {
+			if taken <= i && i < free || !probeFits(p.probe, t.s[i:i+4]) {
 				continue
 			}
 			spans := p.slowly(t, i, free)
@@ -115,7 +115,9 @@ func (*reference) scan(t *text, group probes) (found []span) {
 				continue
 			}
 			found = append(found, spans...)
-			free = max(free, spans[0].hi)
+			if spans[0].hi > free {
+				taken, free = spans[0].lo, spans[0].hi
+			}
 			break
 		}
 	}

@@ -267,7 +267,7 @@ func (s *scanner) places(out []place, text string) []place {
 // scan finds the secrets at the places of a text that is at an offset. If groups of
 // probes find overlapping ones, their union is removed under the name of the first.
 func scan(groups []*group, t *text, places []place, offset int) []span {
-	var free [maxGroups]int // where each group's last find ends
+	var taken, free [maxGroups]int // where each group's last find begins and ends
 	var found []span
 	s := t.s
 	first, every := bits.TrailingZeros16(groups[0].bit), uint16(0)
@@ -279,7 +279,7 @@ func scan(groups []*group, t *text, places []place, offset int) []span {
 			n := bits.TrailingZeros16(left) - first
 			g, i := groups[n], place.at-offset
 			hits := g.tables[0][s[i]] & g.tables[1][s[i+1]] & g.tables[2][s[i+2]] & g.tables[3][s[i+3]]
-			if hits == 0 || i < free[n] {
+			if hits == 0 || taken[n] <= i && i < free[n] {
 				continue
 			}
 			for ; hits != 0; hits &= hits - 1 {
@@ -289,7 +289,9 @@ func scan(groups []*group, t *text, places []place, offset int) []span {
 					}
 					found = append(found, spans...)
 					// Behind the first of many spans, others may be between them.
-					free[n] = max(free[n], spans[0].hi)
+					if spans[0].hi > free[n] {
+						taken[n], free[n] = spans[0].lo, spans[0].hi
+					}
 					break
 				}
 			}

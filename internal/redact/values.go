@@ -81,6 +81,9 @@ func looksLikeCode(v string, quoted bool) bool {
 	if strings.HasPrefix(v, ".*") {
 		return true
 	}
+	if name, number := strings.TrimRight(v, digits), len(v)-len(strings.TrimRight(v, digits)); number >= 3 && endsInOne(name, "_", ".") && letterBytes.has(v[0]) {
+		return false // river.stone_4711
+	}
 	if i := strings.LastIndexByte(v, '.'); i > 0 && i+1 < len(v) && '0' <= v[i+1] && v[i+1] <= '9' && strings.IndexByte(v, '.') == i && upperLower(v[:i]) {
 		return false // Falcon.77 is no selector.
 	}
@@ -140,7 +143,7 @@ func wordy(v string) bool { return oddLetters(v) < 6 }
 
 // snakeCase reports a name such as index_44.
 func snakeCase(v string) bool {
-	return strings.Contains(v, "_") && wordy(v) && strings.ToLower(v) == v
+	return strings.Contains(v, "_") && !strings.ContainsAny(v, "-.") && wordy(v) && strings.ToLower(v) == v
 }
 
 // oddLetters counts the characters of those parts of a value that are no words.
