@@ -191,8 +191,9 @@ belong to root (on Windows to SYSTEM or the Administrators) and be writable by n
 - Users, projects and the environment can ask for less (less capture, redaction, more patterns, fewer destinations, no recording) and add
   resource attributes. Anything else that they say about its settings has no effect and is reported.
 - If it names a destination, no other destination, header or certificate is used.
-- Settings that decide together are held together: a file of patterns holds redaction, a preview's length holds ` + "`HOOKSPAN_CAPTURE=full`" + ` off,
-  what the user's hooks must do keeps ` + "`HOOKSPAN_HOOKS`" + ` on, and one of the proxy variables holds all three.
+- Settings that decide together are held together: a file of patterns holds redaction, a preview's length holds ` + "`HOOKSPAN_CAPTURE=full`" + ` off and
+  a capture of previews their length, what the user's hooks must do keeps ` + "`HOOKSPAN_HOOKS`" + ` on, that or ` + "`HOOKSPAN_HOOKS`" + ` holds
+  ` + "`HOOKSPAN_HOOKS_ON_ERROR=allow`" + ` off, and one of the proxy variables holds all three.
 - Where its ` + "`HOOKSPAN_CAPTURE`" + ` is none, the event log keeps no texts either. Then the result of a Cline tool is known by Cline's own flag alone.
 
 A project, or the program that starts an agent, can also set the environment. Hence:

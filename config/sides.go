@@ -60,7 +60,8 @@ func (c *Config) loosens(v *value, text string, by func(*value) string) (than st
 	case "HOOKSPAN_CAPTURE", "HOOKSPAN_OTLP_CAPTURE", "HOOKSPAN_INFINIUM_CAPTURE", "HOOKSPAN_FILE_CAPTURE":
 		return own, own != "" && slices.Index(captures, text) > slices.Index(captures, own)
 	case "CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW":
-		if own == "" && by(c.value("HOOKSPAN_CAPTURE")) == "preview" {
+		previews := func(name string) bool { return by(c.value(name)) == "preview" }
+		if own == "" && slices.ContainsFunc([]string{"HOOKSPAN_CAPTURE", "HOOKSPAN_OTLP_CAPTURE", "HOOKSPAN_INFINIUM_CAPTURE", "HOOKSPAN_FILE_CAPTURE"}, previews) {
 			own = "0"
 		}
 		return own, own != "" && previewSize(text) > previewSize(own)

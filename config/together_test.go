@@ -10,25 +10,31 @@ import (
 // undo it with, in the env file and in the environment.
 func TestManagedSettingsThatDecideTogether(t *testing.T) {
 	strict := map[string]func(c *Config) bool{
-		"HOOKSPAN_REDACT=false":   func(c *Config) bool { return c.Redact && len(c.RedactFiles()) > 1 },
-		"HOOKSPAN_REDACT=0":       func(c *Config) bool { return c.Redact },
-		"HOOKSPAN_CAPTURE=full":   func(c *Config) bool { return c.Capture == "preview" },
-		"HOOKSPAN_HOOKS=false":    func(c *Config) bool { return c.Hooks },
-		"NO_PROXY=*":              func(c *Config) bool { return c.NoProxy == "" },
-		"no_proxy=*":              func(c *Config) bool { return c.NoProxy == "" },
-		"HTTPS_PROXY=http://evil": func(c *Config) bool { return c.HTTPSProxy == "" },
-		"HTTP_PROXY=http://evil":  func(c *Config) bool { return c.HTTPProxy == "" },
+		"HOOKSPAN_REDACT=false":               func(c *Config) bool { return c.Redact && len(c.RedactFiles()) > 1 },
+		"HOOKSPAN_REDACT=0":                   func(c *Config) bool { return c.Redact },
+		"HOOKSPAN_CAPTURE=full":               func(c *Config) bool { return c.Capture == "preview" },
+		"HOOKSPAN_HOOKS=false":                func(c *Config) bool { return c.Hooks },
+		"HOOKSPAN_HOOKS_ON_ERROR=allow":       func(c *Config) bool { return c.HooksOnError == "limits" },
+		"CONNECTOR_MAX_INPUT_PREVIEW=100000":  func(c *Config) bool { return c.MaxInput == 0 },
+		"CONNECTOR_MAX_OUTPUT_PREVIEW=100000": func(c *Config) bool { return c.MaxOutput == 0 },
+		"NO_PROXY=*":                          func(c *Config) bool { return c.NoProxy == "" },
+		"no_proxy=*":                          func(c *Config) bool { return c.NoProxy == "" },
+		"HTTPS_PROXY=http://evil":             func(c *Config) bool { return c.HTTPSProxy == "" },
+		"HTTP_PROXY=http://evil":              func(c *Config) bool { return c.HTTPProxy == "" },
 	}
 	for managed, users := range map[string][]string{
-		"HOOKSPAN_REDACT_FILE=/etc/rules": {"HOOKSPAN_REDACT=false", "HOOKSPAN_REDACT=0"},
-		"CONNECTOR_MAX_INPUT_PREVIEW=50":  {"HOOKSPAN_CAPTURE=full"},
-		"CONNECTOR_MAX_OUTPUT_PREVIEW=50": {"HOOKSPAN_CAPTURE=full"},
-		"HOOKSPAN_HOOKS_ON_ERROR=deny":    {"HOOKSPAN_HOOKS=false"},
-		"HOOKSPAN_HOOKS_STRICT_EXIT=true": {"HOOKSPAN_HOOKS=false"},
-		"HOOKSPAN_HOOKS_ASK=deny":         {"HOOKSPAN_HOOKS=false"},
-		"HTTPS_PROXY=http://proxy:3128":   {"NO_PROXY=*", "no_proxy=*", "HTTP_PROXY=http://evil"},
-		"HTTP_PROXY=http://proxy:3128":    {"NO_PROXY=*", "HTTPS_PROXY=http://evil"},
-		"NO_PROXY=.example.com":           {"HTTPS_PROXY=http://evil", "HTTP_PROXY=http://evil"},
+		"HOOKSPAN_REDACT_FILE=/etc/rules":   {"HOOKSPAN_REDACT=false", "HOOKSPAN_REDACT=0"},
+		"CONNECTOR_MAX_INPUT_PREVIEW=50":    {"HOOKSPAN_CAPTURE=full"},
+		"CONNECTOR_MAX_OUTPUT_PREVIEW=50":   {"HOOKSPAN_CAPTURE=full"},
+		"HOOKSPAN_HOOKS_ON_ERROR=deny":      {"HOOKSPAN_HOOKS=false"},
+		"HOOKSPAN_HOOKS_STRICT_EXIT=true":   {"HOOKSPAN_HOOKS=false", "HOOKSPAN_HOOKS_ON_ERROR=allow"},
+		"HOOKSPAN_HOOKS_ASK=deny":           {"HOOKSPAN_HOOKS=false", "HOOKSPAN_HOOKS_ON_ERROR=allow"},
+		"HOOKSPAN_HOOKS=true":               {"HOOKSPAN_HOOKS_ON_ERROR=allow"},
+		"HOOKSPAN_OTLP_CAPTURE=preview":     {"CONNECTOR_MAX_INPUT_PREVIEW=100000", "CONNECTOR_MAX_OUTPUT_PREVIEW=100000"},
+		"HOOKSPAN_INFINIUM_CAPTURE=preview": {"CONNECTOR_MAX_INPUT_PREVIEW=100000"},
+		"HTTPS_PROXY=http://proxy:3128":     {"NO_PROXY=*", "no_proxy=*", "HTTP_PROXY=http://evil"},
+		"HTTP_PROXY=http://proxy:3128":      {"NO_PROXY=*", "HTTPS_PROXY=http://evil"},
+		"NO_PROXY=.example.com":             {"HTTPS_PROXY=http://evil", "HTTP_PROXY=http://evil"},
 	} {
 		for _, user := range users {
 			for _, file := range []bool{false, true} {

@@ -174,11 +174,11 @@ func (m *mapping) agentSpan(a *agent, parent trace.SpanID, call *call) {
 	switch {
 	case ended != nil:
 		end = ended.At()
-		for _, i := range m.agentCalls[a.id] {
-			end = latest(end, m.calls[i].End) // it was written late, or ended while the agent reported its end
-		}
 	case m.open && a.gone == never:
 		end = m.end
+	}
+	for _, i := range m.agentCalls[a.id] {
+		end = latest(end, m.calls[i].End) // it was written late, or ended while the agent reported its end
 	}
 	// The files may have the end of a call a little later than its hook.
 	if call != nil && slices.Contains(m.unnamed, a) {

@@ -31,6 +31,7 @@ func (c *checksums) of(b []byte) uint32 {
 	t, sum := c.tables, ^uint32(0)
 	for ; len(b) >= 8; b = b[8:] {
 		sum ^= binary.LittleEndian.Uint32(b)
+		//nolint:gosec // The lowest bytes are wanted.
 		sum = t[7][byte(sum)] ^ t[6][byte(sum>>8)] ^ t[5][byte(sum>>16)] ^ t[4][sum>>24] ^
 			t[3][b[4]] ^ t[2][b[5]] ^ t[1][b[6]] ^ t[0][b[7]]
 	}
@@ -48,7 +49,7 @@ func castagnoli() *[8]crc32.Table {
 	}
 	for n := 1; n < len(t); n++ {
 		for i, c := range t[n-1] {
-			t[n][i] = c>>8 ^ t[0][byte(c)]
+			t[n][i] = c>>8 ^ t[0][byte(c)] //nolint:gosec // The lowest byte is wanted.
 		}
 	}
 	return t

@@ -54,7 +54,7 @@ today. The branch is the one that the agent's files name.
 At the end, all files of the agent are read a second time by other code. What was not
 read is named, and one line says whether the traces have what the files have.
 
-The exit code is 1 when a session or a line of it could not be read, is in a form or a
+The exit code is 1 when a session or a whole line of it could not be read, is in a form or a
 place that is not supported, when a variable names no folder that can be read, or when a destination did not take everything.`,
 		ValidArgs: a.agents.Words(),
 		Args:      takes(1, "one agent"),
@@ -232,7 +232,7 @@ func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON b
 		*importer.Report
 		Verdict *verify.ImportVerdict `json:"verdict,omitempty"`
 	}{rep, v}
-	return a.result(asJSON, said, rep.Complete() && rep.Skipped.Damaged == 0 && (v == nil || len(v.Untold)+len(v.Unread) == 0), func() {
+	return a.result(asJSON, said, rep.Complete() && (v == nil || len(v.Untold) == 0 && !v.Lost()), func() {
 		a.printf("%s", rep.Text(a.cfg.Retention))
 		for _, u := range rep.Unreadable {
 			a.warnf("session %s was not imported: %s", filepath.Base(u.Session), u.Error)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -53,7 +54,7 @@ func runTest(ctx context.Context, a *app, verbose, asJSON bool) error {
 	failed := a.cfgErr != nil
 	for _, d := range p.Deliverer.Destinations {
 		if verbose {
-			if err := printPayload(a, p, d.Name, trace, asJSON); err != nil {
+			if err := printPayload(a, p, d, trace, asJSON); err != nil {
 				return err
 			}
 		}
@@ -85,8 +86,8 @@ func noDestination() error {
 	return hinted{errors.New("no destination is set up"), "hookspan config shows the settings"}
 }
 
-func printPayload(a *app, p *pipeline.Pipeline, name string, trace []*tracepb.ResourceSpans, asJSON bool) error {
-	body, err := p.Payload(name, trace)
+func printPayload(a *app, p *pipeline.Pipeline, d deliver.Destination, trace []*tracepb.ResourceSpans, asJSON bool) error {
+	body, err := p.Payload(d, trace)
 	if err != nil {
 		return err
 	}
@@ -98,6 +99,6 @@ func printPayload(a *app, p *pipeline.Pipeline, name string, trace []*tracepb.Re
 	if asJSON {
 		to = a.stderr // the answers alone are for the other program
 	}
-	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", name, termtext.JSON(out.Bytes()))
+	_, err = fmt.Fprintf(to, "--- payload for %s\n%s\n", d.Name, termtext.JSON(out.Bytes()))
 	return err
 }

@@ -50,13 +50,21 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 	if err != nil {
 		return nil, err
 	}
-	e := c.entry(string(position), size-st.Offset)
-	e.once.Do(func() {
-		e.err = guarded(s.Key(), func() (err error) {
-			e.out, err = d.prepare(ctx, s, st, whole)
+	e, made := c.entry(string(position), size-st.Offset), false
+	prepare := func() (out *pending, err error) {
+		err = guarded(s.Key(), func() (err error) {
+			out, err = d.prepare(ctx, s, st, whole)
 			return err
 		})
+		return out, err
+	}
+	e.once.Do(func() {
+		made = true
+		e.out, e.err = prepare()
 	})
+	if e.err == nil && e.out.lost && !made {
+		return prepare() // another destination's index is damaged
+	}
 	if e.err != nil || e.out.settling > 0 {
 		// The next attempt may succeed, and find the runs settled.
 		c.drop(e)

@@ -104,9 +104,9 @@ type Deliverer struct {
 	// Repository returns the repository that a folder belongs to. If nil, it is not
 	// looked for.
 	Repository func(dir string) hook.Repository
-	// Stored are the root spans of the stored runs that Forget forgets, besides those that have
-	// ended in the log.
-	Stored map[string]bool
+	// Stored are the root spans of the stored runs that Forget forgets, by session, besides those
+	// that have ended in the log.
+	Stored map[spool.Key][]string
 	// KeepRefused tries rejected runs again from time to time. It is for a setup
 	// without a local store.
 	KeepRefused bool

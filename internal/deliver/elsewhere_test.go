@@ -173,7 +173,7 @@ func TestRulesTravelWithTheRecord(t *testing.T) {
 		rules, _, _ := strings.Cut(settings, "/")
 		return Terms{Capture: otelmap.CapturePreview, MaxInput: 3, Rules: strings.TrimPrefix(rules, "full")}, true
 	}
-	var broken error = errTest
+	broken := errTest
 	d.Memory = func(names []string) (Memory, error) {
 		if len(names) == 0 {
 			return nil, nil

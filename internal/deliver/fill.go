@@ -97,6 +97,8 @@ type filling struct {
 	dst  *Destination
 	get  func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error)
 	todo []fillUnit
+	// denials counts the refusals of the sender in a row.
+	denials int
 }
 
 // fillUnit is a trace, or those of a session that are sent as one.
@@ -233,11 +235,17 @@ func (f *filling) send(ctx context.Context, group []fillUnit) error {
 		return errDown
 	case err != nil:
 		f.fail(fmt.Errorf("trace %s: %w", group[0].ids[0], err))
-		if f.Refused += len(group[0].ids); f.Traces == 0 && f.Refused >= fillRefused {
+		if again.denied {
+			f.denials++
+		} else {
+			f.denials = 0
+		}
+		if f.Refused += len(group[0].ids); f.Traces == 0 && f.Refused >= fillRefused || f.denials >= maxFailures {
 			f.done(group)
 			return errDown
 		}
 	default:
+		f.denials = 0
 		for _, u := range group {
 			f.Traces += len(u.ids) - u.gone
 		}

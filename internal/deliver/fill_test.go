@@ -110,6 +110,20 @@ func TestFill(t *testing.T) {
 			3,
 		},
 		{
+			"the key ends after the first trace", 0, false, func(n int, _ []*tracepb.ResourceSpans) error {
+				if n == 1 {
+					return nil
+				}
+				return &Error{Err: errors.New("401 Unauthorized"), Permanent: true, Denied: true}
+			},
+			Filled{Traces: 1, Spans: 3, Refused: 3, Left: 1, Next: strings.Repeat("0", 31) + "4", Errors: []string{
+				"trace " + strings.Repeat("0", 31) + "1: 401 Unauthorized",
+				"trace " + strings.Repeat("0", 31) + "2: 401 Unauthorized",
+				"trace " + strings.Repeat("0", 31) + "3: 401 Unauthorized",
+			}},
+			4,
+		},
+		{
 			"the wait is too long", 100, false, func(int, []*tracepb.ResourceSpans) error {
 				return &Error{Err: errors.New("429"), After: time.Hour}
 			},

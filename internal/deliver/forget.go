@@ -219,7 +219,9 @@ func (d *Deliverer) forget(ctx context.Context, s *spool.Session, traces map[str
 	if err != nil {
 		return 0, err
 	}
-	maps.Copy(roots, d.Stored)
+	for _, root := range d.Stored[s.Key()] {
+		roots[root] = true
+	}
 	for _, name := range d.names() {
 		if st, err := d.owed(s, name); err != nil || st == nil {
 			if err != nil {

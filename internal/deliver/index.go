@@ -24,6 +24,8 @@ type index struct {
 	f    *os.File
 	// size is the length of what is in the file, and top the place of the newest line.
 	size, top int64
+	// lost reports that it is not used.
+	lost bool
 	// added are the lines that are not in the file yet.
 	added []byte
 	lines map[int64]*indexLine
@@ -65,7 +67,7 @@ var errIndex = errors.New("the index of delivered runs cannot be read")
 
 // index opens the index of the state's destination.
 func (st *State) index(s *spool.Session) *index {
-	return &index{s: s, name: st.Index.File, size: st.Index.Size, top: st.Index.Top, lines: make(map[int64]*indexLine)}
+	return &index{s: s, name: st.Index.File, size: st.Index.Size, top: st.Index.Top, lost: st.Index.Lost, lines: make(map[int64]*indexLine)}
 }
 
 func (x *index) close() {
@@ -132,6 +134,9 @@ func (x *index) find(id string) (at int64, apart []int64, err error) {
 	key, err := indexKey(id)
 	if err != nil {
 		return 0, nil, err
+	}
+	if x.lost {
+		return 0, nil, errIndex
 	}
 	for at = x.top; at != 0; {
 		l, err := x.line(at)

@@ -110,7 +110,7 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	if err != nil && !errors.Is(err, errIndex) {
 		return err
 	}
-	lost := err != nil
+	p.lost = err != nil
 	for _, id := range slices.Sorted(maps.Keys(p.missed)) {
 		lines, err := x.all(id)
 		for _, at := range p.missed[id] {
@@ -121,14 +121,14 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 		if err == nil {
 			of, runs, ok, err = x.part(lines)
 		}
-		if lost = lost || err != nil; ok {
+		if p.lost = p.lost || err != nil; ok {
 			err = p.addLate(ctx, s, nil, of, mark, func(r *otelmap.Run) bool { return runs[r.ID.String()] })
 		}
 		if err != nil && !errors.Is(err, errIndex) {
 			return err
 		}
 	}
-	if lost {
+	if p.lost {
 		if err := p.addLate(ctx, s, nil, p.st.start().all(), mark, func(r *otelmap.Run) bool { return !p.known[r.ID.String()] }); err != nil {
 			return err
 		}
@@ -221,6 +221,9 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 			for span := range otlp.Spans([]*tracepb.ResourceSpans{batch}) {
 				sums[idBytes(span)] = sum.checksum(span)
 			}
+		}
+		if now.memory != nil {
+			now.memory.At(r.Last)
 		}
 		var fresh, changed []*tracepb.ResourceSpans
 		for batch := range now.builder.Batches(r, tr)(longBatch) {

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -374,43 +375,60 @@ func TestLateChangeOfAnotherPlaceWaits(t *testing.T) {
 	}
 }
 
-// TestLateEventWithoutAnIndex damages the index in different ways: then the log is read from
-// its start.
+// TestLateEventWithoutAnIndex damages the index in different ways, before and after another run
+// is added to it: then the log is read from its start.
 func TestLateEventWithoutAnIndex(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"missing": os.Remove,
 		"cut":     func(path string) error { return os.Truncate(path, 100) },
 		"zeros":   func(path string) error { return os.WriteFile(path, make([]byte, 1<<16), 0o600) },
+		"no file": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			recs, ends := lateEnds(3)
-			b, m := newBench(t), &memory{}
-			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
-			k := b.append(slices.Concat(recs...)...)
-			b.clock.Advance(3 * time.Second)
-			b.run(d, Pass{})
-			if err := damage(b.path(k, "runs-otlp.jsonl")); err != nil {
-				t.Fatal(err)
-			}
-			for _, end := range ends {
-				b.append(end)
+		for _, between := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, another run %t", name, between), func(t *testing.T) {
+				recs, ends := lateEnds(3)
+				b, m := newBench(t), &memory{}
+				d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
+				k := b.append(slices.Concat(recs...)...)
 				b.clock.Advance(3 * time.Second)
-				if r := b.run(d, Pass{})["otlp"]; r.Late != 1 || len(r.Errors) > 0 {
-					t.Errorf("%s, want a run completed", mustJSON(r))
+				b.run(d, Pass{})
+				if err := damage(b.path(k, "runs-otlp.jsonl")); err != nil {
+					t.Fatal(err)
 				}
-			}
-			b.append(turn("p9")...)
-			b.clock.Advance(3 * time.Second)
-			b.run(d, Pass{})
-			want := whole(t, b, d, k)
-			if len(m.spans) != len(want) {
-				t.Errorf("%d spans, want %d", len(m.spans), len(want))
-			}
-			for id, s := range m.spans {
-				if !proto.Equal(want[id.Span], s) {
-					t.Errorf("span %v %s differs from what the whole log gives", id, s.Name)
+				another := func() {
+					b.append(turn("p9")...)
+					b.clock.Advance(3 * time.Second)
+					if r := b.run(d, Pass{})["otlp"]; r.Runs != 1 || len(r.Errors) > 0 {
+						t.Errorf("%s, want another run", mustJSON(r))
+					}
 				}
-			}
-		})
+				if between {
+					another()
+				}
+				for _, end := range ends {
+					b.append(end)
+					b.clock.Advance(3 * time.Second)
+					if r := b.run(d, Pass{})["otlp"]; r.Late != 1 || len(r.Errors) > 0 {
+						t.Errorf("%s, want a run completed", mustJSON(r))
+					}
+				}
+				if !between {
+					another()
+				}
+				calls := m.calls
+				if b.run(d, Pass{}); m.calls != calls {
+					t.Errorf("%d requests more", m.calls-calls)
+				}
+				want := whole(t, b, d, k)
+				if len(m.spans) != len(want) {
+					t.Errorf("%d spans, want %d", len(m.spans), len(want))
+				}
+				for id, s := range m.spans {
+					if !proto.Equal(want[id.Span], s) {
+						t.Errorf("span %v %s differs from what the whole log gives", id, s.Name)
+					}
+				}
+			})
+		}
 	}
 }

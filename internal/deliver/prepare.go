@@ -96,6 +96,8 @@ type pending struct {
 	// missed are the offsets of the new events of runs before the position, by the first id of
 	// the run's turn.
 	missed map[string][]int64
+	// lost reports that missed is not complete, because the index is damaged.
+	lost bool
 	// settling is how long an ended run that is not among runs must still settle.
 	settling time.Duration
 	// agents reports that only subagents keep a run open.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -32,8 +33,9 @@ type reading struct {
 	recall func(turn otelmap.RunID) *otelmap.Carry
 	// rules are the redaction rules of records, and memory applies them besides this
 	// process's; it may be nil.
-	rules  []string
-	memory Memory
+	rules   []string
+	memory  Memory
+	mapping sync.Mutex
 	// forgotten are the roots of the runs that the user has deleted.
 	forgotten map[string]bool
 	// lateDone reports that there are new events of runs that are done.
@@ -308,21 +310,35 @@ func (p *reading) prepare(r *otelmap.Run, tr *hook.Transcript) prepared {
 	settings, here := p.place(r)
 	run.settings, run.elsewhere, run.host, run.less = settings, !here, p.host, p.less(r)
 	run.spans = func() *tracepb.ResourceSpans {
-		return p.Mapped(p.memory, r, func() *tracepb.ResourceSpans { return p.builder.Spans(r, tr) })
+		return p.mapped(r, func() *tracepb.ResourceSpans { return p.builder.Spans(r, tr) })
 	}
 	if r.Last-r.First > cmp.Or(p.Window, defaultWindow) {
 		batches := p.builder.Batches(r, tr)
 		run.batches = func(size int) iter.Seq[[]*tracepb.ResourceSpans] {
 			return func(yield func([]*tracepb.ResourceSpans) bool) {
-				for spans := range batches(size) {
-					if !yield([]*tracepb.ResourceSpans{p.clean(r, spans)}) {
-						return
-					}
+				next, stop := iter.Pull(batches(size))
+				defer stop()
+				for more := true; more; {
+					spans := p.mapped(r, func() (spans *tracepb.ResourceSpans) {
+						if spans, more = next(); !more {
+							spans = &tracepb.ResourceSpans{}
+						}
+						return spans
+					})
+					more = more && yield([]*tracepb.ResourceSpans{spans})
 				}
 			}
 		}
 	}
 	return run
+}
+
+// mapped is Mapped for one destination at a time: the memory counts what it finds meanwhile as
+// the run's.
+func (p *reading) mapped(r *otelmap.Run, spans func() *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	p.mapping.Lock()
+	defer p.mapping.Unlock()
+	return p.Mapped(p.memory, r, spans)
 }
 
 // locate looks once for the repository that the session works in.
@@ -353,7 +369,7 @@ func (d *Deliverer) Mapped(m Memory, r *otelmap.Run, mapped func() *tracepb.Reso
 
 // clean removes the secrets from spans of a run, by the rules of the records too.
 func (p *reading) clean(r *otelmap.Run, spans *tracepb.ResourceSpans) *tracepb.ResourceSpans {
-	return p.Mapped(p.memory, r, func() *tracepb.ResourceSpans { return spans })
+	return p.mapped(r, func() *tracepb.ResourceSpans { return spans })
 }
 
 // Clean removes the secrets from spans. Send does not.

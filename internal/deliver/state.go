@@ -72,10 +72,12 @@ type State struct {
 // indexEnd is the file of an index, its length and the places of its newest line and of its
 // newest run.
 type indexEnd struct {
-	File string `json:"file"`
-	Size int64  `json:"size"`
-	Top  int64  `json:"top"`
-	Last int64  `json:"last"`
+	File string `json:"file,omitempty"`
+	Size int64  `json:"size,omitempty"`
+	Top  int64  `json:"top,omitempty"`
+	Last int64  `json:"last,omitempty"`
+	// Lost reports that it could not be read or written, and is not used for this log.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // Place is a position and what the mapping must know about the log before it.
@@ -202,9 +204,7 @@ func ReadState(s *spool.Session, destination string) (*State, error) {
 }
 
 func (st *State) write(s *spool.Session, destination string) error {
-	if err := st.writeIndex(s, destination); err != nil {
-		return fmt.Errorf("write the index of %q: %w", destination, err)
-	}
+	st.writeIndex(s, destination)
 	st.Check = ""
 	if st.Offset > 0 {
 		var err error
@@ -222,27 +222,23 @@ func (st *State) write(s *spool.Session, destination string) error {
 	return nil
 }
 
-// writeIndex adds to the index what the position was moved behind. One that cannot be read
-// begins anew, without the runs before.
-func (st *State) writeIndex(s *spool.Session, destination string) error {
-	if len(st.Passed) == 0 && len(st.Missed) == 0 {
-		return nil
-	}
-	st.Index.File = "runs-" + destination + ".jsonl"
-	x := st.index(s)
-	defer x.close()
-	last, err := x.note(st, st.Index.Last)
-	if errors.Is(err, errIndex) {
+// writeIndex adds to the index what the position was moved behind. One that cannot be read or
+// written is given up: without it the log is read from its start, but an index that lacks runs
+// would lose their late events, and a position that is not stored sends everything again.
+func (st *State) writeIndex(s *spool.Session, destination string) {
+	if len(st.Passed)+len(st.Missed) > 0 && !st.Index.Lost {
+		st.Index.File = "runs-" + destination + ".jsonl"
+		x := st.index(s)
+		last, err := x.note(st, st.Index.Last)
+		if err == nil {
+			err = x.write(st)
+		}
 		x.close()
-		st.Index = indexEnd{File: st.Index.File}
-		x = st.index(s)
-		last, err = x.note(st, 0)
+		if st.Index.Last = last; err != nil {
+			st.Index = indexEnd{Lost: true}
+		}
 	}
-	if err == nil {
-		err = x.write(st)
-	}
-	st.Index.Last, st.Passed, st.Missed = last, nil, nil
-	return err
+	st.Passed, st.Missed = nil, nil
 }
 
 // advance moves the position behind the runs that were answered for.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,10 +225,7 @@ func ownHookFindings(t *testing.T, out *strings.Builder) {
 		l.hooks["cline"] = c.reach
 		l.Own.Sources = c.sources
 		l.findings(c.name, &Status{}, (*exam).ownHooks)
-		var files []OwnHooksFile
-		for _, s := range l.status().OwnHooks {
-			files = append(files, s)
-		}
+		files := slices.Clone(l.status().OwnHooks)
 		l.write("---- " + (&Status{OwnHooks: files, machine: l.Machine}).ownHooksText() + "\n")
 	}
 	l := newLab(t, out)

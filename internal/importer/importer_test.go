@@ -338,6 +338,21 @@ func TestRefusedRunDelaysNothing(t *testing.T) {
 	}
 }
 
+// TestDestinationThatDeniesTheSenderIsTriedThrice: the rest waits for a better key.
+func TestDestinationThatDeniesTheSenderIsTriedThrice(t *testing.T) {
+	w, r := newWorld(t), &remote{err: &deliver.Error{Err: errors.New("401"), Permanent: true, Denied: true}}
+	tries := 0
+	r.before = func() { tries++ }
+	rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, turns(6)))
+	if d := rep.Destinations; d[0].Refused != 2 || d[0].Waiting != 4 || d[1].Runs != 2 || tries != 3 {
+		t.Errorf("%d tries, destinations %+v", tries, d)
+	}
+	r.err = nil
+	if rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, turns(6))); rep.Runs != 4 {
+		t.Errorf("with another key: %+v", rep)
+	}
+}
+
 func TestCapturedRunsAreSkipped(t *testing.T) {
 	cline := func(when int, kind hook.Kind) hook.Event {
 		return hook.Event{Host: HostCline, Dialect: "classic", Session: "s", Kind: kind, Time: at(when), StoredAt: at(when), Cwd: "/home/dev/project"}

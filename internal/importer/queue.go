@@ -204,6 +204,10 @@ func (q *queue) note(ctx context.Context, least int) error {
 	return q.im.Known.NoteImports(ctx, notes)
 }
 
+// maxDenials is how many refusals of the sender in a row show that every other run would
+// meet one too.
+const maxDenials = 3
+
 // sendTo sends runs to one destination, and each alone if the destination does
 // not take them together. The error is ctx's alone.
 func (q *queue) sendTo(ctx context.Context, dst *deliver.Destination, runs []*tracepb.ResourceSpans, res *Delivered) error {
@@ -213,11 +217,16 @@ func (q *queue) sendTo(ctx context.Context, dst *deliver.Destination, runs []*tr
 	}
 	spans, trace := otlp.Count(runs), otlp.TraceID(runs[0].GetScopeSpans()[0].GetSpans()[0])
 	refused, err := q.im.Deliverer.Send(ctx, dst, runs)
+	if !deliver.Denied(err) {
+		res.denials = 0
+	} else if len(runs) == 1 {
+		res.denials++
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		res.Waiting += len(runs)
 		return ctx.Err()
-	case err != nil && deliver.Retryable(err):
+	case err != nil && (deliver.Retryable(err) || res.denials >= maxDenials):
 		res.down = true
 		res.Waiting += len(runs)
 		res.fail(err)

@@ -80,6 +80,8 @@ type Delivered struct {
 	Errors []string `json:"errors,omitempty"`
 
 	down bool
+	// denials counts the refusals of the sender in a row.
+	denials int
 }
 
 // Unreadable is a session that could not be read.

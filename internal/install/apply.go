@@ -124,7 +124,7 @@ func (p *Plan) apply(created []string) error {
 		return err
 	}
 	for _, dir := range slices.Backward(m.StateCreated) {
-		if err := removeEmpty(dir); err != nil {
+		if err := atomicfile.RemoveFolder(dir); err != nil {
 			return fmt.Errorf("remove folder %q: %w", dir, err)
 		}
 	}
@@ -139,7 +139,7 @@ func (a Action) run() error {
 		}
 	}
 	if a.Op == OpRemoveFolder {
-		return removeEmpty(a.Path)
+		return atomicfile.RemoveFolder(a.Path)
 	}
 	cur, err := Look(a.Path)
 	if err != nil {
@@ -213,7 +213,7 @@ func (a Action) chain() error {
 	undo := func(err error) error {
 		errs := []error{err}
 		if len(made) > 0 {
-			errs = append(errs, removeEmpty(made[0]))
+			errs = append(errs, atomicfile.RemoveFolder(made[0]))
 		}
 		return errors.Join(errs...)
 	}
@@ -270,27 +270,7 @@ func (a Action) restore() error {
 	if err := os.Rename(a.Chained, a.Path); err != nil {
 		return err
 	}
-	return removeEmpty(filepath.Dir(a.Chained))
-}
-
-// removeEmpty removes a folder unless something is in it.
-func removeEmpty(dir string) error {
-	list, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) || (err == nil && len(list) > 0) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = os.Remove(dir)
-	if _, gone := os.Lstat(dir); errors.Is(gone, fs.ErrNotExist) {
-		return nil
-	}
-	// Something may have come in between the two calls.
-	if list, again := os.ReadDir(dir); again == nil && len(list) > 0 {
-		return nil
-	}
-	return err
+	return atomicfile.RemoveFolder(filepath.Dir(a.Chained))
 }
 
 // create writes a new file and never overwrites one.

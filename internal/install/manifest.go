@@ -127,6 +127,15 @@ func union(a, b []string) []string {
 // bare reports a manifest without records.
 func (m *Manifest) bare() bool { return len(m.Folders) == 0 && len(m.Settings) == 0 }
 
+// RemoveState removes a state folder of hookspan's name without a manifest in which nothing
+// is: an install that was killed did not record that it created it.
+func RemoveState(stateDir string) {
+	atomicfile.RemoveTemps(filepath.Join(stateDir, manifestName))
+	if filepath.Base(stateDir) == "hookspan" {
+		_ = atomicfile.RemoveFolder(stateDir)
+	}
+}
+
 // ReadManifest reads the manifest in a state folder. It is empty where there is
 // none.
 func ReadManifest(stateDir string) (*Manifest, error) {

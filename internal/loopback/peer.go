@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"time"
 )
 
 // DialOwn connects to a port of this machine if a program of this user, or of root, serves
@@ -36,6 +37,10 @@ const (
 	OwnerPerson
 )
 
+// oneAddress bounds the wait at one of several addresses: a listener whose queue is full
+// would take the time for the other.
+const oneAddress = 2 * time.Second
+
 // Dial connects to a port of this machine, at any of its addresses if the host is a name.
 // Of several programs that listen there it prefers this user's, whose name localhost often
 // stands for two addresses. Another person's program is an error, unless anyone is set: any
@@ -52,6 +57,9 @@ func dial(ctx context.Context, dialer *net.Dialer, network, address string, anyo
 	hosts := []string{host}
 	if _, err := netip.ParseAddr(host); err != nil {
 		hosts = []string{"::1", "127.0.0.1"}
+		limited := *dialer
+		limited.Timeout = oneAddress
+		dialer = &limited
 	}
 	var other net.Conn
 	var errs []error

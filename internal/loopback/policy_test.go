@@ -40,7 +40,7 @@ func TestPolicies(t *testing.T) {
 		"another page that opens the page":    {host: "p.localhost:3044", path: "/open", header: []string{"Origin", "http://evil.example"}, programs: ErrHost, page: ErrOrigin},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 			r.Host = tc.host
 			if tc.path != "" {
 				r.URL.Path = tc.path

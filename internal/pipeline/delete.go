@@ -23,9 +23,8 @@ func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(h
 	}
 	defer func() { _ = p.Close() }()
 	ids, of := make(map[string]bool), make(map[spool.Key]store.Filter)
-	var names []string
 	for _, t := range traces {
-		ids[t.TraceID], names = true, append(names, t.Session)
+		ids[t.TraceID] = true
 		of[spool.SessionKey(t.Host, t.Session)] = store.Filter{Host: t.Host, Session: t.Session, Limit: -1}
 	}
 	sessions := make(map[spool.Key]bool)
@@ -36,14 +35,17 @@ func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(h
 		}
 		sessions[key] = !slices.ContainsFunc(stored, func(t store.Summary) bool { return !ids[t.TraceID] })
 	}
-	stored, err := s.Store.Conversations(ctx, names...)
+	roots, err := s.Store.Runs(ctx, slices.Collect(maps.Keys(ids))...)
 	if err != nil {
 		return 0, out, err
 	}
-	p.Deliverer.Stored = make(map[string]bool)
-	for _, root := range stored {
-		if ids[root.Trace] {
-			p.Deliverer.Stored[root.Span] = true
+	// Sessions of several agents may have worked in a trace.
+	p.Deliverer.Stored = make(map[spool.Key][]string)
+	for _, root := range roots {
+		for host := range p.Deliverer.Sources {
+			key := spool.SessionKey(host, root.Session)
+			sessions[key] = sessions[key]
+			p.Deliverer.Stored[key] = append(p.Deliverer.Stored[key], root.Span)
 		}
 	}
 	if out, err = p.Deliverer.Forget(ctx, sessions, ids); err != nil {

@@ -39,8 +39,9 @@ type Trial struct {
 }
 
 // Payload returns the test trace in the form that a destination gets.
-func (p *Pipeline) Payload(name string, spans []*tracepb.ResourceSpans) (body []byte, err error) {
-	if name != config.ExporterInfinium {
+func (p *Pipeline) Payload(d deliver.Destination, spans []*tracepb.ResourceSpans) (body []byte, err error) {
+	spans = p.Deliverer.Narrow(d.Capture, spans)
+	if d.Name != config.ExporterInfinium {
 		return otlpjson.Encode(spans)
 	}
 	for _, t := range infinium.Traces(spans, p.setup.forms()) {

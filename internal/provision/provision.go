@@ -106,6 +106,9 @@ func (m Machine) RemovePrograms(ctx context.Context, started ...string) error {
 		}
 	}
 	present := len(record.Folders)+len(record.Settings) > 0
+	if !present {
+		install.RemoveState(m.Setup.Config.StateDir)
+	}
 	for _, agent := range m.Setup.Agents {
 		report, err := m.HookStatus(ctx, agent)
 		if err != nil { // Without a variable that is wrong, it finds what else could start them.

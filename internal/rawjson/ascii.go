@@ -13,7 +13,7 @@ func ASCII(text []byte) []byte {
 	for _, r := range string(text) {
 		switch {
 		case r < utf8.RuneSelf:
-			out = append(out, byte(r))
+			out = utf8.AppendRune(out, r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
 			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)

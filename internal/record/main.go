@@ -23,7 +23,7 @@ func Main(agents ...Agent) {
 	}
 	a, others, args := agents[0], agents[1:], os.Args[1:]
 	if i := slices.IndexFunc(others, func(o Agent) bool { return len(args) > 0 && args[0] == o.Word }); i >= 0 {
-		a, args = others[i], args[1:]
+		a, args = others[i], args[1:] //nolint:gosec // There is a first one.
 	}
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
 		_, _ = os.Stdout.WriteString(agents[0].program() + " of hookspan\n") // it starts: more is hookspan's to say

@@ -21,40 +21,41 @@ func OffBy(dir string) (file string) {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}
-	// The system's name of the working directory has no links.
-	if at, err := syscall.Getwd(); err != nil || at != dir {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dir = real
-		}
-	}
 	dir = filepath.Clean(dir)
+	near := dir
+	if at, err := syscall.Getwd(); err == nil && at == dir {
+		near = "." // its parents are found faster from here, and its name has no links
+	} else if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir, near = real, real
+	}
+	folder := near
 	read := func(path string) ([]byte, error) {
 		data, err := readProject(path)
-		if err == nil && !trusted(path, dir) {
+		if err == nil && !trusted(path, folder) {
 			err = fs.ErrPermission
 		}
 		return data, err
 	}
-	top := repository(dir)
-	for at := dir; ; at = filepath.Dir(at) {
-		if config.ProjectDisabled(read, at) {
-			return filepath.Join(at, ".hookspan.env")
+	for range levels(dir, near) {
+		if config.ProjectDisabled(read, near) {
+			return filepath.Join(dir, ".hookspan.env")
 		}
-		if at == top {
-			return ""
-		}
+		dir, near = filepath.Dir(dir), filepath.Join(near, "..")
 	}
+	return ""
 }
 
-// repository is the root of the repository that a folder is in, or else the folder.
-func repository(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
+// levels is how many folders there are from dir, which near names as well, to the root of
+// its repository; 1 outside of one.
+func levels(dir, near string) int {
+	for n := 1; ; n++ {
+		if _, err := os.Lstat(filepath.Join(near, ".git")); err == nil {
+			return n
 		}
-		if at == filepath.Dir(at) {
-			return dir
+		if dir == filepath.Dir(dir) {
+			return 1
 		}
+		dir, near = filepath.Dir(dir), filepath.Join(near, "..")
 	}
 }
 

@@ -49,6 +49,13 @@ func TestProjectOffUpToTheRepositorysRoot(t *testing.T) {
 			if got := OffBy(filepath.Join(base, filepath.FromSlash(tt.dir))); got != want || ProjectOff(filepath.Join(base, tt.dir)) != (want != "") {
 				t.Errorf("off by %q, want %q", got, want)
 			}
+			if _, err := os.Stat(filepath.Join(base, tt.dir)); err != nil {
+				return
+			}
+			t.Chdir(filepath.Join(base, tt.dir)) // as most hooks are started
+			if at, err := os.Getwd(); err != nil || OffBy(at) != want {
+				t.Errorf("there: off by %q (%v), want %q", OffBy(at), err, want)
+			}
 		})
 	}
 }

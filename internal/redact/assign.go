@@ -176,7 +176,7 @@ func (t *text) wordSign(a *assignment, i int) (sign string, value int) {
 		return "=>", i + len("to ")
 	case strings.HasPrefix(s[i:], "-string "), strings.HasPrefix(s[i:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
 		return "=", i + strings.IndexByte(s[i:], ' ') + 1
-	case hasOnePrefix(s[i:], "</td><td", "</th><td", "</dt><dd", "</label><", "</b><", "</strong><"):
+	case byteIn(s, i, "<") && hasOnePrefix(s[i:], "</td><td", "</th><td", "</dt><dd", "</label><", "</b><", "</strong><"):
 		if p := find(s, i+6, min(len(s), i+80), ">"); byteIn(s, p, ">") {
 			return ">", p + 1
 		}
@@ -335,7 +335,7 @@ func closingQuotes(s string, i int) int {
 func typeOf(s string, i int) int {
 	j := i
 	switch {
-	case byteIn(s, i, ":[?"), byteIn(s, i, " ") && (byteIn(s, i+1, ":<{") || slices.ContainsFunc(typeWords, func(w string) bool { return strings.HasPrefix(s[i+1:], w) })):
+	case byteIn(s, i, ":[?"), byteIn(s, i, " ") && (byteIn(s, i+1, ":<{") || byteIn(s, i+1, "As[VNCTvnPS") && slices.ContainsFunc(typeWords, func(w string) bool { return strings.HasPrefix(s[i+1:], w) })):
 		j += 2
 	default:
 		return i

@@ -1,7 +1,9 @@
 package redact
 
 import (
+	_ "embed" // commands are a list
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,152 +37,37 @@ type command struct {
 	before []int
 }
 
-var commandTable = []command{
-	{probe: "mysq", names: []string{"mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlshow"}, flags: []string{"-p"}},
-	{probe: "mari", names: []string{"mariadb", "mariadb-dump"}, flags: []string{"-p"}},
-	{probe: "lsh ", names: []string{"mysqlsh"}, sign: userInfo},
-	{probe: "sshp", names: []string{"sshpass"}, flags: []string{"-p", "-p "}},
-	{probe: "dock", names: []string{"docker"}, needs: "login", flags: []string{"-p ", "-p"}},
-	{probe: "podm", names: []string{"podman", "buildah"}, needs: "login", flags: []string{"-p ", "-p"}},
-	{probe: "helm", names: []string{"helm"}, needs: "login", flags: []string{"-p "}},
-	{probe: "oras", names: []string{"oras"}, needs: "login", flags: []string{"-p "}},
-	{probe: "skop", names: []string{"skopeo"}, flags: []string{"--src-creds ", "--dest-creds ", "--creds ", "--src-creds=", "--dest-creds=", "--creds="}, sign: ":"},
-	{probe: "az [la]", names: []string{"az"}, needs: "login", flags: []string{"-p "}},
-	{probe: "az k", names: []string{"az"}, needs: "secret", flags: []string{"--value ", "--value="}},
-	{probe: "oc l", names: []string{"oc"}, needs: "login", flags: []string{"-p "}},
-	{probe: "twin", names: []string{"twine"}, needs: "upload", flags: []string{"-p "}},
-	{probe: "curl", names: []string{"curl"}, flags: []string{"-u ", "-u", "--user ", "--user=", "-U ", "-U", "--proxy-user ", "--proxy-user="}, sign: ":"},
-	{probe: "curl", names: []string{"curl"}, flags: []string{"--oauth2-bearer ", "--pass "}},
-	{probe: "curl", names: []string{"curl"}, flags: []string{"-E ", "--cert ", "--cert=", "--key "}, sign: ":"},
-	{probe: "curl", names: []string{"curl"}, flags: []string{"-b ", "-b", "--cookie ", "--cookie="}, sign: cookieForm},
-	{probe: "http", names: []string{"http", "https", "xh"}, flags: []string{"-a ", "--auth ", "--auth="}, sign: ":"},
-	{probe: "http", names: []string{"http", "https"}, needs: "bearer", flags: []string{"-a "}},
-	{probe: "redi", names: []string{"redis-cli"}, flags: []string{"-a ", "--pass "}},
-	{probe: "mong", names: []string{"mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"}, flags: []string{"-p ", "-p"}},
-	{probe: "ldap", names: []string{"ldapsearch", "ldapadd", "ldapmodify", "ldapwhoami", "ldapdelete"}, flags: []string{"-w ", "-w"}},
-	{probe: "sqlc", names: []string{"sqlcmd"}, flags: []string{"-P ", "-P"}},
-	{probe: "bcp ", names: []string{"bcp"}, flags: []string{"-P ", "-P"}},
-	{probe: "pack", names: []string{"impacket-psexec", "impacket-secretsdump", "impacket-wmiexec", "impacket-smbexec"}, sign: userInfo},
-	{probe: "smbc", names: []string{"smbclient"}, flags: []string{"-U ", "--user=", "-U"}, sign: "%"},
-	{probe: "lftp", names: []string{"lftp"}, flags: []string{"-u "}, sign: ","},
-	{probe: "nssl", names: []string{"openssl"}, flags: []string{"-passin ", "-passout ", "-pass ", "-password "}, sign: "pass:"},
-	{probe: "nssl", names: []string{"openssl"}, flags: []string{"-k ", "-K "}},
-	{probe: "keyg", names: []string{"ssh-keygen"}, flags: []string{"-N ", "-P "}},
-	{probe: "unzi", names: []string{"unzip"}, flags: []string{"-P "}},
-	{probe: "zip ", names: []string{"zip"}, flags: []string{"-P "}},
-	{probe: "7z[a ]", names: []string{"7z", "7za"}, flags: []string{"-p"}},
-	{probe: "user", names: []string{"useradd", "usermod"}, flags: []string{"-p "}},
-	{probe: "htpa", names: []string{"htpasswd"}, sign: lastWord},
-	{probe: "rdes", names: []string{"rdesktop"}, flags: []string{"-p "}},
-	{probe: "free", names: []string{"xfreerdp", "wlfreerdp"}, flags: []string{"/p:"}},
-	{probe: "cmdk", names: []string{"cmdkey"}, flags: []string{"/pass:"}},
-	{probe: "snmp", names: []string{"snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"}, flags: []string{"-A ", "-X ", "-c "}},
-	{probe: "ipmi", names: []string{"ipmitool"}, flags: []string{"-P "}},
-	{probe: "etcd", names: []string{"etcdctl"}, flags: []string{"--user ", "--user="}, sign: ":"},
-	{probe: "doct", names: []string{"doctl"}, flags: []string{"-t "}},
-	{probe: "grad", names: []string{"gradle", "gradlew"}, flags: []string{"-PossrhPassword="}},
-	{probe: "aws ", names: []string{"aws"}, needs: "secretsmanager", flags: []string{"--secret-string ", "--secret-binary "}},
-	{probe: "aws ", names: []string{"aws"}, needs: "ssm", flags: []string{"--value ", "--value="}},
-	{probe: "gh s", names: []string{"gh"}, needs: "secret", flags: []string{"--body ", "--body=", "-b ", "-b"}},
-	{probe: "wran", names: []string{"wrangler", "vercel"}, words: []string{"<<<"}},
-	{probe: "verc", names: []string{"vercel"}, words: []string{"<<<"}},
-	// A word by itself.
-	{probe: "vaul", names: []string{"vault"}, words: []string{"login", "unseal"}},
-	{probe: "carg", names: []string{"cargo"}, words: []string{"login"}},
-	{probe: "snyk", names: []string{"snyk"}, words: []string{"auth"}},
-	{probe: "ngro", names: []string{"ngrok"}, words: []string{"add-authtoken", "authtoken"}},
-	{probe: "AUTH", names: []string{"AUTH"}, words: []string{"AUTH", "default"}},
-	{probe: "rabb", names: []string{"rabbitmqctl"}, words: []string{"add_user", "change_password"}, skip: 1},
-	{probe: "wpa_", names: []string{"wpa_passphrase"}, words: []string{"wpa_passphrase"}, skip: 1},
-	{probe: "mc a", names: []string{"mc"}, words: []string{"set"}, skip: 3},
-	{probe: "poet", names: []string{"poetry"}, words: []string{"config"}, skip: 2},
-	{probe: "net ", names: []string{"net"}, words: []string{"/user:"}},
-	{probe: "gem ", names: []string{"gem"}, flags: []string{"--key ", "-k "}},
-	// Signing, packages, databases, tests of servers.
-	{probe: "secu", names: []string{"security"}, flags: []string{"-p ", "-P ", "-k ", "-w "}},
-	{probe: "ignt", names: []string{"signtool"}, flags: []string{"/p ", "-p "}},
-	{probe: "xcru", names: []string{"xcrun"}, flags: []string{"-p "}},
-	{probe: "esig", names: []string{"azuresigntool"}, flags: []string{"-kvs "}},
-	{probe: "eSig", names: []string{"AzureSignTool"}, flags: []string{"-kvs "}},
-	{probe: "tuti", names: []string{"certutil"}, flags: []string{"-p "}},
-	{probe: "dotn", names: []string{"dotnet"}, needs: "user-secrets", words: []string{"set"}, skip: 1},
-	{probe: "nets", names: []string{"netsh"}, needs: "hostednetwork", flags: []string{"key=", "keyMaterial="}},
-	{probe: "rasd", names: []string{"rasdial"}, words: []string{"rasdial"}, skip: 2},
-	{probe: "psex", names: []string{"psexec", "psexec64"}, flags: []string{"-p "}},
-	{probe: "PsEx", names: []string{"PsExec", "PsExec64"}, flags: []string{"-p "}},
-	{probe: "scht", names: []string{"schtasks"}, flags: []string{"/rp ", "/p ", "/RP "}},
-	{probe: "wmic", names: []string{"wmic"}, flags: []string{"/password:"}},
-	{probe: "sc c", names: []string{"sc"}, flags: []string{"password= ", "password="}},
-	{probe: "reg ", names: []string{"reg"}, flags: []string{"/d "}},
-	{probe: "net ", names: []string{"net"}, words: []string{"user"}, skip: 1},
-	{probe: "cqls", names: []string{"cqlsh"}, flags: []string{"-p "}},
-	{probe: "nflu", names: []string{"influx"}, flags: []string{"-password ", "-p ", "-t "}},
-	{probe: "neo4", names: []string{"neo4j-admin"}, words: []string{"set-initial-password"}},
-	{probe: "cyph", names: []string{"cypher-shell"}, flags: []string{"-p "}},
-	{probe: "isql", names: []string{"isql", "iusql"}, words: []string{"isql"}, skip: 2},
-	{probe: "db2 ", names: []string{"db2"}, words: []string{"using"}},
-	{probe: "sqlp", names: []string{"sqlplus"}, sign: oracleUser},
-	{probe: "xpdp", names: []string{"expdp"}, sign: oracleUser},
-	{probe: "mpdp", names: []string{"impdp"}, sign: oracleUser},
-	{probe: "sqll", names: []string{"sqlldr"}, sign: oracleUser},
-	{probe: "rpcc", names: []string{"rpcclient"}, flags: []string{"-U "}, sign: "%"},
-	{probe: "obsc", names: []string{"obscure"}, words: []string{"obscure"}},
-	{probe: "acry", names: []string{"veracrypt", "truecrypt"}, flags: []string{"-p "}},
-	{probe: "dema", names: []string{"sendemail", "sendEmail"}, flags: []string{"-xp "}},
-	{probe: "rman", names: []string{"rman"}, sign: oracleUser},
-	{probe: "CONN", names: []string{"CONNECT", "CONN"}, sign: oracleUser},
-	{probe: "fly ", names: []string{"fly"}, flags: []string{"-p "}},
-	{probe: "poet", names: []string{"poetry"}, words: []string{"config"}, skip: 1},
-	{probe: "poet", names: []string{"poetry"}, flags: []string{"-p "}},
-	{probe: "mpos", names: []string{"composer"}, needs: "config", words: []string{"config"}, skip: 2},
-	{probe: "mpos", names: []string{"composer"}, needs: "config", words: []string{"config"}, skip: 1},
-	{probe: "nuge", names: []string{"nuget"}, flags: []string{"-k ", "-p ", "-ApiKey ", "-Password ", "-apikey "}},
-	{probe: "nuge", names: []string{"nuget"}, words: []string{"setApiKey", "setapikey"}},
-	{probe: "nuge", names: []string{"nuget"}, words: []string{"push"}, skip: 1},
-	{probe: "onan", names: []string{"conan"}, flags: []string{"-p "}},
-	{probe: "vsce", names: []string{"vsce", "ovsx"}, flags: []string{"-p "}},
-	{probe: "ovsx", names: []string{"ovsx"}, flags: []string{"-p "}},
-	{probe: "cpan", names: []string{"cpan-upload"}, flags: []string{"-p "}},
-	{probe: "anac", names: []string{"anaconda"}, flags: []string{"-t "}},
-	{probe: "bund", names: []string{"bundle"}, needs: "config", words: []string{"config", "set", "--global", "--local"}, skip: 1, sign: ":"},
-	{probe: "cric", names: []string{"crictl"}, flags: []string{"--creds ", "--creds="}, sign: ":"},
-	{probe: "ctr ", names: []string{"ctr"}, flags: []string{"--user ", "-u ", "--user="}, sign: ":"},
-	{probe: "nerd", names: []string{"nerdctl"}, needs: "login", flags: []string{"-p "}},
-	{probe: "hey ", names: []string{"hey"}, flags: []string{"-a "}, sign: ":"},
-	{probe: "ab -", names: []string{"ab"}, flags: []string{"-A ", "-P "}, sign: ":"},
-	{probe: "hydr", names: []string{"hydra", "medusa", "ncrack"}, flags: []string{"-p "}},
-	{probe: "kmap", names: []string{"crackmapexec", "netexec"}, flags: []string{"-p "}},
-	{probe: "evil", names: []string{"evil-winrm"}, flags: []string{"-p "}},
-	{probe: "nikt", names: []string{"nikto"}, flags: []string{"-id "}, sign: ":"},
-	{probe: "swak", names: []string{"swaks"}, flags: []string{"-ap ", "--auth-password ", "-ap="}},
-	{probe: "unra", names: []string{"unrar", "rar"}, flags: []string{"-p"}},
-	{probe: "rar ", names: []string{"rar"}, flags: []string{"-p", "-hp"}},
-	{probe: "gpg ", names: []string{"gpg"}, flags: []string{"--passphrase ", "--passphrase="}},
-	{probe: "b2 a", names: []string{"b2"}, words: []string{"authorize-account"}, skip: 1},
-	{probe: "wand", names: []string{"wandb"}, words: []string{"login"}},
-	{probe: "glab", names: []string{"glab"}, words: []string{"set"}, skip: 1},
-	{probe: "glab", names: []string{"glab"}, flags: []string{"--value ", "-v "}},
-	{probe: "dron", names: []string{"drone"}, flags: []string{"--data "}},
-	{probe: "nsul", names: []string{"consul"}, needs: "put", words: []string{"put"}, skip: 1},
-	{probe: "pulu", names: []string{"pulumi"}, needs: "--secret", words: []string{"--secret", "set"}, skip: 1},
-	{probe: "ecov", names: []string{"codecov"}, flags: []string{"-t "}},
-	{probe: "xh -", names: []string{"xh"}, flags: []string{"-a "}},
-	{probe: "mosq", names: []string{"mosquitto_pub", "mosquitto_sub"}, flags: []string{"-P "}},
-	{probe: "luen", names: []string{"confluent"}, flags: []string{"--api-secret ", "--secret "}, words: []string{"store"}, skip: 1},
-	{probe: "nsul", names: []string{"consul"}, words: []string{"agent", "default", "replication"}},
-	{probe: "nsul", names: []string{"consul"}, flags: []string{"-encrypt=", "-encrypt "}},
-	{probe: "noma", names: []string{"nomad"}, needs: "keyring", words: []string{"install"}},
-	{probe: "sona", names: []string{"sonar-scanner"}, flags: []string{"-Dsonar.login="}},
-	{probe: "mkpa", names: []string{"mkpasswd"}, words: []string{"sha-512", "sha-256", "bcrypt", "yescrypt"}},
-	{probe: "ldap", names: []string{"ldappasswd"}, flags: []string{"-s ", "-a ", "-w "}},
-	{probe: "winr", names: []string{"winrs"}, flags: []string{"-p:", "/p:", "-password:"}},
-	{probe: "plin", names: []string{"plink"}, flags: []string{"-pw "}},
-	{probe: "pscp", names: []string{"pscp"}, flags: []string{"-pw "}},
+//go:embed commands.txt
+var commandList string
+
+// commandTable returns the commands of the list.
+func commandTable() []command {
+	var table []command
+	for f := range columns(commandList) {
+		last := len(f) - 1
+		c := command{probe: f[0], names: strings.Split(f[last], ",")}
+		for _, field := range f[1:last] {
+			switch name, v, _ := strings.Cut(field, "="); name {
+			case "needs":
+				c.needs = v
+			case "flags":
+				c.flags = strings.Split(v, ",")
+			case "words":
+				c.words = strings.Split(v, ",")
+			case "skip":
+				c.skip, _ = strconv.Atoi(v)
+			case "sign":
+				c.sign = v
+			}
+		}
+		table = append(table, c)
+	}
+	return table
 }
 
 func commandRules() []*rule {
 	var rules []*rule
-	table := slices.Clone(commandTable)
+	table := commandTable()
 	for i := range table {
 		c := &table[i]
 		fixed := c.probe[:find(c.probe, 0, len(c.probe), "[ ")]

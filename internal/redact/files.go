@@ -120,15 +120,15 @@ func (t *text) datum(lo, hi int) []span {
 // port is at i.
 func pgpass(t *text, i int) []span {
 	s := t.s
+	p := i + 2
+	if s[i+1] != '*' {
+		if p = endOf(s, i+1, 6, digitBytes); p-i < 5 || p-i > 6 || !byteIn(s, p, ":") {
+			return nil
+		}
+	}
 	start := startOf(s, i, 100, wordBytes.or(".-*"))
 	if start == i || s[start] == '-' && start+1 == i {
 		return nil
-	}
-	p := i + 2
-	if s[i+1] != '*' {
-		if p = endOf(s, i+1, len(s), digitBytes); p-i < 5 || p-i > 6 {
-			return nil
-		}
 	}
 	named := false
 	for range 2 { // database and user
@@ -291,6 +291,9 @@ func (t *text) alignedColumn(a *assignment, i int) []span {
 	s := t.s
 	if a.kind == keyKind || a.lo > 0 && !byteIn(s, a.lo-1, " \t\n") || i < len(s) && lineBreak(s, i) == 0 && !strings.HasPrefix(s[i:], "  ") && !byteIn(s, i, " ") {
 		return nil
+	}
+	if !strings.HasSuffix(s[:a.lo], "  ") && !strings.HasPrefix(s[i:], "  ") && !containsOne(s[i:min(len(s), i+2*longestHeader)], "--", "==") {
+		return nil // neither blanks nor a line below part columns
 	}
 	start, end := lineStart(s, a.lo, longestHeader), lineEnd(s, i, longestHeader)
 	before, behind := s[start:a.lo], s[i:end]

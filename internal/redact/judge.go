@@ -9,7 +9,10 @@ import (
 // to distinguish password = "x7Kq..." from password = getPassword(), and max_tokens:
 // 4096 from a token.
 func (t *text) isSecret(a *assignment) bool {
-	c := &t.judged
+	if t.judged == nil {
+		t.judged = &candidate{}
+	}
+	c := t.judged
 	*c = candidate{assignment: *a, t: t, v: t.s[a.from:a.to], flag: isFlag(t.s, a.lo)}
 	if c.short() || c.is(noValues) {
 		return false

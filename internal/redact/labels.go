@@ -85,6 +85,7 @@ var labelBytes = sync.OnceValue(func() *[256]labelByte {
 	for _, sign := range labelSigns {
 		at := &bytes[sign[0]]
 		at.signs = append(at.signs, sign)
+		at.next[sign[1]>>6] |= 1 << (sign[1] & 63)
 	}
 	return &bytes
 })
@@ -92,6 +93,7 @@ var labelBytes = sync.OnceValue(func() *[256]labelByte {
 type labelByte struct {
 	inWords bool
 	signs   []string
+	next    [4]uint64 // the set of the signs' second bytes
 }
 
 // label reads the value of a name that more words are behind: "Password for the
@@ -117,8 +119,12 @@ func (t *text) label(a *assignment, i int) []span {
 	words := 0
 	for p := i; p < len(s) && p < i+100 && words < 10; p++ {
 		at := &bytes[s[p]]
-		for _, sign := range at.signs {
-			if p+1 < len(s) && s[p+1] == sign[1] && strings.HasPrefix(s[p:], sign) && (sign[0] != ' ' || longWord(s, p+len(sign))) {
+		signs := at.signs
+		if p+1 == len(s) || at.next[s[p+1]>>6]>>(s[p+1]&63)&1 == 0 {
+			signs = nil
+		}
+		for _, sign := range signs {
+			if s[p+1] == sign[1] && strings.HasPrefix(s[p:], sign) && (sign[0] != ' ' || longWord(s, p+len(sign))) {
 				if slices.ContainsFunc(strings.Fields(s[i:p]), func(word string) bool { return slices.Contains(harmlessEnds, strings.ToLower(word)) }) {
 					return nil
 				}
@@ -138,7 +144,7 @@ func (t *text) label(a *assignment, i int) []span {
 		}
 		if s[p] == ' ' {
 			words++
-			if !longWord(s, p+1) {
+			if !longWord(s, p+1) || plainWord(s, p+1) {
 				continue
 			}
 			if lo, hi := t.valueWithin(p+1, shortValue); hi-lo >= 8 && a.kind.unmistakable(s[lo:hi], p == i) {
@@ -152,7 +158,14 @@ func (t *text) label(a *assignment, i int) []span {
 // usedAs reads the value before a name that says what it is: x as the password, x als Passwort.
 func (t *text) usedAs(a *assignment) []span {
 	s := t.s
-	if before := s[max(0, a.lo-30):a.lo]; !slices.ContainsFunc(asWords, func(w string) bool { return strings.Contains(before, w) }) {
+	said := false
+	for n, i := 0, a.lo; n < 3 && !said; n++ {
+		end := beforeBlanks(s, i)
+		for i = end; i > 0 && s[i-1] > ' ' && end-i < 30; i-- {
+		}
+		said = slices.Contains(asWords, s[i:end])
+	}
+	if !said {
 		return nil
 	}
 	start := lineStart(s, a.lo, 100)
@@ -195,10 +208,19 @@ func longWord(s string, i int) bool {
 	return i+8 <= len(s) && strings.IndexByte(s[i:i+8], ' ') < 0
 }
 
+// plainWord reports a short word at i without digits and capitals.
+func plainWord(s string, i int) bool {
+	end := i
+	for end < len(s) && s[end] > ' ' && classOf[s[end]]&(isDigit|isUpper) == 0 {
+		end++
+	}
+	return end-i < 32 && (end == len(s) || s[end] <= ' ')
+}
+
 // unmistakable reports a value that is one without a sign before it: characters in no order that
 // are no checksum. Right behind the name of a token, long hexadecimal numbers are values too.
 func (k kind) unmistakable(v string, behind bool) bool {
-	if !only(v, wordBytes.or("!@#$%^&*?~+=-")) || !k.likely(v) && !(random(v) && upperLower(v)) || placeholder(v) {
+	if plainWord(v, 0) || !only(v, wordBytes.or("!@#$%^&*?~+=-")) || !k.likely(v) && !(random(v) && upperLower(v)) || placeholder(v) {
 		return false
 	}
 	if isHexText(strings.ReplaceAll(v, "-", "")) {

@@ -12,7 +12,7 @@ var (
 )
 
 func namesPair(member string) bool {
-	return slices.ContainsFunc(pairNames, func(name string) bool { return strings.EqualFold(name, member) })
+	return slices.ContainsFunc(pairNames, func(name string) bool { return len(name) == len(member) && strings.EqualFold(name, member) })
 }
 
 // pairValue looks for the value of a name that is itself the value of a member
@@ -26,7 +26,7 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 		end = find(s, end, min(len(s), end+48), "\"'`\n")
 	} else if p == open {
 		// Words around it, or a selector, in quotes: "Password field", "input[name=password]".
-		if p = beforeQuotes(s, startOf(s, open, 48, wordBytes.or(".-/#[]= *"))); byteIn(s, p, "\"'`\\") {
+		if p = beforeQuotes(s, startOf(s, open, 48, wordBytes.or(" .-/#[]=*"))); byteIn(s, p, "\"'`\\") {
 			end = find(s, end, min(len(s), end+48), "\"'`\n")
 		} else {
 			p = open

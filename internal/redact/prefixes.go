@@ -30,7 +30,7 @@ func prefixRules() []*rule {
 	for _, f := range prefixes() {
 		r := &rule{name: f[0], probes: []string{f[1]}, pattern: f[2] + f[3], left: true, lead: max(2, strings.IndexAny(f[2]+"(", `([\`))}
 		if len(f) > 4 {
-			r.ok = map[string]func(match) bool{"mixed": mixed, "dense": dense, "numbered": numbered}[f[4]]
+			r.ok = decisions[f[4]]
 		}
 		out = append(out, r)
 	}

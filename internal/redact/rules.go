@@ -1,62 +1,134 @@
 package redact
 
-import "strings"
+import (
+	_ "embed" // rules are lists
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
 
-// tokenRules are the secrets that are known by their own form. The forms are
-// those the issuers document, or that their keys have. Of two rules that fit at
-// one place the first wins.
-func tokenRules() []*rule {
-	return []*rule{
-		{name: "aws-secret-key", probes: []string{"A[KS]IA"}, left: true, read: awsNeighbours},
-		{name: "aws-access-key", probes: []string{"A[KS]IA", "ABIA", "ACCA"}, pattern: `A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}`, left: true, right: true},
-		{name: "github-token", probes: []string{"gh[pousr]_"}, pattern: `gh[pousr]_[A-Za-z0-9_]{36,}`},
-		{name: "github-pat", probes: []string{"gith"}, pattern: `github_pat_[A-Za-z0-9_]{22,}`, lead: 11},
-		{name: "gitlab-token", probes: []string{"gl[cdfiprsoa][abdfgmopt]"}, pattern: `gl(?:pat|dt|rtr?|cbt|ptt|ft|imt|agent|soat|oas|ffct|wt)-[A-Za-z0-9_.-]{20,}`, lead: 6},
-		{name: "slack-webhook", probes: []string{"hook"}, pattern: `hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9_+/-]{20,})`, lead: 25},
-		{name: "slack-token", probes: []string{"xox[abceoprsd]", "xapp"}, pattern: `(?:xox[abceoprsd](?:\.xox[a-z])?|xapp)-[A-Za-z0-9.-]{10,}`, lead: 5},
-		{name: "anthropic-key", probes: []string{"sk-a"}, pattern: `sk-ant-[A-Za-z0-9_-]{20,}`, lead: 7},
-		{name: "openai-key", probes: []string{"sk-"}, pattern: `sk-(?:(?:proj|svcacct|admin|None|or-v1|lf)-)?[A-Za-z0-9_-]{20,}`, left: true, lead: 3, ok: mixed},
-		{name: "google-api-key", probes: []string{"AIza"}, pattern: `AIza[0-9A-Za-z_-]{35,}`},
-		{name: "google-oauth", probes: []string{"GOCS", "ya29"}, pattern: `(?:GOCSPX-|ya29\.)[A-Za-z0-9_.-]{20,}`, lead: 5},
-		{name: "google-refresh-token", probes: []string{"1//0"}, pattern: `1//0[A-Za-z0-9_-]{40,}`, left: true},
-		{name: "stripe-key", probes: []string{"[sr]k_[ltp]"}, pattern: `[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}`, lead: 8},
-		{name: "webhook-secret", probes: []string{"whse"}, pattern: `whsec_[A-Za-z0-9+/=_-]{24,}`, lead: 6},
-		{name: "npm-token", probes: []string{"npm_"}, pattern: `npm_[A-Za-z0-9]{36,}`},
-		{name: "pypi-token", probes: []string{"pypi"}, pattern: `pypi-AgE[A-Za-z0-9_-]{40,}`, lead: 8},
-		{name: "huggingface-token", probes: []string{"hf_", "api_"}, pattern: `(?:hf|api_org)_[A-Za-z0-9]{30,}`, left: true, lead: 3},
-		{name: "sendgrid-key", probes: []string{"SG."}, pattern: `SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,}`, left: true, lead: 3},
-		{name: "twilio-key", probes: []string{"SK[0123456789abcdefABCDEF][0123456789abcdefABCDEF]", "AC[0123456789abcdef][0123456789abcdef]"}, pattern: `(?:SK[0-9a-fA-F]{32}|AC[0-9a-f]{32})`, left: true, right: true, lead: 2},
-		{name: "mailgun-key", probes: []string{"key-"}, pattern: `key-[0-9a-f]{32}`, left: true, right: true},
-		{name: "digitalocean-token", probes: []string{"do[opr]_"}, pattern: `do[opr]_v1_[a-fA-F0-9]{64}`, lead: 7},
-		{name: "azure-key", probes: []string{"(?i)acco", "(?i)shar"}, pattern: `(?i:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/=%]{20,})`, lead: 11},
-		{name: "azure-signature", probes: []string{"sig="}, pattern: `sig=([A-Za-z0-9+/=%_-]{24,})`, left: true, ok: mixed},
-		{name: "jwt", probes: []string{"eyJ"}, pattern: `eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}`, left: true, lead: 3, reach: 8 << 10},
-		{name: "telegram-token", probes: []string{":AA"}, pattern: `:(AA[A-Za-z0-9_-]{33,})`, lead: 3, ok: afterBotID},
-		{name: "discord-token", probes: []string{"[MNO][DTjz][AEIMQUYcgk][wxyz012345]"}, pattern: `[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, left: true, lead: 25, ok: mixed},
-		{name: "discord-webhook", probes: []string{"disc"}, pattern: `discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([A-Za-z0-9_-]{40,})`, lead: 25},
-		{name: "shopify-token", probes: []string{"shp[acstp]"}, pattern: `shp(?:at|ca|pa|ss|tka)_[a-fA-F0-9]{32,}`, lead: 6},
-		{name: "databricks-token", probes: []string{"dapi"}, pattern: `dapi[a-f0-9]{32}(?:-\d)?`, left: true},
-		{name: "linear-key", probes: []string{"lin_"}, pattern: `lin_(?:api|oauth)_[A-Za-z0-9]{32,}`, lead: 8},
-		{name: "notion-token", probes: []string{"ntn_"}, pattern: `ntn_[A-Za-z0-9]{40,}`, left: true, ok: mixed},
-		{name: "notion-token", probes: []string{"secr"}, pattern: `secret_[A-Za-z0-9]{43,}`, left: true, lead: 7, ok: func(m match) bool { return mixed(m) && !words(m.value()) }},
-		{name: "vercel-token", probes: []string{"verc", "vc[pcirak]_"}, pattern: `(?:vercel_blob_rw_[A-Za-z0-9]{8,}_|vc[pcirak]_)[A-Za-z0-9]{24,}`, left: true, ok: mixed},
-		{name: "cloudflare-token", probes: []string{"cf[uak]t", "cfk_", "v1.0"}, pattern: `(?:cf(?:ut|at|k)_[A-Za-z0-9_-]{40,}|v1\.0-[0-9a-f]{24}-[0-9a-f]{100,})`, left: true, lead: 5},
-		{name: "heroku-key", probes: []string{"HRKU"}, pattern: `HRKU-[A-Za-z0-9_-]{36,}`, lead: 5},
-		{name: "groq-key", probes: []string{"gsk_"}, pattern: `gsk_[A-Za-z0-9]{32,}`, left: true, ok: mixed},
-		{name: "xai-key", probes: []string{"xai-"}, pattern: `xai-[A-Za-z0-9]{40,}`, left: true, ok: mixed},
-		{name: "perplexity-key", probes: []string{"pplx"}, pattern: `pplx-[A-Za-z0-9]{40,}`, lead: 5},
-		{name: "replicate-token", probes: []string{"r8_"}, pattern: `r8_[A-Za-z0-9]{37,}`, left: true, lead: 3},
-		{name: "nvidia-key", probes: []string{"nvap"}, pattern: `nvapi-[A-Za-z0-9_-]{40,}`, lead: 6},
-		{name: "vault-token", probes: []string{"hv[sbr]."}, pattern: `hv[sbr]\.[A-Za-z0-9_-]{24,}`, left: true, ok: mixed},
-		{name: "docker-token", probes: []string{"dckr"}, pattern: `dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`, lead: 9},
-		{name: "atlassian-token", probes: []string{"ATAT", "ATCT", "ATBB"}, pattern: `(?:ATATT3|ATCTT3|ATBB)[A-Za-z0-9_=-]{24,}`, left: true, lead: 6},
-		{name: "grafana-token", probes: []string{"gls[ac]", "glc_"}, pattern: `gl(?:sa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}|c_eyJ[A-Za-z0-9+/=]{30,})`, lead: 5},
-		{name: "sentry-token", probes: []string{"sntr"}, pattern: `sntry[su]_[A-Za-z0-9+/=_-]{40,}`, lead: 7},
-		{name: "langsmith-key", probes: []string{"lsv2"}, pattern: `lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}`, lead: 8},
-		{name: "supabase-token", probes: []string{"sbp_", "sb_s"}, pattern: `(?:sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,})`, left: true},
-		{name: "age-key", probes: []string{"AGE-"}, pattern: `AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}`, lead: 16},
+// The rules of the lists; of two that fit at one place the first wins.
+var (
+	//go:embed tokens.txt
+	tokenList string
+	//go:embed services.txt
+	serviceList string
+	//go:embed context.txt
+	contextList string
+)
+
+// tokenRules are the secrets that are known by their own form.
+func tokenRules() []*rule { return listed(tokenList) }
+
+// serviceRules are further ones.
+func serviceRules() []*rule { return append(mnemonicRules(), listed(serviceList)...) }
+
+// contextRules are the secrets that only their surroundings give away.
+func contextRules() []*rule {
+	rules := listed(contextList)
+	last := len(rules) - 1
+	return slices.Concat(rules[:last], commandRules(), rules[last:])
+}
+
+// listed returns the rules of a list. Before the first tab of a line are the name and the fields of
+// rule, then the expression and the probes, in which \xnn and \n are escapes.
+func listed(list string) []*rule {
+	var rules []*rule
+	for f := range columns(list) {
+		r := &rule{pattern: strings.ReplaceAll(f[1], "<next-line>", nextLineOf), probes: f[2:]}
+		for n, probe := range r.probes {
+			r.probes[n] = escapes.ReplaceAllStringFunc(probe, func(s string) string {
+				c, _, _, _ := strconv.UnquoteChar(s, 0)
+				return string([]byte{byte(c)}) //nolint:gosec // It is a byte.
+			})
+		}
+		fields := strings.Fields(f[0])
+		r.name = fields[0]
+		for _, field := range fields[1:] {
+			r.set(strings.Cut(field, "="))
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+var escapes = regexp.MustCompile(`\\x[0-9a-f]{2}|\\n`)
+
+// columns yields what tabs part in the lines of a list.
+func columns(list string) func(yield func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(list) {
+			if line[0] != '#' && !yield(strings.Split(strings.TrimRight(line, "\r\n"), "\t")) {
+				return
+			}
+		}
 	}
 }
+
+// set sets a field that a list names.
+func (r *rule) set(field, value string, _ bool) {
+	n, _ := strconv.Atoi(value)
+	switch field {
+	case "left":
+		r.left = true
+	case "right":
+		r.right = true
+	case "lead":
+		r.lead = n
+	case "reach":
+		r.reach = n
+	case "back":
+		r.back = n
+	case "needs":
+		r.needs = value
+	case "plausible":
+		r.plausible = plausibles[value]
+	case "ok":
+		r.ok = decisions[value]
+	case "read":
+		r.read = reads[value]
+	}
+}
+
+// decisions, plausibles and reads are what the lists name.
+var (
+	decisions = map[string]func(match) bool{
+		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "bearer": bearer, "chosen": chosen, "dense": dense, "facebook": facebook,
+		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "secureString": secureString,
+		"sessionToken": sessionToken, "sqlPassword": sqlPassword, "unwordy": unwordy, "wholeNumbered": wholeNumbered,
+	}
+	plausibles = map[string]func(string) bool{
+		"authressName": authressName, "azureName": azureName, "imapLogin": imapLogin, "netrcLogin": netrcLogin, "newValue": newValue, "pairBehind": pairBehind, "seedHint": seedHint, "sessionValue": sessionValue,
+	}
+	reads = map[string]func(*text, int) []span{
+		"assignedSecret": assignedSecret, "authHeader": authHeader, "awsNeighbours": awsNeighbours, "cookieHeader": cookieHeader, "credentialCall": credentialCall, "dsn": dsn,
+		"herePassword": herePassword, "keyBytes": keyBytes, "kubernetesSecret": kubernetesSecret, "oracle": oracle, "paddedCredentials": paddedCredentials, "pathTokens": pathTokens,
+		"pgpass": pgpass, "pipedPassword": pipedPassword, "printedSecret": printedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
+	}
+)
+
+// mixedLetters is mixed for values that begin with a word.
+func mixedLetters(m match) bool { return mixed(m) && !words(m.value()) }
+
+// wholeNumbered distinguishes a key from words with a number.
+func wholeNumbered(m match) bool { return !m.head && digitRuns(m.value()) > 1 }
+
+// afterO is literal for what Redis's ACL has behind "on".
+func afterO(m match) bool { return m.at > 0 && m.text[m.at-1] == 'o' && literal(m) }
+
+// authressName reports a word with what may be a number behind it.
+func authressName(s string) bool {
+	i := endOf(s, 0, 9, letterBytes)
+	return byteIn(s, i, "_") && (i > 3 || endOf(s, i+1, 5, alnumBytes) == i+6)
+}
+
+// azureName reports the name of a key in a connection's settings.
+func azureName(s string) bool { return fold(s, "accountkey=") || fold(s, "sharedaccess") }
+
+// seedHint and newValue tell words apart that begin as the ones before a secret do.
+func seedHint(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") }
+func newValue(s string) bool { return s[4] == ' ' || s[4] == 'a' }
 
 // mixed distinguishes a random string from words: it holds a digit and a letter in
 // one stretch without separators. A beginning may be too short to show it.

@@ -114,9 +114,10 @@ type filter [1 << filterBits / 64]uint64
 
 func hashOf(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - filterBits) }
 
-func (f *filter) has(bytes uint32) bool {
+// bit is 1 if the bytes are in the set, and 0 if not.
+func (f *filter) bit(bytes uint32) uint64 {
 	bit := hashOf(bytes)
-	return f[bit>>6]>>(bit&63)&1 != 0
+	return f[bit>>6] >> (bit & 63) & 1
 }
 
 func (f *filter) add(bytes uint32) {
@@ -245,15 +246,18 @@ func (s *scanner) places(out []place, text string) []place {
 		t := text[i : i+8]
 		eight := uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
 			uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
-		for n := range 5 {
-			if three := uint32(eight) & 0xFFFFFF; s.three.has(three) && (s.four.has(uint32(eight)) || s.four.has(three)) {
+		hit := s.three.bit(uint32(eight)&0xFFFFFF) | s.three.bit(uint32(eight>>8)&0xFFFFFF)<<1 | s.three.bit(uint32(eight>>16)&0xFFFFFF)<<2 |
+			s.three.bit(uint32(eight>>24)&0xFFFFFF)<<3 | s.three.bit(uint32(eight>>32)&0xFFFFFF)<<4
+		for ; hit != 0; hit &= hit - 1 {
+			n := bits.TrailingZeros64(hit)
+			four := uint32(eight >> (8 * n)) //nolint:gosec // The bits above are the next places'.
+			if three := four & 0xFFFFFF; s.four.bit(four)|s.four.bit(three) != 0 {
 				out = append(out, place{i + n, s.groups[hashOf(three)]})
 			}
-			eight >>= 8
 		}
 	}
 	for ; i+3 < len(text); i++ {
-		if three := uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16; s.three.has(three) {
+		if three := uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16; s.three.bit(three) != 0 {
 			out = append(out, place{i, s.groups[hashOf(three)]})
 		}
 	}

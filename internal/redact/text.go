@@ -21,7 +21,7 @@ type text struct {
 	mnemonic int
 
 	// judged is memory for the value that is judged.
-	judged candidate
+	judged *candidate
 
 	// read is how far the command lines were read that a probe has found.
 	read map[*command]int

@@ -94,7 +94,11 @@ type Log struct {
 	// Others visits texts that a reader keeps elsewhere. It may be nil.
 	Others func(text, input func(*string))
 
+	// Kinds are those that the reader does not know.
+	Kinds Kinds
+
 	rows    int
+	path    string // of the file that is read
 	sources []string
 	errs    []error
 }
@@ -112,6 +116,7 @@ func (l *Log) Read(ctx context.Context, f *Files, path string, q Query, row Row,
 
 // ReadLines is Read for a file of any form, whose lines each gives to visit.
 func (l *Log) ReadLines(path string, q Query, row Row, add func(), each func(lines *Lines, visit func(line []byte) bool) error) error {
+	l.path = path
 	lines, damaged := LinesOf(row), Damaged{Max: MaxLine}
 	lines.Done = func() { damaged.End(); lines.Lost(&damaged, nil) }
 	var beyond error
@@ -145,6 +150,9 @@ func (l *Log) CountRow(q Query, path string, line int) error {
 
 // Rows is the number of rows so far.
 func (l *Log) Rows() int { return l.rows }
+
+// Meet is Kinds.Meet for the file that is read.
+func (l *Log) Meet(name string, at time.Time, o rawjson.Object) { l.Kinds.Meet(l.path, name, at, o) }
 
 // Note notes that a file was read, unless err is that it is not there, and returns err.
 func (l *Log) Note(path string, err error) error {
@@ -187,6 +195,7 @@ func (l *Log) eachText(text, input func(*string)) {
 func (l *Log) Transcript(q Query) (*hook.Transcript, error) {
 	t := &hook.Transcript{
 		Session: q.Session, Calls: l.Calls, ToolResults: l.Results, Prompts: l.Prompts, Agents: l.Agents, Ends: l.Ends, Compactions: l.Compactions, Sources: l.sources,
+		Unread: l.Kinds.Unread(),
 	}
 	DropBefore(t, q.Since)
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })

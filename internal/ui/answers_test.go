@@ -218,7 +218,7 @@ func TestFilesAreThoseOfThisStart(t *testing.T) {
 			t.Errorf("another start has %s, too", m[1])
 		}
 	}
-	if NewHost() == NewHost() {
+	if first, second := NewHost(), NewHost(); first == second {
 		t.Error("two starts have one name")
 	}
 }

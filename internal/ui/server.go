@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -162,11 +163,11 @@ type refusal struct {
 // check refuses what is not from this page.
 func (s *Server) check(r *http.Request) *refusal {
 	const hint = "in a terminal, hookspan ui opens the page that runs already"
-	switch s.policy.Check(r) {
-	case nil:
-	case loopback.ErrHost:
+	switch err := s.policy.Check(r); {
+	case err == nil:
+	case errors.Is(err, loopback.ErrHost):
 		return &refusal{http.StatusMisdirectedRequest, "this server has another address", hint}
-	case loopback.ErrOrigin:
+	case errors.Is(err, loopback.ErrOrigin):
 		return &refusal{http.StatusForbidden, "another page sent this request", ""}
 	default:
 		return &refusal{http.StatusForbidden, "another page sent this request", hint}

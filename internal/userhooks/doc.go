@@ -1,4 +1,4 @@
-// Package clinehooks runs the user's Claude-format hooks for one event of
+// Package userhooks runs the user's Claude-format hooks for one event of
 // Cline's: it finds the files that configure them, gives the event Claude's
 // form, has the hooks run, and gives their verdict Cline's form.
 //

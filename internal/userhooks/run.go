@@ -168,7 +168,7 @@ func verdictOf(kept string) (r hook.Reply) {
 
 // context are the facts about this computer that a translation takes.
 func (s *Setup) context() translate.Context {
-	return translate.Context{GOOS: s.GOOS, Exists: func(path string) bool {
+	return translate.Context{GOOS: s.GOOS, Spellings: spellings, Exists: func(path string) bool {
 		_, err := os.Stat(path)
 		return err == nil || !errors.Is(err, fs.ErrNotExist)
 	}}

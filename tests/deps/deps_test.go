@@ -212,8 +212,8 @@ var mayImport = map[string][]string{
 	"internal/jstext":              {},
 	"internal/bridge":              {"hook", "hook/claude", "hook/cline", "spool", "internal/files/atomicfile", "internal/files/filelock", "internal/loopback", "internal/outbound", "internal/rawjson", "internal/files/regular", "internal/termtext"},
 	"internal/loopback":            {},
-	"internal/outbound":            {"internal/termtext"},
-	"internal/userhooks/hookfile":  {"hook/claude", "internal/files/atomicfile", "internal/userhooks/plain", "internal/jsonedit", "internal/files/regular", "internal/termtext"},
+	"internal/outbound":            {"internal/loopback", "internal/termtext"},
+	"internal/userhooks/hookfile":  {"hook/claude", "internal/files/atomicfile", "internal/files/filelock", "internal/userhooks/plain", "internal/jsonedit", "internal/files/regular", "internal/termtext"},
 	"internal/userhooks/hookmatch": {"internal/userhooks/plain", "internal/jstext", "internal/rawjson"},
 	"internal/userhooks/sample":    {"internal/jsonedit"},
 	"internal/userhooks/hooksession": {
@@ -253,10 +253,10 @@ var mayImport = map[string][]string{
 	},
 	"internal/demo": {"internal/files/regular"},
 	"internal/diagnose": {
-		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/userhooks", "internal/deliver", "internal/install", "internal/install/cline",
+		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/userhooks", "internal/userhooks/hookfile", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/install/programs", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext",
 	},
-	"internal/provision":        {"internal/agents", "internal/diagnose", "internal/install", "internal/install/cline", "internal/install/programs", "internal/lookpath", "internal/pipeline", "internal/termtext"},
+	"internal/provision":        {"internal/agents", "internal/diagnose", "internal/files/filelock", "internal/install", "internal/install/cline", "internal/install/programs", "internal/lookpath", "internal/pipeline", "internal/termtext"},
 	"internal/lookpath":         {},
 	"internal/install":          {"internal/files/atomicfile", "internal/files/filelock", "internal/lookpath", "internal/files/regular", "internal/termtext"},
 	"internal/install/settings": {"internal/install", "internal/jsonedit", "internal/files/regular"},
@@ -265,6 +265,7 @@ var mayImport = map[string][]string{
 	"internal/traces/live": {"hook", "spool"},
 	"internal/checkout":    {"hook", "internal/files/regular"},
 	"internal/pipeline": {
+		"internal/loopback", "internal/outbound",
 		"internal/checkout", "config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/files/atomicfile", "internal/files/filelock", "internal/deliver", "internal/install", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext", "internal/transcript",
 	},

@@ -175,7 +175,7 @@ func (f Folder) Copied() bool {
 func (f Folder) Remove(ctx context.Context) (err error) {
 	unlock, err := f.lock(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return f.removeFolders()
 	}
 	if err != nil {
 		return err
@@ -214,15 +214,9 @@ func (f Folder) removeFolders() error {
 		return err
 	}
 	// These two are hookspan's, whatever a lost record said.
-	_ = os.Remove(f.Path)
-	_ = os.Remove(filepath.Dir(f.Path))
-	for _, dir := range slices.Backward(r.Created) {
-		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if os.Remove(dir) != nil {
-			return nil // Something else is in it.
-		}
+	slices.Reverse(r.Created)
+	for _, dir := range append([]string{f.Path, filepath.Dir(f.Path)}, r.Created...) {
+		_ = atomicfile.RemoveFolder(dir)
 	}
 	return nil
 }

@@ -200,3 +200,43 @@ func TestNewerComparesCandidates(t *testing.T) {
 		}
 	}
 }
+
+// Remove leaves a folder of the user's that links to another place, and takes what a
+// removal that was killed has left.
+func TestRemoveOfFolders(t *testing.T) {
+	for name, before := range map[string]func(t *testing.T, f Folder){
+		"a link": func(t *testing.T, f Folder) {
+			if err := os.MkdirAll(filepath.Dir(filepath.Dir(f.Path)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(t.TempDir(), filepath.Dir(f.Path)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a removal that was killed": func(t *testing.T, f Folder) {
+			if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, _ := inHome(t)
+			before(t, f)
+			if name == "a link" {
+				if _, err := f.Install(t.Context(), build(t, f.GOOS, "1"), "1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := f.Remove(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_, err := os.Lstat(filepath.Dir(f.Path))
+			if left := err == nil; left != (name == "a link") {
+				t.Errorf("%q: there is %v after the removal", filepath.Dir(f.Path), left)
+			}
+			if _, err := os.Lstat(f.Path); err == nil {
+				t.Errorf("%q is left", f.Path)
+			}
+		})
+	}
+}

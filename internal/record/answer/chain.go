@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -70,10 +71,10 @@ func (a *asking) chain() (answer []byte, failed int) {
 	return out, 0
 }
 
-// exitCode is the code of a script without the one that agents take for a decision, and
-// without that of a signal.
+// exitCode is the code of a script without the one that agents take for a decision, without
+// that of a signal, and without those at which a hook file in ksh starts the script itself.
 func exitCode(code int) int {
-	if code == 2 || code < 0 {
+	if code < 0 || slices.Contains([]int{2, 126, 127}, code) {
 		return 1
 	}
 	return code

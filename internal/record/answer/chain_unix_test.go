@@ -53,6 +53,7 @@ func TestChain(t *testing.T) {
 		"prints garbage": {script: "#!/bin/sh\necho hello\n", want: neutral, log: "holds no JSON object"},
 		"fails":          {script: "#!/bin/sh\necho '" + cancelled + "'; exit 3\n", want: neutral, log: "exit status 3", exit: 3},
 		"fails with 2":   {script: "#!/bin/sh\nexit 2\n", want: neutral, log: "exit status 2", exit: 1},
+		"misses":         {script: "#!/bin/sh\nno-such-command\n", want: neutral, log: "exit status 127", exit: 1},
 		"is killed":      {script: "#!/bin/sh\nkill -9 $$\n", want: neutral, log: "killed", exit: 1},
 		"fails on the SDK": {
 			script: "#!/bin/sh\necho '" + cancelled + "'; exit 3\n", with: func(c *call) {
@@ -82,7 +83,7 @@ func TestChain(t *testing.T) {
 				if err := os.Mkdir(c.path("hook"), 0o700); err != nil {
 					c.t.Fatal(err)
 				}
-			}, want: neutral, log: "chained hook", exit: 126,
+			}, want: neutral, log: "chained hook", exit: 1,
 		},
 		"is not executable":            {script: "#!/bin/sh\necho '" + cancelled + "'\n", mode: 0o644, want: cancelled},
 		"names its own interpreter":    {script: "#!/usr/bin/env sh\n[ -z \"$BASH_VERSION\" ] || exit 1\necho '" + cancelled + "'\n", mode: 0o644, want: cancelled},

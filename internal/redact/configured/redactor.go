@@ -1,4 +1,4 @@
-// Package redactor makes the redactor that the settings describe.
+// Package configured makes the redactor that the settings describe.
 package configured
 
 import (

@@ -67,7 +67,7 @@ func run(words []string) (code int, err error) {
 	if usage != "" {
 		return measured(argv, usage, most)
 	}
-	return 0, fmt.Errorf("become %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
+	return 0, fmt.Errorf("become %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ())) //nolint:gosec // Starting it is what this program is for.
 }
 
 func set(name, value string) error {
@@ -114,7 +114,7 @@ func measured(argv []string, file string, most time.Duration) (code int, err err
 	// can have its number.
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
-	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}}) //nolint:gosec // As above.
 	if err != nil {
 		return 0, fmt.Errorf("start %s: %w", argv[0], err)
 	}

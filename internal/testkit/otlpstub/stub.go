@@ -3,8 +3,6 @@
 package otlpstub
 
 import (
-	"time"
-
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -61,7 +59,7 @@ func stub(s *tracepb.Span, res *resource.Resource, scope instrumentation.Scope) 
 	}
 	for _, e := range s.GetEvents() {
 		stub.Events = append(stub.Events, sdktrace.Event{
-			Name: e.GetName(), Time: time.Unix(0, int64(e.GetTimeUnixNano())).UTC(), Attributes: attributes(e.GetAttributes()),
+			Name: e.GetName(), Time: otlp.Time(e.GetTimeUnixNano()), Attributes: attributes(e.GetAttributes()),
 			DroppedAttributeCount: int(e.GetDroppedAttributesCount()),
 		})
 	}

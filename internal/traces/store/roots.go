@@ -39,6 +39,12 @@ func (s *Store) Conversations(ctx context.Context, sessions ...string) ([]Root, 
 	return out, s.wrap("read runs of sessions", err)
 }
 
+// Runs returns the roots of the runs of some traces by their start.
+func (s *Store) Runs(ctx context.Context, traces ...string) ([]Root, error) {
+	out, err := s.roots(ctx, runsQuery, rawjson.Encode(traces))
+	return out, s.wrap("read runs of traces", err)
+}
+
 // Beside returns the roots of the runs that were active in a place at any time
 // of its period, by their start, removed ones last.
 func (s *Store) Beside(ctx context.Context, p Place) ([]Root, error) {
@@ -58,6 +64,7 @@ const (
 const (
 	storedRoots  = `SELECT coalesce(s.session, t.session), t.trace_id, s.span_id, s.started, s.ended, 0 AS gone FROM `
 	removedRoots = ` UNION ALL SELECT t.session, t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE `
+	runsQuery    = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.trace_id IN (SELECT value FROM json_each(?1))`
 	placeQuery   = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + inPlace + removedRoots + inPlace
 
 	conversationsQuery = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND s.session IS NULL AND t.` + ofSessions +

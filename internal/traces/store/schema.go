@@ -19,7 +19,7 @@ const (
 const schemaVersion = 1
 
 // createTables makes the tables in an empty file.
-var createTables = createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals + createGone
+var createTables = createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals + createGone //nolint:gosec // All are this package's.
 
 var (
 	//go:embed schema/traces.sql

@@ -210,7 +210,10 @@ func summarize(d *digest, spans []storedSpan) Summary {
 	s.Model = cmp.Or(s.Model, d.model)
 	first := spans[0]
 	s.Session = cmp.Or(s.Session, otlp.Text(first.GetAttributes(), otelmap.KeyConversationID))
-	s.Title = cmp.Or(s.Title, oneLine(d.titleWithoutTexts(&s), maxTitle), oneLine(first.GetName(), maxTitle))
+	if s.Title == "" && s.Runs > 0 {
+		s.Title = oneLine(d.titleWithoutTexts(&s), maxTitle)
+	}
+	s.Title = cmp.Or(s.Title, oneLine(first.GetName(), maxTitle))
 	s.Host = cmp.Or(s.Host, otlp.Text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
 	return s
 }

@@ -39,7 +39,7 @@ func TestSummaryOfATrace(t *testing.T) {
 			b.chat(root, s, 2*s)
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
-			Title: "invoke_agent cline", Outcome: otelmap.OutcomeFailed, Runs: 1, Started: t0, Ended: at(9 * s),
+			Title: "shop-api · 1 a, 1 b", Outcome: otelmap.OutcomeFailed, Runs: 1, Started: t0, Ended: at(9 * s),
 			Spans: 6, Tools: 2, ToolFailures: 1,
 			Usage: &Usage{Input: 30, Output: 3, CacheRead: 9, CostUSD: new(0.75)},
 		}},

@@ -186,6 +186,19 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 				gemini + "1.json":  `{"sessionId":"0a000001-1","messages":[` + strings.ReplaceAll(strings.TrimSuffix(geminiTurn(1)+geminiTurn(2), "\n"), "\n", ",") + `]}`,
 			}, found{1, 2, 2, 10, nil},
 		},
+		"a turn of the Gemini CLI in which the user steered": {
+			map[string]string{gemini + "1.jsonl": geminiHead + strings.Replace(geminiTurn(1), `{"id":"h1"`,
+				geminiRow("s1", 12, "user", `"content":[{"functionResponse":{"id":"list-000000001"}},{"text":"User steering update:\n<user_input>\nnot that\n</user_input>\nInternal instruction: re-evaluate"}]`)+`{"id":"h1"`, 1)},
+			found{1, 2, 1, 5, nil},
+		},
+		"a call of a tool that a subagent of the Gemini CLI does not have": {
+			map[string]string{
+				gemini + "1.jsonl": geminiHead + geminiTurn(1),
+				".gemini/tmp/w/chats/0a000001-1/sub.jsonl": `{"sessionId":"0a000001-1","startTime":"2026-11-10T10:00:11Z","kind":"subagent"}` + "\n" + geminiRow("a", 11, "user", `"content":"look"`) +
+					geminiRow("b", 11, "gemini", `"content":"","model":"m","tokens":{"input":1,"output":4},"toolCalls":[{"id":"r","name":"read","status":"success","timestamp":"2026-11-10T10:00:12Z"}]`) +
+					geminiRow("c", 12, "user", `"content":[{"functionResponse":{"id":"w","name":"write","response":{"error":"Unauthorized tool call: 'write' is not available to this agent."}}},{"functionResponse":{"id":"r","name":"read","response":{"output":"x"}}}]`),
+			}, found{1, 1, 3, 9, nil},
+		},
 		"a turn that ends with a thought": {
 			map[string]string{p + "s1.jsonl": strings.Replace(two, `{"type":"text","text":"done"}`, `{"type":"thinking","thinking":"x"}`, 1)}, found{1, 2, 2, 10, nil},
 		},

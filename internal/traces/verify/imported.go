@@ -140,6 +140,11 @@ func (v *ImportVerdict) clean() bool {
 	return len(v.Differ)+len(v.Untold)+len(v.Unread)+len(v.Gone) == 0
 }
 
+// Lost reports that a whole line or file was not read.
+func (v *ImportVerdict) Lost() bool {
+	return slices.ContainsFunc(v.Unread, func(u second.Unread) bool { return !u.Part })
+}
+
 func (c *ImportCheck) verdict(ctx context.Context, p *Place, since time.Time) (*ImportVerdict, error) {
 	st, now, clean := p.Store, p.Now, p.Clean
 	files, err := second.Read(ctx, c.host, p.Env, since)

@@ -311,5 +311,4 @@ func TestEachChangeIsFound(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d cells found", found, cells)
-
 }

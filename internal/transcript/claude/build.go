@@ -43,6 +43,8 @@ type build struct {
 	hostCost *float64
 	// gone reports that only the subagents' files are left of the session.
 	gone bool
+	// kinds are those of rows that are not known.
+	kinds transcript.Kinds
 	// damaged are the lines of which something could not be read.
 	damaged      int
 	version, cwd string

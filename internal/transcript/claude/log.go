@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -133,6 +134,11 @@ func (l *fileLog) add(r *row) {
 	l.turns.note(r.text("uuid"), l.turn)
 }
 
+// idleRows are those that say nothing of the work, or what others say.
+const idleRows = " summary progress file-history-snapshot file-history-delta last-prompt mode permission-mode ai-title custom-title agent-name" +
+	" agent-color agent-setting tag worktree-state attribution-snapshot content-replacement speculation-accept task-summary api-request-blob" +
+	" api-request-shape atis-latch tools-used start result started "
+
 func (l *fileLog) addRow(r *row) {
 	var take func(*row)
 	switch r.kind {
@@ -162,6 +168,9 @@ func (l *fileLog) addRow(r *row) {
 		}
 		return
 	default:
+		if !strings.Contains(idleRows, " "+r.kind+" ") {
+			l.b.kinds.Meet(l.path, r.kind, r.at, r.Object)
+		}
 		return
 	}
 	if r.copied(l.b.session) && l.b.others.exists(r.copiedFrom(l.b.session)) {

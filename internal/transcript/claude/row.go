@@ -29,7 +29,7 @@ type row struct {
 // parse reads a line and reports whether it is a row. Everything else in a
 // transcript (torn lines, null, lists) is none.
 func (r *row) parse(line []byte) bool {
-	*r = row{Object: r.Object.Read(line)}
+	*r = row{Object: r.Read(line)}
 	if r.Object == nil {
 		return false
 	}

@@ -1,13 +1,9 @@
 package codex
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -22,32 +18,9 @@ const (
 	idleDone = " AgentMessage Reasoning Plan ContextCompaction EnteredReviewMode ExitedReviewMode ImageGeneration Sleep "
 )
 
-// strange is what a file has of an unknown kind.
-type strange struct {
-	at    time.Time
-	count int
-}
-
-// meet counts a row, an item or an event of a kind that is not among the idle ones, if its
-// members show that it may be work.
+// meet counts a row, an item or an event of a kind that is not among the idle ones.
 func (l *log) meet(idle, kind, what string, p rawjson.Object, at time.Time) {
-	weight := p.Get("usage", "role", "call_id", "tool_call_id", "tokens", "exit_code", "arguments")
-	if weight == nil || strings.Contains(idle, " "+what+" ") {
-		return
+	if !strings.Contains(idle, " "+what+" ") {
+		l.Meet(kind+what, at, p)
 	}
-	s := l.strange[kind+what]
-	if s == nil {
-		s = &strange{at: at}
-		l.strange[kind+what] = s
-	}
-	s.count++
-}
-
-// unknown are the kinds that may be work and were not read.
-func (l *log) unknown(path string) (out []hook.Unread) {
-	for _, kind := range slices.Sorted(maps.Keys(l.strange)) {
-		s := l.strange[kind]
-		out = append(out, hook.Unread{File: path, At: s.at, Reason: fmt.Sprintf("%d of the unknown kind %s", s.count, kind)})
-	}
-	return out
 }

@@ -72,8 +72,6 @@ type session struct {
 	left []hook.ToolResult
 	// adopted counts the threads, the session first, whose subagents were looked for.
 	adopted int
-	// strange are the kinds of rows that are not known.
-	strange map[string]*strange
 	// shelf is nil until it is needed, beside the files in the folder of the session's.
 	shelf  *shelf
 	beside map[string][]string
@@ -141,7 +139,7 @@ func newLog(maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), settingsWithin: maxSettings,
 		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
-		strange: make(map[string]*strange), agents: make(map[string]bool),
+		agents: make(map[string]bool),
 	}
 	return (&log{session: s}).withAges()
 }
@@ -201,7 +199,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
-	t.Repository, t.Moves, t.Unread = l.repository, l.Moves.Sorted(l.cwd), l.unknown(path)
+	t.Repository, t.Moves = l.repository, l.Moves.Sorted(l.cwd)
 	// The tokens of an answer are written just after it.
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	t.Undecided = stopped && fresh

@@ -15,8 +15,10 @@ func BenchmarkTurns(b *testing.B) {
 		b.Helper()
 		var rows strings.Builder
 		for i := range n {
-			for _, row := range []string{`user.message","data":{"content":"go"}`, `assistant.message","data":{"messageId":"m%d","content":"","toolRequests":[{"toolCallId":"t%d","name":"task","arguments":{}}]}`,
-				`subagent.started","data":{"toolCallId":"t%d","agentName":"x"}`, `subagent.completed","data":{"toolCallId":"t%d"}`, `tool.execution_complete","data":{"toolCallId":"t%d","success":true}`} {
+			for _, row := range []string{
+				`user.message","data":{"content":"go"}`, `assistant.message","data":{"messageId":"m%d","content":"","toolRequests":[{"toolCallId":"t%d","name":"task","arguments":{}}]}`,
+				`subagent.started","data":{"toolCallId":"t%d","agentName":"x"}`, `subagent.completed","data":{"toolCallId":"t%d"}`, `tool.execution_complete","data":{"toolCallId":"t%d","success":true}`,
+			} {
 				rows.WriteString(`{"timestamp":"2026-06-10T09:00:00Z","type":"` + strings.ReplaceAll(row, "%d", fmt.Sprint(i)) + "}\n")
 			}
 		}

@@ -33,6 +33,13 @@ const (
 	abort            = "abort"
 )
 
+// idle are the rows that say nothing of the work, or what others say.
+const idle = " session.info session.warning session.idle session.truncation session.compaction_start session.compaction_complete session.import_legacy" +
+	" session.mode_changed session.plan_changed session.title_changed session.workspace_file_changed session.context_changed session.handoff" +
+	" session.snapshot_rewind session.usage_info assistant.turn_start assistant.turn_end assistant.intent assistant.reasoning assistant.usage" +
+	" tool.user_requested subagent.configured subagent.selected subagent.deselected system.message system.notification permission.requested" +
+	" permission.completed skill.invoked "
+
 // finish is the tool by which the model ends its turn in autopilot.
 const finish = "task_complete"
 
@@ -137,7 +144,8 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 		l.leave(hook.ToolUnknown, time.Time{})
 	}
 	t, err := l.Transcript(q)
-	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided, t.Unread = l.version, l.cwd, l.model, late, late, l.unread
+	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided = l.version, l.cwd, l.model, late, late
+	t.Unread = append(t.Unread, l.unread...)
 	t.Moves = l.Moves.Sorted(l.cwd)
 	return t, err
 }
@@ -202,6 +210,10 @@ func (l *log) add(r *row) {
 		l.cancel(r.at)
 		l.caughtUp, l.refused = true, false
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
+	default:
+		if !strings.Contains(idle, " "+r.kind+" ") {
+			l.Meet(r.kind, r.at, d)
+		}
 	}
 	l.Shrink()
 }

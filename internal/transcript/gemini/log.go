@@ -142,6 +142,8 @@ func (l *log) add(r *row) {
 		l.addRefused(r)
 	case r.cancelled() && l.agent == "" && l.open:
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
+	case !strings.Contains(kinds, " "+r.kind+" "):
+		l.Meet(r.kind, r.at, r.Object)
 	case r.kind == "error" && l.agent == "" && l.open && l.end == nil:
 		text, _ := r.text()
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: l.Texts.Keep(text)}

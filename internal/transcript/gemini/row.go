@@ -106,6 +106,9 @@ func (r *row) text() (text string, reply bool) {
 	return cmp.Or(strings.Join(texts, "\n"), shown), reply
 }
 
+// kinds are the rows of the Gemini CLI.
+const kinds = " user gemini qwen error info warning about stats "
+
 // loopDetected begins what the Gemini CLI tells a model that repeats itself.
 const loopDetected = "System: Potential loop detected."
 

@@ -11,6 +11,9 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
+// idleParts are the parts of an answer that say nothing of the work, or what others say.
+const idleParts = " file step-start step-finish patch snapshot compaction agent subtask retry "
+
 // answer adds a message of the model: a request, and its tool calls.
 func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.Time) {
 	turn := cmp.Or(m.data.Text("parentID"), l.person) // version 2 names none
@@ -46,6 +49,10 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 			said = tool.Started
 			tool.Started = cmp.Or(tool.Started, created) // one that has not begun to run
 			l.tool(m, tool, p, agent, turn)
+		default:
+			if !strings.Contains(idleParts, " "+p.Text("type")+" ") {
+				l.Kinds.Meet(l.path, "part/"+p.Text("type"), created, p)
+			}
 		}
 		if said.After(last) {
 			last = said

@@ -166,6 +166,7 @@ func (l *log) done(f *transcript.Files) *hook.Transcript {
 	t := l.t
 	t.Calls, t.ToolResults, t.Prompts, t.Agents, t.Ends, t.Compactions = l.Calls, l.Results, l.Prompts, l.Agents, l.Ends, l.Compactions
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
+	t.Unread = append(t.Unread, l.Kinds.Unread()...)
 	t.Pending = l.pending && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	return t
 }
@@ -318,6 +319,9 @@ func (l *log) add(m *message, agent *hook.Subagent) {
 		l.answer(m, agent, at("created"), at("completed"))
 	case "idle":
 		l.idle(m.data, agent, at("created"))
+	case "system": // instructions
+	default:
+		l.Kinds.Meet(l.path, "message/"+m.data.Text("role"), at("created"), m.data)
 	}
 }
 

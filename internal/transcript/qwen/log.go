@@ -174,12 +174,32 @@ func (l *log) add(r *row) {
 	case kindResult:
 		l.addResult(r)
 	case kindSystem:
-		if r.Text("subtype") == "ui_telemetry" && l.agent == "" {
-			l.addTelemetry(r.Members("systemPayload").Members("uiEvent"), r.at)
-		}
+		l.addSystem(r)
+	default:
+		l.Meet(r.kind, r.at, r.Object)
 	}
 	l.before = r.at
 	l.Shrink()
+}
+
+// The rows of the system and their events that say nothing of the work, or what others say.
+const (
+	idleRows = " ui_telemetry attribution_snapshot chat_compression slash_command at_command custom_title notification session_title" +
+		" file_history_snapshot "
+	idleEvents = " qwen-code.api_response qwen-code.api_error qwen-code.api_request qwen-code.tool_call qwen-code.user_prompt qwen-code.api_retry "
+)
+
+func (l *log) addSystem(r *row) {
+	kind, event := r.Text("subtype"), r.Members("systemPayload").Members("uiEvent")
+	if kind == "ui_telemetry" && l.agent == "" {
+		l.addTelemetry(event, r.at)
+	}
+	switch name := event.Text("event.name"); {
+	case !strings.Contains(idleRows, " "+kind+" "):
+		l.Meet("system/"+kind, r.at, r.Object)
+	case !strings.Contains(idleEvents, " "+name+" "):
+		l.Meet(name, r.at, event)
+	}
 }
 
 // addPrompt adds a prompt, whose turn the next request names.

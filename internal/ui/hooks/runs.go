@@ -50,40 +50,40 @@ type lately struct {
 const keptFor = 10 // times as long as the reading took
 
 // lastDay reads the runs of the last day.
-func (catalog *Catalog) lastDay(ctx context.Context) (recent []store.HookRun, by runsByHook, err error) {
-	c := &catalog.lately
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := catalog.Process.Now()
-	if now.Before(c.until) {
-		return c.recent, c.by, nil
+func (c *Catalog) lastDay(ctx context.Context) (recent []store.HookRun, by runsByHook, err error) {
+	kept := &c.lately
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	now := c.Process.Now()
+	if now.Before(kept.until) {
+		return kept.recent, kept.by, nil
 	}
-	runs, err := catalog.Store.HookRuns(ctx, store.Filter{Since: now.Add(-tracesOf), Limit: maxRuns})
+	runs, err := c.Store.HookRuns(ctx, store.Filter{Since: now.Add(-tracesOf), Limit: maxRuns})
 	if err != nil {
 		return nil, nil, err
 	}
-	if runs, err = catalog.withRunning(ctx, runs); err != nil {
+	if runs, err = c.withRunning(ctx, runs); err != nil {
 		return nil, nil, err
 	}
 	if i := slices.IndexFunc(runs, func(r store.HookRun) bool { return r.Started.Before(now.Add(-day)) }); i >= 0 {
 		runs = runs[:i]
 	}
-	c.recent, c.by = slices.Clone(runs[:min(len(runs), shownRuns)]), make(runsByHook)
+	kept.recent, kept.by = slices.Clone(runs[:min(len(runs), shownRuns)]), make(runsByHook)
 	for _, r := range runs {
 		key := [2]string{r.Event, r.Source}
-		c.by[key] = append(c.by[key], r)
+		kept.by[key] = append(kept.by[key], r)
 	}
-	after := catalog.Process.Now()
-	c.until = after.Add(keptFor * after.Sub(now))
-	return c.recent, c.by, nil
+	after := c.Process.Now()
+	kept.until = after.Add(keptFor * after.Sub(now))
+	return kept.recent, kept.by, nil
 }
 
 // withRunning adds the runs in tasks that still run, the newest of all first.
-func (catalog *Catalog) withRunning(ctx context.Context, runs []store.HookRun) ([]store.HookRun, error) {
-	if catalog.Running == nil {
+func (c *Catalog) withRunning(ctx context.Context, runs []store.HookRun) ([]store.HookRun, error) {
+	if c.Running == nil {
 		return runs, nil
 	}
-	tasks, err := catalog.Running(ctx)
+	tasks, err := c.Running(ctx)
 	for _, t := range tasks {
 		if !slices.ContainsFunc(runs, func(r store.HookRun) bool { return r.Trace == t.TraceID }) {
 			runs = append(runs, store.HookRunsOf(t)...)

@@ -32,7 +32,7 @@ type TrialText struct {
 
 // Printf writes without secrets.
 func (p TrialText) Printf(format string, args ...any) {
-	p.Text.printf("%s", p.Clean(fmt.Sprintf(format, args...)))
+	p.printf("%s", p.Clean(fmt.Sprintf(format, args...)))
 }
 
 // Event shows what Cline reports, and the events that hooks get for it.

@@ -349,6 +349,7 @@ var wrappers = map[string]wrapper{
 	"sudo": {short: "aCcDghpRrTtUu", long: sudoLong, assigns: true},
 	"doas": {short: "aCu"}, "exec": {short: "a"}, "setsid": {},
 	"sh": {shell: true}, "bash": {shell: true}, "dash": {shell: true}, "zsh": {shell: true}, "ksh": {shell: true}, "ash": {shell: true},
+	"fish": {shell: true}, "csh": {shell: true}, "tcsh": {shell: true}, "mksh": {shell: true}, "rbash": {shell: true},
 	"source": {shell: true}, ".": {shell: true},
 	"eval": {}, "trap": {},
 }

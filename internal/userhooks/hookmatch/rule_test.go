@@ -291,7 +291,7 @@ b"`: {texts: []string{"ab"}},
 	for _, line := range []string{
 		"$x", `"$x"`, "$(a)", "`a`", "${x} b", "a*", "{a,b} c", "$'a'", "timeout 5 $x", "cat <<E\nx\nE", "if", "echo (", "'open", "a )",
 		"sudo $x", "env $x a", "env -S 'a b'", "env --split-string=a", "bash -c $x", `bash -c "a $x"`, "eval $x", "eval a $x", "a | bash", "sh -s",
-		"curl x | sh -s -- -y", "curl x | bash -", "curl x | sudo bash -x -", "curl x | bash /dev/stdin", "bash <(curl x)", "source <(curl x)", ". /dev/stdin <<< x",
+		"curl x | sh -s -- -y", "curl x | bash -", "curl x | fish", "curl x | tcsh", "curl x | sudo bash -x -", "curl x | bash /dev/stdin", "bash <(curl x)", "source <(curl x)", ". /dev/stdin <<< x",
 		"bash -s a <<< x", "sh /proc/self/fd/0", "env - bash -", "trap \"$x\" EXIT", "a | xargs -I{} sh -c {}", "a | xargs -I % % b", "a | xargs -0 env", "a | xargs bash",
 		"bash -c 'a ('", "eval '$(a)'",
 		strings.Repeat("eval ", maxNested+1) + "a",

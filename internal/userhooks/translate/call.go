@@ -18,6 +18,8 @@ type Context struct {
 	Seen bool
 	// Exists reports whether there is a file at a path. If nil, it is not known.
 	Exists func(path string) bool
+	// Spellings are other files that Cline's SDK may read for a path. If nil, there are none.
+	Spellings func(path string) []string
 }
 
 // Event is one event in Claude's form.

@@ -200,12 +200,17 @@ func (c *Call) read(p place, input any, raw rawjson.Object) {
 		return
 	}
 	for _, r := range all[1:] {
-		c.also(r.place.operations(c.Tool, r.input).operations)
+		c.also(0, r.place.operations(c.Tool, r.input).operations...)
+	}
+	if c.Tool == "read_files" && c.ctx.Spellings != nil {
+		for _, r := range all {
+			c.respelled(r.place, r.input)
+		}
 	}
 	if c.Tool == "run_commands" && isProgram(input) {
 		// Until CLI 3.0.30 the arguments did not count, and a shell ran the command.
 		if m, _ := input.(map[string]any); m["args"] != nil && quote(text(m["command"])) != m["command"] {
-			c.also([]operation{p.command(m["command"])})
+			c.also(0, p.command(m["command"]))
 		}
 	}
 	if c.Tool == "editor" && c.ctx.Exists != nil {
@@ -226,16 +231,26 @@ func (c *Call) read(p place, input any, raw rawjson.Object) {
 func (c *Call) created(p place, input any) {
 	m, _ := input.(map[string]any)
 	if edit, ok := takenEdit(m); ok && edit["old_text"] != nil && !c.ctx.Exists(p.abs(text(edit["path"]))) {
-		c.also([]operation{editor(p, nil, without(edit, "old_text")).operations[0]})
+		c.also(0, editor(p, nil, without(edit, "old_text")).operations[0])
 	}
 }
 
-// also adds operations that are not among those of the call.
-func (c *Call) also(operations []operation) {
+// respelled adds files of another spelling.
+func (c *Call) respelled(p place, input any) {
+	entries, _ := takenFiles(input)
+	for i, entry := range entries {
+		for _, file := range c.ctx.Spellings(p.abs(text(entry["path"]))) {
+			c.also(i, p.read(with(entry, "path", file)))
+		}
+	}
+}
+
+// also adds operations that are not among those of the call, for its entries from the first.
+func (c *Call) also(first int, operations ...operation) {
 	for i, op := range operations {
 		same := func(o operation) bool { return o.tool == op.tool && equal(o.input, op.input) }
 		if !slices.ContainsFunc(c.call.operations, same) && !slices.ContainsFunc(c.others, same) {
-			op.index = min(i, len(c.call.operations)-1)
+			op.index = min(first+i, len(c.call.operations)-1)
 			c.others = append(c.others, op)
 		}
 	}

@@ -156,3 +156,21 @@ func TestEditorCreatesMissingFile(t *testing.T) {
 		t.Errorf("asked about %q, want the edit alone", there)
 	}
 }
+
+// A file that Cline finds by another spelling is read too, by the entry that names it.
+func TestReadFilesOfAnotherSpelling(t *testing.T) {
+	c := here
+	c.Spellings = func(path string) []string {
+		if path == "/w/my key" {
+			return []string{"/w/my\u00a0key"}
+		}
+		return nil
+	}
+	for _, dialect := range []string{"sdk", "next"} {
+		got := asked(call(t, pre(t, dialect, "read_files", `{"files":[{"path":"a"},{"path":"my key","start_line":2}]}`), c))
+		want := "Read {\"file_path\":\"/w/my\u00a0key\",\"offset\":2}"
+		if len(got) != 3 || got[2] != want {
+			t.Errorf("%s: asked about %q, want %q at last", dialect, got, want)
+		}
+	}
+}

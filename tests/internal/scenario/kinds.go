@@ -87,7 +87,8 @@ func (g *Agent[S]) ManagedRunOnce(t *testing.T, c *Case[S], files map[string]str
 	cache, bin := g.Programs(t)
 	hookspan := Hookspan(bin)
 	res := g.Try(t, cache, c.Script, []rig.Step{
-		hookspan("install", "--managed"), hookspan("install", g.Word), c.Steps[0], {WaitTraces: 1, Timeout: time.Minute},
+		hookspan("install", "--managed"), hookspan("install", g.Word), c.Steps[0],
+		{WaitTraces: 1, Timeout: time.Minute},
 		hookspan("flush", "--wait"), hookspan("status", "--json"), hookspan("doctor"), hookspan("reconcile", "--json"),
 	}, func(a *rig.Arena) error {
 		return errors.Join(

@@ -225,7 +225,9 @@ func (c *claudeFile) attached(row *claudeRow) {
 
 // known reports a kind among those of a list.
 func known(kinds, kind string) bool {
-	space := func(i int) bool { return i < 0 || i == len(kinds) || kinds[i] == ' ' || kinds[i] == '\n' || kinds[i] == '\t' }
+	space := func(i int) bool {
+		return i < 0 || i == len(kinds) || kinds[i] == ' ' || kinds[i] == '\n' || kinds[i] == '\t'
+	}
 	for from := 0; kind != ""; {
 		i := strings.Index(kinds[from:], kind)
 		if i < 0 {

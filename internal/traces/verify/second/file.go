@@ -201,7 +201,7 @@ func (r *file) mend(line []byte, take func([]byte)) {
 				take(row)
 			}
 			if lost || from > 0 {
-				r.skip(r.line, "it is no JSON object")
+				r.skipPart(r.line, noObject)
 			}
 			return
 		}
@@ -216,10 +216,26 @@ func (r *file) mend(line []byte, take func([]byte)) {
 
 // tear notes that the lines which may have begun a row are none.
 func (r *file) tear() {
-	if r.torn != nil {
-		r.skip(r.tornAt, "it is no JSON object")
+	switch {
+	case r.torn == nil:
+	case areValues(r.torn):
+		r.skipPart(r.tornAt, noObject)
+	default:
+		r.skip(r.tornAt, noObject)
 	}
 	r.torn = nil
+}
+
+const noObject = "it is no JSON object"
+
+// areValues reports a text that is JSON, although not of rows.
+func areValues(text []byte) bool {
+	in := jsontext.NewDecoder(bytes.NewReader(text), lenient)
+	for {
+		if _, err := in.ReadValue(); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
 }
 
 // rowsOf splits a line into the objects that it is made of, nil if it is made of something
@@ -250,6 +266,12 @@ func value[T any](raw []byte) (v T) {
 
 func (r *file) skip(line int, reason string) {
 	r.unread = append(r.unread, Unread{File: r.path, Line: line, Reason: reason, Session: r.session})
+}
+
+// skipPart notes what is no row, or was not all of one.
+func (r *file) skipPart(line int, reason string) {
+	r.skip(line, reason)
+	r.unread[len(r.unread)-1].Part = true
 }
 
 // of returns the session of the row that is read.

@@ -99,7 +99,7 @@ func geminiTask(row *geminiRow) bool {
 // what the program itself writes as a user.
 var (
 	geminiTasks = []string{"Your task is to do a deep investigation of the codebase", "Your task is to answer the following question about Gemini CLI"}
-	geminiWords = []string{"System: Potential loop detected.", "You have exceeded the time limit", "User steering update"}
+	geminiWords = []string{"System: Potential loop detected.", "You have exceeded the time limit"}
 )
 
 func joinedParts(raw jsontext.Value) (text string) {
@@ -119,6 +119,7 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 	}
 	switch row.Type {
 	case "user":
+		c.unauthorized(row.Content)
 		text := joinedParts(row.Content)
 		begins := func(start string) bool { return strings.HasPrefix(text, start) }
 		switch {
@@ -159,6 +160,25 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 	}
 	for i := range row.Messages {
 		c.take(&row.Messages[i], line)
+	}
+}
+
+// unauthorized adds the calls of tools that a subagent does not have, which only the answer to
+// them names.
+func (c *geminiFile) unauthorized(content jsontext.Value) {
+	for _, p := range value[[]struct {
+		Answer struct {
+			ID       string `json:"id"`
+			Name     string `json:"name"`
+			Response struct {
+				Error string `json:"error"`
+			} `json:"response"`
+		} `json:"functionResponse"`
+	}](content) {
+		if strings.HasPrefix(p.Answer.Response.Error, "Unauthorized tool call: ") {
+			c.call(p.Answer.ID, p.Answer.Name)
+			c.result(p.Answer.ID, Bad)
+		}
 	}
 }
 

@@ -69,3 +69,25 @@ func TestLinkedFoldersAreReadOnce(t *testing.T) {
 		t.Errorf("sessions %v, want s and t, once each", got.Sessions)
 	}
 }
+
+// TestWhatAKilledWriterLeftIsAPart distinguishes lines of which nothing was read from the begin
+// of a row in front of a whole one, and from JSON that is no row.
+func TestWhatAKilledWriterLeftIsAPart(t *testing.T) {
+	const row = `{"type":"user","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{"role":"user","content":"go"}}`
+	for text, part := range map[string]bool{
+		row + "\n" + `{"type":"assist` + row + "\n":                           true,
+		row + "\n" + "null\n[]\n\"x\"\n17\n":                                  true,
+		row + "\n" + `{"type":"assistant","sessionId":"s","mess` + "\n" + row: false,
+		row + "\n" + "\x01\x02 nothing\n" + row:                               false,
+	} {
+		home := t.TempDir()
+		write(t, home, ".claude/projects/-w/s.jsonl", text)
+		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil), time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Unread) != 1 || got.Unread[0].Part != part {
+			t.Errorf("%q: unread %+v, want one with Part %v", text, got.Unread, part)
+		}
+	}
+}

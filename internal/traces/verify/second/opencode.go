@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
-
 	"path/filepath"
 	"strings"
 	"time"
@@ -185,7 +184,7 @@ func (c *opencodeFile) message(session, text string, at float64) {
 	id, data, _ := strings.Cut(text, "\n")
 	m := value[opencodeMessage]([]byte(data))
 	if m.Role == "" && !jsontext.Value(data).IsValid(lenient) {
-		c.skip(0, "message "+id+" is no JSON object")
+		c.skipPart(0, "message "+id+" is no JSON object")
 	}
 	c.add(session, id, &m, at)
 }
@@ -238,7 +237,7 @@ func (c *opencodeFile) part(session, text string, at float64) {
 	p := value[opencodePart]([]byte(data))
 	c.turnOf(session)
 	if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
-		c.skip(0, "a part of message "+id+" is no JSON object")
+		c.skipPart(0, "a part of message "+id+" is no JSON object")
 	}
 	if !known(opencodeParts, p.Type) {
 		c.unknownKind("part/"+p.Type, []byte(data))

@@ -200,6 +200,9 @@ type Unread struct {
 	File   string `json:"file"`
 	Line   int    `json:"line,omitempty"`
 	Reason string `json:"reason"`
+	// Part reports that no whole row was lost but what a killed writer had begun, that the line is
+	// JSON of another kind, or that it is a single value of a database.
+	Part bool `json:"part,omitempty"`
 	// Session is the session whose file it is, where that is known.
 	Session string `json:"session,omitempty"`
 }

@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// TestDeletedTraceOfSeveralSessionsIsNotSent deletes a trace that was begun outside, in which
+// sessions of two agents work: what waits of each of them is not sent.
+func TestDeletedTraceOfSeveralSessionsIsNotSent(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	var down atomic.Bool
+	var taken atomic.Int32
+	down.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if down.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		taken.Add(1)
+	}))
+	t.Cleanup(server.Close)
+	s := newSetup(t, "HOOKSPAN_EXPORTERS=store,otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL)
+	p, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	for _, session := range []struct{ host, id, prompt, end string }{
+		{"claude-code", "s1", `"prompt":"do it","prompt_id":"p1"`, `"prompt_id":"p1"`},
+		{"codex", "s2", `"prompt":"do it","turn_id":"p2"`, `"turn_id":"p2"`},
+	} {
+		for i, event := range []string{"UserPromptSubmit", "Stop"} {
+			more := []string{session.prompt, session.end}[i]
+			r := spool.Record{
+				Host: session.host, Session: session.id, Event: event, TraceParent: parent, At: time.Now().Add(-time.Hour),
+				Payload: fmt.Appendf(nil, `{"session_id":%q,"cwd":"/w","hook_event_name":%q,%s}`, session.id, event, more),
+			}
+			if err := p.Deliverer.Spool.Append(&r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := p.Flush(t.Context(), deliver.Pass{Force: true, OtherSettings: true}); err != nil {
+		t.Fatal(err)
+	}
+	s.Store = p.Store
+	traces, err := s.Store.List(t.Context(), store.Filter{Limit: -1})
+	if err != nil || len(traces) != 1 || traces[0].Runs != 2 {
+		t.Fatalf("%+v, %v; want one trace with the tasks of both sessions", traces, err)
+	}
+	if _, _, err := s.Delete(t.Context(), traces, func(string, string) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	down.Store(false)
+	if _, err := p.Flush(t.Context(), deliver.Pass{Force: true, OtherSettings: true}); err != nil {
+		t.Fatal(err)
+	}
+	if n := taken.Load(); n != 0 {
+		t.Errorf("%d requests with deleted tasks", n)
+	}
+	if n, err := s.Store.Stats(t.Context()); err != nil || n.Traces != 0 {
+		t.Errorf("%d traces stored again, %v", n.Traces, err)
+	}
+}
