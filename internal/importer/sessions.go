@@ -59,10 +59,10 @@ func Order(all []deliver.Destination, names []string) []deliver.Destination {
 }
 
 // Memory is the limit of the heap for an import, in bytes: most of what it allocates
-// is soon free, but for the session that is read. With less than that needs, the collector
-// would run all the time.
+// is soon free, but for the session that is read, and what is kept of each for the second
+// reading. With less than that needs, the collector would run all the time.
 func Memory(sessions []Session) int64 {
-	const others, times, each = 96 << 20, 3, 2 << 10
+	const others, times, each = 96 << 20, 3, 5 << 10
 	largest := int64(0)
 	for i := range sessions {
 		if info, err := os.Stat(sessions[i].Path); err == nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -137,7 +138,7 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 	n, known := otlp.Integer(a, otelmap.KeyToolCalls)
 	s.counted += int(n)
 	s.uncounted = s.uncounted || !known
-	r := run{trace: otlp.TraceID(span), start: otlp.Start(span), end: otlp.End(span), outcome: strings.Clone(otlp.Text(a, otelmap.KeyOutcome))}
+	r := run{trace: otlp.TraceID(span), start: otlp.Start(span), end: otlp.End(span), outcome: once(otlp.Text(a, otelmap.KeyOutcome))}
 	r.begun = r.start
 	if s.first.IsZero() || r.start.Before(s.first) {
 		s.first = r.start
@@ -168,13 +169,16 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 // maxPrompt is how much of a prompt is compared, in bytes.
 const maxPrompt = 400
 
+// once is a text that many spans have, in memory once.
+func once(text string) string { return unique.Make(text).Value() }
+
 func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string) {
 	a := span.GetAttributes()
 	script := otlp.Text(a, otelmap.KeyOperation) == otelmap.OpInvokeWorkflow
 	switch role := store.RoleOf(a); {
 	case role == store.RoleTool, script:
 		s.calls = append(s.calls, call{
-			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyToolCallID)), name: strings.Clone(otlp.Text(a, otelmap.KeyToolName)), agent: agent(span),
+			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyToolCallID)), name: once(otlp.Text(a, otelmap.KeyToolName)), agent: agent(span),
 			status: statusOf(span), start: otlp.Start(span), end: otlp.End(span), skill: otlp.Text(a, invokedBy) != "", script: script,
 		})
 	case role == store.RoleChat:
@@ -183,7 +187,7 @@ func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string)
 			s.listed = sum(s.listed, u)
 		}
 		s.requests = append(s.requests, request{
-			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyResponseID)), model: strings.Clone(otlp.Text(a, otelmap.KeyRequestModel)), agent: agent(span),
+			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyResponseID)), model: once(otlp.Text(a, otelmap.KeyRequestModel)), agent: agent(span),
 			failed: statusOf(span) == failed, usage: u, start: otlp.Start(span),
 		})
 	default:
