@@ -116,7 +116,9 @@ func TestFill(t *testing.T) {
 				}
 				return &Error{Err: errors.New("401 Unauthorized"), Permanent: true, Denied: true}
 			},
-			Filled{Traces: 1, Spans: 3, Refused: 3, Left: 1, Next: strings.Repeat("0", 31) + "4", Errors: []string{
+			Filled{Traces: 1, Spans: 3, Refused: 3, Left: 1, Next: strings.Repeat("0", 31) + "4", Denied: []string{
+				strings.Repeat("0", 31) + "1", strings.Repeat("0", 31) + "2", strings.Repeat("0", 31) + "3",
+			}, Errors: []string{
 				"trace " + strings.Repeat("0", 31) + "1: 401 Unauthorized",
 				"trace " + strings.Repeat("0", 31) + "2: 401 Unauthorized",
 				"trace " + strings.Repeat("0", 31) + "3: 401 Unauthorized",
