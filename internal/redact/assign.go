@@ -51,6 +51,9 @@ func assignedSecret(t *text, i int) []span {
 	if lo > 0 && s[lo-1] == ':' && strings.Contains(s[max(0, lo-80):lo], "arn:") || strings.HasSuffix(s[:lo], "user.") && fold(s[i:], "signingkey") {
 		return nil // A resource's name; the name of a key of git's.
 	}
+	if s[lo:end] == "PASS" && strings.HasPrefix(s[end:], ":") {
+		return nil // A test's result.
+	}
 	a := assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
 	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") && slices.Contains(keyWords, strings.ToLower(nameStart(s, lo-1))) {
 		a.kind = tokenKind

@@ -86,7 +86,6 @@ func (c *candidate) is(properties []property) bool {
 var noValues = []property{
 	{"a word behind a blank", func(c *candidate) bool { return c.sign == " " && !c.behindBlank() }},
 	{"a flag behind a blank", func(c *candidate) bool { return c.sign == " " && c.v[0] == '-' }},
-	{"a test's result", func(c *candidate) bool { return c.name == "PASS" && c.sign == ":" }},
 	// Arguments and lists are everywhere: this is a call with a name and a value.
 	{"an argument", func(c *candidate) bool {
 		return c.sign == "," && !(c.quoted && (c.quotedName || strings.HasSuffix(c.t.s[:c.lo], "define(")))

@@ -22,7 +22,7 @@ func TestOrdinaryTextIsLeftAlone(t *testing.T) {
 		`password: ${{ secrets.DB_PASSWORD1 }}`,
 		`max_tokens: 4096, "input_tokens": 123456`,
 		`{"token_type": "bearer", "expires_in": 3600}`,
-		`PASSWORD_FILE=/run/secrets/db_password1`,
+		`PASSWORD_FILE=/run/secrets/db_password1`, "--- PASS: TestToken/13f1ba (0.00s)\nok  \texample.org/m/internal/auth0\t0.012s",
 		`TOKEN_URL=https://login.example.com/oauth2/v2.0/token`,
 		`secretName: my-app-secret-v2`,
 		`<password>`, `password=<your-password-1>`, `password: ********`, `password=xxxxxxxxxxxx`,

@@ -56,6 +56,9 @@ type clineRow struct {
 		ID    string `json:"id"`
 		Model string `json:"modelId"`
 	} `json:"modelInfo"`
+	Metadata struct {
+		Role string `json:"displayRole"`
+	} `json:"metadata"`
 	Metrics struct {
 		Input  *float64 `json:"inputTokens"`
 		Output float64  `json:"outputTokens"`
@@ -145,6 +148,9 @@ func (r *file) clineMessages(rows []clineRow, classic bool) {
 				q := counted(*m.Input+m.Read+m.Write, m.Output, m.Read, m.Write)
 				q.Bare, q.Cost = int64(*m.Input), m.Cost
 				r.request(1, row.ID, cmp.Or(row.Model.ID, row.Model.Model), q)
+			}
+			if !classic && row.Metadata.Role == "error" && row.Metrics.Input == nil {
+				r.failure(row.ID)
 			}
 			if !sub {
 				r.answered = !classic && len(asked) == 0

@@ -3,6 +3,7 @@ package second
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -221,7 +222,7 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 		if c.agent == "" {
 			c.finish(true)
 		}
-	case e.Name == "qwen-code.tool_call" && older:
+	case e.Name == "qwen-code.tool_call" && older && !c.hasFile(c.agent):
 		id := cmp.Or(e.Call, fmt.Sprintf("%s:%d", c.name, c.line))
 		c.call(id, e.Tool).Unnamed = e.Call == ""
 		c.result(id, statusIf(!e.Success))
@@ -237,6 +238,12 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 			c.of().addRequest(2, a.id, a.Request)
 		}
 	}
+}
+
+// hasFile reports that a subagent has a file, which has its calls: newer versions write one.
+func (c *qwenFile) hasFile(agent string) bool {
+	_, err := os.Lstat(filepath.Join(filepath.Dir(filepath.Dir(c.path)), "subagents", c.session, "agent-"+filepath.Base(agent)+".jsonl"))
+	return err == nil
 }
 
 // withThoughts is the output with the thoughts, which some versions count beside it.
