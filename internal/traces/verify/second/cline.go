@@ -146,7 +146,7 @@ func (r *file) clineMessages(rows []clineRow, classic bool) {
 			}
 			if m := row.Metrics; m.Input != nil && !classic {
 				q := counted(*m.Input+m.Read+m.Write, m.Output, m.Read, m.Write)
-				q.Bare, q.Cost = int64(*m.Input), m.Cost
+				q.Bare, q.Cost, q.Failed = int64(*m.Input), m.Cost, row.Metadata.Role == "error"
 				r.request(1, row.ID, cmp.Or(row.Model.ID, row.Model.Model), q)
 			}
 			if !classic && row.Metadata.Role == "error" && row.Metrics.Input == nil {
