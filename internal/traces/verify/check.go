@@ -181,6 +181,9 @@ func (c *Check) settle(ctx context.Context, id string) error {
 	return errs
 }
 
+// written is how much later than the hook that ends a run an agent may write its last row.
+const written = time.Second
+
 // part returns what the files say of the session, as far as the store should have it; nil
 // if they say nothing.
 func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Session, error) {
@@ -202,7 +205,7 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 		}
 	}
 	if c.Now.Sub(s.Ended) < openAge && !sums.last.IsZero() {
-		to = sums.last
+		to = sums.last.Add(written)
 	}
 	if from.IsZero() && to.IsZero() {
 		return s, nil
