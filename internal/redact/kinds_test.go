@@ -42,7 +42,8 @@ func TestKindsOfForms(t *testing.T) {
 			`local api_key <const> = "{r}"`, `v_password VARCHAR2(30) := '{p}';`, `my $password = q({p});`, `SET PASSWORD FOR 'app'@'%' = '{p}';`, "[\"password\"]=>\n  string(12) \"{p}\"",
 			"const token =\n    \"{r}\";", "api_key = \\\n    \"{r}\"", `token = "{r}" + "{r}"`, "SECRET = (\"{r}\"\n          \"{r}\")", `API_KEYS = ["{r}", "{r}", "{r}"]`, "secrets:\n  - {r}\n  - {r}", `password <<- "{p}"`,
 		},
-		"certain syntax": {`tool --db-password={p} --host x`, `ALTER USER app WITH PASSWORD '{p}';`, `java -Ddb.password={p} -jar x`, `TF_VAR_password={p} terraform plan`,
+		"certain syntax": {
+			`tool --db-password={p} --host x`, `ALTER USER app WITH PASSWORD '{p}';`, `java -Ddb.password={p} -jar x`, `TF_VAR_password={p} terraform plan`,
 			`PGPASSWORD={d} psql`, `tool --password={d} x`, `java -Djavax.net.ssl.keyStorePassword={d} -jar x`, "[Account]\nPassword={d}\n", `<password>{d}</password>`, `DefaultPassword    REG_SZ    {d}`, `la contraseña es {d}`,
 			`BORG_PASSPHRASE='correct-horse-battery-staple{p}'`, "OPER bob {p}", `enable secret 0 {p}`, `WIFI:T:WPA;S:x;P:{p};;`, `SELECT pgp_sym_decrypt(x, '{p}')`,
 		},
