@@ -43,7 +43,7 @@ func (q *requests) add(e *hook.Event) {
 // joinRequests gives the requests in the files the ids that hooks report of them, and adds
 // those that the files do not have yet.
 func (m *mapping) joinRequests() {
-	if m.Builder.requests.turns == nil {
+	if m.requests.turns == nil {
 		return
 	}
 	known := make(map[callKey]int)
@@ -64,7 +64,7 @@ func (m *mapping) joinRequests() {
 		m.calls = append(m.calls, more)
 	}
 	if m.run.turn != "" {
-		for _, c := range m.Builder.requests.turns[m.run.turn] {
+		for _, c := range m.requests.turns[m.run.turn] {
 			if !c.End.Before(m.start) && m.run.holds("", c.End) {
 				join(c)
 			}
@@ -72,7 +72,7 @@ func (m *mapping) joinRequests() {
 	}
 	for id, a := range m.run.agents {
 		from, to := a.within()
-		for _, c := range m.Builder.requests.agents[id] {
+		for _, c := range m.requests.agents[id] {
 			if at := instantOf(c.End); from <= at && at <= to {
 				join(c)
 			}

@@ -58,7 +58,7 @@ func (d *delivery) resendPart(ctx context.Context, s *spool.Session, st *State, 
 	}
 	if len(runs) == 0 {
 		// Without the late events the run is what the destination has.
-		st.taken(p.Root, p.Ref.Run)
+		st.taken(p.Root, p.Run)
 		return true, nil
 	}
 	runs, foreign := d.divide(runs)

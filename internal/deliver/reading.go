@@ -20,10 +20,9 @@ import (
 type reading struct {
 	*Deliverer
 	*pending
-	key  spool.Key
-	src  Source
-	st   *State
-	only func(root string) bool
+	key spool.Key
+	src Source
+	st  *State
 	// whole reports that all runs are wanted, so that each waits for those that settle.
 	whole bool
 	facts Facts

@@ -44,7 +44,9 @@ func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(h
 	for _, root := range roots {
 		for host := range p.Deliverer.Sources {
 			key := spool.SessionKey(host, root.Session)
-			sessions[key] = sessions[key]
+			if _, known := sessions[key]; !known {
+				sessions[key] = false
+			}
 			p.Deliverer.Stored[key] = append(p.Deliverer.Stored[key], root.Span)
 		}
 	}

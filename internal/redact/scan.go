@@ -246,6 +246,7 @@ func (s *scanner) places(out []place, text string) []place {
 		t := text[i : i+8]
 		eight := uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
 			uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
+		//nolint:gosec // Of each only the lowest 24 bits count.
 		hit := s.three.bit(uint32(eight)&0xFFFFFF) | s.three.bit(uint32(eight>>8)&0xFFFFFF)<<1 | s.three.bit(uint32(eight>>16)&0xFFFFFF)<<2 |
 			s.three.bit(uint32(eight>>24)&0xFFFFFF)<<3 | s.three.bit(uint32(eight>>32)&0xFFFFFF)<<4
 		for ; hit != 0; hit &= hit - 1 {

@@ -70,7 +70,7 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 		}
 		if u := g.Usage; u != nil {
 			for i, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output} {
-				line[7+i] = some(strconv.FormatInt(n, 10), !ofCalls(by))
+				line[7+i] = some(strconv.FormatInt(n, 10), !ofCalls(by)) //nolint:gosec // The line has more.
 			}
 			if u.CostUSD != nil {
 				line[11] = strconv.FormatFloat(*u.CostUSD, 'f', -1, 64)

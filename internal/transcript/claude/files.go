@@ -210,7 +210,7 @@ func eachCompaction(ctx context.Context, f *transcript.Files, path string, visit
 
 // named returns the paths in all projects that have a name.
 func named(f *transcript.Files, name string) (paths []string) {
-	type key struct{ named struct{} }
+	type key struct{}
 	type places struct {
 		folders []string
 		one     map[string]int32 // the first folder that has a name
