@@ -27,7 +27,7 @@ const (
 	gemini  = `"slug":"gemini-2.5-pro"`
 	noModel = `"other":"x"`
 	claude  = `"slug":"claude-x"`
-	roots   = `"workspaceRoots":["/w","/work/second"]`
+	roots   = `"workspaceRoots":["/w","/home/dev/second"]`
 	oneRoot = `"workspaceRoots":["/w"]`
 )
 
@@ -63,9 +63,9 @@ func TestClassicHandlers(t *testing.T) {
 		{"a command of Claude", "execute_command", `{"command":"x &amp;"}`, claude, oneRoot, []string{bash("x &amp;")}},
 		{"a command of an unknown model", "execute_command", `{"command":"r\ufffdm"}`, noModel, oneRoot, []string{bash("r\ufffdm"), bash("rm")}},
 		{"home is a name", "read_file", `{"path":"~/../.env"}`, claude, oneRoot, []string{`Read {"file_path":"/w/.env"}`}},
-		{"another root", "read_file", `{"path":"@second: .env"}`, claude, roots, []string{`Read {"file_path":"/work/second/.env"}`}},
-		{"another root with spaces", "read_file", `{"path":"@ second :.env"}`, claude, roots, []string{`Read {"file_path":"/work/second/.env"}`}},
-		{"a root by another name", "read_file", `{"path":"@x:.env"}`, claude, roots, []string{`Read {"file_path":"/w/.env"}`, `Read {"file_path":"/work/second/.env"}`}},
+		{"another root", "read_file", `{"path":"@second: .env"}`, claude, roots, []string{`Read {"file_path":"/home/dev/second/.env"}`}},
+		{"another root with spaces", "read_file", `{"path":"@ second :.env"}`, claude, roots, []string{`Read {"file_path":"/home/dev/second/.env"}`}},
+		{"a root by another name", "read_file", `{"path":"@x:.env"}`, claude, roots, []string{`Read {"file_path":"/w/.env"}`, `Read {"file_path":"/home/dev/second/.env"}`}},
 		{"a root that may not be meant", "read_file", `{"path":"@x: .env"}`, claude, oneRoot, []string{`Read {"file_path":"/w/@x: .env"}`, `Read {"file_path":"/w/.env"}`}},
 		{"a command in a root that may not be meant", "execute_command", `{"command":"@x: rm y"}`, claude, oneRoot, []string{bash("@x: rm y"), bash("rm y")}},
 		{"a path that is JSON", "read_file", `{"path":"{\"b\":1,\"a\":2}"}`, claude, oneRoot, []string{`Read {"file_path":"/w/{\"b\":1,\"a\":2}"}`}},
