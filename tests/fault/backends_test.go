@@ -130,7 +130,7 @@ func twoEnvironments(t *testing.T, r *proof.Result) {
 	for _, name := range []string{"a", "b"} {
 		s := otlptest.New(t)
 		envs = append(envs, &environment{otlp: s, vars: []string{
-			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + s.URL(), "OTEL_EXPORTER_OTLP_HEADERS=authorization=" + name,
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + s.URL(), "OTEL_EXPORTER_OTLP_HEADERS=authorization=" + name, "HOOKSPAN_OTLP_ACCOUNT=" + name,
 		}})
 	}
 	private := envs[0]
@@ -177,7 +177,7 @@ func twoEnvironments(t *testing.T, r *proof.Result) {
 		}
 		w.Settle()
 		if n%5 == 4 {
-			// A new token for the same collector.
+			// A new token for the same collector, of the same account.
 			for i, e := range envs {
 				e.vars[1] = fmt.Sprintf("OTEL_EXPORTER_OTLP_HEADERS=authorization=%d-%d", i, n)
 			}
