@@ -24,7 +24,7 @@ func isCredential(header string) bool {
 	return slices.ContainsFunc(credentialWords[:], func(word string) bool { return strings.Contains(header, word) })
 }
 
-// UnknownPlace is the fingerprint of an environment of whose key it cannot be told which
+// UnknownPlace is the fingerprint of an environment with a key of which it is not known which
 // account it is of. It is like no other, itself included.
 const UnknownPlace = "?"
 
@@ -140,7 +140,7 @@ func urlCredentials(address string) (user, query string) {
 // belong, or nil. Then nothing is sent there: it could be another project's.
 func (c *Config) AccountFault() error {
 	if err := c.otlpAccount(func(string) {}); err != nil {
-		return fmt.Errorf("it cannot be told which account the key in the environment is of: %w; set %s to a name of the account", err, otlpAccount)
+		return fmt.Errorf("the account of the key in the environment is not known: %w; set %s to a name of the account", err, otlpAccount)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func installManaged(a *app, cmd *cobra.Command, undo, dryRun bool) error {
 	}
 	switch {
 	case changed && undo:
-		a.printf("\nuninstalled: nobody's agents on this machine run these hooks any more\n")
+		a.printf("\nuninstalled: no agent on this machine runs these hooks any more\n")
 	case changed:
 		a.printf("\neverybody's agents on this machine now run these hooks; hookspan status shows them\n")
 	}
