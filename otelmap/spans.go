@@ -181,7 +181,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m.provider, m.model = m.namedProvider()
 	if len(m.calls) > 0 && r.turn != "" {
 		// Another part's end bounds the start of a later part. Else the hook of the prompt was slow.
-		if c := &m.calls[0]; c.Start.Before(m.start) && (r.later || !c.End.IsZero() && c.End.Before(m.start)) {
+		if c := &m.calls[0]; !c.Start.IsZero() && c.Start.Before(m.start) && (r.later || !c.End.IsZero() && c.End.Before(m.start)) {
 			m.start = latest(c.Start, r.resumed())
 		}
 	}
