@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"weak"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -148,7 +149,7 @@ func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
 		return nil, err
 	}
 	l.arrange(o)
-	l.version = s.versionOf(versionKey{l.TraceID, l.Spans, l.Ended, l.Outcome, nil})
+	l.version = s.versionOf(versionKey{trace: l.TraceID, spans: l.Spans, ended: l.Ended, outcome: l.Outcome})
 	return l, nil
 }
 
@@ -169,7 +170,7 @@ func (s *Server) loadRunning(t *store.Trace) *loaded {
 		o.Add(span)
 		from.all = append(from.all, span)
 	}
-	l := &loaded{Summary: t.Summary, texts: from, version: s.versionOf(versionKey{t.TraceID, t.Spans, t.Ended, t.Outcome, t})}
+	l := &loaded{Summary: t.Summary, texts: from, version: s.versionOf(versionKey{t.TraceID, t.Spans, t.Ended, t.Outcome, weak.Make(t)})}
 	l.arrange(o)
 	return l
 }
@@ -342,12 +343,13 @@ func (s *Server) running(ctx context.Context) []*store.Trace {
 
 // versionKey differs between any two versions of a trace. A span that is stored again
 // changes neither the end nor the number of spans, but only a run that has ended is stored.
+// A running task is read anew after each event: the key does not keep what was read.
 type versionKey struct {
 	trace   string
 	spans   int
 	ended   time.Time
 	outcome string
-	task    *store.Trace
+	task    weak.Pointer[store.Trace]
 }
 
 // versionCache numbers versions: one that is read again has the same number.
