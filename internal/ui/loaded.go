@@ -29,6 +29,7 @@ import (
 type loaded struct {
 	store.Summary
 	texts
+	parsed *parsedTexts
 	// version changes when the trace does.
 	version int64
 	*view.Outline
@@ -105,7 +106,7 @@ func (s *running) choose(_ context.Context, f func([]byte) bool) (places []int, 
 // load reads the rows of a stored trace.
 func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
 	from := &stored{store: s.opts.Store}
-	l := &loaded{texts: from}
+	l := &loaded{texts: from, parsed: &s.parsed}
 	var o *view.Outline
 	// One goroutine reads the file while this one decodes what was read.
 	read, used, ended := make(chan *messages, 2), make(chan *messages, 4), make(chan error, 1)
@@ -170,7 +171,7 @@ func (s *Server) loadRunning(t *store.Trace) *loaded {
 		o.Add(span)
 		from.all = append(from.all, span)
 	}
-	l := &loaded{Summary: t.Summary, texts: from, version: s.versionOf(versionKey{t.TraceID, t.Spans, t.Ended, t.Outcome, weak.Make(t)})}
+	l := &loaded{Summary: t.Summary, texts: from, parsed: &s.parsed, version: s.versionOf(versionKey{t.TraceID, t.Spans, t.Ended, t.Outcome, weak.Make(t)})}
 	l.arrange(o)
 	return l
 }

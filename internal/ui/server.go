@@ -75,6 +75,7 @@ type Server struct {
 	traces         traceCache
 	versions       versionCache
 	reasons        reasonCache
+	parsed         parsedTexts
 	// answers are those of the store that are kept.
 	answers struct {
 		sync.Mutex
