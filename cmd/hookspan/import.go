@@ -111,14 +111,19 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	return errors.Join(errs...)
 }
 
-// noTracesYet says what to do without traces: import what the agents have of past sessions.
-func noTracesYet(ctx context.Context, a *app) string {
-	var have []string
+// pastSessions says of which agents an import would find how many sessions.
+func pastSessions(ctx context.Context, a *app) (have []string) {
 	for _, one := range provision.PastSessions(ctx, a.setup()) {
 		if one.Sessions > 0 {
 			have = append(have, one.String())
 		}
 	}
+	return have
+}
+
+// noTracesYet says what to do without traces: import what the agents have of past sessions.
+func noTracesYet(ctx context.Context, a *app) string {
+	have := pastSessions(ctx, a)
 	if len(have) == 0 {
 		return noTraces
 	}

@@ -119,6 +119,8 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 		Status:     func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings:   func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
 		Hooks:      hookFiles, Edit: editor, Agents: agentNames(),
+		Past:   func(ctx context.Context) []string { return pastSessions(ctx, a) },
+		Hooked: machine.Hooked,
 	})
 	a.printf("%s\n", s.Address)
 	openPage(ctx, a, s, open)

@@ -99,12 +99,25 @@ func (s *Server) reason(ctx context.Context, t store.Summary) string {
 }
 
 func (s *Server) about(r *http.Request) (any, error) {
-	stats, err := s.opts.Store.Stats(r.Context())
-	return struct {
+	out := struct {
 		Version  string      `json:"version"`
 		Stored   store.Stats `json:"stored"`
 		NoTraces string      `json:"noTraces"`
-	}{s.opts.Version, stats, s.opts.NoTraces}, err
+		// Past is known of an empty store, Hooked if the server can find out.
+		Past   []string `json:"past,omitempty"`
+		Hooked []string `json:"hooked,omitzero"`
+	}{Version: s.opts.Version, NoTraces: s.opts.NoTraces}
+	var err error
+	if out.Stored, err = s.opts.Store.Stats(r.Context()); err != nil {
+		return nil, err
+	}
+	if s.opts.Hooked != nil {
+		out.Hooked = append([]string{}, s.opts.Hooked(r.Context())...)
+	}
+	if s.opts.Past != nil && out.Stored.Traces == 0 {
+		out.Past, err = keep(s, "past", workShare, func() ([]string, error) { return s.opts.Past(r.Context()), nil })
+	}
+	return out, err
 }
 
 func (s *Server) sessions(r *http.Request) (any, error) {

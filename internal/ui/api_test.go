@@ -171,6 +171,7 @@ func apiOptions(t *testing.T) Options {
 		},
 		Status:   func(context.Context) (any, error) { return map[string]string{"recording": "on"}, nil },
 		Findings: func(context.Context) (any, error) { return []string{"everything works"}, nil },
+		Hooked:   func(context.Context) []string { return []string{"Claude Code"} },
 	}
 }
 
@@ -229,7 +230,7 @@ func TestAnswersWithoutAMachine(t *testing.T) {
 	var out strings.Builder
 	s, _ := emptyStore(t)
 	bad := func(context.Context) (any, error) { return nil, errors.New("cannot be asked") }
-	for _, o := range []Options{{Store: s, Token: testToken}, {Store: s, Token: testToken, Status: bad}, {Store: s, Token: testToken, Findings: bad, Running: func(context.Context) ([]*store.Trace, error) { return nil, errors.New("no") }}} {
+	for _, o := range []Options{{Store: s, Token: testToken}, {Store: s, Token: testToken, Status: bad, Hooked: func(context.Context) []string { return nil }, Past: func(context.Context) []string { return []string{"2 sessions of Codex"} }}, {Store: s, Token: testToken, Findings: bad, Running: func(context.Context) ([]*store.Trace, error) { return nil, errors.New("no") }}} {
 		addr := listening(t, o)
 		for _, path := range []string{"about", "status", "sessions", "facets", "session/s1", "waiting", "usage", "work", "calls", "hooks", "hooks/calls", "search?text=a"} {
 			fmt.Fprintf(&out, "== %s\n%s", path, answerTo(t, addr, path))

@@ -50,6 +50,9 @@ type Options struct {
 	Edit *hooks.Editor
 	// NoTraces says what to do if there are no traces.
 	NoTraces string
+	// Past returns what an import would find, such as "41 sessions of Claude Code", Hooked the
+	// names of the agents that have hookspan's hooks. They may be nil.
+	Past, Hooked func(context.Context) []string
 	// Version is the program's.
 	Version string
 	// Resume returns the agent's command that continues a session of a host, "" if there is

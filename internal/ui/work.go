@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -85,6 +86,8 @@ type callRow struct {
 	What   string      `json:"what"`
 	Reason string      `json:"reason,omitempty"`
 	Edits  []view.Edit `json:"edits,omitempty"`
+	// Cut reports that only the beginning of the edits is stored.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // callFilterOf returns the filter for calls in a query, whose parameters have the names of
@@ -130,7 +133,7 @@ func rowOfCall(c store.Call, edits bool) callRow {
 	given := view.NewArguments(c.Tool, c.Arguments)
 	out := callRow{Call: c, What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300), Reason: termtext.Cut(view.Relative(view.Reason(&c), c.Directory), 300)}
 	if edits {
-		out.Edits = given.Edits()
+		out.Edits, out.Cut = given.Edits(), strings.HasSuffix(given.Text, "…")
 	}
 	out.Arguments, out.Error = "", ""
 	return out

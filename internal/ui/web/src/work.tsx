@@ -5,7 +5,7 @@ import { columns, Groups, most as oftenest, type Column } from "./groups";
 import { Alert, Diff, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, isFiltered, More, Nothing, Search } from "./sessions";
-import type { Call, CostItem, Group, Totals } from "./types";
+import type { Call, CostItem, Group, Row, Totals } from "./types";
 import { setTitle } from "./title";
 
 const slower: [string, string][] = [["1", "1 s or slower"], ["10", "10 s or slower"], ["60", "1 min or slower"], ["300", "5 min or slower"]];
@@ -65,6 +65,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
                 <span class="num">{duration(c.tookNs)}</span><span class="num cost">{c.costUsd !== undefined ? costs(c.costUsd) : ""}</span><span class="num clock">{clock(c.started)}</span>
               </Link>
               {c.edits?.map((e, i) => <div class="change" key={i}>{!(c.edits!.length === 1 && e.Path.endsWith(c.what)) && <p class="path">{e.Path}</p>}<Lines lines={e.Lines} /></div>)}
+              {c.cut && <Whole call={c} />}
             </section>
           );
         })}
@@ -74,10 +75,20 @@ export function CallsView({ edits }: { edits?: boolean }) {
   );
 }
 
+// Whole shows all of a change of which the beginning is stored, when it is asked for.
+function Whole({ call: c }: { call: Call }) {
+  const [asked, ask] = useState(false);
+  const { data, error } = useData<Row>(asked ? `traces/${c.traceId}/row/${c.spanId}?whole` : null);
+  if (!asked) return <button class="more" onClick={() => ask(true)}>Only the beginning is stored: show the whole change</button>;
+  if (error) return <p class="note bad">{error.message}</p>;
+  if (!data) return <Wait />;
+  return <div class="change">{data.parts.filter((p) => p.lang === "diff").map((p, i) => <Lines key={i} lines={p.text.split("\n")} />)}<p class="dim source">{data.source || "The agent's files have no more of it."}</p></div>;
+}
+
 // Lines shows the beginning of a diff, and all of it when asked.
 export function Lines({ lines, first = 80 }: { lines: string[]; first?: number }) {
   const [all, set] = useState(false);
-  return <><Diff lines={all ? lines : lines.slice(0, first)} />{lines.length > first && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length} lines</button>}</>;
+  return <><Diff numbers lines={all ? lines : lines.slice(0, first)} />{lines.length > first && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length} lines</button>}</>;
 }
 
 // within are the filters that show the rows of a sum.
