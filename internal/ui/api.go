@@ -36,17 +36,15 @@ type exactNames struct {
 
 func namesOf(t *store.Summary) exactNames { return exactNames{exact(t.Directory), exact(t.Session)} }
 
-// reasonCache keeps the reasons of traces, which do not change once a trace has
-// ended.
+// reasonCache keeps the reasons of traces, each of one state of the trace.
 type reasonCache struct {
 	mu sync.Mutex
 	by map[reasonKey]string
 }
 
 type reasonKey struct {
-	trace string
-	spans int
-	ended time.Time
+	trace  string
+	writes int64
 }
 
 // Limits of what is read for a list: the spans of a trace, and the reasons kept.
@@ -57,25 +55,29 @@ const (
 
 // listed adds to the traces of a list why they failed.
 func (s *Server) listed(ctx context.Context, traces []store.Summary) []listed {
-	out := make([]listed, len(traces))
+	out, ids := make([]listed, len(traces)), make([]string, len(traces))
+	for i := range traces {
+		ids[i] = traces[i].TraceID
+	}
+	writes, _ := s.opts.Store.Writes(ctx, ids...) // An error comes again below.
 	for i, t := range traces {
 		out[i] = listed{Summary: t, Status: otelmap.OutcomeEnd(t.Outcome), exactNames: namesOf(&t)}
 		if (out[i].Status == otelmap.EndFailed || t.ToolFailures > 0) && t.Spans <= maxReasonSpans {
-			out[i].Reason = s.reason(ctx, t)
+			out[i].Reason = s.reason(ctx, reasonKey{t.TraceID, writes[t.TraceID]})
 		}
 	}
 	return out
 }
 
-func (s *Server) reason(ctx context.Context, t store.Summary) string {
-	c, key := &s.reasons, reasonKey{t.TraceID, t.Spans, t.Ended}
+func (s *Server) reason(ctx context.Context, key reasonKey) string {
+	c := &s.reasons
 	c.mu.Lock()
 	reason, ok := c.by[key]
 	c.mu.Unlock()
 	if ok {
 		return reason
 	}
-	l, err := s.load(ctx, t.TraceID)
+	l, err := s.load(ctx, key.trace)
 	if err == nil {
 		reason, err = l.reason(ctx)
 	}
