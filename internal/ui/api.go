@@ -201,6 +201,34 @@ func keep[T any](s *Server, key string, share int, compute func() (T, error)) (T
 	return v, nil
 }
 
+// OlderHeader has in how many milliseconds to ask again for an answer that is of an earlier state
+// of the store.
+const OlderHeader = "X-Hookspan-Older"
+
+// older is such an answer.
+type older struct {
+	value any
+	wait  time.Duration
+}
+
+// dated is an answer that was kept by keys, and when to ask for it again if one is of an earlier state.
+func (s *Server) dated(v any, err error, share int, keys ...string) (any, error) {
+	var b bytes.Buffer
+	stampOf(&b, s.opts.StoreFiles)
+	s.answers.Lock()
+	defer s.answers.Unlock()
+	var wait time.Duration
+	for _, key := range keys {
+		if have := s.answers.by[key]; have.stamp != b.String() {
+			wait = max(wait, time.Duration(share)*(have.took-quickAnswer)-time.Since(have.at))
+		}
+	}
+	if wait == 0 || err != nil {
+		return v, err
+	}
+	return older{v, wait}, nil
+}
+
 // facetShare is how many times as long as they took to find the facets count.
 const facetShare = 200
 
@@ -221,7 +249,7 @@ func (e exact) MarshalJSON() ([]byte, error) {
 
 // facets are the values that the filters can have.
 func (s *Server) facets(r *http.Request) (any, error) {
-	return keep(s, "facets", facetShare, func() (map[store.By][]facet, error) {
+	v, err := keep(s, "facets", facetShare, func() (map[store.By][]facet, error) {
 		keys := []store.By{store.ByProject, store.ByAgent, store.ByModel, store.ByTool}
 		_, groups, err := s.opts.Store.Groups(r.Context(), store.Filter{}, time.UTC, keys...)
 		out := make(map[store.By][]facet)
@@ -235,6 +263,7 @@ func (s *Server) facets(r *http.Request) (any, error) {
 		}
 		return out, err
 	})
+	return s.dated(v, err, facetShare, "facets")
 }
 
 // zone is that of the browser, in which its days begin. One that is not known here is
