@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/export"
@@ -54,21 +55,25 @@ secrets that hookspan recognizes, and never sent.
 			if err := ff.ended(f); err != nil {
 				return err
 			}
-			r, err := view.ReportOf(ctx, p.Store, f, a.now())
+			clean, err := configured.New(a.cfg)
 			if err != nil {
 				return err
 			}
-			return writeReport(a, r, format, file)
+			var early func(string) string
+			if clean != nil {
+				early = clean.Tail
+			}
+			r, err := view.ReportOf(ctx, p.Store, f, a.now(), early)
+			if err != nil {
+				return err
+			}
+			return writeReport(a, r, clean, format, file)
 		})
 	}
 	return cmd
 }
 
-func writeReport(a *app, r view.Report, format, file string) error {
-	clean, err := configured.New(a.cfg)
-	if err != nil {
-		return err
-	}
+func writeReport(a *app, r view.Report, clean *redact.Redactor, format, file string) error {
 	write := func(w io.Writer) error { return export.Report(w, export.Format(format), r, clean) }
 	if format == "json" {
 		write = func(w io.Writer) error {

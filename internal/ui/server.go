@@ -73,7 +73,6 @@ type Server struct {
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
-	versions       versionCache
 	reasons        reasonCache
 	// answers are those of the store that are kept.
 	answers struct {
