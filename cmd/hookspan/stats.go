@@ -34,7 +34,8 @@ P50 and P95 are the times that half and 95 % of the tasks, calls or hooks did no
 exceed. IN includes what came from the cache, CACHED is its share. A cost leaves out
 the models without a price, which are named. Days are those of the local time zone,
 weeks begin on Monday; a task counts where it began. With --by model a task counts for
-its main model, tokens and cost for the model of each request. With --by tool or
+its main model, tokens and cost for the model of each request, MEDIAN is the middle
+one of the tasks' costs and DEAREST the share of the dearest in all. With --by tool or
 command, TASKS are those with such a call; with --by hook, CALLS are the hook's. With
 --tool, --grep, --failed and --denied, --by tool and command count only calls that are
 so themselves.`,

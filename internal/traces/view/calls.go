@@ -279,12 +279,9 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	for i := range calls {
 		c := &calls[i]
 		given := NewArguments(c.Tool, c.Arguments)
-		cost, started, took, waited := "", "", "", ""
+		started, took, waited := "", "", ""
 		if c.Waited > 0 {
 			waited = ms(c.Waited)
-		}
-		if c.CostUSD != nil {
-			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
 		}
 		if !c.Started.IsZero() {
 			started = c.Started.Format(time.RFC3339Nano)
@@ -293,7 +290,7 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 			took = ms(c.Took)
 		}
 		line := []string{
-			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, waited, cost,
+			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, waited, usd(c.CostUSD),
 			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), c.By, given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {
