@@ -78,6 +78,8 @@ anew.`,
 			return err
 		case id != "" && chosen:
 			return wrongUsage(cmd, "export: found a trace id and filters: want one of them")
+		case ff.all && ff.any():
+			return wrongUsage(cmd, "export: --all and filters: want one of them")
 		case id == "" && !chosen && f.to != "":
 			return wrongUsage(cmd, "--to: name a trace or filters such as --since 1w, or use --all")
 		case !chosen:

@@ -23,13 +23,11 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 	}
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
+	ff.addSums()
 	timeline := cmd.Flags().Bool("timeline", false, "draw the sessions side by side in time, where they worked and where they waited")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *timeline && ff.asJSON {
 			return wrongUsage(cmd, "--timeline and --json: want one of them")
-		}
-		if ff.sums && !ff.asJSON {
-			return wrongUsage(cmd, "--sums: want --json; without it the last line has the sums")
 		}
 		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if *timeline {

@@ -55,6 +55,10 @@ so themselves.`,
 			return wrongUsage(cmd, "--by %q: want one of %s", f.by, strings.Join(words, ", "))
 		case f.asCSV && f.by == "":
 			return wrongUsage(cmd, "--csv: it needs --by, with one of %s", strings.Join(words, ", "))
+		case f.by == "" && (f.all || changed("limit")):
+			return wrongUsage(cmd, "--limit and --all: want --by, to say of what")
+		case (f.f.Failed || f.f.Denied) && (f.by == string(view.ByFailure) || f.by == string(view.ByDenial)):
+			return wrongUsage(cmd, "--by %s: want no --failed and no --denied: it is of such calls alone", f.by)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
 		}
