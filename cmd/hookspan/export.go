@@ -78,8 +78,6 @@ anew.`,
 			return err
 		case id != "" && chosen:
 			return wrongUsage(cmd, "export: found a trace id and filters: want one of them")
-		case ff.all && ff.any():
-			return wrongUsage(cmd, "export: --all and filters: want one of them")
 		case id == "" && !chosen && f.to != "":
 			return wrongUsage(cmd, "--to: name a trace or filters such as --since 1w, or use --all")
 		case !chosen:
@@ -369,7 +367,11 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		a.printf("  %s\n", termtext.Value(deliver.WithoutName(e, f.to)))
 	}
 	if err == nil && sent.Left > 0 {
-		a.hint("fix the cause, then run the same command with --since " + started[sent.Next].UTC().Format(time.RFC3339Nano) + ": it continues there")
+		again := "the same command again"
+		if len(list) > 1 { // an id goes with no filter
+			again = "the same command with --since " + started[sent.Next].UTC().Format(time.RFC3339Nano) + ": it continues there"
+		}
+		a.hint("fix the cause, then run " + again)
 	}
 	if err == nil && (sent.Left > 0 || sent.Refused > 0) {
 		return exitError(1)
