@@ -75,7 +75,7 @@ func (ff *filterFlags) addSums() {
 // any reports whether a flag restricts what is selected.
 func (ff *filterFlags) any() bool {
 	f := ff.f
-	f.Limit = 0
+	f.Limit, f.Sort = 0, ""
 	return f != store.Filter{} || ff.project != "" || ff.agent != "" || ff.since != "" || ff.until != ""
 }
 

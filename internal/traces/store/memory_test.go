@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -65,7 +66,25 @@ func first[T any](list []T, f Filter) []T {
 }
 
 func (m memory) list(f Filter) (out []Summary) {
-	for _, t := range first(m.selected(f), f) {
+	all := m.selected(f)
+	slices.SortStableFunc(all, func(x, y *Trace) int {
+		cost := func(t *Trace) float64 {
+			if t.Usage == nil || t.Usage.CostUSD == nil {
+				return -1
+			}
+			return *t.Usage.CostUSD
+		}
+		switch f.Sort {
+		case "cost":
+			return cmp.Compare(cost(y), cost(x))
+		case "time":
+			return cmp.Compare(y.Duration(), x.Duration())
+		case "failures":
+			return cmp.Compare(y.ToolFailures, x.ToolFailures)
+		}
+		return 0
+	})
+	for _, t := range first(all, f) {
 		out = append(out, t.Summary)
 	}
 	return out
