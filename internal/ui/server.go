@@ -76,7 +76,6 @@ type Server struct {
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
-	versions       versionCache
 	reasons        reasonCache
 	parsed         parsedTexts
 	// answers are those of the store that are kept.

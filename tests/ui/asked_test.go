@@ -118,10 +118,10 @@ func TestListIsOrderedByItsColumns(t *testing.T) {
 		b.click(`[...document.querySelectorAll(".heads button")].find((e) => e.innerText === ` + quoted(button) + `)`)
 		b.wait(`location.search === ` + quoted(query) + ` && [...document.querySelectorAll(".task .title")].map((e) => e.innerText).join("|") === ` + quoted(strings.Join(titles, "|")))
 	}
-	order("took", "?sort=time", "Wait", asked)
+	order("took", "?sort=time", "Wait", asked, "Now the invoice")
 	b.shows("Slowest first")
-	order("cost", "?sort=cost", asked, "Wait")
-	order("tool calls", "?sort=failures", asked, "Wait")
+	order("cost", "?sort=cost", asked, "Wait", "Now the invoice")
+	order("tool calls", "?sort=failures", asked, "Now the invoice", "Wait")
 	b.looks("sorted sessions", script)
 	order("at", "", asked, "Wait")
 	b.faultless(s)

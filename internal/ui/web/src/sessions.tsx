@@ -152,11 +152,8 @@ export function Search({ value, onChange, label, auto }: { value: string; onChan
   );
 }
 
-// sorts are the orders of the list beside that of time: the column, what comes first, and the value.
-const sorts: Record<string, [string, string, (s: Listed["summary"]) => number]> = {
-  time: ["took", "Slowest first", (s) => s.durationMs], failures: ["tool calls", "Most failures first", (s) => s.toolFailures + s.toolDenials],
-  tokens: ["tokens", "Most tokens first", (s) => (s.usage ? s.usage.inputTokens + s.usage.outputTokens : 0)], cost: ["cost", "Dearest first", (s) => s.usage?.costUsd ?? 0],
-};
+// heads are the columns of tasks, each with the order of the store that it stands for, and its name.
+const heads: [string, string?, string?][] = [["took", "time", "Slowest first"], ["tool calls", "failures", "Most failures first"], ["tokens"], ["cost", "cost", "Dearest first"], ["at", "", "Newest first"]];
 
 // Thread is the tasks of a session, the newest first; Line is a line of the list: a session of several tasks, or a task.
 interface Thread { key: string; traces: Listed[] }
@@ -197,9 +194,8 @@ export function sessionOf(t: Thread): Listed {
 export function SessionsView() {
   const route = useRoute();
   const query = filtersOf(route.query);
-  const sort = sorts[query.get("sort") ?? ""];
-  const limit = sort ? mostTasks : Number(query.get("limit")) || 100; // of all, not of the newest
-  const { data, error } = useShown<Sessions>("sessions?" + filterQuery(query, { limit: String(limit) }));
+  const limit = Number(query.get("limit")) || 100, order = heads.find(([, s]) => s && s === query.get("sort"));
+  const { data, error } = useShown<Sessions>("sessions?" + filterQuery(query, { limit: String(limit), ...(order && { sort: order[1]! }) }));
   // The line that is selected, by its id: its place is another one when a task arrives.
   const [at, setAt] = useState("");
   const here = useRef("");
@@ -208,12 +204,9 @@ export function SessionsView() {
   const [toggled, setToggled] = useState<Set<string>>(() => new Set(JSON.parse(sessionStorage.getItem("unfolded") ?? "[]") as string[]));
   const beside = useMedia("(min-width: 1600px)"); // room for a task beside the list
   const list = useMemo(() => [...(data?.running ?? []), ...(data?.traces ?? [])], [data]);
-  const groups = useMemo(() => {
-    const all = threads(list), by = new Map(all.map((t) => [t, sort?.[2](sessionOf(t).summary) ?? 0]));
-    return all.sort((a, b) => by.get(b)! - by.get(a)!);
-  }, [list, sort]);
+  const groups = useMemo(() => (order ? list.map((t) => ({ key: t.summary.traceId, traces: [t] })) : threads(list)), [list, order]); // a session has no place among the dearest tasks
   const isOpen = (t: Thread) => toggled.has(t.key) !== all;
-  const blocks = useMemo(() => blocksOf(groups, isOpen, sort?.[1]), [groups, toggled, all, sort]);
+  const blocks = useMemo(() => blocksOf(groups, isOpen, order?.[2]), [groups, toggled, all, order]);
   const flat = useMemo(() => blocks.flatMap((b) => b.lines), [blocks]);
   const keep = (t: Set<string>) => { setToggled(t); sessionStorage.setItem("unfolded", JSON.stringify([...t].slice(-1000))); };
   const unfold = (t: Thread, open = !isOpen(t)) => { const next = new Set(toggled); if (open !== all) next.add(t.key); else next.delete(t.key); keep(next); };
@@ -245,7 +238,7 @@ export function SessionsView() {
       {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} tasks={data.totals.tasks + data.running.length} />}
       <div class={beside ? "split" : undefined}>
         <div>
-          {list.length > 0 && <Heads sort={query.get("sort") ?? ""}>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
+          {list.length > 0 && <Heads sort={order?.[1] ?? ""}>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
           <Blocks blocks={blocks} at={at} isOpen={isOpen} unfold={unfold} over={beside ? (l) => { here.current = l.id; setAt(l.id); } : undefined} />
           {data.traces.length < data.totals.tasks && (
             <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. <More limit={limit} /></p>
@@ -358,9 +351,8 @@ export const More = ({ limit, most = mostTasks }: { limit: number; most?: number
 
 // Heads names the columns of tasks; with sort each orders the list.
 export const Heads = ({ children, sort }: { children?: ComponentChildren; sort?: string }) => (
-  <div class="heads" role={sort === undefined ? undefined : "group"} aria-label={sort === undefined ? undefined : "Order"}>
-    {Object.entries(sorts).map(([name, [column, first]]) => (sort === undefined ? <span key={name} aria-hidden="true">{column}</span> : <button key={name} title={first} aria-pressed={sort === name} onClick={() => put({ sort: sort === name ? "" : name }, true)}>{column}</button>))}
-    {sort === undefined ? <span aria-hidden="true">at</span> : <button title="Newest first" aria-pressed={!sorts[sort]} onClick={() => put({ sort: "" }, true)}>at</button>}{children}
+  <div class="heads">
+    {heads.map(([column, order, first]) => (sort === undefined || order === undefined ? <span key={column} aria-hidden="true">{column}</span> : <button key={column} title={first} aria-pressed={sort === order} onClick={() => put({ sort: order }, true)}>{column}</button>))}{children}
   </div>
 );
 

@@ -345,7 +345,7 @@ function Tasks({ a, b }: { a: string; b: string }) {
   );
 }
 
-interface Destination { name: string; off?: string; fault?: string; target?: string; taken?: string; error?: string; stored?: { traces: number; spans: number }; runs: number; spans: number; rejected: number; behind: number; failing: number; parked?: { error: string }[]; next_try?: string; last_error?: string }
+interface Destination { name: string; level?: string; lines?: string[]; off?: string; fault?: string; target?: string; taken?: string; error?: string; stored?: { traces: number; spans: number }; runs: number; spans: number; rejected: number; behind: number; failing: number; parked?: { error: string }[]; next_try?: string; last_error?: string }
 interface Installed { scope: string; path: string; installed: number; outdated: number; edited: number; missing: number; error?: string }
 
 export function StatusView() {
@@ -368,13 +368,13 @@ export function StatusView() {
           <h2>Destinations</h2>
           {s.destinations.map((d) => {
             const rejected = d.rejected || d.parked?.length;
-            const state: Status = d.off ? "unknown" : d.fault || d.error || d.failing || rejected ? "failed" : d.behind ? "unfinished" : "ok";
+            const state: Status = d.off ? "unknown" : d.fault || d.error || d.failing || rejected || d.level === "problem" ? "failed" : d.behind ? "unfinished" : "ok";
             return (
               <div class="finding" key={d.name}>
                 <Mark status={state} word={d.off ? "off" : undefined} />
                 <div><b>{d.name}</b> {d.target && <code>{d.target}</code>}
-                  <p>{d.off ?? d.fault ?? d.error ?? (d.failing ? "the last try failed" + (d.last_error ? ": " + d.last_error : "") : d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : rejected ? "all but what was rejected is delivered" : "everything is delivered")}</p>
-                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "task") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{plural(d.rejected, "span")} rejected</span>, !!d.parked?.length && <span class="bad">{plural(d.parked.length, "trace")} rejected, kept here: {d.parked[d.parked.length - 1].error}</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
+                  {d.lines?.map((l) => <p key={l}>{l}</p>) ?? <><p>{d.off ?? d.fault ?? d.error ?? (d.failing ? "the last try failed" + (d.last_error ? ": " + d.last_error : "") : d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : rejected ? "all but what was rejected is delivered" : "everything is delivered")}</p>
+                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "task") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{plural(d.rejected, "span")} rejected</span>, !!d.parked?.length && <span class="bad">{plural(d.parked.length, "trace")} rejected, kept here: {d.parked[d.parked.length - 1].error}</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></>}</div>
               </div>
             );
           })}
