@@ -256,17 +256,6 @@ func hint(err error) string {
 	return ""
 }
 
-// Hooked returns the names of the agents that have hookspan's hooks. One whose hooks cannot be
-// read has none.
-func (m *Machine) Hooked(ctx context.Context) (names []string) {
-	for _, a := range m.Setup.Agents {
-		if r, err := m.hookStatus(ctx, a, false); err == nil && r.Present() {
-			names = append(names, a.Name)
-		}
-	}
-	return names
-}
-
 // Status gathers the status.
 func (m *Machine) Status(ctx context.Context) (*Status, error) { return m.status(ctx, false) }
 

@@ -110,14 +110,12 @@ func (s *Server) about(r *http.Request) (any, error) {
 		Hooked []string `json:"hooked,omitzero"`
 	}{Version: s.opts.Version, NoTraces: s.opts.NoTraces}
 	var err error
-	if out.Stored, err = s.opts.Store.Stats(r.Context()); err != nil {
-		return nil, err
-	}
+	out.Stored, err = s.opts.Store.Stats(r.Context())
 	if s.opts.Hooked != nil {
 		out.Hooked = append([]string{}, s.opts.Hooked(r.Context())...)
 	}
-	if s.opts.Past != nil && out.Stored.Traces == 0 {
-		out.Past, err = keep(s, "past", workShare, func() ([]string, error) { return s.opts.Past(r.Context()), nil })
+	if s.opts.Past != nil && err == nil && out.Stored.Traces == 0 {
+		out.Past = s.opts.Past(r.Context())
 	}
 	return out, err
 }

@@ -221,7 +221,7 @@ func TestCutChangeOpensWhereItIs(t *testing.T) {
 	b.click(`[...document.querySelectorAll(".call-list button")].find((e) => e.innerText.includes("show the whole change"))`)
 	b.shows("from the agent's files")
 	b.click(`[...document.querySelectorAll(".call-list button")].find((e) => e.innerText === "Show all 120 lines")`)
-	b.shows("line 120")
+	b.wait(`document.body.innerText.includes("line 120") && !document.body.innerText.includes("second l…")`)
 	if got := eval[string](b, `location.pathname + getComputedStyle([...document.querySelectorAll(".diff span")].pop(), "::before").content`); got != `/changescounter(line)` {
 		t.Errorf("%q: want the view and line numbers", got)
 	}

@@ -199,7 +199,7 @@ export function Export({ id, runs }: { id: string; runs: boolean }) {
     try { await download(`traces/${id}/export?format=${format}`, `hookspan-${id.slice(0, 8)}.${ending}`); } catch (why) { say((why as Error).message); }
   };
   return (
-    <span class="menu" ref={menu} onFocusOut={(e) => { if (!menu.current!.contains(e.relatedTarget as Node)) set(false); }} onKeyDown={(e) => {
+    <span class="menu" ref={menu} onMouseDown={(e) => open && e.preventDefault() /* Safari takes the focus from a button that is clicked */} onFocusOut={(e) => { if (!menu.current!.contains(e.relatedTarget as Node)) set(false); }} onKeyDown={(e) => {
       const n = { ArrowDown: 1, ArrowUp: -1 }[e.key], all = open ? items() : [];
       if (!n && e.key !== "Escape") return;
       e.preventDefault();

@@ -37,7 +37,7 @@ export function useChosen(tree: Tree | undefined, folded: Set<number>, zoom: Ran
       if (zoom && (c.at[i] > zoom[1] || (c.took[i] >= 0 || k === "event" ? c.at[i] + Math.max(0, c.took[i]) < zoom[0] : false))) return false;
       if (!flat) return true;
       return k !== "run" && k !== "no root" && (k !== "event" || (!!cost[i] && !kind) || (fails && !isBad(c.statuses[c.status[tree.parent[i]]]))) && (!labels || (k === "tool" && labels[c.label[i]])) && (kind !== "requests" || k === "chat") && (!within.length || !!within[i])
-        && c.took[i] >= slower && cost[i] >= dearer && (!fails || isBad(status));
+        && (!slower || c.took[i] >= slower) && cost[i] >= dearer && (!fails || isBad(status));
     };
     const rows = new Int32Array(n), place = new Int32Array(n).fill(-1);
     let k = 0;

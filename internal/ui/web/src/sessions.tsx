@@ -402,7 +402,7 @@ export function Nothing({ title = "No traces yet" }: { title?: string }) {
       <p>This page shows what your coding agents did as soon as one has worked with hookspan's hooks.</p>
       {!!data?.past?.length && <p>An import would find {data.past.join(", ")}. <Command text="hookspan import" /></p>}
       {data?.hooked && <p>{data.hooked.length ? data.hooked.join(", ") + (data.hooked.length > 1 ? " have" : " has") + " the hooks: tasks appear here by themselves." : <>No agent has the hooks yet. <Command text="hookspan install" /></>}</p>}
-      {data && !data.hooked?.length && <p class="dim"><Commands text={sentence(data.noTraces)} /></p>}
+      {data && !data.hooked && <p class="dim"><Commands text={sentence(data.noTraces)} /></p>}
     </div>
   );
 }

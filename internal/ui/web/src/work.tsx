@@ -64,8 +64,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
                 <span class="under"><Facts items={[place(c.workingDirectory), c.subagent, !!c.waitedNs && <span class="warn">waited {duration(c.waitedNs)}</span>]} /></span>
                 <span class="num">{duration(c.tookNs)}</span><span class="num cost">{c.costUsd !== undefined ? costs(c.costUsd) : ""}</span><span class="num clock">{clock(c.started)}</span>
               </Link>
-              {c.edits?.map((e, i) => <div class="change" key={i}>{!(c.edits!.length === 1 && e.Path.endsWith(c.what)) && <p class="path">{e.Path}</p>}<Lines lines={e.Lines} /></div>)}
-              {c.cut && <Whole call={c} />}
+              {c.edits && <Edits call={c} />}
             </section>
           );
         })}
@@ -75,14 +74,19 @@ export function CallsView({ edits }: { edits?: boolean }) {
   );
 }
 
-// Whole shows all of a change of which the beginning is stored, when it is asked for.
-function Whole({ call: c }: { call: Call }) {
+// Edits is what a call changes; one of which the beginning is stored becomes whole when it is asked for.
+function Edits({ call: c }: { call: Call }) {
   const [asked, ask] = useState(false);
   const { data, error } = useData<Row>(asked ? `traces/${c.traceId}/row/${c.spanId}?whole` : null);
-  if (!asked) return <button class="more" onClick={() => ask(true)}>Only the beginning is stored: show the whole change</button>;
-  if (error) return <p class="note bad">{error.message}</p>;
-  if (!data) return <Wait />;
-  return <div class="change">{data.parts.filter((p) => p.lang === "diff").map((p, i) => <Lines key={i} lines={p.text.split("\n")} />)}<p class="dim source">{data.source || "The agent's files have no more of it."}</p></div>;
+  const whole = data?.parts.filter((p) => p.lang === "diff");
+  if (whole?.length) return <div class="change">{whole.map((p, i) => <Lines key={i} lines={p.text.split("\n")} />)}<p class="dim source">{data!.source || "The agent's files have no more of it."}</p></div>;
+  return (
+    <>
+      {c.edits!.map((e, i) => <div class="change" key={i}>{!(c.edits!.length === 1 && e.Path.endsWith(c.what)) && <p class="path">{e.Path}</p>}<Lines lines={e.Lines} /></div>)}
+      {c.cut && !asked && <button class="more" onClick={() => ask(true)}>Only the beginning is stored: show the whole change</button>}
+      {error && <p class="note bad">{error.message}</p>}
+    </>
+  );
 }
 
 // Lines shows the beginning of a diff, and all of it when asked.
