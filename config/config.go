@@ -325,10 +325,10 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		}
 		found = append(found, in)
 	}
-	for _, in := range found {
+	for i, in := range found {
 		if !in.valid {
 			v.wrong = v.wrong || v.source == ""
-			v.problem = &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
+			v.problem = v.wrongIn(in)
 			if !in.unclear[v.name] { // Otherwise the line or the name is the problem.
 				problems = append(problems, v.problem)
 			}
@@ -339,10 +339,25 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 			text, v.from, v.shown, v.source = in.text, in.from, v.show(in.text, in.raw), in.kind
 		}
 		if v.name != redactFile { // All files of rules count.
-			break
+			return text, append(problems, hidden(v, found[i+1:])...)
 		}
 	}
 	return text, problems
+}
+
+// hidden are the wrong values of files that others replace: they count once the others go.
+func hidden(v *value, replaced []candidate) (problems []error) {
+	for _, in := range replaced {
+		if !in.valid && in.kind == File && !in.unclear[v.name] {
+			problems = append(problems, v.wrongIn(in))
+		}
+	}
+	return problems
+}
+
+// wrongIn is the problem with a wrong value.
+func (v *value) wrongIn(in candidate) *Problem {
+	return &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
 }
 
 // cross reports values that are valid by themselves and wrong together.
@@ -352,6 +367,12 @@ func (c *Config) cross() (errs []error) {
 		if p := c.Refused(name); p != nil {
 			errs = append(errs, p)
 		}
+	}
+	if address, u := c.otlpURL(); address.name == otlpPrefix+"ENDPOINT" && strings.HasSuffix(u, "/v1/traces/v1/traces") {
+		errs = append(errs, &Problem{
+			Variable: address.name, Reason: "ends in /v1/traces, which is appended, so traces go to " + address.showURL(u),
+			Allowed: "the address without it, or " + otlpPrefix + "TRACES_ENDPOINT, which is used as it is", Source: c.where(address),
+		})
 	}
 	refuse := func(address *value) {
 		address.wrong = true
