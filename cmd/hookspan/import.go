@@ -83,6 +83,7 @@ place that is not supported, when a variable names no folder that can be read, o
 	cmd.Flags().BoolVar(&f.again, "again", false, "also import what was deleted, or removed after HOOKSPAN_RETENTION")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "send nothing, say what would be sent")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
+	noQuestion(cmd)
 	return cmd
 }
 
