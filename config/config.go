@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,10 @@ type Config struct {
 	FilePath    string   `env:"HOOKSPAN_FILE_PATH"`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT"`
 
-	Disabled        bool          `env:"HOOKSPAN_DISABLED"`
+	Disabled bool `env:"HOOKSPAN_DISABLED"`
+	// DisabledProjects are those of the side that counts; see PrivateFolders.
+	DisabledProjects string `env:"HOOKSPAN_DISABLED_PROJECTS"`
+
 	Capture         string        `env:"HOOKSPAN_CAPTURE"`
 	OTLPCapture     string        `env:"HOOKSPAN_OTLP_CAPTURE"`
 	InfiniumCapture string        `env:"HOOKSPAN_INFINIUM_CAPTURE"`
@@ -109,6 +113,7 @@ var table = [...]variable{
 	{name: "HOOKSPAN_TRACEPARENT", kind: "traceparent", allowed: "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", doc: "Trace context that becomes the parent of each task."},
 
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
+	{name: disabledProjects, texts: true, whenWrong: everyFolder, kind: "folders", allowed: "absolute paths with commas between them, which may begin with ~ and have * in a part", doc: "Folders in which nothing is recorded or imported, with all below them: `~/private, ~/clients/*/keys`. * is any text within one part of a path; symbolic links are followed. Those of the files and the environment add up. A wrong value counts as /, every folder."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none."},
 	{name: "HOOKSPAN_OTLP_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the OTLP endpoint, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
 	{name: "HOOKSPAN_INFINIUM_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to Infinium, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
@@ -397,6 +402,22 @@ func (c *Config) cross() (errs []error) {
 		}
 	}
 	return errs
+}
+
+// PrivateFolders are the folders of every side in which nothing is recorded, with ~ expanded.
+// An absolute path may have * within a part; everyFolder is every folder of any system.
+func (c *Config) PrivateFolders() (out []string) {
+	if c.DisabledProjects == "" {
+		return nil
+	}
+	for _, list := range append(c.value(disabledProjects).by[:], c.DisabledProjects) {
+		for one := range strings.SplitSeq(list, ",") {
+			if one != "" && !slices.Contains(out, one) {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
 }
 
 // Off reports whether recording is switched off for this process.

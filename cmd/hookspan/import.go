@@ -153,11 +153,12 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	if len(p.Deliverer.Destinations) == 0 {
 		return noDestination()
 	}
+	private := a.cfg.PrivateFolders()
 	p.Deliverer.Destinations = importer.Order(p.Deliverer.Destinations, f.to)
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: f.from, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
-		Off:     record.ProjectOff,
+		Off:     func(dir string) bool { return record.PrivateBy(private, dir) != "" || record.ProjectOff(dir) },
 	}
 	p.Owe(p.Deliverer.Destinations)
 	switch known, err := p.Ledger(); {

@@ -58,7 +58,7 @@ func machineOf(a *app) provision.Machine {
 	dir := workingDir()
 	hooks := hookSetup(a)
 	m := &diagnose.Machine{
-		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectFile: record.OffBy(dir),
+		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectFile: record.OffBy(dir), Private: record.PrivateBy(a.cfg.PrivateFolders(), dir),
 		Program: func(name string) (string, error) { return hookProgram(a, name, "") },
 		Copies:  copiesOf(a),
 		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: hooksOf(a).Problems().List()},
