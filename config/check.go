@@ -89,7 +89,7 @@ func (k checker) folders(raw string) (string, bool) {
 		}
 		out = append(out, one)
 	}
-	return strings.Join(out, ","), true
+	return strings.Join(out, ","), len(out) > 0
 }
 
 // expand replaces a leading ~/, which no shell does in an env file.

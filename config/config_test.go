@@ -83,7 +83,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_USAGE_COST", func(c *Config) any { return c.UsageCost }, map[string]any{"true": true, "false": false}, []string{"2", "never"}, ""},
 		{"HOOKSPAN_IDLE_TIMEOUT", func(c *Config) any { return c.IdleTimeout }, map[string]any{"5m": 5 * time.Minute, "1h30m": 90 * time.Minute}, []string{"30", "0", "-5m", "999ms", "9000h"}, ""},
 		{"HOOKSPAN_REDACT", func(c *Config) any { return c.Redact }, map[string]any{"true": true, "on": true}, []string{"never"}, ""},
-		{"HOOKSPAN_DISABLED_PROJECTS", func(c *Config) any { return c.DisabledProjects }, map[string]any{"/a, /b/*/c": "/a,/b/*/c", "/": "/"}, []string{"work", "/a,b"}, ""},
+		{"HOOKSPAN_DISABLED_PROJECTS", func(c *Config) any { return c.DisabledProjects }, map[string]any{"/a, /b/*/c": "/a,/b/*/c", "/": "/"}, []string{"work", "/a,b", ","}, ""},
 		{"HOOKSPAN_REDACT_FILE", func(c *Config) any { return c.RedactFile }, map[string]any{"/etc/rules": "/etc/rules"}, []string{"rules"}, ""},
 		{"HOOKSPAN_MAX_EVENT_BYTES", func(c *Config) any { return c.MaxEventBytes }, map[string]any{"1048576": int64(1 << 20), "1MiB": int64(1 << 20), "512KiB": int64(512 << 10), "32 mib": int64(32 << 20), "5MB": int64(5e6), "4096": int64(4096)}, []string{"4095", "33MiB", "64MiB", "1 M", "MiB", "-1MiB", "1.5MiB", "9999999999TiB"}, ""},
 		{"HOOKSPAN_SPOOL_SYNC", func(c *Config) any { return c.SpoolSync }, map[string]any{"always": "always", "never": "never", "boundary": "boundary"}, []string{"sometimes"}, ""},
