@@ -123,7 +123,8 @@ func noTracesYet(ctx context.Context, a *app) string {
 	if len(have) == 0 {
 		return noTraces
 	}
-	return strings.Join(have, ", ") + " are here: hookspan import brings them in; " + noTraces
+	verb := map[bool]string{true: " is", false: " are"}[len(have) == 1 && strings.HasPrefix(have[0], "1 ")]
+	return strings.Join(have, ", ") + verb + " here: hookspan import brings them in; " + noTraces
 }
 
 // check checks the flags, once for all agents.
@@ -251,6 +252,10 @@ func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON b
 		}
 		if v != nil {
 			a.printf("%s", v.Text())
+		}
+		if rep.Skipped.Open > 0 {
+			idle := strings.TrimSuffix(a.cfg.IdleTimeout.String(), "0s")
+			a.hint("nothing need be done about open traces: a later hookspan import takes those that hooks do not record, at their end or " + idle + " after their last event")
 		}
 		if rep.Waiting() {
 			a.hint("fix the cause, then run the same import again: it sends what is left")

@@ -83,12 +83,15 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 				defer a.hint(termtext.Plural(all.Traces, "task") + o.Selected)
 			}
 		}
+		defer a.hintSkipped(ctx)
 		return view.List(a.stdout, sums, len(running), notes, all, o)
 	case ff.any():
 		a.printf("no tasks match\n")
+		a.hintSkipped(ctx)
 	default:
 		a.printf("no tasks yet\n")
 		a.hint(noTracesYet(ctx, a))
+		a.hintSkipped(ctx)
 	}
 	return nil
 }

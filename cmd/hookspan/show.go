@@ -123,6 +123,9 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			case f.asJSON:
 				return a.printJSON(t)
 			}
+			if id == "" {
+				defer a.hintSkipped(ctx)
+			}
 			return paged(a, f, func(w io.Writer) error {
 				o := showOptions(a, f)
 				o.Resume = a.agents.ResumeCommand(t.Host, t.Session)
@@ -313,6 +316,7 @@ func withPipeline(ctx context.Context, a *app, f func(context.Context, *pipeline
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
+		a.hintSkipped(ctx)
 		return hinted{errors.New("no tasks yet"), noTracesYet(ctx, a)}
 	}
 	var several *store.AmbiguousError
