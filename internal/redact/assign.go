@@ -55,8 +55,13 @@ func assignedSecret(t *text, i int) []span {
 		return nil // A test's result.
 	}
 	a := assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
-	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") && slices.Contains(keyWords, strings.ToLower(nameStart(s, lo-1))) {
-		a.kind = tokenKind
+	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") {
+		switch before := strings.ToLower(nameStart(s, lo-1)); {
+		case slices.Contains(keyWords, before):
+			a.kind = tokenKind
+		case slices.Contains(otherKeys, before):
+			return nil
+		}
 	}
 	if k == keyKind && strings.HasPrefix(s[end:], " for ") && strings.Contains(s[end:min(len(s), end+40)], " API ") {
 		a.kind = tokenKind // my key for the weather API is x
@@ -121,7 +126,7 @@ func (t *text) further(a *assignment, out []span) []span {
 }
 
 // keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = []string{"pragma", "private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data", "openai", "anthropic", "claude", "gemini", "google", "maps", "weather", "stripe", "github", "aws", "azure", "slack", "twilio", "sendgrid", "mistral", "groq", "deepl", "solana", "wallet", "eth", "ethereum", "bitcoin", "btc", "service", "live", "prod", "sandbox"}
+var keyWords = wordsOf("keyWords")
 
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.

@@ -92,6 +92,9 @@ var noValues = []property{
 	}},
 	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
 	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
+	{"a checksum, in prose", func(c *candidate) bool {
+		return c.prose() && c.kind != passwordKind && isHexText(c.v) && !containsOne(strings.ToLower(c.t.s[max(0, c.lo-8):c.from]), hexWords...)
+	}},
 	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
 	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted || c.noExpression()) }},
 	{`behind a quote that closes a text, as in "PWD="+dir`, func(c *candidate) bool {
@@ -248,7 +251,7 @@ func (t *text) besideSettings(lo int) bool {
 }
 
 // settingFlags come before a setting on a command line.
-var settingFlags = []string{"-F", "-d", "-e", "-D", "--data", "--form", "--env", "--set", "POST", "PUT"}
+var settingFlags = wordsOf("settingFlags")
 
 // keyReasons judge the value of a name that means much else, too.
 var keyReasons = []reason{
@@ -273,7 +276,7 @@ var keyReasons = []reason{
 	{"a variable, or a parameter of an address", func(c *candidate) bool { return c.env || c.lo > 0 && strings.IndexByte("?&", c.t.s[c.lo-1]) >= 0 }, func(c *candidate) bool {
 		return random(c.v) || digitRuns(c.v) > 2
 	}},
-	{"a signature", func(c *candidate) bool { return strings.HasPrefix(strings.ToLower(c.telling), "signature") }, func(c *candidate) bool { return len(c.v) >= 27 }},
+	{"a signature", func(c *candidate) bool { return strings.HasPrefix(strings.ToLower(c.telling), "signature") }, func(c *candidate) bool { return len(c.v) >= 27 && !strings.Contains(c.v, "=:") }},
 	{"of an API, in prose", func(c *candidate) bool {
 		gap := c.t.s[min(c.from, c.lo+len(c.name)):c.from]
 		return len(gap) > 4 && strings.Contains(strings.ToUpper(gap), "API") && !c.quoted
@@ -298,7 +301,9 @@ var tokenReasons = []reason{
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))
 	}, never},
 	{"an argument that could be a name", func(c *candidate) bool { return c.sign == "," && !random(c.v) && digitRuns(c.v) < 2 }, never},
-	{"prose", (*candidate).prose, func(c *candidate) bool { return len(c.v) >= 12 && digitRuns(c.v) > 1 }},
+	{"prose", (*candidate).prose, func(c *candidate) bool {
+		return len(c.v) >= 12 && digitRuns(c.v) > 1
+	}},
 	{"letters alone", func(c *candidate) bool { return c.digits == 0 && c.symbols == 0 }, func(c *candidate) bool {
 		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v)) ||
 			len(c.v) >= 10 && (c.quoted || c.data) && gibberish(c.v)
@@ -329,7 +334,7 @@ func namesPassword(v string) bool {
 }
 
 // settingWords are names that a blank parts from their value.
-var settingWords = []string{"requirepass", "masterauth", "bindpw", "bind_pw"}
+var settingWords = wordsOf("settingWords")
 
 // behindBlank reports whether only blanks between a name and a value make
 // an assignment: of a flag, in a setting, in a column of names, in SQL.
@@ -408,4 +413,4 @@ func columnsBefore(before string) bool {
 }
 
 // commandWords are before a name and a value that a blank parts.
-var commandWords = []string{"ENV", "setenv", "setx", "-x", "set", "login", "home", "connect", "enable"}
+var commandWords = wordsOf("commandWords")

@@ -30,7 +30,7 @@ const (
 )
 
 // mnemonicHints tell of a mnemonic behind them.
-var mnemonicHints = []string{"nemonic", "NEMONIC", "phrase", "wallet", "seed"}
+var mnemonicHints = wordsOf("mnemonicHints")
 
 // mnemonicRules find the seeds of wallets.
 func mnemonicRules() []*rule {

@@ -7,8 +7,8 @@ import (
 
 // pairNames and pairValues are the members that hold a name and its value.
 var (
-	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry", "keyname", "element", "selector", "label", "id", "field", "purpose", "fieldname", "setting", "option", "header", "title", "target", "parameter", "arg"}
-	pairValues = []string{"value", "parametervalue", "default", "content", "text", "newvalue", "plaintext", "data", "val", "v"}
+	pairNames  = wordsOf("pairNames")
+	pairValues = wordsOf("pairValues")
 )
 
 func namesPair(member string) bool {

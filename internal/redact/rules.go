@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The rules of the lists; of two that fit at one place the first wins.
@@ -16,7 +17,22 @@ var (
 	serviceList string
 	//go:embed context.txt
 	contextList string
+	//go:embed words.txt
+	wordList string
 )
+
+// wordLists are the lists of words.txt.
+var wordLists = sync.OnceValue(func() map[string][]string {
+	lists := map[string][]string{}
+	for f := range columns(wordList) {
+		for word := range strings.FieldsSeq(f[1]) {
+			lists[f[0]] = append(lists[f[0]], strings.ReplaceAll(word, "~", " "))
+		}
+	}
+	return lists
+})
+
+func wordsOf(name string) []string { return wordLists()[name] }
 
 // tokenRules are the secrets that are known by their own form.
 func tokenRules() []*rule { return listed(tokenList) }
