@@ -95,7 +95,7 @@ func assignedSecret(t *text, i int) []span {
 	if out := t.inLists(&a, end); len(out) > 0 {
 		return out
 	}
-	if out := t.alignedColumn(&a, end); len(out) > 0 {
+	if out := t.htmlColumn(&a, end); len(out) > 0 {
 		return out
 	}
 	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k {
@@ -190,9 +190,9 @@ func (t *text) wordSign(a *assignment, i int) (sign string, value int) {
 		return "=>", i + len("to ")
 	case strings.HasPrefix(s[i:], "-string "), strings.HasPrefix(s[i:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
 		return "=", i + strings.IndexByte(s[i:], ' ') + 1
-	case byteIn(s, i, "<") && hasOnePrefix(s[i:], "</td><td", "</th><td", "</dt><dd", "</label><", "</b><", "</strong><"):
-		if p := find(s, i+6, min(len(s), i+80), ">"); byteIn(s, p, ">") {
-			return ">", p + 1
+	case byteIn(s, i, "<:") && strings.Contains(s[i:min(len(s), i+4)], "<"): // the next text of HTML
+		if p := endOfTags(s, blanks(s, i+endOf(s[i:], 0, 1, oneOf(":")))); p > i+3 {
+			return ">", p
 		}
 	case strings.HasPrefix(s[i:], "REG_"):
 		return "=", blanks(s, endOf(s, i, 20, wordBytes))
@@ -240,6 +240,10 @@ func (t *text) behindSign(a *assignment, i int) int {
 	}
 	if byteIn(s, i, "[({") && closingQuotes(s, textStart(s, i+1)) > i+1 && a.sign != ">" {
 		i++
+	} else if byteIn(s, i, "[{") && a.kind == passwordKind && a.sign == "=" {
+		if v := t.valueAt(i + 1); v.to > i+6 && byteIn(s, v.to, "]}") {
+			i++ // password=[x], PWD={x}
+		}
 	}
 	switch a.sign {
 	case ":", "=", ":=", "=>":

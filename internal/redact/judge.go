@@ -31,7 +31,7 @@ func (t *text) isSecret(a *assignment) bool {
 	if c.v = strings.TrimRight(c.v, ".,;:"); c.v == "" {
 		return false
 	}
-	c.data = c.env || c.flag || c.element() || c.cell() || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
+	c.data = c.env || c.flag || c.element() || c.cell() || c.printed() || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
 	c.letters, c.digits, c.symbols = count(c.v)
 	switch a.kind {
 	case keyKind:
@@ -65,6 +65,12 @@ func (c *candidate) short() bool {
 // element reports a value in an element of XML, cell one in a row of a table.
 func (c *candidate) element() bool { return c.sign == ">" || strings.HasPrefix(c.sign, `\`) }
 func (c *candidate) cell() bool    { return c.sign == "|" || c.sign == "│" }
+
+// printed reports a member of an object that is printed: {User:x Password:y}, map[password:x].
+func (c *candidate) printed() bool {
+	next := endOf(c.t.s, c.to+1, 24, wordBytes)
+	return c.sign == ":" && c.near && !c.quoted && (byteIn(c.t.s, c.to, "]}") || byteIn(c.t.s, c.to, " ") && next > c.to+1 && byteIn(c.t.s, next, ":"))
+}
 
 // property is what a value may be that is beside a telling name.
 type property struct {
@@ -105,8 +111,24 @@ var noValues = []property{
 // noExpression reports a password with digits where no program text is: of a variable of the
 // environment, behind a flag's sign, in an element.
 func (c *candidate) noExpression() bool {
-	return c.kind == passwordKind && hasDigit(c.v) && (c.env || c.element() || c.sign == "=" && c.near && isFlag(c.t.s, startOf(c.t.s, c.lo, 60, wordBytes.or(".-"))))
+	if c.kind != passwordKind {
+		return false
+	}
+	data := c.env || c.element() || c.sign == "=" && c.near && isFlag(c.t.s, startOf(c.t.s, c.lo, 60, wordBytes.or(".-")))
+	return data && (hasDigit(c.v) || gibberish(c.v)) || longNumber(c.v)
 }
+
+// longNumber reports a number of two digits and more that no name in a program has.
+func longNumber(v string) bool {
+	for number := range strings.FieldsFuncSeq(v, func(r rune) bool { return r < '0' || r > '9' }) {
+		if len(number) > 1 && !slices.Contains(bitNumbers, number) {
+			return true
+		}
+	}
+	return false
+}
+
+var bitNumbers = wordsOf("bitNumbers")
 
 // noWholeValues are what is no value, if no cut ends it.
 var noWholeValues = []property{
@@ -194,7 +216,7 @@ var passwordReasons = []reason{
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
 		return c.passphrase() || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
-			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && c.sign == ":" && !c.near || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
+			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && (c.sign == ":" && !c.near || c.sign == "=" && upperLower(c.v)) || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
 	{"data, or a text that is assigned", func(c *candidate) bool { return c.data || c.quoted && c.sign != "," }, func(c *candidate) bool {
@@ -218,7 +240,7 @@ var passwordReasons = []reason{
 // passphrase reports words that hyphens join, of a variable or of a name that says what they are.
 func (c *candidate) passphrase() bool {
 	low := strings.ToLower(c.telling)
-	return (c.env || containsOne(low, "phrase", "psk") && (c.quoted || c.sign == "=")) && strings.Count(c.v, "-") >= 3 && len(c.v) >= 16 && only(c.v, lowerBytes.or("-")) && !namesPassword(c.v)
+	return (c.env || containsOne(low, "phrase", "psk") && (c.quoted || c.ends || c.sign == "=") || c.quoted && c.closed && c.sign != "," && !strings.Contains(low, "class")) && strings.Count(c.v, "-") >= 3 && len(c.v) >= 16 && only(c.v, lowerBytes.or("-")) && !namesPassword(c.v)
 }
 
 // setting reports a bare value with digits that nothing but its line or its list of

@@ -45,9 +45,16 @@ func (t *text) label(a *assignment, i int) []span {
 			if weak && words > 1 {
 				return out // pass is a verb as well
 			}
+			if word == "" && strings.Trim(s[p:end], "*_") != "" {
+				return out
+			}
+			if word == "" {
+				p = end // a sign of Markdown
+				continue
+			}
 			if c.secret(s, p, p+len(word)) || c.secret(s, p, end) && !strings.HasSuffix(s[p:end], ".") {
 				out = append(out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
-			} else if slices.Contains(harmlessEnds, strings.ToLower(word)) || word == "" {
+			} else if slices.Contains(harmlessEnds, strings.ToLower(word)) {
 				return out
 			} else if len(word) < end-p && end < len(s) && s[end] == ' ' && s[end-1] != ',' && words > 0 {
 				return out // the end of a sentence
@@ -60,7 +67,7 @@ func (t *text) label(a *assignment, i int) []span {
 		case c >= utf8.RuneSelf && hasOnePrefix(s[p:], "。", "？", "！", "؟", "।"):
 			return out
 		case lineBreak(s, p) > 0:
-			if words == 0 && p > i && (!t.nameLine(a) || only(s[i:p], oneOf("*_ :\"`"))) {
+			if words == 0 && (p > i || t.listed(a)) {
 				return t.lineOf(a.kind, p)
 			}
 			return out
@@ -73,9 +80,10 @@ func (t *text) label(a *assignment, i int) []span {
 	return out
 }
 
-// nameLine reports whether nothing but a name is in its line.
-func (t *text) nameLine(a *assignment) bool {
-	return lineStart(t.s, a.lo, 80) == a.lo
+// listed reports whether a name is alone in an item of a list.
+func (t *text) listed(a *assignment) bool {
+	before := t.s[lineStart(t.s, a.lo, 80):a.lo]
+	return strings.Trim(before, " *-+#") == "" && strings.ContainsAny(before, "*-+#")
 }
 
 // behindSign reports whether a sign of assignment is right before p.
@@ -125,7 +133,7 @@ const hexDigits = "0123456789abcdefABCDEF"
 func chosenShape(v string, beside bool) bool {
 	letters, digits, symbols := count(v)
 	switch {
-	case looksLikeCode(v, true), letters == 0, !isAlnum(v[0]), containsOne(strings.ToLower(v), "passw", "token", "secret", "**"), strings.Count(v, "-") == 4 && isHexText(strings.ReplaceAll(v, "-", "")):
+	case looksLikeCode(v, true), letters == 0, !isAlnum(v[0]), strings.HasPrefix(v, "0x"), containsOne(strings.ToLower(v), "passw", "token", "secret", "**"), strings.Count(v, "-") == 4 && isHexText(strings.ReplaceAll(v, "-", "")):
 		return false
 	case digits == 0:
 		return !looksLikeCode(v, false) && beside && len(v) >= 9 && gibberish(v) && (upperLower(v) || symbols > 0) || beside && len(v) >= 8 && strings.ContainsAny(v[:len(v)-1], "!#$%^&*?~+")
