@@ -61,7 +61,11 @@ func assignedSecret(t *text, i int) []span {
 			a.kind = tokenKind
 		case slices.Contains(otherKeys, before):
 			return nil
+		case slices.Contains(passwordKeys, before):
+			a.kind = passwordKind
 		}
+	} else if k == keyKind && (slices.Contains(passwordNames, strings.ToLower(a.name)) || lo > 9 && endsInOne(s[:lo], "wireless.default.", "wireless.@wifi-iface[0].")) {
+		a.kind = passwordKind
 	}
 	if k == keyKind && strings.HasPrefix(s[end:], " for ") && strings.Contains(s[end:min(len(s), end+40)], " API ") {
 		a.kind = tokenKind // my key for the weather API is x
@@ -127,6 +131,8 @@ func (t *text) further(a *assignment, out []span) []span {
 
 // keyWords are before the word key, and a blank, where it is a secret one.
 var keyWords = wordsOf("keyWords")
+
+var passwordNames, passwordKeys = wordsOf("passwordNames"), wordsOf("passwordKeys")
 
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.

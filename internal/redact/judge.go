@@ -69,7 +69,7 @@ func (c *candidate) cell() bool    { return c.sign == "|" || c.sign == "│" }
 // printed reports a member of an object that is printed: {User:x Password:y}, map[password:x].
 func (c *candidate) printed() bool {
 	next := endOf(c.t.s, c.to+1, 24, wordBytes)
-	return c.sign == ":" && c.near && !c.quoted && (byteIn(c.t.s, c.to, "]}") || byteIn(c.t.s, c.to, " ") && next > c.to+1 && byteIn(c.t.s, next, ":"))
+	return (c.sign == ":" || c.sign == "=") && c.near && !c.quoted && (byteIn(c.t.s, c.to, "]}") || byteIn(c.t.s, c.to, " ") && next > c.to+1 && byteIn(c.t.s, next, c.sign))
 }
 
 // property is what a value may be that is beside a telling name.
@@ -99,7 +99,7 @@ var noValues = []property{
 	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
 	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
 	{"a checksum, in prose", func(c *candidate) bool {
-		return c.prose() && c.kind != passwordKind && isHexText(c.v) && !containsOne(strings.ToLower(c.t.s[max(0, c.lo-8):c.from]), hexWords...)
+		return c.prose() && c.kind != passwordKind && isHexText(strings.Trim(c.v, ".,;:")) && !containsOne(strings.ToLower(c.t.s[max(0, c.lo-8):c.from]), hexWords...)
 	}},
 	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
 	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted || c.noExpression()) }},
@@ -115,7 +115,7 @@ func (c *candidate) noExpression() bool {
 		return false
 	}
 	data := c.env || c.element() || c.sign == "=" && c.near && isFlag(c.t.s, startOf(c.t.s, c.lo, 60, wordBytes.or(".-")))
-	return data && (hasDigit(c.v) || gibberish(c.v)) || longNumber(c.v)
+	return data && (hasDigit(c.v) || gibberish(c.v)) || isAlnum(c.v[0]) && longNumber(c.v) || hasDigit(c.v) && isAlnum(c.v[0]) && oddLetters(c.v) > 3 && !strings.Contains(c.v, "/")
 }
 
 // longNumber reports a number of two digits and more that no name in a program has.
@@ -402,6 +402,12 @@ var blankReasons = []struct {
 		return b.kind == passwordKind && len(b.gap) == 1 && chosenValue(strings.TrimRight(b.v, ".,;:")) && upperLower(b.v)
 	}, yes},
 	{"the path of a value that is put", func(b *blank) bool { return strings.Contains(b.head, "put ") && strings.HasSuffix(b.before, "/") }, func(b *blank) bool { return literalValue(b.v) }},
+	{"the key of a database that is attached", func(b *blank) bool {
+		return b.quoted && b.closed && b.kind == keyKind && strings.Contains(b.before, "ATTACH ")
+	}, func(b *blank) bool {
+		b.kind = passwordKind
+		return true
+	}},
 	// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".
 	{"a text", func(b *blank) bool { return b.quoted }, func(b *blank) bool {
 		return b.t.s[b.from-1] != '`' && (b.bare == "PASSWORD" || b.certain() || strings.EqualFold(b.last, "with") || b.last == "define" || b.closed && b.kind.likely(b.v) && endsStatement(b.t.s, closingQuotes(b.t.s, b.to)))

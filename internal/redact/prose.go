@@ -199,7 +199,7 @@ func userPair(t *text, i int) []span {
 		line := strings.ToLower(s[lineStart(s, i, 60):i])
 		login := containsOne(line, loginWords...)
 		switch {
-		case hi <= lo || byteIn(s, hi, "([{<\\/@:~") || p > i && !boundaryBefore(s, startOf(s, i, 12, letterBytes)), sign == " " && !login, p == i && !login:
+		case hi <= lo || byteIn(s, hi, "([{<\\/@:~") || p > i && !boundaryBefore(s, startOf(s, i, 12, letterBytes)), sign == " " && !login, p == i && !login, containsOne(line, " -u", "--user"):
 		case chosenShape(s[lo:hi], sign == " / " && p > i) && !placeholder(s[lo:hi]) && !isVersion(s[lo:hi]) && (sign == " / " || login || upperLower(s[lo:hi]) && !wordy(s[lo:hi])):
 			return []span{{lo: lo, hi: hi}}
 		}

@@ -43,7 +43,7 @@ func serviceRules() []*rule { return append(mnemonicRules(), listed(serviceList)
 // contextRules are the secrets that only their surroundings give away.
 func contextRules() []*rule {
 	rules := listed(contextList)
-	last := len(rules) - 1
+	last := slices.IndexFunc(rules, func(r *rule) bool { return r.name == "login-pair" })
 	return slices.Concat(rules[:last], commandRules(), rules[last:])
 }
 
@@ -88,6 +88,8 @@ func (r *rule) set(field, value string, _ bool) {
 	switch field {
 	case "left":
 		r.left = true
+	case "loose":
+		r.loose = true
 	case "right":
 		r.right = true
 	case "lead":
@@ -120,7 +122,7 @@ var (
 	reads = map[string]func(*text, int) []span{
 		"assignedSecret": assignedSecret, "authHeader": authHeader, "awsNeighbours": awsNeighbours, "cookieHeader": cookieHeader, "credentialCall": credentialCall, "dsn": dsn,
 		"herePassword": herePassword, "keyBytes": keyBytes, "kubernetesSecret": kubernetesSecret, "oracle": oracle, "paddedCredentials": paddedCredentials, "pathTokens": pathTokens,
-		"pgpass": pgpass, "pipedPassword": pipedPassword, "printedSecret": printedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
+		"pgpass": pgpass, "pipedPassword": pipedPassword, "printedSecret": printedSecret, "typedSecret": typedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
 	}
 )
 
