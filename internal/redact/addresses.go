@@ -107,6 +107,7 @@ func addressToken(v string) bool {
 func dsn(t *text, i int) []span {
 	s := t.s
 	lo := startOf(s, i, 100, wordBytes.or(".-+!#$%^&*?~=/@:"))
+	lo += strings.IndexByte(s[lo:i], '=') + 1
 	colon := strings.IndexByte(s[lo:i], ':')
 	if colon <= 0 || !only(s[lo:lo+colon], wordBytes.or(".-")) {
 		return nil

@@ -14,6 +14,8 @@ type assignment struct {
 	telling    string // the part of the name from its telling word on
 	kind       kind
 	quotedName bool
+	// promoted says that what is before the word key makes it a secret one.
+	promoted bool
 	// named says that the name is the value of a member such as "name".
 	named bool
 	// sign is what is between name and value, without quotes and blanks; a
@@ -57,8 +59,8 @@ func assignedSecret(t *text, i int) []span {
 	a := assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
 	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") {
 		switch before := strings.ToLower(nameStart(s, lo-1)); {
-		case slices.Contains(keyWords, before):
-			a.kind = tokenKind
+		case slices.Contains(keyWords, before), slices.Contains(vendors(), before):
+			a.kind, a.promoted = tokenKind, true
 		case slices.Contains(otherKeys, before):
 			return nil
 		case slices.Contains(passwordKeys, before):
@@ -102,7 +104,7 @@ func assignedSecret(t *text, i int) []span {
 	if out := t.htmlColumn(&a, end); len(out) > 0 {
 		return out
 	}
-	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k {
+	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k && !byteIn(s, end, " ") {
 		return out
 	}
 	return t.label(&a, end)
@@ -154,6 +156,11 @@ func (t *text) sign(a *assignment, i int) bool {
 		return t.member(a, q)
 	}
 	a.value = t.valueAt(t.behindSign(a, q))
+	if a.quoted && a.closed && a.to == a.from { // "" => "x"
+		if p = blanks(t.s, a.to+1); hasOnePrefix(t.s[p:], "=>", "->") {
+			a.value = t.valueAt(blanks(t.s, p+2))
+		}
+	}
 	return a.to > a.from
 }
 
@@ -477,6 +484,9 @@ func (t *text) valueAt(i int) value {
 
 // bracketQuote is the length of what opens a text in Perl, Ruby and Elixir: q(, %q[, ~s{.
 func bracketQuote(s string, i int) int {
+	if strings.HasPrefix(s[i:], "[[") { // Lua
+		return 2
+	}
 	j := endOf(s, i, 1, oneOf("%~"))
 	if n := endOf(s, j, 2, oneOf("qsQSwW")); n > j && byteIn(s, n, "([{") {
 		return n + 1 - i

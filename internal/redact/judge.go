@@ -94,7 +94,7 @@ var noValues = []property{
 	{"a flag behind a blank", func(c *candidate) bool { return c.sign == " " && c.v[0] == '-' }},
 	// Arguments and lists are everywhere: this is a call with a name and a value.
 	{"an argument", func(c *candidate) bool {
-		return c.sign == "," && !(c.quoted && (c.quotedName || strings.HasSuffix(c.t.s[:c.lo], "define(")))
+		return c.sign == "," && !(c.quoted && (c.quotedName || c.lo > 0 && c.t.s[c.lo-1] == '{' || strings.HasSuffix(c.t.s[:c.lo], "define(")))
 	}},
 	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
 	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
@@ -132,7 +132,9 @@ var bitNumbers = wordsOf("bitNumbers")
 
 // noWholeValues are what is no value, if no cut ends it.
 var noWholeValues = []property{
-	{"a call, or a type with parameters", func(c *candidate) bool { return !c.quoted && !c.element() && byteIn(c.t.s, c.to, "([{<") }},
+	{"a call, or a type with parameters", func(c *candidate) bool {
+		return !c.quoted && !c.element() && byteIn(c.t.s, c.to, "([{<") && !strings.HasPrefix(c.t.s[c.to:], "</")
+	}},
 	{"program text behind a quote that closes a text", func(c *candidate) bool {
 		return c.quoted && strings.ContainsAny(c.v, "();{") && byteIn(c.t.s, c.to, " \t\r\n")
 	}},
@@ -157,7 +159,7 @@ var noBeginnings = []property{
 		return letters == 0 && !(c.kind == passwordKind && (c.env || c.quoted)) && !(c.env && len(c.v) >= 8)
 	}},
 	{"words", func(c *candidate) bool {
-		return plain(c.v) && !(c.env && (c.kind == passwordKind || len(c.v) >= 8 && only(c.v, digitBytes)))
+		return plain(c.v) && !(c.env && (c.kind == passwordKind || digitRuns(c.v) > 2 || len(c.v) >= 8 && only(c.v, digitBytes)))
 	}},
 }
 
@@ -215,8 +217,8 @@ var passwordReasons = []reason{
 	}},
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
-		return c.passphrase() || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
-			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && (c.sign == ":" && !c.near || c.sign == "=" && upperLower(c.v)) || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
+		return c.passphrase() || c.quotedName && c.quoted && c.closed && len(c.v) >= 8 && upperLower(c.v) && !words(c.v) || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
+			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && (c.sign == ":" && !c.near || c.sign == "=" && upperLower(c.v) || c.sign == "=>") || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
 	{"data, or a text that is assigned", func(c *candidate) bool { return c.data || c.quoted && c.sign != "," }, func(c *candidate) bool {
@@ -317,7 +319,7 @@ var tokenReasons = []reason{
 		return !c.quoted && !c.near && strings.HasPrefix(strings.TrimPrefix(c.v, "-"), "0x") && len(c.v) < 40
 	}, never},
 	{"a secret that a person chose", func(c *candidate) bool {
-		return (c.env || c.quoted || c.ends && c.strong()) && strings.Contains(strings.ToLower(c.name), "secret") && c.chosen() && !namesPassword(c.v)
+		return (c.env || c.quoted || c.element() || c.ends && c.strong()) && strings.Contains(strings.ToLower(c.name), "secret") && (c.chosen() || chosenShape(c.v, false) && !snakeCase(c.v)) && !namesPassword(c.v)
 	}, always},
 	{"words and numbers", func(c *candidate) bool {
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))

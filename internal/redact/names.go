@@ -26,11 +26,12 @@ var tellingWords = []struct {
 	{passwordKind, wordsOf("passwordWords")},
 	{tokenKind, wordsOf("tokenWords")},
 	{passwordKind, passwordEnds},
+	{tokenKind, tokenEnds},
 	{keyKind, wordsOf("keyEnds")},
 	{pairKind, wordsOf("pairEnds")},
 }
 
-var passwordEnds = wordsOf("passwordEnds")
+var passwordEnds, tokenEnds = wordsOf("passwordEnds"), wordsOf("tokenEnds")
 
 // tellingWordsAt has the words of tellingWords, cut at their blanks, under their first byte.
 var tellingWordsAt = sync.OnceValue(func() *[256][]namedWord {
@@ -82,7 +83,7 @@ words:
 func (a *assignment) tells(word int) bool {
 	rest := a.telling[word:]
 	low := strings.ToLower(a.telling[:word])
-	weak := a.kind == keyKind || slices.Contains(passwordEnds, low) || low[0] == '_' || low[0] == '-'
+	weak := a.kind == keyKind || slices.Contains(passwordEnds, low) || slices.Contains(tokenEnds, low) || low[0] == '_' || low[0] == '-'
 	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") {
 		return false
 	}
@@ -148,7 +149,7 @@ var placeholders = wordsOf("placeholders")
 // random values may hold by chance count in others only.
 var placeholderParts = [...]string{
 	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "u003cyour", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
-	"changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
+	"qwxhzgrpbj", "changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
 
 // placeholder reports whether a value only replaces a secret, or translates a word.

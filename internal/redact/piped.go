@@ -32,11 +32,11 @@ func pipedPassword(t *text, i int) []span {
 func herePassword(t *text, i int) []span {
 	s := t.s
 	line := s[lineStart(s, i, 200):i]
-	if !containsOne(line, readers...) && !containsOne(line, "sudo", "docker", "chpasswd", "token") {
-		return nil
-	}
 	w, next := t.wordAt(blanks(s, i+3), min(len(s), i+longestCommand))
 	if next == i+3 {
+		return nil
+	}
+	if !containsOne(line, readers...) && !containsOne(line, "sudo", "docker", "chpasswd", "token") && !(chosenShape(s[w.lo:w.hi], true) && !slices.ContainsFunc(strings.Fields(line), func(word string) bool { return slices.Contains(lookers, word) })) {
 		return nil
 	}
 	return t.secretWords([]argument{w})

@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -24,37 +25,44 @@ func (t *text) label(a *assignment, i int) []span {
 	if a.lo > 0 && s[a.lo-1] < utf8.RuneSelf && strings.IndexByte("./\\<>$@{[=", s[a.lo-1]) >= 0 {
 		return nil // part of an address, a selector, an element
 	}
-	weak := len(a.telling) <= 4 && a.telling[0] < utf8.RuneSelf
+	weak := slices.Contains(verbs, strings.ToLower(a.telling))
 	name := strings.TrimLeft(a.name, "-"+digits)
 	if byteIn(s, i, "(") || weak && !byteIn(s, i, " :=\"'`") || upperLower(name) && isLower == classOf[name[0]] && !endsInOne(strings.ToLower(a.name), "password", "token", "secret", "key") {
 		return nil // a call, a verb, a name in a program
+	}
+	if out := t.calledAfter(a); len(out) > 0 {
+		return out
 	}
 	if out := t.usedAs(a); len(out) > 0 {
 		return out
 	}
 	var out []span
 	words, beside := 0, true
-	hex := containsOne(strings.ToLower(s[max(0, a.lo-16):min(len(s), i+24)]), hexWords...)
+	vendor := slices.ContainsFunc(strings.Fields(strings.ToLower(s[lineStart(s, a.lo, 24):a.lo])), func(w string) bool { return slices.Contains(vendors(), strings.TrimRight(w, ":")) })
+	hex := vendor || a.promoted || containsOne(strings.ToLower(s[max(0, a.lo-16):min(len(s), i+24)]), hexWords...)
 	cred := hasOnePrefix(strings.ToLower(a.telling), "cred", "zugangsd", "fiants", "login", "account")
 	for p := i; p < len(s) && p < i+clauseBytes && words < clauseWords; {
 		c := s[p]
 		switch end := endOf(s, p, shortValue, clauseValue); {
 		case end > p:
 			word := strings.TrimRight(s[p:end], ".,;:!?*_=")
-			c := clause{a.kind, beside && words <= besideWords || behindSign(s, i, p), cred, words == 0, hex}
+			c := clause{a.kind, beside && words <= besideWords || behindSign(s, i, p), cred, words == 0, hex, vendor}
 			if weak && words > 1 {
 				return out // pass is a verb as well
 			}
-			if word == "" && strings.Trim(s[p:end], "*_") != "" {
+			if word == "" && strings.Trim(s[p:end], "*_") != "" && !(s[p:end] == "=" && strings.ToUpper(a.name) == a.name) {
 				return out
 			}
 			if word == "" {
 				p = end // a sign of Markdown
 				continue
 			}
+			if strings.EqualFold(a.telling, "pin") && only(word, digitBytes) && len(word) > 3 && c.beside {
+				return append(out, span{lo: p, hi: p + len(word)})
+			}
 			if c.secret(s, p, p+len(word)) || c.secret(s, p, end) && !strings.HasSuffix(s[p:end], ".") {
 				out = append(out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
-			} else if slices.Contains(harmlessEnds, strings.ToLower(word)) {
+			} else if slices.Contains(harmlessEnds, strings.ToLower(word)) && word != "type" {
 				return out
 			} else if len(word) < end-p && end < len(s) && s[end] == ' ' && s[end-1] != ',' && words > 0 {
 				return out // the end of a sentence
@@ -67,7 +75,7 @@ func (t *text) label(a *assignment, i int) []span {
 		case c >= utf8.RuneSelf && hasOnePrefix(s[p:], "。", "？", "！", "؟", "।"):
 			return out
 		case lineBreak(s, p) > 0:
-			if words == 0 && (p > i || t.listed(a)) {
+			if words == 0 && (p > i || t.listed(a)) || s[p-1] == ':' {
 				return t.lineOf(a.kind, p)
 			}
 			return out
@@ -102,12 +110,24 @@ type clause struct {
 	beside, pair, first bool
 	// hex says that a hexadecimal number is no checksum.
 	hex bool
+	// vendor says that the name is a vendor's.
+	vendor bool
 }
+
+// vendors are the first words of the rules' names.
+var vendors = sync.OnceValue(func() []string {
+	out := slices.Clone(wordsOf("vendors"))
+	for _, p := range prefixes() {
+		name, _, _ := strings.Cut(p[0], "-")
+		out = append(out, name)
+	}
+	return out
+})
 
 // secret judges the word from lo to hi of a clause.
 func (c clause) secret(s string, lo, hi int) bool {
 	v := s[lo:hi]
-	if len(v) < 6 || byteIn(s, hi, "([{<\\/@") || placeholder(v) || isVersion(v) || strings.Contains(v, "...") {
+	if len(v) < 6 || byteIn(s, hi, "([{<\\/@") && !strings.HasPrefix(s[hi:], "</") || placeholder(v) || isVersion(v) || strings.Contains(v, "...") {
 		return false
 	}
 	quoted := lo > 0 && strings.IndexByte("\"'`*", s[lo-1]) >= 0 && byteIn(s, hi, "\"'`*")
@@ -121,7 +141,7 @@ func (c clause) secret(s string, lo, hi int) bool {
 		return len(v) >= 20 && upperLower(v) && random(v) && digitRuns(v) > 2 && c.beside
 	}
 	if strings.Trim(v, hexDigits+"-") == "" {
-		return c.beside && c.hex && len(v) >= 30 && (len(v) != 40 || behindSign(s, max(0, lo-20), lo) || c.first) && digitRuns(v) > 3 && strings.Count(v, "-") != 4
+		return c.beside && c.hex && len(v) >= 30 && (len(v) != 40 || behindSign(s, max(0, lo-20), lo) || c.first) && digitRuns(v) > 3 && (strings.Count(v, "-") != 4 || c.vendor)
 	}
 	return len(v) >= 16 && hasDigit(v) && !strings.Contains(v, ".") && (!wordy(v) && digitRuns(v) > 1 || upperLower(v) && random(v)) && (c.beside || upperLower(v)) || c.beside && c.first && upperLower(v) && chosenShape(v, false)
 }
@@ -171,9 +191,12 @@ func (t *text) usedAs(a *assignment) []span {
 			return nil
 		}
 		if word := s[lo:end]; slices.Contains(asWords, word) {
-			hi := len(strings.TrimRight(s[:beforeBlanks(s, lo)], "\"'`.,:*()"))
+			hi := len(strings.TrimRight(s[:beforeBlanks(s, lo)], "\"'`.,:;*()"))
 			from := startOf(s, hi, shortValue, clauseValue)
-			if rest := strings.Fields(s[a.lo:min(len(s), a.lo+60)]); from < start || len(rest) > 1 && slices.Contains(harmlessEnds, strings.ToLower(rest[1])) {
+			if strings.IndexByte("#/", word[0]) >= 0 && !byteIn(s, hi, "\"'`") {
+				return nil // a comment behind program text
+			}
+			if rest := strings.Fields(s[a.lo:min(len(s), a.lo+60)]); from < start || word != "into" && word != "in" && len(rest) > 1 && slices.Contains(harmlessEnds, strings.ToLower(rest[1])) {
 				return nil
 			}
 			if (clause{kind: a.kind, beside: word != "is"}).secret(s, from, hi) && !plain(s[from:hi]) || a.kind == passwordKind && chosenShape(s[from:hi], false) && !byteIn(s, max(0, from-1), "/.$<") {
@@ -182,6 +205,24 @@ func (t *text) usedAs(a *assignment) []span {
 			return nil
 		}
 		end = lo
+	}
+	return nil
+}
+
+// calledAfter reads a token that is right before the words that say what it is: x api key.
+func (t *text) calledAfter(a *assignment) []span {
+	s := t.s
+	if a.kind != tokenKind {
+		return nil
+	}
+	hi := beforeBlanks(s, a.lo)
+	for range 2 {
+		lo := startOf(s, hi, shortValue, clauseValue)
+		v := s[lo:hi]
+		if len(v) >= 20 && hi < a.lo && !(lo > 0 && strings.IndexByte("/.@:", s[lo-1]) >= 0) && !wordy(v) && (upperLower(v) && random(v) && digitRuns(v) > 2 || isHexText(strings.ReplaceAll(v, "-", "")) && slices.ContainsFunc(strings.Fields(strings.ToLower(s[lineStart(s, lo, 24):lo])), func(w string) bool { return slices.Contains(vendors(), strings.TrimRight(w, ":")) })) {
+			return []span{{lo: lo, hi: hi}}
+		}
+		hi = beforeBlanks(s, lo)
 	}
 	return nil
 }
@@ -200,7 +241,7 @@ func userPair(t *text, i int) []span {
 		login := containsOne(line, loginWords...)
 		switch {
 		case hi <= lo || byteIn(s, hi, "([{<\\/@:~") || p > i && !boundaryBefore(s, startOf(s, i, 12, letterBytes)), sign == " " && !login, p == i && !login, containsOne(line, " -u", "--user"):
-		case chosenShape(s[lo:hi], sign == " / " && p > i) && !placeholder(s[lo:hi]) && !isVersion(s[lo:hi]) && (sign == " / " || login || upperLower(s[lo:hi]) && !wordy(s[lo:hi])):
+		case chosenShape(s[lo:hi], sign == " / " && p > i) && !placeholder(s[lo:hi]) && !isVersion(s[lo:hi]) && (sign == " / " || login || upperLower(s[lo:hi]) && (!wordy(s[lo:hi]) || longNumber(s[lo:hi]))):
 			return []span{{lo: lo, hi: hi}}
 		}
 		return nil
@@ -208,4 +249,4 @@ func userPair(t *text, i int) []span {
 	return nil
 }
 
-var asWords, loginWords, hexWords = wordsOf("asWords"), wordsOf("loginWords"), wordsOf("hexWords")
+var verbs, asWords, loginWords, hexWords = wordsOf("verbs"), wordsOf("asWords"), wordsOf("loginWords"), wordsOf("hexWords")

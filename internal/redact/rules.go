@@ -112,7 +112,7 @@ func (r *rule) set(field, value string, _ bool) {
 // decisions, plausibles and reads are what the lists name.
 var (
 	decisions = map[string]func(match) bool{
-		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "bearer": bearer, "chosen": chosen, "dense": dense, "facebook": facebook,
+		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "basicCredentials": basicCredentials, "bearer": bearer, "chosen": chosen, "dense": dense, "facebook": facebook,
 		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "secureString": secureString,
 		"sessionToken": sessionToken, "sqlPassword": sqlPassword, "unwordy": unwordy, "wholeNumbered": wholeNumbered,
 	}
@@ -122,7 +122,7 @@ var (
 	reads = map[string]func(*text, int) []span{
 		"assignedSecret": assignedSecret, "authHeader": authHeader, "awsNeighbours": awsNeighbours, "cookieHeader": cookieHeader, "credentialCall": credentialCall, "dsn": dsn,
 		"herePassword": herePassword, "keyBytes": keyBytes, "kubernetesSecret": kubernetesSecret, "oracle": oracle, "paddedCredentials": paddedCredentials, "pathTokens": pathTokens,
-		"pgpass": pgpass, "pipedPassword": pipedPassword, "printedSecret": printedSecret, "typedSecret": typedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
+		"pgpass": pgpass, "pipedPassword": pipedPassword, "printedSecret": printedSecret, "recoveryCodes": recoveryCodes, "typedSecret": typedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
 	}
 )
 
@@ -184,7 +184,7 @@ func awsNeighbours(t *text, i int) []span {
 	}
 	var out []span
 	for n, end := 0, lineEnd(s, j, 1<<10); n < 6; n++ {
-		for j < end && strings.IndexByte(" ,\t|\"^\\", s[j]) >= 0 {
+		for j < end && strings.IndexByte(" ,\t|\"^\\:/", s[j]) >= 0 {
 			j++
 			if j < end && s[j] == 't' && s[j-1] == '\\' || j < end && s[j] == 'I' && s[j-1] == '^' {
 				j++

@@ -14,7 +14,7 @@ const (
 )
 
 // bars part the cells of tables that are drawn.
-var bars = []string{"|", "│", "┆", "┃", "║", "¦"}
+var bars = []string{"|", "│", "┆", "┃", "║", "¦", "┬", "┌", "┐"}
 
 // column reads the column that a name, which ends at i, heads: of a table whose cells bars, tabs,
 // commas or blanks part.
@@ -55,7 +55,7 @@ func headsColumn(s string, lo, hi int) bool {
 // isHeader reports whether the cells are names, of which the nth tells of secrets.
 func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 	s := t.s
-	name := strings.ToLower(strings.Trim(s[head[nth].lo:head[nth].hi], " \"'*`:#"))
+	name := strings.ToLower(strings.Trim(s[head[nth].lo:head[nth].hi], " \"'*`:#─"))
 	last := name[strings.LastIndexAny(name, " _-")+1:]
 	if strings.ContainsAny(name, ":,;|&/\\()") || strings.Contains("12:", string(sep)) && upperLower(a.name) && a.name != strings.ToUpper(a.name[:1])+strings.ToLower(a.name[1:]) {
 		return false // part of a line, a name in a program
@@ -339,6 +339,9 @@ func endOfTags(s string, i int) int {
 		end := strings.IndexByte(s[i:min(len(s), i+120)], '>')
 		if end < 0 {
 			break
+		}
+		if at := strings.Index(s[i:i+end], "value="); at > 0 {
+			return closingQuotes(s, i+at+len("value=")) // a field of a form
 		}
 		i = endOf(s, i+end+1, 20, oneOf(" \t\r\n:"))
 	}
