@@ -292,6 +292,49 @@ func TestLateChangeThatIsNotTakenWaits(t *testing.T) {
 	}
 }
 
+// TestLateEventAfterAHalfPass stores the late ends of calls of two turns. The destination takes
+// what one changes and is down for the other, so that the position stays; then a further end is
+// stored of the turn that it took.
+func TestLateEventAfterAHalfPass(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
+	var k spool.Key
+	var late [][]spool.Record
+	for _, id := range []string{"p0", "p1"} {
+		recs := longTurn(id, 2)
+		late = append(late, []spool.Record{recs[2], recs[4]})
+		k = b.append(slices.Delete(slices.Delete(recs, 4, 5), 2, 3)...)
+	}
+	b.clock.Advance(3 * time.Second)
+	b.run(d, Pass{})
+	b.append(late[0][0], late[1][0])
+	b.clock.Advance(3 * time.Second)
+	calls := m.calls
+	m.before = func(context.Context, []*tracepb.ResourceSpans) error {
+		if m.calls == calls+1 {
+			return nil
+		}
+		return errTest
+	}
+	if r := b.run(d, Pass{})["otlp"]; r.Late != 1 || r.Waiting == 0 {
+		t.Fatalf("%s, want one change sent and one waiting", mustJSON(r))
+	}
+	m.before = nil
+	b.append(late[0][1], late[1][1])
+	b.clock.Advance(time.Hour)
+	b.run(d, Pass{})
+	want := whole(t, b, d, k)
+	for id, s := range m.spans {
+		if w := want[id.Span]; !proto.Equal(w, s) {
+			t.Errorf("span %v %s differs from what the whole log gives", id, s.Name)
+		}
+		delete(want, id.Span)
+	}
+	if st := b.state(k, "otlp"); len(want) != 0 || st.Offset != b.size(k) {
+		t.Errorf("%d spans are missing; %s", len(want), mustJSON(st))
+	}
+}
+
 // TestLateEventAtEveryAge stores the end of a call up to 200 turns later.
 func TestLateEventAtEveryAge(t *testing.T) {
 	const turns = 200
