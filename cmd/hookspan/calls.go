@@ -39,6 +39,7 @@ shows one call.`,
 	}
 	f := &callsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
+	f.addSums()
 	flags := cmd.Flags()
 	flags.StringVar(&f.calls.Command, "command", "", "only calls that run this `COMMAND`, or one that begins so")
 	flags.StringVar(&f.calls.File, "file", "", "only calls with this file, folder/ or *.pattern")
@@ -58,8 +59,6 @@ shows one call.`,
 			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
-		case f.sums && !f.asJSON:
-			return wrongUsage(cmd, "--sums: want --json; without it the last line has the sums")
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
 		}

@@ -25,7 +25,7 @@ var reportFormats = []string{"md", "html", "json"}
 func reportCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "report", Short: "Report on a week or another period, on at most two pages",
-		Long: `Report what the agents did in a period, a week without --since: tasks, time and cost by
+		Long: `Report what the agents did in a period, the last week, or that before --until: tasks, time and cost by
 project and model, the dearest tasks, failures that repeat, how long agents waited for
 you, and the most edited files. The report is printed or written to a file, without the
 secrets that hookspan recognizes, and never sent.
@@ -40,7 +40,7 @@ secrets that hookspan recognizes, and never sent.
 	_ = cmd.MarkFlagFilename("output", reportFormats...)
 	oneOf(cmd, "format", reportFormats...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ending := strings.TrimPrefix(filepath.Ext(file), ".")
+		ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
 		switch format = cmp.Or(format, ending, "md"); {
 		case slices.Contains(reportFormats, format):
 		case format == ending && !cmd.Flags().Changed("format"):
@@ -48,12 +48,15 @@ secrets that hookspan recognizes, and never sent.
 		default:
 			return wrongUsage(cmd, "--format %q: want one of %s", format, strings.Join(reportFormats, ", "))
 		}
-		if ff.since == "" {
+		if ff.since == "" && ff.until == "" {
 			ff.since = "1w"
 		}
 		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if err := ff.ended(f); err != nil {
 				return err
+			}
+			if f.Since.IsZero() { // it is the week before --until
+				f.Since = f.Until.AddDate(0, 0, -7)
 			}
 			clean, err := configured.New(a.cfg)
 			if err != nil {

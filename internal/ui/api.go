@@ -114,6 +114,9 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.Sort = r.URL.Query().Get("sort"); f.Sort != "" && !slices.Contains(store.Orders, f.Sort) {
+		return nil, wrong("sort %q: want one of %v", f.Sort, store.Orders)
+	}
 	// A task that ends between the two is in both.
 	tasks := s.running(r.Context())
 	page, err := keep(s, "sessions?"+r.URL.RawQuery, 0, func() (store.Page, error) { return s.opts.Store.Page(r.Context(), f) })

@@ -29,6 +29,7 @@ import (
 type loaded struct {
 	store.Summary
 	texts
+	parsed *parsedTexts
 	// version is another one for each state: of a stored trace how often it was written, of a
 	// running task a digest of its spans.
 	version int64
@@ -110,7 +111,7 @@ func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
 		return nil, err
 	}
 	from := &stored{store: s.opts.Store}
-	l := &loaded{texts: from, version: writes[id]}
+	l := &loaded{texts: from, parsed: &s.parsed, version: writes[id]}
 	var o *view.Outline
 	// One goroutine reads the file while this one decodes what was read.
 	read, used, ended := make(chan *messages, 2), make(chan *messages, 4), make(chan error, 1)
@@ -179,7 +180,7 @@ func (s *Server) loadRunning(t *store.Trace) *loaded {
 		from.all = append(from.all, span)
 		_, _ = state.Write(stateOf(span))
 	}
-	l := &loaded{Summary: t.Summary, texts: from, version: int64(state.Sum64() >> 11)} //nolint:gosec // It fits.
+	l := &loaded{Summary: t.Summary, texts: from, parsed: &s.parsed, version: int64(state.Sum64() >> 11)} //nolint:gosec // It fits.
 	l.arrange(o)
 	return l
 }

@@ -34,7 +34,7 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 			return Totals{}, nil, fmt.Errorf("group by %q: want one of %s", by, names(Keys))
 		}
 		calls = calls || by.OfCalls()
-		grouped = append(grouped, &grouping{dates: dates{by: by, in: loc}, tallies: make(map[string]*tally)})
+		grouped = append(grouped, &grouping{dates: dates{by: by, in: loc}, model: f.Model, tallies: make(map[string]*tally)})
 	}
 	all := tally{model: f.Model}
 	add := func(t *found, calls bool) {
@@ -107,6 +107,8 @@ func (f Filter) titles(ctx context.Context, q querier) (map[string]string, error
 // grouping sums up by one key.
 type grouping struct {
 	dates
+	// model is that which a filter wants.
+	model   string
 	tallies map[string]*tally
 	// folders are the first spellings of the folders that have several.
 	folders map[string]string
@@ -115,7 +117,7 @@ type grouping struct {
 func (g *grouping) of(key string) *tally {
 	t := g.tallies[key]
 	if t == nil {
-		t = &tally{each: true}
+		t = &tally{each: true, model: g.model}
 		g.tallies[key] = t
 	}
 	return t
@@ -140,6 +142,7 @@ func (g *grouping) add(t *found) {
 		t.eachModel(func(m *modelDigest) {
 			if m.known {
 				g.of(m.name).addModel(m)
+				g.of(m.name).addCost(t, m)
 			}
 		})
 	default:
@@ -152,7 +155,10 @@ func (g *grouping) add(t *found) {
 		if g.by == ByProject && t.Branch != "" && !slices.Contains(sum.branches, t.Branch) {
 			sum.branches = append(sum.branches, t.Branch)
 		}
-		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
+		t.eachModel(func(m *modelDigest) {
+			sum.addModel(m)
+			sum.addCost(t, m)
+		})
 	}
 }
 
@@ -174,6 +180,11 @@ func (g *grouping) groups() []Group {
 		t := g.tallies[key]
 		slices.Sort(t.branches)
 		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95), Branches: t.branches})
+		costs := make([]float64, len(t.costs))
+		for i, c := range t.costs {
+			costs[i] = c.usd()
+		}
+		out[len(out)-1].SetCosts(costs)
 	}
 	return out
 }
@@ -298,8 +309,9 @@ type tally struct {
 	took []time.Duration
 	// branches are those of a project.
 	branches []string
-	// last is the trace that was counted last.
-	last int64
+	// last is the trace that was counted last, priced the one of the last of the costs.
+	last, priced int64
+	costs        []money
 }
 
 func (g *tally) addTrace(t *found) {
@@ -345,6 +357,17 @@ func (g *tally) addModel(m *modelDigest) {
 		}
 		g.unpriced[m.name] = true
 	}
+}
+
+// addCost adds what a model cost to the cost of a trace.
+func (g *tally) addCost(t *found, m *modelDigest) {
+	if !m.priced {
+		return
+	}
+	if g.priced != t.id {
+		g.priced, g.costs = t.id, append(g.costs, 0)
+	}
+	g.costs[len(g.costs)-1] += m.cost
 }
 
 func (g *tally) totals() Totals {

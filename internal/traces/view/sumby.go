@@ -73,7 +73,7 @@ func SideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (s
 	}
 	sums, err := sumWork(ctx, s, f, BySide)
 	for _, g := range sums.Groups() {
-		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
+		side.P50, side.P95, side.EditsDenied, side.MedianUSD, side.DearestUSD = g.P50, g.P95, g.EditsDenied, g.MedianUSD, g.DearestUSD
 	}
 	side.Key = name
 	return side, err
