@@ -236,9 +236,10 @@ func smallest(d []time.Duration, n int) time.Duration {
 type dates struct {
 	by By
 	in *time.Location
-	// known is the key of the last start, which was in this quarter of an hour: traces side
-	// by side often begin in the same one, and offsets of time zones are whole quarters.
+	// known is the key of the last start, which was in this quarter of an hour and at this offset
+	// in seconds: traces side by side often share them, and offsets are whole quarters.
 	quarter int64
+	offset  int
 	known   string
 }
 
@@ -254,11 +255,12 @@ func (d *dates) key(t *Summary) string {
 	if t.Started.IsZero() {
 		return ""
 	}
-	quarter := t.Started.Unix() / (15 * 60)
-	if d.known != "" && quarter == d.quarter {
+	start, quarter := t.Started.In(d.in), t.Started.Unix()/(15*60)
+	_, offset := start.Zone()
+	if d.known != "" && quarter == d.quarter && offset == d.offset {
 		return d.known
 	}
-	start := t.Started.In(d.in)
+	start = Date(start)
 	layout := time.DateOnly
 	switch d.by {
 	case ByWeek:
@@ -266,8 +268,32 @@ func (d *dates) key(t *Summary) string {
 	case ByMonth:
 		layout = "2006-01"
 	}
-	d.quarter, d.known = quarter, start.Format(layout)
+	d.quarter, d.offset, d.known = quarter, offset, start.Format(layout)
 	return d.known
+}
+
+// Date returns the day of a time as midnight in UTC, from which days can be counted: there are
+// none without a midnight.
+func Date(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// FirstInstant returns when the clocks of a time zone first show the date and time that wall has
+// in UTC, or a later one: they may skip a midnight, or show it twice.
+func FirstInstant(wall time.Time, in *time.Location) time.Time {
+	for t := wall.Add(-26 * time.Hour).In(in); ; { // No zone is so far ahead.
+		_, ahead := t.Zone()
+		from, to := t.ZoneBounds()
+		at := wall.Add(-time.Duration(ahead) * time.Second).In(in)
+		if at.Before(from) {
+			at = from
+		}
+		if to.IsZero() || at.Before(to) {
+			return at
+		}
+		t = to
+	}
 }
 
 // tally sums up.
