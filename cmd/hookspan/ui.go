@@ -109,7 +109,7 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 		editor = &hooks.Editor{Catalog: hookFiles, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}
 	}
 	server := ui.New(ui.Options{
-		Store: p.Store, Token: token, Host: host, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
+		Store: p.Store, Token: token, Host: host, Version: buildVersion(), Now: a.now, NoTraces: noTraces, Past: a.past, Hooked: a.hooked,
 		Watch:      []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
 		StoreFiles: []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal"},
 		Running:    p.Running,
@@ -119,8 +119,6 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 		Status:     func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings:   func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },
 		Hooks:      hookFiles, Edit: editor, Agents: agentNames(),
-		Past:   func(ctx context.Context) []string { return pastSessions(ctx, a) },
-		Hooked: machine.Hooked,
 	})
 	a.printf("%s\n", s.Address)
 	openPage(ctx, a, s, open)

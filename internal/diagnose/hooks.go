@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -170,15 +169,4 @@ func (e *exam) standard() {
 		e.add(Note, "OTEL_TRACES_EXPORTER is set here: a Cline that is started with it also sends traces of its own, which go to Cline's collector",
 			"unset it for Cline; hookspan does not need it")
 	}
-}
-
-// Hooked returns the names of the agents that have hookspan's hooks. One whose hooks cannot be
-// read has none.
-func (m *Machine) Hooked(ctx context.Context) (names []string) {
-	for _, a := range m.Setup.Agents {
-		if r, err := m.hookStatus(ctx, a, false); err == nil && r.Present() {
-			names = append(names, a.Name)
-		}
-	}
-	return names
 }

@@ -101,21 +101,20 @@ func (s *Server) reason(ctx context.Context, key reasonKey) string {
 }
 
 func (s *Server) about(r *http.Request) (any, error) {
-	out := struct {
+	var out struct {
 		Version  string      `json:"version"`
 		Stored   store.Stats `json:"stored"`
 		NoTraces string      `json:"noTraces"`
-		// Past is known of an empty store, Hooked if the server can find out.
-		Past   []string `json:"past,omitempty"`
-		Hooked []string `json:"hooked,omitzero"`
-	}{Version: s.opts.Version, NoTraces: s.opts.NoTraces}
+		Past     []string    `json:"past,omitempty"`
+		Hooked   []string    `json:"hooked,omitzero"`
+	}
+	out.Version, out.NoTraces = s.opts.Version, s.opts.NoTraces
 	var err error
-	out.Stored, err = s.opts.Store.Stats(r.Context())
+	if out.Stored, err = s.opts.Store.Stats(r.Context()); err == nil && out.Stored.Traces == 0 && s.opts.Past != nil {
+		out.Past = s.opts.Past(r.Context())
+	}
 	if s.opts.Hooked != nil {
 		out.Hooked = append([]string{}, s.opts.Hooked(r.Context())...)
-	}
-	if s.opts.Past != nil && err == nil && out.Stored.Traces == 0 {
-		out.Past = s.opts.Past(r.Context())
 	}
 	return out, err
 }

@@ -50,8 +50,8 @@ type Options struct {
 	Edit *hooks.Editor
 	// NoTraces says what to do if there are no traces.
 	NoTraces string
-	// Past returns what an import would find, such as "41 sessions of Claude Code", Hooked the
-	// names of the agents that have hookspan's hooks. They may be nil.
+	// Past says what an import would find, over an empty store, and Hooked which agents have
+	// the hooks. They may be nil.
 	Past, Hooked func(context.Context) []string
 	// Version is the program's.
 	Version string
@@ -77,6 +77,7 @@ type Server struct {
 	slots, streams chan struct{}
 	traces         traceCache
 	reasons        reasonCache
+	parsed         parsedTexts
 	// answers are those of the store that are kept.
 	answers struct {
 		sync.Mutex
