@@ -468,7 +468,7 @@ func (c *comparison) compareOrder() {
 	var all []pair
 	for i := range c.calls {
 		q := &c.calls[i]
-		if f := c.files.Calls[q.id]; f != nil && f.Times == 1 && !f.Done.IsZero() && q.status != unfinished {
+		if f := c.files.Calls[q.id]; f != nil && f.Times == 1 && f.Done.After(f.At) && q.status != unfinished {
 			all = append(all, pair{q, f.At, f.Done})
 		}
 	}

@@ -83,6 +83,8 @@ type opencodeFile struct {
 	// is under way.
 	users, subs map[string]bool
 	own         string
+	// first are the ids of the messages of a database by what their copies in forks have of them.
+	first map[string]string
 }
 
 // readOpencode reads a database, or a session of an older version with its messages, each of
@@ -103,8 +105,13 @@ func readOpencode(ctx context.Context, r *file) error {
 	}
 	defer func() { _ = db.Close() }() // read only
 	tables := make(map[string]bool)
+	c.first = make(map[string]string)
 	if err := each(ctx, db, `SELECT name, '', 0 FROM sqlite_master`, func(name, _ string, _ float64) { tables[name] = true }); err != nil {
 		return err
+	}
+	sessions := "session"
+	if !tables[sessions] && tables["session_v2"] {
+		sessions = "session_v2"
 	}
 	session := func(id, parent string, at float64) { c.parents[id], c.created[id] = parent, at }
 	for _, t := range []struct {
@@ -113,7 +120,8 @@ func readOpencode(ctx context.Context, r *file) error {
 	}{
 		{"session_v2", `SELECT id, coalesce(parent_id, ''), time_created FROM session_v2`, session},
 		{"session", `SELECT id, coalesce(parent_id, ''), time_created FROM session`, session},
-		{"message", `SELECT session_id, id || char(10) || data, time_created FROM message ORDER BY session_id, time_created, id`, c.message},
+		{"message", `SELECT session_id, m.id || char(10) || data, m.time_created FROM message m LEFT JOIN ` + sessions + ` s ON s.id = session_id
+			ORDER BY s.time_created, session_id, m.time_created, m.id`, c.message},
 		{"part", `SELECT session_id, message_id || char(10) || data, time_created FROM part ORDER BY message_id, id`, c.part},
 		{"session_message", `SELECT session_id, id || char(10) || type || char(10) || data, time_created FROM session_message ORDER BY session_id, seq`, c.message2},
 	} {
@@ -203,7 +211,15 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 		q := counted(t.Input+t.Cache.Read+t.Cache.Write, t.Output+t.Reasoning, t.Cache.Read, t.Cache.Write)
 		q.Cost, q.Failed = m.Cost, m.Error != nil
 		model := cmp.Or(m.Model, m.Version2.ID)
-		c.request(1, fmt.Sprintf("%.0f/%s/%.0f", when, model, t.Input+t.Output), model, q)
+		key := fmt.Sprintf("%.0f/%s/%.0f", when, model, t.Input+t.Output)
+		switch {
+		case c.first == nil:
+		case copied:
+			key = cmp.Or(c.first[key], id)
+		default:
+			c.first[key], key = id, id
+		}
+		c.request(1, key, model, q)
 	}
 	switch {
 	case sub || copied:
