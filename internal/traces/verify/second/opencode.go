@@ -16,11 +16,6 @@ import (
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
-func opencodeFolders(e Env) []string {
-	folders := append(below([]string{e.Getenv("XDG_DATA_HOME")}, "opencode"), below([]string{e.Home}, ".local", "share", "opencode")...)
-	return append(folders, e.Getenv("OPENCODE_DB"))
-}
-
 type opencodeMessage struct {
 	ID     string   `json:"id"`
 	Role   string   `json:"role"`
@@ -67,12 +62,6 @@ type opencodePart struct {
 		} `json:"metadata"`
 	} `json:"state"`
 }
-
-// The kinds of parts, and of messages of opencode 2.
-const (
-	opencodeParts    = `text file tool step-start step-finish patch snapshot reasoning compaction agent subtask retry`
-	opencodeMessages = `user assistant idle`
-)
 
 // opencodeFile is what is known of the sessions while they are read.
 type opencodeFile struct {
@@ -237,9 +226,7 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 func (c *opencodeFile) message2(session, text string, at float64) {
 	id, rest, _ := strings.Cut(text, "\n")
 	kind, data, _ := strings.Cut(rest, "\n")
-	if !known(opencodeMessages, kind) {
-		c.unknownKind("session_message/"+kind, []byte(data))
-	}
+	c.kind("opencode messages", kind, []byte(data))
 	m := value[opencodeMessage]([]byte(data))
 	m.Role = kind
 	c.add(session, id, &m, at)
@@ -255,9 +242,7 @@ func (c *opencodeFile) part(session, text string, at float64) {
 	if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
 		c.skipPart(0, "a part of message "+id+" is no JSON object")
 	}
-	if !known(opencodeParts, p.Type) {
-		c.unknownKind("part/"+p.Type, []byte(data))
-	}
+	c.kind("opencode parts", p.Type, []byte(data))
 	c.at = time.UnixMilli(int64(at))
 	switch {
 	case p.Type == "tool" && p.Call != "":

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -217,8 +218,8 @@ func (u Unread) String() string {
 
 // form is how one agent keeps its files.
 type form struct {
-	// folders lists the folders that hold its files.
-	folders func(Env) []string
+	// folders are the patterns of the folders that hold its files, each below a home or a variable.
+	folders string
 	// open prepares for a file and returns what takes a row of it.
 	open func(*file) func(line []byte)
 	// whole reads a file that is not lines; if nil, such a file is one row.
@@ -227,17 +228,76 @@ type form struct {
 }
 
 var forms = map[string]form{
-	"claude-code": {folders: claudeFolders, open: openClaude},
-	"codex":       {folders: codexFolders, open: openCodex, lacks: Lacks{ScriptCalls: true}},
-	"copilot-cli": {folders: copilotFolders, open: openCopilot},
-	"gemini-cli":  {folders: geminiFolders, open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
-	"qwen-code":   {folders: qwenFolders, open: openQwen},
-	"cline":       {folders: clineFolders, open: openCline, lacks: Lacks{UnnamedCalls: true}},
-	"opencode":    {folders: opencodeFolders, whole: readOpencode},
+	"claude-code": {folders: "$CLAUDE_CONFIG_DIR/projects ~/.claude/projects ~/.config/claude/projects", open: openClaude},
+	"codex": {
+		folders: "$CODEX_HOME/sessions ~/.codex/sessions $CODEX_HOME/archived_sessions ~/.codex/archived_sessions",
+		open:    openCodex, lacks: Lacks{ScriptCalls: true},
+	},
+	"copilot-cli": {folders: "$COPILOT_HOME/session-state ~/.copilot/session-state", open: openCopilot},
+	"gemini-cli":  {folders: "$GEMINI_CLI_HOME/.gemini/tmp ~/.gemini/tmp", open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
+	"qwen-code": {
+		folders: "$QWEN_RUNTIME_DIR/projects $QWEN_HOME/projects ~/.qwen/projects $QWEN_RUNTIME_DIR/tmp $QWEN_HOME/tmp ~/.qwen/tmp",
+		open:    openQwen,
+	},
+	"cline": { // its own, and those of each editor and of each server of an editor
+		folders: "$CLINE_DIR/data/tasks ~/.cline/data/tasks $CLINE_DIR/data/sessions ~/.cline/data/sessions $CLINE_SESSION_DATA_DIR $CLINE_DATA_DIR/sessions " +
+			editors("$XDG_CONFIG_HOME/*", "$APPDATA/*", "~/.config/*", "~/Library/Application?Support/*", "~/AppData/Roaming/*", "~/.var/app/*/config/*",
+				"$VSCODE_PORTABLE/user-data", "$VSCODE_AGENT_FOLDER/data", "~/.*-server*/data", "~/.local/share/code-server", "$XDG_DATA_HOME/code-server"),
+		open: openCline, lacks: Lacks{UnnamedCalls: true},
+	},
+	"opencode": {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
+}
+
+// editors are the patterns of the tasks of Cline in the storage of editors.
+func editors(folders ...string) string {
+	const tasks = "/User/globalStorage/saoudrizwan.c*/tasks "
+	return strings.Join(folders, tasks) + tasks
+}
+
+//go:embed kinds.txt
+var kindList string
+
+// kinds are those of the list, by their places.
+var kinds = sync.OnceValue(func() map[string]map[string]bool {
+	places, place := make(map[string]map[string]bool), ""
+	for line := range strings.Lines(kindList) {
+		if line[0] == '#' {
+			continue
+		}
+		if name, rest, found := strings.Cut(line, ":"); found {
+			place, line, places[name] = name, rest, make(map[string]bool)
+		}
+		for kind := range strings.FieldsSeq(line) {
+			places[place][kind] = true
+		}
+	}
+	return places
+})
+
+// places lists the folders of patterns.
+func (e Env) places(patterns string) (folders []string) {
+	for pattern := range strings.FieldsSeq(patterns) {
+		base, rest, _ := strings.Cut(pattern, "/")
+		if base == "~" {
+			base = e.Home
+		} else {
+			base = e.Getenv(base[1:])
+		}
+		found := []string{rest}
+		if strings.ContainsAny(rest, "*?") {
+			found, _ = fs.Glob(os.DirFS(base), rest) // the pattern is good
+		}
+		for _, path := range found {
+			if base != "" {
+				folders = append(folders, filepath.Join(base, filepath.FromSlash(path)))
+			}
+		}
+	}
+	return folders
 }
 
 // Reads reports that the files of an agent can be read.
-func Reads(host string) bool { return forms[host].folders != nil }
+func Reads(host string) bool { return forms[host].folders != "" }
 
 // Limits of what is read: of a row, and of a file that is one value.
 const (
@@ -281,7 +341,7 @@ func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread
 			return ctx.Err()
 		})
 	}
-	for _, folder := range f.folders(env) {
+	for _, folder := range env.places(f.folders) {
 		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) {
 			walk(real)
 		}
@@ -381,16 +441,6 @@ func takes(f form, path string) bool {
 		return strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db") || filepath.Ext(name) == ".json"
 	}
 	return slices.Contains([]string{".jsonl", ".json", ".zst"}, filepath.Ext(name)) && !strings.HasSuffix(name, ".meta.json")
-}
-
-// below returns folders, each given as one of several bases and the rest of its path.
-func below(bases []string, rest ...string) (folders []string) {
-	for _, base := range bases {
-		if base != "" {
-			folders = append(folders, filepath.Join(append([]string{base}, rest...)...))
-		}
-	}
-	return folders
 }
 
 // timeOf reads a time in RFC 3339.
