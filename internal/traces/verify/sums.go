@@ -15,6 +15,8 @@ import (
 
 // Sums are what the traces of a session say.
 type Sums struct {
+	// only is the session whose spans count where a trace has runs of several, empty for all.
+	only     string
 	runs     []run
 	calls    []call
 	requests []request
@@ -86,6 +88,12 @@ const invokedBy = "hookspan.command.invoked_by"
 func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
 	for _, r := range runs {
 		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
+		if s.only != "" {
+			spans = slices.DeleteFunc(spans, func(span *tracepb.Span) bool {
+				id := otlp.Text(span.GetAttributes(), otelmap.KeyConversationID)
+				return id != "" && id != s.only
+			})
+		}
 		agent := agentOf(spans)
 		at := max(0, len(s.runs)-1)
 		for _, span := range spans {

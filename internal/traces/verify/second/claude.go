@@ -396,19 +396,7 @@ func (r *file) give(session string) {
 	if s == nil || s == from {
 		return
 	}
-	old := func(f Fact) bool { return !f.At.After(r.at) }
-	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
-		if old(p.Fact) {
-			from.addPrompt(1, p)
-		}
-		return old(p.Fact)
-	})
-	s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool {
-		if old(t.Fact) {
-			from.Turns = append(from.Turns, t)
-		}
-		return old(t.Fact)
-	})
+	s.Give(from, func(f Fact) bool { return !f.At.After(r.at) })
 	if len(s.Prompts) == 0 {
 		s.Began = time.Time{}
 	}

@@ -278,8 +278,8 @@ func (r *file) skipPart(line int, reason string) {
 func (r *file) of() *Session {
 	s := r.sessions[r.session]
 	if s == nil {
-		s = &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Files: []string{r.path}, prompts: make(map[string]bool)}
-		r.sessions[r.session] = s
+		s = newSession()
+		s.Files, r.sessions[r.session] = []string{r.path}, s
 	}
 	if r.own == "" || r.own == r.session {
 		s.own = true

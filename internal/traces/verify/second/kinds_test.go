@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hookspan/hookspan/internal/skip"
 )
@@ -41,7 +40,7 @@ func TestUnknownKindsAreCounted(t *testing.T) {
 				text = "[" + file.row + more + "," + file.row + more + "]"
 			}
 			write(t, home, file.path, text)
-			got, err := Read(t.Context(), host, EnvOf(home, nil), time.Time{})
+			got, err := Read(t.Context(), host, EnvOf(home, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +68,7 @@ func TestLinkedFoldersAreReadOnce(t *testing.T) {
 	env := EnvOf(home, func(key string) string {
 		return map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(home, "elsewhere") + "/"}[key]
 	})
-	got, err := Read(t.Context(), "claude-code", env, time.Time{})
+	got, err := Read(t.Context(), "claude-code", env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +89,7 @@ func TestWhatAKilledWriterLeftIsAPart(t *testing.T) {
 	} {
 		home := t.TempDir()
 		write(t, home, ".claude/projects/-w/s.jsonl", text)
-		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil), time.Time{})
+		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

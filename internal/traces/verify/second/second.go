@@ -312,8 +312,27 @@ const (
 	maxTries = 64
 )
 
-// find lists the files of an agent, and what cannot be listed.
-func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread) {
+// Files are the files of an agent, as they were found.
+type Files struct {
+	form
+	all []found
+	// unread is what cannot be listed.
+	unread []Unread
+}
+
+type found struct {
+	path string
+	size int64
+	at   time.Time
+}
+
+// Find lists the files of an agent. The error is that the agent is not known.
+func Find(ctx context.Context, host string, env Env) (*Files, error) {
+	f, ok := forms[host]
+	if !ok {
+		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
+	}
+	out := &Files{form: f}
 	seen := make(map[string]bool) // folders and files, by what links lead to
 	var walk func(path string)
 	walk = func(path string) {
@@ -324,7 +343,7 @@ func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread
 			}
 			switch {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
-				unread = append(unread, Unread{File: at, Reason: "cannot be listed"})
+				out.unread = append(out.unread, Unread{File: at, Reason: "cannot be listed"})
 			case err != nil || real == "":
 			case linked && isFolder(real):
 				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
@@ -336,7 +355,8 @@ func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread
 				seen[real] = true
 			case (d.Type().IsRegular() || linked) && !seen[real] && (takes(f, at) || at == path):
 				seen[real] = true
-				paths = append(paths, at)
+				size, when := written(at)
+				out.all = append(out.all, found{at, size, when})
 			}
 			return ctx.Err()
 		})
@@ -346,18 +366,16 @@ func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread
 			walk(real)
 		}
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths), unread
+	slices.SortFunc(out.all, func(x, y found) int { return cmp.Compare(x.path, y.path) })
+	return out, nil
 }
 
-// State is the state of an agent's files that were written before a time: paths, sizes and
-// times.
-func State(ctx context.Context, host string, env Env, before time.Time) string {
+// State is the state of the files that were written before a time: paths, sizes and times.
+func (l *Files) State(before time.Time) string {
 	h := fnv.New128a()
-	paths, _ := find(ctx, forms[host], env)
-	for _, path := range paths {
-		if size, at := written(path); at.Before(before) {
-			_, _ = fmt.Fprintln(h, path, size, at.UnixNano()) // never fails
+	for _, f := range l.all {
+		if f.at.Before(before) {
+			_, _ = fmt.Fprintln(h, f.path, f.size, f.at.UnixNano()) // never fails
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -380,38 +398,36 @@ func written(path string) (size int64, at time.Time) {
 	return size, at
 }
 
-// Read reads the files of an agent that were written since a time, all if that is zero. Files
-// that cannot be read are among what was not. The error is the context's, or that the agent is
-// not known.
-func Read(ctx context.Context, host string, env Env, since time.Time) (*Reading, error) {
-	f, ok := forms[host]
-	if !ok {
-		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
+// Read reads all files of an agent.
+func Read(ctx context.Context, host string, env Env) (*Reading, error) {
+	files, err := Find(ctx, host, env)
+	if err != nil {
+		return nil, err
 	}
-	paths, unread := find(ctx, f, env)
-	if !since.IsZero() {
-		paths = slices.DeleteFunc(paths, func(path string) bool {
-			_, at := written(path)
-			return at.Before(since)
-		})
-	}
-	files := make([]*file, len(paths))
+	return files.Read(ctx, time.Time{})
+}
+
+// Read reads the files that were written since a time, all if that is zero. Files that cannot be
+// read are among what was not. The error is the context's.
+func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
+	all := slices.DeleteFunc(slices.Clone(l.all), func(f found) bool { return f.at.Before(since) })
+	files := make([]*file, len(all))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			buffer := bufio.NewReaderSize(nil, 64<<10)
 			for i := range next {
-				files[i] = readFile(ctx, f, paths[i], buffer)
+				files[i] = readFile(ctx, l.form, all[i].path, buffer)
 			}
 		})
 	}
-	for i := range paths {
+	for i := range all {
 		next <- i
 	}
 	close(next)
 	wg.Wait()
-	out := &Reading{Sessions: make(map[string]*Session), Unread: unread}
+	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
 	kinds := make(map[string]Unknown)
 	owned := make(map[string]bool)
 	for _, file := range files {
@@ -421,7 +437,10 @@ func Read(ctx context.Context, host string, env Env, since time.Time) (*Reading,
 	}
 	for _, file := range files {
 		file.alone(owned)
-		out.add(file)
+		out.Unread = append(out.Unread, file.unread...)
+		for id, s := range file.sessions {
+			out.merge(id, s)
+		}
 		for kind, u := range file.unknown {
 			have := kinds[kind]
 			kinds[kind] = Unknown{kind, have.Count + u.Count, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
