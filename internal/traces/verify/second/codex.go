@@ -145,6 +145,8 @@ type codexFile struct {
 	home, from string
 	forked     time.Time
 	last       *codexUsage
+	// rolled counts how often a rollback took counts back.
+	rolled int
 	// left are the calls of commands that were left running, by the sessions of these, and
 	// polls those by the calls that ask for them.
 	left, polls map[string]string
@@ -410,12 +412,15 @@ func (c *codexFile) count(it *codexItem) {
 			}
 		}
 	}
+	if c.last != nil && total.Output < c.last.Output {
+		c.rolled++
+	}
 	c.last = &total
 	of := c.own
 	if c.copied {
 		of = c.from
 	}
-	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, of), total.Input, total.Output, total.Total), c.model, use.request())
+	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, fmt.Sprint(of, "/", c.rolled)), total.Input, total.Output, total.Total), c.model, use.request())
 }
 
 // unquoted returns the text of a value, or the value if it is no text.
