@@ -30,6 +30,8 @@ type Check struct {
 	// not before its first trace counts.
 	Cut func(ctx context.Context, session string) (bool, error)
 	Now time.Time
+	// Off reports that a folder's project switches recording off. If nil, none does.
+	Off func(dir string) bool
 	// Clean removes secrets from prompts, as it did from the traces. If nil, nothing does.
 	Clean func(string) string
 	// Gone are the sessions with traces of which the files say nothing, so that they were not
@@ -194,8 +196,11 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 	if c.Now.Sub(s.Ended) < openAge && !sums.last.IsZero() {
 		to = sums.last.Add(written)
 	}
-	if from.IsZero() && to.IsZero() {
+	off := c.Off != nil && slices.ContainsFunc(sums.dirs, c.Off) // what is not in a run need not be there
+	if from.IsZero() && to.IsZero() && !off {
 		return s, nil
 	}
-	return s.Without(func(f second.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
+	return s.Without(func(f second.Fact) bool {
+		return f.At.Before(from) || !to.IsZero() && f.At.After(to) || off && !sums.runs.cover(f.At)
+	}), nil
 }

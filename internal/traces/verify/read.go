@@ -61,6 +61,8 @@ type Verifier struct {
 	Now time.Time
 	// Clean removes secrets, as the recording does.
 	Clean func(string) string
+	// Off reports that a folder's project switches recording off. If nil, none does.
+	Off func(dir string) bool
 	// All reports that the report covers sessions without a trace, too.
 	All bool
 }
@@ -100,7 +102,7 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen ma
 	if err != nil {
 		return err
 	}
-	c := Check{Host: host, Files: files, Store: v.Store, Now: v.Now, Clean: v.Clean, Cut: func(ctx context.Context, id string) (bool, error) {
+	c := Check{Host: host, Files: files, Store: v.Store, Now: v.Now, Clean: v.Clean, Off: v.Off, Cut: func(ctx context.Context, id string) (bool, error) {
 		roots, err := v.Store.Conversations(ctx, id)
 		return slices.ContainsFunc(roots, func(r store.Root) bool { return r.Removed }), err
 	}}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
@@ -132,5 +133,46 @@ func TestADatabaseThatIsNamedIsRead(t *testing.T) {
 	got, err := second.Read(t.Context(), "opencode", env)
 	if err != nil || got.Sessions["ses_main"] == nil || len(got.Sessions["ses_main"].Prompts) != len(work()) {
 		t.Errorf("%+v, %v; want the session", got, err)
+	}
+}
+
+// TestWhatAProjectDidNotRecordIsNotMissing has a session of which the second turn was while its
+// project had recording switched off. What is in the trace is compared all the same.
+func TestWhatAProjectDidNotRecordIsNotMissing(t *testing.T) {
+	home := t.TempDir()
+	claudeWork(t, home, work())
+	r := read(t, home)[0]
+	for name, c := range map[string]struct {
+		off    bool
+		runs   []int
+		change func(*tracepb.Span)
+		differ bool
+	}{
+		"while it is off":          {off: true, runs: []int{0, 2}},
+		"while it is on":           {runs: []int{0, 2}, differ: true},
+		"wrong, while it is off":   {off: true, runs: []int{0, 2}, change: succeed, differ: true},
+		"all, while it is off":     {off: true, runs: []int{0, 1, 2}},
+		"another, while it is off": {off: true, runs: []int{0}},
+	} {
+		var spans []*tracepb.ResourceSpans
+		for _, i := range c.runs {
+			spans = append(spans, proto.CloneOf(r.spans[i]))
+		}
+		for s := range otlp.Spans(spans) {
+			if c.change != nil && statusOf(s) == failed {
+				c.change(s)
+			}
+		}
+		files, err := second.Read(t.Context(), r.host, second.EnvOf(home, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := new(Sums)
+		sums.Add(spans...)
+		check := Check{Host: r.host, Files: files, Sums: map[string]*Sums{r.id: sums}, Off: func(dir string) bool { return c.off && dir == "/w" }}
+		differ, err := check.Sessions(t.Context(), []string{r.id})
+		if err != nil || (len(differ) > 0) != c.differ {
+			t.Errorf("%s: %v, %v", name, differ, err)
+		}
 	}
 }
