@@ -59,20 +59,12 @@ to a file, without the secrets that hookspan recognizes, and never sent.
 				return err
 			}
 			if a.terminal() > 0 && file == "" && !cmd.Flags().Changed("format") {
-				return drawReport(a, r)
+				format = ""
 			}
 			return writeReport(a, r, format, file)
 		})
 	}
 	return cmd
-}
-
-func drawReport(a *app, r view.Report) error {
-	clean, err := configured.New(a.cfg)
-	if err != nil {
-		return err
-	}
-	return paged(a, showFlags{}, func(w io.Writer) error { return view.DrawReport(w, export.Cleaned(r, clean), a.viewOptions()) })
 }
 
 func writeReport(a *app, r view.Report, format, file string) error {
@@ -86,7 +78,10 @@ func writeReport(a *app, r view.Report, format, file string) error {
 			return (&app{stdout: &output{Writer: w}}).printJSON(export.Cleaned(r, clean))
 		}
 	}
-	if file == "" {
+	switch {
+	case format == "":
+		return paged(a, showFlags{}, func(w io.Writer) error { return view.DrawReport(w, export.Cleaned(r, clean), a.viewOptions()) })
+	case file == "":
 		return write(a.stdout)
 	}
 	if err := writeFile(file, write); err != nil {

@@ -91,9 +91,6 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		case changed("span") && !view.NamesRow(f.span):
 			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
 		}
-		if err := checkPattern(cmd, f.file); err != nil {
-			return err
-		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
 			if changed("session") {
 				return showSession(ctx, a, p.Store, cmd, f, id)
