@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,7 @@ shows one call.`,
 	}
 	f := &callsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
+	f.addSums()
 	flags := cmd.Flags()
 	flags.StringVar(&f.calls.Command, "command", "", "only calls that run this `COMMAND`, or one that begins so")
 	flags.StringVar(&f.calls.File, "file", "", "only calls with this file, folder/ or *.pattern")
@@ -61,8 +63,6 @@ shows one call.`,
 			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
-		case f.sums && !f.asJSON:
-			return wrongUsage(cmd, "--sums: want --json; without it the last line has the sums")
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
 		}
@@ -93,17 +93,21 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	if filter.Tool = ""; filter.Failed && filter.Denied {
 		filter.Failed, filter.Denied = false, false
 	}
-	found, all, err := f.calls.Find(ctx, p.Store, filter, a.running(ctx, p), nil)
+	running := a.running(ctx, p)
+	found, all, err := f.calls.Find(ctx, p.Store, filter, running, nil)
 	if err != nil {
 		return err
 	}
 	if all.Calls > len(found) && (f.asJSON || f.asCSV || a.terminal() == 0) {
 		defer a.hint(fmt.Sprintf("%d of %d calls; --all lists every one", len(found), all.Calls))
 	}
-	for i := range found {
-		if f.full && err == nil {
-			err = f.whole(ctx, p, &found[i])
-		}
+	if f.full {
+		err = a.finder(p).Calls(ctx, func(id string) (*store.Trace, error) {
+			if i := slices.IndexFunc(running, func(t *store.Trace) bool { return t.TraceID == id }); i >= 0 {
+				return running[i], nil
+			}
+			return p.Store.Trace(ctx, id)
+		}, found)
 	}
 	switch {
 	case err != nil:
@@ -124,22 +128,4 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		return paged(a, showFlags{}, func(w io.Writer) error { return view.Edits(w, found, a.viewOptions()) })
 	}
 	return view.Calls(a.stdout, found, all, a.viewOptions())
-}
-
-// whole replaces a call's preview by the whole arguments.
-func (f *callsFlags) whole(ctx context.Context, p *pipeline.Pipeline, c *store.Call) error {
-	t, err := p.Trace(ctx, c.Trace)
-	if err != nil {
-		return err
-	}
-	rows := view.Rows(t)
-	at, err := view.FindRow(rows, c.Span)
-	if err != nil {
-		return err
-	}
-	texts, err := f.app.finder(p).Rows(ctx, t, &rows[at])
-	if err == nil {
-		c.Arguments = texts[0].Arguments
-	}
-	return err
 }

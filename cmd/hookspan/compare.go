@@ -22,6 +22,8 @@ func compareCmd(a *app) *cobra.Command {
 task. SIDE is a trace id, or filters by the names of the flags with a comma between; the
 flags themselves apply to both sides. Each side has whole tasks: with model=opus those
 with a request to it, whatever other models they used, and OF MODEL is its own cost.
+MEDIAN is the cost of the middle task, DEAREST the share of the dearest task in all: where
+it is large, one task decides COST/TASK.
 
   hookspan compare model=opus model=sonnet --since 4w --project .
   hookspan compare since=2w,until=1w since=1w

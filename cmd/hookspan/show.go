@@ -88,6 +88,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			return wrongUsage(cmd, "--span and --failed: want one of them")
 		case f.full && !f.failed && !changed("span"):
 			return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
+		case f.verbose && (f.cost || f.failed || f.asJSON || changed("span")):
+			return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span and --json")
 		case changed("span") && !view.NamesRow(f.span):
 			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
 		}
@@ -99,8 +101,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			if isSession, serr := namesSession(ctx, p.Store, id, err); serr != nil {
 				return serr
 			} else if isSession {
-				if f.failed || f.span != "" || f.file != "" {
-					return wrongUsage(cmd, "%q: it is a session: --span and --failed are for one trace, and so is --file", id)
+				if f.failed || f.cost || f.span != "" || f.file != "" {
+					return wrongUsage(cmd, "%q: it is a session: --span, --failed, --cost and --file are for one trace", id)
 				}
 				return showSession(ctx, a, p.Store, cmd, f, id)
 			}

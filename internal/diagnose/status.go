@@ -147,6 +147,9 @@ type OwnHooksFile struct {
 // the spool.
 type Destination struct {
 	Name string `json:"name"`
+	// Level and Lines are what status says of it.
+	Level Level    `json:"level,omitempty"`
+	Lines []string `json:"lines,omitempty"`
 	// Off says why the destination gets nothing, Fault why it cannot be set up.
 	Off   string `json:"off,omitempty"`
 	Fault string `json:"fault,omitempty"`
@@ -313,6 +316,11 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 		st.Destinations = append(st.Destinations, Destination{Name: config.ExporterOTLP, Off: switchedOff})
 	}
 	err := m.sessions(func(sp *spool.Spool, k spool.Key) error { return st.addSession(sp, k) })
+	for i := range st.Destinations {
+		d := &st.Destinations[i]
+		slices.SortStableFunc(d.Parked, func(x, y deliver.Parked) int { return x.At.Compare(y.At) })
+		d.Level, d.Lines = d.level(), st.destinationLines(d)
+	}
 	return st, err
 }
 
@@ -488,9 +496,9 @@ func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
 			case p.NextTry.IsZero():
 				d.Parked = append(d.Parked, p)
 			default:
-				behind, failing, ds.LastError = true, true, p.Error
+				behind, failing = true, true
 				if ds.NextTry.IsZero() || p.NextTry.Before(ds.NextTry) {
-					ds.NextTry = p.NextTry
+					ds.NextTry, ds.LastError = p.NextTry, p.Error
 				}
 			}
 		}
@@ -499,9 +507,8 @@ func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
 		}
 		if failing {
 			d.Failing++
-			d.LastError = ds.LastError
 			if d.NextTry.IsZero() || ds.NextTry.Before(d.NextTry) {
-				d.NextTry = ds.NextTry
+				d.NextTry, d.LastError = ds.NextTry, ds.LastError
 			}
 		}
 	}

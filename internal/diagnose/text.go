@@ -157,12 +157,10 @@ func (st *Status) Text(l Look) string {
 	}
 	for i := range st.Destinations {
 		d := &st.Destinations[i]
-		bad := d.Off != "" && d.Off != switchedOff || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 ||
-			d.Name == config.ExporterStore && d.Stored == nil
 		for n, line := range st.destinationLines(d) {
 			name, level := "", Level("")
 			if n == 0 {
-				name, level = d.Name, right(!bad)
+				name, level = d.Name, d.level()
 			}
 			row(level, name, line)
 		}
@@ -200,6 +198,14 @@ func (st *Status) ownHooksText() string {
 		text += "; switched off by HOOKSPAN_HOOKS"
 	}
 	return strings.Join(append([]string{text}, st.OwnHooksRun...), "\n")
+}
+
+// level judges a destination.
+func (d *Destination) level() Level {
+	if d.Off != "" && d.Off != switchedOff || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 || d.Name == config.ExporterStore && d.Stored == nil {
+		return Problem
+	}
+	return OK
 }
 
 func (st *Status) destinationLines(d *Destination) (lines []string) {

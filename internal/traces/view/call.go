@@ -89,7 +89,7 @@ func Call(w io.Writer, t *store.Trace, r *Row, hooks []Row, text CallText, o Opt
 	if number != "" {
 		head += " " + p.paint(sgrDim, number)
 	}
-	if room := p.Width - termtext.Width(r.Label) - len(number) - 6; detail != "" && room > 6 {
+	if room := p.Width - termtext.Width(r.Label) - len(number) - 6; detail != "" && (room > 6 || p.whole) {
 		head += "  " + p.cut(detail, room)
 	}
 	p.line(p.mark(r.Status) + " " + head)

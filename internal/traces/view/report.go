@@ -36,6 +36,10 @@ const reportRows = 7
 
 // Reporter collects a report from the traces of a period.
 type Reporter struct {
+	// Clean, if it is not nil, removes secrets from texts that the report cuts or changes, before
+	// it does.
+	Clean func(string) string
+
 	failures Sums
 	tasks    []store.Summary
 	files    map[string]*edited
@@ -50,6 +54,16 @@ type edited struct {
 
 // Add adds the work of a trace.
 func (r *Reporter) Add(w *store.Work) {
+	clean := r.Clean
+	if clean == nil {
+		clean = func(s string) string { return s }
+	}
+	w.Summary.Title = clean(w.Summary.Title)
+	for i := range w.Calls {
+		if c := &w.Calls[i]; c.Status.Failed() {
+			c.Error = clean(c.Error)
+		}
+	}
 	r.failures.By = ByFailure
 	r.failures.Add(w)
 	r.tasks = append(r.tasks, w.Summary)
@@ -67,6 +81,7 @@ func (r *Reporter) Add(w *store.Work) {
 			r.files = make(map[string]*edited)
 		}
 		for _, path := range given.Files() {
+			path = clean(path)
 			if r.files[path] == nil {
 				r.files[path] = &edited{path: path}
 			}

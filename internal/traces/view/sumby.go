@@ -87,20 +87,21 @@ func SideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (s
 	}
 	sums, err := sumWork(ctx, s, f, BySide)
 	for _, g := range sums.Groups() {
-		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
+		side.P50, side.P95, side.EditsDenied, side.MedianUSD, side.DearestUSD = g.P50, g.P95, g.EditsDenied, g.MedianUSD, g.DearestUSD
 	}
 	side.Key = name
 	return side, err
 }
 
-// ReportOf reports on the tasks that a filter selects, until now unless it ends before.
-func ReportOf(ctx context.Context, s *store.Store, f store.Filter, now time.Time) (Report, error) {
+// ReportOf reports on the tasks that a filter selects, until now unless it ends before. clean is a
+// Reporter's.
+func ReportOf(ctx context.Context, s *store.Store, f store.Filter, now time.Time, clean func(string) string) (Report, error) {
 	zone := now.Location()
 	all, groups, err := s.Groups(ctx, f, zone, store.ByProject, store.ByModel)
 	if err != nil {
 		return Report{}, err
 	}
-	var r Reporter
+	r := Reporter{Clean: clean}
 	if err := s.EachWork(ctx, f, nil, func(w *store.Work) error { r.Add(w); return nil }); err != nil {
 		return Report{}, err
 	}

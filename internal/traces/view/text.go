@@ -86,7 +86,13 @@ func (st *style) paint(sgr, s string) string {
 
 func (st *style) mark(e otelmap.End) string { return st.paint(colors[e], st.symbol(e)) }
 
-func (st *style) cut(s string, n int) string { return termtext.CutWidth(s, n, st.ellipsis) }
+// cut cuts a safe text to n columns. A view without a width cuts nothing.
+func (st *style) cut(s string, n int) string {
+	if st.Width <= 0 {
+		return s
+	}
+	return termtext.CutWidth(s, n, st.ellipsis)
+}
 
 // join puts the parts that are not empty on one line.
 func (st *style) join(parts ...string) string {
