@@ -184,6 +184,11 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 			return err
 		}
 	}
+	for i := range texts { // Cline's file has an error without a text for a refused request.
+		if _, message := rows[0].Problem(); texts[i].Error == otelmap.ErrorOther && message != "" {
+			texts[i].Error = message
+		}
+	}
 	if f.asJSON {
 		out := make([]shownCall, len(places))
 		for i, r := range chosen {
