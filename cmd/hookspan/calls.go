@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,8 +22,8 @@ type callsFlags struct {
 
 func callsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "calls", Short: "List calls of tools over all tasks, newest first",
-		Long: `List calls of tools over all tasks, one line each, the newest task first. --tool takes a
+		Use: "calls [TRACE]", Short: "List calls of tools over all tasks, newest first",
+		Long: `List calls of tools over all tasks, or in one, one line each, the newest task first. --tool takes a
 tool, an MCP server or a part of a name, --command a command or its beginning, --file a
 name, a folder such as auth/ or a part of a path. --failed and --denied select calls, not
 tasks. COST is a call's share of the request that asked for it, and what the subagent
@@ -36,6 +37,7 @@ cost that it started.
 --edits selects calls that change files; with --full the changes are printed as diffs of
 the whole texts, from the agent's own files or the spool. hookspan show TRACE --span CALL
 shows one call.`,
+		Args: takes(1, "one trace id"), ValidArgsFunction: completeTraces(a),
 	}
 	f := &callsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
@@ -49,22 +51,32 @@ shows one call.`,
 	flags.BoolVar(&f.calls.Edits, "edits", false, "only calls that change files")
 	flags.BoolVar(&f.full, "full", false, "with --edits: the whole changes, as diffs")
 	flags.BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		switch _, badPattern := path.Match(f.calls.File, ""); {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f.f.Trace = strings.Join(args, "")
+		switch {
 		case flags.Changed("slower") && f.calls.MinTook <= 0:
 			return wrongUsage(cmd, "--slower %s: want a time above 0", f.calls.MinTook)
 		case flags.Changed("dearer") && !aCost(f.calls.MinCost):
 			return wrongUsage(cmd, "--dearer %g: want a number of dollars above 0", f.calls.MinCost)
-		case badPattern != nil:
-			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
 		}
+		if err := checkPattern(cmd, f.calls.File); err != nil {
+			return err
+		}
 		return f.run(f.print)
 	}
 	return cmd
+}
+
+// checkPattern refuses a --file that is no pattern.
+func checkPattern(cmd *cobra.Command, file string) error {
+	if _, err := path.Match(file, ""); err != nil {
+		return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", file, err)
+	}
+	return nil
 }
 
 // callsJSON is what --json --sums prints: the calls and the sums over all that are selected, listed
@@ -78,6 +90,13 @@ type callsJSON struct {
 // unless two do or a server is meant.
 func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
 	a := f.app
+	if filter.Trace != "" {
+		t, err := p.Trace(ctx, filter.Trace)
+		if err != nil {
+			return noSuchTrace(ctx, a, p.Store, filter.Trace, err)
+		}
+		filter.Trace = t.TraceID
+	}
 	f.calls.Tool, f.calls.Failed, f.calls.Denied = filter.Tool, filter.Failed, filter.Denied
 	if filter.Tool = ""; filter.Failed && filter.Denied {
 		filter.Failed, filter.Denied = false, false
@@ -102,6 +121,10 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		return a.printJSON(found)
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
+	case len(found) == 0 && f.full && f.calls.File != "":
+		a.printf("no call changed %s\n", f.calls.File)
+		a.hint(strings.Join(strings.Fields("hookspan calls "+filter.Trace[:min(8, len(filter.Trace))]+" --file "+f.calls.File), " ") + " lists every call with it")
+		return nil
 	case len(found) == 0:
 		a.printf("no calls match\n")
 		return nil

@@ -85,6 +85,8 @@ func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err 
 		switch {
 		case ok && cmd.Flags().Lookup(name) != nil && strings.TrimSpace(value) != "":
 			set(name, value)
+		case ok && nearFlag(cmd, name) != "":
+			return nil, f, wrongUsage(cmd, "compare %q: there is no filter %s: did you mean %s?", word, name, nearFlag(cmd, name))
 		case part == "failed" || part == "denied":
 			set(part, "true")
 		case ok || one.f.Trace != "" || len(part) < 4 || strings.Trim(strings.ToLower(part), "0123456789abcdef") != "":

@@ -79,12 +79,27 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		if err != nil {
 			return err
 		}
-		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
+		o := a.viewOptions()
+		if f.Failed && f.Outcome == "" {
+			f.Outcome = "failed"
+			n, err := p.Store.Count(ctx, f)
+			if err != nil {
+				return err
+			}
+			o.Selected = fmt.Sprintf(" with failed calls; %d failed: --outcome failed", n)
+			if o.Width == 0 {
+				defer a.hint(termtext.Plural(all.Traces, "task") + o.Selected)
+			}
+		}
+		defer a.hintSkipped(ctx)
+		return view.List(a.stdout, sums, len(running), notes, all, o)
 	case ff.any():
 		a.printf("no tasks match\n")
+		a.hintSkipped(ctx)
 	default:
 		a.printf("no tasks yet\n")
 		a.hint(noTracesYet(ctx, a))
+		a.hintSkipped(ctx)
 	}
 	return nil
 }

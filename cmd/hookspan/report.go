@@ -27,15 +27,15 @@ func reportCmd(a *app) *cobra.Command {
 		Use: "report", Short: "Report on a week or another period, on at most two pages",
 		Long: `Report what the agents did in a period, the last week, or that before --until: tasks, time and cost by
 project and model, the dearest tasks, failures that repeat, how long agents waited for
-you, and the most edited files. The report is printed or written to a file, without the
-secrets that hookspan recognizes, and never sent.
+you, and the most edited files. The report is shown, printed as Markdown into a pipe, or written
+to a file, without the secrets that hookspan recognizes, and never sent.
 
   hookspan report
   hookspan report --since 4w --project . --format html -o month.html`,
 	}
 	ff := addFilterFlags(a, cmd)
 	var format, file string
-	cmd.Flags().StringVar(&format, "format", "", "md, html or json; without it by the name of FILE, else md")
+	cmd.Flags().StringVar(&format, "format", "", "md, html or json; without it by the name of FILE, else md, and on a terminal drawn")
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `FILE`, which only you can read")
 	_ = cmd.MarkFlagFilename("output", reportFormats...)
 	oneOf(cmd, "format", reportFormats...)
@@ -69,6 +69,9 @@ secrets that hookspan recognizes, and never sent.
 			r, err := view.ReportOf(ctx, p.Store, f, a.now(), early)
 			if err != nil {
 				return err
+			}
+			if a.terminal() > 0 && file == "" && !cmd.Flags().Changed("format") {
+				return paged(a, showFlags{}, func(w io.Writer) error { return view.DrawReport(w, export.Cleaned(r, clean), a.viewOptions()) })
 			}
 			return writeReport(a, r, clean, format, file)
 		})

@@ -40,6 +40,8 @@ type Machine struct {
 	Dir         string
 	ProjectOff  bool
 	ProjectFile string
+	// Private is the folder of HOOKSPAN_DISABLED_PROJECTS that Dir is in, empty if it is in none.
+	Private string
 	// Program returns the path of a hook program. If the program is missing, the
 	// error has a method Hint that says what to do.
 	Program func(name string) (string, error)
@@ -269,6 +271,8 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"
 	case Paused(m.Setup.Config):
 		st.Recording = recordingPaused
+	case m.Private != "":
+		st.Recording = "off in this folder (HOOKSPAN_DISABLED_PROJECTS has " + m.Private + ")"
 	case m.ProjectOff:
 		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + cmp.Or(m.ProjectFile, filepath.Join(m.Dir, ".hookspan.env")) + ")"
 	}

@@ -96,7 +96,12 @@ func (st *Status) Text(l Look) string {
 	row := func(level Level, name, text string) {
 		printf(level, "%-12s %s\n", name, l.fold(termtext.Value(text), len("  ")+13))
 	}
-	row(right(st.Recording == recordingOn), "recording", recording)
+	switch st.Recording {
+	case recordingOn, recordingPaused:
+		row(right(st.Recording == recordingOn), "recording", recording)
+	default: // as the user wants it
+		row(Note, "recording", recording)
+	}
 	if st.LastEvent.IsZero() {
 		row("", "events", "none yet")
 	} else {

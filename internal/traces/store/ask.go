@@ -21,6 +21,9 @@ type Totals struct {
 	Calls    int `json:"toolCalls"`
 	Failures int `json:"toolFailures"`
 	Denials  int `json:"toolDenials"`
+	// OfCalls counts all calls of a tool or command in sums over those alone that failed or were
+	// denied.
+	OfCalls int `json:"ofToolCalls,omitempty"`
 	// Took is the sum of the traces' durations.
 	Took time.Duration `json:"tookNs"`
 	// Waited is how long agents waited for the user, as far as events report it; zero if

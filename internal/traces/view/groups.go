@@ -46,6 +46,7 @@ func SumOf(groups []store.Group) (all store.Totals) {
 		all.Calls += g.Calls
 		all.Failures += g.Failures
 		all.Denials += g.Denials
+		all.OfCalls += g.OfCalls
 		all.Usage = all.Usage.Add(g.Usage)
 	}
 	return all

@@ -217,6 +217,7 @@ func (st *style) sums(shown, running int, all store.Totals) string {
 	if shown < all.Traces {
 		count = fmt.Sprintf("%d of %s", shown, count)
 	}
+	count += st.Selected
 	if running > 0 {
 		count = fmt.Sprintf("%d running%s%s", running, st.dot, count)
 	}

@@ -1,10 +1,13 @@
 package view
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -140,6 +143,29 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 	add("Failures that repeat", []string{"failure", "calls", "tasks", "last trace"}, rows)
 	add("The most edited files", []string{"file", "edits", "rejected"}, r.edited())
 	return out
+}
+
+// DrawReport writes a report for a terminal.
+func DrawReport(w io.Writer, r Report, o Options) error {
+	st, b := newStyle(o), bufio.NewWriter(w)
+	_, _ = b.WriteString(st.paint(sgrBold, st.cut(termtext.Line(r.Title), st.room())) + "\n" + st.fitting(slices.Clone(r.Facts)) + "\n")
+	for _, section := range r.Tables {
+		_, _ = b.WriteString("\n" + st.paint(sgrBold, section.Title) + "\n")
+		t := &table{style: st, rows: len(section.Rows)}
+		for i, name := range section.Head {
+			c := &column{name: strings.ToUpper(name), right: i > 0, order: i, cell: func(row int) (string, string) {
+				return termtext.Line(section.Rows[row][i]), ""
+			}}
+			if i == 0 {
+				c.least = minTitle
+			} else if strings.HasSuffix(name, "trace") {
+				c.order = 0 // by it the trace is shown
+			}
+			t.columns = append(t.columns, c)
+		}
+		t.draw(b)
+	}
+	return b.Flush()
 }
 
 func (r *Reporter) dearest(st *style, cents bool) (rows [][]string) {

@@ -100,7 +100,11 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		if g.Failures == 0 {
 			return "-", sgrDim
 		}
-		return fmt.Sprintf("%d %3.0f%%", g.Failures, 100*float64(g.Failures)/float64(max(g.Calls, 1))), sgrRed
+		text := fmt.Sprintf("%d %3.0f%%", g.Failures, 100*float64(g.Failures)/float64(max(g.Calls, g.OfCalls, 1)))
+		if g.OfCalls > 0 {
+			text += fmt.Sprintf(" of %d", g.OfCalls)
+		}
+		return text, sgrRed
 	})
 	add(&column{name: "DENIED", order: 5}, some(denials), number(denials, sgrYellow))
 	timed := func(*store.Group) bool { return by != ByBlock }

@@ -28,6 +28,8 @@ type Options struct {
 	Verbose bool
 	// Resume is the command that continues a trace's session, if there is one.
 	Resume string
+	// Selected says after their number what tasks a list has.
+	Selected string
 	// Now makes the times of a list relative to it. If zero, they are absolute.
 	Now time.Time
 	// Location is the time zone. If nil, time.Local.

@@ -105,7 +105,11 @@ func (s *Sums) key(c *store.Call) string {
 	case s.By == ByDenial:
 		return Denier(c)
 	case s.By == ByFailure && c.Status.Failed():
-		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String()), "#")
+		why := cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String())
+		if c.Command != "" && (FailureLine(c.Error) == "" || passing.MatchString(why)) {
+			why = termtext.Line(c.Command) + " failed" // other commands fail for other reasons
+		}
+		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(why, "#")
 	}
 	return ""
 }
