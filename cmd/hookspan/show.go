@@ -88,8 +88,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			return wrongUsage(cmd, "--span and --failed: want one of them")
 		case f.full && !f.failed && !changed("span"):
 			return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
-		case f.verbose && (f.cost || f.failed || f.asJSON || changed("span")):
-			return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span and --json")
+		case f.verbose && (f.cost || f.failed || f.asJSON || changed("span") || changed("file")):
+			return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span, --file and --json")
 		case changed("span") && !view.NamesRow(f.span):
 			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
 		}
