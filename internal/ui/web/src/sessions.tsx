@@ -59,7 +59,7 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
   const from = dayOf(q.get("from")), to = dayOf(q.get("to"));
   if (from) since = from;
   if (since) out.set("since", since.toISOString());
-  if (to) { to.setDate(to.getDate() + 1); out.set("until", to.toISOString()); } // the whole day
+  if (to) out.set("until", new Date(to.getFullYear(), to.getMonth(), to.getDate() + 1).toISOString()); // the whole day, which may begin after midnight
   return out.toString();
 }
 
