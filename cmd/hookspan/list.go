@@ -59,7 +59,8 @@ type listJSON struct {
 
 func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) (err error) {
 	a := ff.app
-	page, err := p.Store.Page(ctx, f, a.running(ctx, p)...)
+	tasks := a.running(ctx, p)
+	page, err := p.Store.Page(ctx, f, tasks...)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	case ff.asJSON:
 		return a.printJSON(append([]store.Summary{}, sums...))
 	case len(sums) > 0:
-		notes, err := view.NotesOf(ctx, p.Store, f, &page)
+		notes, err := view.NotesOf(ctx, p.Store, f, &page, tasks)
 		if err != nil {
 			return err
 		}
