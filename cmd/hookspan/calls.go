@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,12 +107,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		defer a.hint(fmt.Sprintf("%d of %d calls; --all lists every one", len(found), all.Calls))
 	}
 	if f.full {
-		err = a.finder(p).Calls(ctx, func(id string) (*store.Trace, error) {
-			if i := slices.IndexFunc(running, func(t *store.Trace) bool { return t.TraceID == id }); i >= 0 {
-				return running[i], nil
-			}
-			return p.Store.Trace(ctx, id)
-		}, found)
+		err = a.finder(p).Calls(ctx, func(id string) (*store.Trace, error) { return stored(ctx, p.Store, running, id) }, found)
 	}
 	switch {
 	case err != nil:
