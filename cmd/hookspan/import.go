@@ -113,12 +113,9 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	return errors.Join(errs...)
 }
 
-// pastTime is how long the agents' folders are looked at for what an import finds.
-const pastTime = 3 * time.Second
-
-// past is what an import would find, by names and the beginnings of files.
+// past is what an import would find, by names and the beginnings of files, in a few seconds.
 func (a *app) past(ctx context.Context) (have []string) {
-	ctx, cancel := context.WithTimeout(ctx, pastTime)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	for _, one := range provision.PastSessions(ctx, a.setup()) {
 		if one.Sessions > 0 {

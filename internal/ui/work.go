@@ -98,8 +98,11 @@ type callRow struct {
 // the options of hookspan calls, and the filter for their tasks.
 func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 	f, err = filterOf(q)
-	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, MinCost: f.MinCost, First: q.Has("first")}
-	f.Tool, f.Failed, f.Denied, f.MinCost = "", false, false, 0 // They are of the calls.
+	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, First: q.Has("first")}
+	f.Tool, f.Failed, f.Denied = "", false, false // They are of the calls.
+	if err == nil {
+		c.MinCost, err = dollars(q, "dearer")
+	}
 	if v := q.Get("slower"); v != "" && err == nil {
 		seconds, bad := strconv.ParseFloat(v, 64)
 		if bad != nil || !(seconds > 0 && seconds < 1e9) {
