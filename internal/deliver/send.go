@@ -174,6 +174,13 @@ func (d *delivery) setAside(p *Parked, err error, f failure, all bool) {
 // exportRun exports what the destination does not have of the next runs of a queue. Of
 // one run that needs several requests it records what was taken, with note.
 func (d *delivery) exportRun(ctx context.Context, st *State, r *prepared, q *queue, note func() error) (spans int, refused refusal, err error) {
+	for i := q.at; d.dst.Local && d.NoteLess != nil && i < q.at+q.n; i++ {
+		if one := &q.runs[i]; len(one.less) > 0 {
+			if err := d.NoteLess(ctx, one.Trace, one.less); err != nil {
+				return 0, refused, err
+			}
+		}
+	}
 	if q.n > 1 || d.dst.Local || r.fresh != nil {
 		return d.export(ctx, d.dst, q.batches, q.n == 1, nil)
 	}
