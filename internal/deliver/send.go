@@ -343,7 +343,7 @@ func (d *Deliverer) exportBatch(ctx context.Context, dst *Destination, batch []*
 func (d *Deliverer) call(ctx context.Context, dst *Destination, batch []*tracepb.ResourceSpans) error {
 	timeout := dst.Timeout
 	if timeout <= 0 {
-		timeout = 30 * time.Second
+		timeout = 30*time.Second + time.Duration(otlp.Count(batch))*time.Millisecond
 	}
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
