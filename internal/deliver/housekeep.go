@@ -118,8 +118,7 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 	return errors.Join(errs...)
 }
 
-// await gives a destination that never got anything of a session a position at its start, so that
-// later sweeps need not read the log to see that it lacks the session.
+// await gives a destination that lacks a session a position: later sweeps need not read the log.
 func (d *Deliverer) await(k spool.Key, name string) error {
 	if !slices.Contains(destinationNames, name) {
 		return nil

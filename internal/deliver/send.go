@@ -176,10 +176,11 @@ func (d *delivery) setAside(p *Parked, err error, f failure, all bool) {
 func (d *delivery) exportRun(ctx context.Context, st *State, r *prepared, q *queue, note func() error) (spans int, refused refusal, err error) {
 	for i := q.at; d.dst.Local && d.NoteLess != nil && i < q.at+q.n; i++ {
 		if one := &q.runs[i]; len(one.less) > 0 {
-			if err := d.NoteLess(ctx, one.Trace, one.less); err != nil {
-				return 0, refused, err
-			}
+			err = errors.Join(err, d.NoteLess(ctx, one.Trace, one.less))
 		}
+	}
+	if err != nil {
+		return 0, refused, err
 	}
 	if q.n > 1 || d.dst.Local || r.fresh != nil {
 		return d.export(ctx, d.dst, q.batches, q.n == 1, nil)
@@ -249,8 +250,7 @@ func (d *Deliverer) Send(ctx context.Context, dst *Destination, messages []*trac
 	return r.spans, err
 }
 
-// exportAll exports spans, in smaller requests if one breaks off. What this process sends later
-// is then sent so, too.
+// exportAll exports spans, from then on in smaller requests if one breaks off.
 func (d *Deliverer) exportAll(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (spans int, refused refusal, err error) {
 	for {
 		spans, refused, err = d.export(ctx, dst, bounded(messages, dst.Batch, dst.Bytes), true, nil)
