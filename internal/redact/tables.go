@@ -78,7 +78,7 @@ func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 			named++
 		}
 		v := strings.Trim(s[c.lo:c.hi], " \"'*`$^M\\,")
-		if len(v) > 60 || strings.ContainsAny(v, "=;{}[]<>") || strings.Contains(v, "(") && sep != '|' && sep != '2' || (sep == ',' || sep == ':') && byteIn(s, c.lo, " ") && c.lo > 0 && s[c.lo-1] == sep {
+		if len(v) > 60 || strings.ContainsAny(v, "=;{}[]<>") || sep == '1' && strings.ContainsAny(v, ":/.,") || strings.Contains(v, "(") && sep != '|' && sep != '2' || (sep == ',' || sep == ':') && byteIn(s, c.lo, " ") && c.lo > 0 && s[c.lo-1] == sep {
 			return false
 		}
 	}
@@ -188,7 +188,7 @@ func (t *text) cellValue(a *assignment, c span, certain bool) span {
 	if v = strings.TrimRight(v, ",;|*'"); len(v) < 6 || strings.Contains(strings.TrimRight(s[lo+len(v):hi], "\"' `*\\$^M,|"), " ") && !byteIn(s, lo+len(v), "\\\x1b<") {
 		return span{}
 	}
-	if looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
+	if looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.Contains(v, "/") && wordy(v) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
 		return span{}
 	}
 	if a.kind == passwordKind && (chosenShape(v, certain) || certain && literalValue(v) && !wordy(v)) || a.kind != passwordKind && (a.kind.likely(v) || len(v) >= 16 && chosenShape(v, false)) {
