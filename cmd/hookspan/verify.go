@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
@@ -42,8 +43,11 @@ code 1 as well.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id := strings.Join(args, "")
 		chosen := ff.any() || ff.all || cmd.Flags().Changed("limit")
-		if id != "" && chosen {
+		switch {
+		case id != "" && chosen:
 			return wrongUsage(cmd, "verify: found a trace id and filters: want one of them")
+		case ff.all && ff.any():
+			return wrongUsage(cmd, "verify: --all and filters: want one of them")
 		}
 		limited := cmd.Flags().Changed("limit")
 		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
@@ -63,7 +67,7 @@ code 1 as well.`,
 				return errors.New("no tasks match: nothing was verified")
 			}
 			v := &verify.Verifier{
-				Store: p.Store, Env: second.EnvOf(a.home, a.getenv), Now: a.now(), Clean: a.clean, All: chosen && !limited && !ff.any(),
+				Store: p.Store, Env: second.EnvOf(a.home, a.getenv), Now: a.now(), Clean: a.clean, Off: record.ProjectOff, All: chosen && !limited && !ff.any(),
 			}
 			rep, err := v.Verify(ctx, sums)
 			if err != nil {
