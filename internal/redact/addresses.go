@@ -48,7 +48,7 @@ func pathTokens(t *text, i int) []span {
 		}
 		part := s[lo:p]
 		switch {
-		case len(part) >= 8 && t.isCutAt(p) && (!wordy(part) || hasDigit(part) && strings.ToUpper(part) == part) && (telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign)):
+		case len(part) >= 8 && t.isCutAt(p) && (!wordy(part) || strings.ToUpper(part) == part) && (telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign)):
 			out = append(out, span{lo: lo, hi: p})
 		case len(part) < 15:
 			if part != "" && !only(part, digitBytes) && part != "v2" && part != "v3" && part != "ws" {

@@ -23,14 +23,15 @@
 // Where a form belongs:
 //   - a key with a fixed beginning: a line of prefixes.txt; one that needs more than a beginning:
 //     rules.go and services.go; private keys: pem.go; the words of a wallet: mnemonic.go
+//   - words that tell, words that do not, names of calls, fields and vendors: words.txt
 //   - a name and its value: a telling word in names.go; the sign, type or line break between them
-//     in assign.go (behindName, signBetween, behindSign); words between them in labels.go; a value
-//     in another line, list or member in nearby.go, in a column in files.go
+//     in assign.go (behindName, signBetween, behindSign); both in one clause of a sentence in prose.go;
+//     a value in another line, list or member in nearby.go, in a table's column in tables.go
 //   - whether the value is a secret: a property or a reason in the tables of judge.go, by what
 //     values.go counts. noValues and noWholeValues say what is no value, passwordReasons,
 //     tokenReasons and keyReasons decide by the name's kind, blankReasons where only a blank is
 //     between name and value
-//   - a command: a line of commands.go, or piped.go for what it reads and prints; a call: calls.go
+//   - a command: a line of commands.go, or piped.go for what it reads and prints; a call: calls.go, what is typed into a field too
 //   - headers and URLs: headers.go, addresses.go; base64: encoded.go; other context: context.go
 //   - what was removed once and comes again: memory.go
 //

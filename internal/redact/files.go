@@ -116,40 +116,10 @@ func (t *text) datum(lo, hi int) []span {
 	return []span{{lo: lo, hi: hi}}
 }
 
-// pgpass reads a line of .pgpass, host:port:database:user:password, of which the
-// port is at i.
-func pgpass(t *text, i int) []span {
-	s := t.s
-	p := i + 2
-	if s[i+1] != '*' {
-		if p = endOf(s, i+1, 6, digitBytes); p-i < 5 || p-i > 6 || !byteIn(s, p, ":") {
-			return nil
-		}
-	}
-	start := startOf(s, i, 100, wordBytes.or(".-*"))
-	if start == i || s[start] == '-' && start+1 == i {
-		return nil
-	}
-	named := false
-	for range 2 { // database and user
-		if !byteIn(s, p, ":") {
-			return nil
-		}
-		field := p + 1
-		p = endOf(s, field, 64, wordBytes.or("-*."))
-		if p == field {
-			return nil
-		}
-		named = named || p-field > 4 || !isHexText(strings.ToLower(s[field:p]))
-	}
-	if !named || !byteIn(s, p, ":") {
-		return nil // groups of an IPv6 address
-	}
-	lo := p + 1
-	hi := wordEnd(s, lo, min(len(s), lo+128), ":\"'\\")
-	v := s[lo:hi]
-	if byteIn(s, hi, ":") || !(t.isCutAt(hi) && len(v) >= headMin) && (!literalValue(v) || len(v) < 8) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+// pgpassword distinguishes the password of a line of .pgpass, host:port:database:user:password, from
+// the groups of an address of IPv6.
+func pgpassword(m match) bool {
+	before := m.text[m.at+1 : m.lo]
+	named := !only(strings.ToLower(before), digitBytes.or("abcdef:*"))
+	return named && m.at > 0 && m.text[m.at-1] != ':' && m.text[m.at-1] > ' ' && !byteIn(m.text, m.hi, ":") && literal(m)
 }

@@ -197,20 +197,13 @@ func (c *candidate) inSQL() bool {
 	return containsOne(before, "USER ", "ROLE ", "LOGIN ", "WITH ", "ALTER ", "MAPPING ")
 }
 
-// chosen reports what a person chooses rather than a program's name has: digits behind letters
-// of both cases, or a sign at the end.
-func (c *candidate) chosen() bool {
-	last := c.v[len(c.v)-1]
-	return len(c.v) >= 8 && c.digits > 1 && (upperLower(c.v) || strings.ContainsAny(c.v, "!#$%&*+?@") || strings.Count(c.v, "-") > 1) && letterBytes.has(c.v[0]) && digitBytes.or("!#$%&*+?@").has(last) && !isVersion(c.v)
-}
-
 // passwordReasons judge what may be a person's choice: a word with digits and signs.
 var passwordReasons = []reason{
 	{"certain by the syntax", (*candidate).certain, func(c *candidate) bool {
 		return len(c.v) >= 4 && !namesPassword(c.v) && !(c.digits == 0 && strings.ToUpper(c.v) == c.v)
 	}},
 	{"prose: words are more common than passwords", (*candidate).prose, func(c *candidate) bool {
-		return c.letters > 0 && (c.digits > 0 && !wordy(c.v) || c.chosen() || c.quoted && c.closed && len(c.v) >= 8 && gibberish(c.v))
+		return c.letters > 0 && (c.digits > 0 && !wordy(c.v) || chosenShape(c.v, false) || c.quoted && c.closed && len(c.v) >= 8 && gibberish(c.v))
 	}},
 	{"only a blank is between name and value", func(c *candidate) bool { return c.sign == " " && !c.quoted }, func(c *candidate) bool {
 		return c.digits > 0 && c.letters > 0 && (!wordy(c.v) || len(c.v) >= 8)
@@ -319,7 +312,7 @@ var tokenReasons = []reason{
 		return !c.quoted && !c.near && strings.HasPrefix(strings.TrimPrefix(c.v, "-"), "0x") && len(c.v) < 40
 	}, never},
 	{"a secret that a person chose", func(c *candidate) bool {
-		return (c.env || c.quoted || c.element() || c.ends && c.strong() || c.sign == "=" && c.near && (c.ends || byteIn(c.t.s, c.to, ")]}"))) && strings.Contains(strings.ToLower(c.name), "secret") && (c.chosen() || chosenShape(c.v, false) && !snakeCase(c.v)) && !namesPassword(c.v)
+		return (c.env || c.quoted || c.element() || c.ends && c.strong() || c.sign == "=" && c.near && (c.ends || byteIn(c.t.s, c.to, ")]}"))) && strings.Contains(strings.ToLower(c.name), "secret") && chosenShape(c.v, false) && !snakeCase(c.v) && !namesPassword(c.v)
 	}, always},
 	{"words and numbers", func(c *candidate) bool {
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))
@@ -401,7 +394,7 @@ var blankReasons = []struct {
 		return (b.kind == tokenKind || len(b.v) >= 32 && !slices.Contains(otherKeys, strings.ToLower(b.last))) && len(b.v) >= 24 && random(b.v) && digitRuns(b.v) > 2 && upperLower(b.v) || b.kind == tokenKind && len(b.v) >= 24 && digitRuns(b.v) > 4 && strings.ToUpper(b.v) == b.v && !isHexText(b.v)
 	}, yes},
 	{"a password that a person chose", func(b *blank) bool {
-		return b.kind == passwordKind && len(b.gap) == 1 && chosenValue(strings.TrimRight(b.v, ".,;:")) && upperLower(b.v)
+		return b.kind == passwordKind && len(b.gap) == 1 && chosenShape(strings.TrimRight(b.v, ".,;:"), false) && upperLower(b.v)
 	}, yes},
 	{"the path of a value that is put", func(b *blank) bool { return strings.Contains(b.head, "put ") && strings.HasSuffix(b.before, "/") }, func(b *blank) bool { return literalValue(b.v) }},
 	{"the key of a database that is attached", func(b *blank) bool {

@@ -51,6 +51,16 @@ func TestKindsOfForms(t *testing.T) {
 			`{"columns":["user","password"],"data":[["bob","{p}"]]}`, `{"user":{"0":"bob"},"password":{"0":"{p}"}}`, `INSERT INTO users (name, password) VALUES ('bob', '{p}')`, "usuario,contraseña\nbob,{p}\n", "用户,密码\nbob,{p}\n",
 			"│ user ┆ password │\n│ bob  ┆ {p} │\n", "user & password \\\\\nbob & {p} \\\\\n", " user | uid | pass\n bob | 7 | {p}\n", "User name,Password,Access key ID,Secret access key\nbob,{p},x,{r}\n",
 		},
+		"kinds of tables": {
+			"||User||Password||\n|bob|{p}|", "{| class=\"wikitable\"\n! User !! Password\n|-\n| bob || {p}\n|}", "┃ User ┃ Password ┃\n┡━━━━━━╇━━━━━━━━━━┩\n│ bob  │ {p} │", "  user password\n0  bob {p}\n", " Row │ user    password\n─────┼─────────────────\n   1 │ bob     {p}",
+			"<table><tr><th>User</th><th>Password</th></tr><tr><td>bob</td><td>{p}</td></tr></table>", "<tr><td>Password:</td><td>{p}</td></tr>", "<li><b>Password:</b> {p}</li>", "host:port:user:password\n10.0.0.4:22:root:{p}", "|===\n|User |Password\n\n|bob\n|{p}\n|===",
+		},
+		"calls and typed texts": {
+			`crypto.createHmac('sha256', '{r}')`, `EXEC sp_addlogin 'bob', '{p}'`, `SELECT * FROM mysql('h:3306', 'd', 't', 'bob', '{p}')`, `page.getByRole('textbox', { name: 'Password' }).fill('{p}')`, `I type "{p}" into the password field`,
+		},
+		"keys": {
+			`mlsn.{h}{h}`, `"priv":"{h}{h}"`, `nsupdate -y hmac-sha256:k:{r}`, `wandb key {h}`,
+		},
 		"structures": {
 			`{"name":"session","value":"{r}","path":"/"}`, `{"name":"connect.sid","httpOnly":true,"value":"{r}"}`, `{"name":"Password","type":"textbox","value":"{p}"}`, `{"element":"Password input","ref":"e1","text":"{p}"}`,
 			`{"selector":"input[name=password]","text":"{p}"}`, `{"label":"password","value":"{p}"}`, "Name      Password\n========  ============\napp       {p}", "   id  user         api_key\n0   1   app  {r}", "PC       Password     Expires\n-------- ------------ -------\nPC01     {p}",
@@ -59,7 +69,7 @@ func TestKindsOfForms(t *testing.T) {
 		"formats": {`{m}`, `seed phrase is {m}`, `12|{r}abcdefghi`, `nyk_v0_{r}k`, `acme_live_{r}9`},
 		"prompts": {
 			`my key for the weather API: {h}`, `here is my api key {h}`, `openai key {r}`, `the password is {p}`, `admin / {p}`, `please use {r} as the password`, `change the password from {p} to {p}`, `creds are app:{p}`,
-			`密码是{p}`, `用户admin，密码{r}`, `パスワードは{p}です`, `비밀번호는 {p} 입니다`, `мой пароль от базы {r}`, `Zugangsdaten: admin / {p}`, `le mot de passe est {p}`, `ma clé API {r}`, `minha chave de API {r}`, `hasło to {p}`, `API anahtarım {r}`, `mật khẩu là {p}`, `รหัสผ่านคือ {p}`,
+			`setze das DB-Passwort auf {p}`, `gebruik {p} als wachtwoord`, `le mdp de la base est {p}`, `La nueva contraseña será {p}`, `смени пароль на {p}`, `my account bob / {p}`, `it asks for a password, enter {p}`, `密码是{p}`, `用户admin，密码{r}`, `パスワードは{p}です`, `비밀번호는 {p} 입니다`, `мой пароль от базы {r}`, `Zugangsdaten: admin / {p}`, `le mot de passe est {p}`, `ma clé API {r}`, `minha chave de API {r}`, `hasło to {p}`, `API anahtarım {r}`, `mật khẩu là {p}`, `รหัสผ่านคือ {p}`,
 		},
 	} {
 		for _, form := range forms {
@@ -94,6 +104,8 @@ func TestNamesThatOnlySoundSecretAreLeftAlone(t *testing.T) {
 		"about above absent absorb abstract absurd abuse access accident account accuse achieve acid", // a list in order
 		`{"name":"session","value":"12 minutes"}`, `{"name":"session_id","value":"6f1c2b0e-8d5e-4f7a-9c3b-2a1d0e9f8b7c"}`, `{"name":"Password","type":"textbox","value":""}`,
 		"toolu_01A09q90qw90lq917835lq9xK3mZ7tYvB2n", "chatcmpl-9aXJq7Kz3mR8tYvB2nLw5cPd6eHf1gU0", "Passwords are hashed with bcrypt-12, tokens with SHA-256.",
+		"Signature: sig1=:gHim9e5Pk2H7c9BStOmxSmkyc8+ioZgoxynu3d4INAT4dwfj5LhvaV9DFnEQ9p7C0hzW4o4Qpkm5aApd6WLLCw==:", "SSH key fingerprint: SHA256:pGkXZW8l43cqFaM8yV0aYbW1E6dK0pN4h2h1jv9xQ2s", "{.users[?(@.name==\"e2e\")].user.password}",
+		"Der Schlüssel im Cache ist 0123456789abcdef0123456789abcdef.", "De cachesleutel is 0123456789abcdef0123456789abcdef.", "La clé du cache est 0123456789abcdef0123456789abcdef.", "キャッシュのキーは0123456789abcdef0123456789abcdefです。",
 		`--password=PASSWORD`, `--password=<password>`, `--password=$DB_PASS`, `--password string   the password`, "the password is utf8-encoded", "Passwort vergessen? Klicken Sie hier", "密码长度为8到16个字符", "パスワードは8文字以上です",
 		"\tpw           *io.PipeWriter\n}\n\nfunc (r *response) finish() {\n\tif !r.wrote {", "// result: (Equal (CMPW (SignExt16to32 x) (ZeroExt16to32 y)))", `identified by "title" is overwritten`,
 		"password = config.get_value", "if user.password == other.password_2", "func TokenReviews() v1beta1.TokenReviewInterface {", `func login(user, password) { run('bob', 'step-1234') }`, "authentication: python3.11",

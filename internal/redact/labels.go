@@ -3,7 +3,6 @@ package redact
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // likely reports whether a value that only its place makes a secret's looks like
@@ -29,18 +28,6 @@ func isVersion(v string) bool {
 
 // shortValue bounds a value that a prompt has without a sign before it.
 const shortValue = 200
-
-// chosenValue reports a word with the digits and signs that a person puts behind it.
-func chosenValue(v string) bool {
-	c := candidate{v: v}
-	c.letters, c.digits, c.symbols = count(v)
-	return c.chosen()
-}
-
-// foreign reports a name that is not ASCII: it is no name of a program's.
-func (a *assignment) foreign() bool {
-	return strings.ContainsFunc(a.name, func(r rune) bool { return r >= utf8.RuneSelf })
-}
 
 // fallback reads the text that stands in for a value that may be missing:
 // password = x || "y", x ?: "y", fetch(x, "y").

@@ -22,13 +22,8 @@ func (t *text) label(a *assignment, i int) []span {
 	if q := closingQuotes(s, i); q < len(s) && lineBreak(s, q) > 0 && (isFlag(s, a.lo) || q > i && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"")) {
 		return t.lineOf(a.kind, q) // In the next line; Redis numbers names and values.
 	}
-	if a.lo > 0 && s[a.lo-1] < utf8.RuneSelf && strings.IndexByte("./\\<>$@{[=", s[a.lo-1]) >= 0 {
-		return nil // part of an address, a selector, an element
-	}
-	weak := slices.Contains(verbs, strings.ToLower(a.telling))
-	name := strings.TrimLeft(a.name, "-"+digits)
-	if byteIn(s, i, "(") || weak && !byteIn(s, i, " :=\"'`") || upperLower(name) && isLower == classOf[name[0]] && !endsInOne(strings.ToLower(a.name), "password", "token", "secret", "key") {
-		return nil // a call, a verb, a name in a program
+	if t.inProgram(a, i) {
+		return nil
 	}
 	if out := t.calledAfter(a); len(out) > 0 {
 		return out
@@ -36,58 +31,91 @@ func (t *text) label(a *assignment, i int) []span {
 	if out := t.usedAs(a); len(out) > 0 {
 		return out
 	}
-	var out []span
-	words, beside := 0, true
-	cred := strings.IndexByte("cCzZflLaA", a.telling[0]) >= 0 && hasOnePrefix(strings.ToLower(a.telling), "cred", "zugangsd", "fiants", "login", "account")
-	for p := i; p < len(s) && p < i+clauseBytes && words < clauseWords; {
-		c := s[p]
-		values := clauseValue
-		if a.kind == tokenKind && !cred {
-			values = clauseValue.or(clauseValue.others + "/")
-		}
-		switch end := endOf(s, p, shortValue, values); {
-		case end > p:
-			word := strings.TrimRight(s[p:end], ".,;:!?*_=")
-			c := clause{t, a, a.kind, beside && words <= besideWords || behindSign(s, i, p), cred, words == 0}
-			if weak && words > 1 {
-				return out // pass is a verb as well
-			}
-			if word == "" && strings.Trim(s[p:end], "*_") != "" && !(s[p:end] == "=" && strings.ToUpper(a.name) == a.name) {
-				return out
-			}
-			if word == "" {
-				p = end // a sign of Markdown
-				continue
-			}
-			if strings.EqualFold(a.telling, "pin") && only(word, digitBytes) && len(word) > 3 && c.beside {
-				return append(out, span{lo: p, hi: p + len(word)})
-			}
-			if c.secret(s, p, p+len(word)) || c.secret(s, p, end) && !strings.HasSuffix(s[p:end], ".") {
-				out = append(out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
-			} else if slices.Contains(harmlessEnds, strings.ToLower(word)) && word != "type" {
-				return out
-			} else if len(word) < end-p && end < len(s) && s[end] == ' ' && s[end-1] != ',' && words > 0 {
-				return out // the end of a sentence
-			}
-			beside = beside && byteIn(s, end, " :\"'`*=)") || end < len(s) && s[end] >= utf8.RuneSelf
-			words++
+	r := clauseReader{text: t, a: a, from: i, beside: true, values: clauseValue}
+	r.pair = strings.IndexByte("cCzZflLaA", a.telling[0]) >= 0 && hasOnePrefix(strings.ToLower(a.telling), "cred", "zugangsd", "fiants", "login", "account")
+	if a.kind == tokenKind && !r.pair {
+		r.values = clauseValue.or(clauseValue.others + "/")
+	}
+	for p, more := i, true; more && p < len(s) && p < i+clauseBytes && r.words < clauseWords; {
+		if end := endOf(s, p, shortValue, r.values); end > p {
+			more = r.word(p, end)
 			p = end
-		case c == '"' && words > 0 && byteIn(s, p+1, ",:}]"):
-			return out // the end of a member
-		case c >= utf8.RuneSelf && hasOnePrefix(s[p:], "。", "？", "！", "؟", "।"):
-			return out
-		case lineBreak(s, p) > 0:
-			if words == 0 && (p > i && only(s[i:p], oneOf("*_ :\"'`=()]>")) && !strings.HasPrefix(s[i:], ")\"") || t.listed(a)) || s[p-1] == ':' {
-				return t.lineOf(a.kind, p)
-			}
-			return out
-		case c == ' ' || c == '\t' || c >= utf8.RuneSelf || strings.IndexByte("\"'`*():,/\x1b[]>|", c) >= 0:
-			p += max(1, colour(s, p))
-		default:
-			return out
+		} else {
+			p, more = r.sign(p)
 		}
 	}
-	return out
+	return r.out
+}
+
+// inProgram reports a name that is part of an address, a selector or an element, or that a program
+// has: a call, a verb, camel case.
+func (t *text) inProgram(a *assignment, i int) bool {
+	s := t.s
+	if a.lo > 0 && s[a.lo-1] < utf8.RuneSelf && strings.IndexByte("./\\<>$@{[=", s[a.lo-1]) >= 0 || byteIn(s, i, "(") || a.verb() && !byteIn(s, i, " :=\"'`") {
+		return true
+	}
+	name := strings.TrimLeft(a.name, "-"+digits)
+	return upperLower(name) && isLower == classOf[name[0]] && !endsInOne(strings.ToLower(a.name), "password", "token", "secret", "key")
+}
+
+// verb reports a telling word that means much else in a sentence.
+func (a *assignment) verb() bool { return slices.Contains(verbs, strings.ToLower(a.telling)) }
+
+// clauseReader reads a clause behind a telling word, which ends at from.
+type clauseReader struct {
+	*text
+	a    *assignment
+	from int
+	// words is how many were read, beside says that nothing parts them from the telling word, pair
+	// that a user's name is among them.
+	words        int
+	beside, pair bool
+	values       set
+	out          []span
+}
+
+// word reads the word from p to end, and reports whether the clause goes on behind it.
+func (r *clauseReader) word(p, end int) bool {
+	s, a := r.s, r.a
+	word := strings.TrimRight(s[p:end], ".,;:!?*_=")
+	if a.verb() && r.words > 1 {
+		return false
+	}
+	if word == "" { // signs of Markdown, or PASSWORD kibana = x
+		return strings.Trim(s[p:end], "*_") == "" || s[p:end] == "=" && strings.ToUpper(a.name) == a.name
+	}
+	c := clause{r.text, a, a.kind, r.beside && r.words <= besideWords || behindSign(s, r.from, p), r.pair, r.words == 0}
+	switch {
+	case strings.EqualFold(a.telling, "pin") && only(word, digitBytes) && len(word) > 3 && c.beside:
+		r.out = append(r.out, span{lo: p, hi: p + len(word)})
+		return false
+	case c.secret(s, p, p+len(word)) || c.secret(s, p, end) && !strings.HasSuffix(s[p:end], "."):
+		r.out = append(r.out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
+	case slices.Contains(harmlessEnds, strings.ToLower(word)) && word != "type":
+		return false
+	case len(word) < end-p && byteIn(s, end, " ") && s[end-1] != ',' && r.words > 0:
+		return false // the end of a sentence
+	}
+	r.beside = r.beside && byteIn(s, end, " :\"'`*=)") || end < len(s) && s[end] >= utf8.RuneSelf
+	r.words++
+	return true
+}
+
+// sign reads what is between two words, at p, and reports whether the clause goes on behind it.
+func (r *clauseReader) sign(p int) (next int, more bool) {
+	s, c := r.s, r.s[p]
+	switch {
+	case c == '"' && r.words > 0 && byteIn(s, p+1, ",:}]"): // the end of a member
+	case c >= utf8.RuneSelf && hasOnePrefix(s[p:], "。", "？", "！", "؟", "।"):
+	case lineBreak(s, p) > 0:
+		alone := p > r.from && only(s[r.from:p], oneOf("*_ :\"'`=()]>")) && !strings.HasPrefix(s[r.from:], ")\"") || r.listed(r.a)
+		if r.words == 0 && alone || s[p-1] == ':' {
+			r.out = r.lineOf(r.a.kind, p)
+		}
+	case c == ' ' || c == '\t' || c >= utf8.RuneSelf || strings.IndexByte("\"'`*():,/\x1b[]>|", c) >= 0:
+		return p + max(1, colour(s, p)), true
+	}
+	return p, false
 }
 
 // listed reports whether a name is alone in an item of a list.
@@ -141,22 +169,31 @@ var vendors = sync.OnceValue(func() []string {
 // secret judges the word from lo to hi of a clause.
 func (c clause) secret(s string, lo, hi int) bool {
 	v := s[lo:hi]
-	if len(v) < 6 || byteIn(s, hi, "([{<\\/@") && !strings.HasPrefix(s[hi:], "</") || placeholder(v) || isVersion(v) || strings.Contains(v, "...") {
+	if len(v) < 6 || inCode(s, hi) || placeholder(v) || isVersion(v) || strings.Contains(v, "...") {
 		return false
 	}
 	quoted := lo > 0 && strings.IndexByte("\"'`*", s[lo-1]) >= 0 && byteIn(s, hi, "\"'`*")
 	if lo > 0 && strings.IndexByte("\\$<%{@#/.*", s[lo-1]) >= 0 && !quoted && !(s[lo-1] == '/' && c.pair) {
 		return false
 	}
-	if c.kind == passwordKind || c.pair {
+	switch {
+	case c.kind == passwordKind || c.pair:
 		return chosenShape(v, c.beside) || quoted && c.beside && (strings.Count(v, "-") > 2 && strings.ToLower(v) == v && !namesPassword(v) || len(v) >= 8 && passwordKind.likely(v))
-	}
-	if c.kind == keyKind {
+	case c.kind == keyKind:
 		return len(v) >= 20 && upperLower(v) && random(v) && digitRuns(v) > 2 && c.beside
-	}
-	if strings.Trim(v, hexDigits+"-") == "" {
+	case strings.Trim(v, hexDigits+"-") == "":
 		return c.number(v, lo)
 	}
+	return c.token(v)
+}
+
+// inCode reports what is behind a name of a program: a bracket, a path; but not the end of an element.
+func inCode(s string, i int) bool {
+	return byteIn(s, i, "([{<\\/@") && !strings.HasPrefix(s[i:], "</")
+}
+
+// token judges what a machine made.
+func (c clause) token(v string) bool {
 	return len(v) >= 16 && hasDigit(v) && !strings.Contains(v, ".") && (!wordy(v) && digitRuns(v) > 1 || upperLower(v) && random(v)) && (c.beside || upperLower(v)) || c.beside && c.first && upperLower(v) && chosenShape(v, false)
 }
 
@@ -170,7 +207,7 @@ func chosenShape(v string, beside bool) bool {
 	case looksLikeCode(v, true), letters == 0, !isAlnum(v[0]), strings.HasPrefix(v, "0x"), containsOne(strings.ToLower(v), "passw", "token", "secret", "**"), strings.Count(v, "-") == 4 && isHexText(strings.ReplaceAll(v, "-", "")):
 		return false
 	case digits == 0:
-		return !looksLikeCode(v, false) && beside && (len(v) >= 9 && gibberish(v) && (upperLower(v) || symbols > 0) || oddCase(v)) || beside && len(v) >= 8 && strings.ContainsAny(v[:len(v)-1], "!#$%^&*?~+")
+		return beside && lettersAlone(v, symbols)
 	case wordy(v) && containsOne(strings.ToLower(v), technical...), strings.ToUpper(v) == v && (wordy(v) || !beside):
 		return false
 	}
@@ -185,6 +222,11 @@ func chosenShape(v string, beside bool) bool {
 		return len(v) >= 8 && (digits > 1 || !wordy(v) || strings.ContainsAny(v, "!#$%^&*?~+") || kinds > 2)
 	}
 	return len(v) >= 9 && kinds > 1 && (!wordy(v) || digits > 1 && (kinds > 2 || upperLower(v) && strings.ToUpper(v[:1]) == v[:1] || symbols > 1)) && !isHexText(strings.ReplaceAll(v, "-", ""))
+}
+
+// lettersAlone judges a password without digits.
+func lettersAlone(v string, symbols int) bool {
+	return !looksLikeCode(v, false) && (len(v) >= 9 && gibberish(v) && (upperLower(v) || symbols > 0) || oddCase(v)) || len(v) >= 8 && strings.ContainsAny(v[:len(v)-1], "!#$%^&*?~+")
 }
 
 // technical are parts of words with numbers that no person chooses.

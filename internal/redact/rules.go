@@ -113,7 +113,7 @@ func (r *rule) set(field, value string, _ bool) {
 var (
 	decisions = map[string]func(match) bool{
 		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "basicCredentials": basicCredentials, "bearer": bearer, "chosen": chosen, "dense": dense, "facebook": facebook,
-		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "secureString": secureString,
+		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "pgpassword": pgpassword, "secureString": secureString,
 		"sessionToken": sessionToken, "sqlPassword": sqlPassword, "unwordy": unwordy, "wholeNumbered": wholeNumbered,
 	}
 	plausibles = map[string]func(string) bool{
@@ -122,7 +122,7 @@ var (
 	reads = map[string]func(*text, int) []span{
 		"assignedSecret": assignedSecret, "authHeader": authHeader, "awsNeighbours": awsNeighbours, "cookieHeader": cookieHeader, "credentialCall": credentialCall, "dsn": dsn,
 		"herePassword": herePassword, "keyBytes": keyBytes, "kubernetesSecret": kubernetesSecret, "oracle": oracle, "paddedCredentials": paddedCredentials, "pathTokens": pathTokens,
-		"pgpass": pgpass, "pipedPassword": pipedPassword, "printedSecret": printedSecret, "recoveryCodes": recoveryCodes, "typedSecret": typedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
+		"pipedPassword": pipedPassword, "printedSecret": printedSecret, "recoveryCodes": recoveryCodes, "typedSecret": typedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
 	}
 )
 

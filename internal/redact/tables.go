@@ -72,14 +72,22 @@ func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 	if least := map[byte]int{'|': 1, ':': 2, '2': 1}[sep]; len(head) < least || least == 0 && len(head) < 2 {
 		return false
 	}
+	return namesAlone(s, head, sep)
+}
+
+// namesAlone reports whether cells can be names, and enough of them.
+func namesAlone(s string, head []span, sep byte) bool {
 	named := 0
 	for _, c := range head {
 		if c.hi > c.lo {
 			named++
 		}
 		v := strings.Trim(s[c.lo:c.hi], " \"'*`$^M\\,")
-		if len(v) > 60 || strings.ContainsAny(v, "=;{}[]<>") || strings.Contains(v, "(") && sep != '|' && sep != '2' || (sep == ',' || sep == ':') && byteIn(s, c.lo, " ") && c.lo > 0 && s[c.lo-1] == sep {
+		if len(v) > 60 || strings.ContainsAny(v, "=;{}[]<>") || sep == '1' && strings.ContainsAny(v, ":/.,") || strings.Contains(v, "(") && sep != '|' && sep != '2' {
 			return false
+		}
+		if (sep == ',' || sep == ':') && byteIn(s, c.lo, " ") && c.lo > 0 && s[c.lo-1] == sep {
+			return false // a list in a sentence
 		}
 	}
 	return named > 1 || strings.Contains("|2", string(sep))
@@ -188,13 +196,21 @@ func (t *text) cellValue(a *assignment, c span, certain bool) span {
 	if v = strings.TrimRight(v, ",;|*'"); len(v) < 6 || strings.Contains(strings.TrimRight(s[lo+len(v):hi], "\"' `*\\$^M,|"), " ") && !byteIn(s, lo+len(v), "\\\x1b<") {
 		return span{}
 	}
-	if looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
+	if !a.inCell(v, certain) {
 		return span{}
 	}
-	if a.kind == passwordKind && (chosenShape(v, certain) || certain && literalValue(v) && !wordy(v)) || a.kind != passwordKind && (a.kind.likely(v) || len(v) >= 16 && chosenShape(v, false)) {
-		return span{lo: lo, hi: lo + len(v)}
+	return span{lo: lo, hi: lo + len(v)}
+}
+
+// inCell judges the word in a cell below a name.
+func (a *assignment) inCell(v string, certain bool) bool {
+	if looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.Contains(v, "/") && wordy(v) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
+		return false
 	}
-	return span{}
+	if a.kind == passwordKind {
+		return chosenShape(v, certain) || certain && literalValue(v) && !wordy(v)
+	}
+	return a.kind.likely(v) || len(v) >= 16 && chosenShape(v, false)
 }
 
 // cells are the places of what is between the separators of a line: bars and the like, or two

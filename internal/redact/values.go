@@ -81,16 +81,7 @@ func looksLikeCode(v string, quoted bool) bool {
 	if strings.HasPrefix(v, ".*") {
 		return true
 	}
-	if name, number := strings.TrimRight(v, digits), len(v)-len(strings.TrimRight(v, digits)); number >= 3 && endsInOne(name, "_", ".") && letterBytes.has(v[0]) {
-		return false // river.stone_4711
-	}
-	if i := strings.LastIndexByte(v, '.'); i > 0 && i+1 < len(v) && '0' <= v[i+1] && v[i+1] <= '9' && strings.IndexByte(v, '.') == i && upperLower(v[:i]) {
-		return false // Falcon.77 is no selector.
-	}
 	if strings.Contains(v, ".") {
-		if last := v[strings.LastIndexByte(v, '.')+1:]; upperLower(v) && len(last) > 1 && '0' <= last[0] && last[0] <= '9' {
-			return false // Blue.Kite.42
-		}
 		chain := strings.Contains(strings.TrimRight(v, "="), "=") // a.b = c.d = e
 		for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == '.' || r == '=' }) {
 			if len(part) >= 8 && (digitRuns(part) > 2 || random(part) || !chain && random(v)) {
