@@ -37,6 +37,7 @@ const (
 	CacheWrite Kind = "cache write tokens"
 	Cost       Kind = "cost"
 	Order      Kind = "order"
+	Time       Kind = "time"
 	Outcome    Kind = "outcome"
 	// Total is a number of calls that does not fit.
 	Total Kind = "total"
@@ -181,7 +182,7 @@ const mainAgent = "the main agent"
 // compareAgent compares whose a call or a request is: ids of subagents as far as both sides
 // have them.
 func (c *comparison) compareAgent(run int, ours, theirs, id string) {
-	if (ours == "") == (theirs == "") && !(c.theirs[ours] && c.ours[theirs]) {
+	if (ours == "") == (theirs == "") && (!c.ours[theirs] || ours == "?" || theirs == "?") {
 		return
 	}
 	c.differ(Agent, run, cmp.Or(ours, mainAgent), cmp.Or(theirs, mainAgent), id)
@@ -430,7 +431,15 @@ func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {
 		if f.Times == 1 {
 			c.compareAgent(q.run, q.agent, f.Agent, id)
 			c.compareStatus(q, f)
+			c.compareTime(q, f)
 		}
+	}
+}
+
+// compareTime finds a call that began at another time than between its row and its result.
+func (c *comparison) compareTime(q *call, f *second.Call) {
+	if f.Done.After(f.At) && (q.start.Before(f.At.Add(-early)) || q.start.After(f.Done.Add(early))) {
+		c.differ(Time, q.run, at(q.start), at(f.At), q.id)
 	}
 }
 

@@ -219,20 +219,11 @@ func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string)
 }
 
 func statusOf(s *tracepb.Span) string {
-	switch otelmap.EndOf(s) {
-	case otelmap.EndOK:
-		return ok
-	case otelmap.EndFailed:
-		return failed
-	case otelmap.EndDenied:
-		if otlp.Text(s.GetAttributes(), otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
-			return cancelled
-		}
-		return denied
-	case otelmap.EndUnfinished:
-		return unfinished
+	end := otelmap.EndOf(s)
+	if end == otelmap.EndDenied && otlp.Text(s.GetAttributes(), otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
+		return cancelled
 	}
-	return ""
+	return [...]string{otelmap.EndOK: ok, otelmap.EndFailed: failed, otelmap.EndDenied: denied, otelmap.EndUnfinished: unfinished, otelmap.EndRunning: ""}[end]
 }
 
 // isPrompt reports the event of a prompt that a person typed.

@@ -147,8 +147,7 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 				case b.Type == "text" && strings.HasPrefix(b.Text, "[") && strings.Contains(b.Text, "] Result:"):
 					asked = r.clineResult(asked, b.Text)
 				case b.Type == "text" && !classic && !sub && strings.HasPrefix(b.Text, "<user_input"):
-					_, text, _ := strings.Cut(b.Text, ">")
-					r.prompt(1, row.ID, text)
+					r.prompt(1, row.ID, typedIn(b.Text))
 				}
 			}
 		}
