@@ -212,7 +212,7 @@ lint: ## formatting, linters on three systems, the workflows, known vulnerabilit
 	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
 	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
-	  (cd $$dir && GOOS=$$os "$$linter" run) || exit 1; done; done
+	  (cd $$dir && GOOS=$$os "$$linter" run --timeout 30m) || exit 1; done; done
 	$(GO) tool -modfile=internal/tools/release/go.mod actionlint
 	@checker=$$($(TOOL) -n govulncheck) || exit 1; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
 	  said=$$("$$checker" -C $$dir ./... 2>&1); rc=$$?; case "$$rc $$said" in \

@@ -83,6 +83,7 @@ place that is not supported, when a variable names no folder that can be read, o
 	cmd.Flags().BoolVar(&f.again, "again", false, "also import what was deleted, or removed after HOOKSPAN_RETENTION")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "send nothing, say what would be sent")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
+	noQuestion(cmd)
 	return cmd
 }
 
@@ -122,7 +123,8 @@ func noTracesYet(ctx context.Context, a *app) string {
 	if len(have) == 0 {
 		return noTraces
 	}
-	return strings.Join(have, ", ") + " are here: hookspan import brings them in; " + noTraces
+	verb := map[bool]string{true: " is", false: " are"}[len(have) == 1 && strings.HasPrefix(have[0], "1 ")]
+	return strings.Join(have, ", ") + verb + " here: hookspan import brings them in; " + noTraces
 }
 
 // check checks the flags, once for all agents.
@@ -152,11 +154,12 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	if len(p.Deliverer.Destinations) == 0 {
 		return noDestination()
 	}
+	private := a.cfg.PrivateFolders()
 	p.Deliverer.Destinations = importer.Order(p.Deliverer.Destinations, f.to)
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: f.from, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
-		Off:     record.ProjectOff,
+		Off:     func(dir string) bool { return record.PrivateBy(private, dir) != "" || record.ProjectOff(dir) },
 	}
 	p.Owe(p.Deliverer.Destinations)
 	switch known, err := p.Ledger(); {
@@ -249,6 +252,10 @@ func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON b
 		}
 		if v != nil {
 			a.printf("%s", v.Text())
+		}
+		if rep.Skipped.Open > 0 {
+			idle := strings.TrimSuffix(a.cfg.IdleTimeout.String(), "0s")
+			a.hint("nothing need be done about open traces: a later hookspan import takes those that hooks do not record, at their end or " + idle + " after their last event")
 		}
 		if rep.Waiting() {
 			a.hint("fix the cause, then run the same import again: it sends what is left")

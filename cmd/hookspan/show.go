@@ -23,8 +23,7 @@ import (
 
 // showFlags are the flags of hookspan show.
 type showFlags struct {
-	session                         string
-	span                            string
+	session, span, file             string
 	failed, full                    bool
 	verbose, ascii, asJSON, noPager bool
 	cost                            bool
@@ -50,6 +49,8 @@ from the spool, without secrets; where they are from is printed.
 --cost says where the money went: for the agent's requests and its subagents, and which
 requests missed the cache or were made larger by the output of a call.
 
+--file shows how the task changed a file, or those of a folder, as diffs.
+
 --session shows a whole conversation in order: what you and the agent said, and
 the tools.
 
@@ -65,6 +66,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 	flags.StringVar(&f.session, "session", "", "show a whole session: the newest one, that of the trace ID, or the one whose id begins with `ID`")
 	flags.Lookup("session").NoOptDefVal = newestSession
 	flags.StringVar(&f.span, "span", "", "show one call: its `NUMBER` in the tree, or the beginning of a span id")
+	flags.StringVar(&f.file, "file", "", "show how this file, folder/ or *.pattern was changed, as diffs")
 	flags.BoolVar(&f.failed, "failed", false, "show every call that failed, was denied or never ended")
 	flags.BoolVar(&f.cost, "cost", false, "show where the money went: requests, subagents, cache misses, large outputs")
 	flags.BoolVar(&f.full, "full", false, "with --span or --failed: whole texts, not only the previews")
@@ -80,12 +82,19 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
 		case f.cost && (changed("session") || f.failed || changed("span")):
 			return wrongUsage(cmd, "--cost: it is of one trace: want it without --session, --span and --failed")
+		case f.file != "" && (changed("session") || f.failed || changed("span") || f.cost):
+			return wrongUsage(cmd, "--file: want it without --session, --span, --failed and --cost")
 		case f.failed && changed("span"):
 			return wrongUsage(cmd, "--span and --failed: want one of them")
 		case f.full && !f.failed && !changed("span"):
 			return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
+		case f.verbose && (f.cost || f.failed || f.asJSON || changed("span")):
+			return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span and --json")
 		case changed("span") && !view.NamesRow(f.span):
 			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
+		}
+		if err := checkPattern(cmd, f.file); err != nil {
+			return err
 		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
 			if changed("session") {
@@ -95,8 +104,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			if isSession, serr := namesSession(ctx, p.Store, id, err); serr != nil {
 				return serr
 			} else if isSession {
-				if f.failed || f.span != "" {
-					return wrongUsage(cmd, "%q: it is a session: --span and --failed are for one trace", id)
+				if f.failed || f.cost || f.span != "" || f.file != "" {
+					return wrongUsage(cmd, "%q: it is a session: --span, --failed, --cost and --file are for one trace", id)
 				}
 				return showSession(ctx, a, p.Store, cmd, f, id)
 			}
@@ -104,6 +113,9 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 				return noSuchTrace(ctx, a, p.Store, id, err)
 			}
 			switch {
+			case f.file != "":
+				edits := callsFlags{filterFlags: &filterFlags{app: a, asJSON: f.asJSON}, calls: view.CallFilter{File: f.file, Edits: true}, full: true}
+				return edits.print(ctx, p, store.Filter{Trace: t.TraceID, Limit: -1})
 			case f.failed || f.span != "":
 				return showCalls(ctx, a, p, t, f)
 			case f.cost && f.asJSON:
@@ -112,6 +124,9 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 				return view.Cost(a.stdout, t.Title, view.CostsOf(store.WorkOf(t)), a.viewOptions())
 			case f.asJSON:
 				return a.printJSON(t)
+			}
+			if id == "" {
+				defer a.hintSkipped(ctx)
 			}
 			return paged(a, f, func(w io.Writer) error {
 				o := showOptions(a, f)
@@ -303,6 +318,7 @@ func withPipeline(ctx context.Context, a *app, f func(context.Context, *pipeline
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
+		a.hintSkipped(ctx)
 		return hinted{errors.New("no tasks yet"), noTracesYet(ctx, a)}
 	}
 	var several *store.AmbiguousError

@@ -175,10 +175,10 @@ func (e *exam) recording() {
 	case e.st.Recording == recordingOn:
 	case e.st.Recording == recordingPaused:
 		e.add(Problem, text, "hookspan resume")
-	case e.ProjectOff && !e.Setup.Config.Off():
-		e.add(Problem, text, "remove that line to record this project's tasks")
+	case e.ProjectOff && e.Private == "" && !e.Setup.Config.Off():
+		e.add(Note, text, "remove that line to record this project's tasks")
 	default:
-		e.add(Problem, text, "unset the variable; hookspan config says where it is set")
+		e.add(Note, text, "unset the variable; hookspan config says where it is set")
 	}
 }
 

@@ -95,10 +95,7 @@ func isPrefixedKey(s string, lo, hi int) bool {
 }
 
 // idWords come before random characters that are no key.
-var idWords = []string{
-	"toolu", "call", "msg", "resp", "req", "request", "chatcmpl", "cmpl", "run", "thread", "file", "sha1", "sha256", "sha384", "sha512", "md5", "asst", "evt", "event", "cus", "trace", "span", "id", "ref", "hash", "nonce", "etag", "build",
-	"image", "img", "chunk", "cache", "blob", "snap", "snapshot", "conv", "item", "step", "batch", "vs", "fs", "rs", "ctx", "session", "price", "prod", "sub", "pi", "ch", "in", "seti", "pm", "public", "phc", "pub", "pk", "digest", "checksum", "fingerprint", "version", "server", "srv", "task", "job", "node", "user", "org", "project", "h1",
-}
+var idWords = wordsOf("idWords")
 
 // keyBytes reads a wallet's file, of which the bracket is at i: the 64 bytes of a key.
 func keyBytes(t *text, i int) []span {

@@ -196,7 +196,7 @@ func TestAnswersOfTheAPI(t *testing.T) {
 	}{
 		{"lists", []string{
 			"about", "agents", "status", "sessions", "sessions?limit=1", "sessions?failed", "sessions?denied", "sessions?agent=codex", "sessions?model=m2", "sessions?tool=Edit", "sessions?outcome=failed",
-			"sessions?project=/home/dev/shop", "sessions?session=s2", "sessions?text=overloaded", "sessions?since=2026-05-04T10:30:00Z", "sessions?until=2026-05-04T10:30:00Z", "sessions?min-cost=0.5",
+			"sessions?project=/home/dev/shop", "sessions?session=s2", "sessions?text=overloaded", "sessions?since=2026-05-04T10:30:00Z", "sessions?until=2026-05-04T10:30:00Z", "sessions?min-cost=0.5", "sessions?sort=cost", "sessions?sort=title",
 			"facets", "session/s1", "session/s1?agent=codex", "session/none", "search?text=total", "search?text=rm&limit=1", "waiting", "usage?tz=UTC", "usage?tz=Asia/Tokyo&agent=codex", "work", "work?agent=codex",
 		}},
 		{"tasks", []string{

@@ -73,8 +73,8 @@ type Server struct {
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
-	versions       versionCache
 	reasons        reasonCache
+	parsed         parsedTexts
 	// answers are those of the store that are kept.
 	answers struct {
 		sync.Mutex

@@ -65,7 +65,7 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 
 // said returns a step as the page shows it.
 func (l *loaded) said(s *view.Step) (said, bool) {
-	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: partsOf(s.Parts)}
+	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: l.parsed.parts(s.Parts)}
 	if r := s.Row; r != nil {
 		out.Status, out.Label, out.Detail, out.Depth, out.TookNS = r.Status, r.Label, l.relative(r.Detail()), r.Depth, r.Took().Nanoseconds()
 	}

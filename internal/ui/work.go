@@ -24,11 +24,13 @@ func (s *Server) work(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keep(s, "work?"+r.URL.RawQuery, workShare, func() (map[store.By][]grouped, error) {
+	key := "work?" + r.URL.RawQuery
+	v, err := keep(s, key, workShare, func() (map[store.By][]grouped, error) {
 		sums := newSums(view.CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}, workKeys...)
 		err := s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error { sums.add(w); return nil })
 		return sums.groups(), err
 	})
+	return s.dated(v, err, workShare, key)
 }
 
 // sums are several ways of summing up the same work.
@@ -59,6 +61,7 @@ func (s sums) groups() map[store.By][]grouped {
 // sides sums up two sets of tasks, each by the parameters of a filter.
 func (s *Server) sides(r *http.Request) (any, error) {
 	var out [2]store.Group
+	var keys [2]string
 	for i, name := range []string{"a", "b"} {
 		side := r.URL.Query().Get(name)
 		q, err := url.ParseQuery(side)
@@ -69,14 +72,15 @@ func (s *Server) sides(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i], err = keep(s, "side?"+side, workShare, func() (store.Group, error) {
+		keys[i] = "side?" + side
+		out[i], err = keep(s, keys[i], workShare, func() (store.Group, error) {
 			return view.SideOf(r.Context(), s.opts.Store, side, f)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return s.dated(out, nil, workShare, keys[:]...)
 }
 
 // callRow is a call in the list of all tasks' calls.
@@ -115,7 +119,7 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 		Totals store.Totals           `json:"totals"`
 		Groups map[store.By][]grouped `json:"groups"`
 	}
-	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), workShare, func() (answer, error) {
+	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), 0, func() (answer, error) {
 		sums := newSums(c, view.ByFailure, view.ByDenial)
 		found, all, err := c.Find(r.Context(), s.opts.Store, f, s.running(r.Context()), sums.add)
 		out := answer{make([]callRow, len(found)), all, sums.groups()}
@@ -143,7 +147,7 @@ func (s *Server) cost(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keep(s, "cost "+l.TraceID+s.stamp(), workShare, func() (out view.Costs, err error) {
+	return keep(s, "cost "+l.TraceID+s.stamp(), 0, func() (out view.Costs, err error) {
 		err = s.opts.Store.EachWork(r.Context(), store.Filter{Trace: l.TraceID}, s.running(r.Context()), func(w *store.Work) error {
 			out = view.CostsOf(w)
 			return nil

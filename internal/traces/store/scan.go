@@ -195,6 +195,7 @@ func (f Filter) byDigest() bool {
 func (f Filter) inOrder(ctx context.Context, q querier, limit int, visit func(found) error) error {
 	var set traceSet
 	var err error
+	f.Sort = ""
 	if f.byDigest() {
 		set = make(traceSet)
 		err = f.scan(ctx, q, false, func(t *found) error { set[t.id] = t.spans; return nil })
@@ -207,7 +208,7 @@ func (f Filter) inOrder(ctx context.Context, q querier, limit int, visit func(fo
 	return f.ordered(ctx, q, set, limit, visit)
 }
 
-// ordered is inOrder for the traces of the set, for all that the conditions on columns
+// ordered is inOrder, or by the filter's Sort, for the traces of the set, for all that the conditions on columns
 // select if it is nil.
 func (f Filter) ordered(ctx context.Context, q querier, set traceSet, limit int, visit func(found) error) error {
 	if set != nil && len(set) == 0 || limit == 0 {
@@ -230,7 +231,7 @@ func (f Filter) ordered(ctx context.Context, q querier, set traceSet, limit int,
 			return errEnough
 		}
 		return nil
-	}, `SELECT `+summaryColumns+`, id FROM traces t`+where+` ORDER BY started DESC, trace_id DESC`, args...)
+	}, `SELECT `+summaryColumns+`, id FROM traces t`+where+f.order(), args...)
 	if errors.Is(err, errEnough) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -121,16 +122,45 @@ func inPath(file, part string) bool {
 	return folder && strings.Contains(file, part+"/") || !folder && strings.Contains(file+"/", part+"/")
 }
 
-// Files are the files that a call names: those that it edits, else its parameters that
-// are paths.
+// pathNames are the parameters that are a file or several, as texts or as objects.
+var pathNames = []string{
+	"file_path", "filePath", "absolutePath", "path", "notebook_path", "absolute_path", "paths", "files", "file_paths", "filePaths", "include", "source", "destination",
+}
+
+// Files are the files that a call names: those that it edits, where it moves them, and its
+// parameters that are paths.
 func (a *Arguments) Files() (out []string) {
-	for _, e := range a.Edits() {
-		out = append(out, e.Path)
-	}
-	for _, name := range []string{"file_path", "filePath", "absolutePath", "path", "notebook_path", "absolute_path"} {
-		if text, ok := textOf(a.members, name); ok && text != "" && !slices.Contains(out, text) {
-			out = append(out, text)
+	add := func(file string) {
+		if file != "" && !slices.Contains(out, file) {
+			out = append(out, file)
 		}
+	}
+	for _, e := range a.Edits() {
+		add(e.Path)
+		add(e.To)
+	}
+	var named func(value []byte, depth int)
+	named = func(value []byte, depth int) {
+		values, _ := rawjson.Elements(value)
+		members := rawjson.Members(value)
+		for _, name := range pathNames {
+			if v := members.Lookup(name); name != "include" || !rawjson.IsString(v) { // a text is a pattern
+				values = append(values, v)
+			}
+		}
+		for _, v := range values {
+			if rawjson.IsString(v) {
+				add(rawjson.Unquote(v))
+			} else if depth < 2 && len(v) > 0 {
+				named(v, depth+1)
+			}
+		}
+	}
+	switch reads := a.tool == "read_files"; {
+	case reads && a.value == nil:
+		add(strings.Trim(a.Text, `"`))
+	case reads || a.members != nil:
+		named(a.value, 0)
 	}
 	return out
 }
@@ -249,12 +279,9 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	for i := range calls {
 		c := &calls[i]
 		given := NewArguments(c.Tool, c.Arguments)
-		cost, started, took, waited := "", "", "", ""
+		started, took, waited := "", "", ""
 		if c.Waited > 0 {
 			waited = ms(c.Waited)
-		}
-		if c.CostUSD != nil {
-			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
 		}
 		if !c.Started.IsZero() {
 			started = c.Started.Format(time.RFC3339Nano)
@@ -263,7 +290,7 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 			took = ms(c.Took)
 		}
 		line := []string{
-			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, waited, cost,
+			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, waited, usd(c.CostUSD),
 			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), c.By, given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {

@@ -47,6 +47,35 @@ func TestCallFilterSelects(t *testing.T) {
 	}
 }
 
+// TestEachFileOfACallIsFound has the forms in which tools are given several files.
+func TestEachFileOfACallIsFound(t *testing.T) {
+	for _, c := range []struct{ tool, arguments string }{
+		{"read_files", `{"files":[{"path":"lib/b.go"},{"path":"src/a.go","start_line":2}]}`},
+		{"read_files", `{"files":["lib/b.go","src/a.go"]}`},
+		{"read_files", `{"files":"src/a.go"}`},
+		{"read_files", `{"file_paths":["src/a.go"]}`},
+		{"read_files", `"src/a.go"`},
+		{"read_files", `src/a.go`},
+		{"read_files", `["src/a.go"]`},
+		{"read_many_files", `{"paths":["lib/b.go","src/a.go"]}`},
+		{"read_many_files", `{"include":["lib/**/*.ts","src/a.go"]}`},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: src/z.go\n*** Move to: src/a.go\n@@\n-b\n+c\n*** End Patch"}`},
+		{"mcp__files__read_multiple_files", `{"paths":["src/a.go"]}`},
+		{"mcp__files__move_file", `{"source":"lib/b.go","destination":"src/a.go"}`},
+		{"edit_notebook", `{"notebook_path":"src/a.go","new_source":"x"}`},
+	} {
+		call := store.Call{Tool: c.tool, Arguments: c.arguments}
+		for file, want := range map[string]bool{"src/a.go": true, "a.go": true, "src/": true, "c.go": false} {
+			if got := (CallFilter{File: file}).Selects(&call); got != want {
+				t.Errorf("%s of %s %s: %v, want %v", file, c.tool, c.arguments, got, want)
+			}
+		}
+	}
+	if other := (store.Call{Tool: "grep", Arguments: `{"include":"src/a.go","pattern":"x"}`}); (CallFilter{File: "a.go"}).Selects(&other) {
+		t.Error("a search has a file's pattern and no file")
+	}
+}
+
 // TestFilesWithBracketsAreFound has the names that web frameworks give to routes.
 func TestFilesWithBracketsAreFound(t *testing.T) {
 	c := store.Call{Tool: "Read", Arguments: `{"file_path":"/shop/app/[id]/page.tsx"}`}
