@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,8 +86,7 @@ type callsJSON struct {
 	Totals store.Totals `json:"totals"`
 }
 
-// print finds the calls. A condition on calls selects traces as well, which is quicker,
-// unless two do or a server is meant.
+// print finds the calls.
 func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
 	a := f.app
 	if filter.Trace != "" {
@@ -99,9 +97,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		filter.Trace = t.TraceID
 	}
 	f.calls.Tool, f.calls.Failed, f.calls.Denied = filter.Tool, filter.Failed, filter.Denied
-	if filter.Tool = ""; filter.Failed && filter.Denied {
-		filter.Failed, filter.Denied = false, false
-	}
+	filter.Tool, filter.Failed, filter.Denied = "", false, false // they are of the calls
 	running := a.running(ctx, p)
 	found, all, err := f.calls.Find(ctx, p.Store, filter, running, nil)
 	if err != nil {
@@ -111,12 +107,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		defer a.hint(fmt.Sprintf("%d of %d calls; --all lists every one", len(found), all.Calls))
 	}
 	if f.full {
-		err = a.finder(p).Calls(ctx, func(id string) (*store.Trace, error) {
-			if i := slices.IndexFunc(running, func(t *store.Trace) bool { return t.TraceID == id }); i >= 0 {
-				return running[i], nil
-			}
-			return p.Store.Trace(ctx, id)
-		}, found)
+		err = a.finder(p).Calls(ctx, func(id string) (*store.Trace, error) { return stored(ctx, p.Store, running, id) }, found)
 	}
 	switch {
 	case err != nil:

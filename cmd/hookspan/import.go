@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/record"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/verify"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -112,19 +113,43 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	return errors.Join(errs...)
 }
 
-// noTracesYet says what to do without traces: import what the agents have of past sessions.
-func noTracesYet(ctx context.Context, a *app) string {
-	var have []string
+// pastTime is how long the agents' folders are looked at for what an import finds.
+const pastTime = 3 * time.Second
+
+// past is what an import would find, by names and the beginnings of files.
+func (a *app) past(ctx context.Context) (have []string) {
+	ctx, cancel := context.WithTimeout(ctx, pastTime)
+	defer cancel()
 	for _, one := range provision.PastSessions(ctx, a.setup()) {
 		if one.Sessions > 0 {
-			have = append(have, one.String())
+			have = append(have, one.Name+": "+termtext.Plural(one.Sessions, "session"))
 		}
 	}
-	if len(have) == 0 {
-		return noTraces
+	return have
+}
+
+// hooked are the agents that have hookspan's hooks.
+func (a *app) hooked(ctx context.Context) []string {
+	found, _, _ := machineOf(a).Agents(ctx) // doctor says what cannot be read
+	names := []string{}
+	for _, one := range found {
+		if one.Installed {
+			names = append(names, one.Name)
+		}
 	}
-	verb := map[bool]string{true: " is", false: " are"}[len(have) == 1 && strings.HasPrefix(have[0], "1 ")]
-	return strings.Join(have, ", ") + verb + " here: hookspan import brings them in; " + noTraces
+	return names
+}
+
+// noTracesYet says what to do without traces: import what the agents have of past sessions.
+func noTracesYet(ctx context.Context, a *app) string {
+	text := noTraces
+	if names := a.hooked(ctx); len(names) > 0 {
+		text = strings.Join(names, ", ") + ": hooks are installed, so work as usual; hookspan doctor says what is missing"
+	}
+	if have := a.past(ctx); len(have) > 0 {
+		text = "hookspan import would find " + strings.Join(have, ", ") + "; " + text
+	}
+	return text
 }
 
 // check checks the flags, once for all agents.

@@ -88,8 +88,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			return wrongUsage(cmd, "--span and --failed: want one of them")
 		case f.full && !f.failed && !changed("span"):
 			return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
-		case f.verbose && (f.cost || f.failed || f.asJSON || changed("span")):
-			return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span and --json")
+		case f.verbose && (f.cost || f.failed || f.asJSON || changed("span") || changed("file")):
+			return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span, --file and --json")
 		case changed("span") && !view.NamesRow(f.span):
 			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
 		}
@@ -98,16 +98,16 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
 			if changed("session") {
-				return showSession(ctx, a, p.Store, cmd, f, id)
+				return showSession(ctx, a, p, cmd, f, id)
 			}
 			t, err := p.Trace(ctx, id)
-			if isSession, serr := namesSession(ctx, p.Store, id, err); serr != nil {
+			if isSession, serr := namesSession(ctx, a, p, id, err); serr != nil {
 				return serr
 			} else if isSession {
 				if f.failed || f.cost || f.span != "" || f.file != "" {
 					return wrongUsage(cmd, "%q: it is a session: --span, --failed, --cost and --file are for one trace", id)
 				}
-				return showSession(ctx, a, p.Store, cmd, f, id)
+				return showSession(ctx, a, p, cmd, f, id)
 			}
 			if err != nil {
 				return noSuchTrace(ctx, a, p.Store, id, err)
@@ -228,31 +228,32 @@ func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
 
 // showSession shows a whole session: the newest, that of a trace, or the one whose id
 // begins with a word.
-func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command, f showFlags, id string) error {
+func showSession(ctx context.Context, a *app, p *pipeline.Pipeline, cmd *cobra.Command, f showFlags, id string) error {
 	if f.session != "" && f.session != newestSession {
 		if id != "" {
 			return wrongUsage(cmd, "--session=%s and %q: want one of them", f.session, id)
 		}
 		id = f.session
 	}
-	session, err := findSession(ctx, a, s, id)
+	session, err := findSession(ctx, a, p, id)
 	if err != nil {
 		return err
 	}
-	filter := store.Filter{Session: session, Whole: true, Limit: -1}
-	sums, err := s.List(ctx, filter)
+	running := a.running(ctx, p)
+	page, err := p.Store.Page(ctx, store.Filter{Session: session, Whole: true, Limit: -1}, running...)
 	if err != nil {
 		return err
 	}
-	total, err := s.Totals(ctx, filter)
-	if err != nil {
-		return err
+	sums, total := append(page.Running, page.Traces...), page.Totals
+	for i := range page.Running {
+		total.Add(&page.Running[i])
 	}
+	get := func(id string) (*store.Trace, error) { return stored(ctx, p.Store, running, id) }
 	if f.asJSON {
 		slices.Reverse(sums)
 		traces := make([]*store.Trace, 0, len(sums))
 		for i := range sums {
-			t, err := s.Trace(ctx, sums[i].TraceID)
+			t, err := get(sums[i].TraceID)
 			if err != nil {
 				return err
 			}
@@ -261,25 +262,40 @@ func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command
 		return a.printJSON(traces)
 	}
 	return paged(a, f, func(w io.Writer) error {
-		get := func(id string) (*store.Trace, error) { return s.Trace(ctx, id) }
 		return view.Conversation(w, sums, &total, get, showOptions(a, f))
 	})
 }
 
+// stored returns the trace with an id, of a task that ran before or stored.
+func stored(ctx context.Context, s *store.Store, running []*store.Trace, id string) (*store.Trace, error) {
+	if i := slices.IndexFunc(running, func(t *store.Trace) bool { return t.TraceID == id }); i >= 0 {
+		return running[i], nil
+	}
+	return s.Trace(ctx, id)
+}
+
+// ofSessions returns the tasks of sessions whose ids begin with a word, the newest first.
+func ofSessions(ctx context.Context, a *app, p *pipeline.Pipeline, word string) ([]store.Summary, error) {
+	page, err := p.Store.Page(ctx, store.Filter{Session: word, Limit: -1}, a.running(ctx, p)...)
+	sums := append(page.Running, page.Traces...)
+	slices.SortStableFunc(sums, func(x, y store.Summary) int { return y.Started.Compare(x.Started) })
+	return sums, err
+}
+
 // namesSession reports whether a word of which no trace was found is a session's id or
 // the beginning of one.
-func namesSession(ctx context.Context, s *store.Store, word string, err error) (bool, error) {
+func namesSession(ctx context.Context, a *app, p *pipeline.Pipeline, word string, err error) (bool, error) {
 	if len(word) < 4 || !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrPrefix) {
 		return false, nil
 	}
-	n, err := s.Count(ctx, store.Filter{Session: word})
-	return n > 0, err
+	sums, err := ofSessions(ctx, a, p, word)
+	return len(sums) > 0, err
 }
 
 // findSession returns the id of a session. The word is the beginning of its id, or of
 // the id of one of its traces.
-func findSession(ctx context.Context, a *app, s *store.Store, word string) (string, error) {
-	sums, err := s.List(ctx, store.Filter{Session: word, Limit: -1})
+func findSession(ctx context.Context, a *app, p *pipeline.Pipeline, word string) (string, error) {
+	sums, err := ofSessions(ctx, a, p, word)
 	if err != nil {
 		return "", err
 	}
@@ -289,7 +305,7 @@ func findSession(ctx context.Context, a *app, s *store.Store, word string) (stri
 	case id != "":
 		return id, nil
 	}
-	t, err := s.Trace(ctx, word)
+	t, err := p.Trace(ctx, word)
 	switch {
 	case err == nil && t.Session != "":
 		return t.Session, nil
@@ -297,11 +313,11 @@ func findSession(ctx context.Context, a *app, s *store.Store, word string) (stri
 		return "", fmt.Errorf("trace %s has no session", t.TraceID[:8])
 	case errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrPrefix):
 		if word == "" {
-			return "", noSuchTrace(ctx, a, s, word, err)
+			return "", noSuchTrace(ctx, a, p.Store, word, err)
 		}
 		return "", hinted{fmt.Errorf("no session begins with %q, and no trace", word), "hookspan list --json prints the ids of sessions"}
 	}
-	return "", noSuchTrace(ctx, a, s, word, err)
+	return "", noSuchTrace(ctx, a, p.Store, word, err)
 }
 
 // withPipeline calls f with a pipeline whose store is up to date.

@@ -64,6 +64,7 @@ func machineOf(a *app) provision.Machine {
 		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectFile: record.OffBy(dir), Private: record.PrivateBy(a.cfg.PrivateFolders(), dir),
 		Program: func(name string) (string, error) { return hookProgram(a, name, "") },
 		Copies:  copiesOf(a),
+		Past:    a.past,
 		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: hooksOf(a).Problems().List()},
 	}
 	m.ProjectOff = m.ProjectFile != ""

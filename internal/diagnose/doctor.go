@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
@@ -84,6 +85,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	e.others()
 	e.ownHooks()
 	e.delivery()
+	e.past(ctx)
 	e.stripped()
 	e.standard()
 	e.spool()
@@ -167,6 +169,17 @@ func (e *exam) state(ctx context.Context) {
 		return
 	}
 	e.add(OK, "the state folder can be written to and the local store can be read", "")
+}
+
+// past says what an import would find, while nothing is stored.
+func (e *exam) past(ctx context.Context) {
+	stored := func(d Destination) bool { return d.Stored != nil && d.Stored.Traces > 0 }
+	if e.Past == nil || slices.ContainsFunc(e.st.Destinations, stored) {
+		return
+	}
+	if have := e.Past(ctx); len(have) > 0 {
+		e.add(Note, "sessions from before: "+strings.Join(have, ", "), "'hookspan import' makes traces of them")
+	}
 }
 
 func (e *exam) recording() {

@@ -113,6 +113,7 @@ func (l *lab) status() *Status {
 	for i := range st.Destinations {
 		if d := &st.Destinations[i]; d.Stored != nil && d.Stored.Bytes > 0 {
 			d.Stored.Bytes = 5 << 20
+			d.Lines = st.destinationLines(d)
 		}
 	}
 	return st

@@ -48,6 +48,8 @@ type Machine struct {
 	// Copies are the programs that hooks should start. If the path is empty, they
 	// should start Program.
 	Copies programs.Folder
+	// Past says what an import would find; nil finds nothing.
+	Past func(context.Context) []string
 	// Others are agents that run hooks of another agent.
 	Others []OtherAgent
 	// Own are the user's hooks for Cline.

@@ -217,7 +217,7 @@ var passwordReasons = []reason{
 	}},
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
-		return c.passphrase() || c.quotedName && c.quoted && c.closed && len(c.v) >= 8 && upperLower(c.v) && !words(c.v) || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
+		return c.passphrase() || (c.quoted && c.closed && c.sign != "," || c.ends && c.sign != " ") && oddCase(c.v) || c.quotedName && c.quoted && c.closed && len(c.v) >= 8 && upperLower(c.v) && !words(c.v) || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
 			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && (c.sign == ":" && !c.near || c.sign == "=" && upperLower(c.v) || c.sign == "=>") || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
@@ -319,7 +319,7 @@ var tokenReasons = []reason{
 		return !c.quoted && !c.near && strings.HasPrefix(strings.TrimPrefix(c.v, "-"), "0x") && len(c.v) < 40
 	}, never},
 	{"a secret that a person chose", func(c *candidate) bool {
-		return (c.env || c.quoted || c.element() || c.ends && c.strong()) && strings.Contains(strings.ToLower(c.name), "secret") && (c.chosen() || chosenShape(c.v, false) && !snakeCase(c.v)) && !namesPassword(c.v)
+		return (c.env || c.quoted || c.element() || c.ends && c.strong() || c.sign == "=" && c.near && (c.ends || byteIn(c.t.s, c.to, ")]}"))) && strings.Contains(strings.ToLower(c.name), "secret") && (c.chosen() || chosenShape(c.v, false) && !snakeCase(c.v)) && !namesPassword(c.v)
 	}, always},
 	{"words and numbers", func(c *candidate) bool {
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))

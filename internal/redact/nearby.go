@@ -85,7 +85,7 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	// Before it, in the same object.
 	from := max(0, p-len(member)-400)
 	part := s[from : p-len(member)]
-	for _, name := range [...]string{"value", "Value"} {
+	for _, name := range [...]string{"value", "Value", "text", "content", "data"} {
 		at := strings.LastIndex(part, name)
 		if at < 0 || strings.ContainsAny(part[at:], "{}<>") {
 			continue

@@ -12,7 +12,7 @@ var readers = wordsOf("readers")
 // command that reads a secret.
 func pipedPassword(t *text, i int) []span {
 	s := t.s
-	if !strings.HasPrefix(s[i:], "echo ") && !strings.HasPrefix(s[i:], "rintf ") && !strings.HasPrefix(s[i:], "yes ") || strings.IndexByte(s[i:min(len(s), i+300)], '|') < 0 {
+	if !strings.HasPrefix(s[i:], "echo ") && !strings.HasPrefix(s[i:], "rintf ") && !strings.HasPrefix(s[i:], "yes ") || !strings.ContainsAny(s[i:min(len(s), i+300)], "|>") {
 		return nil
 	}
 	words := t.words(i)
@@ -21,10 +21,16 @@ func pipedPassword(t *text, i int) []span {
 	}
 	end := words[len(words)-1].hi
 	end = blanks(s, closingQuotes(s, end))
-	if !byteIn(s, end, "|") || !containsOne(s[end:lineEnd(s, end, 120)], readers...) {
-		return nil
+	if behind := s[end:lineEnd(s, end, 120)]; byteIn(s, end, "|") && containsOne(behind, readers...) {
+		return t.secretWords(words[1:])
 	}
-	return t.secretWords(words[1:])
+	// echo x > /run/secrets/db_password
+	for n := 2; n+1 < len(words); n++ {
+		if target := strings.ToLower(s[words[n+1].lo:words[n+1].hi]); strings.Trim(s[words[n].lo:words[n].hi], ">") == "" && containsOne(target, printers...) {
+			return t.secretWords(words[1:n])
+		}
+	}
+	return nil
 }
 
 // herePassword reads the word behind the sign at i that gives it to a command that

@@ -38,15 +38,17 @@ func (t *text) label(a *assignment, i int) []span {
 	}
 	var out []span
 	words, beside := 0, true
-	vendor := slices.ContainsFunc(strings.Fields(strings.ToLower(s[lineStart(s, a.lo, 24):a.lo])), func(w string) bool { return slices.Contains(vendors(), strings.TrimRight(w, ":")) })
-	hex := vendor || a.promoted || containsOne(strings.ToLower(s[max(0, a.lo-16):min(len(s), i+24)]), hexWords...)
-	cred := hasOnePrefix(strings.ToLower(a.telling), "cred", "zugangsd", "fiants", "login", "account")
+	cred := strings.IndexByte("cCzZflLaA", a.telling[0]) >= 0 && hasOnePrefix(strings.ToLower(a.telling), "cred", "zugangsd", "fiants", "login", "account")
 	for p := i; p < len(s) && p < i+clauseBytes && words < clauseWords; {
 		c := s[p]
-		switch end := endOf(s, p, shortValue, clauseValue); {
+		values := clauseValue
+		if a.kind == tokenKind && !cred {
+			values = clauseValue.or(clauseValue.others + "/")
+		}
+		switch end := endOf(s, p, shortValue, values); {
 		case end > p:
 			word := strings.TrimRight(s[p:end], ".,;:!?*_=")
-			c := clause{a.kind, beside && words <= besideWords || behindSign(s, i, p), cred, words == 0, hex, vendor}
+			c := clause{t, a, a.kind, beside && words <= besideWords || behindSign(s, i, p), cred, words == 0}
 			if weak && words > 1 {
 				return out // pass is a verb as well
 			}
@@ -67,7 +69,7 @@ func (t *text) label(a *assignment, i int) []span {
 			} else if len(word) < end-p && end < len(s) && s[end] == ' ' && s[end-1] != ',' && words > 0 {
 				return out // the end of a sentence
 			}
-			beside = beside && byteIn(s, end, " :\"'`*=") || end < len(s) && s[end] >= utf8.RuneSelf
+			beside = beside && byteIn(s, end, " :\"'`*=)") || end < len(s) && s[end] >= utf8.RuneSelf
 			words++
 			p = end
 		case c == '"' && words > 0 && byteIn(s, p+1, ",:}]"):
@@ -75,7 +77,7 @@ func (t *text) label(a *assignment, i int) []span {
 		case c >= utf8.RuneSelf && hasOnePrefix(s[p:], "。", "？", "！", "؟", "।"):
 			return out
 		case lineBreak(s, p) > 0:
-			if words == 0 && (p > i || t.listed(a)) || s[p-1] == ':' {
+			if words == 0 && (p > i && only(s[i:p], oneOf("*_ :\"'`=()]>")) && !strings.HasPrefix(s[i:], ")\"") || t.listed(a)) || s[p-1] == ':' {
 				return t.lineOf(a.kind, p)
 			}
 			return out
@@ -105,13 +107,25 @@ var clauseValue = alnumBytes.or("_!@#$%^&*?~+=.-")
 
 // clause is how a value stands to the telling word of its clause.
 type clause struct {
+	t    *text
+	a    *assignment
 	kind kind
 	// beside says that little is between them, pair that a user's name is, first that nothing is.
 	beside, pair, first bool
-	// hex says that a hexadecimal number is no checksum.
-	hex bool
-	// vendor says that the name is a vendor's.
-	vendor bool
+}
+
+// vendor reports whether a vendor's name is before the telling word, or before i.
+func (t *text) vendor(i int) bool {
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(t.s[lineStart(t.s, i, 24):i])), func(w string) bool { return slices.Contains(vendors(), strings.TrimRight(w, ":")) })
+}
+
+// number judges a hexadecimal number, which may be a checksum.
+func (c clause) number(v string, lo int) bool {
+	s, a := c.t.s, c.a
+	if !c.beside || len(v) < 30 || digitRuns(v) < 4 || len(v) == 40 && !c.first && !behindSign(s, max(0, lo-20), lo) {
+		return false
+	}
+	return c.t.vendor(a.lo) || strings.Count(v, "-") != 4 && (a.promoted || containsOne(strings.ToLower(s[max(0, a.lo-16):min(len(s), a.lo+len(a.name)+24)]), hexWords...))
 }
 
 // vendors are the first words of the rules' names.
@@ -141,7 +155,7 @@ func (c clause) secret(s string, lo, hi int) bool {
 		return len(v) >= 20 && upperLower(v) && random(v) && digitRuns(v) > 2 && c.beside
 	}
 	if strings.Trim(v, hexDigits+"-") == "" {
-		return c.beside && c.hex && len(v) >= 30 && (len(v) != 40 || behindSign(s, max(0, lo-20), lo) || c.first) && digitRuns(v) > 3 && (strings.Count(v, "-") != 4 || c.vendor)
+		return c.number(v, lo)
 	}
 	return len(v) >= 16 && hasDigit(v) && !strings.Contains(v, ".") && (!wordy(v) && digitRuns(v) > 1 || upperLower(v) && random(v)) && (c.beside || upperLower(v)) || c.beside && c.first && upperLower(v) && chosenShape(v, false)
 }
@@ -156,7 +170,7 @@ func chosenShape(v string, beside bool) bool {
 	case looksLikeCode(v, true), letters == 0, !isAlnum(v[0]), strings.HasPrefix(v, "0x"), containsOne(strings.ToLower(v), "passw", "token", "secret", "**"), strings.Count(v, "-") == 4 && isHexText(strings.ReplaceAll(v, "-", "")):
 		return false
 	case digits == 0:
-		return !looksLikeCode(v, false) && beside && len(v) >= 9 && gibberish(v) && (upperLower(v) || symbols > 0) || beside && len(v) >= 8 && strings.ContainsAny(v[:len(v)-1], "!#$%^&*?~+")
+		return !looksLikeCode(v, false) && beside && (len(v) >= 9 && gibberish(v) && (upperLower(v) || symbols > 0) || oddCase(v)) || beside && len(v) >= 8 && strings.ContainsAny(v[:len(v)-1], "!#$%^&*?~+")
 	case wordy(v) && containsOne(strings.ToLower(v), technical...), strings.ToUpper(v) == v && (wordy(v) || !beside):
 		return false
 	}
@@ -199,7 +213,7 @@ func (t *text) usedAs(a *assignment) []span {
 			if rest := strings.Fields(s[a.lo:min(len(s), a.lo+60)]); from < start || word != "into" && word != "in" && len(rest) > 1 && slices.Contains(harmlessEnds, strings.ToLower(rest[1])) {
 				return nil
 			}
-			if (clause{kind: a.kind, beside: word != "is"}).secret(s, from, hi) && !plain(s[from:hi]) || a.kind == passwordKind && chosenShape(s[from:hi], false) && !byteIn(s, max(0, from-1), "/.$<") {
+			if (clause{t: t, a: a, kind: a.kind, beside: word != "is"}).secret(s, from, hi) && !plain(s[from:hi]) || a.kind == passwordKind && chosenShape(s[from:hi], false) && !byteIn(s, max(0, from-1), "/.$<") {
 				return []span{{lo: from, hi: hi}}
 			}
 			return nil
@@ -219,7 +233,7 @@ func (t *text) calledAfter(a *assignment) []span {
 	for range 2 {
 		lo := startOf(s, hi, shortValue, clauseValue)
 		v := s[lo:hi]
-		if len(v) >= 20 && hi < a.lo && !(lo > 0 && strings.IndexByte("/.@:", s[lo-1]) >= 0) && !wordy(v) && (upperLower(v) && random(v) && digitRuns(v) > 2 || isHexText(strings.ReplaceAll(v, "-", "")) && slices.ContainsFunc(strings.Fields(strings.ToLower(s[lineStart(s, lo, 24):lo])), func(w string) bool { return slices.Contains(vendors(), strings.TrimRight(w, ":")) })) {
+		if len(v) >= 20 && hi < a.lo && !(lo > 0 && strings.IndexByte("/.@:", s[lo-1]) >= 0) && !wordy(v) && (upperLower(v) && random(v) && digitRuns(v) > 2 || isHexText(strings.ReplaceAll(v, "-", "")) && t.vendor(lo)) {
 			return []span{{lo: lo, hi: hi}}
 		}
 		hi = beforeBlanks(s, lo)
@@ -231,7 +245,7 @@ func (t *text) calledAfter(a *assignment) []span {
 func userPair(t *text, i int) []span {
 	s := t.s
 	p := endOf(s, i, 12, letterBytes)
-	for _, sign := range [...]string{" / ", "/", ":", " with ", " mit ", " avec ", " con ", " com ", " "} {
+	for _, sign := range [...]string{" / ", "/", ":", " and ", " und ", " et ", " y ", " e ", " with ", " mit ", " avec ", " con ", " com ", " "} {
 		if !strings.HasPrefix(s[p:], sign) {
 			continue
 		}

@@ -130,8 +130,20 @@ func facebook(m match) bool {
 // random distinguishes letters and digits in no order from names, in which letters
 // of one kind are together.
 func random(v string) bool {
+	n, runs := caseRuns(v)
+	return n >= 12 && float64(n) < 2.9*float64(runs)
+}
+
+// oddCase is random for letters of both cases, of which fewer are enough.
+func oddCase(v string) bool {
+	n, runs := caseRuns(v)
+	return n >= 8 && upperLower(v) && n < 3*runs && runs > 3
+}
+
+// caseRuns counts letters and digits, and the stretches of one kind of them.
+func caseRuns(v string) (n, runs int) {
 	const other, lowerCase, upperCase, number = 0, 1, 2, 3
-	runs, n, kind, length := 0, 0, other, 0
+	kind, length := other, 0
 	for _, c := range []byte(v) {
 		k := other
 		switch {
@@ -155,5 +167,5 @@ func random(v string) bool {
 		kind = k
 		length++
 	}
-	return n >= 12 && float64(n) < 2.9*float64(runs)
+	return n, runs
 }

@@ -24,10 +24,16 @@ func (t *text) column(a *assignment, i int) []span {
 		return nil
 	}
 	start, end := lineStart(s, a.lo, longestHeader), lineEnd(s, i, longestHeader)
-	if nextLine(s, end) < 0 {
+	line := s[start:end]
+	if nextLine(s, end) < 0 || strings.ContainsAny(line, "={}<>[]") {
 		return nil
 	}
 	for _, sep := range [...]byte{'|', '&', '!', '\t', ',', ';', ':', '2', '1'} {
+		if sep > '2' && sep < '|' || sep < '1' && sep != '\t' {
+			if strings.IndexByte(line, sep) < 0 {
+				continue
+			}
+		}
 		head := cells(s, start, end, sep)
 		nth := slices.IndexFunc(head, func(c span) bool { return c.lo <= a.lo && a.lo < c.hi })
 		if nth < 0 || !t.isHeader(a, head, nth, sep) {
@@ -63,7 +69,7 @@ func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 	if len(name) > 40 || name == "" || slices.Contains(harmlessEnds, last) || slices.Contains(otherTokens, strings.Split(name, " ")[0]) || a.kind == keyKind && len(head) < 2 {
 		return false
 	}
-	if least := map[byte]int{'|': 1, ':': 3, '2': 1}[sep]; len(head) < least || least == 0 && len(head) < 2 {
+	if least := map[byte]int{'|': 1, ':': 2, '2': 1}[sep]; len(head) < least || least == 0 && len(head) < 2 {
 		return false
 	}
 	named := 0
@@ -72,7 +78,7 @@ func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 			named++
 		}
 		v := strings.Trim(s[c.lo:c.hi], " \"'*`$^M\\,")
-		if len(v) > 60 || strings.ContainsAny(v, "=;{}[]<>") || strings.Contains(v, "(") && sep != '|' && sep != '2' || (sep == ',' || sep == ':') && byteIn(s, c.lo, " ") && s[c.lo-1] == sep {
+		if len(v) > 60 || strings.ContainsAny(v, "=;{}[]<>") || strings.Contains(v, "(") && sep != '|' && sep != '2' || (sep == ',' || sep == ':') && byteIn(s, c.lo, " ") && c.lo > 0 && s[c.lo-1] == sep {
 			return false
 		}
 	}
@@ -305,12 +311,9 @@ func (t *text) htmlColumn(a *assignment, i int) (out []span) {
 		return nil
 	}
 	from := max(0, a.lo-longestHeader)
-	row := strings.LastIndex(s[from:a.lo], "<tr")
-	if row < 0 {
-		return nil
-	}
+	row := max(0, strings.LastIndex(s[from:a.lo], "<tr"))
 	rows := strings.Split(s[i:min(len(s), i+4*longestHeader)], "<tr")
-	nth := strings.Count(s[from+row:a.lo], "<t") - 1
+	nth := strings.Count(s[from+row:a.lo], "<th") + strings.Count(s[from+row:a.lo], "<td")
 	at := i + len(rows[0])
 	for _, row := range rows[1:] {
 		at += len("<tr")

@@ -68,7 +68,7 @@ func identifier(v string) bool { return only(v, wordBytes) }
 func looksLikeCode(v string, quoted bool) bool {
 	switch {
 	case strings.HasPrefix(v, "/") && !strings.ContainsAny(v, "+=") && (len(v) < 32 || wordy(v) || !random(v)),
-		hasOnePrefix(v, "./", "~/", "SHA256:", "sha256:", "sha256=", "sha512-", "MD5:", "sha1="), strings.Contains(v, "://"):
+		hasOnePrefix(v, "./", "~/", "SHA256:", "sha256:", "sha256=", "sha512-", "MD5:", "sha1="), strings.Contains(v, "://"), strings.Contains(v, ".*."):
 		return true
 	case quoted:
 		return false

@@ -101,12 +101,19 @@ func (s *Server) reason(ctx context.Context, key reasonKey) string {
 }
 
 func (s *Server) about(r *http.Request) (any, error) {
-	stats, err := s.opts.Store.Stats(r.Context())
-	return struct {
+	var out struct {
 		Version  string      `json:"version"`
 		Stored   store.Stats `json:"stored"`
 		NoTraces string      `json:"noTraces"`
-	}{s.opts.Version, stats, s.opts.NoTraces}, err
+		Past     []string    `json:"past,omitempty"`
+		Hooked   []string    `json:"hooked,omitzero"`
+	}
+	out.Version, out.NoTraces = s.opts.Version, s.opts.NoTraces
+	var err error
+	if out.Stored, err = s.opts.Store.Stats(r.Context()); err == nil && out.Stored.Traces == 0 && s.opts.Past != nil {
+		out.Past, out.Hooked = s.opts.Past(r.Context()), s.opts.Hooked(r.Context())
+	}
+	return out, err
 }
 
 func (s *Server) sessions(r *http.Request) (any, error) {

@@ -50,6 +50,9 @@ type Options struct {
 	Edit *hooks.Editor
 	// NoTraces says what to do if there are no traces.
 	NoTraces string
+	// Past says what an import would find and Hooked which agents have the hooks, over an
+	// empty store. If nil, neither is said.
+	Past, Hooked func(context.Context) []string
 	// Version is the program's.
 	Version string
 	// Resume returns the agent's command that continues a session of a host, "" if there is

@@ -95,7 +95,7 @@ type callRow struct {
 // the options of hookspan calls, and the filter for their tasks.
 func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 	f, err = filterOf(q)
-	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, MinCost: f.MinCost}
+	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, MinCost: f.MinCost, First: q.Has("first")}
 	f.Tool, f.Failed, f.Denied, f.MinCost = "", false, false, 0 // They are of the calls.
 	if v := q.Get("slower"); v != "" && err == nil {
 		seconds, bad := strconv.ParseFloat(v, 64)
@@ -108,7 +108,8 @@ func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 }
 
 // toolCalls lists the calls of tools over all tasks, the newest task first, with sums of those
-// that failed and were denied. With edits, each has what it changes.
+// that failed and were denied. With edits, each has what it changes. With first there are no
+// sums, so that not all of the calls are read.
 func (s *Server) toolCalls(r *http.Request) (any, error) {
 	c, f, err := callFilterOf(r.URL.Query())
 	if err != nil {
@@ -116,13 +117,16 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 	}
 	type answer struct {
 		Calls  []callRow              `json:"calls"`
-		Totals store.Totals           `json:"totals"`
-		Groups map[store.By][]grouped `json:"groups"`
+		Totals *store.Totals          `json:"totals,omitempty"`
+		Groups map[store.By][]grouped `json:"groups,omitempty"`
 	}
 	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), 0, func() (answer, error) {
 		sums := newSums(c, view.ByFailure, view.ByDenial)
 		found, all, err := c.Find(r.Context(), s.opts.Store, f, s.running(r.Context()), sums.add)
-		out := answer{make([]callRow, len(found)), all, sums.groups()}
+		out := answer{Calls: make([]callRow, len(found))}
+		if !c.First {
+			out.Totals, out.Groups = &all, sums.groups()
+		}
 		for i := range found {
 			out.Calls[i] = rowOfCall(found[i], c.Edits)
 		}

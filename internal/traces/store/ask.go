@@ -39,6 +39,18 @@ type Totals struct {
 	Unpriced []string `json:"unpricedModels,omitempty"`
 }
 
+// Add adds a trace.
+func (t *Totals) Add(s *Summary) {
+	t.Traces++
+	t.Runs += s.Runs
+	t.Calls += s.Tools
+	t.Failures += s.ToolFailures
+	t.Denials += s.ToolDenials
+	t.Took += s.Duration()
+	t.Waited += s.Waited
+	t.Usage = t.Usage.Add(s.Usage)
+}
+
 // By is what Group sums by.
 type By string
 

@@ -77,11 +77,11 @@ func indexSome(ctx context.Context, tx *prepared, enough func() bool) (more bool
 			t.indexed = id
 			if n++; err == nil && (n == room || enough()) {
 				waits = true
-				return errEnough
+				return ErrEnough
 			}
 			return err
 		}, `id > ? AND id < ? ORDER BY id`, max(t.indexed, t.id<<numberBits), (t.id+1)<<numberBits)
-		if errors.Is(err, errEnough) {
+		if errors.Is(err, ErrEnough) {
 			err = nil
 		}
 		if err == nil {

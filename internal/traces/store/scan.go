@@ -85,8 +85,8 @@ type found struct {
 	digest *digest
 }
 
-// errEnough ends a scan.
-var errEnough = errors.New("enough")
+// ErrEnough is what a visit returns to end a scan.
+var ErrEnough = errors.New("enough")
 
 // fewTraces is the number of traces up to which finding each is quicker than
 // reading all.
@@ -228,11 +228,11 @@ func (f Filter) ordered(ctx context.Context, q querier, set traceSet, limit int,
 			return err
 		}
 		if limit--; limit == 0 {
-			return errEnough
+			return ErrEnough
 		}
 		return nil
 	}, `SELECT `+summaryColumns+`, id FROM traces t`+where+f.order(), args...)
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, ErrEnough) {
 		return nil
 	}
 	return err

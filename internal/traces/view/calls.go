@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -37,6 +38,8 @@ type CallFilter struct {
 	// MinTook and MinCost are the least duration and the least cost in US dollars.
 	MinTook time.Duration
 	MinCost float64
+	// First ends Find with the task in which the limit is reached: its sums are of what it read.
+	First bool
 }
 
 // Selects reports whether the filter selects a call.
@@ -83,6 +86,9 @@ func (f CallFilter) Each(w *store.Work, sums *store.Totals, visit func(*store.Ca
 // at most, and sums over all of them. also, if it is not nil, gets each task.
 func (f CallFilter) Find(ctx context.Context, s *store.Store, tasks store.Filter, running []*store.Trace, also func(*store.Work)) (found []store.Call, all store.Totals, err error) {
 	found = []store.Call{}
+	if f.Failed != f.Denied { // a task with such a call is quickly found
+		tasks.Failed, tasks.Denied = f.Failed, f.Denied
+	}
 	err = s.EachWork(ctx, tasks, running, func(w *store.Work) error {
 		if also != nil {
 			also(w)
@@ -92,8 +98,14 @@ func (f CallFilter) Find(ctx context.Context, s *store.Store, tasks store.Filter
 				found = append(found, *c)
 			}
 		})
+		if f.First && len(found) == tasks.Limit {
+			return store.ErrEnough
+		}
 		return nil
 	})
+	if errors.Is(err, store.ErrEnough) {
+		err = nil
+	}
 	return found, all, err
 }
 

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -195,5 +197,34 @@ func TestPathsAreShortenedInTheTasksFolderOnly(t *testing.T) {
 	}
 	if got := Relative("/src/a", "/"); got != "/src/a" {
 		t.Errorf("in the root %q", got)
+	}
+}
+
+// TestTheFirstCallsNeedFewTasks counts the tasks that are read of a hundred, each with five
+// calls of which two failed.
+func TestTheFirstCallsNeedFewTasks(t *testing.T) {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for n := range 100 {
+		b := newBuild(fmt.Sprint(n))
+		root := b.root("task", otelmap.OutcomeCompleted, time.Minute)
+		for i := range 5 {
+			if b.tool(root, "Bash", `{"command":"ls"}`, time.Second, 2*time.Second); i%2 > 0 {
+				b.fail(otelmap.ErrorTool, "no")
+			}
+		}
+		if err := s.UploadTraces(t.Context(), b.messages()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for f, want := range map[CallFilter]int{{First: true}: 2, {First: true, Failed: true}: 5, {}: 100} {
+		tasks := 0
+		found, all, err := f.Find(t.Context(), s, store.Filter{Limit: 10}, nil, func(*store.Work) { tasks++ })
+		if err != nil || len(found) != 10 || tasks != want || !f.First && all.Calls != 500 {
+			t.Errorf("%+v: %d calls of %d tasks, want 10 of %d; %d in all, %v", f, len(found), tasks, want, all.Calls, err)
+		}
 	}
 }

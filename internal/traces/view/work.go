@@ -114,7 +114,8 @@ func (s *Sums) key(c *store.Call) string {
 	return ""
 }
 
-var numbers = regexp.MustCompile(`\b(0x)?[0-9a-f]*[0-9][0-9a-f]*\b`)
+// numbers are quantities with their units, times, and hexadecimal numbers.
+var numbers = regexp.MustCompile(`(?i)\b(?:[0-9]{2}(t[0-9]{2}|([.][0-9]+)?z)|([0-9]+([.,][0-9]+)*([nuµμm]?s|secs?|m|mins?|hr?s?|d|[kmgt]?i?b|k)?)+|0x[0-9a-f]+|[0-9a-f]*[0-9][0-9a-f]*)\b`)
 
 func (s *Sums) of(key string, w *store.Work, took time.Duration) *sum {
 	if s.groups == nil {
