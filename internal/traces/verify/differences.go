@@ -271,15 +271,21 @@ func (c *comparison) pairTokens(lost []string, nameless []*request) ([]string, [
 		}
 		k := key{u.Output, u.CacheRead, u.CacheWrite, q.failed || u == store.Usage{}}
 		ids := byTokens[k]
-		for i, id := range ids {
+		fits := func(id string) bool {
 			f := c.files.Requests[id]
-			if same(u, usageOf(f), f.Bare) {
-				paired[id], byTokens[k] = true, slices.Delete(ids, i, i+1)
-				if !q.sum {
-					c.compareAgent(q.run, q.agent, f.Agent, id)
-				}
-				return true
+			return same(u, usageOf(f), f.Bare)
+		}
+		i := slices.IndexFunc(ids, func(id string) bool { return fits(id) && c.files.Requests[id].Agent == q.agent })
+		if i < 0 {
+			i = slices.IndexFunc(ids, fits)
+		}
+		if i >= 0 {
+			id := ids[i]
+			paired[id], byTokens[k] = true, slices.Delete(ids, i, i+1)
+			if !q.sum {
+				c.compareAgent(q.run, q.agent, c.files.Requests[id].Agent, id)
 			}
+			return true
 		}
 		return u == store.Usage{} && !q.failed
 	})
