@@ -37,6 +37,7 @@ const (
 	CacheWrite Kind = "cache write tokens"
 	Cost       Kind = "cost"
 	Order      Kind = "order"
+	Time       Kind = "time"
 	Outcome    Kind = "outcome"
 	// Total is a number of calls that does not fit.
 	Total Kind = "total"
@@ -181,7 +182,7 @@ const mainAgent = "the main agent"
 // compareAgent compares whose a call or a request is: ids of subagents as far as both sides
 // have them.
 func (c *comparison) compareAgent(run int, ours, theirs, id string) {
-	if (ours == "") == (theirs == "") && !(c.theirs[ours] && c.ours[theirs]) {
+	if (ours == "") == (theirs == "") && (!c.ours[theirs] || ours == "?" || theirs == "?") {
 		return
 	}
 	c.differ(Agent, run, cmp.Or(ours, mainAgent), cmp.Or(theirs, mainAgent), id)
@@ -270,15 +271,21 @@ func (c *comparison) pairTokens(lost []string, nameless []*request) ([]string, [
 		}
 		k := key{u.Output, u.CacheRead, u.CacheWrite, q.failed || u == store.Usage{}}
 		ids := byTokens[k]
-		for i, id := range ids {
+		fits := func(id string) bool {
 			f := c.files.Requests[id]
-			if same(u, usageOf(f), f.Bare) {
-				paired[id], byTokens[k] = true, slices.Delete(ids, i, i+1)
-				if !q.sum {
-					c.compareAgent(q.run, q.agent, f.Agent, id)
-				}
-				return true
+			return same(u, usageOf(f), f.Bare)
+		}
+		i := slices.IndexFunc(ids, func(id string) bool { return fits(id) && c.files.Requests[id].Agent == q.agent })
+		if i < 0 {
+			i = slices.IndexFunc(ids, fits)
+		}
+		if i >= 0 {
+			id := ids[i]
+			paired[id], byTokens[k] = true, slices.Delete(ids, i, i+1)
+			if !q.sum {
+				c.compareAgent(q.run, q.agent, c.files.Requests[id].Agent, id)
 			}
+			return true
 		}
 		return u == store.Usage{} && !q.failed
 	})
@@ -297,28 +304,6 @@ func tokens(u *store.Usage) string {
 		return "without tokens"
 	}
 	return fmt.Sprintf("of %d and %d tokens", u.Input, u.Output)
-}
-
-type count struct {
-	kind         Kind
-	ours, theirs int64
-}
-
-func counts(ours, theirs store.Usage) []count {
-	return []count{
-		{Input, ours.Input, theirs.Input},
-		{Output, ours.Output, theirs.Output},
-		{CacheRead, ours.CacheRead, theirs.CacheRead},
-		{CacheWrite, ours.CacheWrite, theirs.CacheWrite},
-	}
-}
-
-// same reports equal sums. The input may be counted with the cache or without it where the
-// files do not say which.
-func same(inTrace, inFiles store.Usage, bare int64) bool {
-	low, high := min(bare, inFiles.Input), max(bare, inFiles.Input)
-	return inTrace.Output == inFiles.Output && inTrace.CacheRead == inFiles.CacheRead && inTrace.CacheWrite == inFiles.CacheWrite &&
-		low <= inTrace.Input && inTrace.Input <= high
 }
 
 // compareTokens compares the sums of the runs, and of the requests, with the files.
@@ -430,7 +415,15 @@ func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {
 		if f.Times == 1 {
 			c.compareAgent(q.run, q.agent, f.Agent, id)
 			c.compareStatus(q, f)
+			c.compareTime(q, f)
 		}
+	}
+}
+
+// compareTime finds a call that began at another time than between its row and its result.
+func (c *comparison) compareTime(q *call, f *second.Call) {
+	if f.Done.After(f.At) && (q.start.Before(f.At.Add(-early)) || q.start.After(f.Done.Add(early))) {
+		c.differ(Time, q.run, at(q.start), at(f.At), q.id)
 	}
 }
 

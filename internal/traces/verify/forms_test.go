@@ -150,7 +150,7 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 			map[string]string{
 				p + "s1.jsonl": two,
 				p + "s1/subagents/agent-acompact-1.jsonl":       claudeTurn("s1", 1, side) + claudeTurn("s1", 5, side),
-				p + "s1/subagents/agent-aside_question-1.jsonl": claudeTurn("s1", 1, side) + strings.NewReplacer(`"n5"`, `"o5"`, `"m5"`, `"k5"`, "000005", "000006").Replace(claudeTurn("s1", 5, side)),
+				p + "s1/subagents/agent-aside_question-1.jsonl": claudeTurn("s1", 1, side) + strings.NewReplacer("acompact", "aside_question", `"n5"`, `"o5"`, `"m5"`, `"k5"`, "000005", "000006").Replace(claudeTurn("s1", 5, side)),
 			}, found{1, 2, 4, 20, nil},
 		},
 		"a prompt that quotes an interruption": {

@@ -71,10 +71,16 @@ func near(at, theirs time.Time, all []second.Prompt, k int) bool {
 // sameText compares the beginning of a prompt in a trace, up to where it was cut or something
 // was removed, with the text in the files, of which it may be a part.
 func sameText(ours, theirs string) bool {
+	whole := len(ours) < maxPrompt && len(theirs) < maxPrompt
 	for _, mark := range []string{"…", "[REDACTED", "[redacted", "***"} {
-		ours, _, _ = strings.Cut(ours, mark)
+		var cut bool
+		ours, _, cut = strings.Cut(ours, mark)
+		whole = whole && !cut
 	}
 	ours = words(ours)
+	if whole && 2*len(ours) < len(theirs) && ours != "" {
+		return false // only the host puts something around a prompt
+	}
 	if len(ours) > maxCompared {
 		ours = ours[:maxCompared]
 	}

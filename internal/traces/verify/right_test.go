@@ -2,9 +2,12 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
@@ -174,5 +177,59 @@ func TestWhatAProjectDidNotRecordIsNotMissing(t *testing.T) {
 		if err != nil || (len(differ) > 0) != c.differ {
 			t.Errorf("%s: %v, %v", name, differ, err)
 		}
+	}
+}
+
+// TestWrongTracesHaveADifference has what only one side of a trace shows.
+func TestWrongTracesHaveADifference(t *testing.T) {
+	home, w := t.TempDir(), work()
+	w[0].steps[0].calls[0].agent, w[0].steps[0].calls[1].agent = "a1", "a1"
+	claudeWork(t, home, w)
+	r := read(t, home)[0]
+	call := func(s *tracepb.Span) bool {
+		return otlp.Text(s.Attributes, otelmap.KeyToolCallID) == w[0].steps[0].calls[0].id
+	}
+	for name, c := range map[string]struct {
+		kind   Kind
+		change func(run []*tracepb.Span) []*tracepb.Span
+	}{
+		"a call of a subagent that is not there": {Agent, func(run []*tracepb.Span) []*tracepb.Span {
+			agent := proto.CloneOf(run[slices.IndexFunc(run, role(store.RoleAgent))])
+			agent.SpanId = []byte("invented")
+			set(agent, otlp.String(otelmap.KeyAgent, "a9"))
+			run[slices.IndexFunc(run, call)].ParentSpanId = agent.SpanId
+			return append(run, agent)
+		}},
+		"a call of an hour before": {Time, func(run []*tracepb.Span) []*tracepb.Span {
+			run[slices.IndexFunc(run, call)].StartTimeUnixNano -= uint64(time.Hour)
+			return run
+		}},
+		"a call of an hour after": {Time, func(run []*tracepb.Span) []*tracepb.Span {
+			s := run[slices.IndexFunc(run, call)]
+			s.StartTimeUnixNano, s.EndTimeUnixNano = s.StartTimeUnixNano+uint64(time.Hour), s.EndTimeUnixNano+uint64(time.Hour)
+			return run
+		}},
+		"a prompt of one word": {Text, func(run []*tracepb.Span) []*tracepb.Span {
+			for _, e := range run[0].Events {
+				if isPrompt(e) {
+					e.Attributes = []*commonpb.KeyValue{otlp.String(otelmap.KeyText, "Add")}
+				}
+			}
+			return run
+		}},
+	} {
+		spans := []*tracepb.ResourceSpans{}
+		for i, run := range runsOf(r.spans) {
+			if i == 0 {
+				run = c.change(run)
+			}
+			spans = append(spans, resource(run...))
+		}
+		if got := r.differences(t, spans); !slices.ContainsFunc(got, func(d Difference) bool { return d.Kind == c.kind }) {
+			t.Errorf("%s: %v, want one of the kind %s", name, got, c.kind)
+		}
+	}
+	for _, d := range r.differences(t, r.spans) {
+		t.Errorf("unchanged: %s", d)
 	}
 }

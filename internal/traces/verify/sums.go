@@ -219,20 +219,11 @@ func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string)
 }
 
 func statusOf(s *tracepb.Span) string {
-	switch otelmap.EndOf(s) {
-	case otelmap.EndOK:
-		return ok
-	case otelmap.EndFailed:
-		return failed
-	case otelmap.EndDenied:
-		if otlp.Text(s.GetAttributes(), otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
-			return cancelled
-		}
-		return denied
-	case otelmap.EndUnfinished:
-		return unfinished
+	end := otelmap.EndOf(s)
+	if end == otelmap.EndDenied && otlp.Text(s.GetAttributes(), otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
+		return cancelled
 	}
-	return ""
+	return [...]string{otelmap.EndOK: ok, otelmap.EndFailed: failed, otelmap.EndDenied: denied, otelmap.EndUnfinished: unfinished, otelmap.EndRunning: ""}[end]
 }
 
 // isPrompt reports the event of a prompt that a person typed.
@@ -287,4 +278,27 @@ func (s *Sums) trace(run int) string {
 		return s.runs[run].trace
 	}
 	return ""
+}
+
+// count is a number of tokens on both sides.
+type count struct {
+	kind         Kind
+	ours, theirs int64
+}
+
+func counts(ours, theirs store.Usage) []count {
+	return []count{
+		{Input, ours.Input, theirs.Input},
+		{Output, ours.Output, theirs.Output},
+		{CacheRead, ours.CacheRead, theirs.CacheRead},
+		{CacheWrite, ours.CacheWrite, theirs.CacheWrite},
+	}
+}
+
+// same reports equal sums. The input may be counted with the cache or without it where the
+// files do not say which.
+func same(inTrace, inFiles store.Usage, bare int64) bool {
+	low, high := min(bare, inFiles.Input), max(bare, inFiles.Input)
+	return inTrace.Output == inFiles.Output && inTrace.CacheRead == inFiles.CacheRead && inTrace.CacheWrite == inFiles.CacheWrite &&
+		low <= inTrace.Input && inTrace.Input <= high
 }

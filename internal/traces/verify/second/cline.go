@@ -142,13 +142,10 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 		case "user":
 			for _, b := range content {
 				switch {
-				case b.Type == "tool_result":
-					r.result(b.Use, clineStatus(&b, classic))
-				case b.Type == "text" && strings.HasPrefix(b.Text, "[") && strings.Contains(b.Text, "] Result:"):
-					asked = r.clineResult(asked, b.Text)
 				case b.Type == "text" && !classic && !sub && strings.HasPrefix(b.Text, "<user_input"):
-					_, text, _ := strings.Cut(b.Text, ">")
-					r.prompt(1, row.ID, text)
+					r.prompt(1, row.ID, typedIn(b.Text))
+				default:
+					asked = r.clineResult(asked, &b, classic)
 				}
 			}
 		}
@@ -170,15 +167,21 @@ func clineStatus(b *block, classic bool) Status {
 	return Untold
 }
 
-// clineResult gives a text to the first call of the tool that its heading names, and
-// returns the others.
-func (r *file) clineResult(asked []block, text string) []block {
-	for i, b := range asked {
-		if strings.HasPrefix(text, "["+b.Name) {
-			if !strings.Contains(text, "was not executed because a tool has already been used") {
-				r.result(b.ID, Untold)
+// clineResult adds a result. A text is that of the first call of the tool that its heading names.
+// It returns the calls without one.
+func (r *file) clineResult(asked []block, b *block, classic bool) []block {
+	switch {
+	case b.Type == "tool_result":
+		r.result(b.Use, clineStatus(b, classic))
+	case b.Type != "text" || !strings.HasPrefix(b.Text, "[") || !strings.Contains(b.Text, "] Result:"):
+	default:
+		for i, q := range asked {
+			if strings.HasPrefix(b.Text, "["+q.Name) {
+				if !strings.Contains(b.Text, "was not executed because a tool has already been used") {
+					r.result(q.ID, Untold)
+				}
+				return append(asked[:i:i], asked[i+1:]...)
 			}
-			return append(asked[:i:i], asked[i+1:]...)
 		}
 	}
 	return asked

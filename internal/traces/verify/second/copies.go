@@ -92,6 +92,7 @@ func (out *Reading) merge(id string, s *Session) {
 			if c.File != "" && have.File != "" && !c.copies(id, have) {
 				have.Times++
 			}
+			have.shared(c.Agent)
 			have.copied = have.copied && c.copied
 			have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
 			have.Name = cmp.Or(have.Name, c.Name)
@@ -113,6 +114,13 @@ func (out *Reading) merge(id string, s *Session) {
 	}
 	if s.Ended.After(old.Ended) {
 		old.Ended = s.Ended
+	}
+}
+
+// shared notes that another agent's file has it as well, so that it may be of either.
+func (f *Fact) shared(agent string) {
+	if f.Agent != agent && f.Agent != "" && agent != "" {
+		f.Agent = "?"
 	}
 }
 

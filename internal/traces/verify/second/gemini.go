@@ -118,7 +118,7 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 		case begins("System: Potential loop detected."):
 			c.unclear = true // the program may end the turn
 		case begins("User steering update"):
-			c.typed(1, row.ID, text)
+			c.typed(1, row.ID, typedIn(text))
 		case !slices.ContainsFunc(geminiWords, begins):
 			c.prompt(1, row.ID, text)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -130,10 +131,6 @@ func (c *opencodeFile) older() error {
 	if !found || strings.HasPrefix(below, "message/") || strings.HasPrefix(below, "part/") {
 		return nil
 	}
-	read := func(path string, v any) bool {
-		text, err := regular.Read(path, regular.Options{})
-		return err == nil && c.parse(append(text, ' '), v)
-	}
 	var s struct {
 		ID     string `json:"id"`
 		Parent string `json:"parentID"`
@@ -141,29 +138,26 @@ func (c *opencodeFile) older() error {
 			Created float64 `json:"created"`
 		} `json:"time"`
 	}
-	if !read(c.path, &s) || s.ID == "" {
+	text, err := regular.Read(c.path, regular.Options{})
+	if err != nil || !c.parse(append(text, ' '), &s) || s.ID == "" {
 		c.skip(0, "it is no session")
 		return nil
 	}
 	c.parents[s.ID], c.created[s.ID] = s.Parent, s.Time.Created
-	messages, _ := filepath.Glob(filepath.Join(storage, "storage", "message", s.ID, "*.json")) // the pattern is good
-	for _, path := range messages {
-		id := strings.TrimSuffix(filepath.Base(path), ".json")
-		text, err := regular.Read(path, regular.Options{})
-		if err != nil {
-			return err
-		}
-		c.message(s.ID, id+"\n"+string(text), 0)
-		parts, _ := filepath.Glob(filepath.Join(storage, "storage", "part", id, "*.json"))
-		for _, path := range parts {
-			text, err := regular.Read(path, regular.Options{})
-			if err != nil {
-				return err
+	each := func(folder, id string, take func(id, text string)) {
+		paths, _ := filepath.Glob(filepath.Join(storage, "storage", folder, id, "*.json")) // the pattern is good
+		for _, path := range paths {
+			text, failed := regular.Read(path, regular.Options{})
+			if err = errors.Join(err, failed); failed == nil {
+				take(strings.TrimSuffix(filepath.Base(path), ".json"), string(text))
 			}
-			c.part(s.ID, id+"\n"+string(text), float64(c.at.UnixMilli()))
 		}
 	}
-	return nil
+	each("message", s.ID, func(id, text string) {
+		c.message(s.ID, id+"\n"+text, 0)
+		each("part", id, func(_, text string) { c.part(s.ID, id+"\n"+text, float64(c.at.UnixMilli())) })
+	})
+	return err
 }
 
 // of sets the session of the next rows, which is that of the lead agent.
