@@ -222,6 +222,14 @@ func (s *Server) facets(r *http.Request) (any, error) {
 	return keep(s, "facets", facetShare, func() (map[store.By][]facet, error) {
 		keys := []store.By{store.ByProject, store.ByAgent, store.ByModel, store.ByTool}
 		_, groups, err := s.opts.Store.Groups(r.Context(), store.Filter{}, time.UTC, keys...)
+		if err != nil {
+			return nil, err
+		}
+		folders, err := s.opts.Store.Folders(r.Context())
+		groups[store.ByProject] = nil
+		for _, dir := range folders {
+			groups[store.ByProject] = append(groups[store.ByProject], store.Group{Key: dir})
+		}
 		out := make(map[store.By][]facet)
 		for _, by := range keys {
 			out[by] = []facet{}

@@ -62,8 +62,8 @@ func withoutText(parts []view.Part, text string) []view.Part {
 func Holds(traces []store.Summary) string {
 	folders := make(map[string]bool)
 	for i := range traces {
-		if traces[i].Directory != "" {
-			folders[traces[i].Directory] = true
+		for _, dir := range append(traces[i].Folders[:len(traces[i].Folders):len(traces[i].Folders)], traces[i].Directory) {
+			folders[dir] = dir != ""
 		}
 	}
 	from := ""

@@ -60,7 +60,7 @@ func own(t *store.Trace, session string) *store.Trace {
 					scope.Spans = append(scope.Spans, s)
 				}
 				if dir := otlp.Text(s.GetAttributes(), otelmap.KeyWorkingDirectory); id == session && dir != "" {
-					out.Directory = dir
+					out.Directory, out.Folders = dir, nil
 				}
 			}
 			if len(scope.GetSpans()) > 0 {
