@@ -372,5 +372,5 @@ func (s *Server) turnsOf(r *http.Request, f store.Filter) (any, error) {
 		Totals store.Totals `json:"totals"`
 		Points []point      `json:"points"`
 		Resume string       `json:"resume,omitempty"`
-	}{s.listed(r.Context(), traces), totals, points, s.resume(&traces[0])}, nil
+	}{s.listed(r.Context(), traces), totals, points, s.opts.Resume(r.Context(), &traces[0])}, nil
 }

@@ -62,8 +62,10 @@ func withoutText(parts []view.Part, text string) []view.Part {
 func Holds(traces []store.Summary) string {
 	folders := make(map[string]bool)
 	for i := range traces {
-		for _, dir := range append(traces[i].Folders[:len(traces[i].Folders):len(traces[i].Folders)], traces[i].Directory) {
-			folders[dir] = dir != ""
+		for _, dir := range append(slices.Clone(traces[i].Folders), traces[i].Directory) {
+			if dir != "" {
+				folders[dir] = true
+			}
 		}
 	}
 	from := ""
