@@ -206,7 +206,7 @@ const (
 		function_call_output custom_tool_call_output user_message item_completed message agent_message agent_reasoning
 		reasoning error turn_aborted thread_settings_applied context_compacted patch_apply_end web_search_end
 		sub_agent_activity additional_tools tool_search_call tool_search_output exec_command_end mcp_tool_call_end
-		compaction ghost_snapshot entered_review_mode exited_review_mode thread_rolled_back undo_completed`
+		compaction ghost_snapshot thread_name_updated view_image_tool_call image_generation_end plan_update entered_review_mode exited_review_mode thread_rolled_back undo_completed`
 	codexDone = `AgentMessage CollabAgentToolCall CommandExecution ContextCompaction FileChange HookPrompt McpToolCall
 		Reasoning SubAgentActivity UserMessage WebSearch Plan ImageView EnteredReviewMode ExitedReviewMode`
 )
@@ -303,6 +303,8 @@ func (c *codexFile) nested(it *codexItem) {
 	if strings.HasPrefix(it.CallID, "exec-") {
 		c.call(it.CallID, codexTools[it.Type])
 		c.result(it.CallID, statusIf(it.Success != nil && !*it.Success))
+	} else if call := c.of().Calls[it.CallID]; call != nil {
+		call.Answered = true // its output may be lost
 	}
 }
 
