@@ -55,18 +55,9 @@ func before(s string, separators ...string) string {
 	return s
 }
 
-// folders returns the folders of the workspace at an event, by the hooks and the host's
-// files, none if it has one.
-func (m *mapping) folders(it *item) []string {
-	var out []string
-	if it.Folders != "" {
-		out = strings.Split(it.Folders, "\x00")
-	}
-	return hook.Union(out, m.tr.Folders)
-}
-
-// allFolders returns the folders of the run's workspace, the main one first.
-func (m *mapping) allFolders() (out []string) {
+// workspace returns the folders of the run's workspace, by the hooks and the host's files,
+// the main one first.
+func (m *mapping) workspace() (out []string) {
 	last := ""
 	for it := range m.run.all {
 		if it.Folders != last {
@@ -85,13 +76,12 @@ func (m *mapping) folder(c *call) (found string) {
 	if where == "" && c.pre != nil {
 		where = c.pre.Tool.path
 	}
-	folders := m.folders(it)
-	if where == "" || len(folders) < 2 {
+	if where == "" || len(m.folders) < 2 {
 		return ""
 	}
 	// Cline names a folder of the workspace by its last part.
 	if name, rest, ok := strings.Cut(where, ":"); ok && strings.HasPrefix(name, "@") {
-		for _, dir := range folders {
+		for _, dir := range m.folders {
 			if dir[strings.LastIndexAny(dir, `/\`)+1:] == name[1:] {
 				where = dir + "/" + rest
 			}
@@ -104,7 +94,7 @@ func (m *mapping) folder(c *call) (found string) {
 		where = where[:2] + strings.ReplaceAll(where[2:], `\`, "/")
 	}
 	where = path.Clean(where)
-	for _, dir := range folders {
+	for _, dir := range m.folders {
 		if len(dir) > len(found) && Below(where, dir) {
 			found = dir
 		}

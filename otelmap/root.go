@@ -52,8 +52,8 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		KeyPromptID, r.turn,
 		KeySessionSource, cmp.Or(r.source, r.begin(&m.opts)),
 	)
-	if folders := m.allFolders(); len(folders) > 1 {
-		a = append(a, otlp.Strings(KeyFolders, folders))
+	if len(m.folders) > 1 {
+		a = append(a, otlp.Strings(KeyFolders, m.folders))
 	}
 	task = cmp.Or(task, m.sessionTask())
 	var asked []Message

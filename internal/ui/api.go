@@ -220,17 +220,15 @@ func (e exact) MarshalJSON() ([]byte, error) {
 // facets are the values that the filters can have.
 func (s *Server) facets(r *http.Request) (any, error) {
 	return keep(s, "facets", facetShare, func() (map[store.By][]facet, error) {
-		keys := []store.By{store.ByProject, store.ByAgent, store.ByModel, store.ByTool}
+		keys := []store.By{store.ByAgent, store.ByModel, store.ByTool}
 		_, groups, err := s.opts.Store.Groups(r.Context(), store.Filter{}, time.UTC, keys...)
-		if err != nil {
-			return nil, err
-		}
-		folders, err := s.opts.Store.Folders(r.Context())
-		groups[store.ByProject] = nil
+		folders, unread := s.opts.Store.Folders(r.Context())
+		out := map[store.By][]facet{store.ByProject: {}}
 		for _, dir := range folders {
-			groups[store.ByProject] = append(groups[store.ByProject], store.Group{Key: dir})
+			if dir != "" {
+				out[store.ByProject] = append(out[store.ByProject], facet{exact(dir), dir})
+			}
 		}
-		out := make(map[store.By][]facet)
 		for _, by := range keys {
 			out[by] = []facet{}
 			for _, g := range groups[by] {
@@ -239,7 +237,7 @@ func (s *Server) facets(r *http.Request) (any, error) {
 				}
 			}
 		}
-		return out, err
+		return out, cmp.Or(err, unread)
 	})
 }
 
