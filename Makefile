@@ -13,7 +13,7 @@ BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
-.PHONY: all help test-all test-rest test-backends test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak soak-tables soak-drawn soak-page release publish reproducible sbom screenshots backend-pictures dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all help test-all test-rest test-backends test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak soak-tables soak-drawn soak-page soak-surfaces release publish reproducible sbom screenshots backend-pictures dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -133,13 +133,16 @@ SOAKTIME ?= 85m
 # How many sessions of each agent the long form draws, and of which agents.
 DRAWN ?= 200
 DRAWN_AGENTS ?= claude cline codex copilot gemini opencode qwen
-soak: soak-tables soak-drawn soak-page ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
+soak: soak-tables soak-drawn soak-page soak-surfaces ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
 
 soak-tables: setup collector build ## the tables of faults and attacks, and the agents' long tests
 	$(GO) -C tests test -count=1 -p 1 -timeout $(SOAKTIME) ./fault ./security ./collector ./hookscli ./clinecli ./opencodecli -soak -publish -skip Drawn
 
 soak-drawn: setup build ## DRAWN sessions of each of DRAWN_AGENTS, with the real agents
 	$(GO) -C tests test -count=1 -p 1 -timeout 6h $(DRAWN_AGENTS:%=./%cli) -run Drawn -soak -drawn $(DRAWN)
+
+soak-surfaces: ## what the commands and the page count, over 200 drawn stores
+	$(GO) test -count=1 -timeout 1h ./cmd/hookspan -run TestSurfacesAgree -surfaces 200
 
 soak-page: setup build ## the page's long tests
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
@@ -212,7 +215,7 @@ lint: ## formatting, linters on three systems, the workflows, known vulnerabilit
 	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
 	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
-	  (cd $$dir && GOOS=$$os "$$linter" run) || exit 1; done; done
+	  (cd $$dir && GOOS=$$os "$$linter" run --timeout 30m) || exit 1; done; done
 	$(GO) tool -modfile=internal/tools/release/go.mod actionlint
 	@checker=$$($(TOOL) -n govulncheck) || exit 1; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
 	  said=$$("$$checker" -C $$dir ./... 2>&1); rc=$$?; case "$$rc $$said" in \

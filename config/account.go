@@ -154,18 +154,16 @@ func (c *Config) Account(destination string) string {
 	switch {
 	case destination == ExporterInfinium && c.InfiniumAgentID != "":
 		add(c.InfiniumAgentID)
-	case destination == ExporterOTLP && c.OTLPAccount != "":
-		add(c.OTLPAccount)
 	case destination == ExporterOTLP:
-		if c.HeadersCommand != "" {
-			add(c.HeadersCommand)
+		if name := cmp.Or(c.OTLPAccount, c.HeadersCommand); name != "" {
+			add(name)
 		}
 		_, address := c.otlpURL()
 		user, query := urlCredentials(address)
-		credentials := map[string]string{"": user, "?": query}
+		credentials := map[string]string{"key:user": user, "key:query": query}
 		maps.Copy(credentials, c.Export.Headers)
 		for _, name := range slices.Sorted(maps.Keys(credentials)) {
-			if value := credentials[name]; value != "" {
+			if value := credentials[name]; value != "" && (c.OTLPAccount == "" || !isCredential(name)) {
 				account, err := c.accountOf(value)
 				if err != nil {
 					account = UnknownPlace

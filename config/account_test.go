@@ -31,6 +31,7 @@ func TestAccountOfTheEnvironmentsKey(t *testing.T) {
 		{"another audience", "", []string{jwt(`{"sub":"s","aud":["a"]}`)}, []string{jwt(`{"sub":"s","aud":["b"]}`)}, false},
 		{"tokens without a subject", "", []string{jwt(`{"exp":1}`)}, []string{jwt(`{"exp":2}`)}, false},
 		{"an account", "", []string{headers("x-api-key=a"), "HOOKSPAN_OTLP_ACCOUNT=team"}, []string{headers("x-api-key=b"), "HOOKSPAN_OTLP_ACCOUNT=team"}, true},
+		{"tenants of an account", "", []string{headers("x-api-key=a,X-Scope-OrgID=a"), "HOOKSPAN_OTLP_ACCOUNT=team"}, []string{headers("x-api-key=a,X-Scope-OrgID=b"), "HOOKSPAN_OTLP_ACCOUNT=team"}, false},
 		{"another account", "", []string{headers("x-api-key=a"), "HOOKSPAN_OTLP_ACCOUNT=team"}, []string{headers("x-api-key=a"), "HOOKSPAN_OTLP_ACCOUNT=other"}, false},
 		{"the user's own key", headers("x-api-key=a") + "\n", []string{headers("X-API-Key=a")}, nil, true},
 		{"not the user's key", headers("x-api-key=a") + "\n", []string{headers("x-api-key=b")}, nil, false},

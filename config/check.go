@@ -47,6 +47,8 @@ func (k checker) check(raw string, v *variable) (text string, valid bool) {
 	case "abspath":
 		p := k.expand(raw)
 		return p, p != "" && !hasControl(p) && isAbs(k.goos, p)
+	case "folders":
+		return k.folders(raw)
 	case "url":
 		return raw, validURL(raw)
 	case "proxy":
@@ -69,6 +71,25 @@ func (k checker) check(raw string, v *variable) (text string, valid bool) {
 		return raw, raw != "" && !strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r > '~' })
 	}
 	return "", false
+}
+
+// folders reads a comma list of folders.
+func (k checker) folders(raw string) (string, bool) {
+	var out []string
+	for one := range strings.SplitSeq(raw, ",") {
+		one = strings.TrimSpace(one)
+		if one == "~" {
+			one = "~/"
+		}
+		switch one = k.expand(one); {
+		case one == "":
+			continue
+		case one != everyFolder && !isAbs(k.goos, one) || hasControl(one):
+			return "", false
+		}
+		out = append(out, one)
+	}
+	return strings.Join(out, ","), len(out) > 0
 }
 
 // expand replaces a leading ~/, which no shell does in an env file.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,10 @@ type Config struct {
 	FilePath    string   `env:"HOOKSPAN_FILE_PATH"`
 	Traceparent string   `env:"HOOKSPAN_TRACEPARENT"`
 
-	Disabled        bool          `env:"HOOKSPAN_DISABLED"`
+	Disabled bool `env:"HOOKSPAN_DISABLED"`
+	// DisabledProjects are those of the side that counts; see PrivateFolders.
+	DisabledProjects string `env:"HOOKSPAN_DISABLED_PROJECTS"`
+
 	Capture         string        `env:"HOOKSPAN_CAPTURE"`
 	OTLPCapture     string        `env:"HOOKSPAN_OTLP_CAPTURE"`
 	InfiniumCapture string        `env:"HOOKSPAN_INFINIUM_CAPTURE"`
@@ -109,6 +113,7 @@ var table = [...]variable{
 	{name: "HOOKSPAN_TRACEPARENT", kind: "traceparent", allowed: "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", doc: "Trace context that becomes the parent of each task."},
 
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
+	{name: disabledProjects, texts: true, whenWrong: everyFolder, kind: "folders", allowed: "absolute paths with commas between them, which may begin with ~ and have * in a part", doc: "Folders in which nothing is recorded or imported, with all below them: `~/private, ~/clients/*/keys`. * is any text within one part of a path; symbolic links are followed. Those of the files and the environment add up. A wrong value counts as /, every folder."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none."},
 	{name: "HOOKSPAN_OTLP_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the OTLP endpoint, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
 	{name: "HOOKSPAN_INFINIUM_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to Infinium, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
@@ -325,10 +330,10 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		}
 		found = append(found, in)
 	}
-	for _, in := range found {
+	for i, in := range found {
 		if !in.valid {
 			v.wrong = v.wrong || v.source == ""
-			v.problem = &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
+			v.problem = v.wrongIn(in)
 			if !in.unclear[v.name] { // Otherwise the line or the name is the problem.
 				problems = append(problems, v.problem)
 			}
@@ -339,10 +344,25 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 			text, v.from, v.shown, v.source = in.text, in.from, v.show(in.text, in.raw), in.kind
 		}
 		if v.name != redactFile { // All files of rules count.
-			break
+			return text, append(problems, hidden(v, found[i+1:])...)
 		}
 	}
 	return text, problems
+}
+
+// hidden are the wrong values of files that others replace: they count once the others go.
+func hidden(v *value, replaced []candidate) (problems []error) {
+	for _, in := range replaced {
+		if !in.valid && in.kind == File && !in.unclear[v.name] {
+			problems = append(problems, v.wrongIn(in))
+		}
+	}
+	return problems
+}
+
+// wrongIn is the problem with a wrong value.
+func (v *value) wrongIn(in candidate) *Problem {
+	return &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
 }
 
 // cross reports values that are valid by themselves and wrong together.
@@ -352,6 +372,12 @@ func (c *Config) cross() (errs []error) {
 		if p := c.Refused(name); p != nil {
 			errs = append(errs, p)
 		}
+	}
+	if address, u := c.otlpURL(); address.name == otlpPrefix+"ENDPOINT" && strings.HasSuffix(u, "/v1/traces/v1/traces") {
+		errs = append(errs, &Problem{
+			Variable: address.name, Reason: "ends in /v1/traces, which is appended, so traces go to " + address.showURL(u),
+			Allowed: "the address without it, or " + otlpPrefix + "TRACES_ENDPOINT, which is used as it is", Source: c.where(address),
+		})
 	}
 	refuse := func(address *value) {
 		address.wrong = true
@@ -376,6 +402,22 @@ func (c *Config) cross() (errs []error) {
 		}
 	}
 	return errs
+}
+
+// PrivateFolders are the folders of every side in which nothing is recorded, with ~ expanded.
+// An absolute path may have * within a part; everyFolder is every folder of any system.
+func (c *Config) PrivateFolders() (out []string) {
+	if c.DisabledProjects == "" {
+		return nil
+	}
+	for _, list := range append(c.value(disabledProjects).by[:], c.DisabledProjects) {
+		for one := range strings.SplitSeq(list, ",") {
+			if one != "" && !slices.Contains(out, one) {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
 }
 
 // Off reports whether recording is switched off for this process.

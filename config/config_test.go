@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_USAGE_COST", func(c *Config) any { return c.UsageCost }, map[string]any{"true": true, "false": false}, []string{"2", "never"}, ""},
 		{"HOOKSPAN_IDLE_TIMEOUT", func(c *Config) any { return c.IdleTimeout }, map[string]any{"5m": 5 * time.Minute, "1h30m": 90 * time.Minute}, []string{"30", "0", "-5m", "999ms", "9000h"}, ""},
 		{"HOOKSPAN_REDACT", func(c *Config) any { return c.Redact }, map[string]any{"true": true, "on": true}, []string{"never"}, ""},
+		{"HOOKSPAN_DISABLED_PROJECTS", func(c *Config) any { return c.DisabledProjects }, map[string]any{"/a, /b/*/c": "/a,/b/*/c", "/": "/"}, []string{"work", "/a,b", ","}, ""},
 		{"HOOKSPAN_REDACT_FILE", func(c *Config) any { return c.RedactFile }, map[string]any{"/etc/rules": "/etc/rules"}, []string{"rules"}, ""},
 		{"HOOKSPAN_MAX_EVENT_BYTES", func(c *Config) any { return c.MaxEventBytes }, map[string]any{"1048576": int64(1 << 20), "1MiB": int64(1 << 20), "512KiB": int64(512 << 10), "32 mib": int64(32 << 20), "5MB": int64(5e6), "4096": int64(4096)}, []string{"4095", "33MiB", "64MiB", "1 M", "MiB", "-1MiB", "1.5MiB", "9999999999TiB"}, ""},
 		{"HOOKSPAN_SPOOL_SYNC", func(c *Config) any { return c.SpoolSync }, map[string]any{"always": "always", "never": "never", "boundary": "boundary"}, []string{"sometimes"}, ""},
@@ -209,7 +211,7 @@ func TestPrecedence(t *testing.T) {
 // private are the values that replace a wrong one if the default would send more
 // or deny less.
 var private = map[string]any{
-	"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true,
+	"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true, "HOOKSPAN_DISABLED_PROJECTS": "/",
 	"HOOKSPAN_OTLP_CAPTURE": "none", "HOOKSPAN_INFINIUM_CAPTURE": "none", "HOOKSPAN_FILE_CAPTURE": "none",
 	"HOOKSPAN_HOOKS_ON_ERROR": "deny", "HOOKSPAN_HOOKS_STRICT_EXIT": true, "HOOKSPAN_HOOKS_ASK": "deny",
 	"CONNECTOR_MAX_INPUT_PREVIEW": 1, "CONNECTOR_MAX_OUTPUT_PREVIEW": 1,
@@ -321,5 +323,36 @@ func TestProblemsFindsJoinedErrors(t *testing.T) {
 	got := Problems(fmt.Errorf("load: %w", errors.Join(err, errors.New("other"))))
 	if len(got) != 2 || len(Problems(err)) != 2 {
 		t.Errorf("got %d and %d problems", len(got), len(Problems(err)))
+	}
+}
+
+// Private folders of every side count, whoever else is strict or managed; a wrong list means every folder.
+func TestPrivateFoldersAddUp(t *testing.T) {
+	const name = "HOOKSPAN_DISABLED_PROJECTS="
+	for _, tt := range []struct {
+		machine, own, environ string
+		want                  []string
+		wrong                 bool
+	}{
+		{"", "", "", nil, false},
+		{"", name + "~/private, /srv/*/keys,", "", lns("/home/u/private", "/srv/*/keys"), false},
+		{"", name + "~", "", lns("/home/u/"), false},
+		{"", name + "/a", name + "/b", lns("/a", "/b"), false},
+		{name + "/c", name + "/a", name + "/b", lns("/a", "/b", "/c"), false},
+		{"HOOKSPAN_MANAGED=true\n" + name + "/c", name + "/a", name + "/b", lns("/a", "/b", "/c"), false},
+		{"HOOKSPAN_MANAGED=true", name + "/a", "", lns("/a"), false},
+		{"", name + "private", "", lns("/"), true},
+		{"", name + "/a,work", name + "/b", lns("/", "/b"), true},
+		{"", name + "/a", name + "work", lns("/a", "/"), true},
+		{"", "HOOKSPAN_DISABLED_PROJECT=/a", "", lns("/"), true},
+	} {
+		c, err := Load(under(tt.machine, tt.own, tt.environ))
+		if got := c.PrivateFolders(); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(tt.want))) || (err != nil) != tt.wrong {
+			t.Errorf("%+v: got %q, error %v", tt, got, err)
+		}
+	}
+	c, _ := Load(world(lines(name+"/a", "X=y"), lines("HOOKSPAN_CAPTURE=none"), "HOOKSPAN_CONFIG_FILE="+namedPath))
+	if got := c.PrivateFolders(); !slices.Equal(got, lns("/a")) {
+		t.Errorf("with another env file: %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -164,7 +165,7 @@ func (c *Config) unknown(sources []source) (errs []error) {
 		file := s.name != Environment
 		var names []string
 		for name, raw := range s.vars {
-			if c.values[name] == nil && (file || raw != "" && name != "HOOKSPAN_CHAIN") && almostOurs(name) {
+			if c.values[name] == nil && (file || raw != "" && name != "HOOKSPAN_CHAIN") && (file || almostOurs(name)) {
 				names = append(names, name)
 			}
 		}
@@ -175,14 +176,20 @@ func (c *Config) unknown(sources []source) (errs []error) {
 			}
 		}
 		for _, name := range names {
-			best := c.nearest(named(name))
+			best := Nearest(named(name), variables())
+			if best == "" && !hasPrefix(name, ours[:]...) {
+				continue // another program's, such as the SDK's for metrics
+			}
 			p := &Problem{Variable: name, Reason: "no such variable", Source: s.name, Allowed: "the variables that hookspan config --all lists"}
 			if best != "" {
 				p.Reason, p.Allowed = "no such variable, did you mean "+best+"?", ""
-				if s.unclear == nil {
-					s.unclear = make(map[string]bool)
+				// Of a standard variable, what is right counts: another program may read the name.
+				if hasPrefix(best, ours[:]...) || file && s.vars[best] == "" {
+					if s.unclear == nil {
+						s.unclear = make(map[string]bool)
+					}
+					s.unclear[best] = true
 				}
-				s.unclear[best] = true
 			}
 			if file || best != "" {
 				errs = append(errs, p)
@@ -192,30 +199,66 @@ func (c *Config) unknown(sources []source) (errs []error) {
 	return errs
 }
 
-// almostOurs reports that a name begins as hookspan's do, in any case. It is
+// ours are how the names of hookspan's variables begin.
+var ours = [...]string{"HOOKSPAN_", "INFINIUM_", "CONNECTOR_MAX_"}
+
+// almostOurs reports that a name begins as those of the table do, in any case. It is
 // called for each variable of a hook's environment, so it makes no new text.
-func almostOurs(name string) bool {
-	for _, prefix := range []string{"HOOKSPAN_", "INFINIUM_", "CONNECTOR_MAX_"} {
-		// Without its last character, which is often another separator.
-		if n := len(prefix) - 1; len(name) > n && strings.EqualFold(name[:n], prefix[:n]) {
-			return true
-		}
-	}
-	return false
+func almostOurs(name string) bool { return hasPrefix(name, ours[:]...) || hasPrefix(name, "OTEL_") }
+
+// hasPrefix reports that a name begins so, in any case and but for the last character, which
+// is often another separator.
+func hasPrefix(name string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		n := len(prefix) - 1
+		return len(name) > n && strings.EqualFold(name[:n], prefix[:n])
+	})
 }
 
 // named is an unknown variable's name in the form of the known ones.
 func named(name string) string { return strings.ReplaceAll(normal(name), " ", "_") }
 
-// nearest is the known variable with the nearest name, or empty if none is near.
-func (c *Config) nearest(name string) (best string) {
-	least := 2*fewLetters + 1
-	for k := range c.values {
-		if d, ok := near(name, k); ok && (d < least || d == least && k < best) {
+// variables are the names in the table.
+func variables() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range table {
+			if !yield(table[i].name) {
+				return
+			}
+		}
+	}
+}
+
+// Nearest is the name that one is probably meant to be, empty if none is near: one or two
+// letters are missing, too many, wrong or in the wrong order.
+func Nearest(name string, names iter.Seq[string]) (best string) {
+	least := fewLetters + 1
+	for k := range names {
+		if d := edits(name, k, fewLetters); d < least || d == least && best != "" && k < best {
 			best, least = k, d
 		}
 	}
 	return best
+}
+
+// edits is how many letters have to be added, left out, replaced or exchanged with the next one
+// to make one name another, or more than most.
+func edits(a, b string, most int) int {
+	switch {
+	case a == b:
+		return 0
+	case most == 0 || max(len(a)-len(b), len(b)-len(a)) > most:
+		return most + 1
+	case a == "" || b == "":
+		return len(a) + len(b)
+	case a[0] == b[0]:
+		return edits(a[1:], b[1:], most)
+	}
+	least := min(edits(a[1:], b[1:], most-1), edits(a[1:], b, most-1), edits(a, b[1:], most-1))
+	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+		least = min(least, edits(a[2:], b[2:], most-1))
+	}
+	return 1 + least
 }
 
 // fewLetters is how many adjacent letters of each of two near names may differ.

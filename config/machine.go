@@ -118,11 +118,12 @@ func (s *source) holdTogether(others []source) (errs []error) {
 	return errs
 }
 
-// holds reports that a managed file decides about a variable: it sets it, or the
-// variable it is for traces, or names a destination.
+// holds reports that a managed file decides about a variable: it sets it, or the one that it is
+// for traces, or the one for traces, which may be wrong, or names a destination.
 func (s *source) holds(row *variable) bool {
+	key, ofOTLP := strings.CutPrefix(row.name, otlpPrefix)
 	switch {
-	case s.has(row.name), row.general != "" && s.has(row.general):
+	case s.has(row.name), row.general != "" && s.has(row.general), ofOTLP && s.has(otlpPrefix+"TRACES_"+key):
 		return true
 	case row.name == "OTEL_SERVICE_NAME":
 		pairs, _ := ParseAttributes(s.vars["OTEL_RESOURCE_ATTRIBUTES"])

@@ -39,6 +39,8 @@ func (c *Config) Settings() []Setting {
 			s.Value, s.Source = row.whenWrong, Fallback
 		}
 		switch row.name {
+		case disabledProjects:
+			s.Value = strings.Join(c.PrivateFolders(), ", ")
 		case configFile:
 			s.Value = c.ConfigFile
 		case redactFile:

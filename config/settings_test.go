@@ -226,6 +226,9 @@ variables that are not absolute paths are ignored.
 A project can switch recording off for itself with a file ` + "`.hookspan.env`" + ` that says ` + "`HOOKSPAN_DISABLED=true`" + `: in the folder where the
 agent works, or above it up to the root of its Git repository. The file must be yours, root's or the folder's owner's. A wrong value and an
 unreadable line with that name count as true. Nothing else in that file has any effect.
+
+You switch it off for folders by ` + "`HOOKSPAN_DISABLED_PROJECTS`" + ` in your env file, such as ` + "`~/private, ~/clients/*/keys`" + `: no file is needed in them, and
+` + "`hookspan import`" + ` leaves their sessions out too. What was recorded before stays; ` + "`hookspan delete --project FOLDER`" + ` removes it.
 `
 
 // TestTableDescribesTheFields compares the variables that the library reads with the

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -269,11 +271,63 @@ func TestMisspeltEnvironmentVariableIsReported(t *testing.T) {
 		{"HOOKSPAN_CHAIN=/x", ""},
 		{"HOOKSPAN_SOMETHING_ELSE=1", ""},
 		{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://h", ""},
+		{"OTEL_EXPORTER_OTLP_ENDPIONT=http://h", "OTEL_EXPORTER_OTLP_ENDPIONT: no such variable, did you mean OTEL_EXPORTER_OTLP_ENDPOINT? (in the environment)"},
+		{"OTEL_EXPROTER_OTLP_HEADER=a=b", "OTEL_EXPROTER_OTLP_HEADER: no such variable, did you mean OTEL_EXPORTER_OTLP_HEADERS? (in the environment)"},
+	}
+	for _, sdk := range strings.Fields(`OTEL_EXPORTER_OTLP_LOGS_ENDPOINT OTEL_EXPORTER_OTLP_METRICS_HEADERS OTEL_EXPORTER_OTLP_INSECURE OTEL_LOGS_EXPORTER
+		OTEL_METRICS_EXPORTER OTEL_EXPORTER_OTLP_LOGS_PROTOCOL OTEL_METRIC_EXPORT_INTERVAL OTEL_LOG_LEVEL OTEL_BLRP_MAX_QUEUE_SIZE OTEL_CONFIG_FILE
+		OTEL_LOGRECORD_ATTRIBUTE_COUNT_LIMIT OTEL_EVENT_ATTRIBUTE_VALUE_LENGTH_LIMIT OTEL_TRACES_SAMPLER OTEL_ENTITIES FTP_PROXY ALL_PROXY`) {
+		tests = append(tests, struct{ environ, want string }{sdk + "=x", ""})
 	}
 	for _, tt := range tests {
 		_, err := Load(world("", "", tt.environ))
 		if got := errText(err); got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.environ, got, tt.want)
+		}
+	}
+}
+
+// Every error of a file is reported, also those of values that the environment replaces.
+func TestFileReportsEveryError(t *testing.T) {
+	own := lines("OTEL_EXPORTER_OTLP_ENDPIONT=http://h", "HOKSPAN_CAPTURE=none", "no line", "HOOKSPAN_RETENTION=forever", "HTTPS_PORXY=http://p", "EDITOR=vi",
+		"OTEL_EXPORTER_OTLP_TIMEOUT=soon", "also none", "HOOKSPAN_SOMETHING_ELSE=1")
+	c, err := Load(world(own, "", "HOOKSPAN_RETENTION=24h"))
+	var got []string
+	for _, p := range Problems(err) {
+		got = append(got, cmp.Or(p.Variable, strconv.Itoa(p.Line))+" "+p.Reason)
+	}
+	want := lns("3 missing =", "8 missing =", "HOOKSPAN_RETENTION ", "OTEL_EXPORTER_OTLP_TIMEOUT ", "HOKSPAN_CAPTURE no such variable, did you mean HOOKSPAN_CAPTURE?",
+		"HOOKSPAN_SOMETHING_ELSE no such variable", "HTTPS_PORXY no such variable, did you mean HTTPS_PROXY?",
+		"OTEL_EXPORTER_OTLP_ENDPIONT no such variable, did you mean OTEL_EXPORTER_OTLP_ENDPOINT?")
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", lines(got...), lines(want...))
+	}
+	if c.Capture != "none" || c.Retention != 24*time.Hour || c.OTLP().Endpoint != "" || c.Meant() != ExporterOTLP {
+		t.Errorf("capture %s, retention %s, endpoint %q, meant %q", c.Capture, c.Retention, c.OTLP().Endpoint, c.Meant())
+	}
+}
+
+// A misspelt standard variable takes nothing from the right one.
+func TestMisspeltStandardVariableLeavesTheRightOne(t *testing.T) {
+	for _, in := range []Input{
+		world(lines("OTEL_EXPORTER_OTLP_ENDPOINT=http://h", "OTEL_EXPORTER_OTLP_ENDPIONT=http://x"), ""),
+		world(lines("OTEL_EXPORTER_OTLP_ENDPOINT=http://h"), "", "OTEL_EXPORTER_OTLP_ENDPIONT=http://x"),
+	} {
+		if c, err := Load(in); err == nil || c.OTLP().Endpoint != "http://h/v1/traces" {
+			t.Errorf("endpoint %q, error %v", c.OTLP().Endpoint, err)
+		}
+	}
+}
+
+func TestEndpointWithPathOfTracesIsReported(t *testing.T) {
+	const want = `OTEL_EXPORTER_OTLP_ENDPOINT: ends in /v1/traces, which is appended, so traces go to http://h:4318/v1/traces/v1/traces (in the environment): ` +
+		`allowed the address without it, or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, which is used as it is`
+	for environ, want := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://h:4318/v1/traces": want, "OTEL_EXPORTER_OTLP_ENDPOINT=http://h:4318/v1/traces/": want,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://h:4318/v1/traces": "", "OTEL_EXPORTER_OTLP_ENDPOINT=http://h:4318/v1": "",
+	} {
+		if _, err := Load(world("", "", environ)); errText(err) != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", environ, err, want)
 		}
 	}
 }

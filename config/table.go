@@ -11,6 +11,10 @@ const (
 	redactFile = "HOOKSPAN_REDACT_FILE"
 	otlpPrefix = "OTEL_EXPORTER_OTLP_"
 
+	disabledProjects = "HOOKSPAN_DISABLED_PROJECTS"
+	// everyFolder as a folder means all of them.
+	everyFolder = "/"
+
 	stabilityOptIn = "OTEL_SEMCONV_STABILITY_OPT_IN"
 	tracesExporter = "OTEL_TRACES_EXPORTER"
 )

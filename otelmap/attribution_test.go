@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
@@ -238,4 +239,33 @@ func (d *drawn) String() string {
 		fmt.Fprintf(&b, "%9.2f to %.2f request %s turn %q agent %q\n", c.Start.Sub(epoch).Seconds(), c.End.Sub(epoch).Seconds(), c.ID, c.Turn, c.Agent)
 	}
 	return b.String()
+}
+
+// TestAnAgentThatWorksOnTakesNoRequestOfTheLead has an agent work on for a turn that the next
+// prompt has interrupted: what the lead asked its model before belongs to the interrupted part,
+// also if that is before the place where reading began.
+func TestAnAgentThatWorksOnTakesNoRequestOfTheLead(t *testing.T) {
+	events := logged(
+		turnPrompt(0, "p1"), asAgent(turnEv(0.1, hook.KindRunStart, "p1"), "x", "Explore"),
+		turnTool(0.5, hook.KindToolStart, "p1", "Read", "c0"), turnTool(0.6, hook.KindToolEnd, "p1", "Read", "c0"),
+		turnPrompt(1, "p2"), turnStop(2, "p2"),
+		asAgent(turnTool(3, hook.KindToolStart, "p1", "Read", "c1"), "x", "Explore"), turnPrompt(4, "p3"),
+	)
+	at := func(s float64) time.Time { return epoch.Add(time.Duration(s * float64(time.Second))) }
+	tr := &hook.Transcript{Calls: []hook.LLMCall{{ID: "m0", Turn: "p1", Model: "m", Start: at(0.2), End: at(0.4), Usage: &hook.Usage{Input: 1}}}}
+	later := func(from int, c Carry) string {
+		b := buildTurns(c, events[from:])
+		for _, r := range b.Runs(at(3600)) {
+			if r.later {
+				return fmt.Sprint(plain(b.Spans(r, tr)))
+			}
+		}
+		return ""
+	}
+	b := buildTurns(Carry{}, events)
+	runs := b.Runs(at(3600))
+	from, carry := b.Boundary(func(id RunID) bool { return id == runs[0].ID || id == runs[1].ID }, int64(len(events)*100))
+	if want, got := later(0, Carry{}), later(int(from/100), carry); from == 0 || want == "" || got != want {
+		t.Errorf("from the boundary %d (-whole +rest):\n%s", from, gocmp.Diff(want, got))
+	}
 }

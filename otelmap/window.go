@@ -44,6 +44,8 @@ func (b *Builder) since(r *Run, prompts []hook.Prompt) instant {
 		// This part also has what came between the end of the part before and its
 		// own first event.
 		since = end.Add(time.Millisecond)
+	case r.later && r.from.ParentAgent != "":
+		// What the lead did before is of the part before.
 	case r.later:
 		since = since.Add(-promptLead)
 	default:

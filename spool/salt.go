@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,15 +11,16 @@ import (
 )
 
 // saltName is the file of the secret, saltLen its length in bytes, and saltWait how long
-// another process may take to make it.
+// another process may take to write it: hooks ask for it.
 const (
 	saltName = "salt"
 	saltLen  = 32
-	saltWait = time.Second
+	saltWait = 10 * time.Millisecond
 )
 
 // Salt returns the secret of the spool in a folder, random bytes in a file that only the user
-// can read: digests made with it cannot be made elsewhere. The first call makes it.
+// can read: digests made with it cannot be made elsewhere. The first call makes it, and one
+// that finds it cut short, as a power cut may leave it. It does not wait for the disk.
 func Salt(dir string) (salt []byte, err error) {
 	defer func() {
 		if err != nil {
@@ -37,10 +39,9 @@ func Salt(dir string) (salt []byte, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	read := func() error {
 		salt = make([]byte, saltLen)
-		n, err := f.ReadAt(salt, 0)
-		if n == 0 && errors.Is(err, io.EOF) {
-			salt = nil
-			return nil
+		_, err := f.ReadAt(salt, 0)
+		if errors.Is(err, io.EOF) || err == nil && bytes.Equal(salt, make([]byte, saltLen)) {
+			salt, err = nil, nil
 		}
 		return err
 	}
@@ -59,5 +60,5 @@ func Salt(dir string) (salt []byte, err error) {
 	if _, err := f.WriteAt(salt, 0); err != nil {
 		return nil, errors.Join(err, f.Truncate(0))
 	}
-	return salt, f.Sync()
+	return salt, nil
 }

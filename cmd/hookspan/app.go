@@ -216,9 +216,7 @@ this machine and delivered to the destinations you name.
 		return nil
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{errors.New(flagError(err)), cmd}
-	})
+	root.SetFlagErrorFunc(badFlag)
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		installCmd(a, false), installCmd(a, true), reconcileCmd(a), statusCmd(a), doctorCmd(a), testCmd(a),

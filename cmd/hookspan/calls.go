@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,8 +22,8 @@ type callsFlags struct {
 
 func callsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "calls", Short: "List calls of tools over all tasks, newest first",
-		Long: `List calls of tools over all tasks, one line each, the newest task first. --tool takes a
+		Use: "calls [TRACE]", Short: "List calls of tools over all tasks, newest first",
+		Long: `List calls of tools over all tasks, or in one, one line each, the newest task first. --tool takes a
 tool, an MCP server or a part of a name, --command a command or its beginning, --file a
 name, a folder such as auth/ or a part of a path. --failed and --denied select calls, not
 tasks. COST is a call's share of the request that asked for it, and what the subagent
@@ -36,9 +37,11 @@ cost that it started.
 --edits selects calls that change files; with --full the changes are printed as diffs of
 the whole texts, from the agent's own files or the spool. hookspan show TRACE --span CALL
 shows one call.`,
+		Args: takes(1, "one trace id"), ValidArgsFunction: completeTraces(a),
 	}
 	f := &callsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
+	f.addSums()
 	flags := cmd.Flags()
 	flags.StringVar(&f.calls.Command, "command", "", "only calls that run this `COMMAND`, or one that begins so")
 	flags.StringVar(&f.calls.File, "file", "", "only calls with this file, folder/ or *.pattern")
@@ -48,24 +51,32 @@ shows one call.`,
 	flags.BoolVar(&f.calls.Edits, "edits", false, "only calls that change files")
 	flags.BoolVar(&f.full, "full", false, "with --edits: the whole changes, as diffs")
 	flags.BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		switch _, badPattern := path.Match(f.calls.File, ""); {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f.f.Trace = strings.Join(args, "")
+		switch {
 		case flags.Changed("slower") && f.calls.MinTook <= 0:
 			return wrongUsage(cmd, "--slower %s: want a time above 0", f.calls.MinTook)
 		case flags.Changed("dearer") && !aCost(f.calls.MinCost):
 			return wrongUsage(cmd, "--dearer %g: want a number of dollars above 0", f.calls.MinCost)
-		case badPattern != nil:
-			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
-		case f.sums && !f.asJSON:
-			return wrongUsage(cmd, "--sums: want --json; without it the last line has the sums")
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
+		}
+		if err := checkPattern(cmd, f.calls.File); err != nil {
+			return err
 		}
 		return f.run(f.print)
 	}
 	return cmd
+}
+
+// checkPattern refuses a --file that is no pattern.
+func checkPattern(cmd *cobra.Command, file string) error {
+	if _, err := path.Match(file, ""); err != nil {
+		return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", file, err)
+	}
+	return nil
 }
 
 // callsJSON is what --json --sums prints: the calls and the sums over all that are selected, listed
@@ -75,25 +86,28 @@ type callsJSON struct {
 	Totals store.Totals `json:"totals"`
 }
 
-// print finds the calls. A condition on calls selects traces as well, which is quicker,
-// unless two do or a server is meant.
+// print finds the calls.
 func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
 	a := f.app
-	f.calls.Tool, f.calls.Failed, f.calls.Denied = filter.Tool, filter.Failed, filter.Denied
-	if filter.Tool = ""; filter.Failed && filter.Denied {
-		filter.Failed, filter.Denied = false, false
+	if filter.Trace != "" {
+		t, err := p.Trace(ctx, filter.Trace)
+		if err != nil {
+			return noSuchTrace(ctx, a, p.Store, filter.Trace, err)
+		}
+		filter.Trace = t.TraceID
 	}
-	found, all, err := f.calls.Find(ctx, p.Store, filter, a.running(ctx, p), nil)
+	f.calls.Tool, f.calls.Failed, f.calls.Denied = filter.Tool, filter.Failed, filter.Denied
+	filter.Tool, filter.Failed, filter.Denied = "", false, false // they are of the calls
+	running := a.running(ctx, p)
+	found, all, err := f.calls.Find(ctx, p.Store, filter, running, nil)
 	if err != nil {
 		return err
 	}
 	if all.Calls > len(found) && (f.asJSON || f.asCSV || a.terminal() == 0) {
 		defer a.hint(fmt.Sprintf("%d of %d calls; --all lists every one", len(found), all.Calls))
 	}
-	for i := range found {
-		if f.full && err == nil {
-			err = f.whole(ctx, p, &found[i])
-		}
+	if f.full {
+		err = a.finder(p).Calls(ctx, func(id string) (*store.Trace, error) { return stored(ctx, p.Store, running, id) }, found)
 	}
 	switch {
 	case err != nil:
@@ -104,6 +118,10 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		return a.printJSON(found)
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
+	case len(found) == 0 && f.full && f.calls.File != "":
+		a.printf("no call changed %s\n", f.calls.File)
+		a.hint(strings.Join(strings.Fields("hookspan calls "+filter.Trace[:min(8, len(filter.Trace))]+" --file "+f.calls.File), " ") + " lists every call with it")
+		return nil
 	case len(found) == 0:
 		a.printf("no calls match\n")
 		return nil
@@ -111,22 +129,4 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		return paged(a, showFlags{}, func(w io.Writer) error { return view.Edits(w, found, a.viewOptions()) })
 	}
 	return view.Calls(a.stdout, found, all, a.viewOptions())
-}
-
-// whole replaces a call's preview by the whole arguments.
-func (f *callsFlags) whole(ctx context.Context, p *pipeline.Pipeline, c *store.Call) error {
-	t, err := p.Trace(ctx, c.Trace)
-	if err != nil {
-		return err
-	}
-	rows := view.Rows(t)
-	at, err := view.FindRow(rows, c.Span)
-	if err != nil {
-		return err
-	}
-	texts, err := f.app.finder(p).Rows(ctx, t, &rows[at])
-	if err == nil {
-		c.Arguments = texts[0].Arguments
-	}
-	return err
 }

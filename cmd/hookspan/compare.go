@@ -21,6 +21,8 @@ func compareCmd(a *app) *cobra.Command {
 task. SIDE is a trace id, or filters by the names of the flags with a comma between; the
 flags themselves apply to both sides. Each side has whole tasks: with model=opus those
 with a request to it, whatever other models they used, and OF MODEL is its own cost.
+MEDIAN is the cost of the middle task, DEAREST the share of the dearest task in all: where
+it is large, one task decides COST/TASK.
 
   hookspan compare model=opus model=sonnet --since 4w --project .
   hookspan compare since=2w,until=1w since=1w
@@ -83,6 +85,8 @@ func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err 
 		switch {
 		case ok && cmd.Flags().Lookup(name) != nil && strings.TrimSpace(value) != "":
 			set(name, value)
+		case ok && nearFlag(cmd, name) != "":
+			return nil, f, wrongUsage(cmd, "compare %q: there is no filter %s: did you mean %s?", word, name, nearFlag(cmd, name))
 		case part == "failed" || part == "denied":
 			set(part, "true")
 		case ok || one.f.Trace != "" || len(part) < 4 || strings.Trim(strings.ToLower(part), "0123456789abcdef") != "":

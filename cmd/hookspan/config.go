@@ -26,6 +26,12 @@ func configCmd(a *app) *cobra.Command {
 Settings come from the environment, else from the env file, else from the
 machine-wide file, else they have their default; a managed machine-wide file holds. For a wrong value it says what is allowed, and the exit code is 1.`,
 	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := takes(0, "no argument")(cmd, args); err != nil {
+			return hinted{err, "write a line NAME=value into " + envFile(a)}
+		}
+		return nil
+	}
 	asJSON, all := jsonFlag(cmd), cmd.Flags().Bool("all", false, "list settings that are not set, too")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		destinations := a.setup().Destinations()

@@ -49,6 +49,8 @@ without a terminal, use --yes.
 		switch chosen := ff.any() || ff.all; {
 		case id != "" && chosen:
 			return wrongUsage(cmd, "delete: found a trace id and filters: want one of them")
+		case ff.all && ff.any():
+			return wrongUsage(cmd, "delete: --all and filters: want one of them")
 		case id == "" && !chosen:
 			return wrongUsage(cmd, "delete: name a trace or filters such as --project ., or use --all for every trace")
 		}
@@ -106,6 +108,12 @@ import.
 		})
 	}
 	return cmd
+}
+
+// noQuestion adds --yes to a command that asks nothing: scripts have it for all.
+func noQuestion(cmd *cobra.Command) {
+	yesFlag(cmd)
+	_ = cmd.Flags().MarkHidden("yes")
 }
 
 func yesFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("yes", false, "do not ask") }

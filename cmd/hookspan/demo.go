@@ -52,7 +52,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 		return fmt.Errorf("demo: %w", err)
 	}
 	took := a.now().Sub(start)
-	a.printf("%.1f ms an event on this machine, process start included\n\n", took.Seconds()*1000/float64(events))
+	a.printf("%.1f ms an event, most of it this program starting a process; make bench measures the hook itself\n\n", took.Seconds()*1000/float64(events))
 
 	p, err := b.setup().Open(ctx, config.ExporterStore)
 	if err != nil {
@@ -83,7 +83,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 	if err := view.Tree(a.stdout, t, a.viewOptions()); err != nil {
 		return err
 	}
-	a.printf("\nFor your own tasks: hookspan install\n")
+	a.printf("\nThese traces were in a temporary folder and are gone: hookspan show does not find them.\nFor your own tasks: hookspan install\n")
 	return nil
 }
 

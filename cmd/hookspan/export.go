@@ -367,7 +367,11 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		a.printf("  %s\n", termtext.Value(deliver.WithoutName(e, f.to)))
 	}
 	if err == nil && sent.Left > 0 {
-		a.hint("fix the cause, then run the same command with --since " + started[sent.Next].UTC().Format(time.RFC3339Nano) + ": it continues there")
+		again := "the same command again"
+		if len(list) > 1 { // an id goes with no filter
+			again = "the same command with --since " + started[sent.Next].UTC().Format(time.RFC3339Nano) + ": it continues there"
+		}
+		a.hint("fix the cause, then run " + again)
 	}
 	if err == nil && (sent.Left > 0 || sent.Refused > 0) {
 		return exitError(1)

@@ -65,13 +65,17 @@ func (ff *filterFlags) addListing() {
 	flags.IntVarP(&ff.f.Limit, "limit", "n", store.DefaultLimit, "how many at most; 0 for all, as without it for programs")
 	flags.BoolVar(&ff.all, "all", false, "all of them")
 	flags.BoolVar(&ff.asJSON, "json", false, "print as JSON")
-	flags.BoolVar(&ff.sums, "sums", false, "with --json: an object with the sums over all that is selected, listed or not")
+}
+
+// addSums adds the flag of a command whose JSON may have sums.
+func (ff *filterFlags) addSums() {
+	ff.cmd.Flags().BoolVar(&ff.sums, "sums", false, "with --json: an object with the sums over all that is selected, listed or not")
 }
 
 // any reports whether a flag restricts what is selected.
 func (ff *filterFlags) any() bool {
 	f := ff.f
-	f.Limit = 0
+	f.Limit, f.Sort = 0, ""
 	return f != store.Filter{} || ff.project != "" || ff.agent != "" || ff.since != "" || ff.until != ""
 }
 
@@ -115,6 +119,8 @@ func (ff *filterFlags) check() (f store.Filter, err error) {
 		return f, wrongUsage(ff.cmd, "--limit %d: want 1 or more, or 0 for all", f.Limit)
 	case ff.all && changed("limit") && f.Limit > 0:
 		return f, wrongUsage(ff.cmd, "--all and --limit %d: want one of them", f.Limit)
+	case ff.sums && !ff.asJSON:
+		return f, wrongUsage(ff.cmd, "--sums: want --json; without it the last line has the sums")
 	case ff.all || f.Limit == 0 || (ff.asJSON || ff.asCSV) && !changed("limit"):
 		f.Limit = -1
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/record"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/verify"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -83,6 +84,7 @@ place that is not supported, when a variable names no folder that can be read, o
 	cmd.Flags().BoolVar(&f.again, "again", false, "also import what was deleted, or removed after HOOKSPAN_RETENTION")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "send nothing, say what would be sent")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
+	noQuestion(cmd)
 	return cmd
 }
 
@@ -111,18 +113,43 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	return errors.Join(errs...)
 }
 
-// noTracesYet says what to do without traces: import what the agents have of past sessions.
-func noTracesYet(ctx context.Context, a *app) string {
-	var have []string
+// pastTime is how long the agents' folders are looked at for what an import finds.
+const pastTime = 3 * time.Second
+
+// past is what an import would find, by names and the beginnings of files.
+func (a *app) past(ctx context.Context) (have []string) {
+	ctx, cancel := context.WithTimeout(ctx, pastTime)
+	defer cancel()
 	for _, one := range provision.PastSessions(ctx, a.setup()) {
 		if one.Sessions > 0 {
-			have = append(have, one.String())
+			have = append(have, one.Name+": "+termtext.Plural(one.Sessions, "session"))
 		}
 	}
-	if len(have) == 0 {
-		return noTraces
+	return have
+}
+
+// hooked are the agents that have hookspan's hooks.
+func (a *app) hooked(ctx context.Context) []string {
+	found, _, _ := machineOf(a).Agents(ctx) // doctor says what cannot be read
+	names := []string{}
+	for _, one := range found {
+		if one.Installed {
+			names = append(names, one.Name)
+		}
 	}
-	return strings.Join(have, ", ") + " are here: hookspan import brings them in; " + noTraces
+	return names
+}
+
+// noTracesYet says what to do without traces: import what the agents have of past sessions.
+func noTracesYet(ctx context.Context, a *app) string {
+	text := noTraces
+	if names := a.hooked(ctx); len(names) > 0 {
+		text = strings.Join(names, ", ") + ": hooks are installed, so work as usual; hookspan doctor says what is missing"
+	}
+	if have := a.past(ctx); len(have) > 0 {
+		text = "hookspan import would find " + strings.Join(have, ", ") + "; " + text
+	}
+	return text
 }
 
 // check checks the flags, once for all agents.
@@ -152,11 +179,12 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	if len(p.Deliverer.Destinations) == 0 {
 		return noDestination()
 	}
+	private := a.cfg.PrivateFolders()
 	p.Deliverer.Destinations = importer.Order(p.Deliverer.Destinations, f.to)
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: f.from, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
-		Off:     record.ProjectOff,
+		Off:     func(dir string) bool { return record.PrivateBy(private, dir) != "" || record.ProjectOff(dir) },
 	}
 	p.Owe(p.Deliverer.Destinations)
 	switch known, err := p.Ledger(); {
@@ -254,6 +282,10 @@ func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON b
 		}
 		if v != nil {
 			a.printf("%s", v.Text())
+		}
+		if rep.Skipped.Open > 0 {
+			idle := strings.TrimSuffix(a.cfg.IdleTimeout.String(), "0s")
+			a.hint("nothing need be done about open traces: a later hookspan import takes those that hooks do not record, at their end or " + idle + " after their last event")
 		}
 		if rep.Waiting() {
 			a.hint("fix the cause, then run the same import again: it sends what is left")

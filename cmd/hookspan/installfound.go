@@ -122,10 +122,10 @@ func offerImport(a *app, cmd *cobra.Command, found []provision.Found) error {
 		case one.Sessions == 0 || here[one.Host] || !slices.ContainsFunc(found, func(f provision.Found) bool { return f.Host == one.Host }):
 			continue
 		case !canAsk(a):
-			a.hint(one.String() + " are here: hookspan import " + one.Word + " makes traces of them")
+			a.hint(one.Here() + ": hookspan import " + one.Word + " makes traces of past tasks")
 			continue
 		}
-		ok, err := confirm(cmd.Context(), a, one.String()+" are here; import them?")
+		ok, err := confirm(cmd.Context(), a, one.Here()+": import the past tasks?")
 		if err == nil && ok {
 			err = importFrom(a, cmd, one.Reader(), importFlags{})
 		}

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,13 +25,19 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 	}
 	ff := addFilterFlags(a, cmd)
 	ff.addListing()
+	ff.addSums()
+	cmd.Flags().StringVar(&ff.f.Sort, "sort", "", "by "+strings.Join(store.Orders, ", ")+", the largest first, not by when they began")
+	oneOf(cmd, "sort", store.Orders...)
 	timeline := cmd.Flags().Bool("timeline", false, "draw the sessions side by side in time, where they worked and where they waited")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *timeline && ff.asJSON {
 			return wrongUsage(cmd, "--timeline and --json: want one of them")
 		}
-		if ff.sums && !ff.asJSON {
-			return wrongUsage(cmd, "--sums: want --json; without it the last line has the sums")
+		if *timeline && ff.f.Sort != "" {
+			return wrongUsage(cmd, "--timeline and --sort: want one of them")
+		}
+		if ff.f.Sort != "" && !slices.Contains(store.Orders, ff.f.Sort) {
+			return wrongUsage(cmd, "--sort %q: want one of %s", ff.f.Sort, strings.Join(store.Orders, ", "))
 		}
 		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if *timeline {
@@ -71,12 +79,27 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		if err != nil {
 			return err
 		}
-		return view.List(a.stdout, sums, len(running), notes, all, a.viewOptions())
+		o := a.viewOptions()
+		if f.Failed && f.Outcome == "" {
+			f.Outcome = "failed"
+			n, err := p.Store.Count(ctx, f)
+			if err != nil {
+				return err
+			}
+			o.Selected = fmt.Sprintf(" with failed calls; %d failed: --outcome failed", n)
+			if o.Width == 0 {
+				defer a.hint(termtext.Plural(all.Traces, "task") + o.Selected)
+			}
+		}
+		defer a.hintSkipped(ctx)
+		return view.List(a.stdout, sums, len(running), notes, all, o)
 	case ff.any():
 		a.printf("no tasks match\n")
+		a.hintSkipped(ctx)
 	default:
 		a.printf("no tasks yet\n")
 		a.hint(noTracesYet(ctx, a))
+		a.hintSkipped(ctx)
 	}
 	return nil
 }

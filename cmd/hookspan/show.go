@@ -24,8 +24,7 @@ import (
 
 // showFlags are the flags of hookspan show.
 type showFlags struct {
-	session                         string
-	span                            string
+	session, span, file             string
 	failed, full                    bool
 	verbose, ascii, asJSON, noPager bool
 	cost                            bool
@@ -51,6 +50,8 @@ from the spool, without secrets; where they are from is printed.
 --cost says where the money went: for the agent's requests and its subagents, and which
 requests missed the cache or were made larger by the output of a call.
 
+--file shows how the task changed a file, or those of a folder, as diffs.
+
 --session shows a whole conversation in order: what you and the agent said, and
 the tools.
 
@@ -66,6 +67,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 	flags.StringVar(&f.session, "session", "", "show a whole session: the newest one, that of the trace ID, or the one whose id begins with `ID`")
 	flags.Lookup("session").NoOptDefVal = newestSession
 	flags.StringVar(&f.span, "span", "", "show one call: its `NUMBER` in the tree, or the beginning of a span id")
+	flags.StringVar(&f.file, "file", "", "show how this file, folder/ or *.pattern was changed, as diffs")
 	flags.BoolVar(&f.failed, "failed", false, "show every call that failed, was denied or never ended")
 	flags.BoolVar(&f.cost, "cost", false, "show where the money went: requests, subagents, cache misses, large outputs")
 	flags.BoolVar(&f.full, "full", false, "with --span or --failed: whole texts, not only the previews")
@@ -81,30 +83,40 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
 		case f.cost && (changed("session") || f.failed || changed("span")):
 			return wrongUsage(cmd, "--cost: it is of one trace: want it without --session, --span and --failed")
+		case f.file != "" && (changed("session") || f.failed || changed("span") || f.cost):
+			return wrongUsage(cmd, "--file: want it without --session, --span, --failed and --cost")
 		case f.failed && changed("span"):
 			return wrongUsage(cmd, "--span and --failed: want one of them")
 		case f.full && !f.failed && !changed("span"):
 			return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
+		case f.verbose && (f.cost || f.failed || f.asJSON || changed("span") || changed("file")):
+			return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span, --file and --json")
 		case changed("span") && !view.NamesRow(f.span):
 			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
 		}
+		if err := checkPattern(cmd, f.file); err != nil {
+			return err
+		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
 			if changed("session") {
-				return showSession(ctx, a, p.Store, cmd, f, id)
+				return showSession(ctx, a, p, cmd, f, id)
 			}
 			t, err := p.Trace(ctx, id)
-			if isSession, serr := namesSession(ctx, p.Store, id, err); serr != nil {
+			if isSession, serr := namesSession(ctx, a, p, id, err); serr != nil {
 				return serr
 			} else if isSession {
-				if f.failed || f.span != "" {
-					return wrongUsage(cmd, "%q: it is a session: --span and --failed are for one trace", id)
+				if f.failed || f.cost || f.span != "" || f.file != "" {
+					return wrongUsage(cmd, "%q: it is a session: --span, --failed, --cost and --file are for one trace", id)
 				}
-				return showSession(ctx, a, p.Store, cmd, f, id)
+				return showSession(ctx, a, p, cmd, f, id)
 			}
 			if err != nil {
 				return noSuchTrace(ctx, a, p.Store, id, err)
 			}
 			switch {
+			case f.file != "":
+				edits := callsFlags{filterFlags: &filterFlags{app: a, asJSON: f.asJSON}, calls: view.CallFilter{File: f.file, Edits: true}, full: true}
+				return edits.print(ctx, p, store.Filter{Trace: t.TraceID, Limit: -1})
 			case f.failed || f.span != "":
 				return showCalls(ctx, a, p, t, f)
 			case f.cost && f.asJSON:
@@ -113,6 +125,9 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 				return view.Cost(a.stdout, t.Title, view.CostsOf(store.WorkOf(t)), a.viewOptions())
 			case f.asJSON:
 				return a.printJSON(t)
+			}
+			if id == "" {
+				defer a.hintSkipped(ctx)
 			}
 			return paged(a, f, func(w io.Writer) error {
 				o := showOptions(a, f)
@@ -227,31 +242,32 @@ func (a *app) resume(ctx context.Context, t *store.Summary) string {
 
 // showSession shows a whole session: the newest, that of a trace, or the one whose id
 // begins with a word.
-func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command, f showFlags, id string) error {
+func showSession(ctx context.Context, a *app, p *pipeline.Pipeline, cmd *cobra.Command, f showFlags, id string) error {
 	if f.session != "" && f.session != newestSession {
 		if id != "" {
 			return wrongUsage(cmd, "--session=%s and %q: want one of them", f.session, id)
 		}
 		id = f.session
 	}
-	session, err := findSession(ctx, a, s, id)
+	session, err := findSession(ctx, a, p, id)
 	if err != nil {
 		return err
 	}
-	filter := store.Filter{Session: session, Whole: true, Limit: -1}
-	sums, err := s.List(ctx, filter)
+	running := a.running(ctx, p)
+	page, err := p.Store.Page(ctx, store.Filter{Session: session, Whole: true, Limit: -1}, running...)
 	if err != nil {
 		return err
 	}
-	total, err := s.Totals(ctx, filter)
-	if err != nil {
-		return err
+	sums, total := append(page.Running, page.Traces...), page.Totals
+	for i := range page.Running {
+		total.Add(&page.Running[i])
 	}
+	get := func(id string) (*store.Trace, error) { return stored(ctx, p.Store, running, id) }
 	if f.asJSON {
 		slices.Reverse(sums)
 		traces := make([]*store.Trace, 0, len(sums))
 		for i := range sums {
-			t, err := s.Trace(ctx, sums[i].TraceID)
+			t, err := get(sums[i].TraceID)
 			if err != nil {
 				return err
 			}
@@ -260,25 +276,40 @@ func showSession(ctx context.Context, a *app, s *store.Store, cmd *cobra.Command
 		return a.printJSON(traces)
 	}
 	return paged(a, f, func(w io.Writer) error {
-		get := func(id string) (*store.Trace, error) { return s.Trace(ctx, id) }
 		return view.Conversation(w, sums, &total, get, showOptions(a, f))
 	})
 }
 
+// stored returns the trace with an id, of a task that ran before or stored.
+func stored(ctx context.Context, s *store.Store, running []*store.Trace, id string) (*store.Trace, error) {
+	if i := slices.IndexFunc(running, func(t *store.Trace) bool { return t.TraceID == id }); i >= 0 {
+		return running[i], nil
+	}
+	return s.Trace(ctx, id)
+}
+
+// ofSessions returns the tasks of sessions whose ids begin with a word, the newest first.
+func ofSessions(ctx context.Context, a *app, p *pipeline.Pipeline, word string) ([]store.Summary, error) {
+	page, err := p.Store.Page(ctx, store.Filter{Session: word, Limit: -1}, a.running(ctx, p)...)
+	sums := append(page.Running, page.Traces...)
+	slices.SortStableFunc(sums, func(x, y store.Summary) int { return y.Started.Compare(x.Started) })
+	return sums, err
+}
+
 // namesSession reports whether a word of which no trace was found is a session's id or
 // the beginning of one.
-func namesSession(ctx context.Context, s *store.Store, word string, err error) (bool, error) {
+func namesSession(ctx context.Context, a *app, p *pipeline.Pipeline, word string, err error) (bool, error) {
 	if len(word) < 4 || !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrPrefix) {
 		return false, nil
 	}
-	n, err := s.Count(ctx, store.Filter{Session: word})
-	return n > 0, err
+	sums, err := ofSessions(ctx, a, p, word)
+	return len(sums) > 0, err
 }
 
 // findSession returns the id of a session. The word is the beginning of its id, or of
 // the id of one of its traces.
-func findSession(ctx context.Context, a *app, s *store.Store, word string) (string, error) {
-	sums, err := s.List(ctx, store.Filter{Session: word, Limit: -1})
+func findSession(ctx context.Context, a *app, p *pipeline.Pipeline, word string) (string, error) {
+	sums, err := ofSessions(ctx, a, p, word)
 	if err != nil {
 		return "", err
 	}
@@ -288,7 +319,7 @@ func findSession(ctx context.Context, a *app, s *store.Store, word string) (stri
 	case id != "":
 		return id, nil
 	}
-	t, err := s.Trace(ctx, word)
+	t, err := p.Trace(ctx, word)
 	switch {
 	case err == nil && t.Session != "":
 		return t.Session, nil
@@ -296,11 +327,11 @@ func findSession(ctx context.Context, a *app, s *store.Store, word string) (stri
 		return "", fmt.Errorf("trace %s has no session", t.TraceID[:8])
 	case errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrPrefix):
 		if word == "" {
-			return "", noSuchTrace(ctx, a, s, word, err)
+			return "", noSuchTrace(ctx, a, p.Store, word, err)
 		}
 		return "", hinted{fmt.Errorf("no session begins with %q, and no trace", word), "hookspan list --json prints the ids of sessions"}
 	}
-	return "", noSuchTrace(ctx, a, s, word, err)
+	return "", noSuchTrace(ctx, a, p.Store, word, err)
 }
 
 // withPipeline calls f with a pipeline whose store is up to date.
@@ -317,6 +348,7 @@ func withPipeline(ctx context.Context, a *app, f func(context.Context, *pipeline
 // noSuchTrace says why the trace that was asked for cannot be shown.
 func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
 	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
+		a.hintSkipped(ctx)
 		return hinted{errors.New("no tasks yet"), noTracesYet(ctx, a)}
 	}
 	var several *store.AmbiguousError

@@ -34,10 +34,11 @@ P50 and P95 are the times that half and 95 % of the tasks, calls or hooks did no
 exceed. IN includes what came from the cache, CACHED is its share. A cost leaves out
 the models without a price, which are named. Days are those of the local time zone,
 weeks begin on Monday; a task counts where it began. With --by model a task counts for
-its main model, tokens and cost for the model of each request. With --by tool or
+its main model, tokens and cost for the model of each request, MEDIAN is the middle
+one of the tasks' costs and DEAREST the share of the dearest in all. With --by tool or
 command, TASKS are those with such a call; with --by hook, CALLS are the hook's. With
 --tool, --grep, --failed and --denied, --by tool and command count only calls that are
-so themselves.`,
+so themselves; the rate of failures stays that of all calls.`,
 	}
 	f := &statsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
@@ -54,6 +55,10 @@ so themselves.`,
 			return wrongUsage(cmd, "--by %q: want one of %s", f.by, strings.Join(words, ", "))
 		case f.asCSV && f.by == "":
 			return wrongUsage(cmd, "--csv: it needs --by, with one of %s", strings.Join(words, ", "))
+		case f.by == "" && (f.all || changed("limit")):
+			return wrongUsage(cmd, "--limit and --all: want --by, to say of what")
+		case (f.f.Failed || f.f.Denied) && (f.by == string(view.ByFailure) || f.by == string(view.ByDenial)):
+			return wrongUsage(cmd, "--by %s: want no --failed and no --denied: it is of such calls alone", f.by)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
 		}

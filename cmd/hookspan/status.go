@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -58,9 +61,10 @@ func machineOf(a *app) provision.Machine {
 	dir := workingDir()
 	hooks := hookSetup(a)
 	m := &diagnose.Machine{
-		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectFile: record.OffBy(dir),
+		Setup: a.setup(), ConfigErr: a.cfgErr, EnvFile: envFile(a), Dir: dir, ProjectFile: record.OffBy(dir), Private: record.PrivateBy(a.cfg.PrivateFolders(), dir),
 		Program: func(name string) (string, error) { return hookProgram(a, name, "") },
 		Copies:  copiesOf(a),
+		Past:    a.past,
 		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: hooksOf(a).Problems().List()},
 	}
 	m.ProjectOff = m.ProjectFile != ""
@@ -81,4 +85,17 @@ func workingDir() string {
 		return ""
 	}
 	return dir
+}
+
+// hintSkipped says, as doctor does, which agents have hooks and do not run them. An agent whose
+// hooks have recorded something is not asked, which takes Codex a quarter of a second.
+func (a *app) hintSkipped(ctx context.Context) {
+	for _, agent := range a.agents {
+		if _, err := os.Stat(filepath.Join(a.cfg.SpoolDir(), agent.Host)); err == nil {
+			continue
+		}
+		if r, err := machineOf(a).HookStatus(ctx, agent); err == nil && r.Present() && len(r.Off) > 0 {
+			a.hint(agent.Name + "'s tasks are missing here: " + r.Off[0] + ": " + cmp.Or(r.OffHint, "hookspan doctor says more"))
+		}
+	}
 }

@@ -154,6 +154,7 @@ func tail(ctx context.Context, a *app, f tailFlags, want view.EventFilter) error
 			}
 			return src.Decode(r)
 		},
+		Skipped: func(err error) { a.warnf("%v", err) },
 		Visit: func(e live.Event) error {
 			tasks.Note(e)
 			return visit(e)

@@ -109,7 +109,7 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 		editor = &hooks.Editor{Catalog: hookFiles, Say: func(text string) { a.warnf("%s", termtext.Value(text)) }}
 	}
 	server := ui.New(ui.Options{
-		Store: p.Store, Token: token, Host: host, Version: buildVersion(), Now: a.now, NoTraces: noTraces,
+		Store: p.Store, Token: token, Host: host, Version: buildVersion(), Now: a.now, NoTraces: noTraces, Past: a.past, Hooked: a.hooked,
 		Watch:      []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal", filepath.Join(a.cfg.SpoolDir(), "*", "*", "events.json-seq")},
 		StoreFiles: []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal"},
 		Running:    p.Running,

@@ -42,8 +42,11 @@ code 1 as well.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id := strings.Join(args, "")
 		chosen := ff.any() || ff.all || cmd.Flags().Changed("limit")
-		if id != "" && chosen {
+		switch {
+		case id != "" && chosen:
 			return wrongUsage(cmd, "verify: found a trace id and filters: want one of them")
+		case ff.all && ff.any():
+			return wrongUsage(cmd, "verify: --all and filters: want one of them")
 		}
 		limited := cmd.Flags().Changed("limit")
 		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {

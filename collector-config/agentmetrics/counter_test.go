@@ -84,7 +84,7 @@ func start(t *testing.T, d *disk, change func(*Config)) *running {
 	t.Helper()
 	cfg := NewFactory().CreateDefaultConfig().(*Config)
 	cfg.Gateway, cfg.Interval = "gw", time.Hour
-	var h component.Host = componenttest.NewNopHost()
+	h := componenttest.NewNopHost()
 	if d != nil {
 		id := component.MustNewID("file_storage")
 		cfg.Storage, h = &id, host{d}
@@ -295,7 +295,7 @@ func TestSeriesExpire(t *testing.T) {
 	r := start(t, d, nil)
 	r.take(run(1, nil))
 	now := r.now
-	r.counter.now = func() time.Time { return now().Add(200 * time.Hour) }
+	r.now = func() time.Time { return now().Add(200 * time.Hour) }
 	r.report(t.Context())
 	r.take(run(2, nil))
 	expect(t, r.stopped(), map[string]float64{"agent.calls": 3})
@@ -345,7 +345,7 @@ func TestAClockThatIsSetBackStopsNoReport(t *testing.T) {
 	r.take(run(1, nil))
 	r.report(t.Context())
 	now := r.now
-	r.counter.now = func() time.Time { return now().Add(-time.Hour) }
+	r.now = func() time.Time { return now().Add(-time.Hour) }
 	r.take(run(2, nil))
 	expect(t, r.stopped(), map[string]float64{"agent.calls": 6})
 	var last pcommon.Timestamp

@@ -91,6 +91,52 @@ func TestSlowLineGetsSmallerRequests(t *testing.T) {
 	}
 }
 
+// TestSlowLineGetsSmallerRequestsOfStoredTraces has a line on which no request of more than
+// 100 kB ends within the time limit, for an import and for what one is owed: each size is tried
+// once.
+func TestSlowLineGetsSmallerRequestsOfStoredTraces(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512, Bytes: 1 << 20})
+	d.Map.MaxOutput = 1 << 20
+	d.Sleep = func(context.Context, time.Duration) error { return context.DeadlineExceeded }
+	k := b.append(bigTurn("p1", 300, 2000)...)
+	b.clock.Advance(time.Minute)
+	out, err := d.prepare(t.Context(), b.session(k), &State{}, true)
+	if err != nil || len(out.runs) != 1 {
+		t.Fatal(err)
+	}
+	spans := []*tracepb.ResourceSpans{out.runs[0].spans()}
+	broken := 0
+	m.before = func(_ context.Context, spans []*tracepb.ResourceSpans) error {
+		if otlp.Size(spans) > 100_000 {
+			broken++
+			return &Error{Err: errTest, BrokeOff: true}
+		}
+		return nil
+	}
+	for range 3 {
+		if _, err := d.Send(t.Context(), &d.Destinations[0], spans); err != nil {
+			t.Error(err)
+		}
+		get := func(context.Context, string) ([]*tracepb.ResourceSpans, error) { return spans, nil }
+		if f, err := d.Fill(t.Context(), &d.Destinations[0], []StoredTrace{{ID: "x"}}, get); err != nil || f.Left != 0 || f.Traces != 1 {
+			t.Errorf("%s, %v", mustJSON(f), err)
+		}
+	}
+	if broken == 0 || broken > 4 {
+		t.Errorf("%d requests broke off", broken)
+	}
+	// A destination that hangs is not waited for more often than the sizes need.
+	broken, d.Destinations[0].Bytes = 0, 1<<20
+	m.before = func(context.Context, []*tracepb.ResourceSpans) error {
+		broken++
+		return &Error{Err: errTest, BrokeOff: true}
+	}
+	if _, err := d.Send(t.Context(), &d.Destinations[0], spans); err == nil || broken > 5 {
+		t.Errorf("%d requests broke off: %v", broken, err)
+	}
+}
+
 // TestCollectorsLimitSplitsTheRequest answers as the Collector does beyond its limit, and as
 // other receivers.
 func TestCollectorsLimitSplitsTheRequest(t *testing.T) {

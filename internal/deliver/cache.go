@@ -42,11 +42,12 @@ func (c *cache) get(ctx context.Context, d *Deliverer, s *spool.Session, st *Sta
 		Offset int64
 		Size   int64
 		Done   map[string]bool
+		Late   map[string]int64
 		Read   int64
 		Index  bool
 		Start  *otelmap.Carry
 		Whole  bool
-	}{s.Key(), st.Offset, size, st.Done, st.Read, st.Index.Size > 0, st.Start, whole})
+	}{s.Key(), st.Offset, size, st.Done, st.Late, st.Read, st.Index.Size > 0, st.Start, whole})
 	if err != nil {
 		return nil, err
 	}

@@ -35,12 +35,25 @@ type file string
 func (f file) UploadTraces(_ context.Context, messages []*tracepb.ResourceSpans) error {
 	line, err := otlpjson.Encode(messages)
 	if err == nil {
-		err = appendLine(string(f), line)
+		err = within(fileTime, func() error { return appendLine(string(f), line) })
 	}
 	if err != nil {
 		return &Error{Err: fmt.Errorf("file destination: %w", err)}
 	}
 	return nil
+}
+
+// within calls f and waits for so long. No system call of a file on a server that hangs returns:
+// what f waits for then ends with the process, which otherwise would stay.
+func within(d time.Duration, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(d):
+		return fmt.Errorf("the file system has not answered for %s", d)
+	}
 }
 
 func appendLine(path string, line []byte) (err error) {
@@ -73,8 +86,12 @@ func appendLine(path string, line []byte) (err error) {
 	return f.Sync()
 }
 
-// fileWait bounds the wait for other processes, which append within milliseconds.
-const fileWait = 5 * time.Second
+// fileWait bounds the wait for other processes, which append within milliseconds, and fileTime
+// that for all of a line.
+const (
+	fileWait = 5 * time.Second
+	fileTime = 30 * time.Second
+)
 
 func lockFile(f *os.File) error {
 	ctx, cancel := context.WithTimeout(context.Background(), fileWait)

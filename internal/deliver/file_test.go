@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
@@ -199,4 +201,19 @@ func TestUnwritableFileIsRetried(t *testing.T) {
 	if _, err := NewFile(""); err == nil {
 		t.Error("an empty path was accepted")
 	}
+}
+
+// TestFileThatHangsIsGivenUp has a file on a server that does not answer.
+func TestFileThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs, begun := make(chan struct{}), time.Now()
+		err := within(fileTime, func() error { <-hangs; return nil })
+		if err == nil || time.Since(begun) != fileTime {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		close(hangs)
+		if err := within(fileTime, func() error { return errTest }); !errors.Is(err, errTest) {
+			t.Error(err)
+		}
+	})
 }

@@ -274,13 +274,9 @@ func (f *filling) done(group []fillUnit) {
 // try sends spans, again after a wait if that can help.
 func (f *filling) try(ctx context.Context, messages []*tracepb.ResourceSpans) (spans int, refused refusal, err error) {
 	wait := fillWait
-	bytes := f.dst.Bytes
 	for n := 1; ; n++ {
-		spans, refused, err = f.export(ctx, f.dst, bounded(messages, f.dst.Batch, bytes), true, nil)
+		spans, refused, err = f.exportAll(ctx, f.dst, messages)
 		again := classify(err)
-		if e := (*Error)(nil); bytes > 0 && errors.As(err, &e) && e.BrokeOff {
-			bytes = max(minBytes, min(bytes, e.size)/2)
-		}
 		if err == nil || !again.retry || n == fillTries || again.after > fillMaxWait {
 			return spans, refused, err
 		}

@@ -94,7 +94,9 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 			}
 			c, err := d.count(k, decode)
 			gone := false
-			if err == nil && c.newer == 0 && c.lacks == "" && c.unread == 0 {
+			if err == nil && c.lacks != "" {
+				err = d.await(k, c.lacks)
+			} else if err == nil && c.newer == 0 && c.unread == 0 {
 				gone, err = d.remove(st, !old)
 			}
 			for name, n := range st.given {
@@ -114,6 +116,25 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 		errs = append(errs, d.evict(kept, total-l.MaxBytes, now))
 	}
 	return errors.Join(errs...)
+}
+
+// await gives a destination that never got anything of a session a position at its start, so that
+// later sweeps need not read the log to see that it lacks the session.
+func (d *Deliverer) await(k spool.Key, name string) error {
+	if !slices.Contains(destinationNames, name) {
+		return nil
+	}
+	return d.visit(k, func(s *spool.Session) error {
+		unlock, ok, err := s.TryLock(name)
+		if err != nil || !ok {
+			return err
+		}
+		st, err := ReadState(s, name)
+		if err == nil {
+			err = st.write(s, name)
+		}
+		return errors.Join(err, unlock())
+	})
 }
 
 // countAge stores how old the runs of a session are that were set aside. What another process
@@ -398,7 +419,7 @@ func (d *Deliverer) count(k spool.Key, decode func(*spool.Record) ([]hook.Event,
 		}
 		to = r.Record().To
 		for name := range strings.SplitSeq(to, ",") {
-			if _, err := s.ReadFile(stateFile(name)); name != "" && c.lacks == "" && err != nil {
+			if st, err := ReadState(s, name); name != "" && c.lacks == "" && (err != nil || st.Host == "") {
 				c.lacks = name
 			}
 		}

@@ -515,3 +515,67 @@ func TestWrongClockKeepsRefusedRuns(t *testing.T) {
 		})
 	}
 }
+
+// TestSweepReadsNoLogAgainForAMissingDestination has a session that was meant for a destination
+// too that no process delivers to: it stays, and later sweeps do not read its log.
+func TestSweepReadsNoLogAgainForAMissingDestination(t *testing.T) {
+	b := newBench(t)
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: &memory{}})
+	decoded, src := 0, d.Sources["claude-code"]
+	src.Decode = hooked(src.Decode, func() { decoded++ })
+	d.Sources["claude-code"] = src
+	var k spool.Key
+	for i := range 100 {
+		recs := turn(fmt.Sprintf("p%d", i))
+		for n := range recs {
+			recs[n].To = "store,otlp"
+		}
+		k = b.append(recs...)
+	}
+	b.append(said("SessionEnd", "p99", `"reason":"other"`))
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	b.at(k, b.clock.Now())
+	b.clock.Advance(time.Hour)
+	for sweep := range 3 {
+		decoded = 0
+		if err := d.Housekeep(t.Context(), Limits{}); err != nil || !b.there(k) {
+			t.Fatalf("error %v, the log is there: %t", err, b.there(k))
+		}
+		if sweep > 0 && decoded > 100 {
+			t.Errorf("sweep %d decodes %d events of 401", sweep, decoded)
+		}
+	}
+	var logged []string
+	d.Log = func(line string) { logged = append(logged, line) }
+	if err := d.Housekeep(t.Context(), Limits{MaxBytes: 1}); err != nil || !strings.Contains(strings.Join(logged, " "), "NOT DELIVERED to otlp") {
+		t.Errorf("%v, logged %q, want which destination lacks it", err, logged)
+	}
+}
+
+// TestEachTryDoesNotRenewTheAge refuses a run at each of its tries: it is given up after a month.
+func TestEachTryDoesNotRenewTheAge(t *testing.T) {
+	for name, refused := range map[string]*Error{
+		"it fails": {Err: errTest, RunOnly: true}, "it is denied": {Err: errTest, Permanent: true, Denied: true},
+	} {
+		b, m := newBench(t), &memory{before: fail(refused)}
+		d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Taken: func() time.Time { return time.Now().Add(1000 * time.Hour) }})
+		k := b.append(turn("p1")...)
+		b.clock.Advance(time.Minute)
+		b.run(d, Pass{})
+		b.at(k, b.clock.Now())
+		calls := m.calls
+		for hours := 0; b.there(k); hours += 6 {
+			if b.clock.Advance(6 * time.Hour); hours > 31*24 {
+				t.Fatalf("%s: after %d hours and %d tries the log is there", name, hours, m.calls)
+			}
+			b.run(d, Pass{})
+			if err := d.Housekeep(t.Context(), Limits{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m.calls < calls+10 {
+			t.Errorf("%s: %d tries", name, m.calls-calls)
+		}
+	}
+}

@@ -15,10 +15,6 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-// lateMark is before a run's id in State.Done if its late events were delivered, and
-// the position is not yet behind them.
-const lateMark = "late:"
-
 // stretch is a part of the log. beyond is how many records behind it are read too: they show
 // how the next run begins.
 type stretch struct {
@@ -182,8 +178,9 @@ func (p *reading) sortLate(x *index, mark int64) error {
 func (p *reading) addLate(ctx context.Context, s *spool.Session, now *reading, of part, mark int64, wanted func(*otelmap.Run) bool) error {
 	runs, _, err := p.changes(ctx, s, now, of, mark, wanted)
 	for _, r := range runs {
-		if id := r.ids[0].String(); !p.st.Done[lateMark+id] && !slices.Contains(p.late, id) {
-			p.runs, p.late = slices.Insert(p.runs, len(p.late), r), append(p.late, id)
+		again := slices.ContainsFunc(p.runs[:p.late], func(o prepared) bool { return o.ids[0] == r.ids[0] })
+		if !again && p.st.Late[r.ids[0].String()] < r.until {
+			p.runs, p.late = slices.Insert(p.runs, p.late, r), p.late+1
 		}
 	}
 	return err
@@ -237,7 +234,7 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 		if len(changed) == 0 {
 			continue
 		}
-		run := prepared{ids: []otelmap.RunID{r.ID}, late: mark, Ref: Ref{Trace: trace, Root: root, Run: r.Whole().String()}}
+		run := prepared{ids: []otelmap.RunID{r.ID}, late: mark, until: r.Last, Ref: Ref{Trace: trace, Root: root, Run: r.Whole().String()}}
 		settings, here := now.place(r)
 		run.settings, run.elsewhere, run.host, run.less = settings, !here, now.host, now.less(r)
 		run.spans = func() *tracepb.ResourceSpans { return now.clean(r, otlp.Merge(changed)[0]) }

@@ -86,7 +86,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		own.secrets = outbound.NewSecrets(&url.URL{User: t.user, RawQuery: t.query}, all)
 		resp, err := own.send(with(headers))
 		var e *Error
-		if refused != nil || !errors.As(err, &e) || !unauthorized(e.status) {
+		if !errors.As(err, &e) || !unauthorized(e.status) || !t.tokens.again(refused != nil) {
 			return resp, err
 		}
 		refused = headers

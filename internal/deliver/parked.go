@@ -77,7 +77,7 @@ func (d *delivery) resendPart(ctx context.Context, s *spool.Session, st *State, 
 func (st *State) taken(root string, ids ...string) {
 	st.Parked = slices.DeleteFunc(st.Parked, func(p Parked) bool { return p.Root == root })
 	for _, id := range ids {
-		delete(st.Done, lateMark+id)
+		delete(st.Late, id)
 	}
 }
 

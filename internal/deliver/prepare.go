@@ -89,8 +89,8 @@ type pending struct {
 	size int64
 	// gone are the ids of the runs that the user has deleted.
 	gone map[string]bool
-	// late are the runs, by id, whose late events are among runs.
-	late []string
+	// late is how many of runs, the first ones, are of late events.
+	late int
 	// known are the ids of all runs that were read, sent or not.
 	known map[string]bool
 	// missed are the offsets of the new events of runs before the position, by the first id of
@@ -133,6 +133,8 @@ type prepared struct {
 	less map[string]otelmap.Capture
 	// late is the offset from which the run's events are late, zero for a run as a whole.
 	late int64
+	// until is the offset of its newest event, zero for a run as a whole.
+	until int64
 	// fresh is nil unless the run is late: it maps the new spans alone, and spans also those
 	// that have changed.
 	fresh func() *tracepb.ResourceSpans

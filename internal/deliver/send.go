@@ -88,8 +88,22 @@ func (d *delivery) bytes(st *State) int {
 	return d.dst.Bytes
 }
 
-// minBytes is the smallest limit of a request's size.
-const minBytes = 4 << 10
+// minBytes is the smallest limit of a request's size, and minAtOnce that of one that is sent
+// again at once: if less breaks off, it is not the line.
+const (
+	minBytes  = 4 << 10
+	minAtOnce = 64 << 10
+)
+
+// smaller returns the limit of a request's size after one of several spans broke off: the line
+// may be too slow for so much within the time limit.
+func smaller(bytes int, err error) (less int, ok bool) {
+	e := (*Error)(nil)
+	if bytes == 0 || !errors.As(err, &e) || e.size == 0 {
+		return bytes, false
+	}
+	return max(minBytes, min(e.size, bytes)/2), true
+}
 
 // first stores the position before runs are sent: on a full disk each delivery would
 // send again what no delivery can record. The local store takes a span twice.
@@ -127,9 +141,8 @@ func (d *delivery) refusesAll() bool {
 // stop notes that the destination is down.
 func (d *delivery) stop(st *State, trace string, err error, f failure) error {
 	st.failed(err, d.Now().Add(backoff(st.Attempts+1, f.after)))
-	if e := (*Error)(nil); d.dst.Bytes > 0 && errors.As(err, &e) && e.size > 0 {
-		// The line may be too slow for so much within the time limit.
-		st.Bytes = max(minBytes, min(e.size, d.bytes(st))/2)
+	if less, ok := smaller(d.bytes(st), err); ok {
+		st.Bytes = less
 	}
 	d.res.fail(err)
 	d.logf("%s: trace %s: %v; next try in %s", d.dst.Name, trace, err, st.NextTry.Sub(d.Now()).Round(time.Second))
@@ -225,8 +238,21 @@ func (d *delivery) delivered(st *State, r *prepared, runs, spans int, refused re
 // imported one. It returns how many of them were rejected, and an error if the
 // destination did not take the run; see Retryable.
 func (d *Deliverer) Send(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (refused int, err error) {
-	_, r, err := d.export(ctx, dst, bounded(d.Narrow(dst.Capture, messages), dst.Batch, dst.Bytes), true, nil)
+	_, r, err := d.exportAll(ctx, dst, d.Narrow(dst.Capture, messages))
 	return r.spans, err
+}
+
+// exportAll exports spans, in smaller requests if one breaks off. What this process sends later
+// is then sent so, too.
+func (d *Deliverer) exportAll(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (spans int, refused refusal, err error) {
+	for {
+		spans, refused, err = d.export(ctx, dst, bounded(messages, dst.Batch, dst.Bytes), true, nil)
+		less, ok := smaller(dst.Bytes, err)
+		if !ok || less < minAtOnce || ctx.Err() != nil {
+			return spans, refused, err
+		}
+		dst.Bytes = less
+	}
 }
 
 // refusal counts the spans that a destination refused for good.
@@ -278,10 +304,10 @@ func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.S
 func (d *Deliverer) exportBatch(ctx context.Context, dst *Destination, batch []*tracepb.ResourceSpans, split, whole bool, refused *refusal, took onTaken) error {
 	err := d.call(ctx, dst, batch)
 	var e *Error
-	if errors.As(err, &e) && e.BrokeOff {
+	spans := otlp.Count(batch)
+	if errors.As(err, &e) && e.BrokeOff && spans > 1 {
 		e.size = otlp.Size(batch)
 	}
-	spans := otlp.Count(batch)
 	switch {
 	case err == nil:
 	case !errors.As(err, &e):
@@ -310,7 +336,7 @@ func (d *Deliverer) exportBatch(ctx context.Context, dst *Destination, batch []*
 func (d *Deliverer) call(ctx context.Context, dst *Destination, batch []*tracepb.ResourceSpans) error {
 	timeout := dst.Timeout
 	if timeout <= 0 {
-		timeout = 30 * time.Second
+		timeout = 30*time.Second + time.Duration(otlp.Count(batch))*time.Millisecond
 	}
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -327,7 +327,7 @@ func (d *delivery) countSettling(ctx context.Context, s *spool.Session, st *Stat
 // long log is not read in vain.
 func (d *delivery) countRest(ctx context.Context, s *spool.Session, st *State, out *pending) error {
 	scratch := *st
-	scratch.Done = maps.Clone(st.Done)
+	scratch.Done, scratch.Late = maps.Clone(st.Done), maps.Clone(st.Late)
 	for d.pass.Force && out.more && ctx.Err() == nil {
 		scratch.answered(out.runs)
 		scratch.advance(out)

@@ -41,6 +41,9 @@ type State struct {
 	// Done are the ids of the runs behind Offset that the destination has answered
 	// for.
 	Done map[string]bool `json:"done,omitempty"`
+	// Late are runs of whose late events the destination has answered for those up to an offset,
+	// by id, while the position is not yet behind them.
+	Late map[string]int64 `json:"late,omitempty"`
 	// Read is where reading ended when the destination last answered: events behind it
 	// are new, also those of runs that are done. Zero if it has not answered.
 	Read int64 `json:"read,omitempty"`
@@ -244,7 +247,7 @@ func (st *State) writeIndex(s *spool.Session, destination string) {
 // advance moves the position behind the runs that were answered for.
 func (st *State) advance(out *pending) {
 	done := st.Done
-	if slices.ContainsFunc(out.late, func(id string) bool { return !done[lateMark+id] }) {
+	if slices.ContainsFunc(out.runs[:out.late], func(r prepared) bool { return st.Late[r.ids[0].String()] < r.until }) {
 		// A later position would be behind the event that makes it late.
 		return
 	}
@@ -265,7 +268,7 @@ func (st *State) advance(out *pending) {
 			}
 		}
 	}
-	st.Read = max(st.Read, out.size)
+	st.Read, st.Late = max(st.Read, out.size), nil
 	if st.Offset >= out.size {
 		st.Done = nil
 	}
@@ -278,13 +281,16 @@ func (st *State) answered(runs []prepared) {
 	if st.Done == nil {
 		st.Done = make(map[string]bool)
 	}
+	if st.Late == nil {
+		st.Late = make(map[string]int64)
+	}
 	for i := range runs {
 		for _, id := range runs[i].ids {
-			key := id.String()
 			if runs[i].fresh != nil {
-				key = lateMark + key
+				st.Late[id.String()] = runs[i].until
+			} else {
+				st.Done[id.String()] = true
 			}
-			st.Done[key] = true
 		}
 	}
 }
@@ -304,7 +310,7 @@ func (st *State) follows(s *spool.Session, size int64) (bool, error) {
 // restart moves the position to the log's start and keeps what was counted and
 // refused.
 func (st *State) restart() {
-	st.Offset, st.Carry, st.Done, st.Read, st.Sent = 0, st.start().Carry, nil, 0, nil
+	st.Offset, st.Carry, st.Done, st.Late, st.Read, st.Sent = 0, st.start().Carry, nil, nil, 0, nil
 	st.Index, st.Passed, st.Missed = indexEnd{}, nil, nil
 	for i := range st.Parked {
 		st.Parked[i].Late = 0 // The destination may not have this run of the log.

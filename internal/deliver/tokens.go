@@ -19,11 +19,13 @@ import (
 )
 
 // tokenTime is how long the program of tokens may take, maxToken how much it may print,
-// in bytes, and tokenSpare how long before its end a token counts as ended.
+// in bytes, and tokenSpare how long before its end a token counts as ended. tokenRest is how
+// long a token that was refused as soon as it was printed is not asked for again.
 const (
 	tokenTime  = 5 * time.Second
 	maxToken   = 64 << 10
 	tokenSpare = 10 * time.Second
+	tokenRest  = time.Minute
 )
 
 // tokens are headers that a program prints, for credentials that expire.
@@ -36,6 +38,19 @@ type tokens struct {
 
 	mu  sync.Mutex
 	got *token
+	// rest is until when a refusal does not make the program run again.
+	rest time.Time
+}
+
+// again reports whether to ask for other headers after the endpoint has refused some. fresh
+// reports that these were asked for just now.
+func (t *tokens) again(fresh bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if fresh {
+		t.rest = t.now().Add(tokenRest)
+	}
+	return !fresh && !t.now().Before(t.rest)
 }
 
 // token is what the program printed. Without Until it is good in this process until the

@@ -50,6 +50,7 @@ func TestTokensAreAskedForAgain(t *testing.T) {
 		"not kept when it ends at once": {`{"Authorization":"Bearer token-N","expires_in":1}`, "", 3, 1, 3, ""},
 		"replaced once after a refusal": {`Authorization: Bearer token-N\n`, "Bearer token-2", 1, 2, 2, ""},
 		"refused twice":                 {`Authorization: Bearer token-N\n`, "Bearer token-9", 1, 1, 2, "401 Unauthorized: no **** here (check HOOKSPAN_OTLP_HEADERS_COMMAND)"},
+		"refused at each upload":        {`Authorization: Bearer token-N\n`, "Bearer token-9", 1, 5, 2, "401 Unauthorized: no **** here (check HOOKSPAN_OTLP_HEADERS_COMMAND)"},
 		"nothing printed":               {``, "", 1, 1, 1, "the output has no header"},
 		"no header":                     {`my token\n`, "", 1, 1, 1, "no header: want Name: value"},
 		"a line break in JSON":          {`{"A":"b\\nC: d"}`, "", 1, 1, 1, "no header"},

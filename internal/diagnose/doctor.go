@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
@@ -84,6 +85,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	e.others()
 	e.ownHooks()
 	e.delivery()
+	e.past(ctx)
 	e.stripped()
 	e.standard()
 	e.spool()
@@ -169,16 +171,27 @@ func (e *exam) state(ctx context.Context) {
 	e.add(OK, "the state folder can be written to and the local store can be read", "")
 }
 
+// past says what an import would find, while nothing is stored.
+func (e *exam) past(ctx context.Context) {
+	stored := func(d Destination) bool { return d.Stored != nil && d.Stored.Traces > 0 }
+	if e.Past == nil || slices.ContainsFunc(e.st.Destinations, stored) {
+		return
+	}
+	if have := e.Past(ctx); len(have) > 0 {
+		e.add(Note, "sessions from before: "+strings.Join(have, ", "), "'hookspan import' makes traces of them")
+	}
+}
+
 func (e *exam) recording() {
 	text := "recording is " + e.st.Recording
 	switch {
 	case e.st.Recording == recordingOn:
 	case e.st.Recording == recordingPaused:
 		e.add(Problem, text, "hookspan resume")
-	case e.ProjectOff && !e.Setup.Config.Off():
-		e.add(Problem, text, "remove that line to record this project's tasks")
+	case e.ProjectOff && e.Private == "" && !e.Setup.Config.Off():
+		e.add(Note, text, "remove that line to record this project's tasks")
 	default:
-		e.add(Problem, text, "unset the variable; hookspan config says where it is set")
+		e.add(Note, text, "unset the variable; hookspan config says where it is set")
 	}
 }
 

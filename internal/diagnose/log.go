@@ -21,6 +21,9 @@ const logDay = 24 * time.Hour
 // before.
 const maxLog = 64 << 20
 
+// maxLogLine is how many characters of a line count.
+const maxLogLine = 2000
+
 // shownLogLines is how many kinds of lines are shown.
 const shownLogLines = 5
 
@@ -45,7 +48,7 @@ func (e *exam) log() {
 	defer func() { _ = f.Close() }()
 	byText := map[string]*logKind{}
 	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 1<<20)
+	sc.Buffer(nil, maxLog+1)
 	for n := 0; sc.Scan(); n++ {
 		stamp, rest, _ := strings.Cut(sc.Text(), " ")
 		at, err := time.Parse(time.RFC3339, stamp)
@@ -53,6 +56,7 @@ func (e *exam) log() {
 		if err != nil || !ok || e.Setup.Now().Sub(at) > logDay || e.st.covered(e.Setup.Now(), at, who, text) || isHookStep(sc.Text()) {
 			continue
 		}
+		text = termtext.Cut(text, maxLogLine)
 		key := who + ": " + varying.ReplaceAllString(text, "#")
 		k := byText[key]
 		if k == nil {

@@ -42,3 +42,18 @@ func TestExamineLogGroupsManyDifferentLines(t *testing.T) {
 		t.Errorf("got %q, want %q...", more, want)
 	}
 }
+
+// TestALongLineOfTheLogHidesNoOther has one of 2 MiB before another.
+func TestALongLineOfTheLogHidesNoOther(t *testing.T) {
+	m := &Machine{Setup: &pipeline.Setup{Config: &config.Config{StateDir: t.TempDir()}, Now: func() time.Time { return testNow }}}
+	stamp := before(time.Hour).Format(time.RFC3339)
+	text := stamp + " cline-hook: " + strings.Repeat("語", 1<<20) + "\n" + stamp + " hookspan: the next one\n"
+	if err := os.WriteFile(m.Setup.Config.LogPath(), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := &exam{Machine: m, st: &Status{}}
+	e.log()
+	if got := e.found; len(got) != 2 || len(got[0].Text) > 10_000 || !strings.HasSuffix(got[1].Text, "hookspan: the next one") {
+		t.Errorf("%d findings", len(got))
+	}
+}

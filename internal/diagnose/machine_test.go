@@ -113,6 +113,7 @@ func (l *lab) status() *Status {
 	for i := range st.Destinations {
 		if d := &st.Destinations[i]; d.Stored != nil && d.Stored.Bytes > 0 {
 			d.Stored.Bytes = 5 << 20
+			d.Lines = st.destinationLines(d)
 		}
 	}
 	return st
@@ -334,5 +335,62 @@ func (l *lab) times(sp *spool.Spool) {
 	})
 	if err != nil {
 		l.Fatal(err)
+	}
+}
+
+// TestTheLastRejectionIsTheLatest has one in a session whose key is the first, and one in
+// the last session.
+func TestTheLastRejectionIsTheLatest(t *testing.T) {
+	l := newLab(t, &strings.Builder{}, "HOOKSPAN_EXPORTERS=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318")
+	sp, err := spool.Open(l.Setup.Config.SpoolDir(), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions := []string{"a", "b", "c"}
+	slices.SortFunc(sessions, func(x, y string) int {
+		return strings.Compare(fmt.Sprint(spool.SessionKey(cline.Host, x)), fmt.Sprint(spool.SessionKey(cline.Host, y)))
+	})
+	for i, session := range sessions {
+		l.event(sp, cline.Host, session, "TaskStart", `{}`)
+		l.deliver(sp, cline.Host, session, "otlp", func(s *deliver.State) {
+			s.Parked = []deliver.Parked{{At: before(time.Duration(i+1) * time.Hour), Error: fmt.Sprintf("40%d", i)}}
+			s.Attempts, s.NextTry, s.LastError = 1, testNow.Add(time.Duration(i+1)*time.Minute), fmt.Sprintf("50%d", i)
+		})
+	}
+	if err := sp.Close(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := l.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &st.Destinations[0]
+	if lines := strings.Join(d.Lines, "\n"); !strings.Contains(lines, "rejected 1 hour ago: 400") || !strings.Contains(lines, "failing: 500") || d.Level != Problem {
+		t.Errorf("%s: %s", d.Level, lines)
+	}
+	if text := Text(l.Examine(t.Context()), Look{}); !strings.Contains(text, "3 traces rejected, kept here, the last 1 hour ago: 400") {
+		t.Error(text)
+	}
+	d.Failing = 0
+	if level := d.level(); level != Problem {
+		t.Errorf("a destination that has rejected traces is %s", level)
+	}
+}
+
+// TestDoctorCutsBetweenLetters has payloads whose cut is at each byte of a letter.
+func TestDoctorCutsBetweenLetters(t *testing.T) {
+	for n := range 4 {
+		l := newLab(t, &strings.Builder{})
+		sp, err := spool.Open(l.Setup.Config.SpoolDir(), spool.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.event(sp, cline.Host, "s1", "TaskStart", strings.Repeat("x", n)+strings.Repeat("語", 40))
+		if err := sp.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if text := Text(l.Examine(t.Context()), Look{}); !strings.Contains(text, "語") || strings.Contains(text, "\ufffd") {
+			t.Error(text)
+		}
 	}
 }

@@ -94,7 +94,7 @@ func (c *spoolCounts) session(sp *spool.Spool, k spool.Key, decode func(*spool.R
 		switch {
 		case rec.Raw && len(rec.Payload) > 0:
 			c.raw++
-			c.rawExample = cmp.Or(rec.Event, "an event without a name") + ": " + string(rec.Payload[:min(len(rec.Payload), 60)])
+			c.rawExample = cmp.Or(rec.Event, "an event without a name") + ": " + termtext.HeadBytes(string(rec.Payload[:min(len(rec.Payload), 64)]), 60)
 		case err != nil:
 			c.undecoded++
 			c.undecodedExample = err.Error()

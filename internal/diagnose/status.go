@@ -40,12 +40,16 @@ type Machine struct {
 	Dir         string
 	ProjectOff  bool
 	ProjectFile string
+	// Private is the folder of HOOKSPAN_DISABLED_PROJECTS that Dir is in, empty if it is in none.
+	Private string
 	// Program returns the path of a hook program. If the program is missing, the
 	// error has a method Hint that says what to do.
 	Program func(name string) (string, error)
 	// Copies are the programs that hooks should start. If the path is empty, they
 	// should start Program.
 	Copies programs.Folder
+	// Past says what an import would find; nil finds nothing.
+	Past func(context.Context) []string
 	// Others are agents that run hooks of another agent.
 	Others []OtherAgent
 	// Own are the user's hooks for Cline.
@@ -145,6 +149,9 @@ type OwnHooksFile struct {
 // the spool.
 type Destination struct {
 	Name string `json:"name"`
+	// Level and Lines are what status says of it.
+	Level Level    `json:"level,omitempty"`
+	Lines []string `json:"lines,omitempty"`
 	// Off says why the destination gets nothing, Fault why it cannot be set up.
 	Off   string `json:"off,omitempty"`
 	Fault string `json:"fault,omitempty"`
@@ -266,6 +273,8 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 		st.Recording = "off (HOOKSPAN_DISABLED or OTEL_SDK_DISABLED)"
 	case Paused(m.Setup.Config):
 		st.Recording = recordingPaused
+	case m.Private != "":
+		st.Recording = "off in this folder (HOOKSPAN_DISABLED_PROJECTS has " + m.Private + ")"
 	case m.ProjectOff:
 		st.Recording = "off in this project (HOOKSPAN_DISABLED in " + cmp.Or(m.ProjectFile, filepath.Join(m.Dir, ".hookspan.env")) + ")"
 	}
@@ -309,6 +318,11 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 		st.Destinations = append(st.Destinations, Destination{Name: config.ExporterOTLP, Off: switchedOff})
 	}
 	err := m.sessions(func(sp *spool.Spool, k spool.Key) error { return st.addSession(sp, k) })
+	for i := range st.Destinations {
+		d := &st.Destinations[i]
+		slices.SortStableFunc(d.Parked, func(x, y deliver.Parked) int { return x.At.Compare(y.At) })
+		d.Level, d.Lines = d.level(), st.destinationLines(d)
+	}
 	return st, err
 }
 
@@ -484,9 +498,9 @@ func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
 			case p.NextTry.IsZero():
 				d.Parked = append(d.Parked, p)
 			default:
-				behind, failing, ds.LastError = true, true, p.Error
+				behind, failing = true, true
 				if ds.NextTry.IsZero() || p.NextTry.Before(ds.NextTry) {
-					ds.NextTry = p.NextTry
+					ds.NextTry, ds.LastError = p.NextTry, p.Error
 				}
 			}
 		}
@@ -495,9 +509,8 @@ func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
 		}
 		if failing {
 			d.Failing++
-			d.LastError = ds.LastError
 			if d.NextTry.IsZero() || ds.NextTry.Before(d.NextTry) {
-				d.NextTry = ds.NextTry
+				d.NextTry, d.LastError = ds.NextTry, ds.LastError
 			}
 		}
 	}

@@ -96,7 +96,12 @@ func (st *Status) Text(l Look) string {
 	row := func(level Level, name, text string) {
 		printf(level, "%-12s %s\n", name, l.fold(termtext.Value(text), len("  ")+13))
 	}
-	row(right(st.Recording == recordingOn), "recording", recording)
+	switch st.Recording {
+	case recordingOn, recordingPaused:
+		row(right(st.Recording == recordingOn), "recording", recording)
+	default: // as the user wants it
+		row(Note, "recording", recording)
+	}
 	if st.LastEvent.IsZero() {
 		row("", "events", "none yet")
 	} else {
@@ -156,12 +161,10 @@ func (st *Status) Text(l Look) string {
 	}
 	for i := range st.Destinations {
 		d := &st.Destinations[i]
-		bad := d.Off != "" && d.Off != switchedOff || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 ||
-			d.Name == config.ExporterStore && d.Stored == nil
 		for n, line := range st.destinationLines(d) {
 			name, level := "", Level("")
 			if n == 0 {
-				name, level = d.Name, right(!bad)
+				name, level = d.Name, d.level()
 			}
 			row(level, name, line)
 		}
@@ -199,6 +202,14 @@ func (st *Status) ownHooksText() string {
 		text += "; switched off by HOOKSPAN_HOOKS"
 	}
 	return strings.Join(append([]string{text}, st.OwnHooksRun...), "\n")
+}
+
+// level judges a destination.
+func (d *Destination) level() Level {
+	if d.Off != "" && d.Off != switchedOff || d.Fault != "" || d.Error != "" || d.Failing > 0 || len(d.Parked) > 0 || d.Name == config.ExporterStore && d.Stored == nil {
+		return Problem
+	}
+	return OK
 }
 
 func (st *Status) destinationLines(d *Destination) (lines []string) {

@@ -25,7 +25,7 @@ func (s *Setup) Delete(ctx context.Context, traces []store.Summary, ended func(h
 	ids, of := make(map[string]bool), make(map[spool.Key]store.Filter)
 	for _, t := range traces {
 		ids[t.TraceID] = true
-		of[spool.SessionKey(t.Host, t.Session)] = store.Filter{Host: t.Host, Session: t.Session, Limit: -1}
+		of[spool.SessionKey(t.Host, t.Session)] = store.Filter{Host: t.Host, Session: t.Session, Whole: true, Limit: -1}
 	}
 	sessions := make(map[spool.Key]bool)
 	for key, same := range of {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,5 +70,48 @@ func TestDeletedTraceOfSeveralSessionsIsNotSent(t *testing.T) {
 	}
 	if n, err := s.Store.Stats(t.Context()); err != nil || n.Traces != 0 {
 		t.Errorf("%d traces stored again, %v", n.Traces, err)
+	}
+}
+
+// TestDeleteTakesTheLogOfItsSession deletes the only task of a session while another session's id
+// begins with this one's: the log with its prompts goes all the same.
+func TestDeleteTakesTheLogOfItsSession(t *testing.T) {
+	s := newSetup(t, "HOOKSPAN_EXPORTERS=store")
+	p, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	for _, session := range []string{"s1", "s12"} {
+		for i, more := range []string{`"prompt":"do it","prompt_id":"p1"`, `"prompt_id":"p1"`, `"reason":"exit"`} {
+			event := []string{"UserPromptSubmit", "Stop", "SessionEnd"}[i]
+			r := spool.Record{
+				Host: "claude-code", Session: session, Event: event, At: time.Now().Add(-time.Hour),
+				Payload: fmt.Appendf(nil, `{"session_id":%q,"cwd":"/w","hook_event_name":%q,%s}`, session, event, more),
+			}
+			if err := p.Deliverer.Spool.Append(&r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := p.Flush(t.Context(), deliver.Pass{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	s.Store = p.Store
+	traces, err := s.Store.List(t.Context(), store.Filter{Session: "s1", Whole: true, Limit: -1})
+	if err != nil || len(traces) != 1 {
+		t.Fatalf("%+v, %v; want the task of s1", traces, err)
+	}
+	var ended []string
+	_, out, err := s.Delete(t.Context(), traces, func(_, session string) error { ended = append(ended, session); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Kept != 0 || !slices.Equal(ended, []string{"s1"}) {
+		t.Errorf("%d logs are kept, %q ended, want none and s1", out.Kept, ended)
+	}
+	keys, err := p.Deliverer.Spool.Sessions()
+	if err != nil || slices.Contains(keys, spool.SessionKey("claude-code", "s1")) {
+		t.Errorf("logs of %v, %v: want none of s1", keys, err)
 	}
 }

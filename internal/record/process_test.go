@@ -246,6 +246,19 @@ func TestRun(t *testing.T) {
 				c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
 			},
 		},
+		"in a private folder": {
+			with: func(c *call) { c.setenv("HOOKSPAN_DISABLED_PROJECTS", c.path("pro*")) },
+		},
+		"in a private folder that the payload names": {
+			with: func(c *call) {
+				c.setenv("HOOKSPAN_DISABLED_PROJECTS", c.path("secret"))
+				c.Stdin = strings.NewReader(`{"hookName":"TaskStart","taskId":"17","cwd":"` + filepath.ToSlash(c.path("secret")) + `/deep"}`)
+			},
+		},
+		"beside a private folder": {
+			with:   func(c *call) { c.setenv("HOOKSPAN_DISABLED_PROJECTS", c.path("projector")) },
+			stored: same,
+		},
 		"a project named in a variable that is not the host's": {
 			with: func(c *call) {
 				c.Agent.ProjectVariable = "AGENT_PROJECT"

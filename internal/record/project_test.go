@@ -69,3 +69,39 @@ func write(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestPrivateByFollowsLinksAndStars has folders and directories that links name.
+func TestPrivateByFollowsLinksAndStars(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"private/deep/x", "clients/acme/keys/x", "data/real/x", "data/other/keys/x", "privateer/x"} {
+		write(t, filepath.Join(base, filepath.FromSlash(file)), "")
+	}
+	for link, to := range map[string]string{"link": "data/real", "clients/beta": "data/other", "home": "private"} {
+		if err := os.Symlink(filepath.Join(base, to), filepath.Join(base, filepath.FromSlash(link))); err != nil {
+			skip.Missing(t, "no symbolic links here: %v", err)
+		}
+	}
+	for _, tt := range []struct {
+		folder, dir string
+		in          bool
+	}{
+		{"private", "private", true}, {"private", "private/deep", true}, {"private/", "private/gone/deeper", true},
+		{"private", "privateer", false}, {"private/deep", "private", false}, {"private", "", false},
+		{"priv*", "privateer", true}, {"*", "data/real", true}, {"p*v*e", "private", true}, {"p*v*x", "private", false}, {"pri*ate*", "private", true},
+		{"a*a", "a", false}, {"clients/*/keys", "clients/acme/keys/x", true}, {"clients/*/keys", "clients/acme", false}, {"*/keys", "clients/acme/keys", false},
+		{"link", "data/real", true}, {"link", "link", true}, {"data", "link", true}, {"data/real", "link/gone", true}, {"data/*", "link", true},
+		{"clients/*/keys", "data/other/keys", true}, {"clients/*/keys", "clients/beta/keys", true}, {"clients/*", "data/other", true}, {"clients/*", "data/real", false},
+		{"home/deep", "private/deep", true}, {"home/gone", "private/gone", true}, {"[p]rivate", "private", false},
+	} {
+		folder, dir := base+string(filepath.Separator)+filepath.FromSlash(tt.folder), filepath.Join(base, filepath.FromSlash(tt.dir))
+		if got := PrivateBy([]string{"/nowhere", folder}, dir); got != map[bool]string{true: folder}[tt.in] {
+			t.Errorf("%s in %s: got %q, want %t", tt.dir, tt.folder, got, tt.in)
+		}
+	}
+	if PrivateBy([]string{"/"}, "") != "/" || PrivateBy([]string{base}, "relative") != "" {
+		t.Error("every folder, or a relative one")
+	}
+}

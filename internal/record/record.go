@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/logfile"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -140,7 +142,7 @@ func (p *Process) Run() {
 		c.leaveAlone()
 	case p.Agent.Answers == nil && c.Head.Session != "" && p.hookedSession() == c.Head.Session:
 		// The agent that has the hook records it.
-	case p.off(c.Config):
+	case p.off(c.Config) || c.private():
 		c.answer(asks)
 	default:
 		c.record(asks)
@@ -238,6 +240,9 @@ func (p *Process) Record() (stored bool, err error) {
 		c.leaveAlone()
 		return false, nil
 	}
+	if c.private() {
+		return false, nil
+	}
 	sp, err := c.store()
 	if err != nil {
 		return false, err
@@ -290,6 +295,19 @@ func (p *Process) off(cfg *config.Config) bool {
 	}
 	project, _ := Variable(p.Environ, p.Agent.ProjectVariable)
 	return project != p.Dir && ProjectOff(project)
+}
+
+// private reports that the event is of a folder in which the user wants nothing recorded: by
+// where the process runs, or by what the agent or the payload names.
+func (c *Call) private() bool {
+	folders := c.Config.PrivateFolders()
+	if len(folders) == 0 {
+		return false
+	}
+	o, _ := rawjson.OpenRaw(c.Payload.Data)
+	project, _ := Variable(c.Process.Environ, c.Process.Agent.ProjectVariable)
+	dirs := append([]string{c.Process.Dir, project, o.Text("cwd")}, c.Head.Dirs...)
+	return slices.ContainsFunc(dirs, func(dir string) bool { return PrivateBy(folders, dir) != "" })
 }
 
 // store appends the event to the spool. Without an error the caller closes the

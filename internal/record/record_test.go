@@ -49,6 +49,7 @@ func TestRecordReportsWhatItDoesNotStore(t *testing.T) {
 		"by the project": {func(c *call) {
 			c.write("project/.hookspan.env", "HOOKSPAN_DISABLED=true\n")
 		}, false},
+		"in a private folder": {func(c *call) { c.setenv("HOOKSPAN_DISABLED_PROJECTS", c.path("project")) }, false},
 		"sent by another agent": {func(c *call) {
 			c.Agent.Peek = func([]byte, string) hook.Head { return hook.Head{Session: "17", Agent: "codex"} }
 		}, false},

@@ -6,18 +6,13 @@ import (
 )
 
 // addressWords come before a part of an address's path that is a credential.
-var addressWords = []string{
-	"hook", "hooks", "webhook", "webhooks", "catch", "incomingwebhook", "key", "token", "tokens", "t", "use", "invite", "invites", "invitation", "invitations", "join",
-	"reset", "reset-password", "password-reset", "password_reset", "password_resets", "resetpassword", "passwords", "password", "confirm", "confirmation", "verify", "verification", "verify-email",
-	"activate", "activation", "magic", "magic-link", "magic_link", "magiclink", "unsubscribe", "integration", "integrations", "recover", "recovery", "share", "shared", "auth",
-	"accept", "feed", "ical", "trigger", "signup", "sso", "incoming", "notify", "robot",
-}
+var addressWords = wordsOf("addressWords")
 
 // addressHosts have a credential in the path behind what says a version.
-var addressHosts = []string{"infura.io", "alchemy.com", "alchemyapi.io", "hc-ping.com", "hchk.io", "quiknode.pro", "ankr.com", "getblock.io", "webhook.site", "hooks.", "hook."}
+var addressHosts = wordsOf("addressHosts")
 
 // addressParameters have a credential in addresses, and mean much else elsewhere.
-var addressParameters = []string{"t", "tk", "k", "appid", "app_id", "auth", "ticket", "sig", "hash", "otp", "magic", "invite", "jwt", "sid", "sign", "hdnts", "key", "secret"}
+var addressParameters = wordsOf("addressParameters")
 
 // pathTokens reads the credentials in the path and the parameters of the address of
 // which the sign behind the scheme is at i.
@@ -112,6 +107,7 @@ func addressToken(v string) bool {
 func dsn(t *text, i int) []span {
 	s := t.s
 	lo := startOf(s, i, 100, wordBytes.or(".-+!#$%^&*?~=/@:"))
+	lo += strings.IndexByte(s[lo:i], '=') + 1
 	colon := strings.IndexByte(s[lo:i], ':')
 	if colon <= 0 || !only(s[lo:lo+colon], wordBytes.or(".-")) {
 		return nil

@@ -14,6 +14,8 @@ type assignment struct {
 	telling    string // the part of the name from its telling word on
 	kind       kind
 	quotedName bool
+	// promoted says that what is before the word key makes it a secret one.
+	promoted bool
 	// named says that the name is the value of a member such as "name".
 	named bool
 	// sign is what is between name and value, without quotes and blanks; a
@@ -55,8 +57,17 @@ func assignedSecret(t *text, i int) []span {
 		return nil // A test's result.
 	}
 	a := assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
-	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") && slices.Contains(keyWords, strings.ToLower(nameStart(s, lo-1))) {
-		a.kind = tokenKind
+	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") {
+		switch before := strings.ToLower(nameStart(s, lo-1)); {
+		case slices.Contains(keyWords, before), slices.Contains(vendors(), before):
+			a.kind, a.promoted = tokenKind, true
+		case slices.Contains(otherKeys, before):
+			return nil
+		case slices.Contains(passwordKeys, before):
+			a.kind = passwordKind
+		}
+	} else if k == keyKind && (slices.Contains(passwordNames, strings.ToLower(a.name)) || lo > 9 && endsInOne(s[:lo], "wireless.default.", "wireless.@wifi-iface[0].")) {
+		a.kind = passwordKind
 	}
 	if k == keyKind && strings.HasPrefix(s[end:], " for ") && strings.Contains(s[end:min(len(s), end+40)], " API ") {
 		a.kind = tokenKind // my key for the weather API is x
@@ -90,10 +101,10 @@ func assignedSecret(t *text, i int) []span {
 	if out := t.inLists(&a, end); len(out) > 0 {
 		return out
 	}
-	if out := t.alignedColumn(&a, end); len(out) > 0 {
+	if out := t.htmlColumn(&a, end); len(out) > 0 {
 		return out
 	}
-	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k {
+	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k && !byteIn(s, end, " ") {
 		return out
 	}
 	return t.label(&a, end)
@@ -121,7 +132,9 @@ func (t *text) further(a *assignment, out []span) []span {
 }
 
 // keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = []string{"pragma", "private", "master", "secret", "setup", "encryption", "recovery", "license", "licence", "backup", "session", "shared", "admin", "api", "aes", "256", "128", "hmac", "jwt", "ssh", "wifi", "tsig", "access", "signing", "data", "openai", "anthropic", "claude", "gemini", "google", "maps", "weather", "stripe", "github", "aws", "azure", "slack", "twilio", "sendgrid", "mistral", "groq", "deepl", "solana", "wallet", "eth", "ethereum", "bitcoin", "btc", "service", "live", "prod", "sandbox"}
+var keyWords = wordsOf("keyWords")
+
+var passwordNames, passwordKeys = wordsOf("passwordNames"), wordsOf("passwordKeys")
 
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.
@@ -143,6 +156,11 @@ func (t *text) sign(a *assignment, i int) bool {
 		return t.member(a, q)
 	}
 	a.value = t.valueAt(t.behindSign(a, q))
+	if a.quoted && a.closed && a.to == a.from { // "" => "x"
+		if p = blanks(t.s, a.to+1); hasOnePrefix(t.s[p:], "=>", "->") {
+			a.value = t.valueAt(blanks(t.s, p+2))
+		}
+	}
 	return a.to > a.from
 }
 
@@ -185,9 +203,9 @@ func (t *text) wordSign(a *assignment, i int) (sign string, value int) {
 		return "=>", i + len("to ")
 	case strings.HasPrefix(s[i:], "-string "), strings.HasPrefix(s[i:], "string ") && a.lo > 0 && s[a.lo-1] == ':': // in a plist
 		return "=", i + strings.IndexByte(s[i:], ' ') + 1
-	case byteIn(s, i, "<") && hasOnePrefix(s[i:], "</td><td", "</th><td", "</dt><dd", "</label><", "</b><", "</strong><"):
-		if p := find(s, i+6, min(len(s), i+80), ">"); byteIn(s, p, ">") {
-			return ">", p + 1
+	case byteIn(s, i, "<:") && strings.Contains(s[i:min(len(s), i+4)], "<"): // the next text of HTML
+		if p := endOfTags(s, blanks(s, i+endOf(s[i:], 0, 1, oneOf(":")))); p > i+3 {
+			return ">", p
 		}
 	case strings.HasPrefix(s[i:], "REG_"):
 		return "=", blanks(s, endOf(s, i, 20, wordBytes))
@@ -235,6 +253,10 @@ func (t *text) behindSign(a *assignment, i int) int {
 	}
 	if byteIn(s, i, "[({") && closingQuotes(s, textStart(s, i+1)) > i+1 && a.sign != ">" {
 		i++
+	} else if byteIn(s, i, "[{") && a.kind == passwordKind && a.sign == "=" {
+		if v := t.valueAt(i + 1); v.to > i+6 && byteIn(s, v.to, "]}") {
+			i++ // password=[x], PWD={x}
+		}
 	}
 	switch a.sign {
 	case ":", "=", ":=", "=>":
@@ -462,6 +484,9 @@ func (t *text) valueAt(i int) value {
 
 // bracketQuote is the length of what opens a text in Perl, Ruby and Elixir: q(, %q[, ~s{.
 func bracketQuote(s string, i int) int {
+	if strings.HasPrefix(s[i:], "[[") { // Lua
+		return 2
+	}
 	j := endOf(s, i, 1, oneOf("%~"))
 	if n := endOf(s, j, 2, oneOf("qsQSwW")); n > j && byteIn(s, n, "([{") {
 		return n + 1 - i

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -13,15 +14,18 @@ func credentialCall(t *text, i int) []span {
 	if byteIn(s, p, " ") {
 		p = blanks(s, p)
 	}
-	if !byteIn(s, p, "([=") {
+	if strings.HasPrefix(s[i-len(nameStart(s, i)):], "sp_") && byteIn(s, p, "'N") {
+		p-- // a procedure of SQL, whose arguments have no brackets
+	} else if !byteIn(s, p, "([=:") {
 		return nil
 	}
 	name := strings.ToLower(strings.TrimRight(s[i-len(nameStart(s, i)):p], " "))
-	known, open := knownCalls().end(name), openCalls().end(name)
-	if byteIn(s, p, "=") {
+	key := keyCalls().end(name)
+	known, open := key || knownCalls().end(name), openCalls().end(name)
+	if byteIn(s, p, "=:") {
 		p = blanks(s, p+1)
 	}
-	if !byteIn(s, p, "([") || !known && !open {
+	if !byteIn(s, p, "([ ") || !known && !open {
 		return nil
 	}
 	var out []span
@@ -34,19 +38,19 @@ func credentialCall(t *text, i int) []span {
 		if q := endOf(s, p, 24, wordBytes); byteIn(s, q, "=:") { // a named argument
 			p = blanks(s, q+1)
 		}
-		v := t.valueAt(p)
+		v := t.valueAt(t.wrapped(p))
 		end := closingQuotes(s, v.to)
 		switch {
 		case v.quoted && v.closed && v.to > v.from:
 			text := s[v.from:v.to]
 			switch {
 			case !secretArgument(text):
-			case known && (texts+others > 0 || len(text) >= 16 && tokenKind.likely(text)), texts > 0 && (texts+others > 1 || !wordy(text) || strings.HasSuffix(name, "begin")):
+			case key && len(text) >= 10, known && (texts+others > 0 || len(text) >= 16 && tokenKind.likely(text)), texts > 0 && (texts+others > 1 || !wordy(text) || strings.HasSuffix(name, "begin")):
 				out = append(out, span{lo: v.from, hi: v.to})
 			}
 			texts++
 			p = end
-			if strings.HasPrefix(s[p:], ".") { // "x".toCharArray()
+			if byteIn(s, p, ".)") { // "x".toCharArray()
 				p = find(s, p, min(len(s), p+40), ",)\n")
 				p = endOf(s, p, 2, oneOf(")"))
 			}
@@ -66,22 +70,20 @@ func credentialCall(t *text, i int) []span {
 			}
 			others++
 		}
-		if p = blanks(s, p); !byteIn(s, p, ",") {
+		if p = blanks(s, p); !byteIn(s, p, ",;") {
 			break
 		}
 	}
 	return out
 }
 
-// knownCalls end the names of calls that get a credential, openCalls of those that may.
-var (
-	knownCalls = sync.OnceValue(func() *endings {
-		return endingsOf("credentials", "credential", "login", "authentication", "basicauth", "basic_auth", "auth", "authenticate", "signin", "sign_in", "logon", "authorize", "jwt", "tokenauth")
-	})
-	openCalls = sync.OnceValue(func() *endings {
-		return endingsOf("connect", "getconnection", "pdo", "mysqli", "connection", "begin", "createuser", "adduser", "dial", "open", "client", "real_connect", "mysqli_connect", "session", "transport", "sequelize")
-	})
-)
+// knownCalls end the names of calls that get a credential, openCalls of those that may, keyCalls of
+// those whose every text is one.
+var knownCalls, openCalls, keyCalls = callNames("knownCalls"), callNames("openCalls"), callNames("keyCalls")
+
+func callNames(list string) func() *endings {
+	return sync.OnceValue(func() *endings { return endingsOf(wordsOf(list)...) })
+}
 
 func lineBreakAt(s string, i int) int {
 	if i >= len(s) {
@@ -92,5 +94,35 @@ func lineBreakAt(s string, i int) int {
 
 // secretArgument reports whether a text can be the password of a call that gets one.
 func secretArgument(v string) bool {
-	return passwordKind.likely(v) && !strings.ContainsAny(v, "/=;,<>\\") || tokenKind.likely(v) && len(v) >= 20
+	return (passwordKind.likely(v) || chosenShape(v, true)) && !placeholder(v) && !strings.ContainsAny(v, "/=;,<>\\") || tokenKind.likely(v) && len(v) >= 20 || isHexText(strings.TrimPrefix(v, "0x")) && len(v) >= 64
+}
+
+// fields are words of what a text is typed into.
+var fieldWords = wordsOf("fieldWords")
+
+// typedSecret reads the text that a method, which has what is at i in its name, enters into a field
+// that the line before it calls a secret's.
+func typedSecret(t *text, i int) []span {
+	s := t.s
+	p := endOf(s, i, 24, wordBytes)
+	name := s[i-len(nameStart(s, i)) : p]
+	if !byteIn(s, p, "(") && !strings.HasPrefix(s[p:], ", with: ") || !slices.Contains(typing, name) {
+		return nil
+	}
+	before := strings.ToLower(s[lineStart(s, i, 160):i])
+	end := lineEnd(s, p, 200)
+	if !containsOne(before, fieldWords...) && !containsOne(strings.ToLower(s[p:end]), fieldWords...) {
+		return nil
+	}
+	for n := 0; n < 4 && p < end; n++ {
+		p = find(s, p, end, "\"'`")
+		v := t.valueAt(p)
+		if v.quoted && v.closed && chosenShape(s[v.from:v.to], true) && !placeholder(s[v.from:v.to]) && !containsOne(strings.ToLower(s[v.from:v.to]), fieldWords...) {
+			return []span{{lo: v.from, hi: v.to}}
+		}
+		if p = find(s, min(end, v.from), end, s[p:min(len(s), p+1)]+"\n"); p < end {
+			p++
+		}
+	}
+	return nil
 }

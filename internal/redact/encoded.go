@@ -24,6 +24,14 @@ func encodedCredentials(v string) bool {
 	return found && user != "" && only(user, wordBytes.or(".@+-")) && len(password) >= 6 && !strings.ContainsFunc(password, func(r rune) bool { return r <= ' ' || r > '~' }) && literalValue(password)
 }
 
+// basicCredentials distinguishes what HTTP's basic authentication encodes from words, and from the
+// encoded examples of documents.
+func basicCredentials(m match) bool {
+	plain, err := base64.StdEncoding.DecodeString(m.value())
+	text := err == nil && !strings.ContainsFunc(string(plain), func(r rune) bool { return r < ' ' || r > '~' })
+	return unwordy(m) && (!text || encodedCredentials(m.value()))
+}
+
 // paddedCredentials reads such a text before the signs of its end, at i.
 func paddedCredentials(t *text, i int) []span {
 	lo := startOf(t.s, i, 400, alnumBytes.or("+/"))

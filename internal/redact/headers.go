@@ -8,11 +8,8 @@ import (
 // Schemes of authorization: those with the secret alone behind them, and those
 // with fields, of which one is the secret.
 var (
-	plainSchemes = []string{
-		"bearer", "basic", "token", "apikey", "api-key", "bot", "geniekey", "splunk", "negotiate", "key", "jwt",
-		"sso-key", "ntlm", "zoho-oauthtoken", "klaviyo-api-key", "deepl-auth-key",
-	}
-	fieldSchemes = []string{"digest", "aws4-hmac-sha256", "oauth", "hmac", "signature", "hawk"}
+	plainSchemes = wordsOf("plainSchemes")
+	fieldSchemes = wordsOf("fieldSchemes")
 )
 
 // headerValue is where the value of the header begins whose name ends at i, in

@@ -31,7 +31,7 @@ func (t *text) isSecret(a *assignment) bool {
 	if c.v = strings.TrimRight(c.v, ".,;:"); c.v == "" {
 		return false
 	}
-	c.data = c.env || c.flag || c.element() || c.cell() || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
+	c.data = c.env || c.flag || c.element() || c.cell() || c.printed() || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
 	c.letters, c.digits, c.symbols = count(c.v)
 	switch a.kind {
 	case keyKind:
@@ -66,6 +66,12 @@ func (c *candidate) short() bool {
 func (c *candidate) element() bool { return c.sign == ">" || strings.HasPrefix(c.sign, `\`) }
 func (c *candidate) cell() bool    { return c.sign == "|" || c.sign == "│" }
 
+// printed reports a member of an object that is printed: {User:x Password:y}, map[password:x].
+func (c *candidate) printed() bool {
+	next := endOf(c.t.s, c.to+1, 24, wordBytes)
+	return (c.sign == ":" || c.sign == "=") && c.near && !c.quoted && (byteIn(c.t.s, c.to, "]}") || byteIn(c.t.s, c.to, " ") && next > c.to+1 && byteIn(c.t.s, next, c.sign))
+}
+
 // property is what a value may be that is beside a telling name.
 type property struct {
 	is    string
@@ -88,10 +94,13 @@ var noValues = []property{
 	{"a flag behind a blank", func(c *candidate) bool { return c.sign == " " && c.v[0] == '-' }},
 	// Arguments and lists are everywhere: this is a call with a name and a value.
 	{"an argument", func(c *candidate) bool {
-		return c.sign == "," && !(c.quoted && (c.quotedName || strings.HasSuffix(c.t.s[:c.lo], "define(")))
+		return c.sign == "," && !(c.quoted && (c.quotedName || c.lo > 0 && c.t.s[c.lo-1] == '{' || strings.HasSuffix(c.t.s[:c.lo], "define(")))
 	}},
 	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
 	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
+	{"a checksum, in prose", func(c *candidate) bool {
+		return c.prose() && c.kind != passwordKind && isHexText(strings.Trim(c.v, ".,;:")) && !containsOne(strings.ToLower(c.t.s[max(0, c.lo-8):c.from]), hexWords...)
+	}},
 	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
 	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted || c.noExpression()) }},
 	{`behind a quote that closes a text, as in "PWD="+dir`, func(c *candidate) bool {
@@ -102,12 +111,30 @@ var noValues = []property{
 // noExpression reports a password with digits where no program text is: of a variable of the
 // environment, behind a flag's sign, in an element.
 func (c *candidate) noExpression() bool {
-	return c.kind == passwordKind && hasDigit(c.v) && (c.env || c.element() || c.sign == "=" && c.near && isFlag(c.t.s, startOf(c.t.s, c.lo, 60, wordBytes.or(".-"))))
+	if c.kind != passwordKind {
+		return false
+	}
+	data := c.env || c.element() || c.sign == "=" && c.near && isFlag(c.t.s, startOf(c.t.s, c.lo, 60, wordBytes.or(".-")))
+	return data && (hasDigit(c.v) || gibberish(c.v)) || isAlnum(c.v[0]) && longNumber(c.v) || hasDigit(c.v) && isAlnum(c.v[0]) && oddLetters(c.v) > 3 && !strings.Contains(c.v, "/")
 }
+
+// longNumber reports a number of two digits and more that no name in a program has.
+func longNumber(v string) bool {
+	for number := range strings.FieldsFuncSeq(v, func(r rune) bool { return r < '0' || r > '9' }) {
+		if len(number) > 1 && !slices.Contains(bitNumbers, number) {
+			return true
+		}
+	}
+	return false
+}
+
+var bitNumbers = wordsOf("bitNumbers")
 
 // noWholeValues are what is no value, if no cut ends it.
 var noWholeValues = []property{
-	{"a call, or a type with parameters", func(c *candidate) bool { return !c.quoted && !c.element() && byteIn(c.t.s, c.to, "([{<") }},
+	{"a call, or a type with parameters", func(c *candidate) bool {
+		return !c.quoted && !c.element() && byteIn(c.t.s, c.to, "([{<") && !strings.HasPrefix(c.t.s[c.to:], "</")
+	}},
 	{"program text behind a quote that closes a text", func(c *candidate) bool {
 		return c.quoted && strings.ContainsAny(c.v, "();{") && byteIn(c.t.s, c.to, " \t\r\n")
 	}},
@@ -132,7 +159,7 @@ var noBeginnings = []property{
 		return letters == 0 && !(c.kind == passwordKind && (c.env || c.quoted)) && !(c.env && len(c.v) >= 8)
 	}},
 	{"words", func(c *candidate) bool {
-		return plain(c.v) && !(c.env && (c.kind == passwordKind || len(c.v) >= 8 && only(c.v, digitBytes)))
+		return plain(c.v) && !(c.env && (c.kind == passwordKind || digitRuns(c.v) > 2 || len(c.v) >= 8 && only(c.v, digitBytes)))
 	}},
 }
 
@@ -190,8 +217,8 @@ var passwordReasons = []reason{
 	}},
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
-		return c.passphrase() || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
-			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && c.sign == ":" && !c.near || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
+		return c.passphrase() || (c.quoted && c.closed && c.sign != "," || c.ends && c.sign != " ") && oddCase(c.v) || c.quotedName && c.quoted && c.closed && len(c.v) >= 8 && upperLower(c.v) && !words(c.v) || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
+			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && (c.sign == ":" && !c.near || c.sign == "=" && upperLower(c.v) || c.sign == "=>") || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
 	{"data, or a text that is assigned", func(c *candidate) bool { return c.data || c.quoted && c.sign != "," }, func(c *candidate) bool {
@@ -215,7 +242,7 @@ var passwordReasons = []reason{
 // passphrase reports words that hyphens join, of a variable or of a name that says what they are.
 func (c *candidate) passphrase() bool {
 	low := strings.ToLower(c.telling)
-	return (c.env || containsOne(low, "phrase", "psk") && (c.quoted || c.sign == "=")) && strings.Count(c.v, "-") >= 3 && len(c.v) >= 16 && only(c.v, lowerBytes.or("-")) && !namesPassword(c.v)
+	return (c.env || containsOne(low, "phrase", "psk") && (c.quoted || c.ends || c.sign == "=") || c.quoted && c.closed && c.sign != "," && !strings.Contains(low, "class")) && strings.Count(c.v, "-") >= 3 && len(c.v) >= 16 && only(c.v, lowerBytes.or("-")) && !namesPassword(c.v)
 }
 
 // setting reports a bare value with digits that nothing but its line or its list of
@@ -248,7 +275,7 @@ func (t *text) besideSettings(lo int) bool {
 }
 
 // settingFlags come before a setting on a command line.
-var settingFlags = []string{"-F", "-d", "-e", "-D", "--data", "--form", "--env", "--set", "POST", "PUT"}
+var settingFlags = wordsOf("settingFlags")
 
 // keyReasons judge the value of a name that means much else, too.
 var keyReasons = []reason{
@@ -273,7 +300,7 @@ var keyReasons = []reason{
 	{"a variable, or a parameter of an address", func(c *candidate) bool { return c.env || c.lo > 0 && strings.IndexByte("?&", c.t.s[c.lo-1]) >= 0 }, func(c *candidate) bool {
 		return random(c.v) || digitRuns(c.v) > 2
 	}},
-	{"a signature", func(c *candidate) bool { return strings.HasPrefix(strings.ToLower(c.telling), "signature") }, func(c *candidate) bool { return len(c.v) >= 27 }},
+	{"a signature", func(c *candidate) bool { return strings.HasPrefix(strings.ToLower(c.telling), "signature") }, func(c *candidate) bool { return len(c.v) >= 27 && !strings.Contains(c.v, "=:") }},
 	{"of an API, in prose", func(c *candidate) bool {
 		gap := c.t.s[min(c.from, c.lo+len(c.name)):c.from]
 		return len(gap) > 4 && strings.Contains(strings.ToUpper(gap), "API") && !c.quoted
@@ -292,13 +319,15 @@ var tokenReasons = []reason{
 		return !c.quoted && !c.near && strings.HasPrefix(strings.TrimPrefix(c.v, "-"), "0x") && len(c.v) < 40
 	}, never},
 	{"a secret that a person chose", func(c *candidate) bool {
-		return (c.env || c.quoted || c.ends && c.strong()) && strings.Contains(strings.ToLower(c.name), "secret") && c.chosen() && !namesPassword(c.v)
+		return (c.env || c.quoted || c.element() || c.ends && c.strong() || c.sign == "=" && c.near && (c.ends || byteIn(c.t.s, c.to, ")]}"))) && strings.Contains(strings.ToLower(c.name), "secret") && (c.chosen() || chosenShape(c.v, false) && !snakeCase(c.v)) && !namesPassword(c.v)
 	}, always},
 	{"words and numbers", func(c *candidate) bool {
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))
 	}, never},
 	{"an argument that could be a name", func(c *candidate) bool { return c.sign == "," && !random(c.v) && digitRuns(c.v) < 2 }, never},
-	{"prose", (*candidate).prose, func(c *candidate) bool { return len(c.v) >= 12 && digitRuns(c.v) > 1 }},
+	{"prose", (*candidate).prose, func(c *candidate) bool {
+		return len(c.v) >= 12 && digitRuns(c.v) > 1
+	}},
 	{"letters alone", func(c *candidate) bool { return c.digits == 0 && c.symbols == 0 }, func(c *candidate) bool {
 		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v)) ||
 			len(c.v) >= 10 && (c.quoted || c.data) && gibberish(c.v)
@@ -329,7 +358,7 @@ func namesPassword(v string) bool {
 }
 
 // settingWords are names that a blank parts from their value.
-var settingWords = []string{"requirepass", "masterauth", "bindpw", "bind_pw"}
+var settingWords = wordsOf("settingWords")
 
 // behindBlank reports whether only blanks between a name and a value make
 // an assignment: of a flag, in a setting, in a column of names, in SQL.
@@ -375,6 +404,12 @@ var blankReasons = []struct {
 		return b.kind == passwordKind && len(b.gap) == 1 && chosenValue(strings.TrimRight(b.v, ".,;:")) && upperLower(b.v)
 	}, yes},
 	{"the path of a value that is put", func(b *blank) bool { return strings.Contains(b.head, "put ") && strings.HasSuffix(b.before, "/") }, func(b *blank) bool { return literalValue(b.v) }},
+	{"the key of a database that is attached", func(b *blank) bool {
+		return b.quoted && b.closed && b.kind == keyKind && strings.Contains(b.before, "ATTACH ")
+	}, func(b *blank) bool {
+		b.kind = passwordKind
+		return true
+	}},
 	// WITH PASSWORD 'x', #define WIFI_PASSWORD "x".
 	{"a text", func(b *blank) bool { return b.quoted }, func(b *blank) bool {
 		return b.t.s[b.from-1] != '`' && (b.bare == "PASSWORD" || b.certain() || strings.EqualFold(b.last, "with") || b.last == "define" || b.closed && b.kind.likely(b.v) && endsStatement(b.t.s, closingQuotes(b.t.s, b.to)))
@@ -408,4 +443,4 @@ func columnsBefore(before string) bool {
 }
 
 // commandWords are before a name and a value that a blank parts.
-var commandWords = []string{"ENV", "setenv", "setx", "-x", "set", "login", "home", "connect", "enable"}
+var commandWords = wordsOf("commandWords")

@@ -76,7 +76,7 @@ func recognizable(v, rule string) bool {
 }
 
 // certainRules find what only a secret can be in the place of.
-var certainRules = []string{"url-password", "sql-password", "curl-password", "netrc-password", "command-secret", "pgpass-password", "secure-string", "parameter-value"}
+var certainRules = wordsOf("certainRules")
 
 // Values returns what was removed from the texts of the events whose offsets belong to a task,
 // the longest first, and at most a hundred.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // mnemonicList has the words of BIP 39, those that other texts rarely have first.
@@ -30,7 +31,7 @@ const (
 )
 
 // mnemonicHints tell of a mnemonic behind them.
-var mnemonicHints = []string{"nemonic", "NEMONIC", "phrase", "wallet", "seed"}
+var mnemonicHints = wordsOf("mnemonicHints")
 
 // mnemonicRules find the seeds of wallets.
 func mnemonicRules() []*rule {
@@ -53,6 +54,9 @@ func hintedMnemonic(t *text, i int) []span {
 		if out := mnemonic(t, p); out != nil {
 			return out
 		}
+		if out := foreignMnemonic(s, p); out != nil {
+			return out
+		}
 		end := endOf(s, p, 30, letterBytes)
 		if end == p {
 			return nil
@@ -60,6 +64,61 @@ func hintedMnemonic(t *text, i int) []span {
 		p = end
 	}
 	return nil
+}
+
+// mnemonicLengths are how many words a mnemonic has.
+var mnemonicLengths = []int{12, 15, 18, 21, 24}
+
+// foreignMnemonic reads words of any language at i, behind a word that tells of a mnemonic: as
+// many as one has, in lower case, and none that only sentences have.
+func foreignMnemonic(s string, i int) []span {
+	end := i
+	for end < len(s) && end < i+300 && strings.IndexByte("\"'`.,;:<>()=\\", s[end]) < 0 {
+		end++
+	}
+	words := strings.Fields(s[i:end])
+	head := strings.TrimRight(s[:i], " ")
+	if !slices.Contains(mnemonicLengths, len(words)) || !endsInOne(head, ":", "=", "\"", "'", "`", "(", "\n") || byteIn(s, end, ".,;:()<>=") {
+		return nil
+	}
+	for _, word := range words {
+		if n := utf8.RuneCountInString(word); n < 3 || n > 10 || strings.ToLower(word) != word || hasDigit(word) || slices.Contains(sentenceWords, word) || strings.ContainsAny(word, "-_/") {
+			return nil
+		}
+	}
+	return []span{{lo: i, hi: i + len(strings.TrimRight(s[i:end], " \r\n\t"))}}
+}
+
+var sentenceWords = wordsOf("sentenceWords")
+
+// recoveryCodes reads the codes behind words that announce them, of which a part is at i: groups of
+// letters and digits that hyphens join, or long numbers.
+func recoveryCodes(t *text, i int) (out []span) {
+	s := t.s
+	p := endOf(s, i, 20, letterBytes.or("_- "))
+	if !containsOne(strings.ToLower(s[i:p]), "code", "key", "password", "tan", "schl") {
+		return nil
+	}
+	for missed := 0; missed < 2 && p < len(s) && p < i+800; {
+		lo := endOf(s, p, 40, oneOf(" \t\r\n:=-*#[]\"',;.()"))
+		if n := lineBreakAt(s, lo); n > 0 {
+			lo += n
+		}
+		p = endOf(s, lo, 80, alnumBytes.or("-"))
+		v := s[lo:p]
+		groups := strings.Split(v, "-")
+		same := len(groups) > 1 && len(v) > 8 && !slices.ContainsFunc(groups, func(g string) bool { return len(g) != len(groups[0]) || len(g) < 4 })
+		switch {
+		case p == lo, strings.HasPrefix(v, "0x"):
+			p++
+			missed++
+		case same && (hasDigit(v) || strings.ToUpper(v) == v) && !(len(groups) == 2 && words(v)), len(v) >= 8 && len(v) <= 16 && only(v, digitBytes), len(v) >= 8 && len(v) <= 16 && hasDigit(v) && !wordy(v):
+			out = append(out, span{lo: lo, hi: p})
+		case !(len(v) <= 2 && only(v, digitBytes)): // a number before a code
+			missed++
+		}
+	}
+	return out
 }
 
 // mnemonic reads the words around the one at i: words of the list, and nothing but numbers and

@@ -23,24 +23,15 @@ var tellingWords = []struct {
 	kind  kind
 	words []string
 }{
-	{passwordKind, []string{
-		"password", "passwd", "pass phrase", "key content", "passwort", "passcode", "pwd", "passord", "pswd",
-		"kennwort", "mot de passe", "raseña", "rasena", "rasenya", "clave", "senha", "palavra passe", "wachtwoord", "hasło", "haslo", "heslo",
-		"senord", "adgangskode", "salasana", "arool", "arolă", "arola", "jelszó", "jelszo", "sifre", "şifre", "Şifre", "lozink", "geslo", "slaptažod", "slaptazod", "kata sandi",
-		"ật khẩu", "ароль", "ароля", "арола", "АРОЛЬ", "озинк", "ωδικ", "密码", "密碼", "口令", "パスワード", "暗証", "비밀번호", "암호", "패스워드",
-		"كلمة المرور", "كلمة السر", "گذرواژه", "סיסמ", "รหัสผ่าน", "पासवर्ड", "পাসওয়ার্ড",
-	}},
-	{tokenKind, []string{
-		"secret", "token", "api key", "access key", "private key", "account key", "encryption key", "signing key",
-		"agent key", "auth key", "credential", "creds", "credencia", "credenzial", "zugangsdaten", "fiants", "anahtar", "키", "unseal key", "shared key",
-		"saml response", "saml request", "jsessionid", "phpsessid", "csrf",
-		"schlüssel", "schluessel", "clé", "jeton", "chave", "chiave", "sleutel", "klucz", "令牌", "密钥", "密鑰", "秘钥", "秘密", "金鑰", "キー", "トークン", "シークレット", "토큰", "окен", "екрет", "люч",
-	}},
-	// These count at the end of a name only.
-	{passwordKind, []string{"pass", "pw", "psk"}},
-	{keyKind, []string{"auth", "signature", "key", "salt", "seed", "pepper"}},
-	{pairKind, []string{"session", "sessid", "sid", "xsrf"}},
+	{passwordKind, wordsOf("passwordWords")},
+	{tokenKind, wordsOf("tokenWords")},
+	{passwordKind, passwordEnds},
+	{tokenKind, tokenEnds},
+	{keyKind, wordsOf("keyEnds")},
+	{pairKind, wordsOf("pairEnds")},
 }
+
+var passwordEnds, tokenEnds = wordsOf("passwordEnds"), wordsOf("tokenEnds")
 
 // tellingWordsAt has the words of tellingWords, cut at their blanks, under their first byte.
 var tellingWordsAt = sync.OnceValue(func() *[256][]namedWord {
@@ -92,7 +83,7 @@ words:
 func (a *assignment) tells(word int) bool {
 	rest := a.telling[word:]
 	low := strings.ToLower(a.telling[:word])
-	weak := a.kind == keyKind || low == "pass" || low == "psk" || low == "pw" || low[0] == '_' || low[0] == '-'
+	weak := a.kind == keyKind || slices.Contains(passwordEnds, low) || slices.Contains(tokenEnds, low) || low[0] == '_' || low[0] == '-'
 	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") {
 		return false
 	}
@@ -116,31 +107,17 @@ func (a *assignment) tells(word int) bool {
 }
 
 // knownBefore are words that come before a telling one without a sign between.
-var knownBefore = []string{
-	"store", "key", "srcstore", "deststore", "srckey", "destkey", "user", "db", "ssh", "my", "proxy",
-	"mysql", "pg", "smtp", "encoded", "ldap", "master", "private", "license", "admin", "wifi", "app", "bind", "require", "remote", "imap", "sasl", "ftp", "vnc", "rdp", "root", "mail", "email", "auth", "http", "net", "wpa", "login", "server", "client", "redis", "mongo", "oracle",
-	"sys", "jks", "pfx", "truststore", "keystore", "service", "svc", "domain", "guest", "ppp", "wlan", "old", "new", "default", "sudo", "become", "vault", "git", "svn", "nas", "olcroot", "samba", "smb", "cert", "appleid",
-}
+var knownBefore = wordsOf("knownBefore")
 
 // otherTokens come before the word token where it is the place in a list, or a
 // request's number.
-var otherTokens = []string{"next", "page", "pagination", "continuation", "idempotency", "action", "publickey"}
+var otherTokens = wordsOf("otherTokens")
 
 // otherKeys are what comes before the word key in names that are not keys.
-var otherKeys = []string{
-	"public", "pub", "websocket", "foreign", "sort", "partition", "cache", "host", "hot", "i18n", "translation", "object", "map", "row", "group", "routing", "range", "hash", "idempotency", "registry",
-	"known", "publishable", "verifier", "shared_access_name", "lookup", "s3", "bucket", "path", "unique", "composite", "index", "restore", "query", "state", "react", "item", "message", "event", "label", "config",
-	"no", "any", "press", "shift", "kms", "error", "dedup", "sign", "site", "enter", "escape", "tab", "arrow", "image", "file", "context", "trace", "storage_name", "cert", "ssl_certificate",
-}
+var otherKeys = wordsOf("otherKeys")
 
 // harmlessEnds end names that speak of a secret but do not hold one.
-var harmlessEnds = []string{
-	"path", "file", "dir", "url", "uri", "name", "type", "types", "count", "ttl", "expiry", "expires", "expiration", "length", "len", "size",
-	"limit", "max", "min", "usage", "format", "policy", "version", "prefix", "suffix", "header", "field", "arn", "hash", "env", "ref", "store",
-	"kind", "pos", "position", "index", "class", "label", "hint", "mode", "endpoint", "location", "tokens", "uuid", "source", "provider", "manager", "service",
-	"algorithm", "alg", "spec", "status", "hasher", "encryption", "method", "backend", "policies", "duration", "accessor", "rotation", "_days", "lifetime", "age", "budget", "token_id", "token-id", "tokenid",
-	"timeout", "_set", "issuer", "audience", "placeholder", "title", "strength", "score", "schema", "scheme", "reader", "_at", "date", "time", "keyring", "keyid", "key_id", "key-id", "keyname", "rate", "rules", "days", "secretsid",
-}
+var harmlessEnds = wordsOf("harmlessEnds")
 
 // endings are texts under their last byte.
 type endings [256][]string
@@ -166,17 +143,13 @@ func harmlessName(name string) bool {
 }
 
 // placeholders replace a secret as whole values.
-var placeholders = []string{
-	"password", "passwd", "pass", "pwd", "secret", "token", "hunter2", "changeme", "change-me", "change_me",
-	"apikey", "api_key", "api-key", "null", "undefined", "true", "false", "string", "required", "optional",
-	"guest", "prompt", "stdin", "interactive", "username:password", "username", "none", "enabled", "disabled", "x-oauth-basic", "x-access-token",
-}
+var placeholders = wordsOf("placeholders")
 
 // placeholderParts mark a placeholder wherever they are in a value. Those that
 // random values may hold by chance count in others only.
 var placeholderParts = [...]string{
 	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "u003cyour", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
-	"changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
+	"qwxhzgrpbj", "changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
 
 // placeholder reports whether a value only replaces a secret, or translates a word.

@@ -7,8 +7,8 @@ import (
 
 // pairNames and pairValues are the members that hold a name and its value.
 var (
-	pairNames  = []string{"name", "key", "parameterkey", "property", "k", "variable", "envvar", "entry", "keyname", "element", "selector", "label", "id", "field", "purpose", "fieldname", "setting", "option", "header", "title", "target", "parameter", "arg"}
-	pairValues = []string{"value", "parametervalue", "default", "content", "text", "newvalue", "plaintext", "data", "val", "v"}
+	pairNames  = wordsOf("pairNames")
+	pairValues = wordsOf("pairValues")
 )
 
 func namesPair(member string) bool {
@@ -85,7 +85,7 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 	// Before it, in the same object.
 	from := max(0, p-len(member)-400)
 	part := s[from : p-len(member)]
-	for _, name := range [...]string{"value", "Value"} {
+	for _, name := range [...]string{"value", "Value", "text", "content", "data"} {
 		at := strings.LastIndex(part, name)
 		if at < 0 || strings.ContainsAny(part[at:], "{}<>") {
 			continue
@@ -258,7 +258,8 @@ func (t *text) nextValue(a *assignment, i int) int {
 	return q
 }
 
-// listBelow reads the list of YAML in the lines below a name.
+// listBelow reads the list or the members of YAML in the lines below a name: values of passwords, or
+// what is by default the value of the name.
 func (t *text) listBelow(a *assignment) []span {
 	s := t.s
 	if a.sign != ":" || a.kind == keyKind {
@@ -273,11 +274,23 @@ func (t *text) listBelow(a *assignment) []span {
 		}
 		i = lineEnd(s, next, keyLine)
 		q := below(s, start, a.lo, next)
-		if q < 0 || !strings.HasPrefix(s[q:], "- ") {
+		if q < 0 {
+			break
+		}
+		name := endOf(s, q, 40, wordBytes.or("-."))
+		member := strings.HasPrefix(s[name:], ": ") && q-next > a.lo-start
+		if !strings.HasPrefix(s[q:], "- ") && !member || member && !strings.HasSuffix(a.name, "s") && !slices.Contains(pairValues, strings.ToLower(s[q:name])) {
+			if member {
+				continue
+			}
 			break
 		}
 		lo := closingQuotes(s, q+2)
-		if hi := wordEnd(s, lo, i, "\"'\\"); only(s[hi:i], oneOf(" \"'")) && hi-lo >= 8 && a.kind.likely(s[lo:hi]) {
+		if member {
+			lo = closingQuotes(s, blanks(s, name+1))
+		}
+		hi := wordEnd(s, lo, i, "\"'\\")
+		if v := s[lo:hi]; only(s[hi:i], oneOf(" \"'")) && len(v) >= 8 && (a.kind.likely(v) || a.kind == passwordKind && chosenShape(v, true)) {
 			out = append(out, span{lo: lo, hi: hi})
 		}
 	}

@@ -6,16 +6,13 @@ import (
 )
 
 // readers are commands, or parts of them, that read a secret from their input.
-var readers = []string{
-	"sudo -S", "sudo --stdin", "passwd", "--password-stdin", "--with-token", "--token-stdin", "secret create", "secret put", "secrets set", "secret set", "secrets create", "versions add",
-	"cryptsetup", "--passphrase-fd", "kinit", "base64", "login", "insert", "--data-file=-", "wpa_supplicant", "openssl passwd", "unlock", "keyctl", "keyring set", "vault kv put", "--stdin", "htpasswd", "mkpasswd", "sops", "age -", "gpg ",
-}
+var readers = wordsOf("readers")
 
 // pipedPassword reads what echo or printf, of which a part is at i, writes to a
 // command that reads a secret.
 func pipedPassword(t *text, i int) []span {
 	s := t.s
-	if !strings.HasPrefix(s[i:], "echo ") && !strings.HasPrefix(s[i:], "rintf ") && !strings.HasPrefix(s[i:], "yes ") || strings.IndexByte(s[i:min(len(s), i+300)], '|') < 0 {
+	if !strings.HasPrefix(s[i:], "echo ") && !strings.HasPrefix(s[i:], "rintf ") && !strings.HasPrefix(s[i:], "yes ") || !strings.ContainsAny(s[i:min(len(s), i+300)], "|>") {
 		return nil
 	}
 	words := t.words(i)
@@ -24,10 +21,16 @@ func pipedPassword(t *text, i int) []span {
 	}
 	end := words[len(words)-1].hi
 	end = blanks(s, closingQuotes(s, end))
-	if !byteIn(s, end, "|") || !containsOne(s[end:lineEnd(s, end, 120)], readers...) {
-		return nil
+	if behind := s[end:lineEnd(s, end, 120)]; byteIn(s, end, "|") && containsOne(behind, readers...) {
+		return t.secretWords(words[1:])
 	}
-	return t.secretWords(words[1:])
+	// echo x > /run/secrets/db_password
+	for n := 2; n+1 < len(words); n++ {
+		if target := strings.ToLower(s[words[n+1].lo:words[n+1].hi]); strings.Trim(s[words[n].lo:words[n].hi], ">") == "" && containsOne(target, printers...) {
+			return t.secretWords(words[1:n])
+		}
+	}
+	return nil
 }
 
 // herePassword reads the word behind the sign at i that gives it to a command that
@@ -35,11 +38,11 @@ func pipedPassword(t *text, i int) []span {
 func herePassword(t *text, i int) []span {
 	s := t.s
 	line := s[lineStart(s, i, 200):i]
-	if !containsOne(line, readers...) && !containsOne(line, "sudo", "docker", "chpasswd", "token") {
-		return nil
-	}
 	w, next := t.wordAt(blanks(s, i+3), min(len(s), i+longestCommand))
 	if next == i+3 {
+		return nil
+	}
+	if !containsOne(line, readers...) && !containsOne(line, "sudo", "docker", "chpasswd", "token") && !(chosenShape(s[w.lo:w.hi], true) && !slices.ContainsFunc(strings.Fields(line), func(word string) bool { return slices.Contains(lookers, word) })) {
 		return nil
 	}
 	return t.secretWords([]argument{w})
@@ -61,13 +64,10 @@ func (t *text) secretWords(words []argument) []span {
 }
 
 // printers are parts of command lines that print a secret alone.
-var printers = []string{
-	"password", "passwd", "secret", "token", "genkey", "genpsk", "openssl rand", "credential", "apikey", "api-key", "api_key", "get-parameter", "pass show", "pass ls", "gopass", "initialadmin",
-	"keyring get", "keychain", "lookup", "op read", "op item", "bw get", "credstash", "conjur", "lpass", "pwgen", "urandom", "private", "vault read", "vault kv", "config get", "access-token", "auth token", "gen-key",
-}
+var printers = wordsOf("printers")
 
 // lookers are commands that print what they find, or say nothing about a secret.
-var lookers = []string{"git", "ls", "grep", "rg", "find", "wc", "which", "cd", "go", "npm", "node", "make", "sha256sum", "md5sum", "sha1sum", "stat", "du", "file", "ag", "uuidgen", "mkdir", "rm", "cp", "mv", "touch", "vim", "code", "python", "pytest"}
+var lookers = wordsOf("lookers")
 
 // printedSecret reads the line behind a command line that prints a secret alone. The
 // prompt is at i.

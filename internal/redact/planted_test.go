@@ -246,6 +246,16 @@ func plant() []planted {
 		{"irc-password", "OPER bob ", "", r(alnum, 20), ""},
 		{"form-password", "form-data; name=\"password\"\r\n\r\n", "", r(alnum, 20), "\r\n"},
 		{"wifi-password", "WIFI:T:WPA;S:x;P:", "", r(alnum, 20), ";;"},
+		{"basic-credentials", `["Basic `, "", r(alnum, 28), `"]`},
+		{"recovery-code", "Backup codes: ", "", r(digits, 10), " "},
+		{"docker-config", ".dockerconfigjson: ", "", r(alnum, 40), ""},
+		{"erlang-cookie", "erlang.cookie = ", "", r(alnum, 24), ""},
+		{"swarm-key", "/base16/\n", "", r(hex, 64), ""},
+		{"secret-key", "encrypted secret key\n", "", r(alnum, 100), ""},
+		{"tls-crypt-key", "tls-crypt key ", "", r(hex, 128), ""},
+		{"tls-crypt-key", "OpenVPN tls-crypt-v2 client key-----\n", "", r(alnum, 64), "\n-----END"},
+		{"url-signature", "https://b.example/k?Signature=", "", r(alnum, 40), ""},
+		{"key-vault-secret", `"https://v.example/secrets/db/1","value":"`, "", r(alnum, 20), `"`},
 		{"acl-password", "ACL SETUSER app on >", "", r(alnum, 24), " ~*"},
 	}...)
 }

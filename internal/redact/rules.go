@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The rules of the lists; of two that fit at one place the first wins.
@@ -16,7 +17,22 @@ var (
 	serviceList string
 	//go:embed context.txt
 	contextList string
+	//go:embed words.txt
+	wordList string
 )
+
+// wordLists are the lists of words.txt.
+var wordLists = sync.OnceValue(func() map[string][]string {
+	lists := map[string][]string{}
+	for f := range columns(wordList) {
+		for word := range strings.FieldsSeq(f[1]) {
+			lists[f[0]] = append(lists[f[0]], strings.ReplaceAll(word, "~", " "))
+		}
+	}
+	return lists
+})
+
+func wordsOf(name string) []string { return wordLists()[name] }
 
 // tokenRules are the secrets that are known by their own form.
 func tokenRules() []*rule { return listed(tokenList) }
@@ -27,7 +43,7 @@ func serviceRules() []*rule { return append(mnemonicRules(), listed(serviceList)
 // contextRules are the secrets that only their surroundings give away.
 func contextRules() []*rule {
 	rules := listed(contextList)
-	last := len(rules) - 1
+	last := slices.IndexFunc(rules, func(r *rule) bool { return r.name == "login-pair" })
 	return slices.Concat(rules[:last], commandRules(), rules[last:])
 }
 
@@ -72,6 +88,8 @@ func (r *rule) set(field, value string, _ bool) {
 	switch field {
 	case "left":
 		r.left = true
+	case "loose":
+		r.loose = true
 	case "right":
 		r.right = true
 	case "lead":
@@ -94,7 +112,7 @@ func (r *rule) set(field, value string, _ bool) {
 // decisions, plausibles and reads are what the lists name.
 var (
 	decisions = map[string]func(match) bool{
-		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "bearer": bearer, "chosen": chosen, "dense": dense, "facebook": facebook,
+		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "basicCredentials": basicCredentials, "bearer": bearer, "chosen": chosen, "dense": dense, "facebook": facebook,
 		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "secureString": secureString,
 		"sessionToken": sessionToken, "sqlPassword": sqlPassword, "unwordy": unwordy, "wholeNumbered": wholeNumbered,
 	}
@@ -104,7 +122,7 @@ var (
 	reads = map[string]func(*text, int) []span{
 		"assignedSecret": assignedSecret, "authHeader": authHeader, "awsNeighbours": awsNeighbours, "cookieHeader": cookieHeader, "credentialCall": credentialCall, "dsn": dsn,
 		"herePassword": herePassword, "keyBytes": keyBytes, "kubernetesSecret": kubernetesSecret, "oracle": oracle, "paddedCredentials": paddedCredentials, "pathTokens": pathTokens,
-		"pgpass": pgpass, "pipedPassword": pipedPassword, "printedSecret": printedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
+		"pgpass": pgpass, "pipedPassword": pipedPassword, "printedSecret": printedSecret, "recoveryCodes": recoveryCodes, "typedSecret": typedSecret, "urlUser": urlUser, "userAndPassword": userAndPassword, "userPair": userPair,
 	}
 )
 
@@ -166,7 +184,7 @@ func awsNeighbours(t *text, i int) []span {
 	}
 	var out []span
 	for n, end := 0, lineEnd(s, j, 1<<10); n < 6; n++ {
-		for j < end && strings.IndexByte(" ,\t|\"^\\", s[j]) >= 0 {
+		for j < end && strings.IndexByte(" ,\t|\"^\\:/", s[j]) >= 0 {
 			j++
 			if j < end && s[j] == 't' && s[j-1] == '\\' || j < end && s[j] == 'I' && s[j-1] == '^' {
 				j++

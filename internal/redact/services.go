@@ -95,10 +95,7 @@ func isPrefixedKey(s string, lo, hi int) bool {
 }
 
 // idWords come before random characters that are no key.
-var idWords = []string{
-	"toolu", "call", "msg", "resp", "req", "request", "chatcmpl", "cmpl", "run", "thread", "file", "sha1", "sha256", "sha384", "sha512", "md5", "asst", "evt", "event", "cus", "trace", "span", "id", "ref", "hash", "nonce", "etag", "build",
-	"image", "img", "chunk", "cache", "blob", "snap", "snapshot", "conv", "item", "step", "batch", "vs", "fs", "rs", "ctx", "session", "price", "prod", "sub", "pi", "ch", "in", "seti", "pm", "public", "phc", "pub", "pk", "digest", "checksum", "fingerprint", "version", "server", "srv", "task", "job", "node", "user", "org", "project", "h1",
-}
+var idWords = wordsOf("idWords")
 
 // keyBytes reads a wallet's file, of which the bracket is at i: the 64 bytes of a key.
 func keyBytes(t *text, i int) []span {
@@ -133,8 +130,20 @@ func facebook(m match) bool {
 // random distinguishes letters and digits in no order from names, in which letters
 // of one kind are together.
 func random(v string) bool {
+	n, runs := caseRuns(v)
+	return n >= 12 && float64(n) < 2.9*float64(runs)
+}
+
+// oddCase is random for letters of both cases, of which fewer are enough.
+func oddCase(v string) bool {
+	n, runs := caseRuns(v)
+	return n >= 8 && upperLower(v) && n < 3*runs && runs > 3
+}
+
+// caseRuns counts letters and digits, and the stretches of one kind of them.
+func caseRuns(v string) (n, runs int) {
 	const other, lowerCase, upperCase, number = 0, 1, 2, 3
-	runs, n, kind, length := 0, 0, other, 0
+	kind, length := other, 0
 	for _, c := range []byte(v) {
 		k := other
 		switch {
@@ -158,5 +167,5 @@ func random(v string) bool {
 		kind = k
 		length++
 	}
-	return n >= 12 && float64(n) < 2.9*float64(runs)
+	return n, runs
 }

@@ -68,7 +68,7 @@ func identifier(v string) bool { return only(v, wordBytes) }
 func looksLikeCode(v string, quoted bool) bool {
 	switch {
 	case strings.HasPrefix(v, "/") && !strings.ContainsAny(v, "+=") && (len(v) < 32 || wordy(v) || !random(v)),
-		strings.HasPrefix(v, "./"), strings.HasPrefix(v, "~/"), strings.Contains(v, "://"):
+		hasOnePrefix(v, "./", "~/", "SHA256:", "sha256:", "sha256=", "sha512-", "MD5:", "sha1="), strings.Contains(v, "://"), strings.Contains(v, ".*."):
 		return true
 	case quoted:
 		return false
@@ -143,7 +143,7 @@ func wordy(v string) bool { return oddLetters(v) < 6 }
 
 // snakeCase reports a name such as index_44.
 func snakeCase(v string) bool {
-	return strings.Contains(v, "_") && !strings.ContainsAny(v, "-.") && wordy(v) && strings.ToLower(v) == v
+	return strings.Contains(v, "_") && !strings.ContainsAny(v, "-.") && wordy(v) && strings.ToLower(v) == v && len(v)-len(strings.TrimRight(v, digits)) < 3
 }
 
 // oddLetters counts the characters of those parts of a value that are no words.

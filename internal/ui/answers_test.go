@@ -251,3 +251,21 @@ func TestATableLeadsToItsOwnCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEmptyStoreSaysWhatAnImportFinds asks before and after the first task.
+func TestAnEmptyStoreSaysWhatAnImportFinds(t *testing.T) {
+	s, _ := emptyStore(t)
+	looked := 0
+	addr := listening(t, Options{
+		Store: s, Token: testToken, Hooked: func(context.Context) []string { return []string{} },
+		Past: func(context.Context) []string { looked++; return []string{"Claude Code: 41 sessions", "Codex: 11 sessions"} },
+	})
+	type about struct{ Past, Hooked []string }
+	if got := ask[about](t, addr, "about"); len(got.Past) != 2 || got.Hooked == nil {
+		t.Errorf("an empty store: %+v", got)
+	}
+	tasksIn(t, s, [2]string{"a", "s1"})
+	if got := ask[about](t, addr, "about"); got.Past != nil || got.Hooked != nil || looked != 1 {
+		t.Errorf("with a task: %+v, looked %d times", got, looked)
+	}
+}

@@ -36,17 +36,15 @@ type exactNames struct {
 
 func namesOf(t *store.Summary) exactNames { return exactNames{exact(t.Directory), exact(t.Session)} }
 
-// reasonCache keeps the reasons of traces, which do not change once a trace has
-// ended.
+// reasonCache keeps the reasons of traces, each of one state of the trace.
 type reasonCache struct {
 	mu sync.Mutex
 	by map[reasonKey]string
 }
 
 type reasonKey struct {
-	trace string
-	spans int
-	ended time.Time
+	trace  string
+	writes int64
 }
 
 // Limits of what is read for a list: the spans of a trace, and the reasons kept.
@@ -57,25 +55,29 @@ const (
 
 // listed adds to the traces of a list why they failed.
 func (s *Server) listed(ctx context.Context, traces []store.Summary) []listed {
-	out := make([]listed, len(traces))
+	out, ids := make([]listed, len(traces)), make([]string, len(traces))
+	for i := range traces {
+		ids[i] = traces[i].TraceID
+	}
+	writes, _ := s.opts.Store.Writes(ctx, ids...) // An error comes again below.
 	for i, t := range traces {
 		out[i] = listed{Summary: t, Status: otelmap.OutcomeEnd(t.Outcome), exactNames: namesOf(&t)}
 		if (out[i].Status == otelmap.EndFailed || t.ToolFailures > 0) && t.Spans <= maxReasonSpans {
-			out[i].Reason = s.reason(ctx, t)
+			out[i].Reason = s.reason(ctx, reasonKey{t.TraceID, writes[t.TraceID]})
 		}
 	}
 	return out
 }
 
-func (s *Server) reason(ctx context.Context, t store.Summary) string {
-	c, key := &s.reasons, reasonKey{t.TraceID, t.Spans, t.Ended}
+func (s *Server) reason(ctx context.Context, key reasonKey) string {
+	c := &s.reasons
 	c.mu.Lock()
 	reason, ok := c.by[key]
 	c.mu.Unlock()
 	if ok {
 		return reason
 	}
-	l, err := s.load(ctx, t.TraceID)
+	l, err := s.load(ctx, key.trace)
 	if err == nil {
 		reason, err = l.reason(ctx)
 	}
@@ -99,18 +101,28 @@ func (s *Server) reason(ctx context.Context, t store.Summary) string {
 }
 
 func (s *Server) about(r *http.Request) (any, error) {
-	stats, err := s.opts.Store.Stats(r.Context())
-	return struct {
+	var out struct {
 		Version  string      `json:"version"`
 		Stored   store.Stats `json:"stored"`
 		NoTraces string      `json:"noTraces"`
-	}{s.opts.Version, stats, s.opts.NoTraces}, err
+		Past     []string    `json:"past,omitempty"`
+		Hooked   []string    `json:"hooked,omitzero"`
+	}
+	out.Version, out.NoTraces = s.opts.Version, s.opts.NoTraces
+	var err error
+	if out.Stored, err = s.opts.Store.Stats(r.Context()); err == nil && out.Stored.Traces == 0 && s.opts.Past != nil {
+		out.Past, out.Hooked = s.opts.Past(r.Context()), s.opts.Hooked(r.Context())
+	}
+	return out, err
 }
 
 func (s *Server) sessions(r *http.Request) (any, error) {
 	f, err := filterOf(r.URL.Query())
 	if err != nil {
 		return nil, err
+	}
+	if f.Sort = r.URL.Query().Get("sort"); f.Sort != "" && !slices.Contains(store.Orders, f.Sort) {
+		return nil, wrong("sort %q: want one of %v", f.Sort, store.Orders)
 	}
 	// A task that ends between the two is in both.
 	tasks := s.running(r.Context())
@@ -199,6 +211,34 @@ func keep[T any](s *Server, key string, share int, compute func() (T, error)) (T
 	return v, nil
 }
 
+// OlderHeader has in how many milliseconds to ask again for an answer that is of an earlier state
+// of the store.
+const OlderHeader = "X-Hookspan-Older"
+
+// older is such an answer.
+type older struct {
+	value any
+	wait  time.Duration
+}
+
+// dated is an answer that was kept by keys, and when to ask for it again if one is of an earlier state.
+func (s *Server) dated(v any, err error, share int, keys ...string) (any, error) {
+	var b bytes.Buffer
+	stampOf(&b, s.opts.StoreFiles)
+	s.answers.Lock()
+	defer s.answers.Unlock()
+	var wait time.Duration
+	for _, key := range keys {
+		if have := s.answers.by[key]; have.stamp != b.String() {
+			wait = max(wait, time.Duration(share)*(have.took-quickAnswer)-time.Since(have.at))
+		}
+	}
+	if wait == 0 || err != nil {
+		return v, err
+	}
+	return older{v, wait}, nil
+}
+
 // facetShare is how many times as long as they took to find the facets count.
 const facetShare = 200
 
@@ -219,7 +259,7 @@ func (e exact) MarshalJSON() ([]byte, error) {
 
 // facets are the values that the filters can have.
 func (s *Server) facets(r *http.Request) (any, error) {
-	return keep(s, "facets", facetShare, func() (map[store.By][]facet, error) {
+	v, err := keep(s, "facets", facetShare, func() (map[store.By][]facet, error) {
 		keys := []store.By{store.ByAgent, store.ByModel, store.ByTool}
 		_, groups, err := s.opts.Store.Groups(r.Context(), store.Filter{}, time.UTC, keys...)
 		folders, unread := s.opts.Store.Folders(r.Context())
@@ -239,6 +279,7 @@ func (s *Server) facets(r *http.Request) (any, error) {
 		}
 		return out, cmp.Or(err, unread)
 	})
+	return s.dated(v, err, facetShare, "facets")
 }
 
 // zone is that of the browser, in which its days begin. One that is not known here is

@@ -3,10 +3,13 @@ package ui
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
@@ -24,8 +27,8 @@ func (s *Server) find(r *http.Request) (any, error) {
 	if text == "" {
 		return nil, wrong("text: want what to find")
 	}
-	// Only the spans that may have it are decoded. In a message texts are as they are.
-	places, err := l.choose(r.Context(), folding(text))
+	// Only the spans that may have it are decoded.
+	places, err := l.choose(r.Context(), folding(asItIs(text)))
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +55,19 @@ func (s *Server) find(r *http.Request) (any, error) {
 	return found, err
 }
 
-// folding returns a function that reports whether a message has a text, which is in
-// lower case, in whichever case.
-func folding(text string) func([]byte) bool {
-	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return func(message []byte) bool { return bytes.Contains(bytes.ToLower(message), []byte(text)) }
+// asItIs returns the longest part of a text that JSON has as it is, whatever it escapes.
+func asItIs(text string) (longest string) {
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || 'z' < r) && (r < '0' || '9' < r) }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
 	}
+	return longest
+}
+
+// folding returns a function that reports whether a message has a text, which is in
+// lower case and ASCII, in whichever case.
+func folding(text string) func([]byte) bool {
 	var lower []byte
 	return func(message []byte) bool {
 		lower = append(lower[:0], message...)
@@ -70,15 +80,9 @@ func folding(text string) func([]byte) bool {
 	}
 }
 
+// contains reports whether a row has a text, as people read it.
 func contains(row *view.Row, text string) bool {
-	if strings.Contains(strings.ToLower(row.Label), text) {
-		return true
-	}
-	for _, kv := range row.Attributes() {
-		if strings.Contains(strings.ToLower(kv.GetValue().GetStringValue()), text) {
-			return true
-		}
-	}
+	has := func(in string) bool { return strings.Contains(strings.ToLower(store.Plain(in)), text) }
 	_, message := row.Problem()
-	return strings.Contains(strings.ToLower(message), text)
+	return has(row.Label) || has(message) || slices.ContainsFunc(row.Attributes(), func(kv *commonpb.KeyValue) bool { return has(kv.GetValue().GetStringValue()) })
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"iter"
 	"net/http"
 	"runtime/debug"
@@ -28,7 +29,9 @@ import (
 type loaded struct {
 	store.Summary
 	texts
-	// version changes when the trace does.
+	parsed *parsedTexts
+	// version is another one for each state: of a stored trace how often it was written, of a
+	// running task a digest of its spans.
 	version int64
 	*view.Outline
 	// nth counts the events below a row from 1; 0 for other rows.
@@ -103,8 +106,12 @@ func (s *running) choose(_ context.Context, f func([]byte) bool) (places []int, 
 
 // load reads the rows of a stored trace.
 func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
+	writes, err := s.opts.Store.Writes(ctx, id) // Before the spans: a later write is another version.
+	if err != nil {
+		return nil, err
+	}
 	from := &stored{store: s.opts.Store}
-	l := &loaded{texts: from}
+	l := &loaded{texts: from, parsed: &s.parsed, version: writes[id]}
 	var o *view.Outline
 	// One goroutine reads the file while this one decodes what was read.
 	read, used, ended := make(chan *messages, 2), make(chan *messages, 4), make(chan error, 1)
@@ -147,8 +154,10 @@ func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
 	if err := cmp.Or(<-ended, bad); err != nil {
 		return nil, err
 	}
+	if l.TraceID != id { // It begins so.
+		return s.load(ctx, l.TraceID)
+	}
 	l.arrange(o)
-	l.version = s.versionOf(versionKey{l.TraceID, l.Spans, l.Ended, l.Outcome, nil})
 	return l, nil
 }
 
@@ -165,13 +174,26 @@ const manyBytes = 256 << 10
 func (s *Server) loadRunning(t *store.Trace) *loaded {
 	from := &running{trace: t}
 	o := view.NewOutline(&t.Summary)
+	state := fnv.New64a()
 	for span := range otlp.Spans(t.ResourceSpans) {
 		o.Add(span)
 		from.all = append(from.all, span)
+		_, _ = state.Write(stateOf(span))
 	}
-	l := &loaded{Summary: t.Summary, texts: from, version: s.versionOf(versionKey{t.TraceID, t.Spans, t.Ended, t.Outcome, t})}
+	l := &loaded{Summary: t.Summary, texts: from, parsed: &s.parsed, version: int64(state.Sum64() >> 11)} //nolint:gosec // It fits.
 	l.arrange(o)
 	return l
+}
+
+// stateOf is all that a span says but the end of what runs, which is now. The place in the log
+// would not do: some calls, requests and ends are only in the agent's files.
+func stateOf(span *tracepb.Span) []byte {
+	if otelmap.EndOf(span) == otelmap.EndRunning {
+		defer func(end uint64) { span.EndTimeUnixNano = end }(span.EndTimeUnixNano)
+		span.EndTimeUnixNano = 0
+	}
+	b, _ := proto.MarshalOptions{Deterministic: true}.Marshal(span) // It was made here.
+	return b
 }
 
 // task returns the running task that the trace is of, nil if it is stored.
@@ -340,37 +362,6 @@ func (s *Server) running(ctx context.Context) []*store.Trace {
 	return c.traces
 }
 
-// versionKey differs between any two versions of a trace. A span that is stored again
-// changes neither the end nor the number of spans, but only a run that has ended is stored.
-type versionKey struct {
-	trace   string
-	spans   int
-	ended   time.Time
-	outcome string
-	task    *store.Trace
-}
-
-// versionCache numbers versions: one that is read again has the same number.
-type versionCache struct {
-	mu   sync.Mutex
-	last int64
-	by   map[versionKey]int64
-}
-
-func (s *Server) versionOf(key versionKey) int64 {
-	c := &s.versions
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.by == nil || len(c.by) > maxReasons {
-		c.by = make(map[versionKey]int64)
-	}
-	if c.by[key] == 0 {
-		c.last++
-		c.by[key] = c.last
-	}
-	return c.by[key]
-}
-
 // traceCache keeps the traces that were asked for last: a page asks several times, and
 // there may be several pages.
 type traceCache struct {
@@ -428,8 +419,7 @@ func (c *traceCache) get(ctx context.Context, srv *Server, id string) (*loaded, 
 		last = c.recent[i]
 	}
 	if last != nil && last.task() == nil {
-		now, err := s.List(ctx, store.Filter{Trace: id, Limit: 1})
-		if err == nil && len(now) == 1 && now[0].Spans == last.Spans && now[0].Ended.Equal(last.Ended) && now[0].Outcome == last.Outcome {
+		if writes, err := s.Writes(ctx, id); err == nil && writes[id] == last.version {
 			return c.use(last), nil
 		}
 	}

@@ -3,10 +3,12 @@ package ui
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"html"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/nlnwa/whatwg-url/url"
 	"github.com/yuin/goldmark/ast"
@@ -37,24 +39,68 @@ type part struct {
 	Doc []any `json:"doc,omitempty"`
 }
 
-func partsOf(parts []view.Part) []part {
+// parsedTexts keeps the elements of texts by their digest, up to maxParsed bytes of memory: a
+// page asks for the same texts after each event.
+type parsedTexts struct {
+	mu    sync.Mutex
+	by    map[[sha256.Size]byte][]any
+	bytes int
+}
+
+const maxParsed = 16 << 20
+
+// of returns markdown(source).
+func (c *parsedTexts) of(source string) []any {
+	key := sha256.Sum256([]byte(source))
+	c.mu.Lock()
+	doc, ok := c.by[key]
+	c.mu.Unlock()
+	if ok {
+		return doc
+	}
+	doc = markdown(source)
+	size := sizeOf(doc)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bytes += size; c.by == nil || c.bytes > maxParsed {
+		c.by, c.bytes = make(map[[sha256.Size]byte][]any), size
+	}
+	c.by[key] = doc
+	return doc
+}
+
+// sizeOf is about how many bytes of memory elements take.
+func sizeOf(kids []any) int {
+	size := 128
+	for _, k := range kids {
+		if e, ok := k.(element); ok {
+			size += sizeOf(e.Kids) + len(e.Info)
+		} else {
+			size += 32 + len(k.(string))
+		}
+	}
+	return size
+}
+
+func (c *parsedTexts) parts(parts []view.Part) []part {
 	out := make([]part, len(parts))
 	for i, p := range parts {
 		if out[i].Part = p; p.Prose {
-			out[i].Doc = markdown(p.Text)
+			out[i].Doc = c.of(p.Text)
 		}
 	}
 	return out
 }
 
-// Limits of what is read as Markdown, which takes more than linear time: a longer text, or one
-// whose tables may have more cells, or with more links, is shown as it is. What is deeper is in
-// the element above it.
+// Limits of what is read as Markdown: a longer text, or one whose tables may have more cells, is
+// shown as it is. What is deeper is in the element above it. Of a paragraph's marks of a kind,
+// and of the bytes of an address, more are text: a parser compares each mark with those before.
 const (
 	maxMarkdown = 64 << 10
 	maxCells    = 20_000
-	maxLinks    = 1000
 	maxDeep     = 12
+	maxMarks    = 400
+	maxAddress  = 2000
 )
 
 // markdown returns the elements of a text, none for one that is shown as it is.
@@ -63,7 +109,7 @@ func markdown(source string) []any {
 	for l := range strings.SplitSeq(source, "\n") {
 		widest = max(widest, strings.Count(l, "|"))
 	}
-	if len(source) > maxMarkdown || widest*strings.Count(source, "\n") > maxCells || strings.Count(source, "](") > maxLinks {
+	if len(source) > maxMarkdown || widest*strings.Count(source, "\n") > maxCells {
 		return nil
 	}
 	d := document(source)
@@ -83,14 +129,41 @@ func dialect() parser.Parser {
 			blocks[i].Value = shallow{b.Value.(parser.BlockParser)}
 		}
 	}
+	inlines := append(without(parser.DefaultInlineParsers(), 400),
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0), util.Prioritized(extension.NewStrikethroughParser(), 500))
+	for i, p := range inlines {
+		inlines[i].Value = &bounded{InlineParser: p.Value.(parser.InlineParser)}
+	}
 	return parser.NewParser(
 		parser.WithBlockParsers(blocks...),
-		parser.WithInlineParsers(append(without(parser.DefaultInlineParsers(), 400),
-			util.Prioritized(extension.NewTaskCheckBoxParser(), 0), util.Prioritized(extension.NewStrikethroughParser(), 500),
-			util.Prioritized(extension.NewLinkifyParser(extension.WithLinkifyAllowedProtocols([]string{"http:", "https:"})), 999))...),
+		parser.WithInlineParsers(append(inlines, util.Prioritized(extension.NewLinkifyParser(extension.WithLinkifyAllowedProtocols([]string{"http:", "https:"})), 999))...),
 		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 	)
+}
+
+// bounded reads the first marks of its kind in a paragraph.
+type bounded struct {
+	parser.InlineParser
+	paragraph ast.Node
+	marks     int
+}
+
+func (b *bounded) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
+	if b.paragraph != parent {
+		b.paragraph, b.marks = parent, 0
+	}
+	if b.marks++; b.marks > maxMarks {
+		return nil
+	}
+	return b.InlineParser.Parse(parent, r, pc)
+}
+
+// CloseBlock implements parser.CloseBlocker.
+func (b *bounded) CloseBlock(parent ast.Node, r text.Reader, pc parser.Context) {
+	if c, ok := b.InlineParser.(parser.CloseBlocker); ok {
+		c.CloseBlock(parent, r, pc)
+	}
 }
 
 // shallow begins no list or quote within too many others.
@@ -206,11 +279,11 @@ func meant(part []byte) string {
 }
 
 // link returns a link to an address of the web. Another target, such as a file or what a browser
-// would run, is text, and so are one that names a user, which would look like a host, and one in
-// another link.
+// would run, is text, and so are one that names a user, which would look like a host, one in
+// another link, and one that is too long.
 func link(n ast.Node, target string, shown []any) []any {
-	u, err := url.Parse(target)
-	if err == nil && (u.Scheme() == "http" || u.Scheme() == "https") && u.Username() == "" && u.Password() == "" && !inLink(n) {
+	u, err := url.Parse(target[:min(len(target), maxAddress)])
+	if err == nil && len(target) <= maxAddress && (u.Scheme() == "http" || u.Scheme() == "https") && u.Username() == "" && u.Password() == "" && !inLink(n) {
 		return []any{element{"a", u.Href(false), shown}}
 	}
 	if len(shown) == 1 && shown[0] == target || target == "" {

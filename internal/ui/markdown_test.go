@@ -139,6 +139,27 @@ func check(t *testing.T, source string) {
 	}
 }
 
+// TestParsedTextsAreKeptInABound parses a text once, and many texts within their bound.
+func TestParsedTextsAreKeptInABound(t *testing.T) {
+	var c parsedTexts
+	if first, again := c.of("*a* b"), c.of("*a* b"); &first[0] != &again[0] {
+		t.Error("a text was parsed again")
+	}
+	for i := range 20 {
+		c.of(strings.Repeat(fmt.Sprintf("*%d*\n\n", i), 5000))
+		sum := 0
+		for _, doc := range c.by {
+			sum += sizeOf(doc)
+		}
+		if sum != c.bytes || sum > maxParsed {
+			t.Fatalf("%d bytes are kept as %d, at most %d", sum, c.bytes, maxParsed)
+		}
+	}
+	if len(c.by) == 0 || len(c.by) == 21 {
+		t.Errorf("%d texts are kept", len(c.by))
+	}
+}
+
 func FuzzMarkdown(f *testing.F) {
 	for _, s := range hostileMarkdown() {
 		if len(s) < 400 {

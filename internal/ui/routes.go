@@ -81,6 +81,10 @@ func (s *Server) routes() {
 				s.fail(w, refusalOf(err))
 				return
 			}
+			if early, ok := v.(older); ok {
+				w.Header().Set(OlderHeader, strconv.FormatInt(early.wait.Milliseconds()+1, 10))
+				v = early.value
+			}
 			s.write(w, http.StatusOK, v)
 		})
 	}

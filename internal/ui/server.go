@@ -50,6 +50,9 @@ type Options struct {
 	Edit *hooks.Editor
 	// NoTraces says what to do if there are no traces.
 	NoTraces string
+	// Past says what an import would find and Hooked which agents have the hooks, over an
+	// empty store. If nil, neither is said.
+	Past, Hooked func(context.Context) []string
 	// Version is the program's.
 	Version string
 	// Resume returns the agent's command that continues a trace's session, "" if there is
@@ -73,8 +76,8 @@ type Server struct {
 	// event streams.
 	slots, streams chan struct{}
 	traces         traceCache
-	versions       versionCache
 	reasons        reasonCache
+	parsed         parsedTexts
 	// answers are those of the store that are kept.
 	answers struct {
 		sync.Mutex

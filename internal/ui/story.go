@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -65,7 +66,7 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 
 // said returns a step as the page shows it.
 func (l *loaded) said(s *view.Step) (said, bool) {
-	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: partsOf(s.Parts)}
+	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: l.parsed.parts(s.Parts)}
 	if r := s.Row; r != nil {
 		out.Status, out.Label, out.Detail, out.Depth, out.TookNS = r.Status, r.Label, l.relative(r.Detail()), r.Depth, r.Took().Nanoseconds()
 	}
@@ -314,63 +315,85 @@ const (
 	maxTurnSpans = 100_000
 )
 
-func (s *Server) session(r *http.Request) (any, error) {
-	f := store.Filter{Session: r.PathValue("id"), Whole: true, Host: r.URL.Query().Get("agent"), Limit: maxTurns}
-	if f.Host == "" { // Two agents may have sessions of one id: the newest counts.
-		newest, err := s.opts.Store.List(r.Context(), store.Filter{Session: f.Session, Whole: true, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(newest) > 0 {
-			f.Host = newest[0].Host
-		}
-	}
-	return keep(s, "session "+f.Host+" "+f.Session, 0, func() (any, error) { return s.turnsOf(r, f) })
+// turns are the tasks of a session, the oldest first.
+type turns struct {
+	Traces []listed     `json:"traces"`
+	Totals store.Totals `json:"totals"`
+	Points []point      `json:"points"`
+	Resume string       `json:"resume,omitempty"`
 }
 
-func (s *Server) turnsOf(r *http.Request, f store.Filter) (any, error) {
-	page, err := s.opts.Store.Page(r.Context(), f)
+func (s *Server) session(r *http.Request) (any, error) {
+	f := store.Filter{Session: r.PathValue("id"), Whole: true, Host: r.URL.Query().Get("agent"), Limit: 1}
+	running := s.running(r.Context())
+	newest, err := s.opts.Store.Page(r.Context(), f, running...)
 	if err != nil {
 		return nil, err
 	}
-	traces, totals := page.Traces, page.Totals
-	if len(traces) == 0 {
+	for _, t := range slices.Concat(newest.Running, newest.Traces) { // Two agents may have sessions of one id: the newest counts.
+		f.Host = cmp.Or(f.Host, t.Host)
+	}
+	f.Limit = maxTurns
+	out, err := keep(s, "session "+f.Host+" "+f.Session, 0, func() (turns, error) { return s.turnsOf(r.Context(), f) })
+	if err != nil {
+		return nil, err
+	}
+	out.Traces, out.Points = slices.Clip(out.Traces), slices.Clip(out.Points)
+	for _, t := range slices.Backward(running) {
+		if t.Host != f.Host || !slices.ContainsFunc(newest.Running, func(have store.Summary) bool { return have.TraceID == t.TraceID }) {
+			continue
+		}
+		out.Traces = append(out.Traces, s.listed(r.Context(), []store.Summary{t.Summary})...)
+		out.Points = append(out.Points, s.loadRunning(t).points()...)
+		out.Totals.Add(&t.Summary)
+	}
+	if len(out.Traces) == 0 {
 		return nil, store.ErrNotFound
 	}
-	slices.Reverse(traces)
-	points := []point{}
-	for _, t := range traces {
+	out.Resume = s.opts.Resume(ctx, &out.Traces[0].Summary)
+	return out, nil
+}
+
+// turnsOf has the tasks of a session that are stored.
+func (s *Server) turnsOf(ctx context.Context, f store.Filter) (turns, error) {
+	page, err := s.opts.Store.Page(ctx, f)
+	if err != nil {
+		return turns{}, err
+	}
+	slices.Reverse(page.Traces)
+	out := turns{Totals: page.Totals, Points: []point{}}
+	for _, t := range page.Traces {
 		if t.Spans > maxTurnSpans {
 			continue
 		}
-		l, err := s.load(r.Context(), t.TraceID)
+		l, err := s.load(ctx, t.TraceID)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		// Points have the cost of all rows since the one before, such as a subagent's: they
-		// sum up to what the session cost.
-		costs, rest := l.costs(), 0.0
-		first := len(points)
-		for i := range l.Len() {
-			row := l.Row(i)
-			rest += costs[i]
-			p := point{At: row.Start.UnixMilli(), Trace: t.TraceID, Row: l.id(i), Compact: row.Event == otelmap.EventCompaction}
-			// A subagent has a separate context.
-			if u := row.Usage(); u != nil && row.Kind == view.KindChat && row.Depth <= 1 {
-				p.Tokens, p.CostUSD, rest = u.Input, rest, 0
-			} else if !p.Compact {
-				continue
-			}
-			points = append(points, p)
-		}
-		if len(points) > first {
-			points[len(points)-1].CostUSD += rest
-		}
+		out.Points = append(out.Points, l.points()...)
 	}
-	return struct {
-		Traces []listed     `json:"traces"`
-		Totals store.Totals `json:"totals"`
-		Points []point      `json:"points"`
-		Resume string       `json:"resume,omitempty"`
-	}{s.listed(r.Context(), traces), totals, points, s.opts.Resume(r.Context(), &traces[0])}, nil
+	out.Traces = s.listed(ctx, page.Traces)
+	return out, nil
+}
+
+// points have the cost of all rows since the one before, such as a subagent's: they sum up to
+// what the task cost.
+func (l *loaded) points() (points []point) {
+	costs, rest := l.costs(), 0.0
+	for i := range l.Len() {
+		row := l.Row(i)
+		rest += costs[i]
+		p := point{At: row.Start.UnixMilli(), Trace: l.TraceID, Row: l.id(i), Compact: row.Event == otelmap.EventCompaction}
+		// A subagent has a separate context.
+		if u := row.Usage(); u != nil && row.Kind == view.KindChat && row.Depth <= 1 {
+			p.Tokens, p.CostUSD, rest = u.Input, rest, 0
+		} else if !p.Compact {
+			continue
+		}
+		points = append(points, p)
+	}
+	if len(points) > 0 {
+		points[len(points)-1].CostUSD += rest
+	}
+	return points
 }

@@ -156,7 +156,7 @@ func (l *loaded) header(ctx context.Context) (header, error) {
 		return h, err
 	}
 	h.Prompt, h.Answer = view.Prompt(t), view.Answer(t)
-	h.Doc = markdown(h.Answer)
+	h.Doc = l.parsed.of(h.Answer)
 	if h.Problems, err = l.problems(ctx); err != nil {
 		return h, err
 	}
@@ -408,7 +408,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 	}
 	row := full[0]
 	out := rowOf{Row: i, ID: l.id(i), Card: row.Card()}
-	out.Parts = partsOf(out.Card.Parts)
+	out.Parts = l.parsed.parts(out.Card.Parts)
 	if row.Status.Bad() {
 		p := l.problem(i, row)
 		out.Problem = &p
@@ -422,7 +422,7 @@ func (s *Server) row(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Source, out.Parts = texts[0].Source, partsOf(row.Whole(texts[0]))
+		out.Source, out.Parts = texts[0].Source, l.parsed.parts(row.Whole(texts[0]))
 	}
 	return out, nil
 }

@@ -24,11 +24,13 @@ func (s *Server) work(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keep(s, "work?"+r.URL.RawQuery, workShare, func() (map[store.By][]grouped, error) {
+	key := "work?" + r.URL.RawQuery
+	v, err := keep(s, key, workShare, func() (map[store.By][]grouped, error) {
 		sums := newSums(view.CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}, workKeys...)
 		err := s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error { sums.add(w); return nil })
 		return sums.groups(), err
 	})
+	return s.dated(v, err, workShare, key)
 }
 
 // sums are several ways of summing up the same work.
@@ -59,6 +61,7 @@ func (s sums) groups() map[store.By][]grouped {
 // sides sums up two sets of tasks, each by the parameters of a filter.
 func (s *Server) sides(r *http.Request) (any, error) {
 	var out [2]store.Group
+	var keys [2]string
 	for i, name := range []string{"a", "b"} {
 		side := r.URL.Query().Get(name)
 		q, err := url.ParseQuery(side)
@@ -69,14 +72,15 @@ func (s *Server) sides(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i], err = keep(s, "side?"+side, workShare, func() (store.Group, error) {
+		keys[i] = "side?" + side
+		out[i], err = keep(s, keys[i], workShare, func() (store.Group, error) {
 			return view.SideOf(r.Context(), s.opts.Store, side, f)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return s.dated(out, nil, workShare, keys[:]...)
 }
 
 // callRow is a call in the list of all tasks' calls.
@@ -91,7 +95,7 @@ type callRow struct {
 // the options of hookspan calls, and the filter for their tasks.
 func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 	f, err = filterOf(q)
-	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, MinCost: f.MinCost}
+	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, MinCost: f.MinCost, First: q.Has("first")}
 	f.Tool, f.Failed, f.Denied, f.MinCost = "", false, false, 0 // They are of the calls.
 	if v := q.Get("slower"); v != "" && err == nil {
 		seconds, bad := strconv.ParseFloat(v, 64)
@@ -104,7 +108,8 @@ func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 }
 
 // toolCalls lists the calls of tools over all tasks, the newest task first, with sums of those
-// that failed and were denied. With edits, each has what it changes.
+// that failed and were denied. With edits, each has what it changes. With first there are no
+// sums, so that not all of the calls are read.
 func (s *Server) toolCalls(r *http.Request) (any, error) {
 	c, f, err := callFilterOf(r.URL.Query())
 	if err != nil {
@@ -112,13 +117,16 @@ func (s *Server) toolCalls(r *http.Request) (any, error) {
 	}
 	type answer struct {
 		Calls  []callRow              `json:"calls"`
-		Totals store.Totals           `json:"totals"`
-		Groups map[store.By][]grouped `json:"groups"`
+		Totals *store.Totals          `json:"totals,omitempty"`
+		Groups map[store.By][]grouped `json:"groups,omitempty"`
 	}
-	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), workShare, func() (answer, error) {
+	return keep(s, "calls?"+r.URL.RawQuery+s.stamp(), 0, func() (answer, error) {
 		sums := newSums(c, view.ByFailure, view.ByDenial)
 		found, all, err := c.Find(r.Context(), s.opts.Store, f, s.running(r.Context()), sums.add)
-		out := answer{make([]callRow, len(found)), all, sums.groups()}
+		out := answer{Calls: make([]callRow, len(found))}
+		if !c.First {
+			out.Totals, out.Groups = &all, sums.groups()
+		}
 		for i := range found {
 			out.Calls[i] = rowOfCall(found[i], c.Edits)
 		}
@@ -143,7 +151,7 @@ func (s *Server) cost(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keep(s, "cost "+l.TraceID+s.stamp(), workShare, func() (out view.Costs, err error) {
+	return keep(s, "cost "+l.TraceID+s.stamp(), 0, func() (out view.Costs, err error) {
 		err = s.opts.Store.EachWork(r.Context(), store.Filter{Trace: l.TraceID}, s.running(r.Context()), func(w *store.Work) error {
 			out = view.CostsOf(w)
 			return nil

@@ -37,8 +37,6 @@ type attribute struct {
 	Annotations struct{ Since, Until string }
 }
 
-func (a *attribute) name() string { return cmp.Or(a.ID, a.Ref) }
-
 // registry reads the groups and the definitions.
 func registry(t *testing.T) (groups []group, defined map[string]*attribute) {
 	t.Helper()

@@ -24,7 +24,6 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/hookstest"
@@ -421,8 +420,7 @@ func axe(t *testing.T) string {
 // upload stores one more task.
 func (s *site) upload(t *testing.T, task sample.Task) {
 	t.Helper()
-	var spans []*tracepb.ResourceSpans = task.Spans(time.Now())
-	if err := s.store.UploadTraces(t.Context(), spans); err != nil {
+	if err := s.store.UploadTraces(t.Context(), task.Spans(time.Now())); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -145,7 +145,7 @@ func sentence(t store.Totals, sessions int) string {
 		}
 		b.WriteString(" for " + view.Tokens(u.Input+u.Output) + " tokens")
 		if u.CacheRead > 0 {
-			b.WriteString(fmt.Sprintf(", %d %% of the input cached", view.CachedShare(u)))
+			fmt.Fprintf(&b, ", %d %% of the input cached", view.CachedShare(u))
 		}
 	}
 	b.WriteString(".")

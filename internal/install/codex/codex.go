@@ -18,6 +18,7 @@ func Installer() settings.Installer {
 		ManagedDir:  map[string]string{"linux": "/etc/codex", "windows": `C:\ProgramData\OpenAI\Codex`},
 		ManagedFile: "requirements.toml", ManagedHooks: "requirements.toml",
 		TrustHint: `start codex and choose "Trust all", or type /hooks there`,
+		NoTrust:   "; codex exec never asks, and where nobody starts codex, as in CI, the hooks of sudo hookspan install --managed need no trust",
 		Events: append(settings.Events(
 			"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PreCompact", "PostCompact",
 			"SubagentStart", "SubagentStop", "Stop",
@@ -34,7 +35,8 @@ the lines. Your own hooks and the layout of the file stay as they are; the file 
 is kept beside it. hookspan uninstall codex takes the hooks out again, to the byte.
 
 Codex runs a hook only when you trust it: start codex after the install and choose
-"Trust all", or type /hooks there. hookspan doctor says whether you have.
+"Trust all", or type /hooks there. hookspan doctor says whether you have. codex exec never
+asks: in CI, hooks of sudo hookspan install --managed need no trust.
 
   --scope user      ~/.codex/hooks.json, for all your projects (the default)
   --scope project   .codex/hooks.json in the project, which others may share`,

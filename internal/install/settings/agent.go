@@ -99,6 +99,8 @@ type Spec struct {
 	// be asked. If nil, the agent runs them. TrustHint says how the user trusts hooks.
 	Untrusted func(ctx context.Context, dir string) string
 	TrustHint string
+	// NoTrust says after that what to do where nobody can.
+	NoTrust string
 }
 
 // Event is an event that hookspan records.

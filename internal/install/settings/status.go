@@ -68,7 +68,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		}
 		if s.Kind != ScopeManaged && a.Untrusted != nil && s.Count(install.StateInstalled) > 0 {
 			if why := a.Untrusted(ctx, cmp.Or(s.Project, o.Dir, sys.Home)); why != "" {
-				r.Off, r.OffHint = append(r.Off, why), a.TrustHint
+				r.Off, r.OffHint = append(r.Off, why), a.TrustHint+a.NoTrust
 			}
 		}
 		for _, why := range a.offReasons(sys, s.Project, s.Kind == ScopeManaged) {

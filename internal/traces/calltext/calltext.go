@@ -178,9 +178,13 @@ func clean(t view.CallText, remove func(string) string) view.CallText {
 
 // wants reports which calls are looked for.
 func wants(all []Wanted) func(id, name string) bool {
-	return func(id, name string) bool {
-		return slices.ContainsFunc(all, func(w Wanted) bool {
-			return w.ID != "" && w.ID == id || w.ID == "" && w.Name == name
-		})
+	ids, names := make(map[string]bool), make(map[string]bool)
+	for _, w := range all {
+		if w.ID == "" {
+			names[w.Name] = true
+		} else {
+			ids[w.ID] = true
+		}
 	}
+	return func(id, name string) bool { return ids[id] || names[name] }
 }

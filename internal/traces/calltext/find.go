@@ -1,10 +1,12 @@
 package calltext
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
@@ -53,16 +55,65 @@ func (f *Finder) Rows(ctx context.Context, t *store.Trace, rows ...*view.Row) ([
 	return texts, err
 }
 
+// Calls replaces what calls of several traces have of their arguments by the whole ones. It asks
+// trace for each trace once, and reads each session once.
+func (f *Finder) Calls(ctx context.Context, trace func(id string) (*store.Trace, error), calls []store.Call) error {
+	type place struct{ host, session, directory string }
+	sessions := make(map[place][]*store.Call)
+	for i := range calls {
+		c := &calls[i]
+		at := place{c.Host, cmp.Or(c.Session, c.Trace), c.Directory}
+		sessions[at] = append(sessions[at], c)
+	}
+	for _, all := range sessions {
+		slices.SortStableFunc(all, func(x, y *store.Call) int { return strings.Compare(x.Trace, y.Trace) })
+		var t *store.Trace
+		spans := make(map[string]*view.Row)
+		rows := make([]*view.Row, len(all))
+		for i, c := range all {
+			if i == 0 || c.Trace != all[i-1].Trace {
+				var err error
+				if t, err = trace(c.Trace); err != nil {
+					return err
+				}
+				clear(spans)
+				for _, row := range view.Rows(t) {
+					spans[row.SpanID()] = &row
+				}
+			}
+			if rows[i] = spans[c.Span]; rows[i] == nil {
+				return fmt.Errorf("trace %s: call %s is gone", c.Trace, c.Span)
+			}
+		}
+		texts, err := f.Rows(ctx, t, rows...)
+		if err != nil {
+			return err
+		}
+		for i, c := range all {
+			c.Arguments = texts[i].Arguments
+		}
+	}
+	return nil
+}
+
 // Find returns the texts of calls of one trace, in their order: from the agent's
 // files, else from the spool, else the previews. The error is the context's.
 func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]view.CallText, error) {
 	read, decode := f.Agent(t.Host)
 	inFiles, why := f.files(ctx, read, t, calls)
+	byID := make(map[string][]Record)
+	for _, r := range inFiles {
+		byID[r.ID] = append(byID[r.ID], r)
+	}
 	var inSpool []Record
 	spooled := false
 	out := make([]view.CallText, len(calls))
 	for i, w := range calls {
-		r := Choose(inFiles, w)
+		of := byID[w.ID]
+		if w.ID == "" {
+			of = inFiles
+		}
+		r := Choose(of, w)
 		if r == nil || r.Text.Result == "" && w.Preview.Result != "" {
 			if !spooled {
 				inSpool, spooled = f.spooled(decode, t, wants(calls)), true

@@ -47,6 +47,8 @@ type Follower struct {
 	// nil.
 	Recent   bool
 	CaughtUp func() error
+	// Skipped is called for a log with recent events that cannot be read. It may be nil.
+	Skipped func(error)
 	// Visit is called for each event. An error of either ends Run.
 	Visit func(Event) error
 	// Look looks for what no event reports. It is called after CaughtUp and, as long as it
@@ -294,6 +296,9 @@ func (f *Follower) begin(keys []spool.Key) error {
 			continue
 		}
 		r, _, err := s.Tail(recentBytes)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && f.Skipped != nil {
+			f.Skipped(err)
+		}
 		if err == nil {
 			var at time.Time // never before the session's earlier ones
 			_ = f.records(l.key, r, func(e Event) error {
@@ -303,11 +308,9 @@ func (f *Follower) begin(keys []spool.Key) error {
 				events = append(events, arrival{e, at})
 				return nil
 			})
-			err = r.Close()
+			_ = r.Close()
 		}
-		if err := errors.Join(err, s.Close()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+		_ = s.Close()
 	}
 	slices.SortStableFunc(events, func(x, y arrival) int { return x.at.Compare(y.at) })
 	for _, e := range events {
@@ -318,24 +321,25 @@ func (f *Follower) begin(keys []spool.Key) error {
 	return nil
 }
 
-// read visits what was appended to a session's log.
-func (f *Follower) read(k spool.Key) (err error) {
+// read visits what was appended to a session's log. What cannot be read now may be after its next
+// change.
+func (f *Follower) read(k spool.Key) error {
 	s, err := f.Spool.Session(k)
 	if err != nil {
 		delete(f.sessions, k)
 		return nil // removed, or not hookspan's
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { _ = s.Close() }()
 	at := f.add(k) // before the log is read, so that no change is missed
 	r, err := open(s, at)
 	if err != nil {
 		return nil
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := f.records(k, r, f.Visit); err != nil {
-		return err
+	defer func() { _ = r.Close() }()
+	err = f.records(k, r, f.Visit)
+	if sum, bad := r.Check(); bad == nil {
+		at.sum = sum
 	}
-	at.sum, err = r.Check()
 	return err
 }
 

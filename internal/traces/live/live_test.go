@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -348,5 +349,29 @@ func TestRecentEventsOfASessionKeepTheOrderOfItsLog(t *testing.T) {
 	}
 	if want := "[2,4] [1,5] [1,3]"; strings.Join(got, " ") != want {
 		t.Errorf("visited %s, want %s", got, want)
+	}
+}
+
+// TestALogThatCannotBeOpenedKeepsNoOtherFromBeingShown has two logs that are no files
+// beside one that is read.
+func TestALogThatCannotBeOpenedKeepsNoOtherFromBeingShown(t *testing.T) {
+	w := newWorld(t)
+	for session := range 3 {
+		w.store(session, 1)
+	}
+	log := func(session int) string {
+		return filepath.Join(w.dir, "cline", spool.SessionKey("cline", strconv.Itoa(session)).Name, logName)
+	}
+	for session := range 2 {
+		if err := errors.Join(os.Remove(log(session)), os.Mkdir(log(session), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var skipped []error
+	f := &Follower{Recent: true, Skipped: func(err error) { skipped = append(skipped, err) }}
+	wait := w.follow(f, 2)
+	w.store(2, 2)
+	if got := wait(); !slices.Equal(got, []string{"[2,1]", "[2,2]"}) || len(skipped) != 2 {
+		t.Errorf("events %v, skipped %v, want those of the log that is read and two logs", got, skipped)
 	}
 }

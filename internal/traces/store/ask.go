@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ type Totals struct {
 	Calls    int `json:"toolCalls"`
 	Failures int `json:"toolFailures"`
 	Denials  int `json:"toolDenials"`
+	// OfCalls counts all calls of a tool or command in sums over those alone that failed or were
+	// denied.
+	OfCalls int `json:"ofToolCalls,omitempty"`
 	// Took is the sum of the traces' durations.
 	Took time.Duration `json:"tookNs"`
 	// Waited is how long agents waited for the user, as far as events report it; zero if
@@ -28,11 +32,23 @@ type Totals struct {
 	// Usage is nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 	// OfModel is the part of Usage that is of the model that a filter wants: the tasks may have
-	// used others, too. It is nil if no model is wanted, and in groups.
+	// used others, too. It is nil if no model is wanted.
 	OfModel *Usage `json:"ofModelUsage,omitempty"`
 	// Unpriced are the models, sorted, of which the cost of some requests is
 	// unknown. Their tokens are in Usage, and no cost.
 	Unpriced []string `json:"unpricedModels,omitempty"`
+}
+
+// Add adds a trace.
+func (t *Totals) Add(s *Summary) {
+	t.Traces++
+	t.Runs += s.Runs
+	t.Calls += s.Tools
+	t.Failures += s.ToolFailures
+	t.Denials += s.ToolDenials
+	t.Took += s.Duration()
+	t.Waited += s.Waited
+	t.Usage = t.Usage.Add(s.Usage)
 }
 
 // By is what Group sums by.
@@ -92,6 +108,10 @@ type Group struct {
 	Totals
 	P50 time.Duration `json:"p50Ns"`
 	P95 time.Duration `json:"p95Ns"`
+	// MedianUSD is the median of the tasks' costs and DearestUSD the largest, as far as they
+	// are known; by model they are the model's part of each task's. By calls they are nil.
+	MedianUSD  *float64 `json:"medianCostUsd,omitempty"`
+	DearestUSD *float64 `json:"dearestCostUsd,omitempty"`
 	// Last is the newest trace with a failure or denial, in sums over these. Until is the end
 	// of a period that is no day, week or month. EditsDenied counts the denied calls that
 	// change files, in sums by model.
@@ -100,6 +120,14 @@ type Group struct {
 	EditsDenied int       `json:"editsDenied,omitempty"`
 	// Branches are those of a project, sorted.
 	Branches []string `json:"branches,omitempty"`
+}
+
+// SetCosts sets the median and the largest of costs. It changes their order.
+func (g *Group) SetCosts(usd []float64) {
+	if n := len(usd); n > 0 {
+		slices.Sort(usd)
+		g.MedianUSD, g.DearestUSD = new((usd[(n-1)/2]+usd[n/2])/2), new(usd[n-1])
+	}
 }
 
 // Hit is a span that has the text of a search.

@@ -14,6 +14,9 @@ type Filter struct {
 	// Limit is the largest number of results. If zero, DefaultLimit; if negative,
 	// all. Count, Totals, Group and Delete ignore it.
 	Limit int
+	// Sort is what Page orders by, the largest first and of the same the newest: one of Orders,
+	// or "" for the newest first.
+	Sort string
 	// Session and Trace are prefixes of the identifiers. If empty, any.
 	Session, Trace string
 	// Whole reports that Session is the whole identifier.
@@ -51,6 +54,16 @@ type Filter struct {
 	// punctuation do not count. A text without a letter or digit, or of more
 	// than 64 words, is an ErrText.
 	Text string
+}
+
+// Orders are the values of Filter.Sort: the cost, how long a task took, and how many of its
+// calls failed.
+var Orders = []string{"cost", "time", "failures"}
+
+// order is the part of a query that sorts the traces.
+func (f Filter) order() string {
+	by := map[string]string{"cost": `cost DESC, `, "time": `CASE WHEN started > 0 THEN max(0, ended - started) END DESC, `, "failures": `tool_failures DESC, `}[f.Sort]
+	return ` ORDER BY ` + by + `started DESC, trace_id DESC`
 }
 
 // sameModel reports whether a model's name is want, or has want as whole parts. After "=" want

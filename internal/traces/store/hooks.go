@@ -111,11 +111,11 @@ func runsOfHooks(ctx context.Context, from querier, f, of Filter) (out []HookRun
 		}
 		h.Started, h.Took = fromColumn(started), time.Duration(took)
 		if out = append(out, h); len(out) == limit {
-			return errEnough
+			return ErrEnough
 		}
 		return nil
 	}, q+` ORDER BY h.started DESC, h.span DESC, h.number DESC`, args...)
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, ErrEnough) {
 		err = nil
 	}
 	return out, err

@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
@@ -74,11 +77,11 @@ func indexSome(ctx context.Context, tx *prepared, enough func() bool) (more bool
 			t.indexed = id
 			if n++; err == nil && (n == room || enough()) {
 				waits = true
-				return errEnough
+				return ErrEnough
 			}
 			return err
 		}, `id > ? AND id < ? ORDER BY id`, max(t.indexed, t.id<<numberBits), (t.id+1)<<numberBits)
-		if errors.Is(err, errEnough) {
+		if errors.Is(err, ErrEnough) {
 			err = nil
 		}
 		if err == nil {
@@ -91,7 +94,7 @@ func indexSome(ctx context.Context, tx *prepared, enough func() bool) (more bool
 
 // appendWords appends the words of a span with spaces between. Another sign is
 // between texts, so that no phrase spans them. The words that the index has can
-// only be removed with the same result: a change needs a new index.
+// only be removed with the same result: checkLetters asks for that.
 func appendWords(to []byte, s *tracepb.Span) []byte {
 	for i, text := range textsOf(s) {
 		if i > 0 {
@@ -103,6 +106,33 @@ func appendWords(to []byte, s *tracepb.Span) []byte {
 		})
 	}
 	return to
+}
+
+// letters are the versions of Go's and of x/text's tables of letters, by which words are cut.
+const letters = "Unicode " + unicode.Version + ", " + norm.Version
+
+// wordsAnew empties a full text that was made by other tables of letters: a word that
+// these cut otherwise could never be removed. The next Index fills it.
+const wordsAnew = `INSERT INTO words (words) VALUES ('delete-all');
+UPDATE traces SET indexed = 0, waiting = 1; UPDATE gone SET indexed = 0;
+DELETE FROM letters; INSERT INTO letters VALUES ('` + letters + `')`
+
+// checkLetters makes the full text anew if other tables of letters made it.
+func (s *Store) checkLetters(ctx context.Context) error {
+	const same = `SELECT EXISTS (SELECT 1 FROM letters WHERE version = '` + letters + `')`
+	var ok bool
+	err := s.db.QueryRowContext(ctx, same).Scan(&ok)
+	if err != nil || ok {
+		return s.wrap("check the full text", err)
+	}
+	return s.write(ctx, "make the full text anew", func(tx *sql.Tx) error {
+		// Another process may have done it since.
+		if err := tx.QueryRowContext(ctx, same).Scan(&ok); err != nil || ok {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, wordsAnew)
+		return err
+	})
 }
 
 // textSkimmer returns a skimmer that keeps what textsOf looks at.

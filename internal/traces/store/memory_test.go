@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -67,7 +68,25 @@ func first[T any](list []T, f Filter) []T {
 }
 
 func (m memory) list(f Filter) (out []Summary) {
-	for _, t := range first(m.selected(f), f) {
+	all := m.selected(f)
+	slices.SortStableFunc(all, func(x, y *Trace) int {
+		cost := func(t *Trace) float64 {
+			if t.Usage == nil || t.Usage.CostUSD == nil {
+				return -1
+			}
+			return *t.Usage.CostUSD
+		}
+		switch f.Sort {
+		case "cost":
+			return cmp.Compare(cost(y), cost(x))
+		case "time":
+			return cmp.Compare(y.Duration(), x.Duration())
+		case "failures":
+			return cmp.Compare(y.ToolFailures, x.ToolFailures)
+		}
+		return 0
+	})
+	for _, t := range first(all, f) {
 		out = append(out, t.Summary)
 	}
 	return out
@@ -78,9 +97,6 @@ func (m memory) totals(f Filter) (sum Totals) {
 	for _, t := range m.selected(f) {
 		for _, g := range groupsOf(t, f, ByModel, time.UTC) {
 			sum.add(g)
-			if f.Model != "" && sameModel(g.key, f.Model) {
-				sum.OfModel = sum.OfModel.Add(g.Usage)
-			}
 			for _, m := range g.Unpriced {
 				unpriced[m] = true
 			}
@@ -98,6 +114,7 @@ func (t *Totals) add(g part) {
 	t.Denials += g.Denials
 	t.Took += g.Took
 	t.Usage = t.Usage.Add(g.Usage)
+	t.OfModel = t.OfModel.Add(g.OfModel)
 }
 
 // part is what a trace, a call or a hook run adds to a group.
@@ -109,6 +126,7 @@ type part struct {
 }
 
 func (m memory) group(f Filter, by By, loc *time.Location) (out []Group) {
+	costs := make(map[string][]float64)
 	groups, took, unpriced := make(map[string]*Group), make(map[string][]time.Duration), make(map[string]map[string]bool)
 	for _, t := range m.selected(f) {
 		for _, p := range groupsOf(t, f, by, loc) {
@@ -119,6 +137,9 @@ func (m memory) group(f Filter, by By, loc *time.Location) (out []Group) {
 			}
 			g.add(p)
 			took[p.key] = append(took[p.key], p.took...)
+			if p.Usage != nil && p.Usage.CostUSD != nil {
+				costs[p.key] = append(costs[p.key], *p.Usage.CostUSD)
+			}
 			for _, m := range p.Unpriced {
 				unpriced[p.key][m] = true
 			}
@@ -129,6 +150,10 @@ func (m memory) group(f Filter, by By, loc *time.Location) (out []Group) {
 		slices.Sort(d)
 		if n := len(d); n > 0 {
 			g.P50, g.P95 = d[(n+1)/2-1], d[(n*95+99)/100-1]
+		}
+		if c := slices.Sorted(slices.Values(costs[key])); len(c) > 0 {
+			median := (c[(len(c)-1)/2] + c[len(c)/2]) / 2
+			g.MedianUSD, g.DearestUSD = &median, &c[len(c)-1]
 		}
 		g.Unpriced = slices.Sorted(maps.Keys(unpriced[key]))
 		if by == BySession {
@@ -234,6 +259,10 @@ func groupsOf(t *Trace, f Filter, by By, loc *time.Location) (out []part) {
 	own.took, own.Traces, own.Runs, own.Took = whole.took, 1, whole.Runs, whole.Took
 	own.Calls, own.Failures, own.Denials = whole.Calls, whole.Failures, whole.Denials
 	for _, name := range slices.Sorted(maps.Keys(models)) {
+		if f.Model != "" && sameModel(name, f.Model) {
+			models[name].OfModel = models[name].Usage
+			whole.OfModel = whole.OfModel.Add(models[name].Usage)
+		}
 		out = append(out, *models[name])
 		whole.Unpriced = append(whole.Unpriced, models[name].Unpriced...)
 	}

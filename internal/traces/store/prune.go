@@ -206,12 +206,12 @@ func clearSome(ctx context.Context, tx *prepared, enough func() bool) (left bool
 				room--
 			}
 			if err == nil && (room == 0 || enough()) {
-				err = errEnough
+				err = ErrEnough
 			}
 			return err
 		}, `id >= ? AND id < ? ORDER BY id`, first, first+1<<numberBits)
 		all := err == nil
-		if all || errors.Is(err, errEnough) {
+		if all || errors.Is(err, ErrEnough) {
 			_, err = tx.ExecContext(ctx, `DELETE FROM spans WHERE id >= ? AND id <= ?`, first, last)
 		}
 		if err == nil && all {

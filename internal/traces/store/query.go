@@ -143,6 +143,20 @@ func scanSummary(scan func(...any) error, t *Summary) error {
 	return err
 }
 
+// Writes returns how many uploads have changed each trace, by id. What is kept of a trace is of one
+// of them.
+func (s *Store) Writes(ctx context.Context, ids ...string) (map[string]int64, error) {
+	out := make(map[string]int64, len(ids))
+	err := eachRow(ctx, &s.queries, func(scan func(...any) error) error {
+		var id string
+		var n int64
+		err := scan(&id, &n)
+		out[id] = n
+		return err
+	}, `SELECT trace_id, writes FROM traces WHERE trace_id IN `+inList, rawjson.Encode(ids))
+	return out, s.wrap("count writes", err)
+}
+
 // Size returns how many bytes the store has on the disk.
 func (s *Store) Size(context.Context) (bytes int64, err error) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {

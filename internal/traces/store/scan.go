@@ -88,8 +88,8 @@ type found struct {
 	digest *digest
 }
 
-// errEnough ends a scan.
-var errEnough = errors.New("enough")
+// ErrEnough is what a visit returns to end a scan.
+var ErrEnough = errors.New("enough")
 
 // fewTraces is the number of traces up to which finding each is quicker than
 // reading all.
@@ -198,6 +198,7 @@ func (f Filter) byDigest() bool {
 func (f Filter) inOrder(ctx context.Context, q querier, limit int, visit func(found) error) error {
 	var set traceSet
 	var err error
+	f.Sort = ""
 	if f.byDigest() {
 		set = make(traceSet)
 		err = f.scan(ctx, q, false, func(t *found) error { set[t.id] = t.spans; return nil })
@@ -210,7 +211,7 @@ func (f Filter) inOrder(ctx context.Context, q querier, limit int, visit func(fo
 	return f.ordered(ctx, q, set, limit, visit)
 }
 
-// ordered is inOrder for the traces of the set, for all that the conditions on columns
+// ordered is inOrder, or by the filter's Sort, for the traces of the set, for all that the conditions on columns
 // select if it is nil.
 func (f Filter) ordered(ctx context.Context, q querier, set traceSet, limit int, visit func(found) error) error {
 	if set != nil && len(set) == 0 || limit == 0 {
@@ -230,11 +231,11 @@ func (f Filter) ordered(ctx context.Context, q querier, set traceSet, limit int,
 			return err
 		}
 		if limit--; limit == 0 {
-			return errEnough
+			return ErrEnough
 		}
 		return nil
-	}, `SELECT `+summaryColumns+`, id FROM traces t`+where+` ORDER BY started DESC, trace_id DESC`, args...)
-	if errors.Is(err, errEnough) {
+	}, `SELECT `+summaryColumns+`, id FROM traces t`+where+f.order(), args...)
+	if errors.Is(err, ErrEnough) {
 		return nil
 	}
 	return err

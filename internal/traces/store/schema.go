@@ -96,7 +96,7 @@ func (s *Store) create(ctx context.Context) error {
 		if err != nil || !h.fresh() {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, createTables); err != nil {
+		if _, err := tx.ExecContext(ctx, createTables+wordsAnew); err != nil {
 			return fmt.Errorf("make the tables: %w", err)
 		}
 		// PRAGMA takes no parameters.

@@ -24,7 +24,7 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 			hits, err := hitsIn(ctx, q, t.spans, want)
 			out = append(out, hits...)
 			if err == nil && limit >= 0 && len(out) >= limit {
-				out, err = out[:limit], errEnough
+				out, err = out[:limit], ErrEnough
 			}
 			return err
 		})

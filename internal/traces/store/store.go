@@ -210,7 +210,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		return s.wrap("set journal mode", err)
 	}
 	if !h.fresh() {
-		return nil
+		return s.checkLetters(ctx)
 	}
 	return s.create(ctx)
 }

@@ -36,7 +36,7 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 			return Totals{}, nil, fmt.Errorf("group by %q: want one of %s", by, names(Keys))
 		}
 		calls = calls || by.OfCalls()
-		grouped = append(grouped, &grouping{dates: dates{by: by, in: loc}, tallies: make(map[string]*tally)})
+		grouped = append(grouped, &grouping{dates: dates{by: by, in: loc}, model: f.Model, tallies: make(map[string]*tally)})
 	}
 	all := tally{model: f.Model}
 	add := func(t *found, calls bool) {
@@ -109,6 +109,8 @@ func (f Filter) titles(ctx context.Context, q querier) (map[string]string, error
 // grouping sums up by one key.
 type grouping struct {
 	dates
+	// model is that which a filter wants.
+	model   string
 	tallies map[string]*tally
 	// folders are the first spellings of the folders that have several.
 	folders map[string]string
@@ -117,7 +119,7 @@ type grouping struct {
 func (g *grouping) of(key string) *tally {
 	t := g.tallies[key]
 	if t == nil {
-		t = &tally{each: true}
+		t = &tally{each: true, model: g.model}
 		g.tallies[key] = t
 	}
 	return t
@@ -142,6 +144,7 @@ func (g *grouping) add(t *found) {
 		t.eachModel(func(m *modelDigest) {
 			if m.known {
 				g.of(m.name).addModel(m)
+				g.of(m.name).addCost(t, m)
 			}
 		})
 	default:
@@ -154,7 +157,10 @@ func (g *grouping) add(t *found) {
 		if g.by == ByProject && t.Branch != "" && !slices.Contains(sum.branches, t.Branch) {
 			sum.branches = append(sum.branches, t.Branch)
 		}
-		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
+		t.eachModel(func(m *modelDigest) {
+			sum.addModel(m)
+			sum.addCost(t, m)
+		})
 	}
 }
 
@@ -176,6 +182,11 @@ func (g *grouping) groups() []Group {
 		t := g.tallies[key]
 		slices.Sort(t.branches)
 		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95), Branches: t.branches})
+		costs := make([]float64, len(t.costs))
+		for i, c := range t.costs {
+			costs[i] = c.usd()
+		}
+		out[len(out)-1].SetCosts(costs)
 	}
 	return out
 }
@@ -227,9 +238,10 @@ func smallest(d []time.Duration, n int) time.Duration {
 type dates struct {
 	by By
 	in *time.Location
-	// known is the key of the last start, which was in this quarter of an hour: traces side
-	// by side often begin in the same one, and offsets of time zones are whole quarters.
+	// known is the key of the last start, which was in this quarter of an hour and at this offset
+	// in seconds: traces side by side often share them, and offsets are whole quarters.
 	quarter int64
+	offset  int
 	known   string
 }
 
@@ -245,11 +257,12 @@ func (d *dates) key(t *Summary) string {
 	if t.Started.IsZero() {
 		return ""
 	}
-	quarter := t.Started.Unix() / (15 * 60)
-	if d.known != "" && quarter == d.quarter {
+	start, quarter := t.Started.In(d.in), t.Started.Unix()/(15*60)
+	_, offset := start.Zone()
+	if d.known != "" && quarter == d.quarter && offset == d.offset {
 		return d.known
 	}
-	start := t.Started.In(d.in)
+	start = Date(start)
 	layout := time.DateOnly
 	switch d.by {
 	case ByWeek:
@@ -257,8 +270,32 @@ func (d *dates) key(t *Summary) string {
 	case ByMonth:
 		layout = "2006-01"
 	}
-	d.quarter, d.known = quarter, start.Format(layout)
+	d.quarter, d.offset, d.known = quarter, offset, start.Format(layout)
 	return d.known
+}
+
+// Date returns the day of a time as midnight in UTC, from which days can be counted: there are
+// none without a midnight.
+func Date(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// FirstInstant returns when the clocks of a time zone first show the date and time that wall has
+// in UTC, or a later one: they may skip a midnight, or show it twice.
+func FirstInstant(wall time.Time, in *time.Location) time.Time {
+	for t := wall.Add(-26 * time.Hour).In(in); ; { // No zone is so far ahead.
+		_, ahead := t.Zone()
+		from, to := t.ZoneBounds()
+		at := wall.Add(-time.Duration(ahead) * time.Second).In(in)
+		if at.Before(from) {
+			at = from
+		}
+		if to.IsZero() || at.Before(to) {
+			return at
+		}
+		t = to
+	}
 }
 
 // tally sums up.
@@ -274,8 +311,9 @@ type tally struct {
 	took []time.Duration
 	// branches are those of a project.
 	branches []string
-	// last is the trace that was counted last.
-	last int64
+	// last is the trace that was counted last, priced the one of the last of the costs.
+	last, priced int64
+	costs        []money
 }
 
 func (g *tally) addTrace(t *found) {
@@ -321,6 +359,17 @@ func (g *tally) addModel(m *modelDigest) {
 		}
 		g.unpriced[m.name] = true
 	}
+}
+
+// addCost adds what a model cost to the cost of a trace.
+func (g *tally) addCost(t *found, m *modelDigest) {
+	if !m.priced {
+		return
+	}
+	if g.priced != t.id {
+		g.priced, g.costs = t.id, append(g.costs, 0)
+	}
+	g.costs[len(g.costs)-1] += m.cost
 }
 
 func (g *tally) totals() Totals {

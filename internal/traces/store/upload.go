@@ -310,7 +310,7 @@ func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) 
 		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id) VALUES (`+computedValues+`, ?, ?)`, append(args, traceID)...)
 		return err
 	}
-	_, err = t.tx.ExecContext(ctx, `UPDATE traces SET (`+computedColumns+`) = (`+computedValues+`) WHERE id = ?`, args...)
+	_, err = t.tx.ExecContext(ctx, `UPDATE traces SET (`+computedColumns+`) = (`+computedValues+`), writes = writes + 1 WHERE id = ?`, args...)
 	return err
 }
 

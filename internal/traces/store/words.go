@@ -248,6 +248,9 @@ func plain(text string) string {
 	return string(out)
 }
 
+// Plain is a text as a search reads it, and a person.
+func Plain(text string) string { return plain(text) }
+
 // toolTexts and eventTexts are the attributes of calls and of events that a search looks
 // at.
 var (

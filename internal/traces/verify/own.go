@@ -16,10 +16,7 @@ import (
 // alone.
 func eachOwn(ctx context.Context, st *store.Store, host, session string, f func(*store.Trace) error) error {
 	listed := make(map[string]bool)
-	err := st.Each(ctx, store.Filter{Session: session, Host: host, Limit: -1}, func(t *store.Trace) error {
-		if t.Session != session {
-			return nil // the filter takes a prefix
-		}
+	err := st.Each(ctx, store.Filter{Session: session, Whole: true, Host: host, Limit: -1}, func(t *store.Trace) error {
 		listed[t.TraceID] = true
 		return f(own(t, session))
 	})

@@ -89,7 +89,7 @@ func Call(w io.Writer, t *store.Trace, r *Row, hooks []Row, text CallText, o Opt
 	if number != "" {
 		head += " " + p.paint(sgrDim, number)
 	}
-	if room := p.Width - termtext.Width(r.Label) - len(number) - 6; detail != "" && room > 6 {
+	if room := p.Width - termtext.Width(r.Label) - len(number) - 6; detail != "" && (room > 6 || p.whole) {
 		head += "  " + p.cut(detail, room)
 	}
 	p.line(p.mark(r.Status) + " " + head)
@@ -207,14 +207,29 @@ func HooksOf(rows []Row, i int) (out []Row) {
 	return out
 }
 
-// Failed returns the places of the tool calls that failed, were denied or never ended.
+// Failed returns the places of the tool calls that failed, were denied or never ended, and of
+// the requests that a task or a subagent ended with because they did.
 func Failed(rows []Row) (out []int) {
 	for i := range rows {
-		if rows[i].Kind == KindTool && rows[i].Status.Bad() {
+		if rows[i].Status.Bad() && (rows[i].Kind == KindTool || rows[i].Kind == KindChat && lastRequest(rows[i:])) {
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// lastRequest reports that no row at the depth of the first and below the same one is another
+// request.
+func lastRequest(rows []Row) bool {
+	for i := range rows[1:] {
+		switch next := &rows[1+i]; {
+		case next.Depth < rows[0].Depth:
+			return true
+		case next.Depth == rows[0].Depth && next.Kind == KindChat:
+			return false
+		}
+	}
+	return true
 }
 
 // Span returns the row's span, nil for other rows.

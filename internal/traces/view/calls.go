@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -15,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -36,6 +38,8 @@ type CallFilter struct {
 	// MinTook and MinCost are the least duration and the least cost in US dollars.
 	MinTook time.Duration
 	MinCost float64
+	// First ends Find with the task in which the limit is reached: its sums are of what it read.
+	First bool
 }
 
 // Selects reports whether the filter selects a call.
@@ -82,6 +86,9 @@ func (f CallFilter) Each(w *store.Work, sums *store.Totals, visit func(*store.Ca
 // at most, and sums over all of them. also, if it is not nil, gets each task.
 func (f CallFilter) Find(ctx context.Context, s *store.Store, tasks store.Filter, running []*store.Trace, also func(*store.Work)) (found []store.Call, all store.Totals, err error) {
 	found = []store.Call{}
+	if f.Failed != f.Denied { // a task with such a call is quickly found
+		tasks.Failed, tasks.Denied = f.Failed, f.Denied
+	}
 	err = s.EachWork(ctx, tasks, running, func(w *store.Work) error {
 		if also != nil {
 			also(w)
@@ -91,8 +98,14 @@ func (f CallFilter) Find(ctx context.Context, s *store.Store, tasks store.Filter
 				found = append(found, *c)
 			}
 		})
+		if f.First && len(found) == tasks.Limit {
+			return store.ErrEnough
+		}
 		return nil
 	})
+	if errors.Is(err, store.ErrEnough) {
+		err = nil
+	}
 	return found, all, err
 }
 
@@ -121,16 +134,45 @@ func inPath(file, part string) bool {
 	return folder && strings.Contains(file, part+"/") || !folder && strings.Contains(file+"/", part+"/")
 }
 
-// Files are the files that a call names: those that it edits, else its parameters that
-// are paths.
+// pathNames are the parameters that are a file or several, as texts or as objects.
+var pathNames = []string{
+	"file_path", "filePath", "absolutePath", "path", "notebook_path", "absolute_path", "paths", "files", "file_paths", "filePaths", "include", "source", "destination",
+}
+
+// Files are the files that a call names: those that it edits, where it moves them, and its
+// parameters that are paths.
 func (a *Arguments) Files() (out []string) {
-	for _, e := range a.Edits() {
-		out = append(out, e.Path)
-	}
-	for _, name := range []string{"file_path", "filePath", "absolutePath", "path", "notebook_path", "absolute_path"} {
-		if text, ok := textOf(a.members, name); ok && text != "" && !slices.Contains(out, text) {
-			out = append(out, text)
+	add := func(file string) {
+		if file != "" && !slices.Contains(out, file) {
+			out = append(out, file)
 		}
+	}
+	for _, e := range a.Edits() {
+		add(e.Path)
+		add(e.To)
+	}
+	var named func(value []byte, depth int)
+	named = func(value []byte, depth int) {
+		values, _ := rawjson.Elements(value)
+		members := rawjson.Members(value)
+		for _, name := range pathNames {
+			if v := members.Lookup(name); name != "include" || !rawjson.IsString(v) { // a text is a pattern
+				values = append(values, v)
+			}
+		}
+		for _, v := range values {
+			if rawjson.IsString(v) {
+				add(rawjson.Unquote(v))
+			} else if depth < 2 && len(v) > 0 {
+				named(v, depth+1)
+			}
+		}
+	}
+	switch reads := a.tool == "read_files"; {
+	case reads && a.value == nil:
+		add(strings.Trim(a.Text, `"`))
+	case reads || a.members != nil:
+		named(a.value, 0)
 	}
 	return out
 }
@@ -249,12 +291,9 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	for i := range calls {
 		c := &calls[i]
 		given := NewArguments(c.Tool, c.Arguments)
-		cost, started, took, waited := "", "", "", ""
+		started, took, waited := "", "", ""
 		if c.Waited > 0 {
 			waited = ms(c.Waited)
-		}
-		if c.CostUSD != nil {
-			cost = strconv.FormatFloat(*c.CostUSD, 'f', -1, 64)
 		}
 		if !c.Started.IsZero() {
 			started = c.Started.Format(time.RFC3339Nano)
@@ -263,7 +302,7 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 			took = ms(c.Took)
 		}
 		line := []string{
-			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, waited, cost,
+			c.Trace, c.Span, c.Session, c.Host, c.Directory, started, took, waited, usd(c.CostUSD),
 			c.Tool, c.Server, c.Subagent, c.Command, c.Status.String(), c.By, given.Line(), strings.Join(given.Files(), " "), c.Error,
 		}
 		for i := range line {

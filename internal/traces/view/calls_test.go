@@ -1,6 +1,8 @@
 package view
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +46,35 @@ func TestCallFilterSelects(t *testing.T) {
 		if got := [3]bool{c.f.Selects(&edit), c.f.Selects(&shell), c.f.Selects(&query)}; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// TestEachFileOfACallIsFound has the forms in which tools are given several files.
+func TestEachFileOfACallIsFound(t *testing.T) {
+	for _, c := range []struct{ tool, arguments string }{
+		{"read_files", `{"files":[{"path":"lib/b.go"},{"path":"src/a.go","start_line":2}]}`},
+		{"read_files", `{"files":["lib/b.go","src/a.go"]}`},
+		{"read_files", `{"files":"src/a.go"}`},
+		{"read_files", `{"file_paths":["src/a.go"]}`},
+		{"read_files", `"src/a.go"`},
+		{"read_files", `src/a.go`},
+		{"read_files", `["src/a.go"]`},
+		{"read_many_files", `{"paths":["lib/b.go","src/a.go"]}`},
+		{"read_many_files", `{"include":["lib/**/*.ts","src/a.go"]}`},
+		{"apply_patch", `{"input":"*** Begin Patch\n*** Update File: src/z.go\n*** Move to: src/a.go\n@@\n-b\n+c\n*** End Patch"}`},
+		{"mcp__files__read_multiple_files", `{"paths":["src/a.go"]}`},
+		{"mcp__files__move_file", `{"source":"lib/b.go","destination":"src/a.go"}`},
+		{"edit_notebook", `{"notebook_path":"src/a.go","new_source":"x"}`},
+	} {
+		call := store.Call{Tool: c.tool, Arguments: c.arguments}
+		for file, want := range map[string]bool{"src/a.go": true, "a.go": true, "src/": true, "c.go": false} {
+			if got := (CallFilter{File: file}).Selects(&call); got != want {
+				t.Errorf("%s of %s %s: %v, want %v", file, c.tool, c.arguments, got, want)
+			}
+		}
+	}
+	if other := (store.Call{Tool: "grep", Arguments: `{"include":"src/a.go","pattern":"x"}`}); (CallFilter{File: "a.go"}).Selects(&other) {
+		t.Error("a search has a file's pattern and no file")
 	}
 }
 
@@ -166,5 +197,34 @@ func TestPathsAreShortenedInTheTasksFolderOnly(t *testing.T) {
 	}
 	if got := Relative("/src/a", "/"); got != "/src/a" {
 		t.Errorf("in the root %q", got)
+	}
+}
+
+// TestTheFirstCallsNeedFewTasks counts the tasks that are read of a hundred, each with five
+// calls of which two failed.
+func TestTheFirstCallsNeedFewTasks(t *testing.T) {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for n := range 100 {
+		b := newBuild(fmt.Sprint(n))
+		root := b.root("task", otelmap.OutcomeCompleted, time.Minute)
+		for i := range 5 {
+			if b.tool(root, "Bash", `{"command":"ls"}`, time.Second, 2*time.Second); i%2 > 0 {
+				b.fail(otelmap.ErrorTool, "no")
+			}
+		}
+		if err := s.UploadTraces(t.Context(), b.messages()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for f, want := range map[CallFilter]int{{First: true}: 2, {First: true, Failed: true}: 5, {}: 100} {
+		tasks := 0
+		found, all, err := f.Find(t.Context(), s, store.Filter{Limit: 10}, nil, func(*store.Work) { tasks++ })
+		if err != nil || len(found) != 10 || tasks != want || !f.First && all.Calls != 500 {
+			t.Errorf("%+v: %d calls of %d tasks, want 10 of %d; %d in all, %v", f, len(found), tasks, want, all.Calls, err)
+		}
 	}
 }

@@ -134,6 +134,12 @@ func (r *Row) eventDetails() []string {
 		return append([]string{termtext.Line(otlp.Text(a, otelmap.KeyUsageSource))}, usage(store.UsageOf(a))...)
 	case otelmap.EventHook:
 		return hookDetails(a)
+	case otelmap.EventNotification: // Fields has the rest.
+		text, waits := otlp.Text(a, otelmap.KeyText), ""
+		if otlp.Find(a, otelmap.KeyAwaitsUser).GetBoolValue() {
+			waits = "waits for you"
+		}
+		return []string{waits, cmp.Or(NewArguments("", text).Line(), line(text))}
 	}
 	out := []string{line(otlp.Text(a, otelmap.KeyText))}
 	for _, kv := range a {

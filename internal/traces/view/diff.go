@@ -13,12 +13,16 @@ import (
 
 // Edit is a change that a tool call makes to a file.
 type Edit struct {
-	// Path is the file, unchanged.
+	// Path is the file, unchanged, To what it is moved to, "" if it is not.
 	Path string
+	To   string `json:",omitempty"`
 	// Lines are the lines of a diff, safe to print. Each begins with "+", "-" or a
 	// space.
 	Lines []string
 }
+
+// emptied is the only line of an edit that leaves a file without a text.
+const emptied = " (empty)"
 
 // maxDiff is the size in bytes of a text of which lines are compared.
 const maxDiff = 1 << 20
@@ -38,8 +42,12 @@ func (a *Arguments) findEdits() (out []Edit) {
 	m := a.members
 	path, _ := textOf(m, "file_path", "filePath", "path", "absolutePath", "notebook_path")
 	add := func(before, after string) {
-		if lines := diffLines(before, after); len(lines) > 0 {
-			out = append(out, Edit{path, lines})
+		lines := diffLines(before, after)
+		if before == "" && after == "" {
+			lines = []string{emptied}
+		}
+		if len(lines) > 0 {
+			out = append(out, Edit{Path: path, Lines: lines})
 		}
 	}
 	replaced := func(m rawjson.Object) (before, after string, old, anew bool) {
@@ -53,9 +61,12 @@ func (a *Arguments) findEdits() (out []Edit) {
 	switch {
 	case several:
 		for _, e := range edits {
-			before, after, _, _ := replaced(rawjson.Members(e))
-			add(before, after)
+			if before, after, old, anew := replaced(rawjson.Members(e)); old || anew {
+				add(before, after)
+			}
 		}
+	case m.Text("edit_mode") == "delete":
+		out = append(out, Edit{Path: path, Lines: []string{" *** Delete Cell: " + termtext.Line(m.Text("cell_id"))}})
 	case old || anew && path != "":
 		add(before, after)
 	case searchMark(change) != "":
@@ -63,8 +74,9 @@ func (a *Arguments) findEdits() (out []Edit) {
 			add(block[0], block[1])
 		}
 	case slices.Contains(writers, a.tool):
-		content, _ := textOf(m, "content", "file_text")
-		add("", content)
+		if content, ok := textOf(m, "content", "file_text"); ok {
+			add("", content)
+		}
 	default:
 		patch, _ := textOf(m, "command", "patchText", "input", "patch")
 		return patchEdits(patch)
@@ -76,8 +88,10 @@ func (a *Arguments) findEdits() (out []Edit) {
 func paths(edits []Edit) string {
 	var names []string
 	for _, e := range edits {
-		if name := line(e.Path); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
+		for _, name := range []string{line(e.Path), line(e.To)} {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return strings.Join(names, ", ")
@@ -89,11 +103,11 @@ func MayEdit(message []byte) bool {
 }
 
 // editMarks begin the members by which an edit is known.
-var editMarks = []string{`"old`, `"new`, `"diff"`, `"edits"`, `"content"`, `"file_text"`, patchMark}
+var editMarks = []string{`"old`, `"new`, `"diff"`, `"edits"`, `"content"`, `"file_text"`, `"edit_mode"`, patchMark}
 
 var (
 	oldNames = []string{"old_string", "old_text", "oldString", "old_str"}
-	newNames = []string{"new_string", "new_text", "newString", "new_str"}
+	newNames = []string{"new_string", "new_text", "newString", "new_str", "new_source"}
 )
 
 // textOf returns the first of the members that is a string.
@@ -148,17 +162,41 @@ func diffLines(before, after string) (out []string) {
 	if len(before) > maxDiff || len(after) > maxDiff {
 		return []string{"-" + termtext.Plural(len(before), "byte"), "+" + termtext.Plural(len(after), "byte")}
 	}
-	text := func(s string) []byte {
-		if strings.Trim(s, "\r\n") == "" {
-			return nil
+	// A text's last line may lack its end, unless that is what changes.
+	end := "\n"
+	whole := func(s string) []byte {
+		if s == "" || strings.HasSuffix(s, end) {
+			return []byte(s)
 		}
-		return []byte(strings.Join(termtext.Lines(s), "\n") + "\n")
+		return []byte(s + "\n")
 	}
-	for i, l := range strings.Split(strings.TrimSuffix(string(diff.Diff("", text(before), "", text(after))), "\n"), "\n") {
+	if before != after && bytes.Equal(whole(before), whole(after)) {
+		end = "\x00"
+	}
+	for i, l := range strings.Split(strings.TrimSuffix(string(diff.Diff("", whole(before), "", whole(after))), "\n"), "\n") {
 		if i < 3 || strings.HasPrefix(l, "@@") {
 			continue // the names and the places: the texts are parts of files
 		}
-		out = append(out, strings.TrimRight(l, " "))
+		out = append(out, l)
+	}
+	return shown(out)
+}
+
+// whiteSpace is drawn where nothing else has changed.
+var whiteSpace = strings.NewReplacer(" ", "·", "\t", "→", "\r", "␍")
+
+// shown makes the lines of a diff safe to print. White space is drawn in those that are
+// removed and added and differ in nothing that is seen.
+func shown(lines []string) []string {
+	seen, out := make(map[string]bool), make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = strings.TrimRight(termtext.Value(strings.ReplaceAll(strings.TrimSuffix(l, "\r"), "\t", "    ")), " ")
+		seen[out[i]] = true
+	}
+	for i, l := range out {
+		if strings.HasPrefix(l, "+") && seen["-"+l[1:]] || strings.HasPrefix(l, "-") && seen["+"+l[1:]] {
+			out[i] = l[:1] + termtext.Value(whiteSpace.Replace(lines[i][1:]))
+		}
 	}
 	return out
 }

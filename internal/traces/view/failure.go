@@ -24,6 +24,9 @@ var standing = regexp.MustCompile(`(?s)^(The user doesn't want to (?:proceed wit
 // failure: a test that passed, a count of none, a frame of a stack, an exit code.
 var passing = regexp.MustCompile(`^(✓|√|✔|ok\b|PASS\b|--- PASS|--- SKIP|=== |at |(?i:(command failed with |process exited with )?(exit )?(code|status):? \d+\.?$)|Traceback \()|(\.\.\. ok|\bPASSED\b.*)$|(?i:\b(0|no) (errors?|fail(ed|ures?|ing))\b|\b(errors?|fail(ed|ures?)): 0\b)`)
 
+// done is a line that says that all is well: it is no failure, even if nothing else is there.
+var done = regexp.MustCompile(`^(?i:\W*(all )?(done|ok|success(ful(ly)?)?|finished|completed?)( in [0-9.]+ ?\w+)?\W*)$`)
+
 // failureMarks are what tells the line with the failure, the surest first.
 var failureMarks = []*regexp.Regexp{
 	regexp.MustCompile(`^(panic|fatal( error)?|FATAL)\b|\bpanicked at\b`),
@@ -42,7 +45,7 @@ func FailureLine(message string) string {
 	best, rank := "", len(failureMarks)+1
 	last := ""
 	for l := range strings.Lines(message) {
-		if l = strings.TrimSpace(l); l == "" {
+		if l = strings.TrimSpace(l); l == "" || done.MatchString(l) {
 			continue
 		}
 		last = l

@@ -3,10 +3,12 @@ package view
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -14,7 +16,7 @@ func TestFailureLineIsTheOneWithTheFailure(t *testing.T) {
 	for message, want := range map[string]string{
 		"": "", "File does not exist.": "File does not exist.",
 		"Command failed with exit code 1.\n> test\n1 failing: login rejects an empty password": "1 failing: login rejects an empty password",
-		"Exit code 1": "Exit code 1",
+		"Exit code 1": "Exit code 1", "Exit code 1\ndone": "Exit code 1", "done": "", "building\nDone in 1.2s.": "building", "All done!\n✓ finished": "",
 		"Exit code 1\n  ✓ token (3 ms)\n  ✓ error handling (4 ms)\n  ✗ cart › empty delta (14 ms)\n    Expected: 6\n2 passed, 1 failed": "✗ cart › empty delta (14 ms)",
 		"Exit code 1\nok  \tshop/errors\t0.1s\n--- PASS: TestPanic (0.00s)\n--- FAIL: TestLogin (0.00s)\n    login_test.go:12: x\nFAIL": "--- FAIL: TestLogin (0.00s)",
 		"ok  \tshop/a\t0.1s\npanic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()":                           "panic: runtime error: index out of range",
@@ -61,5 +63,25 @@ func TestDeniedByNamesWhoAndWhy(t *testing.T) {
 		if who, why := DeniedBy(call); who != c.who || why != c.why {
 			t.Errorf("%q: %q, %q, want %q, %q", c.message, who, why, c.who, c.why)
 		}
+	}
+}
+
+// Commands that end with a word of success, or a code alone, have not failed for one reason.
+func TestFailuresWithoutAReasonAreOfTheirCommands(t *testing.T) {
+	s := Sums{By: ByFailure}
+	for _, c := range []store.Call{
+		{Command: "make deploy", Error: "Exit code 1\ndone"}, {Command: "npm run build", Error: "done"}, {Command: "make deploy", Error: "Exit code 2"},
+		{Command: "go test", Error: "Exit code 1\n--- FAIL: TestLogin"},
+	} {
+		c.Tool, c.Status = "Bash", otelmap.EndFailed
+		s.Add(&store.Work{Calls: []store.Call{c}})
+	}
+	got := make(map[string]int)
+	for _, g := range s.Groups() {
+		got[g.Key] = g.Calls
+	}
+	want := map[string]int{"Bash: make deploy failed": 2, "Bash: npm run build failed": 1, "Bash: --- FAIL: TestLogin": 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

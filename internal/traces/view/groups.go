@@ -46,6 +46,7 @@ func SumOf(groups []store.Group) (all store.Totals) {
 		all.Calls += g.Calls
 		all.Failures += g.Failures
 		all.Denials += g.Denials
+		all.OfCalls += g.OfCalls
 		all.Usage = all.Usage.Add(g.Usage)
 	}
 	return all
@@ -58,7 +59,7 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 		string(by), "tasks", "calls", "failures", "denials", "p50_ms", "p95_ms",
 		"input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "unpriced_models",
 	}
-	_ = w.Write(append(names, "title", "took_ms", "waited_ms", "edits_denied", "last_trace", "until", "branches"))
+	_ = w.Write(append(names, "title", "took_ms", "waited_ms", "edits_denied", "last_trace", "until", "branches", "of_model_cost_usd", "median_cost_usd", "dearest_cost_usd"))
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	some := func(text string, known bool) string { return map[bool]string{true: text}[known] }
 	for _, g := range groups {
@@ -67,14 +68,16 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), some(ms(g.P50), timed), some(ms(g.P95), timed),
 			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")), cell(g.Title), some(ms(g.Took), timed), some(ms(g.Waited), g.Waited > 0),
 			some(strconv.Itoa(g.EditsDenied), by == store.ByModel), g.Last, some(g.Until.Format(time.RFC3339), !g.Until.IsZero()), cell(strings.Join(g.Branches, " ")),
+			"", usd(g.MedianUSD), usd(g.DearestUSD),
+		}
+		if g.OfModel != nil {
+			line[20] = usd(g.OfModel.CostUSD) //nolint:gosec // The line has more.
 		}
 		if u := g.Usage; u != nil {
 			for i, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output} {
 				line[7+i] = some(strconv.FormatInt(n, 10), !ofCalls(by)) //nolint:gosec // The line has more.
 			}
-			if u.CostUSD != nil {
-				line[11] = strconv.FormatFloat(*u.CostUSD, 'f', -1, 64)
-			}
+			line[11] = usd(u.CostUSD)
 		}
 		_ = w.Write(line)
 	}
@@ -82,11 +85,22 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	return w.Error()
 }
 
+// formulaSigns begin a formula, in the width that a spreadsheet takes for the same sign, too.
+const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫−"
+
+// usd is a cost for a spreadsheet, "" if it is not known.
+func usd(cost *float64) string {
+	if cost == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*cost, 'f', -1, 64)
+}
+
 // cell keeps a spreadsheet from reading a text as a formula, and a terminal from
 // obeying it.
 func cell(text string) string {
 	text = termtext.Line(text)
-	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
+	if strings.IndexAny(text, formulaSigns) == 0 {
 		return "'" + text
 	}
 	return text

@@ -46,8 +46,9 @@ func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Pa
 	if !f.Denied || len(page.Traces) == 0 {
 		return Notes(page.Hits, f.Text, nil, nil), nil
 	}
-	f.Since, f.Limit = page.Traces[len(page.Traces)-1].Started, -1 // the others are older
-	f.Failed = false                                               // a hook that denies has not failed
+	oldest := slices.MinFunc(page.Traces, func(x, y store.Summary) int { return x.Started.Compare(y.Started) })
+	f.Since, f.Limit = oldest.Started, -1
+	f.Failed = false // a hook that denies has not failed
 	denied, err := s.HookRuns(ctx, f)
 	if err != nil {
 		return nil, err
@@ -216,6 +217,7 @@ func (st *style) sums(shown, running int, all store.Totals) string {
 	if shown < all.Traces {
 		count = fmt.Sprintf("%d of %s", shown, count)
 	}
+	count += st.Selected
 	if running > 0 {
 		count = fmt.Sprintf("%d running%s%s", running, st.dot, count)
 	}

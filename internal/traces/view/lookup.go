@@ -96,29 +96,35 @@ func IsPath(word string) bool {
 // Period returns the beginning and the end of what a word names. They are equal if it
 // names an instant. A day of the week is the last one, today included.
 func Period(word string, now time.Time) (from, to time.Time, err error) {
+	in, today := now.Location(), store.Date(now)
+	_, ahead := now.Zone()
+	wall := now.UTC().Add(time.Duration(ahead) * time.Second)
 	day := func(t time.Time) (time.Time, time.Time, error) {
-		y, m, d := t.Date()
-		return time.Date(y, m, d, 0, 0, 0, 0, now.Location()), time.Date(y, m, d+1, 0, 0, 0, 0, now.Location()), nil
+		return store.FirstInstant(t, in), store.FirstInstant(t.AddDate(0, 0, 1), in), nil
 	}
 	switch word {
 	case "now":
 		return now, now, nil
 	case "today":
-		return day(now)
+		return day(today)
 	case "yesterday":
-		return day(now.AddDate(0, 0, -1))
+		return day(today.AddDate(0, 0, -1))
 	}
 	for ago := range 7 {
-		t := now.AddDate(0, 0, -ago)
+		t := today.AddDate(0, 0, -ago)
 		if name := t.Weekday().String(); strings.EqualFold(word, name) || strings.EqualFold(word, name[:3]) {
 			return day(t)
 		}
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, word, now.Location()); err == nil {
+	if t, err := time.Parse(time.DateOnly, word); err == nil {
 		return day(t)
 	}
-	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(form, word, now.Location()); err == nil {
+	if t, err := time.Parse(time.RFC3339, word); err == nil {
+		return t, t, nil
+	}
+	for _, form := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
+		if t, err := time.Parse(form, word); err == nil {
+			t = store.FirstInstant(t, in)
 			return t, t, nil
 		}
 	}
@@ -126,9 +132,9 @@ func Period(word string, now time.Time) (from, to time.Time, err error) {
 	if n, err := strconv.ParseUint(strings.TrimRight(word, "dw"), 10, 16); err == nil && n > 0 {
 		switch word[len(strconv.FormatUint(n, 10)):] {
 		case "d":
-			at = now.AddDate(0, 0, -int(n)) //nolint:gosec // It has 16 bits.
+			at = store.FirstInstant(wall.AddDate(0, 0, -int(n)), in) //nolint:gosec // It has 16 bits.
 		case "w":
-			at = now.AddDate(0, 0, -7*int(n)) //nolint:gosec // It has 16 bits.
+			at = store.FirstInstant(wall.AddDate(0, 0, -7*int(n)), in) //nolint:gosec // It has 16 bits.
 		}
 	}
 	if d, err := time.ParseDuration(word); err == nil && d > 0 {

@@ -1,10 +1,6 @@
 package view
 
-import (
-	"strings"
-
-	"github.com/hookspan/hookspan/internal/termtext"
-)
+import "strings"
 
 // patchMark begins a patch for the tool apply_patch, which several agents have:
 // sections of files, each with lines that are added, removed or kept.
@@ -16,23 +12,29 @@ func patchEdits(text string) (out []Edit) {
 	if !strings.HasPrefix(text, patchMark) {
 		return nil
 	}
-	for i, l := range termtext.Lines(text) {
-		what, path, _ := strings.Cut(strings.TrimPrefix(l, "*** "), ": ")
+	for i, l := range strings.Split(strings.TrimRight(text, "\r\n"), "\n") {
+		what, path, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(l, "*** "), "\r"), ": ")
 		header := strings.HasPrefix(l, "*** ")
 		switch {
 		case i == 0:
 		case header && (what == "Add File" || what == "Update File"):
 			out = append(out, Edit{Path: path})
 		case header && what == "Delete File":
-			out = append(out, Edit{path, []string{" " + l}})
-		case len(out) == 0, l == "@@", header && what != "Move to":
+			out = append(out, Edit{Path: path, Lines: []string{" " + l}})
+		case len(out) == 0, strings.TrimSpace(l) == "@@", header && what != "Move to":
 		default:
+			e := &out[len(out)-1]
+			if header {
+				e.To = path
+			}
 			if l == "" || !strings.ContainsAny(l[:1], "+- ") {
 				l = " " + l
 			}
-			e := &out[len(out)-1]
 			e.Lines = append(e.Lines, l)
 		}
+	}
+	for i := range out {
+		out[i].Lines = shown(out[i].Lines)
 	}
 	return out
 }

@@ -1,10 +1,13 @@
 package view
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -33,6 +36,10 @@ const reportRows = 7
 
 // Reporter collects a report from the traces of a period.
 type Reporter struct {
+	// Clean, if it is not nil, removes secrets from texts that the report cuts or changes, before
+	// it does.
+	Clean func(string) string
+
 	failures Sums
 	tasks    []store.Summary
 	files    map[string]*edited
@@ -47,6 +54,16 @@ type edited struct {
 
 // Add adds the work of a trace.
 func (r *Reporter) Add(w *store.Work) {
+	clean := r.Clean
+	if clean == nil {
+		clean = func(s string) string { return s }
+	}
+	w.Summary.Title = clean(w.Summary.Title)
+	for i := range w.Calls {
+		if c := &w.Calls[i]; c.Status.Failed() {
+			c.Error = clean(c.Error)
+		}
+	}
 	r.failures.By = ByFailure
 	r.failures.Add(w)
 	r.tasks = append(r.tasks, w.Summary)
@@ -64,6 +81,7 @@ func (r *Reporter) Add(w *store.Work) {
 			r.files = make(map[string]*edited)
 		}
 		for _, path := range given.Files() {
+			path = clean(path)
 			if r.files[path] == nil {
 				r.files[path] = &edited{path: path}
 			}
@@ -125,6 +143,29 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 	add("Failures that repeat", []string{"failure", "calls", "tasks", "last trace"}, rows)
 	add("The most edited files", []string{"file", "edits", "rejected"}, r.edited())
 	return out
+}
+
+// DrawReport writes a report for a terminal.
+func DrawReport(w io.Writer, r Report, o Options) error {
+	st, b := newStyle(o), bufio.NewWriter(w)
+	_, _ = b.WriteString(st.paint(sgrBold, st.cut(termtext.Line(r.Title), st.room())) + "\n" + st.fitting(slices.Clone(r.Facts)) + "\n")
+	for _, section := range r.Tables {
+		_, _ = b.WriteString("\n" + st.paint(sgrBold, section.Title) + "\n")
+		t := &table{style: st, rows: len(section.Rows)}
+		for i, name := range section.Head {
+			c := &column{name: strings.ToUpper(name), right: i > 0, order: i, cell: func(row int) (string, string) {
+				return termtext.Line(section.Rows[row][i]), ""
+			}}
+			if i == 0 {
+				c.least = minTitle
+			} else if strings.HasSuffix(name, "trace") {
+				c.order = 0 // by it the trace is shown
+			}
+			t.columns = append(t.columns, c)
+		}
+		t.draw(b)
+	}
+	return b.Flush()
 }
 
 func (r *Reporter) dearest(st *style, cents bool) (rows [][]string) {

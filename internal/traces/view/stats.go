@@ -100,7 +100,11 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		if g.Failures == 0 {
 			return "-", sgrDim
 		}
-		return fmt.Sprintf("%d %3.0f%%", g.Failures, 100*float64(g.Failures)/float64(max(g.Calls, 1))), sgrRed
+		text := fmt.Sprintf("%d %3.0f%%", g.Failures, 100*float64(g.Failures)/float64(max(g.Calls, g.OfCalls, 1)))
+		if g.OfCalls > 0 {
+			text += fmt.Sprintf(" of %d", g.OfCalls)
+		}
+		return text, sgrRed
 	})
 	add(&column{name: "DENIED", order: 5}, some(denials), number(denials, sgrYellow))
 	timed := func(*store.Group) bool { return by != ByBlock }
@@ -146,6 +150,19 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 				return "-", sgrDim
 			}
 			return cost(&store.Usage{CostUSD: new(*g.Usage.CostUSD / float64(g.Traces))}, cents)
+		})
+		priced := func(g *store.Group) bool { return g.MedianUSD != nil }
+		add(&column{name: "MEDIAN", order: 6}, priced, func(g *store.Group) (string, string) {
+			if total && g == &rows[last] {
+				return "", "" // it is no sum
+			}
+			return cost(&store.Usage{CostUSD: g.MedianUSD}, cents)
+		})
+		add(&column{name: "DEAREST", order: 5}, priced, func(g *store.Group) (string, string) {
+			if share := DearestShare(g); share > 0 {
+				return fmt.Sprintf("%d%%", share), ""
+			}
+			return "", ""
 		})
 		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
 			if g.Traces == 0 {
@@ -264,6 +281,14 @@ func Stats(w io.Writer, all store.Totals, grouped map[store.By][]store.Group, o 
 	}
 	st.unpriced(b, all)
 	return b.Flush()
+}
+
+// DearestShare is how much of the cost the dearest task has, in percent, 0 if it is not known.
+func DearestShare(g *store.Group) int {
+	if g.DearestUSD == nil || g.Usage.Cost() <= 0 {
+		return 0
+	}
+	return int(math.Round(100 * min(1, *g.DearestUSD/g.Usage.Cost())))
 }
 
 // CachedShare is how much of the input came from the cache, in percent, rounded as the page

@@ -44,8 +44,11 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 		}
 	}
 	if by == store.ByTool || by == store.ByCommand { // the tasks have other calls, too
+		if err := countAll(ctx, s, f, by, out.Groups); err != nil {
+			return out, err
+		}
 		of := SumOf(out.Groups)
-		out.Totals.Calls, out.Totals.Failures, out.Totals.Denials = of.Calls, of.Failures, of.Denials
+		out.Totals.Calls, out.Totals.Failures, out.Totals.Denials, out.Totals.OfCalls = of.Calls, of.Failures, of.Denials, of.OfCalls
 	}
 	if by == store.ByCommand {
 		out.Groups = slices.DeleteFunc(out.Groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
@@ -55,6 +58,22 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 		out.Line = SumOf(out.Groups)
 	}
 	return out, nil
+}
+
+// countAll sets how many calls there are of the tools or commands of groups in all, if a filter
+// selects those that failed or were denied.
+func countAll(ctx context.Context, s *store.Store, f store.Filter, by store.By, groups []store.Group) error {
+	if !f.Failed && !f.Denied {
+		return nil
+	}
+	f.Failed, f.Denied = false, false
+	all, err := s.Group(ctx, f, by, nil)
+	for _, g := range all {
+		if i := slices.IndexFunc(groups, func(one store.Group) bool { return one.Key == g.Key }); i >= 0 {
+			groups[i].OfCalls = g.Calls
+		}
+	}
+	return err
 }
 
 // sumWork sums up the work, where the sums are of certain calls of those alone.
@@ -73,20 +92,21 @@ func SideOf(ctx context.Context, s *store.Store, name string, f store.Filter) (s
 	}
 	sums, err := sumWork(ctx, s, f, BySide)
 	for _, g := range sums.Groups() {
-		side.P50, side.P95, side.EditsDenied = g.P50, g.P95, g.EditsDenied
+		side.P50, side.P95, side.EditsDenied, side.MedianUSD, side.DearestUSD = g.P50, g.P95, g.EditsDenied, g.MedianUSD, g.DearestUSD
 	}
 	side.Key = name
 	return side, err
 }
 
-// ReportOf reports on the tasks that a filter selects, until now unless it ends before.
-func ReportOf(ctx context.Context, s *store.Store, f store.Filter, now time.Time) (Report, error) {
+// ReportOf reports on the tasks that a filter selects, until now unless it ends before. clean is a
+// Reporter's.
+func ReportOf(ctx context.Context, s *store.Store, f store.Filter, now time.Time, clean func(string) string) (Report, error) {
 	zone := now.Location()
 	all, groups, err := s.Groups(ctx, f, zone, store.ByProject, store.ByModel)
 	if err != nil {
 		return Report{}, err
 	}
-	var r Reporter
+	r := Reporter{Clean: clean}
 	if err := s.EachWork(ctx, f, nil, func(w *store.Work) error { r.Add(w); return nil }); err != nil {
 		return Report{}, err
 	}

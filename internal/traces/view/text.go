@@ -28,6 +28,8 @@ type Options struct {
 	Verbose bool
 	// Resume is the command that continues a trace's session, if there is one.
 	Resume string
+	// Selected says after their number what tasks a list has.
+	Selected string
 	// Now makes the times of a list relative to it. If zero, they are absolute.
 	Now time.Time
 	// Location is the time zone. If nil, time.Local.
@@ -84,7 +86,13 @@ func (st *style) paint(sgr, s string) string {
 
 func (st *style) mark(e otelmap.End) string { return st.paint(colors[e], st.symbol(e)) }
 
-func (st *style) cut(s string, n int) string { return termtext.CutWidth(s, n, st.ellipsis) }
+// cut cuts a safe text to n columns. A view without a width cuts nothing.
+func (st *style) cut(s string, n int) string {
+	if st.Width <= 0 {
+		return s
+	}
+	return termtext.CutWidth(s, n, st.ellipsis)
+}
 
 // join puts the parts that are not empty on one line.
 func (st *style) join(parts ...string) string {

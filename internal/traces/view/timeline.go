@@ -27,7 +27,8 @@ func Timeline(w io.Writer, works []*store.Work, o Options) error {
 	if len(works) == 0 {
 		return nil
 	}
-	if o.Width <= 0 {
+	whole := o.Width <= 0
+	if whole {
 		o.Width = pipedWidth
 	}
 	st, b := newStyle(o), bufio.NewWriter(w)
@@ -55,6 +56,11 @@ func Timeline(w io.Writer, works []*store.Work, o Options) error {
 	}
 	names := min(32, st.room()/3)
 	columns := st.room() - names - 2*gap - 13
+	for _, l := range lanes {
+		if whole {
+			names = max(names, termtext.Width(l.name))
+		}
+	}
 	span := max(until.Sub(from), time.Minute)
 	_, _ = b.WriteString(strings.Repeat(" ", names+gap) + st.paint(sgrDim, axis(from, span, columns, st.Location)) + "\n")
 	for _, l := range lanes {

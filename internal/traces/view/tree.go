@@ -313,7 +313,7 @@ func (p *treePrinter) columns(lead, symbol, label, labelSGR, detail string, c ri
 	label = p.cut(label, room)
 	room -= termtext.Width(label)
 	left := p.paint(sgrDim, lead) + symbol + " " + p.paint(labelSGR, label)
-	if detail != "" && room > 6 {
+	if detail != "" && (room > 6 || p.whole) {
 		detail = p.cut(detail, room-2)
 		left += "  " + p.paint(sgrDim, detail)
 		room -= 2 + termtext.Width(detail)

@@ -30,8 +30,8 @@ const (
 // WorkKeys are what Sums can sum by.
 var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
 
-// Sums sums up work by one of WorkKeys. By store.ByModel and BySide only the percentiles and
-// the denied edits count.
+// Sums sums up work by one of WorkKeys. By store.ByModel only the denied edits count, BySide
+// these, the percentiles and the tasks' costs.
 type Sums struct {
 	By store.By
 	// Calls selects those that count by ByServer, ByDenial and ByFailure.
@@ -44,6 +44,7 @@ type Sums struct {
 type sum struct {
 	store.Group
 	took  []time.Duration
+	costs []float64
 	trace string
 }
 
@@ -71,6 +72,9 @@ func (s *Sums) Add(w *store.Work) {
 			key = ""
 		}
 		g := s.of(key, w, w.Summary.Duration())
+		if u := w.Summary.Usage; s.By == BySide && u != nil && u.CostUSD != nil {
+			g.costs = append(g.costs, *u.CostUSD)
+		}
 		for i := range w.Calls {
 			if c := &w.Calls[i]; c.Status == otelmap.EndDenied && len(NewArguments(c.Tool, c.Arguments).Edits()) > 0 {
 				g.EditsDenied++
@@ -101,12 +105,17 @@ func (s *Sums) key(c *store.Call) string {
 	case s.By == ByDenial:
 		return Denier(c)
 	case s.By == ByFailure && c.Status.Failed():
-		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String()), "#")
+		why := cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String())
+		if c.Command != "" && (FailureLine(c.Error) == "" || passing.MatchString(why)) {
+			why = termtext.Line(c.Command) + " failed" // other commands fail for other reasons
+		}
+		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(why, "#")
 	}
 	return ""
 }
 
-var numbers = regexp.MustCompile(`\b(0x)?[0-9a-f]*[0-9][0-9a-f]*\b`)
+// numbers are quantities with their units, times, and hexadecimal numbers.
+var numbers = regexp.MustCompile(`(?i)\b(?:[0-9]{2}(t[0-9]{2}|([.][0-9]+)?z)|([0-9]+([.,][0-9]+)*([nuµμm]?s|secs?|m|mins?|hr?s?|d|[kmgt]?i?b|k)?)+|0x[0-9a-f]+|[0-9a-f]*[0-9][0-9a-f]*)\b`)
 
 func (s *Sums) of(key string, w *store.Work, took time.Duration) *sum {
 	if s.groups == nil {
@@ -135,6 +144,7 @@ func (s *Sums) Groups() []store.Group {
 		slices.Sort(g.took)
 		at := func(p int) time.Duration { return g.took[(len(g.took)*p+99)/100-1] }
 		g.P50, g.P95 = at(50), at(95)
+		g.SetCosts(g.costs)
 		out = append(out, g.Group)
 	}
 	return out

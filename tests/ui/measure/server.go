@@ -107,21 +107,24 @@ func (s *server) memory() (now, most float64, err error) {
 
 // processor returns the processor time of the server in milliseconds.
 func (s *server) processor() (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", s.cmd.Process.Pid))
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
+	if len(tasks) == 0 {
+		return 0, fmt.Errorf("process %d, the server, is no more", s.cmd.Process.Pid)
+	}
 	sum := 0.0
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
 	for _, t := range tasks {
-		if b, err = os.ReadFile(t); err != nil {
+		b, err := os.ReadFile(t)
+		if err != nil {
 			continue // A thread has ended.
 		}
 		ns, _, _ := strings.Cut(string(b), " ")
 		n, _ := strconv.ParseFloat(ns, 64)
 		sum += n / 1e6
 	}
-	return sum, err
+	return sum, nil
 }
 
 // evaluate returns what an expression gives, when its promise is kept.

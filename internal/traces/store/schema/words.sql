@@ -7,3 +7,5 @@ INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 -- Merging twice as many parts at once as SQLite does writes each word less often.
 INSERT INTO words (words, rank) VALUES ('automerge', 8);
 CREATE INDEX traces_waiting ON traces (id) WHERE waiting = 1;
+-- The tables of letters that these words were made by.
+CREATE TABLE letters (version TEXT NOT NULL) STRICT;

@@ -44,6 +44,8 @@ async function text(path: string, { body, signal }: { body?: unknown; signal?: A
     open--;
     if (started - begun < 250) spent += performance.now() - started;
   }
+  const older = Number(res.headers.get("X-Hookspan-Older")); // It is of an earlier state of the store.
+  if (older) later ||= window.setTimeout(() => { later = 0; soon(); }, older);
   if (res.ok) return answer;
   let why = { error: res.statusText, hint: undefined as string | undefined };
   try { why = JSON.parse(answer); } catch { /* not from hookspan */ }
@@ -87,7 +89,7 @@ export async function post<T>(path: string, body: unknown): Promise<T> {
 let changes = 0;
 let live = false;
 const listeners = new Set<() => void>();
-let pending = 0;
+let pending = 0, later = 0;
 const changed = () => { changes++; listeners.forEach((f) => f()); };
 
 // What is on the page is asked for again in at most one part in refetchShare of the time:

@@ -1,0 +1,266 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Where in a clause a value is: right beside the telling word, or further on.
+const (
+	besideWords = 2  // words between a telling word and a value that is right beside it
+	clauseWords = 10 // words of a clause that are read
+	clauseBytes = 110
+)
+
+// label reads the values that are in one clause with a name, which ends at i: "Password for the
+// user deploy: x", "**Password:** x", "Пароль администратора — x", "x as the password". A clause is
+// known by its words and signs, whatever its language and grammar are.
+func (t *text) label(a *assignment, i int) []span {
+	s := t.s
+	if q := closingQuotes(s, i); q < len(s) && lineBreak(s, q) > 0 && (isFlag(s, a.lo) || q > i && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"")) {
+		return t.lineOf(a.kind, q) // In the next line; Redis numbers names and values.
+	}
+	if a.lo > 0 && s[a.lo-1] < utf8.RuneSelf && strings.IndexByte("./\\<>$@{[=", s[a.lo-1]) >= 0 {
+		return nil // part of an address, a selector, an element
+	}
+	weak := slices.Contains(verbs, strings.ToLower(a.telling))
+	name := strings.TrimLeft(a.name, "-"+digits)
+	if byteIn(s, i, "(") || weak && !byteIn(s, i, " :=\"'`") || upperLower(name) && isLower == classOf[name[0]] && !endsInOne(strings.ToLower(a.name), "password", "token", "secret", "key") {
+		return nil // a call, a verb, a name in a program
+	}
+	if out := t.calledAfter(a); len(out) > 0 {
+		return out
+	}
+	if out := t.usedAs(a); len(out) > 0 {
+		return out
+	}
+	var out []span
+	words, beside := 0, true
+	cred := strings.IndexByte("cCzZflLaA", a.telling[0]) >= 0 && hasOnePrefix(strings.ToLower(a.telling), "cred", "zugangsd", "fiants", "login", "account")
+	for p := i; p < len(s) && p < i+clauseBytes && words < clauseWords; {
+		c := s[p]
+		values := clauseValue
+		if a.kind == tokenKind && !cred {
+			values = clauseValue.or(clauseValue.others + "/")
+		}
+		switch end := endOf(s, p, shortValue, values); {
+		case end > p:
+			word := strings.TrimRight(s[p:end], ".,;:!?*_=")
+			c := clause{t, a, a.kind, beside && words <= besideWords || behindSign(s, i, p), cred, words == 0}
+			if weak && words > 1 {
+				return out // pass is a verb as well
+			}
+			if word == "" && strings.Trim(s[p:end], "*_") != "" && !(s[p:end] == "=" && strings.ToUpper(a.name) == a.name) {
+				return out
+			}
+			if word == "" {
+				p = end // a sign of Markdown
+				continue
+			}
+			if strings.EqualFold(a.telling, "pin") && only(word, digitBytes) && len(word) > 3 && c.beside {
+				return append(out, span{lo: p, hi: p + len(word)})
+			}
+			if c.secret(s, p, p+len(word)) || c.secret(s, p, end) && !strings.HasSuffix(s[p:end], ".") {
+				out = append(out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
+			} else if slices.Contains(harmlessEnds, strings.ToLower(word)) && word != "type" {
+				return out
+			} else if len(word) < end-p && end < len(s) && s[end] == ' ' && s[end-1] != ',' && words > 0 {
+				return out // the end of a sentence
+			}
+			beside = beside && byteIn(s, end, " :\"'`*=)") || end < len(s) && s[end] >= utf8.RuneSelf
+			words++
+			p = end
+		case c == '"' && words > 0 && byteIn(s, p+1, ",:}]"):
+			return out // the end of a member
+		case c >= utf8.RuneSelf && hasOnePrefix(s[p:], "。", "？", "！", "؟", "।"):
+			return out
+		case lineBreak(s, p) > 0:
+			if words == 0 && (p > i && only(s[i:p], oneOf("*_ :\"'`=()]>")) && !strings.HasPrefix(s[i:], ")\"") || t.listed(a)) || s[p-1] == ':' {
+				return t.lineOf(a.kind, p)
+			}
+			return out
+		case c == ' ' || c == '\t' || c >= utf8.RuneSelf || strings.IndexByte("\"'`*():,/\x1b[]>|", c) >= 0:
+			p += max(1, colour(s, p))
+		default:
+			return out
+		}
+	}
+	return out
+}
+
+// listed reports whether a name is alone in an item of a list.
+func (t *text) listed(a *assignment) bool {
+	before := t.s[lineStart(t.s, a.lo, 80):a.lo]
+	return strings.Trim(before, " *-+#") == "" && strings.ContainsAny(before, "*-+#")
+}
+
+// behindSign reports whether a sign of assignment is right before p.
+func behindSign(s string, from, p int) bool {
+	head := strings.TrimRight(s[from:p], " \"'`*(„“«「『\u00a0")
+	return endsInOne(head, ":", "=", "->", "→", "—", "–", "：", "＝", "は", "为", "為", "是")
+}
+
+// clauseValue are the bytes of the words and values of a clause.
+var clauseValue = alnumBytes.or("_!@#$%^&*?~+=.-")
+
+// clause is how a value stands to the telling word of its clause.
+type clause struct {
+	t    *text
+	a    *assignment
+	kind kind
+	// beside says that little is between them, pair that a user's name is, first that nothing is.
+	beside, pair, first bool
+}
+
+// vendor reports whether a vendor's name is before the telling word, or before i.
+func (t *text) vendor(i int) bool {
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(t.s[lineStart(t.s, i, 24):i])), func(w string) bool { return slices.Contains(vendors(), strings.TrimRight(w, ":")) })
+}
+
+// number judges a hexadecimal number, which may be a checksum.
+func (c clause) number(v string, lo int) bool {
+	s, a := c.t.s, c.a
+	if !c.beside || len(v) < 30 || digitRuns(v) < 4 || len(v) == 40 && !c.first && !behindSign(s, max(0, lo-20), lo) {
+		return false
+	}
+	return c.t.vendor(a.lo) || strings.Count(v, "-") != 4 && (a.promoted || containsOne(strings.ToLower(s[max(0, a.lo-16):min(len(s), a.lo+len(a.name)+24)]), hexWords...))
+}
+
+// vendors are the first words of the rules' names.
+var vendors = sync.OnceValue(func() []string {
+	out := slices.Clone(wordsOf("vendors"))
+	for _, p := range prefixes() {
+		name, _, _ := strings.Cut(p[0], "-")
+		out = append(out, name)
+	}
+	return out
+})
+
+// secret judges the word from lo to hi of a clause.
+func (c clause) secret(s string, lo, hi int) bool {
+	v := s[lo:hi]
+	if len(v) < 6 || byteIn(s, hi, "([{<\\/@") && !strings.HasPrefix(s[hi:], "</") || placeholder(v) || isVersion(v) || strings.Contains(v, "...") {
+		return false
+	}
+	quoted := lo > 0 && strings.IndexByte("\"'`*", s[lo-1]) >= 0 && byteIn(s, hi, "\"'`*")
+	if lo > 0 && strings.IndexByte("\\$<%{@#/.*", s[lo-1]) >= 0 && !quoted && !(s[lo-1] == '/' && c.pair) {
+		return false
+	}
+	if c.kind == passwordKind || c.pair {
+		return chosenShape(v, c.beside) || quoted && c.beside && (strings.Count(v, "-") > 2 && strings.ToLower(v) == v && !namesPassword(v) || len(v) >= 8 && passwordKind.likely(v))
+	}
+	if c.kind == keyKind {
+		return len(v) >= 20 && upperLower(v) && random(v) && digitRuns(v) > 2 && c.beside
+	}
+	if strings.Trim(v, hexDigits+"-") == "" {
+		return c.number(v, lo)
+	}
+	return len(v) >= 16 && hasDigit(v) && !strings.Contains(v, ".") && (!wordy(v) && digitRuns(v) > 1 || upperLower(v) && random(v)) && (c.beside || upperLower(v)) || c.beside && c.first && upperLower(v) && chosenShape(v, false)
+}
+
+const hexDigits = "0123456789abcdefABCDEF"
+
+// chosenShape reports a password by its characters alone: kinds of them that words do not mix.
+// Of a value that is not right beside a telling word more is asked.
+func chosenShape(v string, beside bool) bool {
+	letters, digits, symbols := count(v)
+	switch {
+	case looksLikeCode(v, true), letters == 0, !isAlnum(v[0]), strings.HasPrefix(v, "0x"), containsOne(strings.ToLower(v), "passw", "token", "secret", "**"), strings.Count(v, "-") == 4 && isHexText(strings.ReplaceAll(v, "-", "")):
+		return false
+	case digits == 0:
+		return !looksLikeCode(v, false) && beside && (len(v) >= 9 && gibberish(v) && (upperLower(v) || symbols > 0) || oddCase(v)) || beside && len(v) >= 8 && strings.ContainsAny(v[:len(v)-1], "!#$%^&*?~+")
+	case wordy(v) && containsOne(strings.ToLower(v), technical...), strings.ToUpper(v) == v && (wordy(v) || !beside):
+		return false
+	}
+	kinds := 1
+	if upperLower(v) {
+		kinds++
+	}
+	if symbols > 0 {
+		kinds++
+	}
+	if beside {
+		return len(v) >= 8 && (digits > 1 || !wordy(v) || strings.ContainsAny(v, "!#$%^&*?~+") || kinds > 2)
+	}
+	return len(v) >= 9 && kinds > 1 && (!wordy(v) || digits > 1 && (kinds > 2 || upperLower(v) && strings.ToUpper(v[:1]) == v[:1] || symbols > 1)) && !isHexText(strings.ReplaceAll(v, "-", ""))
+}
+
+// technical are parts of words with numbers that no person chooses.
+var technical = wordsOf("technical")
+
+// usedAs reads the value before a name that says what it is: x as the password, x als Passwort.
+func (t *text) usedAs(a *assignment) []span {
+	s := t.s
+	start := lineStart(s, a.lo, 80)
+	end := a.lo
+	for range 3 {
+		end = beforeBlanks(s, end)
+		lo := end
+		for lo > start && s[lo-1] > ' ' {
+			lo--
+		}
+		if lo == end || lo <= start {
+			return nil
+		}
+		if word := s[lo:end]; slices.Contains(asWords, word) {
+			hi := len(strings.TrimRight(s[:beforeBlanks(s, lo)], "\"'`.,:;*()"))
+			from := startOf(s, hi, shortValue, clauseValue)
+			if strings.IndexByte("#/", word[0]) >= 0 && !byteIn(s, hi, "\"'`") {
+				return nil // a comment behind program text
+			}
+			if rest := strings.Fields(s[a.lo:min(len(s), a.lo+60)]); from < start || word != "into" && word != "in" && len(rest) > 1 && slices.Contains(harmlessEnds, strings.ToLower(rest[1])) {
+				return nil
+			}
+			if (clause{t: t, a: a, kind: a.kind, beside: word != "is"}).secret(s, from, hi) && !plain(s[from:hi]) || a.kind == passwordKind && chosenShape(s[from:hi], false) && !byteIn(s, max(0, from-1), "/.$<") {
+				return []span{{lo: from, hi: hi}}
+			}
+			return nil
+		}
+		end = lo
+	}
+	return nil
+}
+
+// calledAfter reads a token that is right before the words that say what it is: x api key.
+func (t *text) calledAfter(a *assignment) []span {
+	s := t.s
+	if a.kind != tokenKind {
+		return nil
+	}
+	hi := beforeBlanks(s, a.lo)
+	for range 2 {
+		lo := startOf(s, hi, shortValue, clauseValue)
+		v := s[lo:hi]
+		if len(v) >= 20 && hi < a.lo && !(lo > 0 && strings.IndexByte("/.@:", s[lo-1]) >= 0) && !wordy(v) && (upperLower(v) && random(v) && digitRuns(v) > 2 || isHexText(strings.ReplaceAll(v, "-", "")) && t.vendor(lo)) {
+			return []span{{lo: lo, hi: hi}}
+		}
+		hi = beforeBlanks(s, lo)
+	}
+	return nil
+}
+
+// userPair reads the password behind a user's name and the sign at i: admin / x.
+func userPair(t *text, i int) []span {
+	s := t.s
+	p := endOf(s, i, 12, letterBytes)
+	for _, sign := range [...]string{" / ", "/", ":", " and ", " und ", " et ", " y ", " e ", " with ", " mit ", " avec ", " con ", " com ", " "} {
+		if !strings.HasPrefix(s[p:], sign) {
+			continue
+		}
+		lo := closingQuotes(s, p+len(sign))
+		hi := len(strings.TrimRight(s[:endOf(s, lo, shortValue, clauseValue)], ".,;:*_"))
+		line := strings.ToLower(s[lineStart(s, i, 60):i])
+		login := containsOne(line, loginWords...)
+		switch {
+		case hi <= lo || byteIn(s, hi, "([{<\\/@:~") || p > i && !boundaryBefore(s, startOf(s, i, 12, letterBytes)), sign == " " && !login, p == i && !login, containsOne(line, " -u", "--user"):
+		case chosenShape(s[lo:hi], sign == " / " && p > i) && !placeholder(s[lo:hi]) && !isVersion(s[lo:hi]) && (sign == " / " || login || upperLower(s[lo:hi]) && (!wordy(s[lo:hi]) || longNumber(s[lo:hi]))):
+			return []span{{lo: lo, hi: hi}}
+		}
+		return nil
+	}
+	return nil
+}
+
+var verbs, asWords, loginWords, hexWords = wordsOf("verbs"), wordsOf("asWords"), wordsOf("loginWords"), wordsOf("hexWords")

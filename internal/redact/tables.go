@@ -1,0 +1,352 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// longestHeader is how much of a header's line is read, longestRow of a row's; tableRows is how
+// many rows are.
+const (
+	longestHeader, longestRow = 400, 900
+	tableRows                 = 40
+)
+
+// bars part the cells of tables that are drawn.
+var bars = []string{"|", "│", "┆", "┃", "║", "¦", "┬", "┌", "┐"}
+
+// column reads the column that a name, which ends at i, heads: of a table whose cells bars, tabs,
+// commas or blanks part.
+func (t *text) column(a *assignment, i int) []span {
+	s := t.s
+	if !headsColumn(s, a.lo, i) {
+		return nil
+	}
+	start, end := lineStart(s, a.lo, longestHeader), lineEnd(s, i, longestHeader)
+	line := s[start:end]
+	if nextLine(s, end) < 0 || strings.ContainsAny(line, "={}<>[]") {
+		return nil
+	}
+	for _, sep := range [...]byte{'|', '&', '!', '\t', ',', ';', ':', '2', '1'} {
+		if sep > '2' && sep < '|' || sep < '1' && sep != '\t' {
+			if strings.IndexByte(line, sep) < 0 {
+				continue
+			}
+		}
+		head := cells(s, start, end, sep)
+		nth := slices.IndexFunc(head, func(c span) bool { return c.lo <= a.lo && a.lo < c.hi })
+		if nth < 0 || !t.isHeader(a, head, nth, sep) {
+			continue
+		}
+		if out := t.rows(a, head, nth, end, sep); len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// headsColumn spares most names the reading of their line: before and behind the name is what
+// parts cells, or the line's end.
+func headsColumn(s string, lo, hi int) bool {
+	name := hi
+	hi = endOf(s, hi, 40, alnumBytes.or("\"'*`$_- "))
+	if hi < len(s) && !strings.Contains(s[name:hi], "  ") && lineBreak(s, hi) == 0 && strings.IndexByte("|\t\\^,;:&!,", s[hi]) < 0 && s[hi] < utf8.RuneSelf && s[hi-1] != ' ' {
+		return false
+	}
+	lo = startOf(s, lo, 40, alnumBytes.or("\"'*`_- "))
+	return lo == 0 || strings.IndexByte("|\t\nI,;:&!+>#", s[lo-1]) >= 0 || s[lo-1] >= utf8.RuneSelf || byteIn(s, lo, "nrt") && s[lo-1] == '\\'
+}
+
+// isHeader reports whether the cells are names, of which the nth tells of secrets.
+func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
+	s := t.s
+	name := strings.ToLower(strings.Trim(s[head[nth].lo:head[nth].hi], " \"'*`:#─"))
+	last := name[strings.LastIndexAny(name, " _-")+1:]
+	if strings.ContainsAny(name, ":,;|&/\\()") || strings.Contains("12:", string(sep)) && upperLower(a.name) && a.name != strings.ToUpper(a.name[:1])+strings.ToLower(a.name[1:]) {
+		return false // part of a line, a name in a program
+	}
+	if len(name) > 40 || name == "" || slices.Contains(harmlessEnds, last) || slices.Contains(otherTokens, strings.Split(name, " ")[0]) || a.kind == keyKind && len(head) < 2 {
+		return false
+	}
+	if least := map[byte]int{'|': 1, ':': 2, '2': 1}[sep]; len(head) < least || least == 0 && len(head) < 2 {
+		return false
+	}
+	named := 0
+	for _, c := range head {
+		if c.hi > c.lo {
+			named++
+		}
+		v := strings.Trim(s[c.lo:c.hi], " \"'*`$^M\\,")
+		if len(v) > 60 || strings.ContainsAny(v, "=;{}[]<>") || strings.Contains(v, "(") && sep != '|' && sep != '2' || (sep == ',' || sep == ':') && byteIn(s, c.lo, " ") && c.lo > 0 && s[c.lo-1] == sep {
+			return false
+		}
+	}
+	return named > 1 || strings.Contains("|2", string(sep))
+}
+
+// rows reads the nth cells of the rows behind the header's line, which ends at end.
+func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []span) {
+	s := t.s
+	lo, hi := head[nth].lo-lineStart(s, head[nth].lo, longestHeader), head[nth].hi-lineStart(s, head[nth].lo, longestHeader)
+	if sep == '!' {
+		sep = '|' // of a wiki, whose rows have bars
+	}
+	var pending []span
+	ruled, odd := false, 0
+	for range tableRows {
+		next := nextLine(s, end)
+		if next < 0 {
+			break
+		}
+		end = lineEnd(s, next, longestRow)
+		row := s[next:end]
+		if isRule(row) {
+			if ruled = true; sep == '2' && lo < len(row) && byteIn(row, lo, "-=─") { // the rule says how wide the column is
+				lo, hi = startOf(row, lo, lo, oneOf("-=")), endOf(row, lo, len(row), oneOf("-="))
+			}
+			continue
+		}
+		if strings.Trim(row, " \t\r\"'+$^M,\\") == "" {
+			if odd++; odd > 1 {
+				break
+			}
+			continue
+		}
+		got := cells(s, next, end, sep)
+		c, ok := span{}, true
+		switch more := len(got) - len(head); {
+		case more == 0:
+			c = got[nth]
+		case more == 1 && only(s[got[0].lo:got[0].hi], digitBytes.or(" ")):
+			c = got[nth+1]
+		case more < 0 && sep == '|' && len(pending)+len(got) <= len(head): // cells in lines
+			if pending = append(pending, got...); len(pending) == len(head) {
+				c, pending = pending[nth], nil
+			}
+		case sep == '2' && (ruled || len(head) > 1):
+			c, ok = under(s, next, row, lo, hi)
+		default:
+			ok = false
+		}
+		if !ok {
+			if odd++; odd > 2 || len(out) > 0 {
+				break
+			}
+			continue
+		}
+		if v := t.cellValue(a, c, ruled || !strings.Contains("1:", string(sep))); v.hi > v.lo && (ruled || len(head) > 1) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// isRule reports a line that only parts the rows of a table.
+func isRule(row string) bool {
+	marks := 0
+	for _, r := range row {
+		switch {
+		case r == '-' || r == '=' || r >= '─' && r <= '╿':
+			marks++
+		case strings.ContainsRune("+|: \t$\r\"',^M\\#>", r):
+		default:
+			return false
+		}
+	}
+	return marks > 1 || strings.TrimSpace(row) == "|-" || strings.HasPrefix(row, "|=")
+}
+
+// under is the word of a row that is below the columns from lo to hi.
+func under(s string, start int, row string, lo, hi int) (span, bool) {
+	if lo >= len(row) {
+		return span{}, false
+	}
+	from := lo
+	if row[lo] == ' ' {
+		from = endOf(row, lo, hi-lo, oneOf(" "))
+	} else {
+		from = startOf(row, lo, lo, alnumBytes.or("_!@#$%^&*?~+=.-/"))
+	}
+	to := wordEnd(row, from, len(row), "|\"'\\")
+	return span{lo: start + from, hi: start + to}, to > from
+}
+
+// cellValue is the value in a cell.
+func (t *text) cellValue(a *assignment, c span, certain bool) span {
+	s := t.s
+	lo, hi := c.lo, c.hi
+	for n := 1; n > 0 && lo < hi; lo += n {
+		if n = colour(s, lo); n == 0 && byteIn(s, lo, " \"'`*") {
+			n = 1
+		} else if n == 0 && s[lo] == '<' && strings.IndexByte(s[lo:hi], '>') > 0 {
+			n = strings.IndexByte(s[lo:hi], '>') + 1
+		}
+	}
+	v := s[lo:max(lo, hi)]
+	v = v[:find(v, 0, len(v), " \t\\\"\x1b<`")]
+	if v = strings.TrimRight(v, ",;|*'"); len(v) < 6 || strings.Contains(strings.TrimRight(s[lo+len(v):hi], "\"' `*\\$^M,|"), " ") && !byteIn(s, lo+len(v), "\\\x1b<") {
+		return span{}
+	}
+	if looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
+		return span{}
+	}
+	if a.kind == passwordKind && (chosenShape(v, certain) || certain && literalValue(v) && !wordy(v)) || a.kind != passwordKind && (a.kind.likely(v) || len(v) >= 16 && chosenShape(v, false)) {
+		return span{lo: lo, hi: lo + len(v)}
+	}
+	return span{}
+}
+
+// cells are the places of what is between the separators of a line: bars and the like, or two
+// blanks and more, or any; without the empty ones beside a frame.
+func cells(s string, start, end int, sep byte) []span {
+	var out []span
+	quoted := false
+	lo := start
+	for p := start; p <= end; {
+		n := 0
+		switch {
+		case p == end:
+			n = 1
+		case s[p] == '"' && (sep == ',' || sep == ';'):
+			quoted = !quoted
+		case !quoted:
+			n = separator(s[p:end], sep)
+		}
+		if n == 0 {
+			p++
+			continue
+		}
+		c := span{lo: lo + len(s[lo:p]) - len(strings.TrimLeft(s[lo:p], " ")), hi: lo + len(strings.TrimRight(s[lo:p], " "))}
+		if sep == ',' || sep == ':' || sep == ';' || c.lo > c.hi {
+			c.lo = lo
+		}
+		c.hi = max(c.lo, c.hi)
+		if c.hi > c.lo || !strings.Contains("|!12", string(sep)) {
+			out = append(out, c)
+		}
+		p += n
+		lo = p
+	}
+	return out
+}
+
+// separator is the length of the separator at the beginning of s, or 0.
+func separator(s string, sep byte) int {
+	switch sep {
+	case '\t':
+		for _, tab := range [...]string{"\t", `\t`, "^I"} {
+			if strings.HasPrefix(s, tab) {
+				return len(tab)
+			}
+		}
+	case '1', '2':
+		n := 0
+		for n < len(s) && (s[n] == ' ' || s[n] == '\t' || s[n] >= utf8.RuneSelf && barAt(s[n:]) > 0) {
+			n += max(1, barAt(s[n:]))
+		}
+		if n > 1 || sep == '1' {
+			return n
+		}
+	case '|':
+		return barAt(s)
+	default:
+		if s[0] == sep {
+			return 1
+		}
+	}
+	return 0
+}
+
+func barAt(s string) int {
+	for _, bar := range bars {
+		if strings.HasPrefix(s, bar) {
+			return len(bar)
+		}
+	}
+	return 0
+}
+
+// inLists reads the lists behind a list of names, of which one ends at i: ["user", "password"],
+// (name, password) VALUES.
+func (t *text) inLists(a *assignment, i int) []span {
+	s := t.s
+	end := closingQuotes(s, i)
+	from := max(0, a.lo-longestHeader)
+	open := from + strings.LastIndexAny(s[from:a.lo], "([")
+	if !byteIn(s, end, ",)]") || open < from || s[open] == '[' && end == i {
+		return nil
+	}
+	end = find(s, end, min(len(s), end+longestHeader), ")]")
+	if next := strings.ToUpper(s[end:min(len(s), end+20)]); strings.ContainsAny(s[open+1:end], "=:;{}(") || s[open] == '(' && !strings.Contains(next, "VALUES") {
+		return nil
+	}
+	var out []span
+	nth := strings.Count(s[open:a.lo], ",")
+	for range 20 {
+		p := find(s, end, min(len(s), end+40), s[open:open+1])
+		if p = endOf(s, p, 2, oneOf("([")); p == end || !byteIn(s, p-1, s[open:open+1]) {
+			break
+		}
+		for cell := 0; ; cell++ {
+			v := t.valueAt(endOf(s, p, 8, oneOf(" \t\r\n")))
+			end = blanks(s, closingQuotes(s, v.to))
+			if cell == nth && v.quoted && v.closed && t.cellValue(a, span{lo: v.from, hi: v.to}, true).hi > 0 {
+				out = append(out, span{lo: v.from, hi: v.to})
+			}
+			if !byteIn(s, end, ",") || cell > nth {
+				break
+			}
+			p = end + 1
+		}
+		end = find(s, end, min(len(s), end+longestHeader), ")]")
+	}
+	return out
+}
+
+// htmlColumn reads the column of a table of HTML of which a name, ending at i, is in a header.
+func (t *text) htmlColumn(a *assignment, i int) (out []span) {
+	s := t.s
+	if !byteIn(s, i, "<") || !hasOnePrefix(s[i:], "</th", "</td") {
+		return nil
+	}
+	from := max(0, a.lo-longestHeader)
+	row := max(0, strings.LastIndex(s[from:a.lo], "<tr"))
+	rows := strings.Split(s[i:min(len(s), i+4*longestHeader)], "<tr")
+	nth := strings.Count(s[from+row:a.lo], "<th") + strings.Count(s[from+row:a.lo], "<td")
+	at := i + len(rows[0])
+	for _, row := range rows[1:] {
+		at += len("<tr")
+		parts := strings.Split(row, "<td")
+		if nth < len(parts) && nth > 0 {
+			lo := at + len(strings.Join(parts[:nth], "<td")) + len("<td")
+			lo = find(s, lo, at+len(row), ">") + 1
+			if hi := find(s, min(lo, len(s)), len(s), "<"); hi > lo {
+				if v := t.cellValue(a, span{lo: lo, hi: hi}, true); v.hi > 0 {
+					out = append(out, v)
+				} else if q := endOfTags(s, lo); q > lo {
+					if v := t.cellValue(a, span{lo: q, hi: find(s, q, len(s), "<")}, true); v.hi > 0 {
+						out = append(out, v)
+					}
+				}
+			}
+		}
+		at += len(row)
+	}
+	return out
+}
+
+// endOfTags is where the tags at i end.
+func endOfTags(s string, i int) int {
+	for n := 0; n < 6 && byteIn(s, i, "<"); n++ {
+		end := strings.IndexByte(s[i:min(len(s), i+120)], '>')
+		if end < 0 {
+			break
+		}
+		if at := strings.Index(s[i:i+end], "value="); at > 0 {
+			return closingQuotes(s, i+at+len("value=")) // a field of a form
+		}
+		i = endOf(s, i+end+1, 20, oneOf(" \t\r\n:"))
+	}
+	return i
+}

@@ -1,0 +1,91 @@
+package calltext
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/internal/transcript/claude"
+	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
+)
+
+// TestWholeCallsAreReadOncePerTraceAndSession counts reads: the calls of several tasks of several
+// sessions come in a list that mixes them.
+func TestWholeCallsAreReadOncePerTraceAndSession(t *testing.T) {
+	const sessions, tasks, edits = 3, 4, 25
+	f := finder(t, claude.Agent, nil)
+	files, traces := 0, 0
+	f.Agent = func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) {
+		files++
+		return claude.Agent, nil
+	}
+	stored := make(map[string]*store.Trace)
+	var calls []store.Call
+	for e := range edits {
+		for n := range sessions * tasks {
+			id, session := fmt.Sprintf("%032x", n+1), fmt.Sprintf("%08d-1111-4111-8111-111111111111", n%sessions)
+			if stored[id] == nil {
+				stored[id] = trace("claude-code", session, "claude")
+				stored[id].TraceID, stored[id].Directory = id, "/w/p"
+			}
+			span := &tracepb.Span{
+				SpanId: []byte{1, 0, 0, 0, 0, 0, byte(n), byte(e)}, StartTimeUnixNano: otlp.UnixNano(at(e)), EndTimeUnixNano: otlp.UnixNano(at(e + 1)),
+				Attributes: otlpTexts(otelmap.KeyOperation, otelmap.OpExecuteTool, otelmap.KeyToolName, "Write", otelmap.KeyToolCallID, fmt.Sprintf("toolu_%d_%d", n, e)),
+			}
+			scope := stored[id].ResourceSpans[0].ScopeSpans[0]
+			scope.Spans = append(scope.Spans, span)
+			calls = append(calls, store.Call{Trace: id, Span: otlp.SpanID(span), Host: "claude-code", Session: session, Directory: "/w/p", Arguments: `{"cut":"…`})
+		}
+	}
+	for s := range sessions {
+		session := fmt.Sprintf("%08d-1111-4111-8111-111111111111", s)
+		var rows []string
+		for n := s; n < sessions*tasks; n += sessions {
+			for e := range edits {
+				rows = append(rows, rawjson.Encode(map[string]any{
+					"type": "assistant", "sessionId": session, "cwd": "/w/p", "uuid": fmt.Sprintf("u%d-%d", n, e), "timestamp": at(e).Format(time.RFC3339),
+					"message": map[string]any{"id": fmt.Sprintf("msg_%d_%d", n, e), "role": "assistant", "content": []any{map[string]any{
+						"type": "tool_use", "id": fmt.Sprintf("toolu_%d_%d", n, e), "name": "Write", "input": map[string]any{"file_path": "/w/p/a", "content": fmt.Sprintf("%d of %d", e, n)},
+					}}},
+				}))
+			}
+		}
+		write(t, filepath.Join(f.Home, ".claude", "projects", "-w-p", session+".jsonl"), strings.Join(rows, "\n")+"\n")
+	}
+	err := f.Calls(t.Context(), func(id string) (*store.Trace, error) {
+		traces++
+		return stored[id], nil
+	}, calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if traces != sessions*tasks || files != sessions {
+		t.Errorf("%d reads of traces and %d of files, want %d and %d", traces, files, sessions*tasks, sessions)
+	}
+	for i, c := range calls {
+		if want := fmt.Sprintf("%d of %d", i/(sessions*tasks), i%(sessions*tasks)); !strings.Contains(c.Arguments, want) {
+			t.Fatalf("call %d has %s, want %s", i, c.Arguments, want)
+		}
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,45 @@
+package ui
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// TestASessionHasItsRunningTask asks for a session of which nothing is stored, and for one with a
+// stored task.
+func TestASessionHasItsRunningTask(t *testing.T) {
+	s, _ := emptyStore(t)
+	_, get := asks(Options{Store: s, Watch: []string{t.TempDir()}, Running: func(context.Context) ([]*store.Trace, error) {
+		var out []*store.Trace
+		for i, session := range []string{"new", "old"} {
+			k := &task{id: byte(0x10 + i)}
+			run := k.run("codex", session, "/w", otelmap.OutcomeRunning, 100, 160)
+			k.chat(run, "m1", 101, 102, 100, 10, 0.5)
+			k.tool(run, "Bash", `{"command":"make"}`, "", 103, 104)
+			out = append(out, store.NewTrace(messagesOf(k)))
+		}
+		return out, nil
+	}})
+	tasksIn(t, s, [2]string{"old", "codex"}, [2]string{"other", "codex"})
+	for session, want := range map[string]int{"new": 1, "old": 2, "other": 1} {
+		var got struct {
+			Traces []struct{ Summary store.Summary }
+			Totals store.Totals
+			Points []point
+		}
+		get(t, "session/"+session, &got)
+		runs := 0
+		for _, task := range got.Traces {
+			if task.Summary.Outcome == otelmap.OutcomeRunning {
+				runs++
+			}
+		}
+		last := got.Traces[len(got.Traces)-1].Summary.Outcome
+		if len(got.Traces) != want || got.Totals.Traces != want || session != "other" && (runs != 1 || last != otelmap.OutcomeRunning || got.Totals.Calls != 1 || len(got.Points) != 1) {
+			t.Errorf("%s: %+v", session, got)
+		}
+	}
+}
