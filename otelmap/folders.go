@@ -14,45 +14,31 @@ var pathNames = []string{
 	"file_path", "filePath", "absolute_path", "absolutePath", "path", "notebook_path", "paths", "files", "dir_path", "dirPath", "workdir", "cwd",
 }
 
-// maxPath is the length in bytes above which a text is no path.
+// maxPath bounds a path, in bytes.
 const maxPath = 4 << 10
-
-// patchHeaders precede the paths in a patch.
-var patchHeaders = []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "}
 
 // inputPath returns the first path in a call's input, "." if it is a command, which works
 // in the agent's folder, and "" without either.
 func inputPath(input string) string {
 	o := rawjson.Members([]byte(input))
 	for text := range rawjson.Strings(o.Get(pathNames...)) {
-		if len(text) > maxPath {
-			return ""
-		}
-		return text
+		return text[:min(len(text), maxPath)]
 	}
-	command := o.Get("command", "commands", "cmd")
-	for _, header := range patchHeaders {
-		if _, rest, ok := strings.Cut(string(o.Get("input", "patch", "command")), header); ok {
-			return before(rest, `\n`, `\r`, `"`)
-		}
+	command := o.Get("command", "commands", "cmd", "input", "patch")
+	if _, patch, ok := strings.Cut(string(command), "*** Begin Patch"); ok {
+		_, file, _ := strings.Cut(patch, " File: ")
+		file, _, _ = strings.Cut(file, `\n`)
+		return file
 	}
 	for text := range rawjson.Strings(command) {
-		if to, ok := strings.CutPrefix(strings.TrimSpace(text), "cd "); ok {
-			return strings.Trim(before(to, "&&", ";", "\n"), ` "'`)
+		if words := strings.Fields(text); len(words) > 1 && words[0] == "cd" {
+			return strings.Trim(words[1], `"';&`)
 		}
 	}
-	if command == nil {
+	if o.Get("command", "commands", "cmd") == nil {
 		return ""
 	}
 	return "."
-}
-
-// before returns what precedes the first of the separators.
-func before(s string, separators ...string) string {
-	for _, sep := range separators {
-		s, _, _ = strings.Cut(s, sep)
-	}
-	return s
 }
 
 // workspace returns the folders of the run's workspace, by the hooks and the host's files,

@@ -229,16 +229,6 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 	}
 }
 
-// callsIn counts the calls in a folder of the workspace.
-func (d *digest) callsIn(dir string) int {
-	for i := range d.folders {
-		if d.folders[i].name == dir {
-			return len(d.folders[i].calls)
-		}
-	}
-	return 0
-}
-
 func sortWaits(waits []otelmap.Wait) {
 	slices.SortFunc(waits, func(x, y otelmap.Wait) int { return cmp.Or(x.From.Compare(y.From), x.To.Compare(y.To)) })
 }

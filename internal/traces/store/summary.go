@@ -212,8 +212,8 @@ func summarize(d *digest, spans []storedSpan) Summary {
 	}
 	most := 0
 	for _, dir := range s.Folders {
-		if n := d.callsIn(dir); n > most {
-			s.Directory, most = dir, n
+		if i, there := d.place(&d.folders, dir, ""); there && len(d.folders[i].calls) > most {
+			s.Directory, most = dir, len(d.folders[i].calls)
 		}
 	}
 	if counted {
