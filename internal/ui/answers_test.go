@@ -258,7 +258,10 @@ func TestAnEmptyStoreSaysWhatAnImportFinds(t *testing.T) {
 	looked := 0
 	addr := listening(t, Options{
 		Store: s, Token: testToken, Hooked: func(context.Context) []string { return []string{} },
-		Past: func(context.Context) []string { looked++; return []string{"Claude Code: 41 sessions", "Codex: 11 sessions"} },
+		Past: func(context.Context) []string {
+			looked++
+			return []string{"Claude Code: 41 sessions", "Codex: 11 sessions"}
+		},
 	})
 	type about struct{ Past, Hooked []string }
 	if got := ask[about](t, addr, "about"); len(got.Past) != 2 || got.Hooked == nil {

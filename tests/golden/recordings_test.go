@@ -153,7 +153,7 @@ func differences(t *testing.T, host, home, session string, spans []*tracepb.Reso
 	if err := s.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	files, err := second.Read(t.Context(), host, second.EnvOf(home, nil), time.Time{})
+	files, err := second.Read(t.Context(), host, second.EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,8 @@ type Check struct {
 	// not before its first trace counts.
 	Cut func(ctx context.Context, session string) (bool, error)
 	Now time.Time
+	// Off reports that a folder's project switches recording off. If nil, none does.
+	Off func(dir string) bool
 	// Clean removes secrets from prompts, as it did from the traces. If nil, nothing does.
 	Clean func(string) string
 	// Gone are the sessions with traces of which the files say nothing, so that they were not
@@ -66,19 +68,12 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 		case files == nil && c.Files.Sessions[id] == nil && !sums.empty():
 			c.Gone = append(c.Gone, id)
 		case files != nil:
-			if d := sums.differences(c.Host, files, c.clean); len(d) > 0 {
+			if d := sums.differences(c.Host, files, c.Clean); len(d) > 0 {
 				differ = append(differ, Session{id, sums.empty(), d})
 			}
 		}
 	}
 	return differ, nil
-}
-
-func (c *Check) clean(text string) string {
-	if c.Clean == nil {
-		return text
-	}
-	return c.Clean(text)
 }
 
 // Untold lists the sessions with requests, calls or prompts in the files that are not
@@ -96,10 +91,8 @@ func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Sessi
 		if err := c.settle(ctx, id); err != nil {
 			return nil, err
 		}
-		if sums.empty() && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 {
-			if d := sums.differences(c.Host, s, c.clean); len(d) > 0 {
-				untold = append(untold, Session{id, true, d})
-			}
+		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 && len(d) > 0 {
+			untold = append(untold, Session{id, true, d})
 		}
 	}
 	return untold, nil
@@ -110,11 +103,22 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 	if s := c.Sums[id]; s != nil {
 		return s, nil
 	}
-	s := new(Sums)
-	err := eachOwn(ctx, c.Store, c.Host, id, func(t *store.Trace) error {
-		s.Add(t.ResourceSpans...)
-		return nil
-	})
+	s := &Sums{only: id}
+	roots, err := c.Store.Conversations(ctx, id)
+	seen := make(map[string]bool)
+	for _, r := range roots {
+		if r.Removed || seen[r.Trace] || err != nil {
+			continue
+		}
+		seen[r.Trace] = true
+		var t *store.Trace
+		switch t, err = c.Store.Trace(ctx, r.Trace); {
+		case errors.Is(err, store.ErrNotFound):
+			err = nil // it was removed meanwhile
+		case err == nil && t.Host == c.Host:
+			s.Add(t.ResourceSpans...)
+		}
+	}
 	if c.Sums == nil {
 		c.Sums = make(map[string]*Sums)
 	}
@@ -123,62 +127,47 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 }
 
 // settle gives what several sessions' files have to the one in which the store has it.
-func (c *Check) settle(ctx context.Context, id string) error {
+func (c *Check) settle(ctx context.Context, id string) (err error) {
 	mine := c.Files.Sessions[id]
 	if mine == nil {
 		return nil
 	}
 	copied := false
-	move := func(held []string, has func(*Sums) bool, to func(*second.Session)) error {
-		if has(c.Sums[id]) {
-			return nil
-		}
-		for _, other := range held {
-			sums, err := c.sums(ctx, other)
-			if err != nil {
-				return err
+	// other returns the session to which something of a time and a key goes, nil for this one.
+	other := func(f second.Fact, has func(*Sums) bool) *second.Session {
+		for _, id := range append([]string{id}, f.Held...) {
+			sums, failed := c.sums(ctx, id)
+			err = errors.Join(err, failed)
+			if failed != nil || !has(sums) {
+				continue
 			}
-			if has(sums) {
-				if c.Files.Sessions[other] == nil {
-					c.Files.Sessions[other] = &second.Session{Requests: make(map[string]*second.Request), Calls: make(map[string]*second.Call)}
-				}
-				to(c.Files.Sessions[other])
-				copied = true
-				return nil
-			}
+			s := c.Files.Of(id)
+			copied = copied || s != mine
+			return s
 		}
-		return nil
+		return mine
 	}
-	var errs error
 	for key, q := range mine.Requests {
-		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return s.has(key) }, func(s *second.Session) {
+		if s := other(q.Fact, func(s *Sums) bool { return s.has(key) }); s != mine {
 			s.Requests[key] = q
 			delete(mine.Requests, key)
-		}))
+		}
 	}
 	for key, q := range mine.Calls {
-		errs = errors.Join(errs, move(q.Held, func(s *Sums) bool { return s.has(key) }, func(s *second.Session) {
+		if s := other(q.Fact, func(s *Sums) bool { return s.has(key) }); s != mine {
 			s.Calls[key] = q
 			delete(mine.Calls, key)
-		}))
+		}
 	}
 	for _, p := range slices.Clone(mine.Prompts) {
-		errs = errors.Join(errs, move(p.Held, func(s *Sums) bool { return s.askedAt(p.At) }, func(s *second.Session) {
-			same := func(f second.Fact) bool { return f.Line == p.Line && f.File == p.File }
-			s.Prompts = append(s.Prompts, p)
-			mine.Prompts = slices.DeleteFunc(mine.Prompts, func(q second.Prompt) bool { return same(q.Fact) })
-			mine.Turns = slices.DeleteFunc(mine.Turns, func(t *second.Turn) bool {
-				if same(t.Fact) {
-					s.Turns = append(s.Turns, t)
-				}
-				return same(t.Fact)
-			})
-		}))
+		if s := other(p.Fact, func(s *Sums) bool { return s.askedAt(p.At) }); s != mine {
+			mine.Give(s, func(f second.Fact) bool { return f.Line == p.Line && f.File == p.File })
+		}
 	}
 	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
 		mine.Prompts = nil // nothing but copies
 	}
-	return errs
+	return err
 }
 
 // written is how much later than the hook that ends a run an agent may write its last row.
@@ -207,15 +196,11 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 	if c.Now.Sub(s.Ended) < openAge && !sums.last.IsZero() {
 		to = sums.last.Add(written)
 	}
-	if from.IsZero() && to.IsZero() {
+	off := c.Off != nil && slices.ContainsFunc(sums.dirs, c.Off) // what is not in a run need not be there
+	if from.IsZero() && to.IsZero() && !off {
 		return s, nil
 	}
-	out := func(f second.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }
-	part := *s
-	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
-	maps.DeleteFunc(part.Requests, func(_ string, q *second.Request) bool { return out(q.Fact) })
-	maps.DeleteFunc(part.Calls, func(_ string, q *second.Call) bool { return out(q.Fact) })
-	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p second.Prompt) bool { return out(p.Fact) })
-	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *second.Turn) bool { return out(t.Fact) })
-	return &part, nil
+	return s.Without(func(f second.Fact) bool {
+		return f.At.Before(from) || !to.IsZero() && f.At.After(to) || off && !sums.runs.cover(f.At)
+	}), nil
 }

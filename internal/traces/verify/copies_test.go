@@ -164,7 +164,7 @@ func bothReadingsOf(t *testing.T, home string) (got found) {
 			got.sessions++
 		}
 	}
-	again, err := second.Read(t.Context(), all[0].host, second.EnvOf(home, nil), time.Time{})
+	again, err := second.Read(t.Context(), all[0].host, second.EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestSecondReadingNamesCompressedFilesThatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := second.Read(t.Context(), "codex", second.EnvOf(home, nil), time.Time{})
+	files, err := second.Read(t.Context(), "codex", second.EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

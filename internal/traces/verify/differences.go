@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,9 +57,6 @@ type Difference struct {
 	IDs  []string `json:"ids,omitempty"`
 }
 
-// maxNamed bounds the ids that a difference names.
-const maxNamed = 5
-
 // comparison compares the traces of a session with what the files say of it.
 type comparison struct {
 	*Sums
@@ -77,6 +73,9 @@ type comparison struct {
 
 // differences names what differs. clean removes secrets, as it did from the traces.
 func (s *Sums) differences(host string, files *second.Session, clean func(string) string) []Difference {
+	if clean == nil {
+		clean = func(text string) string { return text }
+	}
 	c := &comparison{
 		Sums: s, files: files, host: host, lacks: second.LacksOf(host), clean: clean, ours: make(map[string]bool), theirs: make(map[string]bool),
 	}
@@ -136,8 +135,19 @@ func (c *comparison) runAt(at time.Time) int {
 	return found
 }
 
+// fileOf is the file with a call or a request, if the files have it.
+func (c *comparison) fileOf(id string) string {
+	if f := c.files.Calls[id]; f != nil {
+		return f.File
+	}
+	if f := c.files.Requests[id]; f != nil {
+		return f.File
+	}
+	return ""
+}
+
 // told adds what was noted of calls, requests or prompts.
-func (c *comparison) told(what string, file func(id string) string) {
+func (c *comparison) told(what string) {
 	byAll := func(x, y alike) int {
 		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.trace, y.trace), cmp.Compare(x.inTrace, y.inTrace), cmp.Compare(x.files, y.files))
 	}
@@ -152,7 +162,7 @@ func (c *comparison) told(what string, file func(id string) string) {
 			}
 		}
 		c.add(Difference{
-			Trace: k.trace, Kind: k.kind, What: told, InTrace: k.inTrace, InFiles: k.files, File: file(ids[0]), IDs: ids,
+			Trace: k.trace, Kind: k.kind, What: told, InTrace: k.inTrace, InFiles: k.files, File: c.fileOf(ids[0]), IDs: ids,
 		})
 	}
 	c.alike = nil
@@ -207,12 +217,7 @@ func (c *comparison) compareRequests() {
 			c.note(Extra, q.run, "there", "", cmp.Or(q.id, tokens(q.usage)))
 		}
 	}
-	c.told("request", func(id string) string {
-		if f := c.files.Requests[id]; f != nil {
-			return f.File
-		}
-		return ""
-	})
+	c.told("request")
 }
 
 func (c *comparison) compareRequest(id string, ours []*request, f *second.Request) {
@@ -407,12 +412,7 @@ func (c *comparison) compareCalls() {
 			c.note(Extra, q.run, "there", "", q.name)
 		}
 	}
-	c.told("call", func(id string) string {
-		if f := c.files.Calls[id]; f != nil {
-			return f.File
-		}
-		return ""
-	})
+	c.told("call")
 }
 
 func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {
@@ -468,7 +468,7 @@ func (c *comparison) compareOrder() {
 	var all []pair
 	for i := range c.calls {
 		q := &c.calls[i]
-		if f := c.files.Calls[q.id]; f != nil && f.Times == 1 && !f.Done.IsZero() && q.status != unfinished {
+		if f := c.files.Calls[q.id]; f != nil && f.Times == 1 && f.Done.After(f.At) && q.status != unfinished {
 			all = append(all, pair{q, f.At, f.Done})
 		}
 	}
@@ -491,42 +491,4 @@ func (c *comparison) compareOrder() {
 			})
 		}
 	}
-}
-
-// String describes the difference to people.
-func (d Difference) String() string {
-	switch d.Kind {
-	case Missing:
-		if d.InTrace == "" {
-			return d.What + ": the trace lacks it" + d.place()
-		}
-	case Extra:
-		return d.What + ": the agent's files do not have it" + d.place()
-	case Double:
-		return d.What + ": more often in the trace than in the agent's files" + d.place()
-	case Order:
-		return d.What + ": in the trace " + d.InTrace + ", in the agent's files " + d.InFiles
-	}
-	return fmt.Sprintf("%s: %s: %s in the trace, %s in the agent's files%s", d.What, d.Kind, d.InTrace, d.InFiles, d.place())
-}
-
-// place names the file and the ids of a difference.
-func (d *Difference) place() string {
-	var parts []string
-	if d.Trace != "" && len(d.IDs) == 1 {
-		return "" // it is named
-	}
-	if n := len(d.IDs); n > 1 || n == 1 && !strings.HasSuffix(d.What, d.IDs[0]) {
-		parts = append(parts, strings.Join(d.IDs[:min(n, maxNamed)], ", "))
-		if n > maxNamed {
-			parts = append(parts, fmt.Sprintf("and %d more", n-maxNamed))
-		}
-	}
-	if d.File != "" {
-		parts = append(parts, "in "+filepath.Base(d.File))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, " ") + ")"
 }

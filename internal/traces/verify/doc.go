@@ -14,7 +14,7 @@
 //
 // Calls and requests are compared by their ids. Those that have none on one side are
 // compared by their tool or their tokens. What an agent's files cannot show is not
-// compared: shown lists how they show outcomes, and a status that only the words of a
+// compared: outcomes.txt lists how they show outcomes, and a status that only the words of a
 // result tell is not known.
 //
 // What the files say of a time before the first trace counts unless the store has removed

@@ -22,13 +22,7 @@ type ImportVerdict struct {
 	Sessions int       `json:"sessions"`
 	Differ   []Session `json:"differ,omitempty"`
 	Gone     []string  `json:"gone,omitempty"`
-	// Untold are sessions that the import does not read, Unread the places that are no row.
-	Untold []Session       `json:"untold,omitempty"`
-	Unread []second.Unread `json:"unread,omitempty"`
-	// Unknown is what is of a kind that is not known. Complete reports that all was compared
-	// and nothing differs.
-	Unknown  []second.Unknown `json:"unknown,omitempty"`
-	Complete bool             `json:"complete"`
+	Findings
 }
 
 // ImportCheck gathers what an import sends of each session.
@@ -102,20 +96,24 @@ func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, err
 	if err != nil {
 		return nil, err
 	}
-	from, whole, err := c.unchanged(ctx, &p, traces)
+	files, err := second.Find(ctx, c.host, p.Env)
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.verdict(ctx, &p, from)
-	if err == nil && !from.IsZero() && !(v.Complete || weighty(v.Unknown) && v.clean()) {
-		whole = true
-		v, err = c.verdict(ctx, &p, time.Time{})
+	from, whole, err := c.unchanged(ctx, &p, files, traces)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil || !whole || !v.clean() {
+	v, err := c.verdict(ctx, &p, files, from)
+	if err == nil && !from.IsZero() && !(v.Complete || weighty(v.Unknown) && v.equal()) {
+		whole = true
+		v, err = c.verdict(ctx, &p, files, time.Time{})
+	}
+	if err != nil || !whole || !v.equal() {
 		return v, err
 	}
 	at := p.Now.Add(-settled)
-	note := store.Import{Host: c.host, Dialect: noted, Stamp: fmt.Sprintln(p.Version, second.State(ctx, c.host, p.Env, at)), There: traces, Directory: at.Format(time.RFC3339Nano)}
+	note := store.Import{Host: c.host, Dialect: noted, Stamp: fmt.Sprintln(p.Version, files.State(at)), There: traces, Directory: at.Format(time.RFC3339Nano)}
 	return v, p.Store.NoteImports(ctx, []store.Import{note})
 }
 
@@ -124,19 +122,19 @@ const settled = 2 * time.Second
 
 // unchanged returns since when files have to be read, and whether these and those that were
 // read before are all.
-func (c *ImportCheck) unchanged(ctx context.Context, p *Place, traces int) (from time.Time, whole bool, err error) {
+func (c *ImportCheck) unchanged(ctx context.Context, p *Place, files *second.Files, traces int) (from time.Time, whole bool, err error) {
 	notes, err := p.Store.Imports(ctx, c.host)
 	for _, n := range notes {
 		at, _ := time.Parse(time.RFC3339Nano, n.Directory) // zero for another's note
-		if n.Dialect == noted && n.There+c.runs == traces && n.Stamp == fmt.Sprintln(p.Version, second.State(ctx, c.host, p.Env, at)) {
+		if n.Dialect == noted && n.There+c.runs == traces && n.Stamp == fmt.Sprintln(p.Version, files.State(at)) {
 			return at, true, err
 		}
 	}
 	return p.Since, p.Since.IsZero(), err
 }
 
-// clean reports that nothing differs, and that nothing was left out.
-func (v *ImportVerdict) clean() bool {
+// equal reports that nothing differs, and that nothing was left out.
+func (v *ImportVerdict) equal() bool {
 	return len(v.Differ)+len(v.Untold)+len(v.Unread)+len(v.Gone) == 0
 }
 
@@ -145,15 +143,15 @@ func (v *ImportVerdict) Lost() bool {
 	return slices.ContainsFunc(v.Unread, func(u second.Unread) bool { return !u.Part })
 }
 
-func (c *ImportCheck) verdict(ctx context.Context, p *Place, since time.Time) (*ImportVerdict, error) {
-	st, now, clean := p.Store, p.Now, p.Clean
-	files, err := second.Read(ctx, c.host, p.Env, since)
+func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *second.Files, since time.Time) (*ImportVerdict, error) {
+	clean := p.Clean
+	files, err := found.Read(ctx, since)
 	if err != nil {
 		return nil, err
 	}
-	v := &ImportVerdict{Unread: files.Unread, Unknown: files.Unknown}
+	v := &ImportVerdict{Findings: Findings{Unread: files.Unread, Unknown: files.Unknown}}
 	check := Check{
-		Host: c.host, Files: files, Store: st, Sums: c.sums, Now: now, Clean: clean,
+		Host: c.host, Files: files, Store: p.Store, Sums: c.sums, Now: p.Now, Clean: clean,
 		Cut: func(_ context.Context, session string) (bool, error) { return c.cut[session], nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
@@ -172,15 +170,11 @@ func (c *ImportCheck) verdict(ctx context.Context, p *Place, since time.Time) (*
 		}
 		return s.NoTrace
 	})
-	for _, sessions := range [][]Session{v.Differ, v.Untold} {
-		CleanSessions(sessions, clean)
-	}
-	CleanUnread(v.Unread, clean)
-	CleanUnknown(v.Unknown, clean)
+	v.clean(clean, v.Differ)
 	for i := range v.Gone {
-		v.Gone[i] = termtext.Line(clean(v.Gone[i]))
+		scrub(clean, &v.Gone[i])
 	}
-	v.Complete = v.clean() && !weighty(v.Unknown)
+	v.Complete = v.equal() && !weighty(v.Unknown)
 	return v, nil
 }
 
@@ -188,19 +182,11 @@ func (c *ImportCheck) verdict(ctx context.Context, p *Place, since time.Time) (*
 func (v *ImportVerdict) Text() string {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "%-9s %s\n", name, text) }
-	for i, u := range v.Unread {
-		if i == MaxUnread {
-			line("not read", fmt.Sprintf("and %d more places (--json has them)", len(v.Unread)-i))
-			break
-		}
-		line("not read", termtext.Value(u.String()))
-	}
+	v.unread(line)
 	for _, u := range v.Untold {
 		line("not read", "session "+termtext.Value(u.Session)+" is in a form or a place that is not supported: "+termtext.Value(u.Differences[0].String()))
 	}
-	for _, u := range v.Unknown {
-		line("not known", termtext.Value(u.String()))
-	}
+	v.unknown(line)
 	if n := len(v.Gone); n > 0 {
 		line("not compared", termtext.Plural(n, "session")+" without files: "+termtext.Value(strings.Join(v.Gone[:min(n, maxNamed)], ", ")))
 	}

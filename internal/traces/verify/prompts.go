@@ -56,7 +56,7 @@ func (c *comparison) comparePrompts() {
 			c.note(Extra, ours[i].run, "there", "", short(ours[i].text))
 		}
 	}
-	c.told("prompt", func(string) string { return "" })
+	c.told("prompt")
 }
 
 // near reports that a prompt of a trace is of the time of one in the files: not beyond those

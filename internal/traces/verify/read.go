@@ -24,6 +24,11 @@ type Report struct {
 	Traces   []Trace `json:"traces"`
 	// Sessions have differences that are of no trace above.
 	Sessions []Session `json:"sessions,omitempty"`
+	Findings
+}
+
+// Findings are what a reading of an agent's files found beside differences.
+type Findings struct {
 	// Untold are sessions in the files without any trace: imports have them, or they are in a
 	// form that is not read.
 	Untold []Session `json:"untold,omitempty"`
@@ -56,6 +61,8 @@ type Verifier struct {
 	Now time.Time
 	// Clean removes secrets, as the recording does.
 	Clean func(string) string
+	// Off reports that a folder's project switches recording off. If nil, none does.
+	Off func(dir string) bool
 	// All reports that the report covers sessions without a trace, too.
 	All bool
 }
@@ -91,11 +98,11 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 
 // host compares sessions of an agent.
 func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen map[string][]*Trace) error {
-	files, err := second.Read(ctx, host, v.Env, time.Time{})
+	files, err := second.Read(ctx, host, v.Env)
 	if err != nil {
 		return err
 	}
-	c := Check{Host: host, Files: files, Store: v.Store, Now: v.Now, Clean: v.Clean, Cut: func(ctx context.Context, id string) (bool, error) {
+	c := Check{Host: host, Files: files, Store: v.Store, Now: v.Now, Clean: v.Clean, Off: v.Off, Cut: func(ctx context.Context, id string) (bool, error) {
 		roots, err := v.Store.Conversations(ctx, id)
 		return slices.ContainsFunc(roots, func(r store.Root) bool { return r.Removed }), err
 	}}
@@ -175,52 +182,40 @@ func weighty(kinds []second.Unknown) bool {
 func (rep *Report) Clean(clean func(string) string) {
 	for i := range rep.Traces {
 		t := &rep.Traces[i]
-		for _, text := range []*string{&t.Host, &t.Session, &t.Title, &t.Unverified} {
-			*text = termtext.Line(clean(*text))
-		}
+		scrub(clean, &t.Host, &t.Session, &t.Title, &t.Unverified)
 		cleanDifferences(t.Differences, clean)
 	}
-	for _, sessions := range [][]Session{rep.Sessions, rep.Untold} {
-		CleanSessions(sessions, clean)
-	}
-	CleanUnread(rep.Unread, clean)
-	CleanUnknown(rep.Unknown, clean)
+	rep.clean(clean, rep.Sessions)
 }
 
-// CleanSessions does so for sessions, CleanUnread for what was not read, and CleanUnknown for
-// kinds that are not known.
-func CleanSessions(sessions []Session, clean func(string) string) {
-	for i := range sessions {
-		s := &sessions[i]
-		s.Session = termtext.Line(clean(s.Session))
-		cleanDifferences(s.Differences, clean)
+// clean does so for what was found, and for sessions.
+func (f *Findings) clean(clean func(string) string, sessions []Session) {
+	for _, s := range [][]Session{sessions, f.Untold} {
+		for i := range s {
+			scrub(clean, &s[i].Session)
+			cleanDifferences(s[i].Differences, clean)
+		}
+	}
+	for i := range f.Unread {
+		scrub(clean, &f.Unread[i].File, &f.Unread[i].Reason, &f.Unread[i].Session)
+	}
+	for i := range f.Unknown {
+		scrub(clean, &f.Unknown[i].Kind, &f.Unknown[i].File)
 	}
 }
 
 func cleanDifferences(all []Difference, clean func(string) string) {
 	for k := range all {
 		d := &all[k]
-		for _, text := range []*string{&d.What, &d.InTrace, &d.InFiles, &d.File} {
-			*text = termtext.Line(clean(*text))
-		}
+		scrub(clean, &d.What, &d.InTrace, &d.InFiles, &d.File)
 		for j := range d.IDs {
-			d.IDs[j] = termtext.Line(clean(d.IDs[j]))
+			scrub(clean, &d.IDs[j])
 		}
 	}
 }
 
-func CleanUnread(unread []second.Unread, clean func(string) string) {
-	for i := range unread {
-		u := &unread[i]
-		for _, text := range []*string{&u.File, &u.Reason, &u.Session} {
-			*text = termtext.Line(clean(*text))
-		}
-	}
-}
-
-func CleanUnknown(unknown []second.Unknown, clean func(string) string) {
-	for i := range unknown {
-		u := &unknown[i]
-		u.Kind, u.File = termtext.Line(clean(u.Kind)), termtext.Line(clean(u.File))
+func scrub(clean func(string) string, texts ...*string) {
+	for _, text := range texts {
+		*text = termtext.Line(clean(*text))
 	}
 }

@@ -15,7 +15,9 @@ import (
 
 // Sums are what the traces of a session say.
 type Sums struct {
-	runs     []run
+	// only is the session whose spans count where a trace has runs of several, empty for all.
+	only     string
+	runs     runs
 	calls    []call
 	requests []request
 	prompts  []prompt
@@ -27,8 +29,17 @@ type Sums struct {
 	// counted is the number of calls by the roots.
 	counted     int
 	first, last time.Time
+	// dirs are the folders of the runs.
+	dirs []string
 	// ids are those of calls and requests, once they were asked for.
 	ids map[string]bool
+}
+
+type runs []run
+
+// cover reports a time in a run, or as near to it as the agent may write a row of the run.
+func (all runs) cover(at time.Time) bool {
+	return slices.ContainsFunc(all, func(r run) bool { return !at.Before(r.start.Add(-early)) && !at.After(r.end.Add(written)) })
 }
 
 // run is when and how a run of a trace ended.
@@ -86,6 +97,12 @@ const invokedBy = "hookspan.command.invoked_by"
 func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
 	for _, r := range runs {
 		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
+		if s.only != "" {
+			spans = slices.DeleteFunc(spans, func(span *tracepb.Span) bool {
+				id := otlp.Text(span.GetAttributes(), otelmap.KeyConversationID)
+				return id != "" && id != s.only
+			})
+		}
 		agent := agentOf(spans)
 		at := max(0, len(s.runs)-1)
 		for _, span := range spans {
@@ -140,6 +157,9 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 	s.uncounted = s.uncounted || !known
 	r := run{trace: otlp.TraceID(span), start: otlp.Start(span), end: otlp.End(span), outcome: once(otlp.Text(a, otelmap.KeyOutcome))}
 	r.begun = r.start
+	if dir := otlp.Text(a, otelmap.KeyWorkingDirectory); !slices.Contains(s.dirs, dir) {
+		s.dirs = append(s.dirs, strings.Clone(dir))
+	}
 	if s.first.IsZero() || r.start.Before(s.first) {
 		s.first = r.start
 	}

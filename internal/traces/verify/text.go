@@ -2,13 +2,31 @@ package verify
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// MaxUnread bounds the places that were not read which are shown to people.
-const MaxUnread = 10
+// maxUnread bounds the places that were not read which are shown to people.
+const maxUnread = 10
+
+// unread names the places that were not read, unknown the kinds that are not known.
+func (f *Findings) unread(line func(name, text string)) {
+	for i, u := range f.Unread {
+		if i == maxUnread {
+			line("not read", fmt.Sprintf("and %d more places (--json has them)", len(f.Unread)-i))
+			return
+		}
+		line("not read", termtext.Value(u.String()))
+	}
+}
+
+func (f *Findings) unknown(line func(name, text string)) {
+	for _, u := range f.Unknown {
+		line("not known", termtext.Value(u.String()))
+	}
+}
 
 // Text shows the report to people, width columns wide if that is not zero.
 func (rep *Report) Text(width int) string {
@@ -53,32 +71,66 @@ func (rep *Report) Text(width int) string {
 		printf("? session %s: no trace\n", termtext.Value(u.Session))
 		below(u.Differences[0].String())
 	}
-	for i, u := range rep.Unread {
-		if i == MaxUnread {
-			printf("? and %d more places that were not read (--json has them)\n", len(rep.Unread)-i)
-			break
-		}
-		printf("? not read: %s\n", termtext.Value(u.String()))
-	}
-	for _, u := range rep.Unknown {
-		printf("? not known: %s\n", termtext.Value(u.String()))
-	}
-	line := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
+	line := func(name, text string) { printf("? %s: %s\n", name, text) }
+	rep.unread(line)
+	rep.unknown(line)
+	sum := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
 	if rep.Verified > 0 {
-		line += ": " + countsText(rep.Calls, rep.Requests) + "; "
+		sum += ": " + countsText(rep.Calls, rep.Requests) + "; "
 		switch {
 		case rep.Different > 0:
-			line += termtext.Plural(rep.Different, "trace") + " with differences"
+			sum += termtext.Plural(rep.Different, "trace") + " with differences"
 		case len(rep.Sessions) > 0:
-			line += termtext.Plural(len(rep.Sessions), "session") + " with differences"
+			sum += termtext.Plural(len(rep.Sessions), "session") + " with differences"
 		default:
-			line += "no difference"
+			sum += "no difference"
 		}
 	}
-	printf("\n%s\n", termtext.Fold(line, 0, width))
+	printf("\n%s\n", termtext.Fold(sum, 0, width))
 	return b.String()
 }
 
 func countsText(calls, requests int) string {
 	return termtext.Plural(calls, "call") + ", " + termtext.Plural(requests, "request")
+}
+
+// maxNamed bounds the ids that a difference names.
+const maxNamed = 5
+
+// String describes the difference to people.
+func (d Difference) String() string {
+	switch d.Kind {
+	case Missing:
+		if d.InTrace == "" {
+			return d.What + ": the trace lacks it" + d.place()
+		}
+	case Extra:
+		return d.What + ": the agent's files do not have it" + d.place()
+	case Double:
+		return d.What + ": more often in the trace than in the agent's files" + d.place()
+	case Order:
+		return d.What + ": in the trace " + d.InTrace + ", in the agent's files " + d.InFiles
+	}
+	return fmt.Sprintf("%s: %s: %s in the trace, %s in the agent's files%s", d.What, d.Kind, d.InTrace, d.InFiles, d.place())
+}
+
+// place names the file and the ids of a difference.
+func (d *Difference) place() string {
+	var parts []string
+	if d.Trace != "" && len(d.IDs) == 1 {
+		return "" // it is named
+	}
+	if n := len(d.IDs); n > 1 || n == 1 && !strings.HasSuffix(d.What, d.IDs[0]) {
+		parts = append(parts, strings.Join(d.IDs[:min(n, maxNamed)], ", "))
+		if n > maxNamed {
+			parts = append(parts, fmt.Sprintf("and %d more", n-maxNamed))
+		}
+	}
+	if d.File != "" {
+		parts = append(parts, "in "+filepath.Base(d.File))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, " ") + ")"
 }

@@ -63,13 +63,13 @@ func TestReportText(t *testing.T) {
 			{Trace: "2123456789abcdef", Unverified: "the agent's files are gone"},
 		},
 		Sessions: []Session{{Session: "s1", Differences: []Difference{{Kind: Model, What: "1 request", InTrace: "m1", InFiles: "m2", File: "/a/c.jsonl"}}}},
-		Untold:   []Session{{Session: "s2", NoTrace: true, Differences: []Difference{{Kind: Missing, What: "2 prompts"}, {Kind: Missing, What: "3 calls"}}}},
+		Findings: Findings{Untold: []Session{{Session: "s2", NoTrace: true, Differences: []Difference{{Kind: Missing, What: "2 prompts"}, {Kind: Missing, What: "3 calls"}}}}},
 	}
-	for i := range MaxUnread {
+	for i := range maxUnread {
 		full.Unread = append(full.Unread, second.Unread{File: "/a/d.jsonl", Line: i, Reason: "it is no JSON object"})
 	}
 	more := *full
-	more.Unread = append(more.Unread[:MaxUnread:MaxUnread], full.Unread[:2]...)
+	more.Unread = append(more.Unread[:maxUnread:maxUnread], full.Unread[:2]...)
 	more.Different = 0
 	one := &Report{Verified: 1, Different: 1, Traces: full.Traces[:1]}
 	same := &Report{Verified: 1, Calls: 1, Requests: 1, Traces: full.Traces[:1]}

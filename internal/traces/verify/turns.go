@@ -1,51 +1,21 @@
 package verify
 
 import (
+	_ "embed"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// shown is how an agent's files show the outcomes of a turn. Of an outcome that is not here they
-// say nothing: a process that is stopped may leave any end unwritten, so that a turn without an
-// end may be interrupted, cancelled or abandoned, and a request that failed may leave no row.
-var shown = map[string]map[string]string{
-	"claude-code": {
-		otelmap.OutcomeCompleted:   "an answer with text and a stop_reason other than tool_use, stop_hook_summary, turn_duration",
-		otelmap.OutcomeFailed:      "isApiErrorMessage after the last answer",
-		otelmap.OutcomeInterrupted: "a user's row [Request interrupted by user…]",
-	},
-	"codex": {
-		otelmap.OutcomeCompleted:   "task_complete, or a message of the assistant after the last call",
-		otelmap.OutcomeFailed:      "task_complete with an error, or the event error",
-		otelmap.OutcomeInterrupted: "turn_aborted",
-	},
-	"copilot-cli": {
-		otelmap.OutcomeCompleted:   "assistant.message without toolRequests",
-		otelmap.OutcomeFailed:      "session.error",
-		otelmap.OutcomeInterrupted: "abort",
-	},
-	"gemini-cli": {
-		otelmap.OutcomeCompleted:   "a row of the model without toolCalls",
-		otelmap.OutcomeInterrupted: "an info row Request cancelled.",
-	},
-	"qwen-code": {
-		otelmap.OutcomeCompleted:   "a row of the assistant with text and without functionCall",
-		otelmap.OutcomeFailed:      "telemetry qwen-code.api_error",
-		otelmap.OutcomeInterrupted: "a toolCallResult of the status cancelled",
-	},
-	"cline": {
-		otelmap.OutcomeCompleted: "completion_result, or a message of the assistant without tool_use",
-	},
-	"opencode": {
-		otelmap.OutcomeCompleted:   "finish stop or length",
-		otelmap.OutcomeFailed:      "an error other than MessageAbortedError",
-		otelmap.OutcomeInterrupted: "MessageAbortedError",
-	},
-}
+//go:embed outcomes.txt
+var outcomes string
+
+// shows reports that an agent's files show an outcome.
+func shows(host, outcome string) bool { return strings.Contains(outcomes, "\n"+host+" "+outcome+": ") }
 
 // early is how much earlier than the hook that begins a run an agent may write a row of it.
 const early = 10 * time.Second
@@ -152,7 +122,7 @@ func (c *comparison) compareOutcome(t *second.Turn, r run) {
 		theirs = otelmap.OutcomeCompleted
 	case t.Cut || r.outcome == otelmap.OutcomeCompleted:
 		theirs = otelmap.OutcomeInterrupted
-	case r.outcome == otelmap.OutcomeFailed && shown[c.host][otelmap.OutcomeFailed] != "":
+	case r.outcome == otelmap.OutcomeFailed && shows(c.host, otelmap.OutcomeFailed):
 		theirs = otelmap.OutcomeInterrupted // the files show nothing
 	default:
 		return
@@ -160,7 +130,7 @@ func (c *comparison) compareOutcome(t *second.Turn, r run) {
 	stopped := r.outcome == otelmap.OutcomeInterrupted || r.outcome == otelmap.OutcomeCancelled
 	switch {
 	case theirs == r.outcome, theirs == otelmap.OutcomeInterrupted && stopped:
-	case r.outcome == otelmap.OutcomeFailed && shown[c.host][otelmap.OutcomeFailed] == "": // after an answer
+	case r.outcome == otelmap.OutcomeFailed && !shows(c.host, otelmap.OutcomeFailed): // after an answer
 	case stopped && c.lacks.CutTurns && c.stoppedIn(r):
 	default:
 		c.add(Difference{

@@ -13,11 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func claudeFolders(e Env) []string {
-	homes := append([]string{e.Getenv("CLAUDE_CONFIG_DIR")}, below([]string{e.Home}, ".claude")...)
-	return below(append(homes, below([]string{e.Home}, ".config", "claude")...), "projects")
-}
-
 type claudeUsage struct {
 	Type   string  `json:"type"`
 	Model  string  `json:"model"`
@@ -151,8 +146,8 @@ func (c *claudeFile) skim(line []byte) bool {
 	}
 	if !jsontext.Value(line).IsValid(lenient) {
 		c.skip(c.line, "it is no JSON object")
-	} else if json.Unmarshal(line, &row, lenient) == nil && !known(claudeRows, row.Type) {
-		c.unknownKind(row.Type, line)
+	} else if json.Unmarshal(line, &row, lenient) == nil {
+		c.kind("claude-code", row.Type, line)
 	}
 	return true
 }
@@ -201,14 +196,10 @@ func (c *claudeFile) take(line []byte) {
 	case "attachment":
 		c.attached(row)
 	default:
-		if !known(claudeRows, row.Type) {
-			c.unknownKind(row.Type, line)
-		}
+		c.kind("claude-code", row.Type, line)
 	}
 	for _, b := range row.Message.Content {
-		if !known(claudeParts, b.Type) {
-			c.unknownKind(row.Type+"/"+b.Type, line)
-		}
+		c.kind("claude-code parts", b.Type, line)
 	}
 }
 
@@ -223,33 +214,10 @@ func (c *claudeFile) attached(row *claudeRow) {
 	}
 }
 
-// known reports a kind among those of a list.
+// known reports an empty text, or one of a list.
 func known(kinds, kind string) bool {
-	space := func(i int) bool {
-		return i < 0 || i == len(kinds) || kinds[i] == ' ' || kinds[i] == '\n' || kinds[i] == '\t'
-	}
-	for from := 0; kind != ""; {
-		i := strings.Index(kinds[from:], kind)
-		if i < 0 {
-			return false
-		}
-		if from += i; space(from-1) && space(from+len(kind)) {
-			return true
-		}
-		from += len(kind)
-	}
-	return true
+	return kind == "" || slices.Contains(strings.Fields(kinds), kind)
 }
-
-// The kinds of rows and of parts of messages of Claude Code.
-const (
-	claudeRows = `user assistant system attachment queue-operation summary progress file-history-snapshot file-history-delta last-prompt
-		mode permission-mode ai-title custom-title agent-name agent-color agent-setting tag pr-link cost-state worktree-state
-		attribution-snapshot content-replacement speculation-accept task-summary api-request api-request-blob api-request-shape
-		atis-latch tools-used start result started`
-	claudeParts = `text thinking redacted_thinking tool_use tool_result image document server_tool_use advisor_tool_result
-		web_search_tool_result web_fetch_tool_result fallback`
-)
 
 // ask notes the pending command as a prompt.
 func (c *claudeFile) ask() {
@@ -429,19 +397,7 @@ func (r *file) give(session string) {
 	if s == nil || s == from {
 		return
 	}
-	old := func(f Fact) bool { return !f.At.After(r.at) }
-	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
-		if old(p.Fact) {
-			from.addPrompt(1, p)
-		}
-		return old(p.Fact)
-	})
-	s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool {
-		if old(t.Fact) {
-			from.Turns = append(from.Turns, t)
-		}
-		return old(t.Fact)
-	})
+	s.Give(from, func(f Fact) bool { return !f.At.After(r.at) })
 	if len(s.Prompts) == 0 {
 		s.Began = time.Time{}
 	}

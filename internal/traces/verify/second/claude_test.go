@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // TestNoteBehindAnInterruptIsNoAnswer has what Claude Code writes when a session is resumed
@@ -30,7 +29,7 @@ func TestNoteBehindAnInterruptIsNoAnswer(t *testing.T) {
 		if err := os.WriteFile(path, []byte(prompt+tt.rows), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		reading, err := Read(t.Context(), "claude-code", EnvOf(home, nil), time.Time{})
+		reading, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,31 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// clineFolders lists the folders of Cline's tasks and sessions: its own, and those in the
-// storage of each editor and of each server of an editor.
-func clineFolders(e Env) (folders []string) {
-	own := append([]string{e.Getenv("CLINE_DIR")}, below([]string{e.Home}, ".cline")...)
-	folders = append(below(own, "data", "tasks"), below(own, "data", "sessions")...)
-	folders = append(folders, e.Getenv("CLINE_SESSION_DATA_DIR"))
-	folders = append(folders, below([]string{e.Getenv("CLINE_DATA_DIR")}, "sessions")...)
-	var users []string
-	for _, base := range append([]string{e.Getenv("XDG_CONFIG_HOME"), e.Getenv("APPDATA")},
-		append(below([]string{e.Home}, ".config"), append(below([]string{e.Home}, "Library", "Application Support"),
-			append(below([]string{e.Home}, "AppData", "Roaming"), below([]string{e.Home}, ".var", "app", "*", "config")...)...)...)...) {
-		users = append(users, below([]string{base}, "*", "User")...)
-	}
-	users = append(users, below([]string{e.Getenv("VSCODE_PORTABLE")}, "user-data", "User")...)
-	users = append(users, below([]string{e.Getenv("VSCODE_AGENT_FOLDER")}, "data", "User")...)
-	users = append(users, below([]string{e.Home}, ".*-server*", "data", "User")...)
-	users = append(users, below([]string{e.Home}, ".local", "share", "code-server", "User")...)
-	users = append(users, below([]string{e.Getenv("XDG_DATA_HOME")}, "code-server", "User")...)
-	for _, user := range users {
-		found, _ := filepath.Glob(filepath.Join(user, "globalStorage", "saoudrizwan.c*", "tasks")) // the pattern is good
-		folders = append(folders, found...)
-	}
-	return folders
-}
-
 type clineCounts struct {
 	Input  *float64 `json:"tokensIn"`
 	Output float64  `json:"tokensOut"`
@@ -47,6 +22,7 @@ type clineCounts struct {
 type clineRow struct {
 	At      float64          `json:"ts"`
 	Say     string           `json:"say"`
+	Ask     string           `json:"ask"`
 	Text    string           `json:"text"`
 	Images  []jsontext.Value `json:"images"`
 	ID      string           `json:"id"`
@@ -74,14 +50,17 @@ func openCline(r *file) func([]byte) {
 	return func(text []byte) {
 		switch {
 		case name == "ui_messages.json":
-			for i, row := range value[[]clineRow](text) {
+			for i, raw := range value[[]jsontext.Value](text) {
+				row := value[clineRow](raw)
+				r.kind("cline", row.Say, raw)
+				r.kind("cline", row.Ask, raw)
 				r.clineShown(i, &row)
 			}
 		case name == "api_conversation_history.json":
-			r.clineMessages(value[[]clineRow](text), true)
+			r.clineMessages(value[[]jsontext.Value](text), true)
 		case strings.HasSuffix(name, ".messages.json"):
 			r.clineMessages(value[struct {
-				Messages []clineRow `json:"messages"`
+				Messages []jsontext.Value `json:"messages"`
 			}](text).Messages, false)
 		}
 	}
@@ -124,17 +103,21 @@ func (r *file) clineShown(i int, row *clineRow) {
 }
 
 // clineMessages adds the calls of a conversation, and the tokens where it has them.
-func (r *file) clineMessages(rows []clineRow, classic bool) {
+func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
 	sub := strings.HasPrefix(name, "agent_")
 	if sub {
 		r.agent = name
 	}
 	var asked []block
-	for i := range rows {
-		row := &rows[i]
+	for i, raw := range rows {
+		row := value[clineRow](raw)
 		r.row(i, row.At)
 		content := blocks(row.Content)
+		r.kind("cline messages", row.Role, raw)
+		for _, b := range content {
+			r.kind("cline parts", b.Type, raw)
+		}
 		switch row.Role {
 		case "assistant":
 			asked = nil

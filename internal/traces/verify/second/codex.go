@@ -12,11 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func codexFolders(e Env) []string {
-	homes := append([]string{e.Getenv("CODEX_HOME")}, below([]string{e.Home}, ".codex")...)
-	return append(below(homes, "sessions"), below(homes, "archived_sessions")...)
-}
-
 type codexUsage struct {
 	Input  float64 `json:"input_tokens"`
 	Read   float64 `json:"cached_input_tokens"`
@@ -43,9 +38,6 @@ type codexItem struct {
 	Input    jsontext.Value   `json:"arguments"`
 	Success  *bool            `json:"success"`
 	Error    jsontext.Value   `json:"error"`
-	Thread   string           `json:"agent_thread_id"`
-	Event    string           `json:"event_id"`
-	Kind     string           `json:"kind"`
 	Message  jsontext.Value   `json:"message"`
 	Images   []jsontext.Value `json:"images"`
 	Last     jsontext.Value   `json:"last_agent_message"`
@@ -153,6 +145,8 @@ type codexFile struct {
 	home, from string
 	forked     time.Time
 	last       *codexUsage
+	// rolled counts how often a rollback took counts back.
+	rolled int
 	// left are the calls of commands that were left running, by the sessions of these, and
 	// polls those by the calls that ask for them.
 	left, polls map[string]string
@@ -198,19 +192,6 @@ func (c *codexFile) tick(text string) {
 	}
 }
 
-// The kinds of rows, of items in them, and of completed items of Codex.
-const (
-	codexRows = `session_meta turn_context compacted token_usage_record response_item event_msg world_state
-		inter_agent_communication_metadata`
-	codexItems = `task_started task_complete token_count function_call custom_tool_call local_shell_call web_search_call
-		function_call_output custom_tool_call_output user_message item_completed message agent_message agent_reasoning
-		reasoning error turn_aborted thread_settings_applied context_compacted patch_apply_end web_search_end
-		sub_agent_activity additional_tools tool_search_call tool_search_output exec_command_end mcp_tool_call_end
-		compaction ghost_snapshot thread_name_updated view_image_tool_call image_generation_end plan_update entered_review_mode exited_review_mode thread_rolled_back undo_completed`
-	codexDone = `AgentMessage CollabAgentToolCall CommandExecution ContextCompaction FileChange HookPrompt McpToolCall
-		Reasoning SubAgentActivity UserMessage WebSearch Plan ImageView EnteredReviewMode ExitedReviewMode`
-)
-
 // Script is the name of a call of Codex whose calls count in its place.
 const Script = "exec"
 
@@ -222,13 +203,14 @@ var codexTools = map[string]string{
 }
 
 func (c *codexFile) take(kind string, it *codexItem, line []byte) {
-	switch {
-	case !known(codexRows, kind) && kind != it.Type:
-		c.unknownKind(kind, line)
-	case it.Type != "" && known("response_item event_msg", kind) && !known(codexItems, it.Type):
-		c.unknownKind(it.Type, line)
-	case it.Type == "item_completed" && !known(codexDone, it.Item.Type):
-		c.unknownKind("item_completed/"+it.Item.Type, line)
+	if kind != it.Type {
+		c.kind("codex", kind, line)
+	}
+	if known("response_item event_msg", kind) {
+		c.kind("codex items", it.Type, line)
+	}
+	if it.Type == "item_completed" {
+		c.kind("codex done", it.Item.Type, line)
 	}
 	switch kind {
 	case "session_meta":
@@ -432,12 +414,15 @@ func (c *codexFile) count(it *codexItem) {
 			}
 		}
 	}
+	if c.last != nil && total.Output < c.last.Output {
+		c.rolled++
+	}
 	c.last = &total
 	of := c.own
 	if c.copied {
 		of = c.from
 	}
-	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, of), total.Input, total.Output, total.Total), c.model, use.request())
+	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, fmt.Sprint(of, "/", c.rolled)), total.Input, total.Output, total.Total), c.model, use.request())
 }
 
 // unquoted returns the text of a value, or the value if it is no text.

@@ -7,15 +7,44 @@ import (
 	"strings"
 )
 
-// add takes in what a file says.
-func (out *Reading) add(r *file) {
-	if r == nil {
-		return
+// Of returns a session, which is new if the files have nothing of it.
+func (out *Reading) Of(id string) *Session {
+	if out.Sessions[id] == nil {
+		out.Sessions[id] = newSession()
 	}
-	out.Unread = append(out.Unread, r.unread...)
-	for id, s := range r.sessions {
-		out.merge(id, s)
-	}
+	return out.Sessions[id]
+}
+
+func newSession() *Session {
+	return &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), prompts: make(map[string]bool)}
+}
+
+// Give gives the prompts of which is reports true, and the turns that they began, to another
+// session.
+func (s *Session) Give(to *Session, is func(Fact) bool) {
+	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
+		if is(p.Fact) {
+			to.addPrompt(to.rank[1], p)
+		}
+		return is(p.Fact)
+	})
+	s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool {
+		if is(t.Fact) {
+			to.Turns = append(to.Turns, t)
+		}
+		return is(t.Fact)
+	})
+}
+
+// Without returns the session without that of which out reports true.
+func (s *Session) Without(out func(Fact) bool) *Session {
+	part := *s
+	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
+	maps.DeleteFunc(part.Requests, func(_ string, q *Request) bool { return out(q.Fact) })
+	maps.DeleteFunc(part.Calls, func(_ string, q *Call) bool { return out(q.Fact) })
+	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p Prompt) bool { return out(p.Fact) })
+	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out(t.Fact) })
+	return &part
 }
 
 // alone makes the file of a thread whose parent's file is gone a session by itself.

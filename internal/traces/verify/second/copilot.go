@@ -6,10 +6,6 @@ import (
 	"strings"
 )
 
-func copilotFolders(e Env) []string {
-	return below(append([]string{e.Getenv("COPILOT_HOME")}, below([]string{e.Home}, ".copilot")...), "session-state")
-}
-
 type copilotUsage struct {
 	Model  string  `json:"model"`
 	APIID  string  `json:"apiCallId"`
@@ -61,16 +57,6 @@ type copilotRow struct {
 	} `json:"data"`
 }
 
-// copilotRows are the kinds of rows of Copilot.
-const copilotRows = `session.start session.resume session.shutdown session.usage_record session.error session.model_change session.info
-	session.warning session.idle session.truncation session.compaction_start session.compaction_complete session.import_legacy
-	session.mode_changed session.plan_changed session.task_complete session.title_changed session.workspace_file_changed
-	session.context_changed session.handoff session.snapshot_rewind session.usage_info user.message assistant.message
-	assistant.turn_start assistant.turn_end assistant.intent assistant.reasoning assistant.usage tool.execution_start
-	tool.execution_complete tool.user_requested subagent.started subagent.completed subagent.failed subagent.configured
-	subagent.selected subagent.deselected hook.start hook.end system.message system.notification permission.requested
-	permission.completed skill.invoked abort`
-
 // copilotFile is what is known of a session's file while it is read.
 type copilotFile struct {
 	*file
@@ -96,9 +82,7 @@ func openCopilot(r *file) func([]byte) {
 			return
 		}
 		r.at, r.agent = timeOf(row.Time), cmp.Or(row.Agent, row.Data.Parent)
-		if !known(copilotRows, row.Type) {
-			r.unknownKind(row.Type, line)
-		}
+		r.kind("copilot-cli", row.Type, line)
 		c.take(&row)
 	}
 }

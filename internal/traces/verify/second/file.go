@@ -278,8 +278,8 @@ func (r *file) skipPart(line int, reason string) {
 func (r *file) of() *Session {
 	s := r.sessions[r.session]
 	if s == nil {
-		s = &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Files: []string{r.path}, prompts: make(map[string]bool)}
-		r.sessions[r.session] = s
+		s = newSession()
+		s.Files, r.sessions[r.session] = []string{r.path}, s
 	}
 	if r.own == "" || r.own == r.session {
 		s.own = true
@@ -409,8 +409,15 @@ func (r *file) typed(rank int, key, text string) {
 	r.of().addPrompt(rank, Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
 }
 
-// unknownKind counts a row, an item or a part of a kind that is not known.
-func (r *file) unknownKind(kind string, raw []byte) {
+// kind counts a row, an item or a part of a kind that is not among those of a place, unless it
+// is empty.
+func (r *file) kind(place, kind string, raw []byte) {
+	if kind == "" || kinds()[place][kind] {
+		return
+	}
+	if _, part, found := strings.Cut(place, " "); found {
+		kind = part + "/" + kind
+	}
 	if r.unknown == nil {
 		r.unknown = make(map[string]*Unknown)
 	}

@@ -9,10 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func geminiFolders(e Env) []string {
-	return append(below([]string{e.Getenv("GEMINI_CLI_HOME")}, ".gemini", "tmp"), below([]string{e.Home}, ".gemini", "tmp")...)
-}
-
 type geminiRow struct {
 	Session string         `json:"sessionId"`
 	Kind    string         `json:"kind"`
@@ -45,9 +41,6 @@ type geminiRow struct {
 	// Messages are all rows of an older file.
 	Messages []geminiRow `json:"messages"`
 }
-
-// geminiRows are the kinds of rows of the Gemini CLI.
-const geminiRows = `user gemini qwen error info warning about stats`
 
 // geminiFile is what is known of a session's file while it is read.
 type geminiFile struct {
@@ -114,9 +107,7 @@ func joinedParts(raw jsontext.Value) (text string) {
 
 func (c *geminiFile) take(row *geminiRow, line []byte) {
 	c.at = timeOf(row.Time)
-	if !known(geminiRows, row.Type) {
-		c.unknownKind(row.Type, line)
-	}
+	c.kind("gemini-cli", row.Type, line)
 	switch row.Type {
 	case "user":
 		c.unauthorized(row.Content)

@@ -3,8 +3,8 @@ package second
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/hookspan/hookspan/internal/skip"
 )
@@ -23,17 +23,24 @@ func write(t *testing.T, home, path, text string) {
 // TestUnknownKindsAreCounted has a row of a kind of the future in the files of each agent: with
 // a role, it may be work.
 func TestUnknownKindsAreCounted(t *testing.T) {
-	for host, file := range map[string]struct{ path, row string }{
+	for name, file := range map[string]struct{ path, row string }{
 		"claude-code": {".claude/projects/-w/s.jsonl", `{"type":"new-kind","sessionId":"s"`},
 		"codex":       {".codex/sessions/rollout-2026-01-01T00-00-00-01a20018-0000-7000-8000-000000000000.jsonl", `{"type":"new-kind","timestamp":"2026-01-01T00:00:00Z","payload":{}`},
 		"copilot-cli": {".copilot/session-state/s/events.jsonl", `{"type":"new-kind","data":{}`},
 		"gemini-cli":  {".gemini/tmp/p/chats/session-1.jsonl", `{"type":"new-kind","sessionId":"s"`},
 		"qwen-code":   {".qwen/projects/p/chats/s.jsonl", `{"type":"new-kind","sessionId":"s"`},
+		"cline":       {".cline/data/tasks/1795175957341/ui_messages.json", `{"ts":1,"type":"say","say":"new-kind"`},
+		"cline asks":  {".cline/data/tasks/1795175957341/ui_messages.json", `{"ts":1,"type":"ask","ask":"new-kind"`},
 	} {
+		host, _, _ := strings.Cut(name, " ")
 		for more, counts := range map[string]bool{`}`: false, `,"role":"assistant"}`: true, `,"x":{"tool_call_id":"c1"}}`: true} {
 			home := t.TempDir()
-			write(t, home, file.path, file.row+more+"\n"+file.row+more+"\n")
-			got, err := Read(t.Context(), host, EnvOf(home, nil), time.Time{})
+			text := file.row + more + "\n" + file.row + more + "\n"
+			if strings.HasSuffix(file.path, ".json") {
+				text = "[" + file.row + more + "," + file.row + more + "]"
+			}
+			write(t, home, file.path, text)
+			got, err := Read(t.Context(), host, EnvOf(home, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +68,7 @@ func TestLinkedFoldersAreReadOnce(t *testing.T) {
 	env := EnvOf(home, func(key string) string {
 		return map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(home, "elsewhere") + "/"}[key]
 	})
-	got, err := Read(t.Context(), "claude-code", env, time.Time{})
+	got, err := Read(t.Context(), "claude-code", env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +89,7 @@ func TestWhatAKilledWriterLeftIsAPart(t *testing.T) {
 	} {
 		home := t.TempDir()
 		write(t, home, ".claude/projects/-w/s.jsonl", text)
-		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil), time.Time{})
+		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

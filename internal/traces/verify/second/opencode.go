@@ -16,11 +16,6 @@ import (
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
-func opencodeFolders(e Env) []string {
-	folders := append(below([]string{e.Getenv("XDG_DATA_HOME")}, "opencode"), below([]string{e.Home}, ".local", "share", "opencode")...)
-	return append(folders, e.Getenv("OPENCODE_DB"))
-}
-
 type opencodeMessage struct {
 	ID     string   `json:"id"`
 	Role   string   `json:"role"`
@@ -68,12 +63,6 @@ type opencodePart struct {
 	} `json:"state"`
 }
 
-// The kinds of parts, and of messages of opencode 2.
-const (
-	opencodeParts    = `text file tool step-start step-finish patch snapshot reasoning compaction agent subtask retry`
-	opencodeMessages = `user assistant idle`
-)
-
 // opencodeFile is what is known of the sessions while they are read.
 type opencodeFile struct {
 	*file
@@ -83,6 +72,8 @@ type opencodeFile struct {
 	// is under way.
 	users, subs map[string]bool
 	own         string
+	// first are the ids of the messages of a database by what their copies in forks have of them.
+	first map[string]string
 }
 
 // readOpencode reads a database, or a session of an older version with its messages, each of
@@ -103,8 +94,13 @@ func readOpencode(ctx context.Context, r *file) error {
 	}
 	defer func() { _ = db.Close() }() // read only
 	tables := make(map[string]bool)
+	c.first = make(map[string]string)
 	if err := each(ctx, db, `SELECT name, '', 0 FROM sqlite_master`, func(name, _ string, _ float64) { tables[name] = true }); err != nil {
 		return err
+	}
+	sessions := "session"
+	if !tables[sessions] && tables["session_v2"] {
+		sessions = "session_v2"
 	}
 	session := func(id, parent string, at float64) { c.parents[id], c.created[id] = parent, at }
 	for _, t := range []struct {
@@ -113,7 +109,8 @@ func readOpencode(ctx context.Context, r *file) error {
 	}{
 		{"session_v2", `SELECT id, coalesce(parent_id, ''), time_created FROM session_v2`, session},
 		{"session", `SELECT id, coalesce(parent_id, ''), time_created FROM session`, session},
-		{"message", `SELECT session_id, id || char(10) || data, time_created FROM message ORDER BY session_id, time_created, id`, c.message},
+		{"message", `SELECT session_id, m.id || char(10) || data, m.time_created FROM message m LEFT JOIN ` + sessions + ` s ON s.id = session_id
+			ORDER BY s.time_created, session_id, m.time_created, m.id`, c.message},
 		{"part", `SELECT session_id, message_id || char(10) || data, time_created FROM part ORDER BY message_id, id`, c.part},
 		{"session_message", `SELECT session_id, id || char(10) || type || char(10) || data, time_created FROM session_message ORDER BY session_id, seq`, c.message2},
 	} {
@@ -203,7 +200,15 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 		q := counted(t.Input+t.Cache.Read+t.Cache.Write, t.Output+t.Reasoning, t.Cache.Read, t.Cache.Write)
 		q.Cost, q.Failed = m.Cost, m.Error != nil
 		model := cmp.Or(m.Model, m.Version2.ID)
-		c.request(1, fmt.Sprintf("%.0f/%s/%.0f", when, model, t.Input+t.Output), model, q)
+		key := fmt.Sprintf("%.0f/%s/%.0f", when, model, t.Input+t.Output)
+		switch {
+		case c.first == nil:
+		case copied:
+			key = cmp.Or(c.first[key], id)
+		default:
+			c.first[key], key = id, id
+		}
+		c.request(1, key, model, q)
 	}
 	switch {
 	case sub || copied:
@@ -221,9 +226,7 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 func (c *opencodeFile) message2(session, text string, at float64) {
 	id, rest, _ := strings.Cut(text, "\n")
 	kind, data, _ := strings.Cut(rest, "\n")
-	if !known(opencodeMessages, kind) {
-		c.unknownKind("session_message/"+kind, []byte(data))
-	}
+	c.kind("opencode messages", kind, []byte(data))
 	m := value[opencodeMessage]([]byte(data))
 	m.Role = kind
 	c.add(session, id, &m, at)
@@ -239,9 +242,7 @@ func (c *opencodeFile) part(session, text string, at float64) {
 	if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
 		c.skipPart(0, "a part of message "+id+" is no JSON object")
 	}
-	if !known(opencodeParts, p.Type) {
-		c.unknownKind("part/"+p.Type, []byte(data))
-	}
+	c.kind("opencode parts", p.Type, []byte(data))
 	c.at = time.UnixMilli(int64(at))
 	switch {
 	case p.Type == "tool" && p.Call != "":

@@ -10,11 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func qwenFolders(e Env) []string {
-	homes := append([]string{e.Getenv("QWEN_RUNTIME_DIR"), e.Getenv("QWEN_HOME")}, below([]string{e.Home}, ".qwen")...)
-	return append(below(homes, "projects"), below(homes, "tmp")...)
-}
-
 type qwenRow struct {
 	UUID       string `json:"uuid"`
 	Session    string `json:"sessionId"`
@@ -74,13 +69,6 @@ type qwenRow struct {
 	Messages []geminiRow `json:"messages"`
 }
 
-// The kinds of rows, of rows of the system and of events of Qwen Code.
-const (
-	qwenRows = `user assistant tool_result system system/ui_telemetry system/attribution_snapshot system/chat_compression
-		system/slash_command system/at_command system/custom_title system/notification system/session_title system/file_history_snapshot`
-	qwenEvents = `qwen-code.api_response qwen-code.api_error qwen-code.api_request qwen-code.tool_call qwen-code.user_prompt qwen-code.api_retry`
-)
-
 // qwenAnswer is a request of which no telemetry told yet.
 type qwenAnswer struct {
 	id string
@@ -122,12 +110,8 @@ func openQwen(r *file) func([]byte) {
 		if row.Subtype != "" {
 			kind += "/" + row.Subtype
 		}
-		if !known(qwenRows, kind) {
-			r.unknownKind(kind, line)
-		}
-		if name := row.System.Event.Name; !known(qwenEvents, name) {
-			r.unknownKind(name, line)
-		}
+		r.kind("qwen-code", kind, line)
+		r.kind("qwen-code events", row.System.Event.Name, line)
 		c.take(&row)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -219,8 +220,8 @@ func (u Unread) String() string {
 
 // form is how one agent keeps its files.
 type form struct {
-	// folders lists the folders that hold its files.
-	folders func(Env) []string
+	// folders are the patterns of the folders that hold its files, each below a home or a variable.
+	folders string
 	// open prepares for a file and returns what takes a row of it.
 	open func(*file) func(line []byte)
 	// whole reads a file that is not lines; if nil, such a file is one row.
@@ -229,17 +230,76 @@ type form struct {
 }
 
 var forms = map[string]form{
-	"claude-code": {folders: claudeFolders, open: openClaude},
-	"codex":       {folders: codexFolders, open: openCodex, lacks: Lacks{ScriptCalls: true}},
-	"copilot-cli": {folders: copilotFolders, open: openCopilot},
-	"gemini-cli":  {folders: geminiFolders, open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
-	"qwen-code":   {folders: qwenFolders, open: openQwen},
-	"cline":       {folders: clineFolders, open: openCline, lacks: Lacks{UnnamedCalls: true}},
-	"opencode":    {folders: opencodeFolders, whole: readOpencode},
+	"claude-code": {folders: "$CLAUDE_CONFIG_DIR/projects ~/.claude/projects ~/.config/claude/projects", open: openClaude},
+	"codex": {
+		folders: "$CODEX_HOME/sessions ~/.codex/sessions $CODEX_HOME/archived_sessions ~/.codex/archived_sessions",
+		open:    openCodex, lacks: Lacks{ScriptCalls: true},
+	},
+	"copilot-cli": {folders: "$COPILOT_HOME/session-state ~/.copilot/session-state", open: openCopilot},
+	"gemini-cli":  {folders: "$GEMINI_CLI_HOME/.gemini/tmp ~/.gemini/tmp", open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
+	"qwen-code": {
+		folders: "$QWEN_RUNTIME_DIR/projects $QWEN_HOME/projects ~/.qwen/projects $QWEN_RUNTIME_DIR/tmp $QWEN_HOME/tmp ~/.qwen/tmp",
+		open:    openQwen,
+	},
+	"cline": { // its own, and those of each editor and of each server of an editor
+		folders: "$CLINE_DIR/data/tasks ~/.cline/data/tasks $CLINE_DIR/data/sessions ~/.cline/data/sessions $CLINE_SESSION_DATA_DIR $CLINE_DATA_DIR/sessions " +
+			editors("$XDG_CONFIG_HOME/*", "$APPDATA/*", "~/.config/*", "~/Library/Application?Support/*", "~/AppData/Roaming/*", "~/.var/app/*/config/*",
+				"$VSCODE_PORTABLE/user-data", "$VSCODE_AGENT_FOLDER/data", "~/.*-server*/data", "~/.local/share/code-server", "$XDG_DATA_HOME/code-server"),
+		open: openCline, lacks: Lacks{UnnamedCalls: true},
+	},
+	"opencode": {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
+}
+
+// editors are the patterns of the tasks of Cline in the storage of editors.
+func editors(folders ...string) string {
+	const tasks = "/User/globalStorage/saoudrizwan.c*/tasks "
+	return strings.Join(folders, tasks) + tasks
+}
+
+//go:embed kinds.txt
+var kindList string
+
+// kinds are those of the list, by their places.
+var kinds = sync.OnceValue(func() map[string]map[string]bool {
+	places, place := make(map[string]map[string]bool), ""
+	for line := range strings.Lines(kindList) {
+		if line[0] == '#' {
+			continue
+		}
+		if name, rest, found := strings.Cut(line, ":"); found {
+			place, line, places[name] = name, rest, make(map[string]bool)
+		}
+		for kind := range strings.FieldsSeq(line) {
+			places[place][kind] = true
+		}
+	}
+	return places
+})
+
+// places lists the folders of patterns.
+func (e Env) places(patterns string) (folders []string) {
+	for pattern := range strings.FieldsSeq(patterns) {
+		base, rest, _ := strings.Cut(pattern, "/")
+		if base == "~" {
+			base = e.Home
+		} else {
+			base = e.Getenv(base[1:])
+		}
+		found := []string{rest}
+		if strings.ContainsAny(rest, "*?") {
+			found, _ = fs.Glob(os.DirFS(base), rest) // the pattern is good
+		}
+		for _, path := range found {
+			if base != "" {
+				folders = append(folders, filepath.Join(base, filepath.FromSlash(path)))
+			}
+		}
+	}
+	return folders
 }
 
 // Reads reports that the files of an agent can be read.
-func Reads(host string) bool { return forms[host].folders != nil }
+func Reads(host string) bool { return forms[host].folders != "" }
 
 // Limits of what is read: of a row, and of a file that is one value.
 const (
@@ -254,8 +314,27 @@ const (
 	maxTries = 64
 )
 
-// find lists the files of an agent, and what cannot be listed.
-func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread) {
+// Files are the files of an agent, as they were found.
+type Files struct {
+	form
+	all []found
+	// unread is what cannot be listed.
+	unread []Unread
+}
+
+type found struct {
+	path string
+	size int64
+	at   time.Time
+}
+
+// Find lists the files of an agent. The error is that the agent is not known.
+func Find(ctx context.Context, host string, env Env) (*Files, error) {
+	f, ok := forms[host]
+	if !ok {
+		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
+	}
+	out := &Files{form: f}
 	seen := make(map[string]bool) // folders and files, by what links lead to
 	var walk func(path string)
 	walk = func(path string) {
@@ -266,7 +345,7 @@ func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread
 			}
 			switch {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
-				unread = append(unread, Unread{File: at, Reason: "cannot be listed"})
+				out.unread = append(out.unread, Unread{File: at, Reason: "cannot be listed"})
 			case err != nil || real == "":
 			case linked && isFolder(real):
 				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
@@ -278,28 +357,27 @@ func find(ctx context.Context, f form, env Env) (paths []string, unread []Unread
 				seen[real] = true
 			case (d.Type().IsRegular() || linked) && !seen[real] && (takes(f, at) || at == path):
 				seen[real] = true
-				paths = append(paths, at)
+				size, when := written(at)
+				out.all = append(out.all, found{at, size, when})
 			}
 			return ctx.Err()
 		})
 	}
-	for _, folder := range f.folders(env) {
+	for _, folder := range env.places(f.folders) {
 		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) {
 			walk(real)
 		}
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths), unread
+	slices.SortFunc(out.all, func(x, y found) int { return cmp.Compare(x.path, y.path) })
+	return out, nil
 }
 
-// State is the state of an agent's files that were written before a time: paths, sizes and
-// times.
-func State(ctx context.Context, host string, env Env, before time.Time) string {
+// State is the state of the files that were written before a time: paths, sizes and times.
+func (l *Files) State(before time.Time) string {
 	h := fnv.New128a()
-	paths, _ := find(ctx, forms[host], env)
-	for _, path := range paths {
-		if size, at := written(path); at.Before(before) {
-			_, _ = fmt.Fprintln(h, path, size, at.UnixNano()) // never fails
+	for _, f := range l.all {
+		if f.at.Before(before) {
+			_, _ = fmt.Fprintln(h, f.path, f.size, f.at.UnixNano()) // never fails
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -322,38 +400,36 @@ func written(path string) (size int64, at time.Time) {
 	return size, at
 }
 
-// Read reads the files of an agent that were written since a time, all if that is zero. Files
-// that cannot be read are among what was not. The error is the context's, or that the agent is
-// not known.
-func Read(ctx context.Context, host string, env Env, since time.Time) (*Reading, error) {
-	f, ok := forms[host]
-	if !ok {
-		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
+// Read reads all files of an agent.
+func Read(ctx context.Context, host string, env Env) (*Reading, error) {
+	files, err := Find(ctx, host, env)
+	if err != nil {
+		return nil, err
 	}
-	paths, unread := find(ctx, f, env)
-	if !since.IsZero() {
-		paths = slices.DeleteFunc(paths, func(path string) bool {
-			_, at := written(path)
-			return at.Before(since)
-		})
-	}
-	files := make([]*file, len(paths))
+	return files.Read(ctx, time.Time{})
+}
+
+// Read reads the files that were written since a time, all if that is zero. Files that cannot be
+// read are among what was not. The error is the context's.
+func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
+	all := slices.DeleteFunc(slices.Clone(l.all), func(f found) bool { return f.at.Before(since) })
+	files := make([]*file, len(all))
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			buffer := bufio.NewReaderSize(nil, 64<<10)
 			for i := range next {
-				files[i] = readFile(ctx, f, paths[i], buffer)
+				files[i] = readFile(ctx, l.form, all[i].path, buffer)
 			}
 		})
 	}
-	for i := range paths {
+	for i := range all {
 		next <- i
 	}
 	close(next)
 	wg.Wait()
-	out := &Reading{Sessions: make(map[string]*Session), Unread: unread}
+	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
 	kinds := make(map[string]Unknown)
 	owned := make(map[string]bool)
 	for _, file := range files {
@@ -363,7 +439,10 @@ func Read(ctx context.Context, host string, env Env, since time.Time) (*Reading,
 	}
 	for _, file := range files {
 		file.alone(owned)
-		out.add(file)
+		out.Unread = append(out.Unread, file.unread...)
+		for id, s := range file.sessions {
+			out.merge(id, s)
+		}
 		for kind, u := range file.unknown {
 			have := kinds[kind]
 			kinds[kind] = Unknown{kind, have.Count + u.Count, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
@@ -383,16 +462,6 @@ func takes(f form, path string) bool {
 		return strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db") || filepath.Ext(name) == ".json"
 	}
 	return slices.Contains([]string{".jsonl", ".json", ".zst"}, filepath.Ext(name)) && !strings.HasSuffix(name, ".meta.json")
-}
-
-// below returns folders, each given as one of several bases and the rest of its path.
-func below(bases []string, rest ...string) (folders []string) {
-	for _, base := range bases {
-		if base != "" {
-			folders = append(folders, filepath.Join(append([]string{base}, rest...)...))
-		}
-	}
-	return folders
 }
 
 // timeOf reads a time in RFC 3339.

@@ -1,0 +1,178 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// TestRightTracesHaveNoDifference has files of Codex whose rows look as if something were missing.
+func TestRightTracesHaveNoDifference(t *testing.T) {
+	const (
+		main, other = "01a20017-0000-7000-8000-000000000000", "01a20018-0000-7000-8000-000000000000"
+		day1, day2  = "2026-11-10T10:00:00.000Z", "2026-11-10T10:05:00.000Z"
+		day3        = "2026-11-10T10:10:00.000Z"
+	)
+	event := func(at, payload string) string {
+		return fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":%s}`+"\n", at, payload)
+	}
+	review := event(day2, `{"type":"entered_review_mode","target":{"type":"uncommittedChanges"},"user_facing_hint":"current changes"}`) +
+		event(day2, `{"type":"exited_review_mode","review_output":{"findings":[]}}`)
+	rolled := event(day2, `{"type":"thread_rolled_back","num_turns":1}`)
+	older := func(prompt string, total int, at string) string { // without events of turns
+		rows := strings.SplitAfter(strings.ReplaceAll(codexTurn("t", total, at), "go on", prompt), "\n")
+		return strings.Replace(rows[1], `"turn_id":"t",`, "", 1) + strings.Join(rows[2:5], "")
+	}
+	for name, c := range map[string]struct {
+		files    map[string]string
+		sessions int
+		output   int64
+	}{
+		"a review in the thread": {map[string]string{main: codexMeta(day1, main, "") + codexTurn("t1", 10, day1) + review + codexTurn("t2", 20, day3)}, 1, 20},
+		"a review in its own thread, of a parent": {map[string]string{
+			main:  codexMeta(day1, main, "") + codexTurn("t1", 10, day1) + review,
+			other: strings.Replace(codexMeta(day2, other, `,"session_id":"`+main+`"`), `"source":"cli"`, `"source":{"subagent":"review"}`, 1) + codexTurn("t2", 10, day2),
+		}, 1, 20},
+		"a review in its own thread, of none": {map[string]string{
+			main:  codexMeta(day1, main, "") + codexTurn("t1", 10, day1) + review,
+			other: strings.Replace(codexMeta(day2, other, ""), `"source":"cli"`, `"source":{"subagent":"review"}`, 1) + codexTurn("t2", 10, day2),
+		}, 2, 20},
+		"a review whose parent's file is gone": {map[string]string{
+			other: strings.Replace(codexMeta(day2, other, `,"session_id":"`+main+`"`), `"source":"cli"`, `"source":{"subagent":"review"}`, 1) + codexTurn("t2", 10, day2),
+		}, 1, 10},
+		"a count that a rollback takes back": {map[string]string{
+			main: codexMeta(day1, main, "") + codexTurn("t1", 10, day1) + codexTurn("t2", 20, day2) + rolled + codexTurn("t3", 15, day3),
+		}, 1, 30},
+		"a count that a rollback takes back, without ids of turns": {map[string]string{
+			main: codexMeta(day1, main, "") + older("one", 10, day1) + older("two", 20, day2) + rolled + older("three", 10, day3),
+		}, 1, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			for id, text := range c.files {
+				transcripttest.Write(t, home+"/.codex/sessions/2026/11/10/rollout-2026-11-10T10-00-00-"+id+".jsonl", text)
+			}
+			all := read(t, home)
+			other, err := store.Open(t.Context(), home+"/traces.db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = other.Close() }()
+			output := int64(0)
+			for _, r := range all {
+				r.other = other
+				for _, d := range r.differences(t, r.spans) {
+					t.Errorf("session %s: %s", r.id, d)
+				}
+				for s := range otlp.Spans(r.spans) {
+					n, _ := otlp.Integer(s.Attributes, otelmap.KeyOutputTokens)
+					output += n
+				}
+			}
+			if len(all) != c.sessions || output != c.output {
+				t.Errorf("%d sessions of %d tokens, want %d of %d", len(all), output, c.sessions, c.output)
+			}
+		})
+	}
+}
+
+// TestASoftDenialIsNoFailureTooMuch has a call that a hook denied by an input with which it
+// fails: the file says that it failed, the trace that it was denied. A trace that says it
+// succeeded is wrong.
+func TestASoftDenialIsNoFailureTooMuch(t *testing.T) {
+	home, w := t.TempDir(), work()
+	w[0].steps[0].calls[0].failed = true
+	clineWork(t, home, w)
+	r := &read(t, home)[0]
+	call := func(s *tracepb.Span) bool {
+		return otlp.Text(s.Attributes, otelmap.KeyToolCallID) == w[0].steps[0].calls[0].id
+	}
+	for name, c := range map[string]struct {
+		change func(*tracepb.Span)
+		differ bool
+	}{
+		"denied": {fail(otelmap.ErrorToolDenied), false}, "failed": {fail(otelmap.ErrorToolFailure), false}, "done": {succeed, true},
+	} {
+		for s := range otlp.Spans(r.spans) {
+			if call(s) {
+				c.change(s)
+			}
+		}
+		if got := r.differences(t, r.spans); (len(got) > 0) != c.differ {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestRecordedSessionsHaveNoUnknownKinds has what the real programs wrote.
+func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
+	for _, r := range recordings(t) {
+		got, err := second.Read(t.Context(), r.host, second.EnvOf(r.home, nil))
+		if err != nil || len(got.Unknown) > 0 {
+			t.Errorf("%s session %s: %v, %v", r.host, r.id, got.Unknown, err)
+		}
+	}
+}
+
+// TestADatabaseThatIsNamedIsRead has one at the place that OPENCODE_DB names.
+func TestADatabaseThatIsNamedIsRead(t *testing.T) {
+	home, elsewhere := t.TempDir(), t.TempDir()
+	opencodeWork(t, elsewhere, work())
+	env := second.EnvOf(home, func(key string) string {
+		return map[string]string{"OPENCODE_DB": elsewhere + "/.local/share/opencode/opencode.db"}[key]
+	})
+	got, err := second.Read(t.Context(), "opencode", env)
+	if err != nil || got.Sessions["ses_main"] == nil || len(got.Sessions["ses_main"].Prompts) != len(work()) {
+		t.Errorf("%+v, %v; want the session", got, err)
+	}
+}
+
+// TestWhatAProjectDidNotRecordIsNotMissing has a session of which the second turn was while its
+// project had recording switched off. What is in the trace is compared all the same.
+func TestWhatAProjectDidNotRecordIsNotMissing(t *testing.T) {
+	home := t.TempDir()
+	claudeWork(t, home, work())
+	r := read(t, home)[0]
+	for name, c := range map[string]struct {
+		off    bool
+		runs   []int
+		change func(*tracepb.Span)
+		differ bool
+	}{
+		"while it is off":          {off: true, runs: []int{0, 2}},
+		"while it is on":           {runs: []int{0, 2}, differ: true},
+		"wrong, while it is off":   {off: true, runs: []int{0, 2}, change: succeed, differ: true},
+		"all, while it is off":     {off: true, runs: []int{0, 1, 2}},
+		"another, while it is off": {off: true, runs: []int{0}},
+	} {
+		var spans []*tracepb.ResourceSpans
+		for _, i := range c.runs {
+			spans = append(spans, proto.CloneOf(r.spans[i]))
+		}
+		for s := range otlp.Spans(spans) {
+			if c.change != nil && statusOf(s) == failed {
+				c.change(s)
+			}
+		}
+		files, err := second.Read(t.Context(), r.host, second.EnvOf(home, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := new(Sums)
+		sums.Add(spans...)
+		check := Check{Host: r.host, Files: files, Sums: map[string]*Sums{r.id: sums}, Off: func(dir string) bool { return c.off && dir == "/w" }}
+		differ, err := check.Sessions(t.Context(), []string{r.id})
+		if err != nil || (len(differ) > 0) != c.differ {
+			t.Errorf("%s: %v, %v", name, differ, err)
+		}
+	}
+}
