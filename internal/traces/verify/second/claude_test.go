@@ -47,7 +47,7 @@ func TestTheLastRowsOfAResponseHaveItsCounts(t *testing.T) {
 	const first, last = row + `null,"usage":{"input_tokens":900,"output_tokens":0},"content":[]}}` + "\n", row + `"end_turn","usage":{"input_tokens":700,"output_tokens":5},"content":[]}}` + "\n"
 	for i, text := range []string{first + last + last, last + first} {
 		write(t, home, ".claude/projects/-w/s.jsonl", text)
-		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil), time.Time{})
+		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestAnEventAnswersACallWithoutOutput(t *testing.T) {
 {"type":"response_item","timestamp":"2026-01-01T00:00:01Z","payload":{"type":"function_call","name":"exec_command","arguments":"{}","call_id":"c2"}}
 {"type":"event_msg","timestamp":"2026-01-01T00:00:02Z","payload":{"type":"exec_command_end","call_id":"c1","exit_code":0}}
 `)
-	got, err := Read(t.Context(), "codex", EnvOf(home, nil), time.Time{})
+	got, err := Read(t.Context(), "codex", EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
