@@ -77,19 +77,15 @@ func (k checker) check(raw string, v *variable) (text string, valid bool) {
 func (k checker) folders(raw string) (string, bool) {
 	var out []string
 	for one := range strings.SplitSeq(raw, ",") {
-		one = strings.TrimSpace(one)
-		if one == "~" {
-			one = "~/"
+		if one = strings.TrimSpace(one); one == "~" {
+			one += "/"
 		}
-		switch one = k.expand(one); {
-		case one == "":
-			continue
-		case one != everyFolder && !isAbs(k.goos, one) || hasControl(one):
-			return "", false
+		if one = k.expand(one); one != "" {
+			out = append(out, one)
 		}
-		out = append(out, one)
 	}
-	return strings.Join(out, ","), len(out) > 0
+	bad := func(one string) bool { return one != "/" && !isAbs(k.goos, one) || hasControl(one) }
+	return strings.Join(out, ","), len(out) > 0 && !slices.ContainsFunc(out, bad)
 }
 
 // expand replaces a leading ~/, which no shell does in an env file.

@@ -113,7 +113,7 @@ var table = [...]variable{
 	{name: "HOOKSPAN_TRACEPARENT", kind: "traceparent", allowed: "a W3C traceparent such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", doc: "Trace context that becomes the parent of each task."},
 
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
-	{name: disabledProjects, texts: true, whenWrong: everyFolder, kind: "folders", allowed: "absolute paths with commas between them, which may begin with ~ and have * in a part", doc: "Folders in which nothing is recorded or imported, with all below them: `~/private, ~/clients/*/keys`. * is any text within one part of a path; symbolic links are followed. Those of the files and the environment add up. A wrong value counts as /, every folder."},
+	{name: disabledProjects, texts: true, whenWrong: "/", kind: "folders", allowed: "absolute paths with commas between them, which may begin with ~ and have * in a part", doc: "Folders in which nothing is recorded or imported, with all below them: `~/private, ~/clients/*/keys`. * is any text within one part of a path; symbolic links are followed. Those of the files and the environment add up. A wrong value counts as /, every folder."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none."},
 	{name: "HOOKSPAN_OTLP_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the OTLP endpoint, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
 	{name: "HOOKSPAN_INFINIUM_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to Infinium, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
@@ -330,12 +330,18 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		}
 		found = append(found, in)
 	}
-	for i, in := range found {
+	decided := false
+	for _, in := range found {
+		if decided && (in.valid || in.kind != File) {
+			continue
+		}
 		if !in.valid {
-			v.wrong = v.wrong || v.source == ""
-			v.problem = v.wrongIn(in)
+			p := &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
+			if !decided {
+				v.wrong, v.problem = v.wrong || v.source == "", p
+			}
 			if !in.unclear[v.name] { // Otherwise the line or the name is the problem.
-				problems = append(problems, v.problem)
+				problems = append(problems, p)
 			}
 		} else if than, file, refused := c.refusedBy(v, in); refused {
 			problems = append(problems, c.refusal(v.name, than, file, in))
@@ -343,26 +349,9 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		} else if v.source == "" {
 			text, v.from, v.shown, v.source = in.text, in.from, v.show(in.text, in.raw), in.kind
 		}
-		if v.name != redactFile { // All files of rules count.
-			return text, append(problems, hidden(v, found[i+1:])...)
-		}
+		decided = v.name != redactFile // All files of rules count.
 	}
 	return text, problems
-}
-
-// hidden are the wrong values of files that others replace: they count once the others go.
-func hidden(v *value, replaced []candidate) (problems []error) {
-	for _, in := range replaced {
-		if !in.valid && in.kind == File && !in.unclear[v.name] {
-			problems = append(problems, v.wrongIn(in))
-		}
-	}
-	return problems
-}
-
-// wrongIn is the problem with a wrong value.
-func (v *value) wrongIn(in candidate) *Problem {
-	return &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
 }
 
 // cross reports values that are valid by themselves and wrong together.
@@ -404,20 +393,12 @@ func (c *Config) cross() (errs []error) {
 	return errs
 }
 
-// PrivateFolders are the folders of every side in which nothing is recorded, with ~ expanded.
-// An absolute path may have * within a part; everyFolder is every folder of any system.
-func (c *Config) PrivateFolders() (out []string) {
-	if c.DisabledProjects == "" {
-		return nil
-	}
-	for _, list := range append(c.value(disabledProjects).by[:], c.DisabledProjects) {
-		for one := range strings.SplitSeq(list, ",") {
-			if one != "" && !slices.Contains(out, one) {
-				out = append(out, one)
-			}
-		}
-	}
-	return out
+// PrivateFolders are those of every side, absolute, with * in parts; / is each of any system.
+func (c *Config) PrivateFolders() []string {
+	lists := strings.Join(append(c.value(disabledProjects).by[:], c.DisabledProjects), ",")
+	out := strings.FieldsFunc(lists, func(r rune) bool { return r == ',' })
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Off reports whether recording is switched off for this process.

@@ -176,15 +176,15 @@ func (c *Config) unknown(sources []source) (errs []error) {
 			}
 		}
 		for _, name := range names {
-			best := Nearest(named(name), variables())
-			if best == "" && !hasPrefix(name, ours[:]...) {
+			best := Nearest(named(name), maps.Keys(c.values))
+			if best == "" && (!almostOurs(name) || strings.HasPrefix(named(name), "OTEL_")) {
 				continue // another program's, such as the SDK's for metrics
 			}
 			p := &Problem{Variable: name, Reason: "no such variable", Source: s.name, Allowed: "the variables that hookspan config --all lists"}
 			if best != "" {
 				p.Reason, p.Allowed = "no such variable, did you mean "+best+"?", ""
 				// Of a standard variable, what is right counts: another program may read the name.
-				if hasPrefix(best, ours[:]...) || file && s.vars[best] == "" {
+				if !strings.HasPrefix(best, "OTEL_") || file && s.vars[best] == "" {
 					if s.unclear == nil {
 						s.unclear = make(map[string]bool)
 					}
@@ -199,17 +199,14 @@ func (c *Config) unknown(sources []source) (errs []error) {
 	return errs
 }
 
-// ours are how the names of hookspan's variables begin.
-var ours = [...]string{"HOOKSPAN_", "INFINIUM_", "CONNECTOR_MAX_"}
+// ours are how the names of the table begin, in another case too; the last are the standard's.
+var ours = [...]string{"HOOKSPAN_", "INFINIUM_", "CONNECTOR_MAX_", "OTEL_"}
 
-// almostOurs reports that a name begins as those of the table do, in any case. It is
-// called for each variable of a hook's environment, so it makes no new text.
-func almostOurs(name string) bool { return hasPrefix(name, ours[:]...) || hasPrefix(name, "OTEL_") }
-
-// hasPrefix reports that a name begins so, in any case and but for the last character, which
-// is often another separator.
-func hasPrefix(name string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+// almostOurs reports that a name begins as hookspan's do, but for the last character, which is
+// often another separator. It is called for each variable of a hook's environment, so it makes
+// no new text.
+func almostOurs(name string) bool {
+	return slices.ContainsFunc(ours[:], func(prefix string) bool {
 		n := len(prefix) - 1
 		return len(name) > n && strings.EqualFold(name[:n], prefix[:n])
 	})
@@ -218,23 +215,12 @@ func hasPrefix(name string, prefixes ...string) bool {
 // named is an unknown variable's name in the form of the known ones.
 func named(name string) string { return strings.ReplaceAll(normal(name), " ", "_") }
 
-// variables are the names in the table.
-func variables() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range table {
-			if !yield(table[i].name) {
-				return
-			}
-		}
-	}
-}
-
 // Nearest is the name that one is probably meant to be, empty if none is near: one or two
 // letters are missing, too many, wrong or in the wrong order.
 func Nearest(name string, names iter.Seq[string]) (best string) {
 	least := fewLetters + 1
 	for k := range names {
-		if d := edits(name, k, fewLetters); d < least || d == least && best != "" && k < best {
+		if d := edits(name, k, fewLetters); d < least || d == least && k < best {
 			best, least = k, d
 		}
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -141,6 +142,13 @@ func TestNoUserUndoesAManagedSetting(t *testing.T) {
 	const managed = managedName + "=true\n"
 	none, pairs := load(managed, ""), 0
 	reported := make(map[string]bool)
+	effects := make(map[[3]string]bool) // of the user's values alone
+	for u := range table {
+		for _, asked := range valuesOf(&table[u], true) {
+			effects[[3]string{table[u].name, asked, "0"}] = !maps.Equal(none, load(managed, table[u].name+"="+asked+"\n"))
+			effects[[3]string{table[u].name, asked, "1"}] = !maps.Equal(none, load(managed, "", table[u].name+"="+asked))
+		}
+	}
 	for m := range table {
 		row := &table[m]
 		if row.name == managedName || row.name == configFile {
@@ -166,6 +174,10 @@ func TestNoUserUndoesAManagedSetting(t *testing.T) {
 				}
 				for _, asked := range valuesOf(user, true) {
 					for side := range 2 {
+						related := user.texts || user.guards || user == row || user.general == row.name || row.general == user.name
+						if !related && !effects[[3]string{user.name, asked, fmt.Sprint(side)}] {
+							continue // the default
+						}
 						pairs++
 						var got map[string]result
 						if side == 0 {

@@ -12,8 +12,6 @@ const (
 	otlpPrefix = "OTEL_EXPORTER_OTLP_"
 
 	disabledProjects = "HOOKSPAN_DISABLED_PROJECTS"
-	// everyFolder as a folder means all of them.
-	everyFolder = "/"
 
 	stabilityOptIn = "OTEL_SEMCONV_STABILITY_OPT_IN"
 	tracesExporter = "OTEL_TRACES_EXPORTER"

@@ -53,30 +53,21 @@ shows one call.`,
 	flags.BoolVar(&f.asCSV, "csv", false, "print as CSV, with times in milliseconds")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.f.Trace = strings.Join(args, "")
-		switch {
+		switch _, badPattern := path.Match(f.calls.File, ""); {
 		case flags.Changed("slower") && f.calls.MinTook <= 0:
 			return wrongUsage(cmd, "--slower %s: want a time above 0", f.calls.MinTook)
 		case flags.Changed("dearer") && !aCost(f.calls.MinCost):
 			return wrongUsage(cmd, "--dearer %g: want a number of dollars above 0", f.calls.MinCost)
+		case badPattern != nil:
+			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
 		case f.full && (!f.calls.Edits || f.asCSV):
 			return wrongUsage(cmd, "--full: want --edits, and no --csv")
 		}
-		if err := checkPattern(cmd, f.calls.File); err != nil {
-			return err
-		}
 		return f.run(f.print)
 	}
 	return cmd
-}
-
-// checkPattern refuses a --file that is no pattern.
-func checkPattern(cmd *cobra.Command, file string) error {
-	if _, err := path.Match(file, ""); err != nil {
-		return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", file, err)
-	}
-	return nil
 }
 
 // callsJSON is what --json --sums prints: the calls and the sums over all that are selected, listed
@@ -119,9 +110,8 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
 	case len(found) == 0 && f.full && f.calls.File != "":
-		a.printf("no call changed %s\n", f.calls.File)
-		a.hint(strings.Join(strings.Fields("hookspan calls "+filter.Trace[:min(8, len(filter.Trace))]+" --file "+f.calls.File), " ") + " lists every call with it")
-		return nil
+		defer a.hint(strings.Join(strings.Fields("hookspan calls "+filter.Trace[:min(8, len(filter.Trace))]+" --file "+f.calls.File), " ") + " lists every call with it")
+		fallthrough
 	case len(found) == 0:
 		a.printf("no calls match\n")
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -82,11 +83,14 @@ func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err 
 	})
 	for part := range strings.SplitSeq(word, ",") {
 		name, value, ok := strings.Cut(part, "=")
+		near := config.Nearest(name, func(yield func(string) bool) {
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { yield(f.Name) })
+		})
 		switch {
 		case ok && cmd.Flags().Lookup(name) != nil && strings.TrimSpace(value) != "":
 			set(name, value)
-		case ok && nearFlag(cmd, name) != "":
-			return nil, f, wrongUsage(cmd, "compare %q: there is no filter %s: did you mean %s?", word, name, nearFlag(cmd, name))
+		case ok && near != "" && near != name:
+			return nil, f, wrongUsage(cmd, "compare %q: there is no filter %s: did you mean %s?", word, name, near)
 		case part == "failed" || part == "denied":
 			set(part, "true")
 		case ok || one.f.Trace != "" || len(part) < 4 || strings.Trim(strings.ToLower(part), "0123456789abcdef") != "":

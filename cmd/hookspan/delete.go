@@ -110,12 +110,6 @@ import.
 	return cmd
 }
 
-// noQuestion adds --yes to a command that asks nothing: scripts have it for all.
-func noQuestion(cmd *cobra.Command) {
-	yesFlag(cmd)
-	_ = cmd.Flags().MarkHidden("yes")
-}
-
 func yesFlag(cmd *cobra.Command) *bool { return cmd.Flags().Bool("yes", false, "do not ask") }
 
 // shownBefore is how many traces are listed before they are deleted.

@@ -350,7 +350,7 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		started[traces[i].TraceID] = traces[i].Started
 	}
 	step, done := flushProgress(a, len(list), "sending")
-	p.Deliverer.Progress = step
+	p.Deliverer.Progress, p.Deliverer.Less = step, s.Less
 	stored := &importer.Stored{Store: s, Resource: resource}
 	sent, err := p.Deliverer.Fill(ctx, dst, list, stored.Trace)
 	done()

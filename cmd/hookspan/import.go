@@ -84,7 +84,7 @@ place that is not supported, when a variable names no folder that can be read, o
 	cmd.Flags().BoolVar(&f.again, "again", false, "also import what was deleted, or removed after HOOKSPAN_RETENTION")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "send nothing, say what would be sent")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print as JSON")
-	noQuestion(cmd)
+	yesFlag(cmd) // for scripts: nothing is asked
 	return cmd
 }
 
@@ -113,12 +113,9 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	return errors.Join(errs...)
 }
 
-// pastTime is how long the agents' folders are looked at for what an import finds.
-const pastTime = 3 * time.Second
-
-// past is what an import would find, by names and the beginnings of files.
+// past is what an import would find, by names and the beginnings of files, in a few seconds.
 func (a *app) past(ctx context.Context) (have []string) {
-	ctx, cancel := context.WithTimeout(ctx, pastTime)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	for _, one := range provision.PastSessions(ctx, a.setup()) {
 		if one.Sessions > 0 {
@@ -179,12 +176,13 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	if len(p.Deliverer.Destinations) == 0 {
 		return noDestination()
 	}
-	private := a.cfg.PrivateFolders()
 	p.Deliverer.Destinations = importer.Order(p.Deliverer.Destinations, f.to)
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: f.from, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
-		Off:     func(dir string) bool { return record.PrivateBy(private, dir) != "" || record.ProjectOff(dir) },
+		Off: func(dir string) bool {
+			return record.PrivateBy(a.cfg.PrivateFolders(), dir) != "" || record.ProjectOff(dir)
+		},
 	}
 	p.Owe(p.Deliverer.Destinations)
 	switch known, err := p.Ledger(); {
@@ -284,8 +282,8 @@ func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON b
 			a.printf("%s", v.Text())
 		}
 		if rep.Skipped.Open > 0 {
-			idle := strings.TrimSuffix(a.cfg.IdleTimeout.String(), "0s")
-			a.hint("nothing need be done about open traces: a later hookspan import takes those that hooks do not record, at their end or " + idle + " after their last event")
+			a.hint("nothing need be done about open traces: a later hookspan import takes those that hooks do not record, at their end or " +
+				strings.TrimSuffix(a.cfg.IdleTimeout.String(), "0s") + " after their last event")
 		}
 		if rep.Waiting() {
 			a.hint("fix the cause, then run the same import again: it sends what is left")

@@ -37,7 +37,7 @@ func installCmd(a *app, undo bool) *cobra.Command {
 		c := &cobra.Command{Use: agent.Word, Short: about.Short, Long: about.Long}
 		installFlags(c, &o, about.Flags, agent.Scopes)
 		dryRun := dryRunFlag(c)
-		noQuestion(c)
+		yesFlag(c) // for scripts: nothing is asked
 		if !undo {
 			c.Flags().StringVar(&o.Binary, "binary", "", "the "+agent.Program+" program; the one beside this program if not given")
 			_ = c.Flags().MarkHidden("binary")
@@ -162,7 +162,7 @@ func uninstallAllCmd(a *app) *cobra.Command {
 	cmd := group("uninstall [AGENT]", "Remove the hooks of coding agents")
 	every, dryRun := cmd.Flags().Bool("all", false, "remove the hooks of every agent"), dryRunFlag(cmd)
 	managed := cmd.Flags().Bool("managed", false, "remove the hooks from the settings of your organisation (as root)")
-	noQuestion(cmd)
+	yesFlag(cmd) // for scripts: nothing is asked
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *managed {
 			return installManaged(a, cmd, true, *dryRun)

@@ -122,10 +122,10 @@ func offerImport(a *app, cmd *cobra.Command, found []provision.Found) error {
 		case one.Sessions == 0 || here[one.Host] || !slices.ContainsFunc(found, func(f provision.Found) bool { return f.Host == one.Host }):
 			continue
 		case !canAsk(a):
-			a.hint(one.Here() + ": hookspan import " + one.Word + " makes traces of past tasks")
+			a.hint("hookspan import " + one.Word + " makes traces of " + one.String())
 			continue
 		}
-		ok, err := confirm(cmd.Context(), a, one.Here()+": import the past tasks?")
+		ok, err := confirm(cmd.Context(), a, "Import "+one.String()+"?")
 		if err == nil && ok {
 			err = importFrom(a, cmd, one.Reader(), importFlags{})
 		}

@@ -30,14 +30,11 @@ task, --grep shows where the words are, --denied what was denied by whom, and wh
 	oneOf(cmd, "sort", store.Orders...)
 	timeline := cmd.Flags().Bool("timeline", false, "draw the sessions side by side in time, where they worked and where they waited")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *timeline && ff.asJSON {
-			return wrongUsage(cmd, "--timeline and --json: want one of them")
-		}
-		if *timeline && ff.f.Sort != "" {
-			return wrongUsage(cmd, "--timeline and --sort: want one of them")
-		}
-		if ff.f.Sort != "" && !slices.Contains(store.Orders, ff.f.Sort) {
-			return wrongUsage(cmd, "--sort %q: want one of %s", ff.f.Sort, strings.Join(store.Orders, ", "))
+		switch by := ff.f.Sort; {
+		case *timeline && (ff.asJSON || by != ""):
+			return wrongUsage(cmd, "--timeline and --%s: want one of them", map[bool]string{true: "json", false: "sort"}[ff.asJSON])
+		case by != "" && !slices.Contains(store.Orders, by):
+			return wrongUsage(cmd, "--sort %q: want one of %s", by, strings.Join(store.Orders, ", "))
 		}
 		return ff.run(func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) error {
 			if *timeline {
@@ -59,7 +56,8 @@ type listJSON struct {
 
 func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f store.Filter) (err error) {
 	a := ff.app
-	page, err := p.Store.Page(ctx, f, a.running(ctx, p)...)
+	tasks := a.running(ctx, p)
+	page, err := p.Store.Page(ctx, f, tasks...)
 	if err != nil {
 		return err
 	}
@@ -75,17 +73,14 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 	case ff.asJSON:
 		return a.printJSON(append([]store.Summary{}, sums...))
 	case len(sums) > 0:
-		notes, err := view.NotesOf(ctx, p.Store, f, &page)
+		notes, err := view.NotesOf(ctx, p.Store, f, &page, tasks)
 		if err != nil {
 			return err
 		}
 		o := a.viewOptions()
 		if f.Failed && f.Outcome == "" {
 			f.Outcome = "failed"
-			n, err := p.Store.Count(ctx, f)
-			if err != nil {
-				return err
-			}
+			n, _ := p.Store.Count(ctx, f) // the page could be read, too
 			o.Selected = fmt.Sprintf(" with failed calls; %d failed: --outcome failed", n)
 			if o.Width == 0 {
 				defer a.hint(termtext.Plural(all.Traces, "task") + o.Selected)

@@ -94,9 +94,6 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		case changed("span") && !view.NamesRow(f.span):
 			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
 		}
-		if err := checkPattern(cmd, f.file); err != nil {
-			return err
-		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
 			if changed("session") {
 				return showSession(ctx, a, p, cmd, f, id)
@@ -186,6 +183,11 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 		var err error
 		if texts, err = a.finder(p).Rows(ctx, t, chosen...); err != nil {
 			return err
+		}
+	}
+	for i := range texts { // Cline's file has an error without a text for a refused request.
+		if _, message := rows[0].Problem(); texts[i].Error == otelmap.ErrorOther && message != "" {
+			texts[i].Error = message
 		}
 	}
 	if f.asJSON {

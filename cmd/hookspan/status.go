@@ -87,8 +87,7 @@ func workingDir() string {
 	return dir
 }
 
-// hintSkipped says, as doctor does, which agents have hooks and do not run them. An agent whose
-// hooks have recorded something is not asked, which takes Codex a quarter of a second.
+// hintSkipped says, as doctor does, which agents that have recorded nothing do not run their hooks.
 func (a *app) hintSkipped(ctx context.Context) {
 	for _, agent := range a.agents {
 		if _, err := os.Stat(filepath.Join(a.cfg.SpoolDir(), agent.Host)); err == nil {

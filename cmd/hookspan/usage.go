@@ -8,8 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/hookspan/hookspan/config"
 )
 
 // usageError reports a wrong command line.
@@ -53,39 +51,17 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 
 // tried are the commands that answer what people ask for by another word.
 var tried = map[string]string{
-	"today": "hookspan list --since today", "yesterday": "hookspan list --since yesterday --until yesterday", "week": "hookspan report",
-	"cost": "hookspan stats --by model, or hookspan show --cost for one task", "diff": "hookspan calls --edits --full",
-	"why": "hookspan show --failed --full", "share": "hookspan export ID -o task.html", "log": "hookspan tail, or hookspan list",
-	"search": "hookspan list --grep WORDS", "setup": "hookspan install", "remove": "hookspan uninstall AGENT, or hookspan delete ID for a trace",
+	"today": "hookspan list --since today", "cost": "hookspan stats --by model, or hookspan show --cost for one task", "week": "hookspan report",
+	"diff": "hookspan calls --edits --full", "why": "hookspan show --failed --full", "share": "hookspan export ID -o task.html",
 }
 
-// badFlag returns the error for a flag that cannot be read, with a flag of a near name, or what
-// writes the format that it names.
+// badFlag returns the error for a flag that cannot be read.
 func badFlag(cmd *cobra.Command, err error) error {
 	bad := usageError{errors.New(flagError(err)), cmd}
-	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if like := nearFlag(cmd, name); unknown && like != "" {
-		return usageError{fmt.Errorf("%w: did you mean --%s?", bad, like), cmd}
-	}
-	switch name {
-	case "html", "md", "json":
-		if cmd.Flags().Lookup("output") != nil {
-			return hinted{bad, "-o NAME." + name + " writes such a file"}
-		}
-		return hinted{bad, "hookspan export -o NAME." + name + " writes such a file"}
+	if name, _ := strings.CutPrefix(err.Error(), "unknown flag: --"); slices.Contains([]string{"html", "md", "json"}, name) {
+		return hinted{bad, "hookspan export and report write such a file: -o NAME." + name}
 	}
 	return bad
-}
-
-// nearFlag is the flag of a command that has nearly this name, empty if there is none.
-func nearFlag(cmd *cobra.Command, name string) string {
-	return config.Nearest(name, func(yield func(string) bool) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if len(f.Name) > 3 && f.Name != name {
-				yield(f.Name)
-			}
-		})
-	})
 }
 
 // takes limits the number of arguments. An empty one, as of a variable that is not

@@ -102,6 +102,10 @@ type Deliverer struct {
 	// which may be recorded under redaction rules too, by the names in Terms. It may be nil if
 	// Judge names none, and so may its result if nothing is redacted.
 	Memory func(rules []string) (Memory, error)
+	// NoteLess notes in the local store how much of a trace's texts other destinations get at most,
+	// by the records of a run, before it is stored, and Less returns it for Fill. Either may be nil.
+	NoteLess func(ctx context.Context, trace string, less map[string]otelmap.Capture) error
+	Less     func(ctx context.Context, trace, destination string) (otelmap.Capture, error)
 	// Repository returns the repository that a folder belongs to. If nil, it is not
 	// looked for.
 	Repository func(dir string) hook.Repository

@@ -153,7 +153,15 @@ func (f *filling) read(ctx context.Context, u *fillUnit) error {
 		for i := range messages {
 			messages[i] = f.Clean(messages[i])
 		}
-		messages = f.Narrow(stricter(f.dst.Capture, f.Map.Capture), messages)
+		to := stricter(f.dst.Capture, f.Map.Capture)
+		if f.Less != nil {
+			less, err := f.Less(ctx, id, f.dst.Name)
+			if err != nil {
+				return err
+			}
+			to = stricter(to, less)
+		}
+		messages = f.Narrow(to, messages)
 		u.spans += otlp.Count(messages)
 		switch {
 		case f.dst.Join != nil:

@@ -118,23 +118,25 @@ func (d *Deliverer) Housekeep(ctx context.Context, l Limits) error {
 	return errors.Join(errs...)
 }
 
-// await gives a destination that never got anything of a session a position at its start, so that
-// later sweeps need not read the log to see that it lacks the session.
+// await gives a destination that lacks a session a position: later sweeps need not read the log.
 func (d *Deliverer) await(k spool.Key, name string) error {
 	if !slices.Contains(destinationNames, name) {
 		return nil
 	}
-	return d.visit(k, func(s *spool.Session) error {
-		unlock, ok, err := s.TryLock(name)
-		if err != nil || !ok {
-			return err
-		}
-		st, err := ReadState(s, name)
-		if err == nil {
-			err = st.write(s, name)
-		}
-		return errors.Join(err, unlock())
-	})
+	return d.visit(k, func(s *spool.Session) error { return update(s, name, func(*State) bool { return true }) })
+}
+
+// update changes a destination's state, unless another process delivers the session.
+func update(s *spool.Session, name string, change func(*State) bool) error {
+	unlock, ok, err := s.TryLock(name)
+	if err != nil || !ok {
+		return err
+	}
+	st, err := ReadState(s, name)
+	if err == nil && change(st) {
+		err = st.write(s, name)
+	}
+	return errors.Join(err, unlock())
 }
 
 // countAge stores how old the runs of a session are that were set aside. What another process
@@ -145,15 +147,7 @@ func (d *Deliverer) countAge(k spool.Key, now time.Time) error {
 			if st, err := d.owed(s, name); err != nil || st == nil || !st.countAge(now) {
 				continue
 			}
-			unlock, ok, err := s.TryLock(name)
-			if err != nil || !ok {
-				continue
-			}
-			st, err := ReadState(s, name)
-			if err == nil && st.countAge(now) {
-				err = st.write(s, name)
-			}
-			if err := errors.Join(err, unlock()); err != nil {
+			if err := update(s, name, func(st *State) bool { return st.countAge(now) }); err != nil {
 				return err
 			}
 		}

@@ -83,3 +83,69 @@ func TestFillLeavesOutTextsThatAreNotCapturedToday(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredTraceGivesAwayWhatItsRecordAllowed exports a stored trace by hand, by a process that may
+// send texts: the record's settings count.
+func TestStoredTraceGivesAwayWhatItsRecordAllowed(t *testing.T) {
+	b, local, sent := newBench(t), &memory{}, &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: local, Local: true, Batch: 512})
+	d.Map.Capture = otelmap.CaptureFull
+	d.Judge = func(settings string) (Terms, bool) {
+		less := map[string]otelmap.Capture{}
+		if settings == "secret" {
+			less["otlp"] = otelmap.CaptureNone
+		}
+		return Terms{Capture: otelmap.CaptureFull, Less: less}, true
+	}
+	noted := make(map[string]map[string]otelmap.Capture)
+	d.NoteLess = func(_ context.Context, trace string, less map[string]otelmap.Capture) error {
+		if len(local.spans) != 0 {
+			t.Error("the trace was stored before")
+		}
+		noted[trace] = less
+		return nil
+	}
+	d.Less = func(_ context.Context, trace, destination string) (otelmap.Capture, error) {
+		return noted[trace][destination], nil
+	}
+	for _, settings := range []string{"open", "secret"} {
+		recs := turn("p-" + settings)
+		for i := range recs {
+			recs[i].Settings = settings
+		}
+		b.append(recs...)
+	}
+	b.clock.Advance(time.Minute)
+	b.run(d, Pass{})
+	traces := make(map[string]bool)
+	for id := range local.spans {
+		traces[id.Trace] = true
+	}
+	if len(noted) != 1 || len(traces) != 2 {
+		t.Fatalf("noted %v of %v", noted, traces)
+	}
+	for trace := range traces {
+		get := func(context.Context, string) (out []*tracepb.ResourceSpans, err error) {
+			one := &tracepb.ScopeSpans{}
+			for id, s := range local.spans {
+				if id.Trace == trace {
+					one.Spans = append(one.Spans, s)
+				}
+			}
+			return []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{one}}}, nil
+		}
+		clear(sent.spans)
+		if f, err := d.Fill(t.Context(), &Destination{Name: "otlp", Client: sent, Batch: 512}, []StoredTrace{{ID: trace}}, get); err != nil || f.Traces != 1 {
+			t.Fatalf("%s, %v", mustJSON(f), err)
+		}
+		texts := 0
+		for _, s := range sent.spans {
+			if otlp.Find(s.GetAttributes(), "gen_ai.tool.call.result") != nil {
+				texts++
+			}
+		}
+		if secret := noted[trace] != nil; secret != (texts == 0) {
+			t.Errorf("trace %s, of which otlp gets no texts %t, has %d results", trace, secret, texts)
+		}
+	}
+}

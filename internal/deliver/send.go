@@ -174,6 +174,14 @@ func (d *delivery) setAside(p *Parked, err error, f failure, all bool) {
 // exportRun exports what the destination does not have of the next runs of a queue. Of
 // one run that needs several requests it records what was taken, with note.
 func (d *delivery) exportRun(ctx context.Context, st *State, r *prepared, q *queue, note func() error) (spans int, refused refusal, err error) {
+	for i := q.at; d.dst.Local && d.NoteLess != nil && i < q.at+q.n; i++ {
+		if one := &q.runs[i]; len(one.less) > 0 {
+			err = errors.Join(err, d.NoteLess(ctx, one.Trace, one.less))
+		}
+	}
+	if err != nil {
+		return 0, refused, err
+	}
 	if q.n > 1 || d.dst.Local || r.fresh != nil {
 		return d.export(ctx, d.dst, q.batches, q.n == 1, nil)
 	}
@@ -242,8 +250,7 @@ func (d *Deliverer) Send(ctx context.Context, dst *Destination, messages []*trac
 	return r.spans, err
 }
 
-// exportAll exports spans, in smaller requests if one breaks off. What this process sends later
-// is then sent so, too.
+// exportAll exports spans, from then on in smaller requests if one breaks off.
 func (d *Deliverer) exportAll(ctx context.Context, dst *Destination, messages []*tracepb.ResourceSpans) (spans int, refused refusal, err error) {
 	for {
 		spans, refused, err = d.export(ctx, dst, bounded(messages, dst.Batch, dst.Bytes), true, nil)

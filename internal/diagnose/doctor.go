@@ -188,7 +188,9 @@ func (e *exam) recording() {
 	case e.st.Recording == recordingOn:
 	case e.st.Recording == recordingPaused:
 		e.add(Problem, text, "hookspan resume")
-	case e.ProjectOff && e.Private == "" && !e.Setup.Config.Off():
+	case e.Private != "" && !e.Setup.Config.Off():
+		e.add(Note, text, "take the folder out of HOOKSPAN_DISABLED_PROJECTS to record there")
+	case e.ProjectOff && !e.Setup.Config.Off():
 		e.add(Note, text, "remove that line to record this project's tasks")
 	default:
 		e.add(Note, text, "unset the variable; hookspan config says where it is set")

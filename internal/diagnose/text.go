@@ -96,12 +96,8 @@ func (st *Status) Text(l Look) string {
 	row := func(level Level, name, text string) {
 		printf(level, "%-12s %s\n", name, l.fold(termtext.Value(text), len("  ")+13))
 	}
-	switch st.Recording {
-	case recordingOn, recordingPaused:
-		row(right(st.Recording == recordingOn), "recording", recording)
-	default: // as the user wants it
-		row(Note, "recording", recording)
-	}
+	// Off otherwise is as the user wants it.
+	row(cmp.Or(map[string]Level{recordingOn: OK, recordingPaused: Problem}[st.Recording], Note), "recording", recording)
 	if st.LastEvent.IsZero() {
 		row("", "events", "none yet")
 	} else {

@@ -104,6 +104,9 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 			p.Deliverer.Destinations = append(p.Deliverer.Destinations, p.destination(ctx, name))
 		}
 	}
+	if p.Store != nil {
+		p.Deliverer.NoteLess, p.Deliverer.Less = p.Store.NoteLess, p.Store.Less
+	}
 	p.Deliverer.KeepRefused = p.Store == nil
 	return p, nil
 }

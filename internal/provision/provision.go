@@ -202,11 +202,6 @@ type Past struct {
 // String says how many sessions there are of which agent.
 func (p Past) String() string { return termtext.Plural(p.Sessions, "session") + " of " + p.Name }
 
-// Here says that they are here.
-func (p Past) Here() string {
-	return p.String() + map[bool]string{true: " is here", false: " are here"}[p.Sessions == 1]
-}
-
 // PastSessions returns the agents that have sessions on this machine. What cannot be read
 // counts, with no session: the import reports it.
 func PastSessions(ctx context.Context, s *pipeline.Setup) (out []Past) {

@@ -3,6 +3,7 @@ package record
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,93 +17,52 @@ import (
 // ProjectOff reports that the project of a folder switches recording off for itself.
 func ProjectOff(dir string) bool { return OffBy(dir) != "" }
 
-// PrivateBy returns the folder of the user's private ones (config.Config.PrivateFolders) that a
-// directory is in, or nothing. Either may be named by symbolic links.
-func PrivateBy(folders []string, dir string) (folder string) {
-	for _, folder = range folders {
-		if folder == "/" {
-			return folder
-		}
+// PrivateBy returns the one of config.Config.PrivateFolders that a directory is in, by any of its
+// names, or nothing.
+func PrivateBy(folders []string, dir string) string {
+	if i := slices.Index(folders, "/"); i >= 0 {
+		return folders[i]
 	}
 	if len(folders) == 0 || !filepath.IsAbs(dir) {
 		return ""
 	}
 	dir = filepath.Clean(dir)
 	real := resolved(dir)
-	for _, folder = range folders {
+	for _, folder := range folders {
 		named := filepath.Clean(folder)
-		if below(named, dir) || below(named, real) || slices.ContainsFunc(behind(named), func(f string) bool { return below(f, real) }) {
+		there, _ := filepath.Glob(literally(named)) // those behind links, too
+		if below(named, dir) || slices.ContainsFunc(append(there, named), func(f string) bool { return below(resolved(f), real) }) {
 			return folder
 		}
 	}
 	return ""
 }
 
-// below reports whether a directory is in a folder, of which parts may have *.
+// below reports whether a directory is in a folder, of which parts may have *. The file systems
+// of macOS and Windows make no difference of case.
 func below(folder, dir string) bool {
-	parts := strings.Split(strings.TrimRight(folder, separator), separator)
-	in := strings.Split(strings.TrimRight(dir, separator), separator)
-	if len(parts) > len(in) {
-		return false
-	}
-	for i, part := range parts {
-		if !fits(part, in[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-const separator = string(filepath.Separator)
-
-// fits reports whether a part of a path is what another with * means. The file systems of
-// macOS and Windows make no difference of case.
-func fits(pattern, part string) bool {
+	folder, dir = filepath.ToSlash(folder), filepath.ToSlash(dir)
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		pattern, part = strings.ToLower(pattern), strings.ToLower(part)
+		folder, dir = strings.ToLower(folder), strings.ToLower(dir)
 	}
-	texts := strings.Split(pattern, "*")
-	last := len(texts) - 1
-	rest, ok := strings.CutPrefix(part, texts[0])
-	if last == 0 || !ok {
-		return pattern == part
-	}
-	for _, text := range texts[1:last] {
-		at := strings.Index(rest, text)
-		if at < 0 {
-			return false
-		}
-		rest = rest[at+len(text):]
-	}
-	return strings.HasSuffix(rest, texts[last])
+	parts, n := strings.Split(dir, "/"), strings.Count(folder, "/")+1
+	fits, _ := path.Match(literally(folder), strings.Join(parts[:min(n, len(parts))], "/"))
+	return fits
 }
 
-// behind returns where a folder is without symbolic links; of one with * each that is there.
-func behind(folder string) (out []string) {
-	star := strings.Index(folder, "*")
-	if star < 0 {
-		return []string{resolved(folder)}
-	}
-	above := filepath.Dir(folder[:star+1])
-	part, rest, _ := strings.Cut(strings.TrimPrefix(folder[len(above):], separator), separator)
-	entries, _ := os.ReadDir(above)
-	for _, e := range entries {
-		if fits(part, e.Name()) {
-			out = append(out, behind(filepath.Join(above, e.Name(), rest))...)
-		}
-	}
-	return append(out, filepath.Join(resolved(above), part, rest))
+// literally is a pattern in which * alone has a meaning.
+func literally(pattern string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "?", `\?`).Replace(pattern)
 }
 
 // resolved returns a path without symbolic links, also of what is gone.
 func resolved(path string) string {
-	for up, rest := path, ""; ; up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest) {
+	for up, rest := path, ""; up != filepath.Dir(up); up, rest = filepath.Dir(up), filepath.Join(filepath.Base(up), rest) {
 		if target, err := filepath.EvalSymlinks(up); err == nil {
 			return filepath.Join(target, rest)
-		} else if up == filepath.Dir(up) {
-			return path
 		}
 	}
+	return path
 }
 
 // OffBy returns the .hookspan.env that switches recording off in a folder, or nothing: one

@@ -297,8 +297,7 @@ func (p *Process) off(cfg *config.Config) bool {
 	return project != p.Dir && ProjectOff(project)
 }
 
-// private reports that the event is of a folder in which the user wants nothing recorded: by
-// where the process runs, or by what the agent or the payload names.
+// private reports that the event is of a private folder, by any folder that is known of it.
 func (c *Call) private() bool {
 	folders := c.Config.PrivateFolders()
 	if len(folders) == 0 {

@@ -268,7 +268,7 @@ func TestAnEmptyStoreSaysWhatAnImportFinds(t *testing.T) {
 		t.Errorf("an empty store: %+v", got)
 	}
 	tasksIn(t, s, [2]string{"a", "s1"})
-	if got := ask[about](t, addr, "about"); got.Past != nil || got.Hooked != nil || looked != 1 {
+	if got := ask[about](t, addr, "about"); got.Past != nil || got.Hooked == nil || looked != 1 {
 		t.Errorf("with a task: %+v, looked %d times", got, looked)
 	}
 }

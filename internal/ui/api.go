@@ -111,7 +111,10 @@ func (s *Server) about(r *http.Request) (any, error) {
 	out.Version, out.NoTraces = s.opts.Version, s.opts.NoTraces
 	var err error
 	if out.Stored, err = s.opts.Store.Stats(r.Context()); err == nil && out.Stored.Traces == 0 && s.opts.Past != nil {
-		out.Past, out.Hooked = s.opts.Past(r.Context()), s.opts.Hooked(r.Context())
+		out.Past = s.opts.Past(r.Context())
+	}
+	if s.opts.Hooked != nil {
+		out.Hooked = append([]string{}, s.opts.Hooked(r.Context())...)
 	}
 	return out, err
 }

@@ -171,6 +171,7 @@ func apiOptions(t *testing.T) Options {
 		},
 		Status:   func(context.Context) (any, error) { return map[string]string{"recording": "on"}, nil },
 		Findings: func(context.Context) (any, error) { return []string{"everything works"}, nil },
+		Hooked:   func(context.Context) []string { return []string{"Claude Code"} },
 	}
 }
 
@@ -210,7 +211,7 @@ func TestAnswersOfTheAPI(t *testing.T) {
 			"traces/" + a + "/row/a100000000000006", "traces/" + a + "/row/a100000000000007", "traces/" + a + "/row/a10000000000000a?whole", "traces/" + a + "/row/a100000000000005?whole", "traces/" + a + "/row/2?whole", "traces/" + a + "/row/19", "traces/" + a + "/row/-1", "traces/" + a + "/row/x", "traces/" + d + "/row/2",
 		}},
 		{"calls", []string{
-			"calls", "calls?limit=2", "calls?limit=1&first", "calls?tool=Bash", "calls?failed", "calls?denied", "calls?edits", "calls?command=npm", "calls?file=a.go", "calls?slower=5", "calls?slower=0", "calls?slower=x", "calls?min-cost=1", "calls?since=x", "calls?tool=%zz",
+			"calls", "calls?limit=2", "calls?limit=1&first", "calls?tool=Bash", "calls?failed", "calls?denied", "calls?edits", "calls?command=npm", "calls?file=a.go", "calls?slower=5", "calls?slower=0", "calls?slower=x", "calls?min-cost=1", "calls?dearer=1", "calls?dearer=0", "calls?since=x", "calls?tool=%zz",
 			"compare?a=" + a + "&b=" + b, "compare?a=" + c + "&b=" + c, "compare?b=" + b, "hooks", "hooks?tool=Bash", "hooks/calls", "hooks/calls?agent=claude-code", "hooks/calls?tool=Bash", "hooks/call/" + a + "/a100000000000005", "hooks/call/" + a + "/a10000000000000b", "hooks/call/" + a + "/a100000000000002", "hooks/call/zz/x", "nothing",
 		}},
 	} {
@@ -229,7 +230,7 @@ func TestAnswersWithoutAMachine(t *testing.T) {
 	var out strings.Builder
 	s, _ := emptyStore(t)
 	bad := func(context.Context) (any, error) { return nil, errors.New("cannot be asked") }
-	for _, o := range []Options{{Store: s, Token: testToken}, {Store: s, Token: testToken, Status: bad}, {Store: s, Token: testToken, Findings: bad, Running: func(context.Context) ([]*store.Trace, error) { return nil, errors.New("no") }}} {
+	for _, o := range []Options{{Store: s, Token: testToken}, {Store: s, Token: testToken, Status: bad, Hooked: func(context.Context) []string { return nil }, Past: func(context.Context) []string { return []string{"2 sessions of Codex"} }}, {Store: s, Token: testToken, Findings: bad, Running: func(context.Context) ([]*store.Trace, error) { return nil, errors.New("no") }}} {
 		addr := listening(t, o)
 		for _, path := range []string{"about", "status", "sessions", "facets", "session/s1", "waiting", "usage", "work", "calls", "hooks", "hooks/calls", "search?text=a"} {
 			fmt.Fprintf(&out, "== %s\n%s", path, answerTo(t, addr, path))

@@ -111,7 +111,7 @@ func (s *Server) load(ctx context.Context, id string) (*loaded, error) {
 		return nil, err
 	}
 	from := &stored{store: s.opts.Store}
-	l := &loaded{texts: from, parsed: &s.parsed, version: writes[id]}
+	l := &loaded{texts: from, parsed: &s.traces.parsed, version: writes[id]}
 	var o *view.Outline
 	// One goroutine reads the file while this one decodes what was read.
 	read, used, ended := make(chan *messages, 2), make(chan *messages, 4), make(chan error, 1)
@@ -180,7 +180,7 @@ func (s *Server) loadRunning(t *store.Trace) *loaded {
 		from.all = append(from.all, span)
 		_, _ = state.Write(stateOf(span))
 	}
-	l := &loaded{Summary: t.Summary, texts: from, parsed: &s.parsed, version: int64(state.Sum64() >> 11)} //nolint:gosec // It fits.
+	l := &loaded{Summary: t.Summary, texts: from, parsed: &s.traces.parsed, version: int64(state.Sum64() >> 11)} //nolint:gosec // It fits.
 	l.arrange(o)
 	return l
 }
@@ -369,6 +369,7 @@ type traceCache struct {
 	// recent are those, the last one first.
 	recent []*loaded
 	timer  *time.Timer
+	parsed parsedTexts
 }
 
 // traceTime is how long traces are kept after the last request for one, recentTraces and
@@ -383,6 +384,7 @@ func (c *traceCache) drop() {
 	c.mu.Lock()
 	c.recent = nil
 	c.mu.Unlock()
+	c.parsed.drop()
 	// What a large trace took is the system's again.
 	debug.FreeOSMemory()
 }

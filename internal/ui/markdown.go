@@ -69,6 +69,12 @@ func (c *parsedTexts) of(source string) []any {
 	return doc
 }
 
+func (c *parsedTexts) drop() {
+	c.mu.Lock()
+	c.by, c.bytes = nil, 0
+	c.mu.Unlock()
+}
+
 // sizeOf is about how many bytes of memory elements take.
 func sizeOf(kids []any) int {
 	size := 128

@@ -221,15 +221,23 @@ func filterOf(q url.Values) (f store.Filter, err error) {
 			}
 		}
 	}
-	if v := q.Get("min-cost"); v != "" {
-		if f.MinCost, err = strconv.ParseFloat(v, 64); err != nil || !(f.MinCost > 0) || math.IsInf(f.MinCost, 0) {
-			return f, wrong("min-cost %q: want a number of dollars above 0", v)
-		}
+	if f.MinCost, err = dollars(q, "min-cost"); err != nil {
+		return f, err
 	}
 	if f.Limit, err = number(q, "limit", f.Limit, 1, 5000); err != nil {
 		return f, err
 	}
 	return f, nil
+}
+
+// dollars returns a cost of a query, 0 if it has none.
+func dollars(q url.Values, name string) (float64, error) {
+	v := q.Get(name)
+	usd, err := strconv.ParseFloat(v, 64)
+	if v != "" && (err != nil || !(usd > 0) || math.IsInf(usd, 0)) {
+		return 0, wrong("%s %q: want a number of dollars above 0", name, v)
+	}
+	return usd, nil
 }
 
 // number returns a whole number of a query, or the default if it has none.

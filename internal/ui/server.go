@@ -50,8 +50,8 @@ type Options struct {
 	Edit *hooks.Editor
 	// NoTraces says what to do if there are no traces.
 	NoTraces string
-	// Past says what an import would find and Hooked which agents have the hooks, over an
-	// empty store. If nil, neither is said.
+	// Past says what an import would find, over an empty store, and Hooked which agents have
+	// the hooks. They may be nil.
 	Past, Hooked func(context.Context) []string
 	// Version is the program's.
 	Version string

@@ -91,6 +91,13 @@ func TestACorrectedTaskHasAnotherVersion(t *testing.T) {
 	if get(t, "traces/"+id+"/rows", &rows); rows.Version != after.Version {
 		t.Errorf("rows of version %d, want %d", rows.Version, after.Version)
 	}
+	if n, err := s.Delete(t.Context(), []string{id}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	upload(lateTask(false))
+	if get(t, "traces/"+id, &same); same.Version == before.Version || len(same.Problems) != 1 {
+		t.Errorf("removed and stored again it has version %d with %d problems, as before", same.Version, len(same.Problems))
+	}
 	// The list had kept why it failed.
 	failing := lateTask(false)
 	failed(failing.spans[1], "x", "another reason")

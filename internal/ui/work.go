@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -89,14 +90,19 @@ type callRow struct {
 	What   string      `json:"what"`
 	Reason string      `json:"reason,omitempty"`
 	Edits  []view.Edit `json:"edits,omitempty"`
+	// Cut reports that only the beginning of the edits is stored.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // callFilterOf returns the filter for calls in a query, whose parameters have the names of
 // the options of hookspan calls, and the filter for their tasks.
 func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 	f, err = filterOf(q)
-	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, MinCost: f.MinCost, First: q.Has("first")}
-	f.Tool, f.Failed, f.Denied, f.MinCost = "", false, false, 0 // They are of the calls.
+	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, First: q.Has("first")}
+	f.Tool, f.Failed, f.Denied = "", false, false // They are of the calls.
+	if err == nil {
+		c.MinCost, err = dollars(q, "dearer")
+	}
 	if v := q.Get("slower"); v != "" && err == nil {
 		seconds, bad := strconv.ParseFloat(v, 64)
 		if bad != nil || !(seconds > 0 && seconds < 1e9) {
@@ -138,7 +144,7 @@ func rowOfCall(c store.Call, edits bool) callRow {
 	given := view.NewArguments(c.Tool, c.Arguments)
 	out := callRow{Call: c, What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300), Reason: termtext.Cut(view.Relative(view.Reason(&c), c.Directory), 300)}
 	if edits {
-		out.Edits = given.Edits()
+		out.Edits, out.Cut = given.Edits(), strings.HasSuffix(given.Text, "…")
 	}
 	out.Arguments, out.Error = "", ""
 	return out

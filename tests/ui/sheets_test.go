@@ -75,11 +75,26 @@ func TestExportIsThatOfTheCommand(t *testing.T) {
 	b.screen("light", 390, 844)
 	const id = "2d8b5ea5ce50f1f57d654ab503c57379"
 	b.goTo(s, "/t/"+id)
-	for format, ending := range map[string]string{"md": ".md", "html": ".html", "otlp": ".json"} {
-		b.wait(`document.querySelector("select[aria-label=Export]:not(:disabled)")`)
-		b.run(chromedp.Evaluate(`{ const e = document.querySelector("select[aria-label=Export]"); e.value = `+quoted(format)+`; e.dispatchEvent(new Event("change", { bubbles: true })); }`, nil))
-		file := filepath.Join(dir, "hookspan-"+id[:8]+ending)
-		b.wait(`document.querySelector("select[aria-label=Export]").value === ""`)
+	for n, form := range [][3]string{{"md", "md", "Markdown"}, {"html", "html", "HTML"}, {"otlp", "json", "JSON"}} {
+		format, ending, name := form[0], form[1], form[2]
+		// The menu opens with a key, which downloads nothing, and an item is chosen by another.
+		b.wait(`((e) => e && (e.focus(), true))(document.querySelector(".menu > button:not(:disabled)"))`)
+		b.wait(`document.activeElement.innerText === "Export"`)
+		b.keys(kb.ArrowDown)
+		b.wait(`document.activeElement.innerText === "Markdown"`)
+		b.keys(kb.ArrowUp)
+		b.wait(`document.activeElement.innerText === "JSON"`)
+		b.keys(kb.Escape)
+		b.wait(`document.activeElement.innerText === "Export" && !document.querySelector("[role=menu]")`)
+		b.keys(kb.ArrowDown)
+		for eval[string](b, `document.activeElement.innerText`) != name {
+			b.keys(kb.ArrowDown)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) != n {
+			t.Fatalf("%d files before %s is chosen, want %d: %v", len(files), name, n, err)
+		}
+		b.keys(kb.Enter)
+		file := filepath.Join(dir, "hookspan-"+id[:8]+"."+ending)
 		want, err := m.command("export", id, "--format", format).Output()
 		if err != nil || len(want) < 1000 {
 			t.Fatal(len(want), err)

@@ -68,7 +68,8 @@ func (f *Finder) Calls(ctx context.Context, trace func(id string) (*store.Trace,
 	for _, all := range sessions {
 		slices.SortStableFunc(all, func(x, y *store.Call) int { return strings.Compare(x.Trace, y.Trace) })
 		var t *store.Trace
-		spans := make(map[string]*view.Row)
+		var whole []view.Row
+		places := make(map[string]int)
 		rows := make([]*view.Row, len(all))
 		for i, c := range all {
 			if i == 0 || c.Trace != all[i-1].Trace {
@@ -76,14 +77,18 @@ func (f *Finder) Calls(ctx context.Context, trace func(id string) (*store.Trace,
 				if t, err = trace(c.Trace); err != nil {
 					return err
 				}
-				clear(spans)
-				for _, row := range view.Rows(t) {
-					spans[row.SpanID()] = &row
+				whole = view.Rows(t)
+				clear(places)
+				for at := range whole {
+					places[whole[at].SpanID()] = at
 				}
 			}
-			if rows[i] = spans[c.Span]; rows[i] == nil {
+			at, ok := places[c.Span]
+			if !ok {
 				return fmt.Errorf("trace %s: call %s is gone", c.Trace, c.Span)
 			}
+			row := whole[at] // The others need not stay.
+			rows[i] = &row
 		}
 		texts, err := f.Rows(ctx, t, rows...)
 		if err != nil {

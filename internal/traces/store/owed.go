@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Owed is an imported trace that a destination has not answered for.
@@ -71,4 +73,22 @@ func (s *Store) Settle(ctx context.Context, destination string, traces []string)
 			AND trace IN (SELECT id FROM traces WHERE trace_id IN (SELECT value FROM json_each(?2)))`, destination, rawjson.Encode(traces))
 		return err
 	})
+}
+
+// NoteLess notes how much of a trace's texts destinations get at most. The strictest counts.
+func (s *Store) NoteLess(ctx context.Context, trace string, less map[string]otelmap.Capture) error {
+	return s.write(ctx, "note captures", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO less SELECT ?1, key, value FROM json_each(?2) WHERE true
+			ON CONFLICT DO UPDATE SET capture = excluded.capture WHERE excluded.capture = 'none'`, trace, rawjson.Encode(less))
+		return err
+	})
+}
+
+// Less returns how much of a trace's texts a destination gets at most, "" for all.
+func (s *Store) Less(ctx context.Context, trace, destination string) (c otelmap.Capture, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT capture FROM less WHERE trace_id = ?1 AND destination = ?2`, trace, destination).Scan(&c)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return c, s.wrap("read captures", err)
 }

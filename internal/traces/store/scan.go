@@ -356,7 +356,7 @@ func (f Filter) page(ctx context.Context, q querier, running []*Trace) (p Page, 
 	sum := tally{model: f.Model}
 	err = f.scan(ctx, q, false, func(t *found) error {
 		sum.addTrace(t)
-		t.eachModel(func(m *modelDigest) { sum.addModel(m) })
+		t.eachModel(func(m *modelDigest) { sum.addModel(t, m) })
 		if set != nil {
 			set[t.id] = t.spans
 		}

@@ -52,7 +52,7 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 		var later []found // of which some spans have the text
 		err = f.scan(ctx, q, calls, func(t *found) error {
 			all.addTrace(t)
-			t.eachModel(func(m *modelDigest) { all.addModel(m) })
+			t.eachModel(func(m *modelDigest) { all.addModel(t, m) })
 			add(t, false)
 			if f.Text == "" {
 				add(t, true)
@@ -143,8 +143,7 @@ func (g *grouping) add(t *found) {
 		g.of(t.Model).addTrace(t)
 		t.eachModel(func(m *modelDigest) {
 			if m.known {
-				g.of(m.name).addModel(m)
-				g.of(m.name).addCost(t, m)
+				g.of(m.name).addModel(t, m)
 			}
 		})
 	default:
@@ -157,10 +156,7 @@ func (g *grouping) add(t *found) {
 		if g.by == ByProject && t.Branch != "" && !slices.Contains(sum.branches, t.Branch) {
 			sum.branches = append(sum.branches, t.Branch)
 		}
-		t.eachModel(func(m *modelDigest) {
-			sum.addModel(m)
-			sum.addCost(t, m)
-		})
+		t.eachModel(func(m *modelDigest) { sum.addModel(t, m) })
 	}
 }
 
@@ -182,11 +178,7 @@ func (g *grouping) groups() []Group {
 		t := g.tallies[key]
 		slices.Sort(t.branches)
 		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95), Branches: t.branches})
-		costs := make([]float64, len(t.costs))
-		for i, c := range t.costs {
-			costs[i] = c.usd()
-		}
-		out[len(out)-1].SetCosts(costs)
+		out[len(out)-1].SetCosts(t.costs)
 	}
 	return out
 }
@@ -313,7 +305,7 @@ type tally struct {
 	branches []string
 	// last is the trace that was counted last, priced the one of the last of the costs.
 	last, priced int64
-	costs        []money
+	costs        []float64
 }
 
 func (g *tally) addTrace(t *found) {
@@ -348,7 +340,13 @@ func (g *tally) addCalls(t *found, calls []call) {
 	}
 }
 
-func (g *tally) addModel(m *modelDigest) {
+func (g *tally) addModel(t *found, m *modelDigest) {
+	if g.each && m.priced {
+		if g.priced != t.id {
+			g.priced, g.costs = t.id, append(g.costs, 0)
+		}
+		g.costs[len(g.costs)-1] += m.cost.usd()
+	}
 	g.usage.sum(m)
 	if g.model != "" && sameModel(m.name, g.model) {
 		g.ofModel.sum(m)
@@ -359,17 +357,6 @@ func (g *tally) addModel(m *modelDigest) {
 		}
 		g.unpriced[m.name] = true
 	}
-}
-
-// addCost adds what a model cost to the cost of a trace.
-func (g *tally) addCost(t *found, m *modelDigest) {
-	if !m.priced {
-		return
-	}
-	if g.priced != t.id {
-		g.priced, g.costs = t.id, append(g.costs, 0)
-	}
-	g.costs[len(g.costs)-1] += m.cost
 }
 
 func (g *tally) totals() Totals {

@@ -307,7 +307,9 @@ func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) 
 	}, s.Usage.columns()...)
 	args = append(args, d.encode(), append([]byte{}, d.requests...), column(otlp.UnixNano(now)), t.id)
 	if t.spans == 0 {
-		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id) VALUES (`+computedValues+`, ?, ?)`, append(args, traceID)...)
+		// One that was removed is no version again that it was before.
+		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id, writes) VALUES (`+computedValues+`, ?, ?,
+			1 + coalesce((SELECT removed / 1000000 FROM removed WHERE span_id = ?), 0))`, append(args, traceID, otlp.SpanID(first[0].Span))...)
 		return err
 	}
 	_, err = t.tx.ExecContext(ctx, `UPDATE traces SET (`+computedColumns+`) = (`+computedValues+`), writes = writes + 1 WHERE id = ?`, args...)

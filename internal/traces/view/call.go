@@ -218,18 +218,13 @@ func Failed(rows []Row) (out []int) {
 	return out
 }
 
-// lastRequest reports that no row at the depth of the first and below the same one is another
-// request.
+// lastRequest reports that below what the first row, a request, is below, none is later.
 func lastRequest(rows []Row) bool {
-	for i := range rows[1:] {
-		switch next := &rows[1+i]; {
-		case next.Depth < rows[0].Depth:
-			return true
-		case next.Depth == rows[0].Depth && next.Kind == KindChat:
-			return false
-		}
+	i := 1
+	for i < len(rows) && (rows[i].Depth > rows[0].Depth || rows[i].Depth == rows[0].Depth && rows[i].Kind != KindChat) {
+		i++
 	}
-	return true
+	return i == len(rows) || rows[i].Depth < rows[0].Depth
 }
 
 // Span returns the row's span, nil for other rows.

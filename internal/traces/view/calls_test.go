@@ -228,3 +228,25 @@ func TestTheFirstCallsNeedFewTasks(t *testing.T) {
 		}
 	}
 }
+
+// TestDeniedCallsOfARunningTaskAreNoted has a task that is not stored.
+func TestDeniedCallsOfARunningTaskAreNoted(t *testing.T) {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	b := newBuild("runs")
+	b.tool(b.root("task", otelmap.OutcomeRunning, time.Minute), "Bash", `{"command":"git push"}`, time.Second, 2*time.Second)
+	b.fail(otelmap.ErrorToolDenied, "not today")
+	running := store.NewTrace(b.messages())
+	f := store.Filter{Denied: true}
+	page, err := s.Page(t.Context(), f, running)
+	if err != nil || len(page.Running) != 1 {
+		t.Fatal(page, err)
+	}
+	notes, err := NotesOf(t.Context(), s, f, &page, []*store.Trace{running})
+	if of := notes[running.TraceID]; err != nil || len(of) != 1 || of[0].Text != "git push  (denied by you: not today)" {
+		t.Errorf("%+v, %v", notes, err)
+	}
+}

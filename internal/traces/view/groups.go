@@ -85,9 +85,6 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	return w.Error()
 }
 
-// formulaSigns begin a formula, in the width that a spreadsheet takes for the same sign, too.
-const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫−"
-
 // usd is a cost for a spreadsheet, "" if it is not known.
 func usd(cost *float64) string {
 	if cost == nil {
@@ -100,7 +97,7 @@ func usd(cost *float64) string {
 // obeying it.
 func cell(text string) string {
 	text = termtext.Line(text)
-	if strings.IndexAny(text, formulaSigns) == 0 {
+	if strings.IndexAny(text, "=+-@＝＋－＠﹦﹢﹣﹫−") == 0 { // in another width a spreadsheet reads the same sign
 		return "'" + text
 	}
 	return text

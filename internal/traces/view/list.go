@@ -41,8 +41,21 @@ var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "r
 // Where names the step that a hit is in: the tool, or what else it is.
 func Where(h *store.Hit) string { return cmp.Or(h.Tool, roleNames[h.Role], h.Name) }
 
-// NotesOf are the Notes of the stored tasks of a page that a filter selects.
-func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Page) (map[string][]Note, error) {
+// NotesOf are the Notes of the tasks of a page that a filter selects, and the denied calls of
+// running tasks.
+func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Page, running []*store.Trace) (map[string][]Note, error) {
+	notes, err := notesOfStored(ctx, s, f, page)
+	for _, t := range running {
+		for sp := range otlp.Spans(t.ResourceSpans) {
+			if f.Denied && store.RoleOf(sp.GetAttributes()) == store.RoleTool && otelmap.EndOf(sp) == otelmap.EndDenied {
+				notes[t.TraceID] = append(notes[t.TraceID], denial(sp))
+			}
+		}
+	}
+	return notes, err
+}
+
+func notesOfStored(ctx context.Context, s *store.Store, f store.Filter, page *store.Page) (map[string][]Note, error) {
 	if !f.Denied || len(page.Traces) == 0 {
 		return Notes(page.Hits, f.Text, nil, nil), nil
 	}
@@ -51,7 +64,7 @@ func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Pa
 	f.Failed = false // a hook that denies has not failed
 	denied, err := s.HookRuns(ctx, f)
 	if err != nil {
-		return nil, err
+		return Notes(nil, "", nil, nil), err
 	}
 	calls, err := s.DeniedCalls(ctx, f, page.Traces)
 	notes := Notes(page.Hits, f.Text, denied, calls)

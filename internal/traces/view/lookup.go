@@ -22,15 +22,18 @@ func NamesRow(s string) bool {
 // names.
 func FindRow(rows []Row, name string) (int, error) {
 	var found []int
-	if len(name) >= 4 && name[0] != '#' {
+	n, notNumber := strconv.Atoi(strings.TrimPrefix(name, "#"))
+	numbered := slices.IndexFunc(rows, func(r Row) bool { return n > 0 && r.Number == n })
+	if numbered < 0 && len(name) >= 4 && name[0] != '#' {
 		for i := range rows {
 			if id := rows[i].SpanID(); strings.HasPrefix(id, strings.ToLower(name)) {
 				found = append(found, i)
 			}
 		}
 	}
-	n, notNumber := strconv.Atoi(strings.TrimPrefix(name, "#"))
 	switch {
+	case numbered >= 0: // which the tree prints
+		return numbered, nil
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0 && notNumber != nil:
@@ -38,9 +41,6 @@ func FindRow(rows []Row, name string) (int, error) {
 	case len(found) == 0:
 		calls := 0
 		for i := range rows {
-			if n > 0 && rows[i].Number == n {
-				return i, nil
-			}
 			calls = max(calls, rows[i].Number)
 		}
 		return 0, fmt.Errorf("--span %s: it has %s", name, termtext.Plural(calls, "call"))

@@ -71,6 +71,16 @@ func TestProjectOf(t *testing.T) {
 	}
 }
 
+// TestANumberIsThatOfTheTree has a span id that begins with the number of another call.
+func TestANumberIsThatOfTheTree(t *testing.T) {
+	rows := []Row{{id: "\x10\x00aaaaaa"}, {Number: 1000, id: "bbbbbbbb"}}
+	for name, want := range map[string]int{"1000": 1, "#1000": 1, "10006161": 0} {
+		if got, err := FindRow(rows, name); got != want || err != nil {
+			t.Errorf("%s: row %d, %v, want %d", name, got, err, want)
+		}
+	}
+}
+
 func TestFindRow(t *testing.T) {
 	rows := Rows(store.NewTrace(clineTrace().messages()))
 	for name, want := range map[string]string{"1": "tool", "#2": "tool", "a000000000000001": "run", "0": "error", "#0": "error", "-1": "error", "99": "error", "a000": "error", "ffff": "error"} {

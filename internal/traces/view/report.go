@@ -156,9 +156,7 @@ func DrawReport(w io.Writer, r Report, o Options) error {
 			c := &column{name: strings.ToUpper(name), right: i > 0, order: i, cell: func(row int) (string, string) {
 				return termtext.Line(section.Rows[row][i]), ""
 			}}
-			if i == 0 {
-				c.least = minTitle
-			} else if strings.HasSuffix(name, "trace") {
+			if c.least = map[int]int{0: minTitle}[i]; strings.HasSuffix(name, "trace") {
 				c.order = 0 // by it the trace is shown
 			}
 			t.columns = append(t.columns, c)

@@ -153,16 +153,13 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		})
 		priced := func(g *store.Group) bool { return g.MedianUSD != nil }
 		add(&column{name: "MEDIAN", order: 6}, priced, func(g *store.Group) (string, string) {
-			if total && g == &rows[last] {
-				return "", "" // it is no sum
-			}
 			return cost(&store.Usage{CostUSD: g.MedianUSD}, cents)
 		})
 		add(&column{name: "DEAREST", order: 5}, priced, func(g *store.Group) (string, string) {
-			if share := DearestShare(g); share > 0 {
-				return fmt.Sprintf("%d%%", share), ""
+			if g.DearestUSD == nil || g.Usage.Cost() <= 0 {
+				return "-", sgrDim
 			}
-			return "", ""
+			return fmt.Sprintf("%.0f%%", 100*min(1, *g.DearestUSD/g.Usage.Cost())), ""
 		})
 		add(&column{name: "TIME/TASK", order: 4}, perTask, func(g *store.Group) (string, string) {
 			if g.Traces == 0 {
@@ -281,14 +278,6 @@ func Stats(w io.Writer, all store.Totals, grouped map[store.By][]store.Group, o 
 	}
 	st.unpriced(b, all)
 	return b.Flush()
-}
-
-// DearestShare is how much of the cost the dearest task has, in percent, 0 if it is not known.
-func DearestShare(g *store.Group) int {
-	if g.DearestUSD == nil || g.Usage.Cost() <= 0 {
-		return 0
-	}
-	return int(math.Round(100 * min(1, *g.DearestUSD/g.Usage.Cost())))
 }
 
 // CachedShare is how much of the input came from the cache, in percent, rounded as the page

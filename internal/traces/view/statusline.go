@@ -120,8 +120,9 @@ func window(in *StatusInput, s *Spent, runs *store.Usage, now time.Time) []strin
 	}
 	if used, ok := in.Limits.FiveHour.Used.(float64); ok && used >= 0 && used < 1000 {
 		text += fmt.Sprintf(" %.0f %%", used)
-		at, _ := in.Limits.FiveHour.Resets.(float64)
-		until = time.Unix(int64(max(0, min(at, 1e11))), 0)
+		if at, ok := in.Limits.FiveHour.Resets.(float64); ok {
+			until = time.Unix(int64(max(0, min(at, 1e11))), 0)
+		}
 	}
 	if text == "5h" {
 		return nil

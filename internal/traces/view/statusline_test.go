@@ -92,3 +92,19 @@ func TestBlocksFromChangesNoWindow(t *testing.T) {
 		t.Error("no task was left out")
 	}
 }
+
+// TestALimitWithoutItsTimeKeepsTheWindows has a window of which one hour is left.
+func TestALimitWithoutItsTimeKeepsTheWindows(t *testing.T) {
+	now := time.Date(2026, 11, 25, 18, 0, 0, 0, time.UTC)
+	spent := view.Spent{Known: true, Blocks: view.Sums{By: view.ByBlock}}
+	spent.Blocks.Add(&store.Work{Requests: []store.Request{{Started: now.Add(-4 * time.Hour), Usage: &store.Usage{Input: 1, CostUSD: new(1.0)}}}})
+	for limit, want := range map[string]string{`{"used_percentage":34}`: "1h00m left", `{"used_percentage":34,"resets_at":"soon"}`: "1h00m left", `{"used_percentage":34,"resets_at":1795630500}`: "15m00s left"} {
+		var in view.StatusInput
+		if err := json.Unmarshal([]byte(`{"rate_limits":{"five_hour":`+limit+`}}`), &in); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(view.StatusLine(&in, &spent, now), " · "); !strings.HasSuffix(got, "5h $1.00 34 %, "+want) {
+			t.Errorf("%s: %q, want %s", limit, got, want)
+		}
+	}
+}

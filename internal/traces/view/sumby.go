@@ -44,8 +44,19 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 		}
 	}
 	if by == store.ByTool || by == store.ByCommand { // the tasks have other calls, too
-		if err := countAll(ctx, s, f, by, out.Groups); err != nil {
-			return out, err
+		if f.Failed || f.Denied {
+			f.Failed, f.Denied = false, false
+			every, err := s.Group(ctx, f, by, nil)
+			if err != nil {
+				return out, err
+			}
+			all := make(map[string]int, len(every))
+			for _, g := range every {
+				all[g.Key] = g.Calls
+			}
+			for i := range out.Groups {
+				out.Groups[i].OfCalls = all[out.Groups[i].Key]
+			}
 		}
 		of := SumOf(out.Groups)
 		out.Totals.Calls, out.Totals.Failures, out.Totals.Denials, out.Totals.OfCalls = of.Calls, of.Failures, of.Denials, of.OfCalls
@@ -58,22 +69,6 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 		out.Line = SumOf(out.Groups)
 	}
 	return out, nil
-}
-
-// countAll sets how many calls there are of the tools or commands of groups in all, if a filter
-// selects those that failed or were denied.
-func countAll(ctx context.Context, s *store.Store, f store.Filter, by store.By, groups []store.Group) error {
-	if !f.Failed && !f.Denied {
-		return nil
-	}
-	f.Failed, f.Denied = false, false
-	all, err := s.Group(ctx, f, by, nil)
-	for _, g := range all {
-		if i := slices.IndexFunc(groups, func(one store.Group) bool { return one.Key == g.Key }); i >= 0 {
-			groups[i].OfCalls = g.Calls
-		}
-	}
-	return err
 }
 
 // sumWork sums up the work, where the sums are of certain calls of those alone.

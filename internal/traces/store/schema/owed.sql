@@ -11,3 +11,15 @@ CREATE TABLE owed (
 CREATE TRIGGER owed_removed AFTER DELETE ON traces BEGIN
 	DELETE FROM owed WHERE trace = old.id;
 END;
+
+-- less is how much of a trace's texts a destination gets at most, by the settings that it was recorded
+-- under. It is written before the trace is stored.
+CREATE TABLE less (
+	trace_id    TEXT NOT NULL,
+	destination TEXT NOT NULL,
+	capture     TEXT NOT NULL,
+	PRIMARY KEY (trace_id, destination)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER less_removed AFTER DELETE ON traces BEGIN
+	DELETE FROM less WHERE trace_id = old.trace_id;
+END;

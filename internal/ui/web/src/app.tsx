@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { follow, takeToken, useData, useLive } from "./api";
 import { HooksView } from "./hooks";
 import { help, keysOn, switchKeys, useKeys } from "./keys";
@@ -39,6 +39,10 @@ function App() {
     ...Object.fromEntries(pages.map(([to, , key]) => ["g " + key, () => go(to)])),
     t: () => theme(true), "?": () => setKeys(true), "/": () => go("/search"),
   });
+  // Until an agent has hooks, each change may have brought them.
+  const wasHooked = useRef(false);
+  const hooked = useData<{ hooked?: string[] }>("about", wasHooked.current ? 0 : undefined).data?.hooked;
+  wasHooked.current = !!hooked?.length;
   const { data: waiting } = useData<string[]>("waiting");
   useEffect(() => { if (path === "/") setTitle("hookspan"); }, [path]);
   useEffect(() => setWaits(!!waiting?.length), [!waiting?.length]);
@@ -51,7 +55,8 @@ function App() {
         <Link to="/" class="brand" label="hookspan, all sessions"><svg viewBox="0 0 32 32" aria-hidden="true"><rect class="b1" x="2" y="6" width="24" height="5" rx="2.5" /><rect class="b2" x="7" y="13.5" width="13" height="5" rx="2.5" /><rect class="b3" x="16" y="21" width="13" height="5" rx="2.5" /></svg><span>hookspan</span></Link>
         <nav aria-label="Views">{pages.map(([to, name]) => <Link key={to} to={to} class={to === "/" ? undefined : to === "/search" || to === "/cost" ? "few" : "rest"} current={path === to || (to === "/" && ofOne)}>{name}</Link>)}<button class="others" onClick={() => setPalette(true)}>More</button></nav>
         {!!waiting?.length && <Link to={waiting.length === 1 ? "/t/" + waiting[0] : "/"} class="waits">{waiting.length > 1 ? waiting.length + " tasks wait for you" : "waits for you"}</Link>}
-        <span class={"live" + (live ? " on" : "")} title={live ? "New traces appear by themselves" : "Not connected"}>{live ? "live" : "offline"}</span>
+        {live && hooked?.length === 0 ? <Link to="/status" class="live" title="No agent has hookspan's hooks, so nothing new is recorded: run hookspan install">no hooks</Link>
+          : <span class={"live" + (live ? " on" : "")} title={live ? "New traces appear by themselves" : "Not connected"}>{live ? "live" : "offline"}</span>}
         <button class="icon" aria-label="Go to" title="Go to a session, task, file or view (Ctrl-K)" onClick={() => setPalette(true)}><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="7" cy="7" r="4.2" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M10.2 10.2 14 14" stroke="currentColor" stroke-width="1.5" /></svg></button>
         <button class="icon" aria-label="Light or dark" title="Light or dark (t)" onClick={() => theme(true)}><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /></svg></button>
         <button class="icon" aria-label="Keys" title="Keys (?)" onClick={() => setKeys(true)}>?</button>

@@ -26,9 +26,12 @@ export const timed: Column[] = [
   columns.calls, ["failed", "bad", (g) => g.toolFailures || ""], ["denied", "warn", (g) => g.toolDenials || ""],
   ["half within", "less", (g) => duration(g.p50Ns)], ["95 % within", "less", (g) => duration(g.p95Ns)], ["in all", "strong", (g) => duration(g.tookNs)],
 ];
+// ofDearest is the share that the dearest task has of the cost, in percent.
+export const ofDearest = (g: Group) => (g.dearestCostUsd !== undefined && money(g) > 0 ? Math.round(100 * Math.min(1, g.dearestCostUsd / money(g))) : undefined);
 // A task of a model, so that models that did different amounts of work can be compared.
 export const forATask: Column[] = [
-  ["cost", "strong", (g, written) => (g.usage?.costUsd !== undefined && g.tasks ? written(g.usage.costUsd / g.tasks) : "")], ["time", "", (g) => (g.tasks ? duration(g.tookNs / g.tasks) : "")],
+  ["mean cost", "strong", (g, written) => (g.usage?.costUsd !== undefined && g.tasks ? written(g.usage.costUsd / g.tasks) : "")], ["median", "strong", (g, written) => (g.medianCostUsd !== undefined ? written(g.medianCostUsd) : "")],
+  ["dearest task", "less", (g) => { const n = ofDearest(g); return n === undefined ? "" : n + " %"; }], ["time", "", (g) => (g.tasks ? duration(g.tookNs / g.tasks) : "")],
   ["failed calls", "less", (g) => (g.tasks ? tenths(g.toolFailures / g.tasks) : "")], ["edits denied, in all", "less warn", (g) => g.editsDenied || ""],
 ];
 

@@ -4,7 +4,7 @@ import { useData, useShown } from "./api";
 import { ago, clock, duration, place, plural } from "./format";
 import { type Change, ChangeDialog } from "./hookedit";
 import { useKeys } from "./keys";
-import { agentNames, Facts, Link, Mark, Problem, Wait } from "./parts";
+import { agentNames, Command, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import type { Status } from "./types";
 import { setTitle } from "./title";
@@ -57,7 +57,7 @@ export function HooksView() {
     <div class="page">
       <HookKeys />
       <h1>Hooks</h1>
-      <p class="sum">{hooks.length === 0 ? <>No hook of yours is configured: <code>hookspan hooks add</code> makes one.</> : <><b>{hooks.length}</b> configured in {plural(files.filter((f) => f.hooks.some((h) => !h.records)).length, "file")}{never > 0 && <>, <b class="warn">{never}</b> of which never {never === 1 ? "runs" : "run"}</>}; {runs.length ? <><b>{runs.length < 100 ? runs.length : "100 and more"}</b> {runs.length === 1 ? "run" : "runs"}</> : "no run of them"} in the last day{failed > 0 && <>, <b class="bad">{failed}</b> failed</>}{denied > 0 && <>, <b class="warn">{denied}</b> denied</>}.</>}{every.length > hooks.length && <> {plural(every.length - hooks.length, "hook")} more {every.length - hooks.length === 1 ? "records" : "record"} for hookspan.</>}</p>
+      <p class="sum">{hooks.length === 0 ? <>No hook of yours is configured. This makes one: <Command text="hookspan hooks add --event PreToolUse --matcher Bash -- ~/guard.sh" /></> : <><b>{hooks.length}</b> configured in {plural(files.filter((f) => f.hooks.some((h) => !h.records)).length, "file")}{never > 0 && <>, <b class="warn">{never}</b> of which never {never === 1 ? "runs" : "run"}</>}; {runs.length ? <><b>{runs.length < 100 ? runs.length : "100 and more"}</b> {runs.length === 1 ? "run" : "runs"}</> : "no run of them"} in the last day{failed > 0 && <>, <b class="bad">{failed}</b> failed</>}{denied > 0 && <>, <b class="warn">{denied}</b> denied</>}.</>}{every.length > hooks.length && <> {plural(every.length - hooks.length, "hook")} more {every.length - hooks.length === 1 ? "records" : "record"} for hookspan.</>}</p>
       {shown.notes.map((n) => <Warning key={n.text} label={n.agent && agent(n.agent)}>{n.text}{n.hint && <>: <code>{n.hint}</code></>}</Warning>)}
       <Which tool={tool} input={input} error={error?.status === 400 ? error.message : ""} />
       {tool && !error && <p class="note" role="status">{shown.unknownTool && <>No tool {tool} is known, of Cline's or Claude Code's; upper and lower case count. </>}{shown.asked && !shown.asked.whole && <>Of this call's arguments only the beginning is left, so “only if” was not tried. </>}A call of {tool} starts <b>{starting ? plural(starting, "hook") : "no hook"}</b>{fitting.length > starting && <>; {fitting.length - starting}{starting > 0 && " more"} would be for it but never {fitting.length - starting === 1 ? "runs" : "run"}</>}.</p>}

@@ -19,7 +19,7 @@ addEventListener("keydown", (e) => {
   if (field || e.ctrlKey || e.metaKey || e.altKey || (!keysOn() && e.key !== "?" && e.key !== "Escape")) return;
   // Enter and arrows belong to a focused button, link, list or scroller.
   if (e.key === "Enter" && t.closest("a, button, summary")) return;
-  if (e.key.startsWith("Arrow") && t.closest("[role=tablist], dialog, pre")) return;
+  if (e.key.startsWith("Arrow") && t.closest("[role=tablist], .menu, dialog, pre")) return;
   let key = names[e.key] ?? e.key;
   if (going && Date.now() - going < 1500) key = "g " + key;
   going = e.key === "g" && !going ? Date.now() : 0;

@@ -6,8 +6,11 @@ import { Prose } from "./markdown";
 import { go } from "./route";
 import type { Part, Status, Summary, Totals, Usage } from "./types";
 
-const symbols: Record<Status, string> = { "": "·", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
-const words: Record<Status, string> = { "": "", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
+const symbols: Record<Status, string> = { "": "·", info: "i", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
+const words: Record<Status, string> = { "": "", info: "note", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
+
+// isBad is what counts as a problem everywhere: Go's End.Bad.
+export const isBad = (s: Status | undefined) => s === "failed" || s === "denied" || s === "unfinished";
 
 // Took is how long a task took, and of one that runs how long it has been running.
 export function Took({ summary: s }: { summary: { outcome?: string; started?: string; durationMs: number } }) {
@@ -152,10 +155,10 @@ function compare(a: string, b: string): [string[], string[]] | undefined {
   return out;
 }
 
-export function Diff({ lines }: { lines: string[] }) {
+export function Diff({ lines, numbers }: { lines: string[]; numbers?: boolean }) {
   const words = useMemo(() => wordsOf(lines), [lines]);
   return (
-    <pre class="diff" tabIndex={0}>{lines.map((l, i) => (
+    <pre class={"diff" + (numbers ? " numbered" : "")} tabIndex={0}>{lines.map((l, i) => (
       <span key={i} class={l[0] === "+" ? "plus" : l[0] === "-" ? "minus" : l[0] === "@" ? "gap" : ""}>{words.get(i)?.map((x, k) => (k % 2 ? <i key={k}>{x}</i> : x)) ?? (l || " ")}{"\n"}</span>
     ))}</pre>
   );
@@ -184,23 +187,39 @@ export function Sum({ totals: t, sessions }: { totals: Totals; sessions?: number
 
 const formats = [["md", "Markdown", "md"], ["html", "HTML", "html"], ["otlp", "JSON", "json"]];
 
-// Export downloads a task as hookspan export writes it.
-export const Export = ({ id, runs }: { id: string; runs: boolean }) => (
-  <select class="plain" aria-label="Export" value="" disabled={runs} title={runs ? "A task is stored when it has ended" : "Without the secrets that hookspan recognizes"} onChange={async (e) => {
-    const [format, , ending] = formats.find(([f]) => f === e.currentTarget.value) ?? [];
-    e.currentTarget.value = "";
-    try { if (format) await download(`traces/${id}/export?format=${format}`, `hookspan-${id.slice(0, 8)}.${ending}`); } catch (why) { say((why as Error).message); }
-  }}>
-    <option value="">Export</option>
-    {formats.map(([f, name]) => <option key={f} value={f}>{name}</option>)}
-  </select>
-);
+// Export is a menu of the forms in which hookspan export writes a task. Nothing is downloaded until one is chosen.
+export function Export({ id, runs }: { id: string; runs: boolean }) {
+  const [open, set] = useState(false);
+  const menu = useRef<HTMLSpanElement>(null);
+  const items = () => [...menu.current!.querySelectorAll<HTMLElement>("[role=menuitem]")];
+  useEffect(() => { if (open) items()[0].focus(); }, [open]);
+  const close = () => { set(false); menu.current!.querySelector("button")!.focus(); };
+  const choose = async ([format, , ending]: string[]) => {
+    close();
+    try { await download(`traces/${id}/export?format=${format}`, `hookspan-${id.slice(0, 8)}.${ending}`); } catch (why) { say((why as Error).message); }
+  };
+  return (
+    <span class="menu" ref={menu} onMouseDown={(e) => open && e.preventDefault() /* Safari takes the focus from a button that is clicked */} onFocusOut={(e) => { if (!menu.current!.contains(e.relatedTarget as Node)) set(false); }} onKeyDown={(e) => {
+      const n = { ArrowDown: 1, ArrowUp: -1 }[e.key], all = open ? items() : [];
+      if (!n && e.key !== "Escape") return;
+      e.preventDefault();
+      e.stopPropagation();
+      if (!n) close(); else if (open) all[(all.indexOf(document.activeElement as HTMLElement) + n + all.length) % all.length].focus(); else if (!runs) set(true);
+    }}>
+      <button class="plain" aria-haspopup="menu" aria-expanded={open} disabled={runs} title={runs ? "A task is stored when it has ended" : "Without the secrets that hookspan recognizes"} onClick={() => set(!open)}>Export</button>
+      {open && <span role="menu" aria-label="Export">{formats.map((f) => <button key={f[0]} role="menuitem" tabIndex={-1} onClick={() => choose(f)}>{f[1]}</button>)}</span>}
+    </span>
+  );
+}
 
 export async function copy(text: string) {
   try { await navigator.clipboard.writeText(text); say("Copied"); } catch { say("The browser does not allow copying"); }
 }
 
 export const Copy = ({ text }: { text: string }) => <button class="plain copy" onClick={(e) => { e.stopPropagation(); copy(text); }}>Copy</button>;
+
+// Command is a command with a button that copies it.
+export const Command = ({ text }: { text: string }) => <span class="command"><code>{text}</code><Copy text={text} /></span>;
 
 // Marked is a text in which the words of a search are marked. With near it begins not far before the first.
 export function Marked({ text, find, near }: { text: string; find: string; near?: boolean }) {

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isBad } from "./parts";
 import { put } from "./route";
 import type { Tree } from "./waterfall";
 
@@ -35,8 +36,8 @@ export function useChosen(tree: Tree | undefined, folded: Set<number>, zoom: Ran
       const k = c.kinds[c.kind[i]], status = c.statuses[c.status[i]];
       if (zoom && (c.at[i] > zoom[1] || (c.took[i] >= 0 || k === "event" ? c.at[i] + Math.max(0, c.took[i]) < zoom[0] : false))) return false;
       if (!flat) return true;
-      return k !== "run" && k !== "no root" && (k !== "event" || (!!cost[i] && !kind)) && (!labels || (k === "tool" && labels[c.label[i]])) && (kind !== "requests" || k === "chat") && (!within.length || !!within[i])
-        && c.took[i] >= slower && cost[i] >= dearer && (!fails || status === "failed" || status === "denied");
+      return k !== "run" && k !== "no root" && (k !== "event" || (!!cost[i] && !kind) || (fails && !isBad(c.statuses[c.status[tree.parent[i]]]))) && (!labels || (k === "tool" && labels[c.label[i]])) && (kind !== "requests" || k === "chat") && (!within.length || !!within[i])
+        && (!slower || c.took[i] >= slower) && cost[i] >= dearer && (!fails || isBad(status));
     };
     const rows = new Int32Array(n), place = new Int32Array(n).fill(-1);
     let k = 0;
@@ -81,8 +82,7 @@ export function Overview({ tree, zoom, setZoom }: { tree: Tree; zoom?: Range; se
       if (k !== "tool" && k !== "chat") continue;
       const b = Math.max(0, Math.min(bins - 1, Math.floor(tree.scale.of(c.at[i]) * bins)));
       of[k][b]++;
-      if (status === "failed") of.bad[b]++;
-      if (status === "denied") of.warn[b]++;
+      if (isBad(status)) of[status === "failed" ? "bad" : "warn"][b]++;
     }
     let most = 1;
     for (let b = 0; b < bins; b++) most = Math.max(most, of.tool[b] + of.chat[b]);
@@ -91,7 +91,7 @@ export function Overview({ tree, zoom, setZoom }: { tree: Tree; zoom?: Range; se
     const draw = (f: (b: number) => [number, number]) => { let d = ""; for (let b = 0; b < bins; b++) { const [from, to] = f(b); if (to > from) d += `M${b} ${(32 - from).toFixed(1)}h1V${(32 - to).toFixed(1)}h-1z`; } return d; };
     return [
       <path key="tool" class="tool" d={draw((b) => [0, height(of.tool[b])])} />, <path key="chat" class="chat" d={draw((b) => [height(of.tool[b]), height(of.tool[b] + of.chat[b])])} />,
-      // What failed or was denied is as high as its share.
+      // What failed, was denied or never ended is as high as its share.
       <path key="bad" class="bad" d={draw((b) => [0, part(b, of.bad[b])])} />, <path key="warn" class="warn" d={draw((b) => [part(b, of.bad[b]), part(b, of.bad[b]) + part(b, of.warn[b])])} />,
     ];
   }, [tree]);

@@ -5,7 +5,7 @@ import { Day } from "./day";
 import { clock, dayName, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { Prose } from "./markdown";
-import { agentNames, Alert, Commands, Facts, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
+import { agentNames, Alert, Command, Commands, Facts, isBad, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
 import { go, isTrace, put, sessionPath, useMedia, useRoute, useSheet } from "./route";
 import type { Facet, Facets, Header, Listed, Sessions } from "./types";
 
@@ -59,7 +59,7 @@ export function filterQuery(q: URLSearchParams, more: Record<string, string> = {
   const from = dayOf(q.get("from")), to = dayOf(q.get("to"));
   if (from) since = from;
   if (since) out.set("since", since.toISOString());
-  if (to) { to.setDate(to.getDate() + 1); out.set("until", to.toISOString()); } // the whole day
+  if (to) out.set("until", new Date(to.getFullYear(), to.getMonth(), to.getDate() + 1).toISOString()); // the whole day, which may begin after midnight
   return out.toString();
 }
 
@@ -152,6 +152,9 @@ export function Search({ value, onChange, label, auto }: { value: string; onChan
   );
 }
 
+// heads are the columns of tasks, each with the order of the store that it stands for, and its name.
+const heads: [string, string?, string?][] = [["took", "time", "Slowest first"], ["tool calls", "failures", "Most failures first"], ["tokens"], ["cost", "cost", "Dearest first"], ["at", "", "Newest first"]];
+
 // Thread is the tasks of a session, the newest first; Line is a line of the list: a session of several tasks, or a task.
 interface Thread { key: string; traces: Listed[] }
 interface Line { id: string; task: Listed; thread?: Thread; inside?: Listed }
@@ -191,8 +194,8 @@ export function sessionOf(t: Thread): Listed {
 export function SessionsView() {
   const route = useRoute();
   const query = filtersOf(route.query);
-  const limit = Number(query.get("limit")) || 100;
-  const { data, error } = useShown<Sessions>("sessions?" + filterQuery(query, { limit: String(limit) }));
+  const limit = Number(query.get("limit")) || 100, order = heads.find(([, s]) => s && s === query.get("sort"));
+  const { data, error } = useShown<Sessions>("sessions?" + filterQuery(query, { limit: String(limit), ...(order && { sort: order[1]! }) }));
   // The line that is selected, by its id: its place is another one when a task arrives.
   const [at, setAt] = useState("");
   const here = useRef("");
@@ -201,9 +204,9 @@ export function SessionsView() {
   const [toggled, setToggled] = useState<Set<string>>(() => new Set(JSON.parse(sessionStorage.getItem("unfolded") ?? "[]") as string[]));
   const beside = useMedia("(min-width: 1600px)"); // room for a task beside the list
   const list = useMemo(() => [...(data?.running ?? []), ...(data?.traces ?? [])], [data]);
-  const groups = useMemo(() => threads(list), [list]);
+  const groups = useMemo(() => (order ? list.map((t) => ({ key: t.summary.traceId, traces: [t] })) : threads(list)), [list, order]); // a session has no place among the dearest tasks
   const isOpen = (t: Thread) => toggled.has(t.key) !== all;
-  const blocks = useMemo(() => blocksOf(groups, isOpen), [groups, toggled, all]);
+  const blocks = useMemo(() => blocksOf(groups, isOpen, order?.[2]), [groups, toggled, all, order]);
   const flat = useMemo(() => blocks.flatMap((b) => b.lines), [blocks]);
   const keep = (t: Set<string>) => { setToggled(t); sessionStorage.setItem("unfolded", JSON.stringify([...t].slice(-1000))); };
   const unfold = (t: Thread, open = !isOpen(t)) => { const next = new Set(toggled); if (open !== all) next.add(t.key); else next.delete(t.key); keep(next); };
@@ -211,7 +214,7 @@ export function SessionsView() {
   const place = () => flat.findIndex((l) => l.id === here.current);
   const move = (n: number) => () => select(Math.max(0, Math.min(flat.length - 1, place() + n)));
   const errors = (n: number) => () => {
-    for (let i = place() + n; i >= 0 && i < flat.length; i += n) { const t = flat[i].task; if (t.status === "failed" || t.summary.toolFailures || t.summary.toolDenials) { select(i); return; } }
+    for (let i = place() + n; i >= 0 && i < flat.length; i += n) { const t = flat[i].task; if (isBad(t.status) || t.summary.toolFailures || t.summary.toolDenials) { select(i); return; } }
   };
   const now = () => flat[place()] as Line | undefined;
   useKeys({
@@ -235,7 +238,7 @@ export function SessionsView() {
       {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} tasks={data.totals.tasks + data.running.length} />}
       <div class={beside ? "split" : undefined}>
         <div>
-          {list.length > 0 && <Heads>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
+          {list.length > 0 && <Heads sort={order?.[1] ?? ""}>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
           <Blocks blocks={blocks} at={at} isOpen={isOpen} unfold={unfold} over={beside ? (l) => { here.current = l.id; setAt(l.id); } : undefined} />
           {data.traces.length < data.totals.tasks && (
             <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. <More limit={limit} /></p>
@@ -272,11 +275,11 @@ interface Block { key: string; heading: string; lines: Line[] }
 
 const blockLines = 20;
 
-function blocksOf(groups: Thread[], isOpen: (t: Thread) => boolean): Block[] {
+function blocksOf(groups: Thread[], isOpen: (t: Thread) => boolean, order?: string): Block[] {
   const out: Block[] = [];
   let day = "";
   for (const g of groups) {
-    const now = g.traces.some((t) => t.status === "running") ? "Running now" : dayName(g.traces[0].summary.started);
+    const now = order ?? (g.traces.some((t) => t.status === "running") ? "Running now" : dayName(g.traces[0].summary.started));
     const lines: Line[] = [];
     if (g.traces.length > 1) lines.push({ id: "session " + g.key, task: sessionOf(g), thread: g });
     if (g.traces.length === 1 || isOpen(g)) for (const task of g.traces) lines.push({ id: task.summary.traceId, task, inside: g.traces.length > 1 ? lines[0].task : undefined });
@@ -346,8 +349,12 @@ function Blocks({ blocks, at, isOpen, unfold, over }: { blocks: Block[]; at: str
 // More asks for more of a list, up to as many as it has at most.
 export const More = ({ limit, most = mostTasks }: { limit: number; most?: number }) => <>{limit < most ? <button class="plain" onClick={() => put({ limit: String(Math.min(most, limit * 4)) })}>Show more</button> : "Filters reach the others."}</>;
 
-// Heads names the columns of tasks.
-export const Heads = ({ children }: { children?: ComponentChildren }) => <div class="heads">{["took", "tool calls", "tokens", "cost", "at"].map((x) => <span key={x} aria-hidden="true">{x}</span>)}{children}</div>;
+// Heads names the columns of tasks; with sort each orders the list.
+export const Heads = ({ children, sort }: { children?: ComponentChildren; sort?: string }) => (
+  <div class="heads">
+    {heads.map(([column, order, first]) => (sort === undefined || order === undefined ? <span key={column} aria-hidden="true">{column}</span> : <button key={column} title={first} aria-pressed={sort === order} onClick={() => put({ sort: order }, true)}>{column}</button>))}{children}
+  </div>
+);
 
 // Task is a line of a task, or with thread that of a session; inside is the session's line, of which nothing is repeated.
 export function Task({ task, money = dollars, at, thread, inside, open, unfold }: { task: Listed; money?: (usd: number) => string; at?: boolean; thread?: Thread; inside?: Listed; open?: boolean; unfold?: (t: Thread) => void }) {
@@ -359,7 +366,7 @@ export function Task({ task, money = dollars, at, thread, inside, open, unfold }
   return useMemo(() => (
     <div class={`task ${status}${at ? " at" : ""}${thread ? " session" : ""}${inside ? " inside" : ""}`}>
       {thread ? <button class={"fold " + (open ? "open" : "shut")} aria-expanded={!!open} aria-label={(open ? "Fold" : "Unfold") + " the session's tasks"} onClick={() => unfold?.(thread)} /> : <Mark status={status} word={outcome(s)} />}
-      <span class="what">{thread && status !== "ok" && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}</span>}{find ? <Link class="why match" to={`/t/${match.traceId}?span=${match.spanId}`}><Marked text={match.snippet} find={find} near /></Link> : reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
+      <span class="what">{thread && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}</span>}{find ? <Link class="why match" to={`/t/${match.traceId}?span=${match.spanId}`}><Marked text={match.snippet} find={find} near /></Link> : reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
       <span class="under"><Facts items={[
         (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
       ]} /></span>
@@ -388,12 +395,14 @@ export const NoMatch = () => <div class="empty"><h2>No task matches</h2><p>Fewer
 
 // Nothing is shown over an empty store.
 export function Nothing({ title = "No traces yet" }: { title?: string }) {
-  const { data } = useData<{ noTraces: string }>("about");
+  const { data } = useData<{ noTraces: string; past?: string[]; hooked?: string[] }>("about");
   return (
     <div class="empty">
       <h1>{title}</h1>
       <p>This page shows what your coding agents did as soon as one has worked with hookspan's hooks.</p>
-      {data && <p class="dim"><Commands text={sentence(data.noTraces)} /></p>}
+      {!!data?.past?.length && <p>An import would find {data.past.join(", ")}. <Command text="hookspan import" /></p>}
+      {data?.hooked && <p>{data.hooked.length ? data.hooked.join(", ") + (data.hooked.length > 1 ? " have" : " has") + " the hooks: tasks appear here by themselves." : <>No agent has the hooks yet. <Command text="hookspan install" /></>}</p>}
+      {data && !data.hooked && <p class="dim"><Commands text={sentence(data.noTraces)} /></p>}
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useShown } from "./api";
 import { duration, plural } from "./format";
 import { Prose } from "./markdown";
-import { Copy, labelOf, Mark, Problem, Texts, Wait } from "./parts";
+import { Copy, isBad, labelOf, Mark, Problem, Texts, Wait } from "./parts";
 import type { Change, Said } from "./types";
 import { Lines } from "./work";
 
@@ -48,8 +48,7 @@ export function Conversation({ base, version, picked, row, select }: Props) {
 }
 
 function Step({ step: s, selected, select }: { step: Said; selected: boolean; select: Props["select"] }) {
-  const bad = s.status === "failed" || s.status === "denied" || s.status === "unfinished";
-  const [open, setOpen] = useState(bad);
+  const [open, setOpen] = useState(isBad(s.status));
   const isOpen = open || selected;
   const inside = s.depth > 1 ? " nested" : "";
   const mine = useRef<HTMLDivElement>(null);

@@ -1,6 +1,6 @@
 // What the API returns.
 
-export type Status = "" | "ok" | "failed" | "denied" | "unfinished" | "unknown" | "running";
+export type Status = "" | "info" | "ok" | "failed" | "denied" | "unfinished" | "unknown" | "running";
 export type Kind = "run" | "agent" | "tool" | "chat" | "span" | "event" | "no root";
 
 export interface Usage { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd?: number }
@@ -18,7 +18,7 @@ export interface Totals {
   tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; ofModelUsage?: Usage; unpricedModels?: string[];
 }
 
-export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number; until?: string; lastTraceId?: string; editsDenied?: number; branches?: string[] }
+export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number; medianCostUsd?: number; dearestCostUsd?: number; until?: string; lastTraceId?: string; editsDenied?: number; branches?: string[] }
 
 export interface Sessions { running: Listed[]; traces: Listed[]; totals: Totals }
 export interface Facet { value: string; shown: string }
@@ -54,6 +54,6 @@ export interface Compared extends Header { files: string[] }
 
 export interface Call {
   traceId: string; spanId: string; workingDirectory?: string; tool: string; subagent?: string; status: Status; started?: string; tookNs: number; waitedNs?: number; costUsd?: number;
-  what: string; reason?: string; edits?: { Path: string; Lines: string[] }[];
+  what: string; reason?: string; edits?: { Path: string; Lines: string[] }[]; cut?: boolean;
 }
 export interface CostItem { kind: string; what: string; spanId?: string; tokens: number; costUsd?: number }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tenths, tokens } from "./format";
-import { amount, columns, dearest, forATask, Groups, money, most, picks, spent, timed, windowOf } from "./groups";
+import { amount, columns, dearest, forATask, Groups, money, most, ofDearest, picks, spent, timed, windowOf } from "./groups";
 import { agentNames, Alert, cached, Commands, copy, Facts, Link, Mark, Marked, outcome, Problem, share, Sum, Wait } from "./parts";
 import { go, isTrace, put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, More, needsWord, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
@@ -196,7 +196,7 @@ function topOf(v: number): number {
 }
 
 // Days draws a column a day, beside it that of the period before, and the cached share as a
-// line. If one day costs far more than the others, the scale is that of the square root.
+// line. The scale is linear, or that of the square root, which shows small days beside a large one.
 function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Group[]; start?: string; until?: string; oldStart?: string }) {
   const priced = days.some((d) => money(d) > 0);
   const value = priced ? money : amount;
@@ -217,7 +217,7 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
   const drawn = days.filter((d) => d.key >= all[0]);
   const values = [...drawn, ...all.map(pastOf)].map((d) => (d ? value(d) : 0)).filter((v) => v > 0).sort((a, b) => a - b);
   const top = topOf(Math.max(values[values.length - 1] ?? 0, 1e-9));
-  const root = values.length > 3 && values[values.length - 1] > 6 * values[values.length >> 1];
+  const root = useRoute().query.get("scale") === "root";
   const part = (v: number) => (root ? Math.sqrt(share(v, top)) : share(v, top));
   const amountOf = (v: number) => (priced ? dollars(v).replace(/(\.\d\d\d*?)0*$/, "$1").replace(/\.00$/, "") : tokens(v));
   const best = drawn.reduce((a, b) => (value(b) > value(a) ? b : a));
@@ -227,7 +227,7 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
   return (
     <figure class="days">
       <figcaption>{drawn.length < days.length && "The last 90 days; from and to show others. "}<b>{g ? dayName(g.key + "T12:00:00") : at ? dayName(at + "T12:00:00") : (all.length > 1 ? "Most on " : "") + dayName(best.key + "T12:00:00")}</b> {at && !g ? "no task" : <>{priced ? dollars(money(d)) + ", " : ""}{tokens(amount(d))} tokens, {plural(d.tasks, "task")}{d.usage?.inputTokens ? `, ${cached(d.usage)} % cached` : ""}{d.waitedNs ? ", waited " + duration(d.waitedNs) + " for you" : ""}</>}{o && <span class="dim">; {shift} days before {priced ? dollars(value(o)) : tokens(value(o))}</span>}</figcaption>
-      <div class="chart" style={{ gridTemplateColumns: `auto minmax(0, ${all.length * 100}px) auto` }}>
+      <div class="chart" style={{ gridTemplateColumns: `auto minmax(0, ${all.length < 7 ? all.length * 100 + "px" : "1fr"}) auto` }}>
         <div class="scale" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 100 + "%" }}>{amountOf(top * (root ? y * y : y))}</span>)}</div>
         <div class="columns" onMouseLeave={() => setAt(undefined)}>
           {line && <svg viewBox={`0 0 ${all.length} 100`} preserveAspectRatio="none" aria-hidden="true"><path d={line.includes("L") ? line : line + "h.01"} vector-effect="non-scaling-stroke" /></svg>}
@@ -244,7 +244,7 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
         </div>
         <div class="scale right" aria-hidden="true">{[1, 0.5, 0].map((y) => <span key={y} style={{ bottom: y * 100 + "%" }}>{y * 100} %</span>)}</div>
       </div>
-      <p class="legend"><i class="full" /> {priced ? "cost" : "tokens"}{root && " on a square-root scale: the middle is a quarter"} {shift > 0 && <><i class="past" /> {shift === 1 ? "the day" : `the ${shift} days`} before</>} <i class="cached" /> share of the input that was cached</p>
+      <p class="legend"><i class="full" /> {priced ? "cost" : "tokens"}{root && ", the middle is a quarter"} {shift > 0 && <><i class="past" /> {shift === 1 ? "the day" : `the ${shift} days`} before</>} <i class="cached" /> share of the input that was cached <button class="toggle" aria-pressed={root} onClick={() => put({ scale: root ? "" : "root" })}>Square root</button></p>
     </figure>
   );
 }
@@ -290,6 +290,8 @@ function Sides({ sides }: { sides: string[] }) {
         {row("cost", cost, dollars)}
         {data.some((g) => g.ofModelUsage && g.ofModelUsage.costUsd !== cost(g)) && row("of it by the model", (g) => g.ofModelUsage?.costUsd, dollars)}
         {row("cost of a task", perTask(cost), dollars)}
+        {row("median cost", (g) => g.medianCostUsd, dollars)}
+        {row("dearest task", ofDearest, (n) => n + " % of it")}
         {row("time of a task", perTask((g) => g.tookNs), ns)}
         {row("half took at most", (g) => (g.tasks ? g.p50Ns : undefined), ns)}
         {row("95 % took at most", (g) => (g.tasks ? g.p95Ns : undefined), ns)}
@@ -343,7 +345,7 @@ function Tasks({ a, b }: { a: string; b: string }) {
   );
 }
 
-interface Destination { name: string; off?: string; fault?: string; target?: string; taken?: string; error?: string; stored?: { traces: number; spans: number }; runs: number; spans: number; rejected: number; behind: number; failing: number; parked?: unknown[]; next_try?: string; last_error?: string }
+interface Destination { name: string; level?: string; lines?: string[]; off?: string; fault?: string; target?: string; taken?: string; error?: string; stored?: { traces: number; spans: number }; runs: number; spans: number; rejected: number; behind: number; failing: number; parked?: { error: string }[]; next_try?: string; last_error?: string }
 interface Installed { scope: string; path: string; installed: number; outdated: number; edited: number; missing: number; error?: string }
 
 export function StatusView() {
@@ -355,8 +357,8 @@ export function StatusView() {
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const s = data.status;
-  const order = ["problem", "warning"];
-  const findings = [...(data.findings ?? [])].sort((a, b) => (order.indexOf(a.level) + 9) % 9 - ((order.indexOf(b.level) + 9) % 9));
+  const order = ["problem", "note", "ok"];
+  const findings = [...(data.findings ?? [])].sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
   return (
     <div class="page narrow">
       <h1>Status</h1>
@@ -365,13 +367,14 @@ export function StatusView() {
         <section class="sums">
           <h2>Destinations</h2>
           {s.destinations.map((d) => {
-            const state: Status = d.off ? "unknown" : d.fault || d.error || d.failing ? "failed" : d.behind ? "unfinished" : "ok";
+            const rejected = d.rejected || d.parked?.length;
+            const state: Status = d.off ? "unknown" : d.fault || d.error || d.failing || rejected || d.level === "problem" ? "failed" : d.behind ? "unfinished" : "ok";
             return (
               <div class="finding" key={d.name}>
                 <Mark status={state} word={d.off ? "off" : undefined} />
                 <div><b>{d.name}</b> {d.target && <code>{d.target}</code>}
-                  <p>{d.off ?? d.fault ?? d.error ?? (d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : "everything is delivered")}</p>
-                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "task") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{d.rejected} rejected</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></div>
+                  {d.lines?.map((l) => <p key={l}>{l}</p>) ?? <><p>{d.off ?? d.fault ?? d.error ?? (d.failing ? "the last try failed" + (d.last_error ? ": " + d.last_error : "") : d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : rejected ? "all but what was rejected is delivered" : "everything is delivered")}</p>
+                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "task") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{plural(d.rejected, "span")} rejected</span>, !!d.parked?.length && <span class="bad">{plural(d.parked.length, "trace")} rejected, kept here: {d.parked[d.parked.length - 1].error}</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></>}</div>
               </div>
             );
           })}
@@ -380,7 +383,7 @@ export function StatusView() {
       <section class="sums">
         <h2>Doctor</h2>
         {findings.map((f, i) => (
-          <div class="finding" key={i}><Mark status={f.level === "problem" ? "failed" : f.level === "warning" ? "denied" : f.level === "ok" ? "ok" : ""} word={f.level} /><div>{f.text}{f.hint && <p class="dim"><Commands text={f.hint} /></p>}</div></div>
+          <div class="finding" key={i}><Mark status={f.level === "problem" ? "failed" : f.level === "ok" ? "ok" : "info"} word={f.level} /><div>{f.text}{f.hint && <p class="dim"><Commands text={f.hint} /></p>}</div></div>
         ))}
         {findings.length === 0 && <p class="note">Nothing to report.</p>}
       </section>

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import { dollars, duration } from "./format";
-import { labelOf } from "./parts";
+import { isBad, labelOf } from "./parts";
 import { Overview, type Chosen } from "./rows";
 import type { Columns, Kind, Line, Problem, Status } from "./types";
 
@@ -279,7 +279,7 @@ function marksOf(tree: Tree, shown: Int32Array) {
   const by = new Map<number, { y: number; row: number; failed: boolean; n: number; share: number }>(), places = Math.min(200, shown.length);
   shown.forEach((i, k) => {
     const status = tree.c.statuses[tree.c.status[i]], kind = tree.c.kinds[tree.c.kind[i]];
-    if ((status !== "failed" && status !== "denied" && status !== "unfinished") || kind === "run") return;
+    if (!isBad(status) || kind === "run") return;
     const at = Math.floor((places * k) / shown.length), m = by.get(at) ?? { y: at / places, row: i, failed: false, n: 0, share: 0 };
     if (status === "failed" && !m.failed) Object.assign(m, { row: i, failed: true });
     m.n++;

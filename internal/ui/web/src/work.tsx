@@ -5,7 +5,7 @@ import { columns, Groups, most as oftenest, type Column } from "./groups";
 import { Alert, Diff, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, isFiltered, More, Nothing, Search } from "./sessions";
-import type { Call, CostItem, Group, Totals } from "./types";
+import type { Call, CostItem, Group, Row, Totals } from "./types";
 import { setTitle } from "./title";
 
 const slower: [string, string][] = [["1", "1 s or slower"], ["10", "10 s or slower"], ["60", "1 min or slower"], ["300", "5 min or slower"]];
@@ -64,7 +64,7 @@ export function CallsView({ edits }: { edits?: boolean }) {
                 <span class="under"><Facts items={[place(c.workingDirectory), c.subagent, !!c.waitedNs && <span class="warn">waited {duration(c.waitedNs)}</span>]} /></span>
                 <span class="num">{duration(c.tookNs)}</span><span class="num cost">{c.costUsd !== undefined ? costs(c.costUsd) : ""}</span><span class="num clock">{clock(c.started)}</span>
               </Link>
-              {c.edits?.map((e, i) => <div class="change" key={i}>{!(c.edits!.length === 1 && e.Path.endsWith(c.what)) && <p class="path">{e.Path}</p>}<Lines lines={e.Lines} /></div>)}
+              {c.edits && <Edits call={c} />}
             </section>
           );
         })}
@@ -74,10 +74,25 @@ export function CallsView({ edits }: { edits?: boolean }) {
   );
 }
 
+// Edits is what a call changes; one of which the beginning is stored becomes whole when it is asked for.
+function Edits({ call: c }: { call: Call }) {
+  const [asked, ask] = useState(false);
+  const { data, error } = useData<Row>(asked ? `traces/${c.traceId}/row/${c.spanId}?whole` : null);
+  const whole = data?.parts.filter((p) => p.lang === "diff");
+  if (whole?.length) return <div class="change">{whole.map((p, i) => <Lines key={i} lines={p.text.split("\n")} />)}<p class="dim source">{data!.source || "The agent's files have no more of it."}</p></div>;
+  return (
+    <>
+      {c.edits!.map((e, i) => <div class="change" key={i}>{!(c.edits!.length === 1 && e.Path.endsWith(c.what)) && <p class="path">{e.Path}</p>}<Lines lines={e.Lines} /></div>)}
+      {c.cut && !asked && <button class="more" onClick={() => ask(true)}>Only the beginning is stored: show the whole change</button>}
+      {error && <p class="note bad">{error.message}</p>}
+    </>
+  );
+}
+
 // Lines shows the beginning of a diff, and all of it when asked.
 export function Lines({ lines, first = 80 }: { lines: string[]; first?: number }) {
   const [all, set] = useState(false);
-  return <><Diff lines={all ? lines : lines.slice(0, first)} />{lines.length > first && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length} lines</button>}</>;
+  return <><Diff numbers lines={all ? lines : lines.slice(0, first)} />{lines.length > first && !all && <button class="more" onClick={() => set(true)}>Show all {lines.length} lines</button>}</>;
 }
 
 // within are the filters that show the rows of a sum.
