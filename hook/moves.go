@@ -81,3 +81,13 @@ func (t *Transcript) Leave(off func(cwd string) bool) {
 		t.Repository = Repository{}
 	}
 }
+
+// Union returns a list of folders with those added that it does not have.
+func Union(list, folders []string) []string {
+	for _, dir := range folders {
+		if dir != "" && !slices.Contains(list, dir) {
+			list = append(list, dir)
+		}
+	}
+	return list
+}

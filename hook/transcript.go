@@ -14,6 +14,8 @@ type Transcript struct {
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
+	// Folders are as in Event: those that the workspace had at any time.
+	Folders []string `json:",omitempty"`
 	// Repository is the one that the session worked in, as far as the files say.
 	Repository Repository
 	// Moves are the working directories of a session that went from one to another, as

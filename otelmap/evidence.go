@@ -39,6 +39,8 @@ func (m *mapping) evidence(outcome string) (evidence, missing string) {
 		return EvidencePartial, strings.Join(lacks, ", ")
 	case outcome == OutcomeAbandoned:
 		return EvidenceUnknown, "its end was not reported"
+	case m.lacking && len(m.calls) == 0:
+		return EvidenceUnknown, "the agent's files were not read: its tokens are not known"
 	case m.lacking:
 		return EvidenceUnknown, "the agent's files were not read"
 	}

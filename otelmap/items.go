@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -35,6 +36,8 @@ type item struct {
 type facts struct {
 	Dialect, Name, Turn, Agent, ParentAgent, AgentType                   string
 	HostVersion, Provider, Model, Cwd, User, PermissionMode, TraceParent string
+	// Folders are the event's, with a NUL between.
+	Folders string
 }
 
 // remarks are what few events have. They are never nil and never change.
@@ -76,6 +79,8 @@ func (i instant) Time() time.Time {
 // toolEvent is one end of a tool call. Its fields are those of hook.Tool.
 type toolEvent struct {
 	ID, Name, Input string
+	// path is what inputPath returns, whether or not texts are captured.
+	path string
 	*toolResult
 }
 
@@ -270,7 +275,7 @@ func (b *Builder) clean(e hook.Event) *item {
 		if e.Kind == hook.KindToolStart {
 			b.start = shared
 		}
-		it.Tool = &toolEvent{t.ID, b.name(t.Name), b.arguments(t.Input, it.input), shared}
+		it.Tool = &toolEvent{t.ID, b.name(t.Name), b.arguments(t.Input, it.input), b.name(inputPath(t.Input)), shared}
 	}
 	return it
 }
@@ -284,6 +289,7 @@ func (b *Builder) share(e *hook.Event) *facts {
 	f := facts{
 		e.Dialect, e.Name, e.Turn, e.Agent, e.ParentAgent, e.AgentType,
 		e.HostVersion, e.Provider, e.Model, e.Cwd, e.User, e.PermissionMode, e.TraceParent,
+		strings.Join(e.Folders, "\x00"),
 	}
 	shared := b.facts[f]
 	if shared == nil {

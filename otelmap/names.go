@@ -99,6 +99,10 @@ const (
 	KeyHostVersion = "hookspan.host_version"
 	// KeyHostApp is the program the agent runs in, such as an editor.
 	KeyHostApp = "hookspan.host_app"
+	// KeyFolders are the folders of a workspace that has several, the main one first.
+	// KeyFolder is the one that the path in a call's input is in, on tool spans.
+	KeyFolders = "hookspan.workspace.folders"
+	KeyFolder  = "hookspan.workspace.folder"
 	// KeyImported is true on every span that was sent from history: by an import, or by an
 	// export to a destination.
 	KeyImported = "hookspan.imported"

@@ -17,7 +17,7 @@ import (
 // The server of an MCP call may be from its input.
 var plainKeys = []string{
 	KeyOperation, KeyAgentName, KeyAgent, KeyModel, KeyFinishReasons, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
-	KeyToolName, KeyWorkflowName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyHost, KeyHostVersion, KeyHostApp,
+	KeyToolName, KeyWorkflowName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyFolders, KeyFolder, KeyHost, KeyHostVersion, KeyHostApp,
 	KeyRepositoryName, KeyRepositoryURL, KeyBranch, KeyHostProvider, KeyDialect, KeyOutcome, KeyEvidence, KeyEvidenceMissing, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
 	KeySessionSource, KeyPermissionMode, KeyEventName, KeyHookEvent, KeyHookTool, KeyHookSource, KeyHookStatus, KeyHookDecision,
 }

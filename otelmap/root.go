@@ -52,6 +52,9 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		KeyPromptID, r.turn,
 		KeySessionSource, cmp.Or(r.source, r.begin(&m.opts)),
 	)
+	if len(m.folders) > 1 {
+		a = append(a, otlp.Strings(KeyFolders, m.folders))
+	}
 	task = cmp.Or(task, m.sessionTask())
 	var asked []Message
 	for _, p := range prompts(events, task) {

@@ -26,6 +26,7 @@ type mapping struct {
 	tr  *hook.Transcript
 	// lacking reports that there is no transcript.
 	lacking bool
+	folders []string // of the workspace
 	files   *files
 	own     *share
 	root    trace.SpanContext
@@ -153,7 +154,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 		agents: make(map[string]trace.SpanID), begun: make(map[callKey]instant), open: !now.IsZero(),
 		agentCalls: make(map[string][]int), own: &share{}, agentNames: make(map[string]string), made: make(map[string][]*call),
 	}
-	m.files = b.filesOf(m.tr)
+	m.files, m.folders = b.filesOf(m.tr), m.workspace()
 	if s := m.files.shares[r.ID]; s != nil {
 		m.own = s
 	}

@@ -388,6 +388,7 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 		KeyToolArguments, input,
 		KeyMCPMethod, method,
 		KeyMCPServer, server,
+		KeyFolder, m.folder(c),
 	)
 	if out.failure == "" {
 		a.texts(KeyToolResult, out.result)

@@ -167,13 +167,9 @@ func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (path, resolv
 	if view.IsPath(ff.project) {
 		return projectPath(ff.app, ff.cmd, ff.project)
 	}
-	groups, err := s.Group(ctx, store.Filter{}, store.ByProject, nil)
+	folders, err := s.Folders(ctx)
 	if err != nil {
 		return "", "", err
-	}
-	folders := make([]string, len(groups))
-	for i, g := range groups {
-		folders[i] = g.Key
 	}
 	switch path, err = view.ProjectOf(folders, ff.project); {
 	case err != nil:
@@ -191,8 +187,8 @@ func projectPath(a *app, cmd *cobra.Command, name string) (path, resolved string
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 		path = a.home + rest
 	}
-	if a.goos != "windows" && store.OnDrive(path) {
-		return store.Folder(path), "", nil // another machine has it
+	if a.goos != "windows" && otelmap.OnDrive(path) {
+		return otelmap.Folder(path), "", nil // another machine has it
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return "", "", fmt.Errorf("--project %q: %w", name, err)

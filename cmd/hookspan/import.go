@@ -217,9 +217,14 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 			"a session's id is the name of its folder or file, without the ending",
 		}
 	}
-	// The limit alone decides when memory is collected, but for a small heap.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(importer.Memory(sessions)))
+	// The limit alone decides when memory is collected, but for a small heap, and for a very
+	// large file, of which most may be images.
+	limit, percent := importer.Memory(sessions), 400
+	if limit > 1<<30 {
+		percent = 150
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	if !f.dryRun {
 		for _, d := range p.Deliverer.Destinations {
 			a.ofThePast(d.Name)

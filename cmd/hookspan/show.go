@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/calltext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -127,7 +128,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			}
 			return paged(a, f, func(w io.Writer) error {
 				o := showOptions(a, f)
-				o.Resume = a.agents.ResumeCommand(t.Host, t.Session)
+				o.Resume = a.resume(ctx, &t.Summary)
 				return view.Tree(w, t, o)
 			})
 		})
@@ -226,6 +227,19 @@ func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
 		Files: a.setup().Files(), Spool: p.Deliverer.Spool, Home: a.home, Agent: a.agents.Reader,
 		Clean: func(s string) string { return clean.Preview(s, 0) },
 	}
+}
+
+// resume returns the agent's command that continues a session, "" if it has none or has
+// not kept the session here.
+func (a *app) resume(ctx context.Context, t *store.Summary) string {
+	reader, _ := a.agents.Reader(t.Host)
+	q := transcript.Query{Session: t.Session, Cwd: t.Directory, Since: a.now()} // only whether it is there
+	if reader.Read != nil {
+		if _, err := a.setup().Files().Read(ctx, reader, q); errors.Is(err, transcript.ErrNotFound) {
+			return ""
+		}
+	}
+	return a.agents.ResumeCommand(t.Host, t.Session)
 }
 
 // showSession shows a whole session: the newest, that of a trace, or the one whose id

@@ -114,7 +114,7 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 		StoreFiles: []string{a.cfg.StorePath(), a.cfg.StorePath() + "-wal"},
 		Running:    p.Running,
 		Whole:      a.finder(p).Rows,
-		Resume:     a.agents.ResumeCommand,
+		Resume:     a.resume,
 		Redactor:   func() (*redact.Redactor, error) { return configured.New(a.cfg) },
 		Status:     func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings:   func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },

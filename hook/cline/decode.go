@@ -79,7 +79,9 @@ func (p *Payload) common(ev *hook.Event) {
 		ev.Provider, ev.Model = known(rawjson.Member(model, "provider")), known(rawjson.Member(model, "slug"))
 	}
 	if roots := p.Roots(); len(roots) > 0 {
-		ev.Cwd = roots[0]
+		if ev.Cwd = roots[0]; len(roots) > 1 {
+			ev.Folders = roots
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // unknownDuration is the duration of a call that the agent did not measure.
@@ -100,11 +101,20 @@ func (b *EventBuilder) Add(at time.Time, e hook.Event) {
 	}
 	e.Host, e.Dialect, e.Session = b.agent.Host, b.dialect, b.Transcript.Session
 	e.HostVersion, e.Cwd = b.Transcript.HostVersion, b.Transcript.CwdAt(e.Agent, at)
-	e.StoredAt = at
+	e.Folders, e.StoredAt = b.Transcript.Folders, at
 	if b.agent.Timed {
 		e.Time = at
 	}
 	b.events = append(b.events, e)
+}
+
+// AddFolders adds the folders of a row that names several: the texts in more, after main.
+func AddFolders(list []string, main string, more []byte) []string {
+	row := hook.Union(nil, append([]string{main}, slices.Collect(rawjson.Strings(more))...))
+	if len(row) < 2 {
+		return list
+	}
+	return hook.Union(list, row)
 }
 
 // AddFor adds an event of a subagent, or of the lead agent if id is empty. The

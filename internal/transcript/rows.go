@@ -78,8 +78,9 @@ func (s *File) Head() Sized { return io.NewSectionReader(s, 0, min(s.Size(), Max
 // Log gathers what the rows of a session's files say. The readers of the single files
 // share it.
 type Log struct {
-	// Moves are the working directories.
+	// Moves are the working directories, Folders as AddFolders gathers them.
 	Moves   hook.Moves
+	Folders []string
 	Texts   Texts
 	Calls   []hook.LLMCall
 	Results []hook.ToolResult

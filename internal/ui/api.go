@@ -263,9 +263,15 @@ func (e exact) MarshalJSON() ([]byte, error) {
 // facets are the values that the filters can have.
 func (s *Server) facets(r *http.Request) (any, error) {
 	v, err := keep(s, "facets", facetShare, func() (map[store.By][]facet, error) {
-		keys := []store.By{store.ByProject, store.ByAgent, store.ByModel, store.ByTool}
+		keys := []store.By{store.ByAgent, store.ByModel, store.ByTool}
 		_, groups, err := s.opts.Store.Groups(r.Context(), store.Filter{}, time.UTC, keys...)
-		out := make(map[store.By][]facet)
+		folders, unread := s.opts.Store.Folders(r.Context())
+		out := map[store.By][]facet{store.ByProject: {}}
+		for _, dir := range folders {
+			if dir != "" {
+				out[store.ByProject] = append(out[store.ByProject], facet{exact(dir), dir})
+			}
+		}
 		for _, by := range keys {
 			out[by] = []facet{}
 			for _, g := range groups[by] {
@@ -274,7 +280,7 @@ func (s *Server) facets(r *http.Request) (any, error) {
 				}
 			}
 		}
-		return out, err
+		return out, cmp.Or(err, unread)
 	})
 	return s.dated(v, err, facetShare, "facets")
 }

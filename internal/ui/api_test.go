@@ -158,7 +158,7 @@ func apiOptions(t *testing.T) Options {
 	return Options{
 		Store: apiStore(t), Token: testToken, Version: "1.2.3", NoTraces: "use your agent", Agents: map[string]string{"cline": "Cline"},
 		Running: func(context.Context) ([]*store.Trace, error) { return []*store.Trace{runningTask()}, nil },
-		Resume:  func(host, session string) string { return host + " --resume " + session },
+		Resume:  func(_ context.Context, t *store.Summary) string { return t.Host + " --resume " + t.Session },
 		Whole: func(_ context.Context, tr *store.Trace, rows ...*view.Row) (out []view.CallText, err error) {
 			for _, r := range rows {
 				text := view.CallText{Arguments: fmt.Sprintf(`{"file_path":"/home/dev/shop/long.txt","content":"whole\nof %s of %s"}`, r.Label, tr.Session), Result: "whole", Place: "file", Source: "the agent's files"}

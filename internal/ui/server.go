@@ -55,9 +55,9 @@ type Options struct {
 	Past, Hooked func(context.Context) []string
 	// Version is the program's.
 	Version string
-	// Resume returns the agent's command that continues a session of a host, "" if there is
-	// none. It may be nil.
-	Resume func(host, session string) string
+	// Resume returns the agent's command that continues a trace's session, "" if there is
+	// none. If nil, there is none.
+	Resume func(ctx context.Context, t *store.Summary) string
 	// Agents are the names of the agents as their users know them, by host.
 	Agents map[string]string
 	// Now is the clock. If nil, time.Now.
@@ -119,6 +119,9 @@ func NewToken() string {
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Resume == nil {
+		o.Resume = func(context.Context, *store.Summary) string { return "" }
 	}
 	if o.Host == "" {
 		o.Host = "127.0.0.1"

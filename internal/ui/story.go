@@ -350,7 +350,7 @@ func (s *Server) session(r *http.Request) (any, error) {
 	if len(out.Traces) == 0 {
 		return nil, store.ErrNotFound
 	}
-	out.Resume = s.resume(&out.Traces[0].Summary)
+	out.Resume = s.opts.Resume(r.Context(), &out.Traces[0].Summary)
 	return out, nil
 }
 

@@ -120,7 +120,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Resume = s.resume(&l.Summary)
+	h.Resume = s.opts.Resume(r.Context(), &l.Summary)
 	if l.Session != "" {
 		turns, err := s.turns(r.Context(), l.Session, l.Host)
 		if err != nil {
@@ -140,14 +140,6 @@ func (s *Server) trace(r *http.Request) (any, error) {
 		}
 	}
 	return h, nil
-}
-
-// resume is the agent's command that continues a task's session.
-func (s *Server) resume(t *store.Summary) string {
-	if s.opts.Resume == nil {
-		return ""
-	}
-	return s.opts.Resume(t.Host, t.Session)
 }
 
 // turns are the traces of a session of an agent, the newest first.

@@ -27,7 +27,7 @@ const (
 
 // Agent is Codex, in the version that the lock file pins.
 var Agent = scenario.Agent[Script]{
-	Name: "Codex", Word: "codex", Host: "codex", Version: "0.169.0", Model: Model, Asked: true, Beside: true,
+	Name: "Codex", Word: "codex", Host: "codex", Version: "0.171.0", Model: Model, Asked: true, Beside: true,
 	Program: rig.Program{Name: "codex", Manifest: manifests, Folder: "npm/codex", Path: "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"},
 	Env:     map[string]string{"MOCK_API_KEY": "sk-mock"},
 	Prepare: func(a *rig.Arena, _, program string) error {

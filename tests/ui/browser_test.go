@@ -80,7 +80,7 @@ func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change
 		Host:   host,
 		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code", "codex": "Codex", "qwen-code": "Qwen Code", "gemini-cli": "Gemini CLI", "copilot-cli": "GitHub Copilot"},
 		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, StoreFiles: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
-		Resume: func(host, session string) string { return host + " --resume " + session },
+		Resume: func(_ context.Context, t *store.Summary) string { return t.Host + " --resume " + t.Session },
 		Status: func(context.Context) (any, error) {
 			return map[string]any{
 				"recording": "on", "sessions": 3, "last_event": time.Now().Add(-4 * time.Minute), "state_dir": "/home/ada/.local/state/hookspan", "env_file": "/home/ada/.config/hookspan/env",

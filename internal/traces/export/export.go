@@ -129,6 +129,10 @@ func (o *Options) summary(s store.Summary) store.Summary {
 		for _, text := range []*string{&s.Host, &s.Session, &s.Title, &s.Model, &s.Directory, &s.Branch, &s.Outcome, &s.Missing} {
 			*text = o.Redact.Tail(*text)
 		}
+		s.Folders = slices.Clone(s.Folders)
+		for i := range s.Folders {
+			s.Folders[i] = o.Redact.Tail(s.Folders[i])
+		}
 	}
 	return s
 }

@@ -62,8 +62,10 @@ func withoutText(parts []view.Part, text string) []view.Part {
 func Holds(traces []store.Summary) string {
 	folders := make(map[string]bool)
 	for i := range traces {
-		if traces[i].Directory != "" {
-			folders[traces[i].Directory] = true
+		for _, dir := range append(slices.Clone(traces[i].Folders), traces[i].Directory) {
+			if dir != "" {
+				folders[dir] = true
+			}
 		}
 	}
 	from := ""

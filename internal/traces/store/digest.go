@@ -46,7 +46,10 @@ type digest struct {
 	// tools are the tool calls by tool and command, hooks the hook runs by command.
 	// decode leaves them out unless deep is set.
 	tools, hooks []callsDigest
-	deep         bool
+	// folders has the calls in each folder of a workspace that has several; their time and
+	// end do not count.
+	folders []callsDigest
+	deep    bool
 	// requests are the keys of the requests. encode leaves them out: they have a column.
 	requests []byte
 	// places finds an element of the lists.
@@ -65,7 +68,7 @@ func (d *digest) place(list *[]callsDigest, name, command string) (int, bool) {
 		for i := range d.models {
 			d.places[placeKey{nil, d.models[i].name, ""}] = i
 		}
-		for _, l := range []*[]callsDigest{&d.tools, &d.hooks} {
+		for _, l := range []*[]callsDigest{&d.tools, &d.hooks, &d.folders} {
 			for i, c := range *l {
 				d.places[placeKey{l, c.name, c.command}] = i
 			}
@@ -82,7 +85,7 @@ func (d *digest) place(list *[]callsDigest, name, command string) (int, bool) {
 	return i, ok
 }
 
-const digestVersion = 4
+const digestVersion = 5
 
 // modelDigest is the sum over the requests to a model.
 type modelDigest struct {
@@ -198,6 +201,9 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 		one := callOf(time.Duration(took), otelmap.EndOf(s))
 		d.counted.add([]call{one})
 		d.addCall(&d.tools, tool, command, one)
+		if dir := otlp.Text(a, otelmap.KeyFolder); dir != "" {
+			d.addCall(&d.folders, otelmap.Folder(dir), "", 0)
+		}
 	case RoleChat:
 		model := otlp.Text(a, otelmap.KeyRequestModel)
 		if model != "" && (d.model == "" || cmp.Or(cmp.Compare(start, d.modelAt), cmp.Compare(model, d.model)) < 0) {
@@ -310,7 +316,7 @@ func (d *digest) encode() []byte {
 			out = binary.AppendVarint(out, n)
 		}
 	}
-	for _, list := range [][]callsDigest{d.tools, d.hooks} {
+	for _, list := range [][]callsDigest{d.tools, d.hooks, d.folders} {
 		slices.SortFunc(list, func(x, y callsDigest) int {
 			return cmp.Or(cmp.Compare(x.name, y.name), cmp.Compare(x.command, y.command))
 		})
@@ -381,7 +387,7 @@ func (r *digestReader) decode(data []byte, d *digest) error {
 		d.models = append(d.models, m)
 	}
 	if d.deep {
-		d.tools, d.hooks = r.calls(d.tools), r.calls(d.hooks)
+		d.tools, d.hooks, d.folders = r.calls(d.tools), r.calls(d.hooks), r.calls(d.folders)
 	}
 	if r.bad || d.deep && len(r.data) > 0 {
 		return fmt.Errorf("%w: facts", errUndecodable)

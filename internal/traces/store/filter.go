@@ -121,17 +121,7 @@ func (f Filter) keeps(c call) bool {
 
 // In reports whether a folder is the filter's Directory or below it.
 func (f Filter) In(folder string) bool {
-	return f.Directory == "" || below(folder, f.Directory) || f.Resolved != "" && below(folder, f.Resolved)
-}
-
-// below reports whether a folder is dir or below it.
-func below(folder, dir string) bool {
-	folder, dir = folderKey(folder), folderKey(dir)
-	if len(dir) > 1 {
-		dir = strings.TrimRight(dir, `/\`)
-	}
-	rest, ok := strings.CutPrefix(folder, dir)
-	return ok && (rest == "" || rest[0] == '/' || rest[0] == '\\' || dir == "/")
+	return f.Directory == "" || otelmap.Below(folder, f.Directory) || f.Resolved != "" && otelmap.Below(folder, f.Resolved)
 }
 
 // limited returns the limit, negative for none.

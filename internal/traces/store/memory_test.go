@@ -33,7 +33,9 @@ func (f Filter) selectsTrace(t *Trace, want []phrase) bool {
 		f.Host != "" && t.Host != f.Host,
 		f.Outcome != "" && t.Outcome != f.Outcome,
 		f.MinCost > 0 && (t.Usage == nil || t.Usage.CostUSD == nil || *t.Usage.CostUSD < f.MinCost),
-		f.Directory != "" && !below(t.Directory, f.Directory) && (f.Resolved == "" || !below(t.Directory, f.Resolved)),
+		!slices.ContainsFunc(append(t.Folders[:len(t.Folders):len(t.Folders)], t.Directory), func(dir string) bool {
+			return f.Directory == "" || otelmap.Below(dir, f.Directory) || f.Resolved != "" && otelmap.Below(dir, f.Resolved)
+		}),
 		!f.Since.IsZero() && t.Started.Before(f.Since),
 		!f.Until.IsZero() && !t.Started.Before(f.Until):
 		return false

@@ -120,7 +120,7 @@ const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY m
 func (s *Store) remember(ctx context.Context, tx *prepared, id int64) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed, requests)
-		SELECT s.span_id, t.trace_id, t.host, coalesce(s.session, t.session), t.directory, s.started, s.ended, ?, t.requests
+		SELECT s.span_id, t.trace_id, t.host, coalesce(s.session, t.session), `+mainFolder+`, s.started, s.ended, ?, t.requests
 		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id = ?`, column(otlp.UnixNano(s.now())), id)
 	return err
 }

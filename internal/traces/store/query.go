@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -113,7 +114,7 @@ func checkPrefix(p string) error {
 	return nil
 }
 
-const summaryColumns = `trace_id, host, session, title, model, directory, branch, outcome, runs, started, ended, spans,
+const summaryColumns = `trace_id, host, session, title, model, directory, folders, branch, outcome, runs, started, ended, spans,
 	tools, tool_failures, tool_denials, tools_unknown, waited, evidence, missing, input, output, cache_read, cache_write, cost`
 
 // summaries returns the traces that a condition selects, and their ids.
@@ -132,11 +133,13 @@ func summaries(ctx context.Context, q querier, where string, args ...any) (out [
 func scanSummary(scan func(...any) error, t *Summary) error {
 	var started, ended int64
 	var usage usageColumns
+	var folders string
 	err := scan(append([]any{
-		&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &t.Branch, &t.Outcome, &t.Runs,
+		&t.TraceID, &t.Host, &t.Session, &t.Title, &t.Model, &t.Directory, &folders, &t.Branch, &t.Outcome, &t.Runs,
 		&started, &ended, &t.Spans, &t.Tools, &t.ToolFailures, &t.ToolDenials, &t.ToolsUnknown, &t.Waited, &t.Evidence, &t.Missing,
 	}, usage.targets()...)...)
 	t.Started, t.Ended, t.Usage = fromColumn(started), fromColumn(ended), usage.usage()
+	t.Folders = slices.Collect(rawjson.Strings([]byte(folders)))
 	return err
 }
 

@@ -53,10 +53,22 @@ func (s *Store) Beside(ctx context.Context, p Place) ([]Root, error) {
 	return out, s.wrap("read runs of a directory", err)
 }
 
+// Folders returns the working directories of all traces, each folder of a workspace that
+// has several, sorted.
+func (s *Store) Folders(ctx context.Context) (out []string, err error) {
+	err = eachRow(ctx, &s.queries, func(scan func(...any) error) error {
+		out = append(out, "")
+		return scan(&out[len(out)-1])
+	}, `SELECT directory FROM traces UNION SELECT value FROM traces t, json_each(t.folders) WHERE folders <> '' ORDER BY 1`)
+	return out, s.wrap("read folders", err)
+}
+
 // The conditions of the queries.
 const (
 	ofSessions = `session IN (SELECT value FROM json_each(?1))`
-	inPlace    = `t.started <= ?1 AND t.ended >= ?2 AND t.host = ?3 AND t.directory = ?4 AND substr(t.session, 1, ?5) = ?6`
+	inPlace    = `t.started <= ?1 AND t.ended >= ?2 AND t.host = ?3 AND substr(t.session, 1, ?5) = ?6 AND ?4 = `
+	// mainFolder is the working directory of a trace, which Summary.Directory need not be.
+	mainFolder = `coalesce(json_extract(nullif(t.folders, ''), '$[0]'), t.directory)`
 )
 
 // The queries select stored and removed roots; a run that was stored again is in both.
@@ -65,7 +77,7 @@ const (
 	storedRoots  = `SELECT coalesce(s.session, t.session), t.trace_id, s.span_id, s.started, s.ended, 0 AS gone FROM `
 	removedRoots = ` UNION ALL SELECT t.session, t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE `
 	runsQuery    = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.trace_id IN (SELECT value FROM json_each(?1))`
-	placeQuery   = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + inPlace + removedRoots + inPlace
+	placeQuery   = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + inPlace + mainFolder + removedRoots + inPlace + `t.directory`
 
 	conversationsQuery = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND s.session IS NULL AND t.` + ofSessions +
 		` UNION ALL ` + storedRoots + `spans s CROSS JOIN traces t WHERE t.id = s.trace AND s.` + ofSessions + removedRoots + `t.` + ofSessions

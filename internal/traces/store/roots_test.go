@@ -100,3 +100,69 @@ func TestRootsUseIndexes(t *testing.T) {
 		}
 	}
 }
+
+// TestATaskOfSeveralFoldersIsInEach has a workspace whose second folder has most calls.
+func TestATaskOfSeveralFoldersIsInEach(t *testing.T) {
+	s := open(t)
+	b := newBuild("several")
+	root := b.root("task", otelmap.OutcomeCompleted, time.Minute, num(otelmap.KeyToolCalls, 3))
+	for i, kv := range b.last().Attributes {
+		if kv.Key == otelmap.KeyWorkingDirectory {
+			b.last().Attributes[i] = str(kv.Key, "/w/app")
+		}
+	}
+	b.last().Attributes = append(b.last().Attributes, otlp.Strings(otelmap.KeyFolders, []string{"/w/app", "/w/api", "/w/docs"}))
+	upload(t, s, b.request(b.spans...))
+	for i, dir := range []string{"/w/api", "/w/app", "/w/api", ""} {
+		b.tool(root, "read_file", "{}", time.Duration(i)*time.Second, time.Duration(i+1)*time.Second)
+		if dir != "" {
+			b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyFolder, dir))
+		}
+		upload(t, s, b.request(b.last())) // the sums are kept from part to part
+	}
+	for dir, want := range map[string]int{"/w": 1, "/w/app": 1, "/w/api": 1, "/w/docs": 1, "/": 1, "/w/ap": 0, "/w/other": 0} {
+		f := Filter{Directory: dir}
+		if n, err := s.Count(t.Context(), f); err != nil || n != want {
+			t.Errorf("%d traces (%v) in %s, want %d", n, err, dir, want)
+		}
+		if ok, err := f.Selects(NewTrace(b.messages())); err != nil || ok != (want > 0) {
+			t.Errorf("a running task is in %s: %v, %v", dir, ok, err)
+		}
+	}
+	groups, err := s.Group(t.Context(), Filter{Directory: "/w/docs"}, ByProject, nil)
+	if err != nil || len(groups) != 1 || groups[0].Key != "/w/api" || groups[0].Calls != 4 {
+		t.Errorf("the sums are %+v, %v", groups, err)
+	}
+	sums, err := s.List(t.Context(), Filter{})
+	if err != nil || len(sums) != 1 || sums[0].Directory != "/w/api" || !cmp.Equal(sums[0].Folders, []string{"/w/app", "/w/api", "/w/docs"}) {
+		t.Errorf("the task is %+v, %v", sums, err)
+	}
+	if diff := cmp.Diff(NewTrace(b.messages()).Summary, sums[0], cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "TraceID" }, cmp.Ignore())); diff != "" {
+		t.Error("running and stored differ:", diff)
+	}
+	err = s.EachWork(t.Context(), Filter{}, nil, func(w *Work) error {
+		for i, want := range []string{"/w/api", "/w/app", "/w/api", "/w/api"} {
+			if w.Calls[i].Directory != want {
+				t.Errorf("call %d is in %s, want %s", i, w.Calls[i].Directory, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, removed := range []bool{false, true} {
+		if removed {
+			if _, err := s.Prune(t.Context(), at(48*time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		roots, err := s.Beside(t.Context(), Place{Host: "cline", Directory: "/w/app", From: t0, To: at(time.Hour)})
+		if err != nil || len(roots) != 1 || roots[0].Removed != removed {
+			t.Errorf("removed %v: the runs of the session's folder are %+v, %v", removed, roots, err)
+		}
+	}
+	if folders, err := s.Folders(t.Context()); err != nil || len(folders) > 0 {
+		t.Errorf("folders of no traces: %q, %v", folders, err)
+	}
+}

@@ -60,7 +60,7 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 		f.Host != "" && t.Host != f.Host,
 		f.Branch != "" && t.Branch != f.Branch,
 		f.Outcome != "" && t.Outcome != f.Outcome,
-		!f.In(t.Directory),
+		!f.In(t.Directory) && !slices.ContainsFunc(t.Folders, f.In),
 		!f.Since.IsZero() && t.Started.Before(f.Since),
 		!f.Until.IsZero() && !t.Started.Before(f.Until):
 		return false, nil

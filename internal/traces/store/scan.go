@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // where returns the conditions on the columns of traces. The planner finds an
@@ -45,13 +46,13 @@ func (f Filter) where() (string, []any) {
 	var names []any
 	for _, dir := range []string{f.Directory, f.Resolved} {
 		if dir == "/" {
-			folders = append(folders, `t.directory >= '/' AND t.directory < '0'`) // '0' comes after '/'
+			folders = append(folders, `d.value >= '/' AND d.value < '0'`) // '0' comes after '/'
 		} else if dir != "" {
 			if len(dir) > 1 {
 				dir = strings.TrimRight(dir, `/\`)
 			}
-			column := `t.directory`
-			if dir = Folder(dir); OnDrive(dir) {
+			column := `d.value`
+			if dir = otelmap.Folder(dir); otelmap.OnDrive(dir) {
 				column += ` COLLATE NOCASE`
 				dir = strings.TrimRight(dir, `\`)
 			}
@@ -60,7 +61,9 @@ func (f Filter) where() (string, []any) {
 		}
 	}
 	if f.Directory != "" {
-		add(`(`+strings.Join(folders, ` OR `)+`)`, names...)
+		in := strings.Join(folders, ` OR `)
+		add(`(`+strings.ReplaceAll(in, `d.value`, `t.directory`)+` OR t.folders <> '' AND EXISTS (SELECT 1 FROM json_each(t.folders) d WHERE `+in+`))`,
+			slices.Concat(names, names)...)
 	}
 	if !f.Since.IsZero() {
 		add(`t.started >= ?`, column(otlp.UnixNano(f.Since)))

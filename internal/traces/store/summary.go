@@ -34,8 +34,10 @@ type Summary struct {
 	Title string `json:"title,omitempty"`
 	// Model is the language model, as the agent spells it.
 	Model string `json:"model,omitempty"`
-	// Directory is the working directory.
-	Directory string `json:"workingDirectory,omitempty"`
+	// Directory is the working directory. Where the workspace has several folders, which
+	// Folders are then, it is the one with most calls, of equal ones the first.
+	Directory string   `json:"workingDirectory,omitempty"`
+	Folders   []string `json:"workspaceFolders,omitempty"`
 	// Branch is that of the version control when the session began, as far as the agent's
 	// files name it.
 	Branch string `json:"branch,omitempty"`
@@ -79,6 +81,14 @@ type Usage struct {
 	CacheWrite int64 `json:"cacheWriteTokens"`
 	// CostUSD is nil if no price is known.
 	CostUSD *float64 `json:"costUsd,omitempty"`
+}
+
+// folders is the column of the Folders.
+func (s *Summary) folders() string {
+	if len(s.Folders) < 2 {
+		return ""
+	}
+	return rawjson.Encode(s.Folders)
 }
 
 // Duration returns the time from Started to Ended. It is never negative.
@@ -193,7 +203,18 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		s.Title = cmp.Or(s.Title, oneLine(otelmap.Task(a), maxTitle))
 		s.Model = cmp.Or(s.Model, otelmap.Model(a))
 		s.Branch = cmp.Or(s.Branch, otlp.Text(a, otelmap.KeyBranch))
-		s.Directory = cmp.Or(s.Directory, Folder(otlp.Text(a, otelmap.KeyWorkingDirectory)))
+		s.Directory = cmp.Or(s.Directory, otelmap.Folder(otlp.Text(a, otelmap.KeyWorkingDirectory)))
+		for _, v := range otlp.Find(a, otelmap.KeyFolders).GetArrayValue().GetValues() {
+			if dir := otelmap.Folder(v.GetStringValue()); !slices.Contains(s.Folders, dir) {
+				s.Folders = append(s.Folders, dir)
+			}
+		}
+	}
+	most := 0
+	for _, dir := range s.Folders {
+		if i, there := d.place(&d.folders, dir, ""); there && len(d.folders[i].calls) > most {
+			s.Directory, most = dir, len(d.folders[i].calls)
+		}
 	}
 	if counted {
 		// Root spans count denials as failures.

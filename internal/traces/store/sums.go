@@ -8,6 +8,8 @@ import (
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // Totals returns the sums over the selected traces.
@@ -146,7 +148,7 @@ func (g *grouping) add(t *found) {
 		})
 	default:
 		key := g.key(&t.Summary)
-		if g.by == ByProject && OnDrive(key) {
+		if g.by == ByProject && otelmap.OnDrive(key) {
 			key = g.spelled(key)
 		}
 		sum := g.of(key)
@@ -160,7 +162,7 @@ func (g *grouping) add(t *found) {
 
 // spelled returns the folder as it was spelled first.
 func (g *grouping) spelled(folder string) string {
-	key := folderKey(folder)
+	key := otelmap.FolderKey(folder)
 	if g.folders == nil {
 		g.folders = make(map[string]string)
 	}

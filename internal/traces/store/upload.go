@@ -283,10 +283,10 @@ func (u *uploading) originID(ctx context.Context, resource []byte) (int64, error
 
 // The columns of a trace that are computed from its spans.
 const (
-	computedColumns = `host, session, title, model, directory, branch, outcome, runs,
+	computedColumns = `host, session, title, model, directory, folders, branch, outcome, runs,
 		started, ended, spans, tools, tool_failures, tool_denials, tools_unknown, waited, evidence, missing,
 		input, output, cache_read, cache_write, cost, facts, requests, stored, waiting`
-	computedValues = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1`
+	computedValues = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1`
 )
 
 // refresh computes the summary of the trace from its spans.
@@ -302,7 +302,7 @@ func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) 
 	s := summarize(d, first)
 	d.sum = s
 	args := append([]any{
-		s.Host, s.Session, s.Title, s.Model, s.Directory, s.Branch, s.Outcome, s.Runs,
+		s.Host, s.Session, s.Title, s.Model, s.Directory, s.folders(), s.Branch, s.Outcome, s.Runs,
 		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown, int64(s.Waited), s.Evidence, s.Missing,
 	}, s.Usage.columns()...)
 	args = append(args, d.encode(), append([]byte{}, d.requests...), column(otlp.UnixNano(now)), t.id)

@@ -95,7 +95,7 @@ var requestKeys = []string{
 var workKeys = []string{
 	otelmap.KeyOperation, otelmap.KeyHost, otelmap.KeyToolName, otelmap.KeyToolCallID, otelmap.KeyToolArguments, otelmap.KeyMCPServer,
 	otelmap.KeyErrorType, otelmap.KeyToolOutcome, otelmap.KeyOutcome, otelmap.KeyHookDeniedBy, otelmap.KeyHookDecision, otelmap.KeyHookCommand,
-	otelmap.KeyHostDuration, otelmap.KeyWaited, otelmap.KeyExceptionMessage, otelmap.KeyAgentName, otelmap.KeyRequestModel, otelmap.KeyOutputMessages,
+	otelmap.KeyHostDuration, otelmap.KeyFolder, otelmap.KeyWaited, otelmap.KeyExceptionMessage, otelmap.KeyAgentName, otelmap.KeyRequestModel, otelmap.KeyOutputMessages,
 	otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
 	otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
 }
@@ -179,8 +179,9 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 	switch RoleOf(a) {
 	case RoleTool:
 		c := Call{
-			Trace: w.Summary.TraceID, Span: id, Session: w.Summary.Session, Host: w.Summary.Host, Directory: w.Summary.Directory,
-			Tool: otlp.Text(a, otelmap.KeyToolName), Server: otlp.Text(a, otelmap.KeyMCPServer),
+			Trace: w.Summary.TraceID, Span: id, Session: w.Summary.Session, Host: w.Summary.Host,
+			Directory: cmp.Or(otelmap.Folder(otlp.Text(a, otelmap.KeyFolder)), w.Summary.Directory),
+			Tool:      otlp.Text(a, otelmap.KeyToolName), Server: otlp.Text(a, otelmap.KeyMCPServer),
 			Status: otelmap.EndOf(sp), Started: start, Took: took, ErrorType: otlp.Text(a, otelmap.KeyErrorType),
 			Arguments: otlp.Text(a, otelmap.KeyToolArguments), DeniedBy: otlp.Text(a, otelmap.KeyHookDeniedBy),
 			id: otlp.Text(a, otelmap.KeyToolCallID), parent: parent,

@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -40,7 +41,8 @@ func HeaderOf(s *store.Summary, zone *time.Location, form string) Header {
 		},
 	}
 	h.Facts = slices.DeleteFunc(h.Facts, func(f string) bool { return f == "" })
-	for _, f := range []Field{{"session", s.Session}, {"folder", s.Directory}, {"branch", s.Branch}, {"trace", s.TraceID}, {"missing", missing}} {
+	others := slices.DeleteFunc(slices.Clone(s.Folders), func(dir string) bool { return dir == s.Directory })
+	for _, f := range []Field{{"session", s.Session}, {"folder", strings.Join(append([]string{s.Directory}, others...), ", ")}, {"branch", s.Branch}, {"trace", s.TraceID}, {"missing", missing}} {
 		if f.Text = termtext.Line(f.Text); f.Text != "" {
 			h.Fields = append(h.Fields, f)
 		}

@@ -67,7 +67,7 @@ func (l *fileLog) addAnswer(r *row) {
 	call.Model = cmp.Or(word(model), call.Model)
 	call.ResponseModel = cmp.Or(word(model), call.ResponseModel)
 	call.FinishReason = cmp.Or(word(stop), call.FinishReason)
-	call.counts.add(m.Get("usage"), r.Get("costUSD"))
+	call.counts.add(m.Get("usage"), r.Get("costUSD"), stop != "")
 	if !again {
 		call.say(&l.b.texts, c.Text(), c.Reasoning())
 		l.addUses(r, call, c, agent)

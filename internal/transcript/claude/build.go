@@ -49,6 +49,7 @@ type build struct {
 	damaged      int
 	version, cwd string
 	moves        hook.Moves
+	folders      []string
 	branch       string
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time

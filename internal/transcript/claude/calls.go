@@ -95,7 +95,7 @@ func (c *responses) complete(r *row) {
 	m := rawjson.Members(r.message)
 	for call := c.byID[m.Text("id")]; call != nil; call = call.next {
 		if call.RequestID == r.text("requestId") && !call.sidechain {
-			call.counts.add(m.Get("usage"), r.Get("costUSD"))
+			call.counts.add(m.Get("usage"), r.Get("costUSD"), m.Text("stop_reason") != "")
 		}
 	}
 }

@@ -68,3 +68,17 @@ func TestTextOfManyRowsIsNotCopiedForEach(t *testing.T) {
 		t.Errorf("ten times the rows take %d bytes after %d", many, few)
 	}
 }
+
+// TestTheLastRowsOfAResponseHaveItsCounts has a gateway that guesses the input at first.
+func TestTheLastRowsOfAResponseHaveItsCounts(t *testing.T) {
+	row := func(at int, stop, usage string) string {
+		return crow("assistant", at, `"message":{"id":"m1","model":"glm-5","content":[{"type":"text","text":"t`+usage+`"}],"stop_reason":`+stop+`,"usage":{`+strings.ReplaceAll(usage, "'", `"`)+`}}`)
+	}
+	first, last := row(2, "null", "'input_tokens':900"), row(3, `"tool_use"`, "'input_tokens':700,'output_tokens':5")
+	for i, rows := range [][]string{{first, last, last}, {last, first}, {first, row(3, `"end_turn"`, "'output_tokens':5"), last}} {
+		got := readLines(t, append([]string{userRow("p", 1, "go")}, rows...)...)
+		if u := got.Calls[0].Usage; len(got.Calls) != 1 || u == nil || u.Input != 700 || u.Output != 5 {
+			t.Errorf("%d: the requests are %+v, usage %+v", i, got.Calls, u)
+		}
+	}
+}

@@ -18,8 +18,9 @@ type counts struct {
 	// The first four are disjoint; the last two are a split of write by how
 	// long the cache lasts.
 	input, output, read, write, write5m, write1h int64
-	// known reports that a row gave a count, whole that one gave write.
-	known, whole bool
+	// known reports that a row gave a count, whole that one gave write, final that one gave
+	// those of the whole response.
+	known, whole, final bool
 	// searches are the web searches, fast reports that the request was in the fast mode, us that
 	// it ran in the US because the user wanted that. tier is the service tier.
 	searches int64
@@ -38,8 +39,16 @@ type iteration struct {
 	counts counts
 }
 
-// add takes in the counts of one row: its message's usage and its cost.
-func (c *counts) add(usage, cost []byte) {
+// add takes in the counts of one row: its message's usage and its cost. A final row has the
+// reason why the response ended.
+func (c *counts) add(usage, cost []byte, final bool) {
+	if final = final && rawjson.Member(usage, "input_tokens") != nil; final != c.final && c.known {
+		if c.final {
+			return
+		}
+		*c = counts{usd: c.usd} // a gateway may have guessed what the first rows say
+	}
+	c.final = final
 	set := func(count *int64, raw []byte) bool {
 		n, ok := rawjson.Float(raw)
 		if ok {
@@ -84,7 +93,7 @@ func addPart(parts *[]iteration, i int, model string, usage []byte) {
 	}
 	p := &(*parts)[i]
 	p.model = cmp.Or(word(model), p.model)
-	p.counts.add(usage, nil)
+	p.counts.add(usage, nil, false)
 }
 
 // written is the tokens written to the cache, whether as one count or only split.

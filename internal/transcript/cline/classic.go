@@ -71,7 +71,7 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcr
 	dated := slices.ContainsFunc(api.messages, func(m apiMessage) bool { return !m.at.IsZero() })
 	buildClassic(&t, &ui, &api, &meta)
 	if q.Full {
-		t.Ends = ui.ends
+		t.Ends, t.Folders = ui.ends, api.tools.folders
 		calls, file := api.tools.calls, historyFile
 		if !dated && (len(calls) < len(ui.tools) || !api.tools.date(api.messages)) {
 			calls, file = ui.shownCalls(), uiFile // the history is not there, or is not whole

@@ -12,6 +12,9 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
+// workspaceHeading precedes the workspace's folders, in JSON, in what the model is told.
+const workspaceHeading = "# Workspace Configuration\n"
+
 // classicTools gathers the tool calls of a classic history: what a reply asks
 // for, the next user message answers.
 type classicTools struct {
@@ -24,6 +27,8 @@ type classicTools struct {
 	open int
 	// row is the number of the message.
 	row int
+	// folders are those of the workspace.
+	folders []string
 }
 
 // reply adds what an assistant message asks for: blocks if the provider
@@ -98,6 +103,11 @@ func (c *classicTools) answer(blocks transcript.Content, at time.Time) {
 			}
 			take(func(r *hook.ToolResult) bool { return r.ID == b.ToolUseID }, text, failed || b.IsError)
 		case "text":
+			if _, said, ok := strings.Cut(b.Text, workspaceHeading); ok && c.folders == nil {
+				rawjson.EachMember([]byte(said), func(_, of []byte) {
+					rawjson.EachMember(of, func(dir, _ []byte) { c.folders = append(c.folders, string(dir)) })
+				})
+			}
 			name, text, ok := resultHeading(b.Text)
 			if !ok {
 				if name, _ = unrun(b.Text); name != "" {

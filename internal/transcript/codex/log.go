@@ -199,7 +199,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
-	t.Repository, t.Moves = l.repository, l.Moves.Sorted(l.cwd)
+	t.Repository, t.Moves, t.Folders = l.repository, l.Moves.Sorted(l.cwd), l.Folders
 	// The tokens of an answer are written just after it.
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	t.Undecided = stopped && fresh
@@ -335,6 +335,7 @@ func (l *log) take(r *row) {
 		l.model = cmp.Or(p.Text("model"), l.model)
 		l.cwd = cmp.Or(p.Text("cwd"), l.cwd)
 		l.Moves.Add(l.agent, r.at, l.cwd)
+		l.Folders = transcript.AddFolders(l.Folders, l.cwd, p.Get("workspace_roots"))
 	case "token_usage_record":
 		l.addCall(p.Text("response_id"), p.Members("usage"), r.at)
 	case "compacted":

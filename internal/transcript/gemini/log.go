@@ -76,6 +76,7 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Subagent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
+	t.Folders = append(transcript.AddFolders(nil, "", h.folders), l.Folders...)
 	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone {
 		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}
@@ -91,7 +92,7 @@ func (l *log) addAgent(ctx context.Context, f *transcript.Files, path string) {
 	}
 	a := &l.Agents[i]
 	h, _ := headOf(ctx, f, path)
-	a.Start = h.started
+	l.Folders, a.Start = transcript.AddFolders(l.Folders, "", h.folders), h.started
 	if a.Start.IsZero() {
 		a.Start = l.last
 	}
@@ -123,6 +124,10 @@ func (l *log) link(a *hook.Subagent, calls []hook.ToolResult, last time.Time) {
 
 // add adds the next row.
 func (l *log) add(r *row) {
+	if r.id == "" {
+		l.Folders = transcript.AddFolders(l.Folders, "", r.Members("$set").Get("directories"))
+		return
+	}
 	answer := r.kind == kindModel || r.kind == kindQwen
 	if l.seen != nil && !answer {
 		if l.seen[r.id] {

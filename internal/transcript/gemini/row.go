@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 	"time"
@@ -24,12 +25,14 @@ type head struct {
 	started       time.Time
 	// project is the SHA-256 of the path of the project's folder, in hex.
 	project string
+	// folders are those of the workspace, a JSON array.
+	folders []byte
 }
 
 // Parse implements transcript.Row for the first row. A file that was resumed has more of them.
 func (h *head) Parse(line []byte) bool {
 	o := rawjson.Members(line)
-	*h = head{o.Text("sessionId"), o.Text("kind"), transcript.ISOTime(o.Text("startTime")), o.Text("projectHash")}
+	*h = head{o.Text("sessionId"), o.Text("kind"), transcript.ISOTime(o.Text("startTime")), o.Text("projectHash"), bytes.Clone(o.Get("directories"))}
 	return h.session != ""
 }
 
@@ -50,6 +53,8 @@ func (h *head) member(name string, value []byte) {
 		h.started = transcript.ISOTime(text)
 	case "projectHash":
 		h.project = text
+	case "directories":
+		h.folders = bytes.Clone(value)
 	}
 }
 
@@ -61,7 +66,8 @@ type row struct {
 	at       time.Time
 }
 
-// Parse implements transcript.Row. Changes of the session, which repeat rows, are none.
+// Parse implements transcript.Row. Of the changes of the session,
+// which repeat rows, only that of its folders is one.
 func (r *row) Parse(line []byte) bool {
 	*r = row{Object: rawjson.Members(line)}
 	return r.known()
@@ -80,7 +86,7 @@ func (r *row) Opens() bool {
 // known sets the members that most rows are asked for and reports whether it is a row.
 func (r *row) known() bool {
 	r.id, r.kind, r.at = r.Text("id"), r.Text("type"), transcript.ISOTime(r.Text("timestamp"))
-	return r.id != "" && r.kind != ""
+	return r.id != "" && r.kind != "" || bytes.Contains(r.Get("$set"), []byte(`"directories"`)) && r.Members("$set").Get("directories") != nil
 }
 
 // text joins the texts of the row's content; reply reports that it has what tools

@@ -238,12 +238,12 @@ func (c *Catalog) findProjects(ctx context.Context) []string {
 	for _, f := range c.Process.Setup().Trust.List() {
 		add(hookfile.ProjectOf(f.Path))
 	}
-	groups, err := c.Store.Group(ctx, store.Filter{}, store.ByProject, time.UTC)
+	folders, err := c.Store.Folders(ctx)
 	if err != nil {
 		return out // the store's own views report it
 	}
-	for _, g := range groups {
-		add(g.Key)
+	for _, dir := range folders {
+		add(dir)
 	}
 	return out
 }

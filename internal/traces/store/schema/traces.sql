@@ -5,6 +5,7 @@
 -- for it. Version 4 did not have them, version 5 did not have tool_denials.
 -- writes counts the uploads that changed it.
 -- requests are the keys of the requests to a model, as requests.go describes.
+-- folders is a JSON array of the workspace's folders, empty unless it has several.
 -- All times are nanoseconds since 1970, 0 if unknown.
 CREATE TABLE traces (
 	id            INTEGER PRIMARY KEY,
@@ -14,6 +15,7 @@ CREATE TABLE traces (
 	title         TEXT NOT NULL DEFAULT '',
 	model         TEXT NOT NULL DEFAULT '',
 	directory     TEXT NOT NULL DEFAULT '',
+	folders       TEXT NOT NULL DEFAULT '',
 	branch        TEXT NOT NULL DEFAULT '',
 	outcome       TEXT NOT NULL DEFAULT '',
 	runs          INTEGER NOT NULL DEFAULT 0,

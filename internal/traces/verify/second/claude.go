@@ -371,6 +371,7 @@ func (c *claudeFile) answer(row *claudeRow) {
 				q = counted(float64(q.Input+more.Input), float64(q.Output+more.Output), float64(q.CacheRead+more.CacheRead), float64(q.CacheWrite+more.CacheWrite))
 			}
 		}
+		q.final = m.Stop != "" && q.Input+q.Output > 0
 		c.request(1, id, m.Model, q)
 	}
 	for i := range m.Content {

@@ -285,6 +285,8 @@ func (c *codexFile) nested(it *codexItem) {
 	if strings.HasPrefix(it.CallID, "exec-") {
 		c.call(it.CallID, codexTools[it.Type])
 		c.result(it.CallID, statusIf(it.Success != nil && !*it.Success))
+	} else if call := c.of().Calls[it.CallID]; call != nil {
+		call.Answered = true // its output may be lost
 	}
 }
 

@@ -256,6 +256,12 @@ func (s *Session) addRequest(rank int, id string, q *Request) {
 	}
 	old.shared(q.Agent)
 	old.Model, old.Failed, old.Cost = cmp.Or(q.Model, old.Model), old.Failed || q.Failed, cmp.Or(q.Cost, old.Cost)
+	switch {
+	case old.final && !q.final:
+		return
+	case q.final && !old.final:
+		old.final, old.Input, old.Bare, old.Output, old.CacheRead, old.CacheWrite = true, 0, 0, 0, 0, 0
+	}
 	old.Input, old.Bare, old.Output = max(old.Input, q.Input), max(old.Bare, q.Bare), max(old.Output, q.Output)
 	old.CacheRead, old.CacheWrite = max(old.CacheRead, q.CacheRead), max(old.CacheWrite, q.CacheWrite)
 }

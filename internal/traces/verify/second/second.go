@@ -104,7 +104,9 @@ type Fact struct {
 // none.
 type Request struct {
 	Fact
-	Failed                                     bool
+	Failed bool
+	// final reports that the counts are of the whole response; those of its first rows may be guessed.
+	final                                      bool
 	Cost                                       *float64
 	Model                                      string
 	Input, Bare, Output, CacheRead, CacheWrite int64

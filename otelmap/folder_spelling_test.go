@@ -1,4 +1,4 @@
-package store
+package otelmap
 
 import "testing"
 
@@ -14,14 +14,14 @@ func TestFoldersOnADriveAreOneInEachSpelling(t *testing.T) {
 		{`c:x`, `c:x`, `c:x`},
 		{`//server/share/`, `//server/share/`, `//server/share/`},
 	} {
-		if got := Folder(tt.path); got != tt.want || folderKey(tt.path) != folderKey(tt.same) {
-			t.Errorf("Folder(%q) = %q, want %q; keys %q and %q", tt.path, got, tt.want, folderKey(tt.path), folderKey(tt.same))
+		if got := Folder(tt.path); got != tt.want || FolderKey(tt.path) != FolderKey(tt.same) {
+			t.Errorf("Folder(%q) = %q, want %q; keys %q and %q", tt.path, got, tt.want, FolderKey(tt.path), FolderKey(tt.same))
 		}
 	}
-	if folderKey("/home/Dev") == folderKey("/home/dev") {
+	if FolderKey("/home/Dev") == FolderKey("/home/dev") {
 		t.Error("folders of other systems are folded")
 	}
-	if f := (Filter{Directory: `c:/dev/`}); !f.In(`C:\Dev\Shop`) || f.In(`C:\developer`) {
+	if !Below(`C:\Dev\Shop`, `c:/dev/`) || Below(`C:\developer`, `c:/dev/`) {
 		t.Error("the filter compares the case of a drive's folders, or takes a part of a name")
 	}
 }

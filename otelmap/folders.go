@@ -1,0 +1,123 @@
+package otelmap
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// pathNames are the members of calls' inputs that are a path or a list of some. A file
+// comes before the folder that a command works in.
+var pathNames = []string{
+	"file_path", "filePath", "absolute_path", "absolutePath", "path", "notebook_path", "paths", "files", "dir_path", "dirPath", "workdir", "cwd",
+}
+
+// maxPath bounds a path, in bytes.
+const maxPath = 4 << 10
+
+// inputPath returns the first path in a call's input, "." if it is a command, which works
+// in the agent's folder, and "" without either.
+func inputPath(input string) string {
+	o := rawjson.Members([]byte(input))
+	for text := range rawjson.Strings(o.Get(pathNames...)) {
+		return text[:min(len(text), maxPath)]
+	}
+	command := o.Get("command", "commands", "cmd", "input", "patch")
+	if _, patch, ok := strings.Cut(string(command), "*** Begin Patch"); ok {
+		_, file, _ := strings.Cut(patch, " File: ")
+		file, _, _ = strings.Cut(file, `\n`)
+		return file
+	}
+	for text := range rawjson.Strings(command) {
+		if words := strings.Fields(text); len(words) > 1 && words[0] == "cd" {
+			return strings.Trim(words[1], `"';&`)
+		}
+	}
+	if o.Get("command", "commands", "cmd") == nil {
+		return ""
+	}
+	return "."
+}
+
+// workspace returns the folders of the run's workspace, by the hooks and the host's files,
+// the main one first.
+func (m *mapping) workspace() (out []string) {
+	last := ""
+	for it := range m.run.all {
+		if it.Folders != last {
+			last = it.Folders
+			out = hook.Union(out, strings.Split(last, "\x00"))
+		}
+	}
+	return hook.Union(out, m.tr.Folders)
+}
+
+// folder returns the innermost of the workspace's folders that the path in a call's input
+// is in, "" if it is in none, or the workspace has one.
+func (m *mapping) folder(c *call) (found string) {
+	it := c.event()
+	where := it.Tool.path
+	if where == "" && c.pre != nil {
+		where = c.pre.Tool.path
+	}
+	if where == "" || len(m.folders) < 2 {
+		return ""
+	}
+	// Cline names a folder of the workspace by its last part.
+	if name, rest, ok := strings.Cut(where, ":"); ok && strings.HasPrefix(name, "@") {
+		for _, dir := range m.folders {
+			if dir[strings.LastIndexAny(dir, `/\`)+1:] == name[1:] {
+				where = dir + "/" + rest
+			}
+		}
+	}
+	if !strings.HasPrefix(where, "/") && !OnDrive(where) {
+		where = it.Cwd + "/" + where
+	}
+	if OnDrive(where) {
+		where = where[:2] + strings.ReplaceAll(where[2:], `\`, "/")
+	}
+	where = path.Clean(where)
+	for _, dir := range m.folders {
+		if len(dir) > len(found) && Below(where, dir) {
+			found = dir
+		}
+	}
+	return found
+}
+
+// OnDrive reports whether a path begins with the letter of a drive of Windows.
+func OnDrive(path string) bool {
+	return len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/') && 'a' <= path[0]|0x20 && path[0]|0x20 <= 'z'
+}
+
+// Folder returns one spelling of a folder on a drive of Windows: C:\X for c:/X/ too. Any
+// other path stays as it is. The case of the names is kept; where folders are compared,
+// it does not count.
+func Folder(path string) string {
+	if !OnDrive(path) {
+		return path
+	}
+	rest := strings.TrimRight(strings.ReplaceAll(path[3:], "/", `\`), `\`)
+	return strings.ToUpper(path[:1]) + `:\` + rest
+}
+
+// FolderKey is the same for all spellings of a folder.
+func FolderKey(path string) string {
+	if path = Folder(path); OnDrive(path) {
+		return strings.ToLower(path)
+	}
+	return path
+}
+
+// Below reports whether a path is the folder dir or below it.
+func Below(path, dir string) bool {
+	path, dir = FolderKey(path), FolderKey(dir)
+	if len(dir) > 1 {
+		dir = strings.TrimRight(dir, `/\`)
+	}
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '\\' || dir == "/")
+}

@@ -1,0 +1,77 @@
+package otelmap
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// TestAWorkspaceOfSeveralFoldersNamesThemAll has a call for each spelling of a path.
+func TestAWorkspaceOfSeveralFoldersNamesThemAll(t *testing.T) {
+	folders := []string{"/w/app", "/w/api", "/w/api/docs"}
+	for input, want := range map[string]string{
+		`{"path":"/w/api/main.go"}`:                                             "/w/api",
+		`{"file_path":"/w/api/docs/a.md","old_string":"/w/app/x"}`:              "/w/api/docs",
+		`{"path":"src/a.ts"}`:                                                   "/w/app",
+		`{"absolutePath":"../api/a.go"}`:                                        "/w/api",
+		`{"path":"@api:cmd/a.go"}`:                                              "/w/api",
+		`{"files":[{"path":"/w/api/a.go"}]}`:                                    "/w/api",
+		`{"paths":["/w/api/docs"]}`:                                             "/w/api/docs",
+		`{"command":"make"}`:                                                    "/w/app",
+		`{"command":["bash","-lc","cd /w/api && make"]}`:                        "/w/api",
+		`{"commands":["cd \"/w/api/docs\"; make"]}`:                             "/w/api/docs",
+		`{"cmd":"make","workdir":"/w/api"}`:                                     "/w/api",
+		`{"input":"*** Begin Patch\n*** Update File: /w/api/a.go\n@@"}`:         "/w/api",
+		`{"command":["apply_patch","*** Begin Patch\n*** Add File: a.go\n+x"]}`: "/w/app",
+		`{"path":"/w/apis/a.go"}`:                                               "",
+		`{"path":"/etc/hosts"}`:                                                 "",
+		`{"url":"http://a.test/"}`:                                              "",
+		`{"path":7}`:                                                            "",
+		`[]`:                                                                    "",
+		``:                                                                      "",
+	} {
+		for _, hooks := range []bool{true, false} {
+			pre, post := tool(1, hook.KindToolStart, "t", "c1"), tool(2, hook.KindToolEnd, "t", "c1")
+			pre.Tool.Input, post.Tool.Input = input, input
+			begin, tr := prompt(0, "go"), &hook.Transcript{Cwd: "/w/app"}
+			events := []*hook.Event{&begin, &pre, &post}
+			for _, e := range events {
+				if e.Cwd = "/w/app"; hooks {
+					e.Folders = folders
+				}
+			}
+			if !hooks {
+				tr.Folders = folders
+			}
+			for _, capture := range []Capture{CapturePreview, CaptureNone} {
+				b := build(Options{Capture: capture}, Carry{}, logged(begin, pre, post, ev(3, hook.KindRunComplete)))
+				for _, s := range spansOf(b, b.Runs(far)[0], tr) {
+					switch otlp.Text(s.Attributes, KeyOperation) {
+					case OpInvokeAgent:
+						var got []string
+						for _, v := range otlp.Find(s.Attributes, KeyFolders).GetArrayValue().GetValues() {
+							got = append(got, v.GetStringValue())
+						}
+						if !slices.Equal(got, folders) {
+							t.Errorf("the root names %q", got)
+						}
+					case OpExecuteTool:
+						if got := otlp.Text(s.Attributes, KeyFolder); got != want {
+							t.Errorf("%s (hooks: %v, %v): the call is in %q, want %q", input, hooks, capture, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+	begin, call := prompt(0, "go"), tool(1, hook.KindToolStart, "/w/app/a", "c1")
+	begin.Cwd, begin.Folders = "/w/app", []string{"/w/app"}
+	b := build(Options{}, Carry{}, logged(begin, call, ev(3, hook.KindRunComplete)))
+	for _, s := range spansOf(b, b.Runs(far)[0], nil) {
+		if otlp.Find(s.Attributes, KeyFolders) != nil || otlp.Find(s.Attributes, KeyFolder) != nil {
+			t.Error("one folder is named as several")
+		}
+	}
+}
