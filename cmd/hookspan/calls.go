@@ -20,6 +20,9 @@ type callsFlags struct {
 	full  bool
 }
 
+// wantPattern says what is wrong with a --file.
+const wantPattern = "--file %q: %w: want a [ to have its ]"
+
 func callsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "calls [TRACE]", Short: "List calls of tools over all tasks, newest first",
@@ -59,7 +62,7 @@ shows one call.`,
 		case flags.Changed("dearer") && !aCost(f.calls.MinCost):
 			return wrongUsage(cmd, "--dearer %g: want a number of dollars above 0", f.calls.MinCost)
 		case badPattern != nil:
-			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
+			return wrongUsage(cmd, wantPattern, f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
 		case f.full && (!f.calls.Edits || f.asCSV):
@@ -83,7 +86,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	if filter.Trace != "" {
 		t, err := p.Trace(ctx, filter.Trace)
 		if err != nil {
-			return noSuchTrace(ctx, a, p.Store, filter.Trace, err)
+			return noSuchTrace(ctx, a, p, filter.Trace, err)
 		}
 		filter.Trace = t.TraceID
 	}
