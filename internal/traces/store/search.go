@@ -42,7 +42,7 @@ func hitsIn(ctx context.Context, q querier, spans []int64, want []phrase) (out [
 	return out, err
 }
 
-// Hits returns the spans of a running task that have the filter's Text, as Search does.
+// Hits returns the newest spans of a running task that have the filter's Text.
 func (f Filter) Hits(t *Trace) (out []Hit) {
 	want, err := phrases(f.Text)
 	if f.Text == "" || err != nil {
@@ -52,7 +52,7 @@ func (f Filter) Hits(t *Trace) (out []Hit) {
 		out = addHit(out, sp, want)
 	}
 	slices.SortStableFunc(out, newestHit)
-	return out
+	return out[:min(len(out), maxPageHits)]
 }
 
 // addHit appends a span's hit if it has what is wanted.
