@@ -28,9 +28,9 @@ func callsCmd(a *app) *cobra.Command {
 		Use: "calls [TRACE]", Short: "List calls of tools over all tasks, newest first",
 		Long: `List calls of tools over all tasks, or in one, one line each, the newest task first. --tool takes a
 tool, an MCP server or a part of a name, --command a command or its beginning, --file a
-name, a folder such as auth/ or a part of a path. --failed and --denied select calls, not
-tasks. COST is a call's share of the request that asked for it, and what the subagent
-cost that it started.
+name, a folder such as auth/ or a part of a path. --project, --failed and --denied select
+calls, not tasks. COST is a call's share of the request that asked for it, and what the
+subagent cost that it started.
 
   hookspan calls --file auth/ --edits --since 1w --full   what was changed there
   hookspan calls --denied                                 which calls were denied, and why
@@ -91,6 +91,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		filter.Trace = t.TraceID
 	}
 	f.calls.Tool, f.calls.Failed, f.calls.Denied = filter.Tool, filter.Failed, filter.Denied
+	f.calls.Directory, f.calls.Resolved = filter.Directory, filter.Resolved
 	filter.Tool, filter.Failed, filter.Denied = "", false, false // they are of the calls
 	running := a.running(ctx, p)
 	found, all, err := f.calls.Find(ctx, p.Store, filter, running, nil)
