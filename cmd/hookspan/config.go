@@ -33,7 +33,10 @@ machine-wide file, else they have their default; a managed machine-wide file hol
 		return nil
 	}
 	asJSON, all := jsonFlag(cmd), cmd.Flags().Bool("all", false, "list settings that are not set, too")
-	cmd.RunE = func(*cobra.Command, []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *asJSON && *all {
+			return wrongUsage(cmd, "--all and --json: want one of them: JSON has all settings")
+		}
 		destinations := a.setup().Destinations()
 		settings := a.cfg.Settings()
 		keyringSetting(a, settings)

@@ -58,7 +58,7 @@ var tried = map[string]string{
 // badFlag returns the error for a flag that cannot be read.
 func badFlag(cmd *cobra.Command, err error) error {
 	bad := usageError{errors.New(flagError(err)), cmd}
-	if name, _ := strings.CutPrefix(err.Error(), "unknown flag: --"); slices.Contains([]string{"html", "md", "json"}, name) {
+	if name, _ := strings.CutPrefix(err.Error(), "unknown flag: --"); name == "html" || name == "md" || name == "json" && slices.Contains([]string{"export", "report"}, cmd.Name()) {
 		return hinted{bad, "hookspan export and report write such a file: -o NAME." + name}
 	}
 	return bad
