@@ -211,7 +211,7 @@ func TestAnswersOfTheAPI(t *testing.T) {
 			"traces/" + a + "/row/a100000000000006", "traces/" + a + "/row/a100000000000007", "traces/" + a + "/row/a10000000000000a?whole", "traces/" + a + "/row/a100000000000005?whole", "traces/" + a + "/row/2?whole", "traces/" + a + "/row/19", "traces/" + a + "/row/-1", "traces/" + a + "/row/x", "traces/" + d + "/row/2",
 		}},
 		{"calls", []string{
-			"calls", "calls?limit=2", "calls?limit=1&first", "calls?tool=Bash", "calls?failed", "calls?denied", "calls?edits", "calls?command=npm", "calls?file=a.go", "calls?slower=5", "calls?slower=0", "calls?slower=x", "calls?min-cost=1", "calls?dearer=1", "calls?dearer=0", "calls?since=x", "calls?tool=%zz",
+			"calls", "calls?limit=2", "calls?limit=1&first", "calls?tool=Bash", "calls?failed", "calls?denied", "calls?edits", "calls?command=npm", "calls?file=a.go", "calls?file=%5B", "calls?slower=5", "calls?slower=0", "calls?slower=x", "calls?min-cost=1", "calls?dearer=1", "calls?dearer=0", "calls?since=x", "calls?tool=%zz",
 			"compare?a=" + a + "&b=" + b, "compare?a=" + c + "&b=" + c, "compare?b=" + b, "hooks", "hooks?tool=Bash", "hooks/calls", "hooks/calls?agent=claude-code", "hooks/calls?tool=Bash", "hooks/call/" + a + "/a100000000000005", "hooks/call/" + a + "/a10000000000000b", "hooks/call/" + a + "/a100000000000002", "hooks/call/zz/x", "nothing",
 		}},
 	} {

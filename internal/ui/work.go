@@ -3,6 +3,7 @@ package ui
 import (
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -102,6 +103,9 @@ func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 	f.Tool, f.Failed, f.Denied = "", false, false // They are of the calls.
 	if err == nil {
 		c.MinCost, err = dollars(q, "dearer")
+	}
+	if _, bad := path.Match(c.File, ""); bad != nil && err == nil {
+		err = wrong("file %q: want a [ to have its ]", c.File)
 	}
 	if v := q.Get("slower"); v != "" && err == nil {
 		seconds, bad := strconv.ParseFloat(v, 64)
