@@ -22,7 +22,7 @@ type callsFlags struct {
 
 func callsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "calls [TRACE]", Short: "List calls of tools over all tasks, newest first",
+		Use: "calls [ID]", Short: "List calls of tools over all tasks, newest first",
 		Long: `List calls of tools over all tasks, or in one, one line each, the newest task first. --tool takes a
 tool, an MCP server or a part of a name, --command a command or its beginning, --file a
 name, a folder such as auth/ or a part of a path. --failed and --denied select calls, not
@@ -35,8 +35,8 @@ cost that it started.
   hookspan calls --csv --all > calls.csv
 
 --edits selects calls that change files; with --full the changes are printed as diffs of
-the whole texts, from the agent's own files or the spool. hookspan show TRACE --span CALL
-shows one call.`,
+the whole texts, from the agent's own files or the spool. hookspan show TASK --span CALL,
+by the first two columns, shows one call.`,
 		Args: takes(1, "one trace id"), ValidArgsFunction: completeTraces(a),
 	}
 	f := &callsFlags{filterFlags: addFilterFlags(a, cmd)}
