@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
+	"github.com/hookspan/hookspan/internal/userhooks/shelltext"
 )
 
 type callsFlags struct {
@@ -25,7 +26,7 @@ const wantPattern = "--file %q: %w: want a [ to have its ]"
 
 func callsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "calls [TRACE]", Short: "List calls of tools over all tasks, newest first",
+		Use: "calls [ID]", Short: "List calls of tools over all tasks, newest first",
 		Long: `List calls of tools over all tasks, or in one, one line each, the newest task first. --tool takes a
 tool, an MCP server or a part of a name, --command a command or its beginning, --file a
 name, a folder such as auth/ or a part of a path. --project, --failed and --denied select
@@ -38,14 +39,15 @@ subagent cost that it started.
   hookspan calls --csv --all > calls.csv
 
 --edits selects calls that change files; with --full the changes are printed as diffs of
-the whole texts, from the agent's own files or the spool. hookspan show TRACE --span CALL
-shows one call.`,
+the whole texts, from the agent's own files or the spool. hookspan show TASK --span CALL,
+by the first two columns, shows one call.`,
 		Args: takes(1, "one trace id"), ValidArgsFunction: completeTraces(a),
 	}
 	f := &callsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()
 	f.addSums()
 	flags := cmd.Flags()
+	flags.Lookup("failed").Usage, flags.Lookup("denied").Usage = "only calls that failed", "only calls that were denied or cancelled"
 	flags.StringVar(&f.calls.Command, "command", "", "only calls that run this `COMMAND`, or one that begins so")
 	flags.StringVar(&f.calls.File, "file", "", "only calls with this file, folder/ or *.pattern")
 	flags.StringVar(&f.calls.Subagent, "subagent", "", "only calls of this kind of subagent")
@@ -114,10 +116,11 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	case f.asCSV:
 		return view.CallsCSV(a.stdout, found)
 	case len(found) == 0 && f.full && f.calls.File != "":
-		defer a.hint(strings.Join(strings.Fields("hookspan calls "+filter.Trace[:min(8, len(filter.Trace))]+" --file "+f.calls.File), " ") + " lists every call with it")
+		defer a.hint("hookspan calls --file " + shelltext.PromptWord(a.goos, f.calls.File) + " lists the calls of all tasks with it, --edits those that changed it")
 		fallthrough
 	case len(found) == 0:
 		a.printf("no calls match\n")
+		a.hintNames(filter.Model, f.calls.Tool)
 		return nil
 	case f.full:
 		return paged(a, showFlags{}, func(w io.Writer) error { return view.Edits(w, found, a.viewOptions()) })

@@ -60,6 +60,12 @@ it is large, one task decides COST/TASK.
 			if *asJSON {
 				return a.printJSON(of)
 			}
+			for i := range of {
+				if of[i].Traces == 0 {
+					defer a.hint("no tasks match " + args[i])
+					defer a.hintNames(filters[i].Model, filters[i].Tool)
+				}
+			}
 			return view.Sides(a.stdout, of, a.viewOptions())
 		})
 	}

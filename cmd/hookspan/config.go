@@ -28,7 +28,7 @@ machine-wide file, else they have their default; a managed machine-wide file hol
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if err := takes(0, "no argument")(cmd, args); err != nil {
-			return hinted{err, "write a line NAME=value into " + envFile(a)}
+			return hinted{err, "hookspan config --all shows every setting; write a line NAME=value into " + envFile(a) + " to change one"}
 		}
 		return nil
 	}

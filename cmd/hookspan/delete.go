@@ -27,7 +27,7 @@ a week.
 
 Not removed are the agent's own files, what destinations have received, and what was
 exported. For a year the store remembers the ids, times, session and folder of each
-removed run, so that an import leaves it out; hookspan import --again imports it.`
+removed task, so that an import leaves it out; hookspan import --again imports it.`
 
 func deleteCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{

@@ -90,6 +90,7 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		return view.List(a.stdout, sums, len(running), notes, all, o)
 	case ff.any():
 		a.printf("no tasks match\n")
+		a.hintNames(f.Model, f.Tool)
 		a.hintSkipped(ctx)
 	default:
 		a.printf("no tasks yet\n")
@@ -97,6 +98,16 @@ func listTraces(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, f st
 		a.hintSkipped(ctx)
 	}
 	return nil
+}
+
+// hintNames says where the names of models or tools are if nothing matches such a filter.
+func (a *app) hintNames(model, tool string) {
+	if model != "" {
+		a.hint("hookspan stats --by model lists the models")
+	}
+	if tool != "" {
+		a.hint("hookspan stats --by tool lists the tools")
+	}
 }
 
 // drawTimeline draws the selected tasks in time.

@@ -202,6 +202,7 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 	}
 	if len(places) == 0 {
 		a.printf("no call failed in trace %s\n", t.TraceID[:8])
+		a.hint("hookspan calls --failed lists those of every task")
 		return nil
 	}
 	err := paged(a, f, func(w io.Writer) error {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hookspan/hookspan/config"
 )
 
 // usageError reports a wrong command line.
@@ -31,6 +33,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	if path := cmd.CommandPath(); cmd.HasParent() {
 		text += " for " + path
 	}
+	if right := tried[word]; right != "" && !cmd.HasParent() {
+		return hinted{usageError{errors.New(text), cmd}, right}
+	}
 	if like := cmd.SuggestionsFor(word); len(like) > 0 {
 		text += fmt.Sprintf(": did you mean %s?", strings.Join(like, " or "))
 	} else if cmd.HasParent() {
@@ -42,17 +47,25 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 		}
 		text += ": want one of " + strings.Join(names, ", ")
 	}
-	err := usageError{errors.New(text), cmd}
-	if right := tried[word]; right != "" && !cmd.HasParent() {
-		return hinted{err, right}
-	}
-	return err
+	return usageError{errors.New(text), cmd}
 }
+
+const (
+	findWords  = `hookspan list --grep "WORDS"`
+	findFailed = "hookspan list --failed, hookspan calls --failed"
+	private    = "HOOKSPAN_DISABLED_PROJECTS=FOLDER in the file that hookspan status names keeps a folder unrecorded"
+)
 
 // tried are the commands that answer what people ask for by another word.
 var tried = map[string]string{
 	"today": "hookspan list --since today", "cost": "hookspan stats --by model, or hookspan show --cost for one task", "week": "hookspan report",
 	"diff": "hookspan calls --edits --full", "why": "hookspan show --failed --full", "share": "hookspan export ID -o task.html",
+	"find": findWords, "search": findWords, "grep": findWords, "denied": "hookspan list --denied", "failed": findFailed, "errors": findFailed,
+	"tasks": "hookspan list", "traces": "hookspan list", "history": "hookspan list", "log": "hookspan list", "last": "hookspan show", "trace": "hookspan show ID",
+	"session": "hookspan show --session", "sessions": "hookspan stats --by session", "model": "hookspan stats --by model", "models": "hookspan stats --by model",
+	"stop": "hookspan pause", "start": "hookspan resume", "open": "hookspan ui", "web": "hookspan ui", "dashboard": "hookspan ui", "setup": "hookspan install",
+	"init": "hookspan install", "remove": "hookspan uninstall for hooks, hookspan delete for traces", "update": "hookspan upgrade --check",
+	"private": private, "ignore": private, "watch": "hookspan tail",
 }
 
 // badFlag returns the error for a flag that cannot be read.
@@ -60,6 +73,12 @@ func badFlag(cmd *cobra.Command, err error) error {
 	bad := usageError{errors.New(flagError(err)), cmd}
 	if name, _ := strings.CutPrefix(err.Error(), "unknown flag: --"); name == "html" || name == "md" || name == "json" && slices.Contains([]string{"export", "report"}, cmd.Name()) {
 		return hinted{bad, "hookspan export and report write such a file: -o NAME." + name}
+	}
+	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
+		near := config.Nearest(name, func(yield func(string) bool) { cmd.Flags().VisitAll(func(f *pflag.Flag) { yield(f.Name) }) })
+		if near != "" {
+			return usageError{fmt.Errorf("%w: did you mean --%s?", bad, near), cmd}
+		}
 	}
 	return bad
 }

@@ -24,8 +24,8 @@ status, every request to the model with its tokens, the prompts, and how each ta
 ended. The whole sessions of the traces are compared. ID is the beginning of a trace
 id, as hookspan list prints it. Without an ID and a filter, it is the newest trace.
 
-With --all, sessions without a trace, lines that are no row and rows of kinds that are
-not known are named, too.
+With --all, sessions without a trace, such as those of private folders, lines that are
+no row and rows of kinds that are not known are named, too.
 
 The exit code is 1 if something differs, or if no trace could be verified. A trace
 whose files are gone is named and is no difference; with --strict it makes the exit

@@ -93,7 +93,7 @@ func (h Hosts) Summary(events []string) []string {
 	var order []string
 	for _, event := range events {
 		runs, missing := h.Of(event)
-		where := "run in " + strings.Join(runs, " and ")
+		where := "run in " + strings.Join(runs, ", and in ")
 		if len(runs) == 0 {
 			where = "run nowhere"
 		}

@@ -32,7 +32,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 			if ev.name == preToolUse && f.Kind != RoleSDK && needed {
 				preShared = preShared || f.Kind != RoleEditors
 				if f.Kind == RoleShared || f.Kind == RoleEditors {
-					r.Warnings = append(r.Warnings, fmt.Sprintf("with the PreToolUse hook in %q, "+classicRisk+"; install cline --pre-tool-use=false moves it to the SDK's folder, and your hooks before tool calls then run there only", f.Path))
+					r.Warnings = append(r.Warnings, fmt.Sprintf("with the PreToolUse hook in %q, "+classicRisk+"; hookspan install cline --pre-tool-use=false moves it to the SDK's folder, and your hooks before tool calls then run there only", f.Path))
 				}
 			}
 			if h.State == install.StateMissing && !needed {

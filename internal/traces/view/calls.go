@@ -236,7 +236,7 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 		}
 		return duration(d), ""
 	}
-	add(&column{name: "TRACE"}, func(c *store.Call) (string, string) { return termtext.CutWidth(c.Trace, shortID, ""), sgrBold })
+	add(&column{name: "TASK"}, func(c *store.Call) (string, string) { return termtext.CutWidth(c.Trace, shortID, ""), sgrBold })
 	add(&column{name: "CALL", order: 3}, func(c *store.Call) (string, string) { return termtext.CutWidth(c.Span, shortID, ""), sgrDim })
 	add(&column{name: "STARTED", order: 4}, func(c *store.Call) (string, string) { return t.age(c.Started), sgrDim })
 	add(&column{name: "TOOK", right: true, order: 6}, func(c *store.Call) (string, string) { return took(c.Took) })

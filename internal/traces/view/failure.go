@@ -124,7 +124,7 @@ func Denier(c *store.Call) string {
 
 func deniedBy(hook, kind, message string) (who, reason string) {
 	if hook != "" {
-		return ByHook, cmp.Or(FailureLine(message), line(hook))
+		return ByHook, cmp.Or(FailureLine(strings.TrimPrefix(message, "denied by "+hook+": ")), line(hook))
 	}
 	who, reason = ByYou, FailureLine(message)
 	cancelled := kind != otelmap.ErrorToolDenied

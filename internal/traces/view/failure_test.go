@@ -85,3 +85,10 @@ func TestFailuresWithoutAReasonAreOfTheirCommands(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestReasonNamesTheHookOnce(t *testing.T) {
+	call := &store.Call{Status: otelmap.EndDenied, ErrorType: otelmap.ErrorToolDenied, DeniedBy: "/hooks/guard.sh", Error: "denied by /hooks/guard.sh: rm goes through all of /"}
+	if got, want := Reason(call), "denied by a hook: /hooks/guard.sh: rm goes through all of /"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

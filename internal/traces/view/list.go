@@ -189,7 +189,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 		c.cell = func(i int) (string, string) { return cell(&traces[i]) }
 		t.columns = append(t.columns, c)
 	}
-	add(&column{name: "TRACE"}, func(s *store.Summary) (string, string) {
+	add(&column{name: "TASK"}, func(s *store.Summary) (string, string) {
 		return termtext.CutWidth(termtext.Line(s.TraceID), shortID, ""), sgrBold
 	})
 	add(&column{name: "STARTED", order: 6}, func(s *store.Summary) (string, string) { return t.age(s.Started), sgrDim })
@@ -222,7 +222,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 			return t.cut(cmp.Or(lastPart(s.Directory), "-"), 20), sgrDim
 		})
 	}
-	add(&column{name: "TASK", least: minTitle}, func(s *store.Summary) (string, string) { return cmp.Or(termtext.Line(s.Title), "-"), "" })
+	add(&column{name: "TITLE", least: minTitle}, func(s *store.Summary) (string, string) { return cmp.Or(termtext.Line(s.Title), "-"), "" })
 
 	t.below = func(i int) []string { return t.notes(notes[traces[i].TraceID]) }
 	b := bufio.NewWriter(w)

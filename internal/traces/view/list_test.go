@@ -177,7 +177,7 @@ func TestListKeepsToItsWidth(t *testing.T) {
 
 func TestListHasTitleTokensAndCostAt80Columns(t *testing.T) {
 	text := listing(t, sampleList(), Options{Now: t0, Width: 80})
-	for _, want := range []string{"TOKENS", "COST", "TASK", "81.2k/3.5k", "$0.43", "Add a health endpoint"} {
+	for _, want := range []string{"TOKENS", "COST", "TITLE", "81.2k/3.5k", "$0.43", "Add a health endpoint"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}

@@ -131,7 +131,7 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 		}
 		add(map[store.By]string{store.ByProject: "Projects", store.ByModel: "Models"}[by], []string{string(by), "tasks", "time", "failures", "tokens", "cost"}, rows)
 	}
-	add("The dearest tasks", []string{"task", "trace", "project", "began", "took", "calls", "cost"}, r.dearest(st, inCents(all.Usage)))
+	add("The dearest tasks", []string{"title", "task", "project", "began", "took", "calls", "cost"}, r.dearest(st, inCents(all.Usage)))
 	var rows [][]string
 	failures := r.failures.Groups()
 	LargestFirst(ByFailure, failures)
@@ -140,7 +140,7 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 			rows = append(rows, []string{g.Key, fmt.Sprint(g.Calls), fmt.Sprint(g.Traces), termtext.CutWidth(g.Last, shortID, "")})
 		}
 	}
-	add("Failures that repeat", []string{"failure", "calls", "tasks", "last trace"}, rows)
+	add("Failures that repeat", []string{"failure", "calls", "tasks", "last task"}, rows)
 	add("The most edited files", []string{"file", "edits", "rejected"}, r.edited())
 	return out
 }
@@ -156,8 +156,8 @@ func DrawReport(w io.Writer, r Report, o Options) error {
 			c := &column{name: strings.ToUpper(name), right: i > 0, order: i, cell: func(row int) (string, string) {
 				return termtext.Line(section.Rows[row][i]), ""
 			}}
-			if c.least = map[int]int{0: minTitle}[i]; strings.HasSuffix(name, "trace") {
-				c.order = 0 // by it the trace is shown
+			if c.least = map[int]int{0: minTitle}[i]; strings.HasSuffix(name, "task") {
+				c.order = 0 // by it the task is shown
 			}
 			t.columns = append(t.columns, c)
 		}

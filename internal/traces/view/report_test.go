@@ -24,7 +24,7 @@ func TestReportTellsUnknownTokensFromNone(t *testing.T) {
 
 func TestDrawReportFitsTheTerminal(t *testing.T) {
 	r := Report{Title: "A week", Facts: []string{"2 tasks", "$1.00"}, Tables: []ReportSection{
-		{"The dearest tasks", []string{"task", "trace", "project", "cost"}, [][]string{{"Translate the page of the checkout into German\x1b[1m", "ab8f5dfb", "webapp", "$0.98"}, {"Fix", "0011aabb", "-", "$0.02"}}},
+		{"The dearest tasks", []string{"title", "task", "project", "cost"}, [][]string{{"Translate the page of the checkout into German\x1b[1m", "ab8f5dfb", "webapp", "$0.98"}, {"Fix", "0011aabb", "-", "$0.02"}}},
 	}}
 	var out strings.Builder
 	if err := DrawReport(&out, r, Options{Width: 48}); err != nil {
@@ -34,7 +34,7 @@ func TestDrawReportFitsTheTerminal(t *testing.T) {
 2 tasks · $1.00
 
 The dearest tasks
-TASK                                TRACE   COST
+TITLE                                TASK   COST
 Translate the page of the chec…  ab8f5dfb  $0.98
 Fix                              0011aabb  $0.02
 `
