@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,6 +56,20 @@ func geminiTurn(n int) string {
 
 func codexMeta(at, id, more string) string {
 	return fmt.Sprintf(`{"timestamp":%q,"type":"session_meta","payload":{"id":%q,"timestamp":%[1]q,"cwd":"/w","cli_version":"0.120.0","source":"cli"%[3]s}}`+"\n", at, id, more)
+}
+
+// codexCommand is a call of Codex and its output.
+func codexCommand(at, id, call, output string) string {
+	return fmt.Sprintf(`{"timestamp":%q,"type":"response_item","payload":{"type":"function_call","call_id":%q,"name":"%s}}`+"\n"+
+		`{"timestamp":%[1]q,"type":"response_item","payload":{"type":"function_call_output","call_id":%[2]q,"output":%[4]q}}`+"\n", at, id, call, output)
+}
+
+// copilotRows are the rows of a session of Copilot, a second apart.
+func copilotRows(rows ...string) string {
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"id":"e%d","timestamp":"2026-11-10T10:00:%02[1]dZ","type":"%s}`+"\n", i, rows[i])
+	}
+	return strings.Join(rows, "")
 }
 
 // qwenRows are the rows of a session of Qwen Code, a second apart.
@@ -257,6 +272,33 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 				`"type":"user","message":{"parts":[{"text":"go"}]}`, qwenAnswer("a", 10), `"type":"user","message":{"parts":[{"text":"on"}]}`,
 				`"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","prompt_id":"x########1","response_id":"r","model":"m","input_token_count":1,"output_token_count":30}}`, qwenAnswer("b", 30),
 			)}, found{1, 2, 0, 40, nil},
+		},
+		"a usage record of Codex in the first turn alone": {
+			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + strings.Replace(history, `{"timestamp":"`+day1+`","type":"event_msg","payload":{"type":"token_count"`,
+				`{"timestamp":"`+day1+`","type":"token_usage_record","payload":{"turn_id":"t1","response_id":"r1","usage":{"output_tokens":10,"total_tokens":10}}}`+"\n"+
+					`{"timestamp":"`+day1+`","type":"event_msg","payload":{"type":"token_count"`, 1) + codexTurn("t2", 20, day2)}, found{1, 2, 0, 20, nil},
+		},
+		"an agent of Codex, without a prompt, that is left": {
+			map[string]string{codex + fork + ".jsonl": strings.Join(slices.Delete(strings.SplitAfter(sub, "\n"), 3, 4), "")}, found{1, 0, 0, 10, nil},
+		},
+		"a search of Codex for tools by the provider": {
+			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + strings.Replace(history, `{"timestamp":"`+day1+`","type":"response_item"`,
+				`{"timestamp":"`+day1+`","type":"response_item","payload":{"type":"tool_search_call","call_id":null,"status":"completed","execution":"server","arguments":{"query":"q"}}}`+"\n"+
+					`{"timestamp":"`+day1+`","type":"response_item","payload":{"type":"tool_search_output","call_id":null,"status":"completed","execution":"server","tools":[]}}`+"\n"+
+					`{"timestamp":"`+day1+`","type":"response_item"`, 1)}, found{1, 1, 1, 10, nil},
+		},
+		"commands of Codex that were left running, of which one is asked for twice": {
+			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + strings.Replace(history, `{"timestamp":"`+day1+`","type":"response_item"`,
+				codexCommand(day1, "c1", `exec_command","arguments":"{\"cmd\":\"make\"}"`, "Process running with session ID 78")+codexCommand(day1, "c2", `write_stdin","arguments":"{\"session_id\":78}"`, "Process running with session ID 78")+
+					codexCommand(day1, "c3", `write_stdin","arguments":"{\"session_id\":78}"`, "Process exited with code 2")+`{"timestamp":"`+day1+`","type":"response_item"`, 1)}, found{1, 1, 3, 10, nil},
+		},
+		"an answer of Copilot in several messages, in autopilot": {
+			map[string]string{".copilot/session-state/c1/events.jsonl": copilotRows(
+				`session.start","data":{"sessionId":"c1","context":{"cwd":"/w"}}`, `user.message","data":{"content":"go on","interactionId":"i"}`,
+				`assistant.message","data":{"messageId":"m1","apiCallId":"a1","model":"m","content":"a","outputTokens":10,"toolRequests":[]}`,
+				`assistant.message","data":{"messageId":"m2","apiCallId":"a1","model":"m","content":"b","outputTokens":20,"toolRequests":[{"toolCallId":"call_000000001","name":"task_complete"}]}`,
+				`tool.execution_start","data":{"toolCallId":"call_000000001","toolName":"task_complete"}`, `tool.execution_complete","data":{"toolCallId":"call_000000001","success":true}`, `session.task_complete","data":{"summary":"done"}`,
+			)}, found{1, 1, 1, 30, nil},
 		},
 		"a prompt of Claude Code without an id behind one that has one": {
 			map[string]string{p + "s1.jsonl": claudeTurn("s1", 1, `,"promptId":"p1"`) + strings.Replace(claudeTurn("s1", 2, ""), `"uuid":"u2"`, `"uuid":"u2","parentUuid":"b1"`, 1)}, found{1, 2, 2, 10, nil},

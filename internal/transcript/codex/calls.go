@@ -40,6 +40,10 @@ func (l *log) addItem(kind string, p rawjson.Object, at time.Time) {
 	case "web_search_call", "image_generation_call":
 		l.addProvided(p, strings.TrimSuffix(kind, "_call"), at)
 	default:
+		if kind == toolSearch+"_call" && p.Text("call_id") == "" {
+			l.addProvided(p, toolSearch, at)
+			return
+		}
 		if isCall(kind) {
 			l.addMade(p, at)
 			return
@@ -61,9 +65,9 @@ func (l *log) addProvided(p rawjson.Object, name string, at time.Time) {
 	id := cmp.Or(p.Text("id"), l.timeID("search-", at))
 	l.answered("", id)
 	r := hook.ToolResult{
-		ID: id, Agent: l.agent, Turn: l.turn, Name: name, Input: l.Texts.KeepJSON(rawjson.Canonical(p.Get("action"))), Asked: at, At: at,
+		ID: id, Agent: l.agent, Turn: l.turn, Name: name, Input: l.Texts.KeepJSON(rawjson.Canonical(p.Get("action", "arguments"))), Asked: at, At: at,
 	}
-	if name != webSearchTool {
+	if name != webSearchTool && name != toolSearch {
 		r.Input = l.Texts.KeepJSON(object("prompt", rawjson.Encode(p.Text("revised_prompt"))))
 	}
 	if status := p.Text("status"); status == "failed" {

@@ -3,6 +3,7 @@ package second
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -150,10 +151,12 @@ type codexFile struct {
 	// left are the calls of commands that were left running, by the sessions of these, and
 	// polls those by the calls that ask for them.
 	left, polls map[string]string
+	// recorded are the turns with records of usage, whose counts repeat these.
+	recorded map[string]bool
 }
 
 func openCodex(r *file) func([]byte) {
-	c := &codexFile{file: r, left: make(map[string]string), polls: make(map[string]string)}
+	c := &codexFile{file: r, left: make(map[string]string), polls: make(map[string]string), recorded: make(map[string]bool)}
 	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
 	if parts := strings.Split(name, "-"); len(parts) > 5 {
 		c.own = strings.Join(parts[len(parts)-5:], "-")
@@ -225,7 +228,7 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 		}
 	case "token_usage_record":
 		if it.Usage != nil {
-			c.request(2, it.Response, c.model, it.Usage.request())
+			c.record(it)
 		}
 	default:
 		c.item(kind, it)
@@ -243,7 +246,9 @@ func (c *codexFile) item(kind string, it *codexItem) {
 	case "function_call_output", "custom_tool_call_output":
 		c.output(it)
 	case "tool_search_output":
-		c.result(it.CallID, Untold)
+		if it.CallID != "" {
+			c.result(it.CallID, Untold)
+		}
 	case "patch_apply_end", "web_search_end", "exec_command_end":
 		c.nested(it)
 	case "user_message":
@@ -317,7 +322,7 @@ func (c *codexFile) called(it *codexItem) {
 	if m := codexAsked.FindSubmatch(it.Input); it.Name == "write_stdin" && m != nil { // asks for what a command did that was left running
 		c.polls[id] = c.left[string(m[1])]
 	}
-	if it.Type == "web_search_call" {
+	if it.Type == "web_search_call" || it.Type == "tool_search_call" && unnamed { // of the provider
 		c.result(id, Untold)
 	}
 }
@@ -332,8 +337,7 @@ func (c *codexFile) output(it *codexItem) {
 			c.result(of, status)
 		}
 		status = OK
-	}
-	if m := codexLeft.FindStringSubmatch(text); m != nil {
+	} else if m := codexLeft.FindStringSubmatch(text); m != nil {
 		c.left[m[1]] = it.CallID
 	}
 	c.result(it.CallID, status)
@@ -396,6 +400,15 @@ func (c *codexFile) key(rank int, text string) string {
 	return key
 }
 
+// record adds what a record says of a request, in place of the counts of its turn.
+func (c *codexFile) record(it *codexItem) {
+	if !c.recorded[c.turn] {
+		c.recorded[c.turn] = true
+		maps.DeleteFunc(c.of().Requests, func(id string, q *Request) bool { return strings.HasPrefix(id, c.turn+"/") && !q.lost() })
+	}
+	c.request(1, it.Response, c.model, it.Usage.request())
+}
+
 // count adds the tokens of a row. The same row may be written again.
 func (c *codexFile) count(it *codexItem) {
 	if it.Info == nil || it.Info.Total == nil {
@@ -418,6 +431,9 @@ func (c *codexFile) count(it *codexItem) {
 		c.rolled++
 	}
 	c.last = &total
+	if c.recorded[c.turn] {
+		return
+	}
 	of := c.own
 	if c.copied {
 		of = c.from

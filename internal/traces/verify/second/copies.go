@@ -47,6 +47,26 @@ func (s *Session) Without(out func(Fact) bool) *Session {
 	return &part
 }
 
+// adopt gives the work of a thread that a subagent began to the session of that one.
+func adopt(files []*file) {
+	parents := make(map[string]string)
+	for _, r := range files {
+		if r.sub && r.own != "" {
+			parents[r.own] = r.session
+		}
+	}
+	for _, r := range files {
+		id := r.session
+		for range len(parents) {
+			id = cmp.Or(parents[id], id)
+		}
+		if s := r.sessions[r.session]; r.sub && r.own != "" && s != nil && id != r.session {
+			delete(r.sessions, r.session)
+			r.sessions[id] = s
+		}
+	}
+}
+
 // alone makes the file of a thread whose parent's file is gone a session by itself.
 func (r *file) alone(owned map[string]bool) {
 	for id, s := range r.sessions {
@@ -70,6 +90,9 @@ func (r *file) alone(owned map[string]bool) {
 		}
 		for _, t := range s.Turns {
 			main(&t.Fact)
+		}
+		if len(s.Turns) == 0 { // no prompt is known, nor how it ended
+			s.Turns = append(s.Turns, &Turn{Fact: Fact{At: s.Began, File: r.path}, Last: s.Ended, Unclear: true})
 		}
 		delete(r.sessions, id)
 		s.own, s.holders = true, nil

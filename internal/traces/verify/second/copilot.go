@@ -62,15 +62,17 @@ type copilotFile struct {
 	*file
 	// refused is why a hook refused the end, which Copilot then asks as a prompt.
 	model, refused string
-	// output is the sum of the answers since the last shutdown.
-	output float64
+	// output is the sum of the answers since the last shutdown, answers are those of which one
+	// may be in several rows.
+	output  float64
+	answers map[string]float64
 	// interaction is that of the newest prompt.
 	interaction string
 }
 
 // openCopilot prepares for a file: the events of a session's folder, or a session's file of 2025.
 func openCopilot(r *file) func([]byte) {
-	c := &copilotFile{file: r}
+	c := &copilotFile{file: r, answers: make(map[string]float64)}
 	r.session = filepath.Base(filepath.Dir(r.path))
 	flat := r.session == "session-state" && filepath.Ext(r.path) == ".jsonl"
 	if flat {
@@ -115,7 +117,9 @@ func (c *copilotFile) take(row *copilotRow) {
 		c.model = cmp.Or(d.Model, c.model)
 		if d.Output != nil {
 			c.output += *d.Output
-			c.request(1, cmp.Or(d.Message, row.ID), c.model, counted(0, *d.Output, 0, 0))
+			id := cmp.Or(d.APIID, d.Message, row.ID)
+			c.answers[id] += *d.Output
+			c.request(1, id, c.model, counted(0, c.answers[id], 0, 0))
 		}
 		for _, q := range d.Requests {
 			c.call(q.ID, q.Name)
@@ -128,6 +132,10 @@ func (c *copilotFile) take(row *copilotRow) {
 		c.call(d.Call, d.Tool)
 	case "tool.execution_complete":
 		c.result(d.Call, copilotStatus(row))
+	case "session.task_complete":
+		if c.agent == "" {
+			c.finish(false)
+		}
 	case "session.error":
 		// Others are of the program.
 		if c.agent == "" && d.Error != "mcp" && d.Error != "model" {

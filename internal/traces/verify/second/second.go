@@ -432,6 +432,7 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
 	kinds := make(map[string]Unknown)
 	owned := make(map[string]bool)
+	adopt(files)
 	for _, file := range files {
 		for id, s := range file.sessions {
 			owned[id] = owned[id] || s.own
