@@ -131,9 +131,12 @@ func (r *Redactor) redact(s string, cut bool, m *Memory) (out string, settled bo
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
+	var few [64]place
+	f := search{places: few[:0]}
 	for range rounds {
 		before := s
-		s = r.scanner.replace(s, cut, m)
+		f = r.scanner.replace(f, s, cut, m)
+		s = f.text
 		if longKeys(s, 0) != nil { // no marker has one
 			s = m.replace(s, longKeys)
 		}
@@ -170,6 +173,9 @@ func (m *Memory) replace(s string, find func(seg string, at int) []span) string 
 	for from := 0; ; {
 		lo, hi := nextMarker(s, from)
 		for _, sp := range find(s[from:lo], from) {
+			if done == 0 {
+				b.Grow(len(s))
+			}
 			b.WriteString(s[done : from+sp.lo])
 			b.WriteString(markerHead + sp.rule + "]")
 			m.note(s[from+sp.lo:from+sp.hi], sp.rule)

@@ -203,38 +203,66 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 	}
 }
 
-// replace removes what the stages find. All of them share one pass over the text; a
-// stage that changes the text makes the next one read it again.
-func (s *scanner) replace(whole string, cut bool, m *Memory) string {
-	var few [64]place
-	places := few[:0]
-	if len(whole) > 1<<12 {
-		places = make([]place, 0, len(whole)/32) // spares growing
-	}
-	read := whole
-	places = s.places(places, read)
+// search is where probes may begin in a text.
+type search struct {
+	text   string
+	places []place
+}
+
+// replace removes what the stages find. All of them, and what calls it again with the same search,
+// share one pass over the text.
+func (s *scanner) replace(f search, whole string, cut bool, m *Memory) search {
 	for _, groups := range s.stages {
-		if read != whole {
-			read, places = whole, s.places(places[:0], whole)
+		if f.text != whole {
+			if len(whole) > 1<<12 && f.text == "" {
+				f.places = make([]place, 0, len(whole)/24) // spares growing
+			}
+			f.text, f.places = whole, s.places(f.places[:0], whole)
 		}
-		if len(places) == 0 {
+		if len(f.places) == 0 {
 			break
 		}
-		whole = m.replace(read, func(seg string, at int) []span {
-			from := sort.Search(len(places), func(n int) bool { return places[n].at >= at })
-			to := sort.Search(len(places), func(n int) bool { return places[n].at >= at+len(seg)-3 })
+		var found []span
+		whole = m.replace(f.text, func(seg string, at int) []span {
+			from := sort.Search(len(f.places), func(n int) bool { return int(f.places[n].at) >= at })
+			to := sort.Search(len(f.places), func(n int) bool { return int(f.places[n].at) >= at+len(seg)-3 })
 			if from >= to {
 				return nil
 			}
-			return scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(read)}, places[from:to], at)
+			spans := scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(f.text)}, f.places[from:to], at)
+			for _, sp := range spans {
+				found = append(found, span{lo: at + sp.lo, hi: at + sp.hi, rule: sp.rule})
+			}
+			return spans
 		})
+		if len(found) > 0 {
+			f.places = moved(f.places, found)
+		}
+		f.text = whole
 	}
-	return whole
+	return f
+}
+
+// moved are the places where they are with markers for the spans; those in spans and markers need no
+// look.
+func moved(places []place, spans []span) []place {
+	kept, by := places[:0], 0
+	for _, p := range places {
+		for len(spans) > 0 && int(p.at) >= spans[0].hi {
+			by += len(markerHead) + len(spans[0].rule) + 1 - (spans[0].hi - spans[0].lo)
+			spans = spans[1:]
+		}
+		if len(spans) == 0 || int(p.at) < spans[0].lo {
+			p.at = uint32(int(p.at) + by) //nolint:gosec // No text has 4 GiB.
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // place is where a probe of some groups may begin.
 type place struct {
-	at     int
+	at     uint32
 	groups uint16
 }
 
@@ -253,13 +281,13 @@ func (s *scanner) places(out []place, text string) []place {
 			n := bits.TrailingZeros64(hit)
 			four := uint32(eight >> (8 * n)) //nolint:gosec // The bits above are the next places'.
 			if three := four & 0xFFFFFF; s.four.bit(four)|s.four.bit(three) != 0 {
-				out = append(out, place{i + n, s.groups[hashOf(three)]})
+				out = append(out, place{uint32(i + n), s.groups[hashOf(three)]}) //nolint:gosec // as above
 			}
 		}
 	}
 	for ; i+3 < len(text); i++ {
 		if three := uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16; s.three.bit(three) != 0 {
-			out = append(out, place{i, s.groups[hashOf(three)]})
+			out = append(out, place{uint32(i), s.groups[hashOf(three)]}) //nolint:gosec // as above
 		}
 	}
 	return out
@@ -278,7 +306,7 @@ func scan(groups []*group, t *text, places []place, offset int) []span {
 	for _, place := range places {
 		for left := place.groups & every; left != 0; left &= left - 1 {
 			n := bits.TrailingZeros16(left) - first
-			g, i := groups[n], place.at-offset
+			g, i := groups[n], int(place.at)-offset
 			hits := g.tables[0][s[i]] & g.tables[1][s[i+1]] & g.tables[2][s[i+2]] & g.tables[3][s[i+3]]
 			if hits == 0 || taken[n] <= i && i < free[n] {
 				continue
