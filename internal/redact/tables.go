@@ -28,13 +28,14 @@ func (t *text) column(a *assignment, i int) []span {
 	if nextLine(s, end) < 0 || strings.ContainsAny(line, "={}<>[]") {
 		return nil
 	}
+	var buf [16]span
 	for _, sep := range [...]byte{'|', '&', '!', '\t', ',', ';', ':', '2', '1'} {
 		if sep > '2' && sep < '|' || sep < '1' && sep != '\t' {
 			if strings.IndexByte(line, sep) < 0 {
 				continue
 			}
 		}
-		head := cells(s, start, end, sep)
+		head := cells(buf[:0], s, start, end, sep)
 		nth := slices.IndexFunc(head, func(c span) bool { return c.lo <= a.lo && a.lo < c.hi })
 		if nth < 0 || !t.isHeader(a, head, nth, sep) {
 			continue
@@ -101,6 +102,7 @@ func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []s
 		sep = '|' // of a wiki, whose rows have bars
 	}
 	var pending []span
+	var buf [16]span
 	ruled, odd := false, 0
 	for range tableRows {
 		next := nextLine(s, end)
@@ -121,7 +123,7 @@ func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []s
 			}
 			continue
 		}
-		got := cells(s, next, end, sep)
+		got := cells(buf[:0], s, next, end, sep)
 		c, ok := span{}, true
 		switch more := len(got) - len(head); {
 		case more == 0:
@@ -214,10 +216,9 @@ func (a *assignment) inCell(v string, certain bool) bool {
 }
 
 // cells are the places of what is between the separators of a line: bars and the like, or two
-// blanks and more, or any; without the empty ones beside a frame.
-func cells(s string, start, end int, sep byte) []span {
-	var out []span
-	quoted := false
+// blanks and more, or any; without the empty ones beside a frame. They are appended to out.
+func cells(out []span, s string, start, end int, sep byte) []span {
+	quoted, framed, begins := false, strings.IndexByte("|!12", sep) >= 0, &separators[sep&0x7f]
 	lo := start
 	for p := start; p <= end; {
 		n := 0
@@ -226,19 +227,19 @@ func cells(s string, start, end int, sep byte) []span {
 			n = 1
 		case s[p] == '"' && (sep == ',' || sep == ';'):
 			quoted = !quoted
-		case !quoted:
+		case !quoted && begins[s[p]]:
 			n = separator(s[p:end], sep)
 		}
 		if n == 0 {
 			p++
 			continue
 		}
-		c := span{lo: lo + len(s[lo:p]) - len(strings.TrimLeft(s[lo:p], " ")), hi: lo + len(strings.TrimRight(s[lo:p], " "))}
-		if sep == ',' || sep == ':' || sep == ';' || c.lo > c.hi {
+		c := span{lo: endOf(s[:p], lo, p, oneOf(" ")), hi: p}
+		if c.hi = startOf(s, p, p-lo, oneOf(" ")); sep == ',' || sep == ':' || sep == ';' || c.lo > c.hi {
 			c.lo = lo
 		}
 		c.hi = max(c.lo, c.hi)
-		if c.hi > c.lo || !strings.Contains("|!12", string(sep)) {
+		if c.hi > c.lo || !framed {
 			out = append(out, c)
 		}
 		p += n
@@ -246,6 +247,16 @@ func cells(s string, start, end int, sep byte) []span {
 	}
 	return out
 }
+
+// separators has, for each kind of separator, the bytes that may begin it.
+var separators = func() (of [128][256]bool) {
+	for _, sep := range "|&!\t,;:21" {
+		for _, c := range []byte(map[rune]string{'\t': "\t\\^", '2': " \t\xc2\xe2|", '1': " \t\xc2\xe2", '|': "|\xc2\xe2"}[sep] + string(sep)) {
+			of[sep][c] = true
+		}
+	}
+	return of
+}()
 
 // separator is the length of the separator at the beginning of s, or 0.
 func separator(s string, sep byte) int {
@@ -275,8 +286,11 @@ func separator(s string, sep byte) int {
 }
 
 func barAt(s string) int {
+	if s[0] == '|' {
+		return 1
+	}
 	for _, bar := range bars {
-		if strings.HasPrefix(s, bar) {
+		if s[0] >= utf8.RuneSelf && strings.HasPrefix(s, bar) {
 			return len(bar)
 		}
 	}
@@ -288,9 +302,12 @@ func barAt(s string) int {
 func (t *text) inLists(a *assignment, i int) []span {
 	s := t.s
 	end := closingQuotes(s, i)
+	if !byteIn(s, end, ",)]") {
+		return nil
+	}
 	from := max(0, a.lo-longestHeader)
 	open := from + strings.LastIndexAny(s[from:a.lo], "([")
-	if !byteIn(s, end, ",)]") || open < from || s[open] == '[' && end == i {
+	if open < from || s[open] == '[' && end == i {
 		return nil
 	}
 	end = find(s, end, min(len(s), end+longestHeader), ")]")
