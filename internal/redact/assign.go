@@ -56,7 +56,8 @@ func assignedSecret(t *text, i int) []span {
 	if s[lo:end] == "PASS" && strings.HasPrefix(s[end:], ":") {
 		return nil // A test's result.
 	}
-	a := assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
+	a := &t.named
+	*a = assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
 	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") {
 		switch before := strings.ToLower(nameStart(s, lo-1)); {
 		case slices.Contains(keyWords, before), slices.Contains(vendors(), before):
@@ -73,41 +74,41 @@ func assignedSecret(t *text, i int) []span {
 		a.kind = tokenKind // my key for the weather API is x
 	}
 	if k == pairKind {
-		spans, _ := t.pairValue(&a, end)
+		spans, _ := t.pairValue(a, end)
 		return spans
 	}
 	if !a.tells(word) {
 		return nil
 	}
-	if spans, ok := t.pairValue(&a, end); ok {
+	if spans, ok := t.pairValue(a, end); ok {
 		return spans
 	}
-	if t.sign(&a, end) && t.isSecret(&a) {
+	if t.sign(a, end) && t.isSecret(a) {
 		hi := a.to
 		if a.to-a.from >= longestValue {
 			hi = follow(s, a.to)
 		}
-		return t.further(&a, []span{{lo: a.from, hi: hi}})
+		return t.further(a, []span{{lo: a.from, hi: hi}})
 	}
-	if out := t.listBelow(&a); len(out) > 0 {
+	if out := t.listBelow(a); len(out) > 0 {
 		return out
 	}
-	if out := t.fallback(&a); len(out) > 0 {
+	if out := t.fallback(a); len(out) > 0 {
 		return out
 	}
-	if out := t.column(&a, end); len(out) > 0 {
+	if out := t.column(a, end); len(out) > 0 {
 		return out
 	}
-	if out := t.inLists(&a, end); len(out) > 0 {
+	if out := t.inLists(a, end); len(out) > 0 {
 		return out
 	}
-	if out := t.htmlColumn(&a, end); len(out) > 0 {
+	if out := t.htmlColumn(a, end); len(out) > 0 {
 		return out
 	}
-	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k && !byteIn(s, end, " ") {
+	if out := t.call(a, end); len(out) > 0 || k == keyKind && a.kind == k && !byteIn(s, end, " ") {
 		return out
 	}
-	return t.label(&a, end)
+	return t.label(a, end)
 }
 
 // further adds what is behind a secret: the other parts of a text that is joined, the other members

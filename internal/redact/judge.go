@@ -9,10 +9,7 @@ import (
 // to distinguish password = "x7Kq..." from password = getPassword(), and max_tokens:
 // 4096 from a token.
 func (t *text) isSecret(a *assignment) bool {
-	if t.judged == nil {
-		t.judged = &candidate{}
-	}
-	c := t.judged
+	c := &t.judged
 	*c = candidate{assignment: *a, t: t, v: t.s[a.from:a.to], flag: isFlag(t.s, a.lo)}
 	if c.short() {
 		return false

@@ -132,11 +132,11 @@ func (r *Redactor) redact(s string, cut bool, m *Memory) (out string, settled bo
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	var few [64]place
-	f := search{places: few[:0]}
+	read, places := "", few[:0]
 	for range rounds {
 		before := s
-		f = r.scanner.replace(f, s, cut, m)
-		s = f.text
+		read, places = r.scanner.replace(read, places, s, cut, m)
+		s = read
 		if longKeys(s, 0) != nil { // no marker has one
 			s = m.replace(s, longKeys)
 		}

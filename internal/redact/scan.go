@@ -112,7 +112,8 @@ const filterBits = 17
 // filter is a set of hashes of bytes, the first of which is the lowest.
 type filter [1 << filterBits / 64]uint64
 
-func hashOf(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - filterBits) }
+// hashOf has a factor with which program text has few bytes that only look like a probe's.
+func hashOf(bytes uint32) uint32 { return bytes * 0x9B104B8D >> (32 - filterBits) }
 
 // bit is 1 if the bytes are in the set, and 0 if not.
 func (f *filter) bit(bytes uint32) uint64 {
@@ -203,44 +204,39 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 	}
 }
 
-// search is where probes may begin in a text.
-type search struct {
-	text   string
-	places []place
-}
-
-// replace removes what the stages find. All of them, and what calls it again with the same search,
-// share one pass over the text.
-func (s *scanner) replace(f search, whole string, cut bool, m *Memory) search {
+// replace removes what the stages find, and returns the text and where probes may begin in it. All
+// stages, and the next call for what this one returned, share one pass over the text: places are
+// those of the text read.
+func (s *scanner) replace(read string, places []place, whole string, cut bool, m *Memory) (string, []place) {
 	for _, groups := range s.stages {
-		if f.text != whole {
-			if len(whole) > 1<<12 && f.text == "" {
-				f.places = make([]place, 0, len(whole)/24) // spares growing
+		if read != whole {
+			if len(whole) > 1<<12 && read == "" {
+				places = make([]place, 0, len(whole)/24) // spares growing
 			}
-			f.text, f.places = whole, s.places(f.places[:0], whole)
+			read, places = whole, s.places(places[:0], whole)
 		}
-		if len(f.places) == 0 {
+		if len(places) == 0 {
 			break
 		}
 		var found []span
-		whole = m.replace(f.text, func(seg string, at int) []span {
-			from := sort.Search(len(f.places), func(n int) bool { return int(f.places[n].at) >= at })
-			to := sort.Search(len(f.places), func(n int) bool { return int(f.places[n].at) >= at+len(seg)-3 })
+		whole = m.replace(read, func(seg string, at int) []span {
+			from := sort.Search(len(places), func(n int) bool { return int(places[n].at) >= at })
+			to := sort.Search(len(places), func(n int) bool { return int(places[n].at) >= at+len(seg)-3 })
 			if from >= to {
 				return nil
 			}
-			spans := scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(f.text)}, f.places[from:to], at)
+			spans := scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(read)}, places[from:to], at)
 			for _, sp := range spans {
 				found = append(found, span{lo: at + sp.lo, hi: at + sp.hi, rule: sp.rule})
 			}
 			return spans
 		})
 		if len(found) > 0 {
-			f.places = moved(f.places, found)
+			places = moved(places, found)
 		}
-		f.text = whole
+		read = whole
 	}
-	return f
+	return whole, places
 }
 
 // moved are the places where they are with markers for the spans; those in spans and markers need no
