@@ -34,11 +34,15 @@ var wordLists = sync.OnceValue(func() map[string][]string {
 
 func wordsOf(name string) []string { return wordLists()[name] }
 
-// wordSet makes a set of a list when it is asked first.
+// wordSet and setOf make a set of a list when it is asked first.
 func wordSet(name string) func() map[string]bool {
+	return setOf(func() []string { return wordsOf(name) })
+}
+
+func setOf(list func() []string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		words := map[string]bool{}
-		for _, word := range wordsOf(name) {
+		for _, word := range list() {
 			words[word] = true
 		}
 		return words
