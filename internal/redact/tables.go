@@ -67,10 +67,14 @@ func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 	if strings.ContainsAny(name, ":,;|&/\\()") || strings.Contains("12:", string(sep)) && upperLower(a.name) && a.name != strings.ToUpper(a.name[:1])+strings.ToLower(a.name[1:]) {
 		return false // part of a line, a name in a program
 	}
-	if len(name) > 40 || name == "" || slices.Contains(harmlessEnds, last) || slices.Contains(otherTokens, strings.Split(name, " ")[0]) || a.kind == keyKind && len(head) < 2 {
+	least := 2
+	if sep == '|' || sep == '2' {
+		least = 1
+	}
+	if len(head) < least || a.kind == keyKind && len(head) < 2 || len(name) > 40 || name == "" || harmlessWords()[last] {
 		return false
 	}
-	if least := map[byte]int{'|': 1, ':': 2, '2': 1}[sep]; len(head) < least || least == 0 && len(head) < 2 {
+	if first, _, _ := strings.Cut(name, " "); slices.Contains(otherTokens, first) {
 		return false
 	}
 	return namesAlone(s, head, sep)
@@ -94,16 +98,27 @@ func namesAlone(s string, head []span, sep byte) bool {
 	return named > 1 || strings.Contains("|2", string(sep))
 }
 
+// rowReader reads the nth cells of the rows behind a header.
+type rowReader struct {
+	*text
+	head []span
+	nth  int
+	sep  byte
+	// lo and hi are where in its line the header's cell is, ruled says that a line parts it from the
+	// rows, pending has the cells of a row that is in many lines.
+	lo, hi  int
+	ruled   bool
+	pending []span
+}
+
 // rows reads the nth cells of the rows behind the header's line, which ends at end.
 func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []span) {
-	s := t.s
-	lo, hi := head[nth].lo-lineStart(s, head[nth].lo, longestHeader), head[nth].hi-lineStart(s, head[nth].lo, longestHeader)
+	s, start := t.s, lineStart(t.s, head[nth].lo, longestHeader)
+	r := rowReader{text: t, head: head, nth: nth, sep: sep, lo: head[nth].lo - start, hi: head[nth].hi - start}
 	if sep == '!' {
-		sep = '|' // of a wiki, whose rows have bars
+		r.sep = '|' // of a wiki, whose rows have bars
 	}
-	var pending []span
-	var buf [16]span
-	ruled, odd := false, 0
+	odd := 0
 	for range tableRows {
 		next := nextLine(s, end)
 		if next < 0 {
@@ -112,9 +127,7 @@ func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []s
 		end = lineEnd(s, next, longestRow)
 		row := s[next:end]
 		if isRule(row) {
-			if ruled = true; sep == '2' && lo < len(row) && byteIn(row, lo, "-=─") { // the rule says how wide the column is
-				lo, hi = startOf(row, lo, lo, oneOf("-=")), endOf(row, lo, len(row), oneOf("-="))
-			}
+			r.rule(row)
 			continue
 		}
 		if strings.Trim(row, " \t\r\"'+$^M,\\") == "" {
@@ -123,33 +136,48 @@ func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []s
 			}
 			continue
 		}
-		got := cells(buf[:0], s, next, end, sep)
-		c, ok := span{}, true
-		switch more := len(got) - len(head); {
-		case more == 0:
-			c = got[nth]
-		case more == 1 && only(s[got[0].lo:got[0].hi], digitBytes.or(" ")):
-			c = got[nth+1]
-		case more < 0 && sep == '|' && len(pending)+len(got) <= len(head): // cells in lines
-			if pending = append(pending, got...); len(pending) == len(head) {
-				c, pending = pending[nth], nil
-			}
-		case sep == '2' && (ruled || len(head) > 1):
-			c, ok = under(s, next, row, lo, hi)
-		default:
-			ok = false
-		}
+		c, ok := r.cell(next, end)
 		if !ok {
 			if odd++; odd > 2 || len(out) > 0 {
 				break
 			}
 			continue
 		}
-		if v := t.cellValue(a, c, ruled || !strings.Contains("1:", string(sep))); v.hi > v.lo && (ruled || len(head) > 1) {
+		if v := t.cellValue(a, c, r.ruled || r.sep != '1' && r.sep != ':'); v.hi > v.lo && (r.ruled || len(head) > 1) {
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// rule reads a line that parts the rows. It may say how wide the column is.
+func (r *rowReader) rule(row string) {
+	r.ruled = true
+	if r.sep == '2' && r.lo < len(row) && byteIn(row, r.lo, "-=─") {
+		r.lo, r.hi = startOf(row, r.lo, r.lo, oneOf("-=")), endOf(row, r.lo, len(row), oneOf("-="))
+	}
+}
+
+// cell is the cell of the row between two places.
+func (r *rowReader) cell(next, end int) (span, bool) {
+	var buf [16]span
+	got := cells(buf[:0], r.s, next, end, r.sep)
+	switch more := len(got) - len(r.head); {
+	case more == 0:
+		return got[r.nth], true
+	case more == 1 && only(r.s[got[0].lo:got[0].hi], digitBytes.or(" ")):
+		return got[r.nth+1], true
+	case more < 0 && r.sep == '|' && len(r.pending)+len(got) <= len(r.head): // cells in lines
+		if r.pending = append(r.pending, got...); len(r.pending) < len(r.head) {
+			return span{}, true
+		}
+		c := r.pending[r.nth]
+		r.pending = nil
+		return c, true
+	case r.sep == '2' && (r.ruled || len(r.head) > 1):
+		return under(r.s, next, r.s[next:end], r.lo, r.hi)
+	}
+	return span{}, false
 }
 
 // isRule reports a line that only parts the rows of a table.
