@@ -146,6 +146,7 @@ func (r *Redactor) redact(s string, cut bool, m *Memory) (out string, settled bo
 		if s == before {
 			return s, true
 		}
+		places = nearMarkers(places, s)
 	}
 	return s, false
 }

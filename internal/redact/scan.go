@@ -256,6 +256,25 @@ func moved(places []place, spans []span) []place {
 	return kept
 }
 
+// farthest is farther than a rule looks from a place where it finds nothing.
+const farthest = 64 << 10
+
+// nearMarkers are the places where a marker may change what a rule finds.
+func nearMarkers(places []place, s string) []place {
+	kept, end := places[:0], -farthest
+	lo, hi := nextMarker(s, 0)
+	for _, p := range places {
+		for int(p.at) >= hi && lo < len(s) {
+			end = hi
+			lo, hi = nextMarker(s, hi)
+		}
+		if int(p.at) < end+farthest || lo < len(s) && int(p.at) > lo-farthest {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
 // place is where a probe of some groups may begin.
 type place struct {
 	at     uint32
