@@ -47,67 +47,65 @@ func assignedSecret(t *text, i int) []span {
 		end++
 	}
 	lo := i - len(nameStart(s, i))
-	if strings.HasSuffix(s[:lo], "</") {
-		return nil // The end of an element.
-	}
-	if lo > 0 && s[lo-1] == ':' && strings.Contains(s[max(0, lo-80):lo], "arn:") || strings.HasSuffix(s[:lo], "user.") && fold(s[i:], "signingkey") {
-		return nil // A resource's name; the name of a key of git's.
-	}
-	if s[lo:end] == "PASS" && strings.HasPrefix(s[end:], ":") {
-		return nil // A test's result.
-	}
-	a := assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
-	if k == keyKind && lo > 0 && s[lo-1] == ' ' && strings.EqualFold(a.telling, "key") {
-		switch before := strings.ToLower(nameStart(s, lo-1)); {
-		case slices.Contains(keyWords, before), slices.Contains(vendors(), before):
-			a.kind, a.promoted = tokenKind, true
-		case slices.Contains(otherKeys, before):
-			return nil
-		case slices.Contains(passwordKeys, before):
-			a.kind = passwordKind
-		}
-	} else if k == keyKind && (slices.Contains(passwordNames, strings.ToLower(a.name)) || lo > 9 && endsInOne(s[:lo], "wireless.default.", "wireless.@wifi-iface[0].")) {
-		a.kind = passwordKind
-	}
-	if k == keyKind && strings.HasPrefix(s[end:], " for ") && strings.Contains(s[end:min(len(s), end+40)], " API ") {
-		a.kind = tokenKind // my key for the weather API is x
-	}
-	if k == pairKind {
-		spans, _ := t.pairValue(&a, end)
-		return spans
-	}
-	if !a.tells(word) {
+	if namesNone(s, lo, i, end) {
 		return nil
 	}
-	if spans, ok := t.pairValue(&a, end); ok {
+	a := &t.named
+	*a = assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
+	if k == keyKind && !a.keyOf(s) || k != pairKind && !a.tells(word) {
+		return nil
+	}
+	if spans, ok := t.pairValue(a, end); ok || k == pairKind {
 		return spans
 	}
-	if t.sign(&a, end) && t.isSecret(&a) {
+	if t.sign(a, end) && t.isSecret(a) {
 		hi := a.to
 		if a.to-a.from >= longestValue {
 			hi = follow(s, a.to)
 		}
-		return t.further(&a, []span{{lo: a.from, hi: hi}})
+		return t.further(a, []span{{lo: a.from, hi: hi}})
 	}
-	if out := t.listBelow(&a); len(out) > 0 {
-		return out
+	for _, find := range elsewhere {
+		if out := find(t, a, end); len(out) > 0 {
+			return out
+		}
 	}
-	if out := t.fallback(&a); len(out) > 0 {
-		return out
+	if k == keyKind && a.kind == k && !byteIn(s, end, " ") {
+		return nil
 	}
-	if out := t.column(&a, end); len(out) > 0 {
-		return out
+	return t.label(a, end)
+}
+
+// elsewhere are where values are that are not right behind a name and a sign.
+var elsewhere = []func(t *text, a *assignment, end int) []span{
+	(*text).listBelow, (*text).fallback, (*text).column, (*text).inLists, (*text).htmlColumn, (*text).call,
+}
+
+// namesNone reports the end of an element, a resource's name, the name of a key of git's, a test's result.
+func namesNone(s string, lo, i, end int) bool {
+	return strings.HasSuffix(s[:lo], "</") || lo > 0 && s[lo-1] == ':' && strings.Contains(s[max(0, lo-80):lo], "arn:") ||
+		strings.HasSuffix(s[:lo], "user.") && fold(s[i:], "signingkey") || s[lo:end] == "PASS" && strings.HasPrefix(s[end:], ":")
+}
+
+// keyOf reports whether a key may be a secret one, by what is before its name and behind it, and says of
+// which kind.
+func (a *assignment) keyOf(s string) bool {
+	if a.lo > 0 && s[a.lo-1] == ' ' && strings.EqualFold(a.telling, "key") {
+		switch before := strings.ToLower(nameStart(s, a.lo-1)); {
+		case keyWords()[before]:
+			a.kind, a.promoted = tokenKind, true
+		case slices.Contains(otherKeys, before):
+			return false
+		case slices.Contains(passwordKeys, before):
+			a.kind = passwordKind
+		}
+	} else if slices.Contains(passwordNames, strings.ToLower(a.name)) || a.lo > 9 && endsInOne(s[:a.lo], "wireless.default.", "wireless.@wifi-iface[0].") {
+		a.kind = passwordKind
 	}
-	if out := t.inLists(&a, end); len(out) > 0 {
-		return out
+	if end := a.lo + len(a.name); strings.HasPrefix(s[end:], " for ") && strings.Contains(s[end:min(len(s), end+40)], " API ") {
+		a.kind = tokenKind // my key for the weather API is x
 	}
-	if out := t.htmlColumn(&a, end); len(out) > 0 {
-		return out
-	}
-	if out := t.call(&a, end); len(out) > 0 || k == keyKind && a.kind == k && !byteIn(s, end, " ") {
-		return out
-	}
-	return t.label(&a, end)
+	return true
 }
 
 // further adds what is behind a secret: the other parts of a text that is joined, the other members
@@ -132,7 +130,7 @@ func (t *text) further(a *assignment, out []span) []span {
 }
 
 // keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = wordsOf("keyWords")
+var keyWords = setOf(func() []string { return slices.Concat(wordsOf("keyWords"), vendors()) })
 
 var passwordNames, passwordKeys = wordsOf("passwordNames"), wordsOf("passwordKeys")
 

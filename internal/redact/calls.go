@@ -14,12 +14,16 @@ func credentialCall(t *text, i int) []span {
 	if byteIn(s, p, " ") {
 		p = blanks(s, p)
 	}
-	if strings.HasPrefix(s[i-len(nameStart(s, i)):], "sp_") && byteIn(s, p, "'N") {
+	if !byteIn(s, p, "([=:'N") {
+		return nil
+	}
+	lo := i - len(nameStart(s, i))
+	if strings.HasPrefix(s[lo:], "sp_") && byteIn(s, p, "'N") {
 		p-- // a procedure of SQL, whose arguments have no brackets
 	} else if !byteIn(s, p, "([=:") {
 		return nil
 	}
-	name := strings.ToLower(strings.TrimRight(s[i-len(nameStart(s, i)):p], " "))
+	name := strings.ToLower(strings.TrimRight(s[lo:p], " "))
 	key := keyCalls().end(name)
 	known, open := key || knownCalls().end(name), openCalls().end(name)
 	if byteIn(s, p, "=:") {

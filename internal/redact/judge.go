@@ -9,10 +9,7 @@ import (
 // to distinguish password = "x7Kq..." from password = getPassword(), and max_tokens:
 // 4096 from a token.
 func (t *text) isSecret(a *assignment) bool {
-	if t.judged == nil {
-		t.judged = &candidate{}
-	}
-	c := t.judged
+	c := &t.judged
 	*c = candidate{assignment: *a, t: t, v: t.s[a.from:a.to], flag: isFlag(t.s, a.lo)}
 	if c.short() {
 		return false
@@ -101,11 +98,11 @@ var noValues = []property{
 	{"a checksum, in prose", func(c *candidate) bool {
 		return c.prose() && c.kind != passwordKind && isHexText(strings.Trim(c.v, ".,;:")) && !containsOne(strings.ToLower(c.t.s[max(0, c.lo-8):c.from]), hexWords...)
 	}},
-	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
 	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted || c.noExpression()) }},
 	{`behind a quote that closes a text, as in "PWD="+dir`, func(c *candidate) bool {
 		return c.quoted && c.near && !c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == c.t.s[c.from-1] && c.v[0] == '+'
 	}},
+	{"a placeholder", func(c *candidate) bool { return placeholder(c.v) }},
 }
 
 // noExpression reports a password with digits where no program text is: of a variable of the

@@ -31,7 +31,7 @@ const shortValue = 200
 
 // fallback reads the text that stands in for a value that may be missing:
 // password = x || "y", x ?: "y", fetch(x, "y").
-func (t *text) fallback(a *assignment) []span {
+func (t *text) fallback(a *assignment, _ int) []span {
 	s := t.s
 	if a.quoted || a.to <= a.from || a.sign == " " || a.sign == "," || a.kind == keyKind {
 		return nil

@@ -117,7 +117,7 @@ var otherTokens = wordsOf("otherTokens")
 var otherKeys = wordsOf("otherKeys")
 
 // harmlessEnds end names that speak of a secret but do not hold one.
-var harmlessEnds = wordsOf("harmlessEnds")
+var harmlessEnds, harmlessWords = wordsOf("harmlessEnds"), wordSet("harmlessEnds")
 
 // endings are texts under their last byte.
 type endings [256][]string
@@ -143,7 +143,7 @@ func harmlessName(name string) bool {
 }
 
 // placeholders replace a secret as whole values.
-var placeholders = wordsOf("placeholders")
+var placeholders = wordSet("placeholders")
 
 // placeholderParts mark a placeholder wherever they are in a value. Those that
 // random values may hold by chance count in others only.
@@ -151,6 +151,15 @@ var placeholderParts = [...]string{
 	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "u003cyour", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
 	"qwxhzgrpbj", "changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
+
+// placeholderPartsAt has the parts under their first byte.
+var placeholderPartsAt = sync.OnceValue(func() *[256][]string {
+	var at [256][]string
+	for _, part := range placeholderParts {
+		at[part[0]] = append(at[part[0]], part)
+	}
+	return &at
+})
 
 // placeholder reports whether a value only replaces a secret, or translates a word.
 func placeholder(v string) bool {
@@ -161,12 +170,14 @@ func placeholder(v string) bool {
 	if text, _, _ := strings.Cut(low, `\u003c`); strings.Trim(text, `\`) != "" { // behind it is an element's end
 		low = strings.TrimRight(text, `\`)
 	}
-	if slices.Contains(placeholders, low) || strings.HasPrefix(low, "your") || only(low, oneOf("x*.-_#")) {
+	if placeholders()[low] || strings.HasPrefix(low, "your") || only(low, oneOf("x*.-_#")) {
 		return true
 	}
-	for _, part := range &placeholderParts {
-		if strings.Contains(low, part) && !(strings.IndexByte("%x*.<", part[0]) >= 0 && random(v)) {
-			return true
+	for i := range len(low) {
+		for _, part := range placeholderPartsAt()[low[i]] {
+			if strings.HasPrefix(low[i:], part) && !(strings.IndexByte("%x*.<", part[0]) >= 0 && random(v)) {
+				return true
+			}
 		}
 	}
 	for _, head := range [...]string{"op://", "env:", "@env:", "@keychain:", "file:", "vault:", "ref+", "ssm:", "dword:", "$"} {

@@ -260,7 +260,7 @@ func (t *text) nextValue(a *assignment, i int) int {
 
 // listBelow reads the list or the members of YAML in the lines below a name: values of passwords, or
 // what is by default the value of the name.
-func (t *text) listBelow(a *assignment) []span {
+func (t *text) listBelow(a *assignment, _ int) []span {
 	s := t.s
 	if a.sign != ":" || a.kind == keyKind {
 		return nil

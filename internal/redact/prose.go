@@ -89,9 +89,9 @@ func (r *clauseReader) word(p, end int) bool {
 	case strings.EqualFold(a.telling, "pin") && only(word, digitBytes) && len(word) > 3 && c.beside:
 		r.out = append(r.out, span{lo: p, hi: p + len(word)})
 		return false
-	case c.secret(s, p, p+len(word)) || c.secret(s, p, end) && !strings.HasSuffix(s[p:end], "."):
+	case c.secret(s, p, p+len(word)) || len(word) < end-p && s[end-1] != '.' && c.secret(s, p, end):
 		r.out = append(r.out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
-	case slices.Contains(harmlessEnds, strings.ToLower(word)) && word != "type":
+	case harmlessWords()[strings.ToLower(word)] && word != "type":
 		return false
 	case len(word) < end-p && byteIn(s, end, " ") && s[end-1] != ',' && r.words > 0:
 		return false // the end of a sentence
@@ -169,13 +169,18 @@ var vendors = sync.OnceValue(func() []string {
 // secret judges the word from lo to hi of a clause.
 func (c clause) secret(s string, lo, hi int) bool {
 	v := s[lo:hi]
-	if len(v) < 6 || inCode(s, hi) || placeholder(v) || isVersion(v) || strings.Contains(v, "...") {
+	quoted := lo > 0 && strings.IndexByte("\"'`*", s[lo-1]) >= 0 && byteIn(s, hi, "\"'`*")
+	if len(v) < 6 || !quoted && only(v, lowerBytes) || inCode(s, hi) {
 		return false
 	}
-	quoted := lo > 0 && strings.IndexByte("\"'`*", s[lo-1]) >= 0 && byteIn(s, hi, "\"'`*")
 	if lo > 0 && strings.IndexByte("\\$<%{@#/.*", s[lo-1]) >= 0 && !quoted && !(s[lo-1] == '/' && c.pair) {
 		return false
 	}
+	return c.shape(v, lo, quoted) && !isVersion(v) && !strings.Contains(v, "...") && !placeholder(v)
+}
+
+// shape judges a word by its characters, as its telling word's kind asks for.
+func (c clause) shape(v string, lo int, quoted bool) bool {
 	switch {
 	case c.kind == passwordKind || c.pair:
 		return chosenShape(v, c.beside) || quoted && c.beside && (strings.Count(v, "-") > 2 && strings.ToLower(v) == v && !namesPassword(v) || len(v) >= 8 && passwordKind.likely(v))

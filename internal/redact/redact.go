@@ -131,9 +131,12 @@ func (r *Redactor) redact(s string, cut bool, m *Memory) (out string, settled bo
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
+	var few [64]place
+	read, places := "", few[:0]
 	for range rounds {
 		before := s
-		s = r.scanner.replace(s, cut, m)
+		read, places = r.scanner.replace(read, places, s, cut, m)
+		s = read
 		if longKeys(s, 0) != nil { // no marker has one
 			s = m.replace(s, longKeys)
 		}
@@ -143,6 +146,7 @@ func (r *Redactor) redact(s string, cut bool, m *Memory) (out string, settled bo
 		if s == before {
 			return s, true
 		}
+		places = nearMarkers(places, s)
 	}
 	return s, false
 }
@@ -170,6 +174,9 @@ func (m *Memory) replace(s string, find func(seg string, at int) []span) string 
 	for from := 0; ; {
 		lo, hi := nextMarker(s, from)
 		for _, sp := range find(s[from:lo], from) {
+			if done == 0 {
+				b.Grow(len(s))
+			}
 			b.WriteString(s[done : from+sp.lo])
 			b.WriteString(markerHead + sp.rule + "]")
 			m.note(s[from+sp.lo:from+sp.hi], sp.rule)

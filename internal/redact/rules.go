@@ -34,6 +34,21 @@ var wordLists = sync.OnceValue(func() map[string][]string {
 
 func wordsOf(name string) []string { return wordLists()[name] }
 
+// wordSet and setOf make a set of a list when it is asked first.
+func wordSet(name string) func() map[string]bool {
+	return setOf(func() []string { return wordsOf(name) })
+}
+
+func setOf(list func() []string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		words := map[string]bool{}
+		for _, word := range list() {
+			words[word] = true
+		}
+		return words
+	})
+}
+
 // tokenRules are the secrets that are known by their own form.
 func tokenRules() []*rule { return listed(tokenList) }
 

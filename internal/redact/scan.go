@@ -112,7 +112,8 @@ const filterBits = 17
 // filter is a set of hashes of bytes, the first of which is the lowest.
 type filter [1 << filterBits / 64]uint64
 
-func hashOf(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - filterBits) }
+// hashOf has a factor with which program text has few bytes that only look like a probe's.
+func hashOf(bytes uint32) uint32 { return bytes * 0x9B104B8D >> (32 - filterBits) }
 
 // bit is 1 if the bytes are in the set, and 0 if not.
 func (f *filter) bit(bytes uint32) uint64 {
@@ -203,38 +204,80 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 	}
 }
 
-// replace removes what the stages find. All of them share one pass over the text; a
-// stage that changes the text makes the next one read it again.
-func (s *scanner) replace(whole string, cut bool, m *Memory) string {
-	var few [64]place
-	places := few[:0]
-	if len(whole) > 1<<12 {
-		places = make([]place, 0, len(whole)/32) // spares growing
-	}
-	read := whole
-	places = s.places(places, read)
+// replace removes what the stages find, and returns the text and where probes may begin in it. All
+// stages, and the next call for what this one returned, share one pass over the text: places are
+// those of the text read.
+func (s *scanner) replace(read string, places []place, whole string, cut bool, m *Memory) (string, []place) {
 	for _, groups := range s.stages {
 		if read != whole {
+			if len(whole) > 1<<12 && read == "" {
+				places = make([]place, 0, len(whole)/24) // spares growing
+			}
 			read, places = whole, s.places(places[:0], whole)
 		}
 		if len(places) == 0 {
 			break
 		}
+		var found []span
 		whole = m.replace(read, func(seg string, at int) []span {
-			from := sort.Search(len(places), func(n int) bool { return places[n].at >= at })
-			to := sort.Search(len(places), func(n int) bool { return places[n].at >= at+len(seg)-3 })
+			from := sort.Search(len(places), func(n int) bool { return int(places[n].at) >= at })
+			to := sort.Search(len(places), func(n int) bool { return int(places[n].at) >= at+len(seg)-3 })
 			if from >= to {
 				return nil
 			}
-			return scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(read)}, places[from:to], at)
+			spans := scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(read)}, places[from:to], at)
+			for _, sp := range spans {
+				found = append(found, span{lo: at + sp.lo, hi: at + sp.hi, rule: sp.rule})
+			}
+			return spans
 		})
+		if len(found) > 0 {
+			places = moved(places, found)
+		}
+		read = whole
 	}
-	return whole
+	return whole, places
+}
+
+// moved are the places where they are with markers for the spans; those in spans and markers need no
+// look.
+func moved(places []place, spans []span) []place {
+	kept, by := places[:0], 0
+	for _, p := range places {
+		for len(spans) > 0 && int(p.at) >= spans[0].hi {
+			by += len(markerHead) + len(spans[0].rule) + 1 - (spans[0].hi - spans[0].lo)
+			spans = spans[1:]
+		}
+		if len(spans) == 0 || int(p.at) < spans[0].lo {
+			p.at = uint32(int(p.at) + by) //nolint:gosec // No text has 4 GiB.
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// farthest is farther than a rule looks from a place where it finds nothing.
+const farthest = 64 << 10
+
+// nearMarkers are the places where a marker may change what a rule finds.
+func nearMarkers(places []place, s string) []place {
+	kept, end := places[:0], -farthest
+	lo, hi := nextMarker(s, 0)
+	for _, p := range places {
+		for int(p.at) >= hi && lo < len(s) {
+			end = hi
+			lo, hi = nextMarker(s, hi)
+		}
+		if int(p.at) < end+farthest || lo < len(s) && int(p.at) > lo-farthest {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // place is where a probe of some groups may begin.
 type place struct {
-	at     int
+	at     uint32
 	groups uint16
 }
 
@@ -253,13 +296,13 @@ func (s *scanner) places(out []place, text string) []place {
 			n := bits.TrailingZeros64(hit)
 			four := uint32(eight >> (8 * n)) //nolint:gosec // The bits above are the next places'.
 			if three := four & 0xFFFFFF; s.four.bit(four)|s.four.bit(three) != 0 {
-				out = append(out, place{i + n, s.groups[hashOf(three)]})
+				out = append(out, place{uint32(i + n), s.groups[hashOf(three)]}) //nolint:gosec // as above
 			}
 		}
 	}
 	for ; i+3 < len(text); i++ {
 		if three := uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16; s.three.bit(three) != 0 {
-			out = append(out, place{i, s.groups[hashOf(three)]})
+			out = append(out, place{uint32(i), s.groups[hashOf(three)]}) //nolint:gosec // as above
 		}
 	}
 	return out
@@ -278,7 +321,7 @@ func scan(groups []*group, t *text, places []place, offset int) []span {
 	for _, place := range places {
 		for left := place.groups & every; left != 0; left &= left - 1 {
 			n := bits.TrailingZeros16(left) - first
-			g, i := groups[n], place.at-offset
+			g, i := groups[n], int(place.at)-offset
 			hits := g.tables[0][s[i]] & g.tables[1][s[i+1]] & g.tables[2][s[i+2]] & g.tables[3][s[i+3]]
 			if hits == 0 || taken[n] <= i && i < free[n] {
 				continue

@@ -28,13 +28,14 @@ func (t *text) column(a *assignment, i int) []span {
 	if nextLine(s, end) < 0 || strings.ContainsAny(line, "={}<>[]") {
 		return nil
 	}
+	var buf [16]span
 	for _, sep := range [...]byte{'|', '&', '!', '\t', ',', ';', ':', '2', '1'} {
 		if sep > '2' && sep < '|' || sep < '1' && sep != '\t' {
 			if strings.IndexByte(line, sep) < 0 {
 				continue
 			}
 		}
-		head := cells(s, start, end, sep)
+		head := cells(buf[:0], s, start, end, sep)
 		nth := slices.IndexFunc(head, func(c span) bool { return c.lo <= a.lo && a.lo < c.hi })
 		if nth < 0 || !t.isHeader(a, head, nth, sep) {
 			continue
@@ -66,10 +67,14 @@ func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 	if strings.ContainsAny(name, ":,;|&/\\()") || strings.Contains("12:", string(sep)) && upperLower(a.name) && a.name != strings.ToUpper(a.name[:1])+strings.ToLower(a.name[1:]) {
 		return false // part of a line, a name in a program
 	}
-	if len(name) > 40 || name == "" || slices.Contains(harmlessEnds, last) || slices.Contains(otherTokens, strings.Split(name, " ")[0]) || a.kind == keyKind && len(head) < 2 {
+	least := 2
+	if sep == '|' || sep == '2' {
+		least = 1
+	}
+	if len(head) < least || a.kind == keyKind && len(head) < 2 || len(name) > 40 || name == "" || harmlessWords()[last] {
 		return false
 	}
-	if least := map[byte]int{'|': 1, ':': 2, '2': 1}[sep]; len(head) < least || least == 0 && len(head) < 2 {
+	if first, _, _ := strings.Cut(name, " "); slices.Contains(otherTokens, first) {
 		return false
 	}
 	return namesAlone(s, head, sep)
@@ -93,15 +98,27 @@ func namesAlone(s string, head []span, sep byte) bool {
 	return named > 1 || strings.Contains("|2", string(sep))
 }
 
+// rowReader reads the nth cells of the rows behind a header.
+type rowReader struct {
+	*text
+	head []span
+	nth  int
+	sep  byte
+	// lo and hi are where in its line the header's cell is, ruled says that a line parts it from the
+	// rows, pending has the cells of a row that is in many lines.
+	lo, hi  int
+	ruled   bool
+	pending []span
+}
+
 // rows reads the nth cells of the rows behind the header's line, which ends at end.
 func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []span) {
-	s := t.s
-	lo, hi := head[nth].lo-lineStart(s, head[nth].lo, longestHeader), head[nth].hi-lineStart(s, head[nth].lo, longestHeader)
+	s, start := t.s, lineStart(t.s, head[nth].lo, longestHeader)
+	r := rowReader{text: t, head: head, nth: nth, sep: sep, lo: head[nth].lo - start, hi: head[nth].hi - start}
 	if sep == '!' {
-		sep = '|' // of a wiki, whose rows have bars
+		r.sep = '|' // of a wiki, whose rows have bars
 	}
-	var pending []span
-	ruled, odd := false, 0
+	odd := 0
 	for range tableRows {
 		next := nextLine(s, end)
 		if next < 0 {
@@ -110,9 +127,7 @@ func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []s
 		end = lineEnd(s, next, longestRow)
 		row := s[next:end]
 		if isRule(row) {
-			if ruled = true; sep == '2' && lo < len(row) && byteIn(row, lo, "-=─") { // the rule says how wide the column is
-				lo, hi = startOf(row, lo, lo, oneOf("-=")), endOf(row, lo, len(row), oneOf("-="))
-			}
+			r.rule(row)
 			continue
 		}
 		if strings.Trim(row, " \t\r\"'+$^M,\\") == "" {
@@ -121,33 +136,48 @@ func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []s
 			}
 			continue
 		}
-		got := cells(s, next, end, sep)
-		c, ok := span{}, true
-		switch more := len(got) - len(head); {
-		case more == 0:
-			c = got[nth]
-		case more == 1 && only(s[got[0].lo:got[0].hi], digitBytes.or(" ")):
-			c = got[nth+1]
-		case more < 0 && sep == '|' && len(pending)+len(got) <= len(head): // cells in lines
-			if pending = append(pending, got...); len(pending) == len(head) {
-				c, pending = pending[nth], nil
-			}
-		case sep == '2' && (ruled || len(head) > 1):
-			c, ok = under(s, next, row, lo, hi)
-		default:
-			ok = false
-		}
+		c, ok := r.cell(next, end)
 		if !ok {
 			if odd++; odd > 2 || len(out) > 0 {
 				break
 			}
 			continue
 		}
-		if v := t.cellValue(a, c, ruled || !strings.Contains("1:", string(sep))); v.hi > v.lo && (ruled || len(head) > 1) {
+		if v := t.cellValue(a, c, r.ruled || r.sep != '1' && r.sep != ':'); v.hi > v.lo && (r.ruled || len(head) > 1) {
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// rule reads a line that parts the rows. It may say how wide the column is.
+func (r *rowReader) rule(row string) {
+	r.ruled = true
+	if r.sep == '2' && r.lo < len(row) && byteIn(row, r.lo, "-=─") {
+		r.lo, r.hi = startOf(row, r.lo, r.lo, oneOf("-=")), endOf(row, r.lo, len(row), oneOf("-="))
+	}
+}
+
+// cell is the cell of the row between two places.
+func (r *rowReader) cell(next, end int) (span, bool) {
+	var buf [16]span
+	got := cells(buf[:0], r.s, next, end, r.sep)
+	switch more := len(got) - len(r.head); {
+	case more == 0:
+		return got[r.nth], true
+	case more == 1 && only(r.s[got[0].lo:got[0].hi], digitBytes.or(" ")):
+		return got[r.nth+1], true
+	case more < 0 && r.sep == '|' && len(r.pending)+len(got) <= len(r.head): // cells in lines
+		if r.pending = append(r.pending, got...); len(r.pending) < len(r.head) {
+			return span{}, true
+		}
+		c := r.pending[r.nth]
+		r.pending = nil
+		return c, true
+	case r.sep == '2' && (r.ruled || len(r.head) > 1):
+		return under(r.s, next, r.s[next:end], r.lo, r.hi)
+	}
+	return span{}, false
 }
 
 // isRule reports a line that only parts the rows of a table.
@@ -214,10 +244,9 @@ func (a *assignment) inCell(v string, certain bool) bool {
 }
 
 // cells are the places of what is between the separators of a line: bars and the like, or two
-// blanks and more, or any; without the empty ones beside a frame.
-func cells(s string, start, end int, sep byte) []span {
-	var out []span
-	quoted := false
+// blanks and more, or any; without the empty ones beside a frame. They are appended to out.
+func cells(out []span, s string, start, end int, sep byte) []span {
+	quoted, framed, begins := false, strings.IndexByte("|!12", sep) >= 0, &separators[sep&0x7f]
 	lo := start
 	for p := start; p <= end; {
 		n := 0
@@ -226,19 +255,19 @@ func cells(s string, start, end int, sep byte) []span {
 			n = 1
 		case s[p] == '"' && (sep == ',' || sep == ';'):
 			quoted = !quoted
-		case !quoted:
+		case !quoted && begins[s[p]]:
 			n = separator(s[p:end], sep)
 		}
 		if n == 0 {
 			p++
 			continue
 		}
-		c := span{lo: lo + len(s[lo:p]) - len(strings.TrimLeft(s[lo:p], " ")), hi: lo + len(strings.TrimRight(s[lo:p], " "))}
-		if sep == ',' || sep == ':' || sep == ';' || c.lo > c.hi {
+		c := span{lo: endOf(s[:p], lo, p, oneOf(" ")), hi: p}
+		if c.hi = startOf(s, p, p-lo, oneOf(" ")); sep == ',' || sep == ':' || sep == ';' || c.lo > c.hi {
 			c.lo = lo
 		}
 		c.hi = max(c.lo, c.hi)
-		if c.hi > c.lo || !strings.Contains("|!12", string(sep)) {
+		if c.hi > c.lo || !framed {
 			out = append(out, c)
 		}
 		p += n
@@ -246,6 +275,16 @@ func cells(s string, start, end int, sep byte) []span {
 	}
 	return out
 }
+
+// separators has, for each kind of separator, the bytes that may begin it.
+var separators = func() (of [128][256]bool) {
+	for _, sep := range "|&!\t,;:21" {
+		for _, c := range []byte(map[rune]string{'\t': "\t\\^", '2': " \t\xc2\xe2|", '1': " \t\xc2\xe2", '|': "|\xc2\xe2"}[sep] + string(sep)) {
+			of[sep][c] = true
+		}
+	}
+	return of
+}()
 
 // separator is the length of the separator at the beginning of s, or 0.
 func separator(s string, sep byte) int {
@@ -275,8 +314,11 @@ func separator(s string, sep byte) int {
 }
 
 func barAt(s string) int {
+	if s[0] == '|' {
+		return 1
+	}
 	for _, bar := range bars {
-		if strings.HasPrefix(s, bar) {
+		if s[0] >= utf8.RuneSelf && strings.HasPrefix(s, bar) {
 			return len(bar)
 		}
 	}
@@ -288,9 +330,12 @@ func barAt(s string) int {
 func (t *text) inLists(a *assignment, i int) []span {
 	s := t.s
 	end := closingQuotes(s, i)
+	if !byteIn(s, end, ",)]") {
+		return nil
+	}
 	from := max(0, a.lo-longestHeader)
 	open := from + strings.LastIndexAny(s[from:a.lo], "([")
-	if !byteIn(s, end, ",)]") || open < from || s[open] == '[' && end == i {
+	if open < from || s[open] == '[' && end == i {
 		return nil
 	}
 	end = find(s, end, min(len(s), end+longestHeader), ")]")

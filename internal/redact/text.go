@@ -20,8 +20,9 @@ type text struct {
 	// mnemonic is how far words were read that a mnemonic may have.
 	mnemonic int
 
-	// judged is memory for the value that is judged.
-	judged *candidate
+	// named and judged are memory for the name that is read and the value that is judged.
+	named  assignment
+	judged candidate
 
 	// read is how far the command lines were read that a probe has found.
 	read map[*command]int
