@@ -102,9 +102,6 @@ func (a *assignment) keyOf(s string) bool {
 	} else if slices.Contains(passwordNames, strings.ToLower(a.name)) || a.lo > 9 && endsInOne(s[:a.lo], "wireless.default.", "wireless.@wifi-iface[0].") {
 		a.kind = passwordKind
 	}
-	if end := a.lo + len(a.name); strings.HasPrefix(s[end:], " for ") && strings.Contains(s[end:min(len(s), end+40)], " API ") {
-		a.kind = tokenKind // my key for the weather API is x
-	}
 	return true
 }
 

@@ -48,27 +48,34 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 		return nil, false
 	}
 	a.named = true
-	accept := func(v value) bool { return t.isMember(a, v) }
-	// Behind it.
-	q := blanks(s, closingQuotes(s, end))
+	if v, found := t.memberBehind(p-len(member), blanks(s, closingQuotes(s, end))); found {
+		if !t.isMember(a, v) {
+			return nil, true
+		}
+		if v.to-v.from >= longestValue {
+			v.to = follow(s, v.to)
+		}
+		return []span{{lo: v.from, hi: v.to}}, true
+	}
+	return t.memberBefore(a, p-len(member))
+}
+
+// memberBehind looks for a member that holds a value from q on, in the same line or the next ones, of
+// an object whose name's member is at col.
+func (t *text) memberBehind(col, q int) (value, bool) {
+	s := t.s
 	if byteIn(s, q, ",>/") {
 		q = blanks(s, q+1)
 	}
 	for n := 0; n < 6 && q < len(s); n++ {
 		if v, found := t.memberAt(q); found {
-			if accept(v) {
-				if v.to-v.from >= longestValue {
-					v.to = follow(s, v.to)
-				}
-				return []span{{lo: v.from, hi: v.to}}, true
-			}
-			return nil, true
+			return v, true
 		}
 		if next := skipMember(s, q); next > q {
 			q = next
 			continue
 		}
-		if s[q] != '"' && s[q] != '\'' && s[q] != '\\' && lineBreak(s, q) == 0 && !strings.HasPrefix(s[q:], "$") && !strings.HasPrefix(s[q:], "^M") {
+		if !byteIn(s, q, "\"'\\$") && lineBreak(s, q) == 0 && !strings.HasPrefix(s[q:], "^M") {
 			break
 		}
 		// The next line has the same things before it.
@@ -76,23 +83,27 @@ func (t *text) pairValue(a *assignment, end int) (spans []span, ok bool) {
 		if next < 0 {
 			break
 		}
-		col := p - len(member)
 		if q = below(s, lineStart(s, col, 400), col, next); q < 0 {
 			break
 		}
 		q = closingQuotes(s, q)
 	}
-	// Before it, in the same object.
-	from := max(0, p-len(member)-400)
-	part := s[from : p-len(member)]
+	return value{}, false
+}
+
+// memberBefore looks for the value in front of the name's member at i, in the same object.
+func (t *text) memberBefore(a *assignment, i int) ([]span, bool) {
+	s := t.s
+	from := max(0, i-400)
+	part := s[from:i]
 	for _, name := range [...]string{"value", "Value", "text", "content", "data"} {
 		at := strings.LastIndex(part, name)
 		if at < 0 || strings.ContainsAny(part[at:], "{}<>") {
 			continue
 		}
-		if v, found := t.memberAt(from + at); found && v.to < p-len(member) {
-			rest := s[v.to : p-len(member)]
-			if len(rest) < 160 && strings.Count(rest, "\n") <= 1 && !strings.Contains(rest, ":\"") && accept(v) {
+		if v, found := t.memberAt(from + at); found && v.to < i {
+			rest := s[v.to:i]
+			if len(rest) < 160 && strings.Count(rest, "\n") <= 1 && !strings.Contains(rest, ":\"") && t.isMember(a, v) {
 				return []span{{lo: v.from, hi: v.to}}, true
 			}
 		}

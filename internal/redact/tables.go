@@ -385,10 +385,6 @@ func (t *text) htmlColumn(a *assignment, i int) (out []span) {
 			if hi := find(s, min(lo, len(s)), len(s), "<"); hi > lo {
 				if v := t.cellValue(a, span{lo: lo, hi: hi}, true); v.hi > 0 {
 					out = append(out, v)
-				} else if q := endOfTags(s, lo); q > lo {
-					if v := t.cellValue(a, span{lo: q, hi: find(s, q, len(s), "<")}, true); v.hi > 0 {
-						out = append(out, v)
-					}
 				}
 			}
 		}
