@@ -323,9 +323,14 @@ func reapOrphans(ctx context.Context) (killed []string, err error) {
 	case <-ctx.Done():
 	}
 	// A killed process may hand its own children on, so go round until none is
-	// left.
+	// left. One that was killed may take longer than a round to go.
+	seen := make(map[int]bool)
 	for {
 		for _, pid := range children() {
+			if seen[pid] {
+				continue
+			}
+			seen[pid] = true
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			killed = append(killed, fmt.Sprintf("%d %s", pid, bytes.TrimSpace(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))))
 			_ = syscall.Kill(pid, syscall.SIGKILL)
