@@ -89,6 +89,9 @@ func (c *comparison) homes(turns []*second.Turn, runs []run) []int {
 		if homes[i] < 0 && n > 0 && (lasts(turns[n-1], r) || r.asked && c.host == "cline") {
 			homes[i] = n - 1
 		}
+		if homes[i] < 0 && !r.asked && n < len(turns) && !turns[n].Asked() && turns[n].At.Before(r.end) {
+			homes[i] = n // what is left of it begins later
+		}
 		if homes[i] >= 0 {
 			taken[homes[i]] = true
 		}

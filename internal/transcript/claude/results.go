@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -32,6 +33,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 		}
 		text := resultText(b.Content)
 		status, asked := toolStatus(r, b.IsError, text)
+		invalid := strings.HasPrefix(text, "<tool_use_error>") // Claude Code ran nothing
 		if b.IsError && l.b.whole == nil {
 			text = claude.FailureText(text)
 		}
@@ -55,7 +57,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			last := &l.b.results[len(l.b.results)-1]
 			last.Input, last.Text, last.File, last.Row = use.input, text, l.path, r.line
 		}
-		if status == hook.ToolFailed || status == hook.ToolDenied && !asked && wasRunning(r.text("version"), l.mode) {
+		if status == hook.ToolFailed && !invalid || status == hook.ToolDenied && !asked && wasRunning(r.text("version"), l.mode) {
 			l.refused = append(l.refused, len(l.b.results)-1)
 		}
 		if subagent != "" {

@@ -79,15 +79,16 @@ func TestClaudeToolStatus(t *testing.T) {
 // A call that failed by itself before the user interrupted what came after it.
 func TestClaudeFailuresBeforeAnInterruption(t *testing.T) {
 	for _, tt := range []struct {
-		mark string
-		at   int
-		want hook.ToolStatus
+		result, mark string
+		at           int
+		want         hook.ToolStatus
 	}{
-		{"[Request interrupted by user]", 6, hook.ToolFailed},
-		{"[Request interrupted by user for tool use]", 6, hook.ToolCancelled},
-		{"[Request interrupted by user for tool use]", 48, hook.ToolFailed},
+		{"Exit code 1", "[Request interrupted by user]", 6, hook.ToolFailed},
+		{"Exit code 1", "[Request interrupted by user for tool use]", 6, hook.ToolCancelled},
+		{"Exit code 1", "[Request interrupted by user for tool use]", 48, hook.ToolFailed},
+		{"<tool_use_error>No such folder.</tool_use_error>", "[Request interrupted by user for tool use]", 6, hook.ToolFailed},
 	} {
-		tr := readLines(t, userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), resultRow("p1", 5, "t1", "Exit code 1", true), userRow("p1", tt.at, tt.mark))
+		tr := readLines(t, userRow("p1", 0, "go"), answerRow("m1", 1, "tool:t1", "tool_use"), resultRow("p1", 5, "t1", tt.result, true), userRow("p1", tt.at, tt.mark))
 		if got := tr.ToolResults[0].Status; got != tt.want {
 			t.Errorf("%s %d s later: %v, want %v", tt.mark, tt.at-5, got, tt.want)
 		}

@@ -91,9 +91,6 @@ func (r *file) alone(owned map[string]bool) {
 		for _, t := range s.Turns {
 			main(&t.Fact)
 		}
-		if len(s.Turns) == 0 { // no prompt is known, nor how it ended
-			s.Turns = append(s.Turns, &Turn{Fact: Fact{At: s.Began, File: r.path}, Last: s.Ended, Unclear: true})
-		}
 		delete(r.sessions, id)
 		s.own, s.holders = true, nil
 		r.sessions[r.own] = s
@@ -171,6 +168,26 @@ func (out *Reading) orphans(began func(x, y string) int) {
 	}
 }
 
+// promptless is the turn of a session of which only requests and calls are left.
+func (s *Session) promptless() *Turn {
+	t := &Turn{Unclear: true}
+	note := func(f Fact) {
+		if t.At.IsZero() || f.At.Before(t.At) {
+			t.Fact = Fact{At: f.At, File: f.File, Line: f.Line}
+		}
+		if f.At.After(t.Last) {
+			t.Last = f.At
+		}
+	}
+	for _, q := range s.Requests {
+		note(q.Fact)
+	}
+	for _, q := range s.Calls {
+		note(q.Fact)
+	}
+	return t
+}
+
 // once leaves what several sessions have to the one that began first, where a row that does
 // not say that it is a copy comes before one that does. A session whose own file is gone is
 // part of the first one with a copy of it.
@@ -183,6 +200,11 @@ func (out *Reading) once() {
 		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(x, y))
 	}
 	out.orphans(began)
+	for _, s := range out.Sessions {
+		if len(s.Turns) == 0 && len(s.Requests)+len(s.Calls) > 0 { // no prompt is left, nor how it ended
+			s.Turns = append(s.Turns, s.promptless())
+		}
+	}
 	order := slices.SortedFunc(maps.Keys(out.Sessions), began)
 	requests, calls := make(map[string]*Request), make(map[string]*Call)
 	prompts, turns := make(map[string]bool), make(map[string]bool)
