@@ -27,7 +27,7 @@ func TestCallsShowTheirFirstRowsBeforeTheSums(t *testing.T) {
 	b.click(`document.querySelector("nav a[href='/calls']")`)
 	b.wait(page + `?.getAttribute("aria-busy") === "true" && ` + rows + ` === 2 && document.querySelector(".sum").innerText === "Counting…"`)
 	b.wait(`!document.querySelector(".kinds") && !document.querySelector(".note")`)
-	first := `[...document.querySelectorAll(".call-list .call")].map((e) => e.innerText).join()`
+	first := `[...document.querySelectorAll(".call-list .call")].map((e) => e.textContent).join()`
 	before := eval[string](b, first)
 	release()
 	b.wait(`document.querySelector(".sum").innerText.startsWith("2 tool calls took") && document.querySelector(".kinds") && ` + page + `?.getAttribute("aria-busy") !== "true"`)

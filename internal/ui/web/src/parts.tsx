@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { download, type Refused } from "./api";
 import { dollars, duration, placesOf, tokens } from "./format";
 import { Prose } from "./markdown";
@@ -192,7 +192,7 @@ export function Export({ id, runs }: { id: string; runs: boolean }) {
   const [first, set] = useState<0 | -1>(), open = first !== undefined; // the item that the menu opens at
   const menu = useRef<HTMLSpanElement>(null);
   const items = () => [...menu.current!.querySelectorAll<HTMLElement>("[role=menuitem]")];
-  useEffect(() => { if (open) items().at(first)!.focus(); }, [open]);
+  useLayoutEffect(() => { if (open) items().at(first)!.focus(); }, [open]);
   const close = () => { set(undefined); menu.current!.querySelector("button")!.focus(); };
   const choose = async ([format, , ending]: string[]) => {
     close();
