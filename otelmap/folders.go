@@ -31,14 +31,28 @@ func inputPath(input string) string {
 		return file
 	}
 	for text := range rawjson.Strings(command) {
-		if words := strings.Fields(text); len(words) > 1 && words[0] == "cd" {
-			return strings.Trim(words[1], `"';&`)
+		if dir, ok := strings.CutPrefix(strings.TrimSpace(text), "cd "); ok {
+			return firstWord(dir)
 		}
 	}
 	if o.Get("command", "commands", "cmd") == nil {
 		return ""
 	}
 	return "."
+}
+
+// firstWord returns the first word of a shell's line, which may be quoted.
+func firstWord(line string) string {
+	line = strings.TrimLeft(line[:min(len(line), maxPath)], " ")
+	if line != "" && (line[0] == '"' || line[0] == '\'') {
+		word, _, _ := strings.Cut(line[1:], line[:1])
+		return word
+	}
+	line = strings.ReplaceAll(line, `\ `, "\x00")
+	if end := strings.IndexAny(line, " \t\n;&|"); end >= 0 {
+		line = line[:end]
+	}
+	return strings.ReplaceAll(line, "\x00", " ")
 }
 
 // workspace returns the folders of the run's workspace, by the hooks and the host's files,

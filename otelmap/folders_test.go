@@ -10,7 +10,7 @@ import (
 
 // TestAWorkspaceOfSeveralFoldersNamesThemAll has a call for each spelling of a path.
 func TestAWorkspaceOfSeveralFoldersNamesThemAll(t *testing.T) {
-	folders := []string{"/w/app", "/w/api", "/w/api/docs"}
+	folders := []string{"/w/app", "/w/api", "/w/api/docs", "/w/the web"}
 	for input, want := range map[string]string{
 		`{"path":"/w/api/main.go"}`:                                             "/w/api",
 		`{"file_path":"/w/api/docs/a.md","old_string":"/w/app/x"}`:              "/w/api/docs",
@@ -22,6 +22,10 @@ func TestAWorkspaceOfSeveralFoldersNamesThemAll(t *testing.T) {
 		`{"command":"make"}`:                                                    "/w/app",
 		`{"command":["bash","-lc","cd /w/api && make"]}`:                        "/w/api",
 		`{"commands":["cd \"/w/api/docs\"; make"]}`:                             "/w/api/docs",
+		`{"command":"cd \"/w/the web\" && make"}`:                               "/w/the web",
+		`{"command":"cd '/w/the web/x'; make"}`:                                 "/w/the web",
+		`{"command":"cd /w/the\\ web; make"}`:                                   "/w/the web",
+		`{"command":"cd /w/api&&make"}`:                                         "/w/api",
 		`{"cmd":"make","workdir":"/w/api"}`:                                     "/w/api",
 		`{"input":"*** Begin Patch\n*** Update File: /w/api/a.go\n@@"}`:         "/w/api",
 		`{"command":["apply_patch","*** Begin Patch\n*** Add File: a.go\n+x"]}`: "/w/app",

@@ -20,14 +20,17 @@ type callsFlags struct {
 	full  bool
 }
 
+// wantPattern says what is wrong with a --file.
+const wantPattern = "--file %q: %w: want a [ to have its ]"
+
 func callsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "calls [TRACE]", Short: "List calls of tools over all tasks, newest first",
 		Long: `List calls of tools over all tasks, or in one, one line each, the newest task first. --tool takes a
 tool, an MCP server or a part of a name, --command a command or its beginning, --file a
-name, a folder such as auth/ or a part of a path. --failed and --denied select calls, not
-tasks. COST is a call's share of the request that asked for it, and what the subagent
-cost that it started.
+name, a folder such as auth/ or a part of a path. --project, --failed and --denied select
+calls, not tasks. COST is a call's share of the request that asked for it, and what the
+subagent cost that it started.
 
   hookspan calls --file auth/ --edits --since 1w --full   what was changed there
   hookspan calls --denied                                 which calls were denied, and why
@@ -59,7 +62,7 @@ shows one call.`,
 		case flags.Changed("dearer") && !aCost(f.calls.MinCost):
 			return wrongUsage(cmd, "--dearer %g: want a number of dollars above 0", f.calls.MinCost)
 		case badPattern != nil:
-			return wrongUsage(cmd, "--file %q: %w: want a [ to have its ]", f.calls.File, badPattern)
+			return wrongUsage(cmd, wantPattern, f.calls.File, badPattern)
 		case f.asCSV && f.asJSON:
 			return wrongUsage(cmd, "--csv and --json: want one of them")
 		case f.full && (!f.calls.Edits || f.asCSV):
@@ -83,11 +86,12 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	if filter.Trace != "" {
 		t, err := p.Trace(ctx, filter.Trace)
 		if err != nil {
-			return noSuchTrace(ctx, a, p.Store, filter.Trace, err)
+			return noSuchTrace(ctx, a, p, filter.Trace, err)
 		}
 		filter.Trace = t.TraceID
 	}
 	f.calls.Tool, f.calls.Failed, f.calls.Denied = filter.Tool, filter.Failed, filter.Denied
+	f.calls.Directory, f.calls.Resolved = filter.Directory, filter.Resolved
 	filter.Tool, filter.Failed, filter.Denied = "", false, false // they are of the calls
 	running := a.running(ctx, p)
 	found, all, err := f.calls.Find(ctx, p.Store, filter, running, nil)

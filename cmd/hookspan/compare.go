@@ -50,7 +50,7 @@ it is large, one task decides COST/TASK.
 			of := make([]store.Group, len(sides))
 			for i, one := range sides {
 				err := one.with(ctx, p, filters[i], func(ctx context.Context, p *pipeline.Pipeline, f store.Filter) (err error) {
-					of[i], err = sideOf(ctx, a, p.Store, args[i], f)
+					of[i], err = sideOf(ctx, a, p, args[i], f)
 					return err
 				})
 				if err != nil {
@@ -106,11 +106,11 @@ func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err 
 }
 
 // sideOf sums up the tasks of a side.
-func sideOf(ctx context.Context, a *app, s *store.Store, name string, f store.Filter) (store.Group, error) {
+func sideOf(ctx context.Context, a *app, p *pipeline.Pipeline, name string, f store.Filter) (store.Group, error) {
 	if f.Trace != "" {
-		if _, err := s.Trace(ctx, f.Trace); err != nil {
-			return store.Group{}, noSuchTrace(ctx, a, s, f.Trace, err)
+		if _, err := p.Store.Trace(ctx, f.Trace); err != nil {
+			return store.Group{}, noSuchTrace(ctx, a, p, f.Trace, err)
 		}
 	}
-	return view.SideOf(ctx, s, name, f)
+	return view.SideOf(ctx, p.Store, name, f)
 }

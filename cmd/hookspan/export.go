@@ -156,15 +156,7 @@ func selected(ctx context.Context, ff *filterFlags, p *pipeline.Pipeline, id str
 	if err == nil {
 		return []store.Summary{t.Summary}, nil
 	}
-	if errors.Is(err, store.ErrNotFound) {
-		running, _ := p.Running(ctx) // without it, the id is unknown
-		for _, r := range running {
-			if strings.HasPrefix(r.TraceID, strings.ToLower(id)) {
-				return nil, hinted{fmt.Errorf("trace %s is of a task that still runs", id), "it is stored when the task has ended"}
-			}
-		}
-	}
-	return nil, noSuchTrace(ctx, ff.app, p.Store, id, err)
+	return nil, noSuchTrace(ctx, ff.app, p, id, err)
 }
 
 // exportFile writes traces to a file or to standard output.

@@ -56,7 +56,7 @@ to a file, without the secrets that hookspan recognizes, and never sent.
 				return err
 			}
 			if f.Since.IsZero() { // it is the week before --until
-				f.Since = f.Until.AddDate(0, 0, -7)
+				f.Since, _, _ = view.Period("1w", f.Until) // which has no error
 			}
 			clean, err := configured.New(a.cfg)
 			if err != nil {

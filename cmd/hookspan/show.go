@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -78,7 +79,9 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id := strings.Join(args, "")
 		changed := flags.Changed
-		switch {
+		switch _, badPattern := path.Match(f.file, ""); {
+		case badPattern != nil:
+			return wrongUsage(cmd, wantPattern, f.file, badPattern)
 		case changed("session") && (f.failed || changed("span") || f.full):
 			return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
 		case f.cost && (changed("session") || f.failed || changed("span")):
@@ -108,7 +111,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 				return showSession(ctx, a, p, cmd, f, id)
 			}
 			if err != nil {
-				return noSuchTrace(ctx, a, p.Store, id, err)
+				return noSuchTrace(ctx, a, p, id, err)
 			}
 			switch {
 			case f.file != "":
@@ -329,11 +332,11 @@ func findSession(ctx context.Context, a *app, p *pipeline.Pipeline, word string)
 		return "", fmt.Errorf("trace %s has no session", t.TraceID[:8])
 	case errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrPrefix):
 		if word == "" {
-			return "", noSuchTrace(ctx, a, p.Store, word, err)
+			return "", noSuchTrace(ctx, a, p, word, err)
 		}
 		return "", hinted{fmt.Errorf("no session begins with %q, and no trace", word), "hookspan list --json prints the ids of sessions"}
 	}
-	return "", noSuchTrace(ctx, a, p.Store, word, err)
+	return "", noSuchTrace(ctx, a, p, word, err)
 }
 
 // withPipeline calls f with a pipeline whose store is up to date.
@@ -348,13 +351,15 @@ func withPipeline(ctx context.Context, a *app, f func(context.Context, *pipeline
 }
 
 // noSuchTrace says why the trace that was asked for cannot be shown.
-func noSuchTrace(ctx context.Context, a *app, s *store.Store, id string, err error) error {
-	if some, lerr := s.List(ctx, store.Filter{Limit: 1}); lerr == nil && len(some) == 0 {
+func noSuchTrace(ctx context.Context, a *app, p *pipeline.Pipeline, id string, err error) error {
+	if some, lerr := ofSessions(ctx, a, p, ""); lerr == nil && len(some) == 0 {
 		a.hintSkipped(ctx)
 		return hinted{errors.New("no tasks yet"), noTracesYet(ctx, a)}
 	}
 	var several *store.AmbiguousError
 	switch {
+	case errors.Is(err, store.ErrNotFound) && slices.ContainsFunc(a.running(ctx, p), func(r *store.Trace) bool { return strings.HasPrefix(r.TraceID, strings.ToLower(id)) }):
+		return hinted{fmt.Errorf("trace %s is of a task that still runs", id), "it is stored when the task has ended"}
 	case errors.Is(err, store.ErrNotFound):
 		return hinted{fmt.Errorf("no trace begins with %q", id), "hookspan list prints the ids"}
 	case errors.As(err, &several):

@@ -62,7 +62,7 @@ code 1 as well.`,
 			case err != nil:
 				return err
 			case len(sums) == 0 && !chosen:
-				return noSuchTrace(ctx, a, p.Store, id, store.ErrNotFound)
+				return noSuchTrace(ctx, a, p, id, store.ErrNotFound)
 			case len(sums) == 0:
 				return errors.New("no tasks match: nothing was verified")
 			}

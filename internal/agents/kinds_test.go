@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,62 @@ func TestReadersNameUnknownKinds(t *testing.T) {
 			if named := slices.Equal(got, []string{"2 of the unknown kind new-kind"}); named != weighs || !weighs && got != nil {
 				t.Errorf("%s with %s: %q, named %v", word, more, got, weighs)
 			}
+		}
+	}
+}
+
+// TestReadersNameUnknownParts has parts of messages of a kind of the future, and what Cline
+// shows and asks.
+func TestReadersNameUnknownParts(t *testing.T) {
+	const id, sdk = "0a000001-0000-4000-8000-000000000001", "1767225600000_abcde"
+	const part = `{"type":"text","text":"hi"},{"type":"new-part","x":1},{"type":"new-part"}`
+	const start = `[{"ts":1767225600000,"type":"say","say":"task","text":"go"},{"ts":1767225600100,"type":"say","say":"api_req_started","text":"{}"}`
+	for name, tt := range map[string]struct {
+		word, session, dialect, want string
+		files                        map[string]string
+	}{
+		"claude's answers": {"claude", id, "", "2 of the unknown kind parts/new-part", map[string]string{
+			".claude/projects/-w/" + id + ".jsonl": `{"type":"assistant","uuid":"a","sessionId":"` + id + `","timestamp":"2026-01-01T00:00:01Z","message":{"role":"assistant","id":"m","model":"m","usage":{"output_tokens":1},"content":[` + part + "]}}\n",
+		}},
+		"claude's prompts": {"claude", id, "", "2 of the unknown kind parts/new-part", map[string]string{
+			".claude/projects/-w/" + id + ".jsonl": `{"type":"user","uuid":"a","sessionId":"` + id + `","timestamp":"2026-01-01T00:00:01Z","message":{"role":"user","content":[` + part + "]}}\n",
+		}},
+		"what Cline shows": {"cline", "1767225600000", "classic", "2 of the unknown kind new-kind", map[string]string{
+			".cline/data/tasks/1767225600000/ui_messages.json": start + `,{"ts":1767225601000,"type":"say","say":"new-kind","role":"x"},{"ts":1767225602000,"type":"ask","ask":"new-kind","usage":{}},{"ts":1767225603000,"type":"ask","ask":"idle-kind"}]`,
+		}},
+		"Cline's parts": {"cline", "1767225600000", "classic", "2 of the unknown kind parts/new-part", map[string]string{
+			".cline/data/tasks/1767225600000/ui_messages.json":              start + "]",
+			".cline/data/tasks/1767225600000/api_conversation_history.json": `[{"role":"user","content":"go"},{"role":"assistant","ts":1767225601000,"content":[` + part + `]}]`,
+		}},
+		"Cline's messages": {"cline", sdk, "sdk", "1 of the unknown kind messages/new-role, 2 of the unknown kind parts/new-part", map[string]string{
+			".cline/data/sessions/" + sdk + "/" + sdk + ".messages.json": `{"messages":[{"role":"user","ts":1767225600000,"content":"go"},{"role":"user","ts":1767225601000,"content":[` + part + `]},{"role":"new-role","ts":1767225601000,"content":"x"}]}`,
+		}},
+	} {
+		home := t.TempDir()
+		for path, text := range tt.files {
+			path = filepath.Join(home, filepath.FromSlash(path))
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		agent, _ := All().Named(tt.word)
+		f := &transcript.Files{Home: home, Getenv: func(string) string { return "" }, GOOS: "linux"}
+		tr, err := f.Read(t.Context(), agent.Reader(), transcript.Query{Session: tt.session, Dialect: tt.dialect, Full: true})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got []string
+		for _, u := range tr.Unread {
+			got = append(got, u.Reason)
+			if !u.At.Equal(time.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC)) || u.File == "" {
+				t.Errorf("%s: at %v in %q", name, u.At, u.File)
+			}
+		}
+		if got := strings.Join(got, ", "); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -32,6 +33,15 @@ func (k *Kinds) Meet(file, name string, at time.Time, o rawjson.Object) {
 		(*k)[name] = &kind{file: file, at: at}
 	}
 	(*k)[name].count++
+}
+
+// MeetParts is Meet for the parts of a message whose kinds are not among the known ones.
+func (k *Kinds) MeetParts(file, known string, c Content, at time.Time, message rawjson.Object) {
+	for i := range c {
+		if kind := c[i].Type; kind != "" && !strings.Contains(known, " "+kind+" ") {
+			k.Meet(file, "parts/"+kind, at, message)
+		}
+	}
 }
 
 // work are the members that show that a row may be work.

@@ -133,12 +133,19 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var running []store.Summary
+	running := []listed{}
 	for _, t := range tasks {
 		if ok, err := f.Selects(t); err != nil {
 			return nil, err
 		} else if ok && !slices.ContainsFunc(page.Traces, func(have store.Summary) bool { return have.TraceID == t.TraceID }) {
-			running = append(running, t.Summary)
+			one := s.listed(r.Context(), []store.Summary{t.Summary})[0]
+			if hits := f.Hits(t); len(hits) > 0 {
+				one.Match = &hits[0]
+			}
+			if f.Denied {
+				one.Reason = view.Relative(view.Denials(view.DeniedOf(t)), t.Directory)
+			}
+			running = append(running, one)
 		}
 	}
 	traces := s.listed(r.Context(), page.Traces)
@@ -163,7 +170,7 @@ func (s *Server) sessions(r *http.Request) (any, error) {
 		Running []listed     `json:"running"`
 		Traces  []listed     `json:"traces"`
 		Totals  store.Totals `json:"totals"`
-	}{s.listed(r.Context(), running), traces, page.Totals}, nil
+	}{running, traces, page.Totals}, nil
 }
 
 // kept is an answer of the store, and what the store's files were like before it.
@@ -352,7 +359,7 @@ func (s *Server) search(r *http.Request) (any, error) {
 		Hits   []found      `json:"hits"`
 		Totals store.Totals `json:"totals"`
 	}
-	return keep(s, "search?"+r.URL.RawQuery, 0, func() (out answer, err error) {
+	out, err := keep(s, "search?"+r.URL.RawQuery, 0, func() (out answer, err error) {
 		hits, err := s.opts.Store.Search(r.Context(), f)
 		if err != nil {
 			return out, err
@@ -373,6 +380,16 @@ func (s *Server) search(r *http.Request) (any, error) {
 		}
 		return out, err
 	})
+	now := []found{}
+	for _, t := range s.running(r.Context()) {
+		if ok, _ := f.Selects(t); ok && !slices.ContainsFunc(out.Hits, func(h found) bool { return h.Trace == t.TraceID }) {
+			for _, h := range f.Hits(t) {
+				now = append(now, found{h, t.Title, t.Directory, view.Where(&h), h.Status == otelmap.EndFailed})
+			}
+		}
+	}
+	out.Hits = append(now, out.Hits...)
+	return out, err
 }
 
 func (s *Server) status(r *http.Request) (any, error) {

@@ -43,3 +43,29 @@ func TestASessionHasItsRunningTask(t *testing.T) {
 		}
 	}
 }
+
+// TestARunningTaskHasItsMatch looks for a word and for denied calls with nothing stored.
+func TestARunningTaskHasItsMatch(t *testing.T) {
+	s, _ := emptyStore(t)
+	_, get := asks(Options{Store: s, Watch: []string{t.TempDir()}, Running: func(context.Context) ([]*store.Trace, error) {
+		k := &task{id: 0x10}
+		failed(k.tool(k.run("codex", "new", "/w", otelmap.OutcomeRunning, 100, 160), "Bash", `{"command":"git push"}`, "", 103, 104), otelmap.ErrorToolDenied, "not today")
+		return []*store.Trace{store.NewTrace(messagesOf(k))}, nil
+	}})
+	var list struct {
+		Running []struct {
+			Match  *struct{ Tool string }
+			Reason string
+		}
+	}
+	if get(t, "sessions?text=push", &list); len(list.Running) != 1 || list.Running[0].Match == nil || list.Running[0].Match.Tool != "Bash" {
+		t.Errorf("%+v", list)
+	}
+	if get(t, "sessions?denied", &list); len(list.Running) != 1 || list.Running[0].Reason != "Bash git push (denied by you: not today)" {
+		t.Errorf("%+v", list)
+	}
+	var hits struct{ Hits []struct{ Where string } }
+	if get(t, "search?text=push", &hits); len(hits.Hits) != 1 || hits.Hits[0].Where != "Bash" {
+		t.Errorf("%+v", hits)
+	}
+}

@@ -98,7 +98,7 @@ type callRow struct {
 // the options of hookspan calls, and the filter for their tasks.
 func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 	f, err = filterOf(q)
-	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, First: q.Has("first")}
+	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, Directory: f.Directory, Resolved: f.Resolved, First: q.Has("first")}
 	f.Tool, f.Failed, f.Denied = "", false, false // They are of the calls.
 	if err == nil {
 		c.MinCost, err = dollars(q, "dearer")

@@ -21,7 +21,7 @@ import (
 )
 
 // TestWholeCallsAreReadOncePerTraceAndSession counts reads: the calls of several tasks of several
-// sessions come in a list that mixes them.
+// sessions come in a list that mixes them, and so do the workspace's two folders.
 func TestWholeCallsAreReadOncePerTraceAndSession(t *testing.T) {
 	const sessions, tasks, edits = 3, 4, 25
 	f := finder(t, claude.Agent, nil)
@@ -37,7 +37,7 @@ func TestWholeCallsAreReadOncePerTraceAndSession(t *testing.T) {
 			id, session := fmt.Sprintf("%032x", n+1), fmt.Sprintf("%08d-1111-4111-8111-111111111111", n%sessions)
 			if stored[id] == nil {
 				stored[id] = trace("claude-code", session, "claude")
-				stored[id].TraceID, stored[id].Directory = id, "/w/p"
+				stored[id].TraceID, stored[id].Directory, stored[id].Folders = id, "/w/p", []string{"/w/p", "/w/q"}
 			}
 			span := &tracepb.Span{
 				SpanId: []byte{1, 0, 0, 0, 0, 0, byte(n), byte(e)}, StartTimeUnixNano: otlp.UnixNano(at(e)), EndTimeUnixNano: otlp.UnixNano(at(e + 1)),
@@ -45,7 +45,7 @@ func TestWholeCallsAreReadOncePerTraceAndSession(t *testing.T) {
 			}
 			scope := stored[id].ResourceSpans[0].ScopeSpans[0]
 			scope.Spans = append(scope.Spans, span)
-			calls = append(calls, store.Call{Trace: id, Span: otlp.SpanID(span), Host: "claude-code", Session: session, Directory: "/w/p", Arguments: `{"cut":"…`})
+			calls = append(calls, store.Call{Trace: id, Span: otlp.SpanID(span), Host: "claude-code", Session: session, Directory: []string{"/w/p", "/w/q"}[e%2], Arguments: `{"cut":"…`})
 		}
 	}
 	for s := range sessions {

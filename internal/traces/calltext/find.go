@@ -58,43 +58,62 @@ func (f *Finder) Rows(ctx context.Context, t *store.Trace, rows ...*view.Row) ([
 // Calls replaces what calls of several traces have of their arguments by the whole ones. It asks
 // trace for each trace once, and reads each session once.
 func (f *Finder) Calls(ctx context.Context, trace func(id string) (*store.Trace, error), calls []store.Call) error {
-	type place struct{ host, session, directory string }
-	sessions := make(map[place][]*store.Call)
+	sessions := make(map[[2]string][]*store.Call)
 	for i := range calls {
 		c := &calls[i]
-		at := place{c.Host, cmp.Or(c.Session, c.Trace), c.Directory}
+		at := [2]string{c.Host, cmp.Or(c.Session, c.Trace)}
 		sessions[at] = append(sessions[at], c)
 	}
 	for _, all := range sessions {
-		slices.SortStableFunc(all, func(x, y *store.Call) int { return strings.Compare(x.Trace, y.Trace) })
-		var t *store.Trace
-		var whole []view.Row
-		places := make(map[string]int)
-		rows := make([]*view.Row, len(all))
-		for i, c := range all {
-			if i == 0 || c.Trace != all[i-1].Trace {
-				var err error
-				if t, err = trace(c.Trace); err != nil {
-					return err
-				}
-				whole = view.Rows(t)
-				clear(places)
-				for at := range whole {
-					places[whole[at].SpanID()] = at
-				}
-			}
-			at, ok := places[c.Span]
-			if !ok {
-				return fmt.Errorf("trace %s: call %s is gone", c.Trace, c.Span)
-			}
-			row := whole[at] // The others need not stay.
-			rows[i] = &row
+		if err := f.session(ctx, trace, all); err != nil {
+			return err
 		}
-		texts, err := f.Rows(ctx, t, rows...)
+	}
+	return nil
+}
+
+// session is Calls for one session's calls. In another folder it is another session.
+func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trace, error), calls []*store.Call) error {
+	type chosen struct {
+		of    *store.Trace
+		rows  []*view.Row
+		calls []*store.Call
+	}
+	folders := make(map[string]*chosen)
+	slices.SortStableFunc(calls, func(x, y *store.Call) int { return strings.Compare(x.Trace, y.Trace) })
+	var in *chosen
+	var whole []view.Row
+	places := make(map[string]int)
+	for i, c := range calls {
+		if i == 0 || c.Trace != calls[i-1].Trace {
+			t, err := trace(c.Trace)
+			if err != nil {
+				return err
+			}
+			cwd := QueryOf(t).Cwd
+			if folders[cwd] == nil {
+				folders[cwd] = new(chosen)
+			}
+			in, whole = folders[cwd], view.Rows(t)
+			in.of = t
+			clear(places)
+			for at := range whole {
+				places[whole[at].SpanID()] = at
+			}
+		}
+		at, ok := places[c.Span]
+		if !ok {
+			return fmt.Errorf("trace %s: call %s is gone", c.Trace, c.Span)
+		}
+		row := whole[at] // The others need not stay.
+		in.rows, in.calls = append(in.rows, &row), append(in.calls, c)
+	}
+	for _, in := range folders {
+		texts, err := f.Rows(ctx, in.of, in.rows...)
 		if err != nil {
 			return err
 		}
-		for i, c := range all {
+		for i, c := range in.calls {
 			c.Arguments = texts[i].Arguments
 		}
 	}

@@ -300,8 +300,8 @@ type Page struct {
 	// stored.
 	Running []Summary
 	Traces  []Summary
-	// Hits are those in Traces, of each trace in a few of its spans, if the filter has a
-	// Text.
+	// Hits are those in Running and in Traces, of each of these in a few of its spans, if the
+	// filter has a Text.
 	Hits   []Hit
 	Totals Totals
 }
@@ -342,6 +342,7 @@ func (f Filter) page(ctx context.Context, q querier, running []*Trace) (p Page, 
 	}
 	for _, t := range running {
 		p.Running = append(p.Running, t.Summary)
+		p.Hits = append(p.Hits, f.Hits(t)...)
 	}
 	var want []phrase
 	var set traceSet

@@ -35,17 +35,37 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 // hitsIn returns the hits in spans of a trace.
 func hitsIn(ctx context.Context, q querier, spans []int64, want []phrase) (out []Hit, err error) {
 	err = eachSpan(ctx, q, func(_ int64, sp *tracepb.Span) error {
-		if text := snippet(textsOf(sp), want); text != "" {
-			a := sp.GetAttributes()
-			out = append(out, Hit{
-				Trace: otlp.TraceID(sp), Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
-				Role: RoleOf(a), Status: otelmap.EndOf(sp), Started: fromColumn(column(sp.GetStartTimeUnixNano())), Snippet: text,
-			})
-		}
+		out = addHit(out, sp, want)
 		return nil
 	}, `id IN `+inList, list(spans))
 	slices.SortStableFunc(out, newestHit)
 	return out, err
+}
+
+// Hits returns the newest spans of a running task that have the filter's Text.
+func (f Filter) Hits(t *Trace) (out []Hit) {
+	want, err := phrases(f.Text)
+	if f.Text == "" || err != nil {
+		return nil
+	}
+	for sp := range otlp.Spans(t.ResourceSpans) {
+		out = addHit(out, sp, want)
+	}
+	slices.SortStableFunc(out, newestHit)
+	return out[:min(len(out), maxPageHits)]
+}
+
+// addHit appends a span's hit if it has what is wanted.
+func addHit(to []Hit, sp *tracepb.Span, want []phrase) []Hit {
+	text := snippet(textsOf(sp), want)
+	if text == "" {
+		return to
+	}
+	a := sp.GetAttributes()
+	return append(to, Hit{
+		Trace: otlp.TraceID(sp), Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
+		Role: RoleOf(a), Status: otelmap.EndOf(sp), Started: fromColumn(column(sp.GetStartTimeUnixNano())), Snippet: text,
+	})
 }
 
 func newestHit(x, y Hit) int {

@@ -38,6 +38,8 @@ type CallFilter struct {
 	// MinTook and MinCost are the least duration and the least cost in US dollars.
 	MinTook time.Duration
 	MinCost float64
+	// Directory and Resolved are as in store.Filter, for the call's folder.
+	Directory, Resolved string
 	// First ends Find with the task in which the limit is reached: its sums are of what it read.
 	First bool
 }
@@ -48,6 +50,7 @@ func (f CallFilter) Selects(c *store.Call) bool {
 	case f.Tool != "" && !store.SameTool(c.Tool, f.Tool) && !strings.EqualFold(c.Server, f.Tool),
 		f.Subagent != "" && !strings.EqualFold(c.Subagent, f.Subagent),
 		(f.Failed || f.Denied) && !(f.Failed && c.Status.Failed() || f.Denied && c.Status == otelmap.EndDenied),
+		!store.Filter{Directory: f.Directory, Resolved: f.Resolved}.In(c.Directory),
 		c.Took < f.MinTook, f.MinCost > 0 && (c.CostUSD == nil || *c.CostUSD < f.MinCost):
 		return false
 	}

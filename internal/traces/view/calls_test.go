@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -248,5 +249,34 @@ func TestDeniedCallsOfARunningTaskAreNoted(t *testing.T) {
 	notes, err := NotesOf(t.Context(), s, f, &page, []*store.Trace{running})
 	if of := notes[running.TraceID]; err != nil || len(of) != 1 || of[0].Text != "git push  (denied by you: not today)" {
 		t.Errorf("%+v, %v", notes, err)
+	}
+}
+
+// TestCallsOfAWorkspaceAreThoseOfTheFolder has a task in two folders, of which each has a call.
+func TestCallsOfAWorkspaceAreThoseOfTheFolder(t *testing.T) {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	b := newBuild("workspace")
+	root := b.root("task", otelmap.OutcomeCompleted, time.Minute, otlp.Strings(otelmap.KeyFolders, []string{"/home/dev/shop-api", "/home/dev/web"}))
+	for i, folder := range []string{"", "/home/dev/web", "/home/dev/shop-api"} {
+		at := time.Duration(i+1) * time.Second
+		b.tool(root, "Edit", `{}`, at, at+time.Second)
+		b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyFolder, folder))
+	}
+	if err := s.UploadTraces(t.Context(), b.messages()); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]int{"": 3, "/home/dev": 3, "/home/dev/shop-api": 2, "/home/dev/web": 1} {
+		f := store.Filter{Directory: dir}
+		found, all, err := CallFilter{Directory: dir}.Find(t.Context(), s, f, nil, nil)
+		if page, perr := s.Page(t.Context(), f); perr != nil || page.Totals.Traces != 1 {
+			t.Errorf("%q: %d tasks, %v", dir, page.Totals.Traces, perr)
+		}
+		if err == nil && (all.Calls != want || all.Traces != 1) {
+			t.Errorf("%q: %d calls of %d tasks, want %d of 1: %v", dir, all.Calls, all.Traces, want, found)
+		}
 	}
 }

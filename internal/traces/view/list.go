@@ -46,13 +46,23 @@ func Where(h *store.Hit) string { return cmp.Or(h.Tool, roleNames[h.Role], h.Nam
 func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Page, running []*store.Trace) (map[string][]Note, error) {
 	notes, err := notesOfStored(ctx, s, f, page)
 	for _, t := range running {
-		for sp := range otlp.Spans(t.ResourceSpans) {
-			if f.Denied && store.RoleOf(sp.GetAttributes()) == store.RoleTool && otelmap.EndOf(sp) == otelmap.EndDenied {
+		if f.Denied {
+			for _, sp := range DeniedOf(t) {
 				notes[t.TraceID] = append(notes[t.TraceID], denial(sp))
 			}
 		}
 	}
 	return notes, err
+}
+
+// DeniedOf are the denied calls of a running task.
+func DeniedOf(t *store.Trace) (calls []*tracepb.Span) {
+	for sp := range otlp.Spans(t.ResourceSpans) {
+		if store.RoleOf(sp.GetAttributes()) == store.RoleTool && otelmap.EndOf(sp) == otelmap.EndDenied {
+			calls = append(calls, sp)
+		}
+	}
+	return calls
 }
 
 func notesOfStored(ctx context.Context, s *store.Store, f store.Filter, page *store.Page) (map[string][]Note, error) {

@@ -44,6 +44,7 @@ func (l *fileLog) addAnswer(r *row) {
 		id = transcript.TimeID("req-", r.at)
 	}
 	c := transcript.DecodeContent(m.Get("content"))
+	l.b.kinds.MeetParts(l.path, knownParts, c, r.at, m)
 	failed := r.is("isApiErrorMessage")
 	if model == syntheticModel && !failed {
 		return

@@ -139,6 +139,10 @@ const idleRows = " summary progress file-history-snapshot file-history-delta las
 	" agent-color agent-setting tag worktree-state attribution-snapshot content-replacement speculation-accept task-summary api-request-blob" +
 	" api-request-shape atis-latch tools-used start result started "
 
+// knownParts are the kinds of the parts of messages.
+const knownParts = " text thinking redacted_thinking tool_use tool_result image document server_tool_use advisor_tool_result" +
+	" web_search_tool_result web_fetch_tool_result fallback "
+
 func (l *fileLog) addRow(r *row) {
 	var take func(*row)
 	switch r.kind {

@@ -80,6 +80,7 @@ func (l *fileLog) noted(text string, way int) bool {
 // of Claude Code's.
 func (l *fileLog) addUser(r *row) {
 	c := r.content()
+	l.b.kinds.MeetParts(l.path, knownParts, c, r.at, r.Object)
 	text, kind := r.userText(c)
 	if turn := r.text("promptId"); turn != "" && !l.continues(kind, turn, c) {
 		l.turn = turn

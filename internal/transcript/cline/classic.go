@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -39,13 +40,13 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcr
 	}{
 		{uiFile, func(path string) error {
 			return f.Stream(ctx, path, func(r io.Reader) error {
-				ui = uiLog{}
+				ui = uiLog{path: path}
 				return ui.decode(ctx, r)
 			})
 		}},
 		{historyFile, func(path string) error {
 			return f.Stream(ctx, path, func(r io.Reader) error {
-				api = apiHistory{full: q.Full}
+				api = apiHistory{full: q.Full, path: path}
 				return api.decode(ctx, r)
 			})
 		}},
@@ -70,6 +71,7 @@ func readClassic(ctx context.Context, f *transcript.Files, dir string, q transcr
 	}
 	dated := slices.ContainsFunc(api.messages, func(m apiMessage) bool { return !m.at.IsZero() })
 	buildClassic(&t, &ui, &api, &meta)
+	t.Unread = append(ui.kinds.Unread(), api.kinds.Unread()...)
 	if q.Full {
 		t.Ends, t.Folders = ui.ends, api.tools.folders
 		calls, file := api.tools.calls, historyFile
@@ -170,6 +172,8 @@ type uiLog struct {
 	// tools are the calls that were shown.
 	tools []hook.ToolResult
 	rows  int
+	path  string
+	kinds transcript.Kinds
 }
 
 // uiRequest is one row api_req_started and what the rows after it say of its
@@ -231,8 +235,12 @@ func (l *uiLog) add(row rawjson.Object, first bool) {
 			}
 		}
 	}
-	l.addTool(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))), text)
-	l.follow(at, cmp.Or(say, rawjson.Unquote(row.Get("ask"))))
+	kind := cmp.Or(say, rawjson.Unquote(row.Get("ask")))
+	if !strings.Contains(knownRows, " "+kind+" ") {
+		l.kinds.Meet(l.path, kind, at, row)
+	}
+	l.addTool(at, kind, text)
+	l.follow(at, kind)
 }
 
 func (l *uiLog) addRequest(row rawjson.Object, at time.Time, text string) {

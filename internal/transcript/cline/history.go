@@ -19,6 +19,8 @@ type apiHistory struct {
 	// full asks for the tool calls.
 	full  bool
 	tools classicTools
+	path  string
+	kinds transcript.Kinds
 }
 
 // apiMessage is one message; only an assistant's has more than its role.
@@ -38,15 +40,19 @@ func (h *apiHistory) decode(ctx context.Context, r io.Reader) error {
 		at := timeOf(m.Get("ts"))
 		h.tools.row++
 		msg := apiMessage{assistant: rawjson.Unquote(m.Get("role")) == "assistant"}
+		var content transcript.Content
+		if msg.assistant || h.full {
+			content = transcript.DecodeContent(m.Get("content"))
+			meetMessage(&h.kinds, h.path, m, content, at)
+		}
 		if msg.assistant {
-			content := transcript.DecodeContent(m.Get("content"))
 			msg.at, msg.model = at, modelOf(m.Get("modelInfo"), "providerId", "modelId")
 			msg.text, msg.toolIDs = cutToolXML(content.Text(), nil), content.ToolIDs()
 			if h.full {
 				h.tools.reply(content, at)
 			}
 		} else if h.full {
-			h.tools.answer(transcript.DecodeContent(m.Get("content")), at)
+			h.tools.answer(content, at)
 		}
 		h.messages = append(h.messages, msg)
 	})

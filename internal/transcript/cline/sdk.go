@@ -93,6 +93,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, q transcr
 	t.HostVersion = cmp.Or(m.Metadata.Origin.Version, lead.version)
 	t.Provider, t.Model = cmp.Or(lead.model.provider, m.Provider), cmp.Or(lead.model.id, m.Model)
 	t.Calls, t.ToolResults, t.Prompts = lead.calls, lead.results, lead.prompts
+	t.Unread = lead.kinds.Unread()
 	t.Pending = m.Status == "running" && lead.lastRole == "user" && !hook.Elapsed(f.Now(), lead.last, transcript.PendingAge)
 	if kind, at := m.end(); q.Full && kind != hook.KindUnknown {
 		t.Ends = []hook.TurnEnd{{At: at, Kind: kind}}
@@ -105,6 +106,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, q transcr
 		log, err := readMessages(ctx, f, path, agent, time.Time{}, &q)
 		note(path, err)
 		t.Calls, t.ToolResults = append(t.Calls, log.calls...), append(t.ToolResults, log.results...)
+		t.Unread = append(t.Unread, log.kinds.Unread()...)
 	}
 	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
 	return &t, errors.Join(errs...)
@@ -141,6 +143,8 @@ type messageLog struct {
 	row      int
 	last     time.Time
 	lastRole string
+	path     string
+	kinds    transcript.Kinds
 }
 
 // readMessages reads one messages file. started is used as the time of a message
@@ -150,7 +154,7 @@ func readMessages(
 ) (*messageLog, error) {
 	var log messageLog
 	err := f.Stream(ctx, path, func(r io.Reader) error {
-		log = messageLog{agent: agent, last: started, tools: make(map[string]hook.ToolResult)}
+		log = messageLog{agent: agent, last: started, path: path, tools: make(map[string]hook.ToolResult)}
 		return log.decode(ctx, r)
 	})
 	if log.row > 0 {
@@ -180,6 +184,7 @@ func (l *messageLog) add(m rawjson.Object) {
 		at = l.last
 	}
 	c := transcript.DecodeContent(m.Get("content"))
+	meetMessage(&l.kinds, l.path, m, c, at)
 	role := rawjson.Unquote(m.Get("role"))
 	switch role {
 	case "assistant":

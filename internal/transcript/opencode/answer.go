@@ -51,7 +51,7 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 			l.tool(m, tool, p, agent, turn)
 		default:
 			if !strings.Contains(idleParts, " "+p.Text("type")+" ") {
-				l.Kinds.Meet(l.path, "part/"+p.Text("type"), created, p)
+				l.Kinds.Meet(l.path, "parts/"+p.Text("type"), created, p)
 			}
 		}
 		if said.After(last) {

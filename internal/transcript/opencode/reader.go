@@ -321,7 +321,7 @@ func (l *log) add(m *message, agent *hook.Subagent) {
 		l.idle(m.data, agent, at("created"))
 	case "system": // instructions
 	default:
-		l.Kinds.Meet(l.path, "message/"+m.data.Text("role"), at("created"), m.data)
+		l.Kinds.Meet(l.path, "messages/"+m.data.Text("role"), at("created"), m.data)
 	}
 }
 
