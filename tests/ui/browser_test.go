@@ -84,7 +84,7 @@ func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change
 		Status: func(context.Context) (any, error) {
 			return map[string]any{
 				"recording": "on", "sessions": 3, "last_event": time.Now().Add(-4 * time.Minute), "state_dir": "/home/ada/.local/state/hookspan", "env_file": "/home/ada/.config/hookspan/env",
-				"destinations": []any{map[string]any{"name": "store", "target": path, "runs": 39, "spans": 628, "rejected": 0}},
+				"destinations": []any{map[string]any{"name": "store", "target": path, "level": "ok", "lines": []string{"39 traces, 628 spans on this machine"}}},
 			}, nil
 		},
 		Findings: func(context.Context) (any, error) {

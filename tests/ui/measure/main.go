@@ -289,7 +289,7 @@ func (p *tabOf) live(f *figures) error {
 	if err := chromedp.Run(p.ctx, chromedp.Navigate(p.s.base+"/")); err != nil {
 		return err
 	}
-	if err := p.wait(`document.querySelector(".live.on") && document.body.innerText.includes("Count to twenty")`); err != nil {
+	if err := p.wait(`/live|no hooks/.test(document.querySelector(".live")?.innerText) && document.body.innerText.includes("Count to twenty")`); err != nil {
 		return err
 	}
 	if err := p.eval(`[...document.querySelectorAll(".title")].find((e) => e.textContent.startsWith("Count to twenty")).click()`, nil); err != nil {

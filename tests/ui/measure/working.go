@@ -76,7 +76,7 @@ func measureWork(ctx context.Context, programs, dir, chromium string) (w work, e
 	if err := chromedp.Run(tab, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(s.address)); err != nil {
 		return w, err
 	}
-	if err := p.wait(`document.querySelector(".live.on") && document.querySelectorAll(".task").length > 20`); err != nil {
+	if err := p.wait(`/live|no hooks/.test(document.querySelector(".live")?.innerText) && document.querySelectorAll(".task").length > 20`); err != nil {
 		return w, err
 	}
 	n := 0

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { download, type Refused } from "./api";
 import { dollars, duration, placesOf, tokens } from "./format";
 import { Prose } from "./markdown";
@@ -189,24 +189,27 @@ const formats = [["md", "Markdown", "md"], ["html", "HTML", "html"], ["otlp", "J
 
 // Export is a menu of the forms in which hookspan export writes a task. Nothing is downloaded until one is chosen.
 export function Export({ id, runs }: { id: string; runs: boolean }) {
-  const [open, set] = useState(false);
+  const [first, set] = useState<0 | -1>(), open = first !== undefined; // the item that the menu opens at
   const menu = useRef<HTMLSpanElement>(null);
   const items = () => [...menu.current!.querySelectorAll<HTMLElement>("[role=menuitem]")];
-  useEffect(() => { if (open) items()[0].focus(); }, [open]);
-  const close = () => { set(false); menu.current!.querySelector("button")!.focus(); };
+  useLayoutEffect(() => { if (open) items().at(first)!.focus(); }, [open]);
+  const close = () => { set(undefined); menu.current!.querySelector("button")!.focus(); };
   const choose = async ([format, , ending]: string[]) => {
     close();
     try { await download(`traces/${id}/export?format=${format}`, `hookspan-${id.slice(0, 8)}.${ending}`); } catch (why) { say((why as Error).message); }
   };
   return (
-    <span class="menu" ref={menu} onMouseDown={(e) => open && e.preventDefault() /* Safari takes the focus from a button that is clicked */} onFocusOut={(e) => { if (!menu.current!.contains(e.relatedTarget as Node)) set(false); }} onKeyDown={(e) => {
-      const n = { ArrowDown: 1, ArrowUp: -1 }[e.key], all = open ? items() : [];
-      if (!n && e.key !== "Escape") return;
+    <span class="menu" ref={menu} onMouseDown={(e) => open && e.preventDefault() /* Safari takes the focus from a button that is clicked */} onFocusOut={(e) => { if (!menu.current!.contains(e.relatedTarget as Node)) set(undefined); }} onKeyDown={(e) => {
+      const arrow = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+      if (!open) { if (arrow) { e.preventDefault(); if (!runs) set(arrow > 0 ? 0 : -1); } return; }
+      e.stopPropagation(); // The view behind has keys as well.
+      const all = items(), at = all.indexOf(document.activeElement as HTMLElement);
+      const to = { Home: 0, End: -1 }[e.key] ?? (arrow && Math.max(-1, at + arrow) % all.length);
+      const next = to === undefined ? all.find((x) => x.innerText[0].toLowerCase() === e.key) : all.at(to);
+      if (e.key === "Escape") close(); else if (next) next.focus(); else return;
       e.preventDefault();
-      e.stopPropagation();
-      if (!n) close(); else if (open) all[(all.indexOf(document.activeElement as HTMLElement) + n + all.length) % all.length].focus(); else if (!runs) set(true);
     }}>
-      <button class="plain" aria-haspopup="menu" aria-expanded={open} disabled={runs} title={runs ? "A task is stored when it has ended" : "Without the secrets that hookspan recognizes"} onClick={() => set(!open)}>Export</button>
+      <button class="plain" aria-haspopup="menu" aria-expanded={open} disabled={runs} title={runs ? "A task is stored when it has ended" : "Without the secrets that hookspan recognizes"} onClick={() => (open ? close() : set(0))}>Export</button>
       {open && <span role="menu" aria-label="Export">{formats.map((f) => <button key={f[0]} role="menuitem" tabIndex={-1} onClick={() => choose(f)}>{f[1]}</button>)}</span>}
     </span>
   );

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { Day } from "./day";
-import { clock, dayName, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
+import { clock, dayName, dayOnly, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { Prose } from "./markdown";
 import { agentNames, Alert, Command, Commands, Facts, isBad, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
@@ -214,7 +214,7 @@ export function SessionsView() {
   const place = () => flat.findIndex((l) => l.id === here.current);
   const move = (n: number) => () => select(Math.max(0, Math.min(flat.length - 1, place() + n)));
   const errors = (n: number) => () => {
-    for (let i = place() + n; i >= 0 && i < flat.length; i += n) { const t = flat[i].task; if (isBad(t.status) || t.summary.toolFailures || t.summary.toolDenials) { select(i); return; } }
+    for (let i = place() + n; i >= 0 && i < flat.length; i += n) { const t = flat[i].task; if (isBad(t.status) || flat[i].thread?.traces.some((x) => isBad(x.status)) || t.summary.toolFailures || t.summary.toolDenials) { select(i); return; } }
   };
   const now = () => flat[place()] as Line | undefined;
   useKeys({
@@ -235,11 +235,11 @@ export function SessionsView() {
       <Filters query={query} compare />
       <Alert error={error} />
       {list.length === 0 && <NoMatch />}
-      {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={groups} tasks={data.totals.tasks + data.running.length} />}
+      {(query.get("when") === "today" || (query.get("from") && query.get("from") === query.get("to"))) && <Day sessions={order ? threads([...list].sort((a, b) => (a.summary.started! < b.summary.started! ? 1 : -1))) : groups} tasks={data.totals.tasks + data.running.length} />}
       <div class={beside ? "split" : undefined}>
         <div>
           {list.length > 0 && <Heads sort={order?.[1] ?? ""}>{many && <button class="plain" onClick={() => { keep(new Set()); put({ open: all ? "" : "all" }); }}>{all ? "Fold all sessions" : "Unfold all sessions"}</button>}</Heads>}
-          <Blocks blocks={blocks} at={at} isOpen={isOpen} unfold={unfold} over={beside ? (l) => { here.current = l.id; setAt(l.id); } : undefined} />
+          <Blocks blocks={blocks} dated={!!order} at={at} isOpen={isOpen} unfold={unfold} over={beside ? (l) => { here.current = l.id; setAt(l.id); } : undefined} />
           {data.traces.length < data.totals.tasks && (
             <p class="note">{data.traces.length.toLocaleString("en")} of {data.totals.tasks.toLocaleString("en")} tasks. <More limit={limit} /></p>
           )}
@@ -279,7 +279,7 @@ function blocksOf(groups: Thread[], isOpen: (t: Thread) => boolean, order?: stri
   const out: Block[] = [];
   let day = "";
   for (const g of groups) {
-    const now = order ?? (g.traces.some((t) => t.status === "running") ? "Running now" : dayName(g.traces[0].summary.started));
+    const now = g.traces.some((t) => t.status === "running") ? "Running now" : order ?? dayName(g.traces[0].summary.started);
     const lines: Line[] = [];
     if (g.traces.length > 1) lines.push({ id: "session " + g.key, task: sessionOf(g), thread: g });
     if (g.traces.length === 1 || isOpen(g)) for (const task of g.traces) lines.push({ id: task.summary.traceId, task, inside: g.traces.length > 1 ? lines[0].task : undefined });
@@ -298,7 +298,7 @@ const drawnAll = 150;
 
 // Blocks draws the blocks that can be seen, and keeps the others' room: their height when
 // they were drawn, or what they are expected to have.
-function Blocks({ blocks, at, isOpen, unfold, over }: { blocks: Block[]; at: string; isOpen: (t: Thread) => boolean; unfold: (t: Thread) => void; over?: (l: Line) => void }) {
+function Blocks({ blocks, dated, at, isOpen, unfold, over }: { blocks: Block[]; dated: boolean; at: string; isOpen: (t: Thread) => boolean; unfold: (t: Thread) => void; over?: (l: Line) => void }) {
   const money = dollarsIn(blocks.flatMap((b) => b.lines.map((l) => l.task.summary.usage?.costUsd)));
   const box = useRef<HTMLDivElement>(null);
   const known = useRef(new Map<string, number>());
@@ -337,7 +337,7 @@ function Blocks({ blocks, at, isOpen, unfold, over }: { blocks: Block[]; at: str
           {b.heading && <h2 class="day">{b.heading}</h2>}
           {b.lines.map((l) => (
             <div key={l.id} onMouseEnter={over && (() => { clearTimeout(timer.current); timer.current = window.setTimeout(() => over(l), 120); })}>
-              <Task task={l.task} money={money} at={l.id === at} thread={l.thread} inside={l.inside} open={l.thread && isOpen(l.thread)} unfold={unfold} />
+              <Task task={l.task} money={money} dated={dated} at={l.id === at} thread={l.thread} inside={l.inside} open={l.thread && isOpen(l.thread)} unfold={unfold} />
             </div>
           ))}
         </section>
@@ -351,22 +351,23 @@ export const More = ({ limit, most = mostTasks }: { limit: number; most?: number
 
 // Heads names the columns of tasks; with sort each orders the list.
 export const Heads = ({ children, sort }: { children?: ComponentChildren; sort?: string }) => (
-  <div class="heads">
+  <div class="heads" role={sort === undefined ? undefined : "group"} aria-label={sort === undefined ? undefined : "Order"}>
     {heads.map(([column, order, first]) => (sort === undefined || order === undefined ? <span key={column} aria-hidden="true">{column}</span> : <button key={column} title={first} aria-pressed={sort === order} onClick={() => put({ sort: order }, true)}>{column}</button>))}{children}
   </div>
 );
 
-// Task is a line of a task, or with thread that of a session; inside is the session's line, of which nothing is repeated.
-export function Task({ task, money = dollars, at, thread, inside, open, unfold }: { task: Listed; money?: (usd: number) => string; at?: boolean; thread?: Thread; inside?: Listed; open?: boolean; unfold?: (t: Thread) => void }) {
+// Task is a line of a task, or with thread that of a session; inside is the session's line, of which nothing is repeated; dated has the day of one that is not of today.
+export function Task({ task, money = dollars, dated, at, thread, inside, open, unfold }: { task: Listed; money?: (usd: number) => string; dated?: boolean; at?: boolean; thread?: Thread; inside?: Listed; open?: boolean; unfold?: (t: Thread) => void }) {
   const { summary: s, status, reason, match } = task;
   const find = match && new URLSearchParams(location.search).get("text");
   const o = inside?.summary;
   // It is drawn again only if something in it is another: an agent at work changes one of many.
-  const content = JSON.stringify([task, find, money(0), at, thread?.traces.length, open, s.host && agentNames[s.host], o?.workingDirectory, o?.model]);
+  const when = dated && dayName(s.started) !== "Today" ? dayOnly(s.started) : clock(s.started), failed = thread?.traces.filter((t) => t.status === "failed").length;
+  const content = JSON.stringify([task, find, money(0), at, thread?.traces.length, failed, when, open, s.host && agentNames[s.host], o?.workingDirectory, o?.model]);
   return useMemo(() => (
     <div class={`task ${status}${at ? " at" : ""}${thread ? " session" : ""}${inside ? " inside" : ""}`}>
       {thread ? <button class={"fold " + (open ? "open" : "shut")} aria-expanded={!!open} aria-label={(open ? "Fold" : "Unfold") + " the session's tasks"} onClick={() => unfold?.(thread)} /> : <Mark status={status} word={outcome(s)} />}
-      <span class="what">{thread && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}</span>}{find ? <Link class="why match" to={`/t/${match.traceId}?span=${match.spanId}`}><Marked text={match.snippet} find={find} near /></Link> : reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
+      <span class="what">{thread && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}{!!failed && <>, <span class="bad">{failed} failed</span></>}</span>}{find ? <Link class="why match" to={`/t/${match.traceId}?span=${match.spanId}`}><Marked text={match.snippet} find={find} near /></Link> : reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
       <span class="under"><Facts items={[
         (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
       ]} /></span>
@@ -374,7 +375,7 @@ export function Task({ task, money = dollars, at, thread, inside, open, unfold }
       <span class="num tools" title="tool calls"><span class="n">{s.tools ? s.tools.toLocaleString("en") : ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>
       <span class="num tokens" title="tokens">{s.usage ? tokens(s.usage.inputTokens + s.usage.outputTokens) : ""}</span>
       <span class="num cost" title="cost">{s.usage?.costUsd !== undefined ? money(s.usage.costUsd) : ""}</span>
-      <span class="num clock">{clock(s.started)}</span>
+      <span class="num clock" title={stamp(s.started)}>{when}</span>
     </div>
   ), [content, unfold]);
 }

@@ -57,7 +57,7 @@ function Context({ points: all, nth }: { points: Point[]; nth: (trace: string) =
   const most = Math.max(...requests.map((p) => p.tokens), 1);
   const width = 1000, w = width / points.length;
   let spent = 0;
-  const total = requests.reduce((n, p) => n + p.costUsd, 0);
+  const total = all.reduce((n, p) => n + p.costUsd, 0); // A compaction at the end has what came after it.
   const line = points.map((p, i) => { spent += p.costUsd; return `${i ? "L" : "M"}${((i + 0.5) * w).toFixed(1)},${(100 - 96 * share(spent, total)).toFixed(1)}`; }).join("");
   const p = at >= 0 ? points[at] : undefined;
   const open = () => p && go("/t/" + p.traceId + (p.spanId ? "?span=" + p.spanId : ""));
@@ -216,7 +216,7 @@ function Days({ days, old, start, until, oldStart }: { days: Group[]; old?: Grou
   const g = at ? by.get(at) : undefined;
   const drawn = days.filter((d) => d.key >= all[0]);
   const values = [...drawn, ...all.map(pastOf)].map((d) => (d ? value(d) : 0)).filter((v) => v > 0).sort((a, b) => a - b);
-  const top = topOf(Math.max(values[values.length - 1] ?? 0, 1e-9));
+  const top = topOf(values[values.length - 1] ?? 1);
   const root = useRoute().query.get("scale") === "root";
   const part = (v: number) => (root ? Math.sqrt(share(v, top)) : share(v, top));
   const amountOf = (v: number) => (priced ? dollars(v).replace(/(\.\d\d\d*?)0*$/, "$1").replace(/\.00$/, "") : tokens(v));
@@ -345,7 +345,7 @@ function Tasks({ a, b }: { a: string; b: string }) {
   );
 }
 
-interface Destination { name: string; level?: string; lines?: string[]; off?: string; fault?: string; target?: string; taken?: string; error?: string; stored?: { traces: number; spans: number }; runs: number; spans: number; rejected: number; behind: number; failing: number; parked?: { error: string }[]; next_try?: string; last_error?: string }
+interface Destination { name: string; level: string; lines: string[]; off?: string; target?: string; behind: number }
 interface Installed { scope: string; path: string; installed: number; outdated: number; edited: number; missing: number; error?: string }
 
 export function StatusView() {
@@ -367,14 +367,11 @@ export function StatusView() {
         <section class="sums">
           <h2>Destinations</h2>
           {s.destinations.map((d) => {
-            const rejected = d.rejected || d.parked?.length;
-            const state: Status = d.off ? "unknown" : d.fault || d.error || d.failing || rejected || d.level === "problem" ? "failed" : d.behind ? "unfinished" : "ok";
+            const state: Status = d.level === "problem" ? "failed" : d.off ? "unknown" : d.behind ? "unfinished" : "ok";
             return (
               <div class="finding" key={d.name}>
-                <Mark status={state} word={d.off ? "off" : undefined} />
-                <div><b>{d.name}</b> {d.target && <code>{d.target}</code>}
-                  {d.lines?.map((l) => <p key={l}>{l}</p>) ?? <><p>{d.off ?? d.fault ?? d.error ?? (d.failing ? "the last try failed" + (d.last_error ? ": " + d.last_error : "") : d.behind ? `${plural(d.behind, "session")} with events to deliver, such as tasks under way` : rejected ? "all but what was rejected is delivered" : "everything is delivered")}</p>
-                  <p class="facts"><Facts items={[!!d.stored?.traces && plural(d.stored.traces, "task") + " stored", d.spans > 0 && plural(d.spans, "span") + " delivered", d.rejected > 0 && <span class="bad">{plural(d.rejected, "span")} rejected</span>, !!d.parked?.length && <span class="bad">{plural(d.parked.length, "trace")} rejected, kept here: {d.parked[d.parked.length - 1].error}</span>, d.taken && "last taken " + ago(d.taken), d.next_try && "next try " + clock(d.next_try)]} /></p></>}</div>
+                <Mark status={state} word={state === "unknown" ? "off" : undefined} />
+                <div><b>{d.name}</b> {d.target && <code>{d.target}</code>}{d.lines.map((l, i) => <p key={i}>{l}</p>)}</div>
               </div>
             );
           })}

@@ -13,25 +13,30 @@ const mostCalls = 5000, mostChanges = 800; // which are long
 const repeated: Column[] = [columns.tasks, ["times", "strong", (g) => g.toolCalls.toLocaleString("en")]];
 const lastOf = (g: Group) => <Link to={"/t/" + g.lastTraceId} class="name" title={"The last task: " + g.key}>{g.key}</Link>;
 
+// Found is the answer: the first rows have come before the sums are there.
+interface Found { calls: Call[]; totals?: Totals; groups?: Record<"failure" | "denial", Group[]> }
+
 // CallsView lists the calls of all tasks; with edits those that change files, with what they change.
 export function CallsView({ edits }: { edits?: boolean }) {
   const query = filtersOf(useRoute().query);
   const own = ["command", "file", "slower"].filter((n) => query.get(n) && (n !== "slower" || slower.some(([v]) => v === query.get(n))));
   const most = edits ? mostChanges : mostCalls, limit = Math.min(most, Number(query.get("limit")) || (edits ? 50 : 200));
   const more = Object.fromEntries([...own.map((n) => [n, query.get(n)!]), ["limit", String(limit)], ...(edits ? [["edits", ""]] : [])]) as Record<string, string>;
-  const { data, error, stale } = useShown<{ calls: Call[]; totals: Totals; groups: Record<"failure" | "denial", Group[]> }>("calls?" + filterQuery(query, more));
+  const asked = "calls?" + filterQuery(query, more), whole = useShown<Found>(asked), { error } = whole;
+  const first = useData<Found>(whole.stale ? asked + "&first" : null).data;
+  const data = first ?? whole.data, stale = whole.stale && !first;
   const name = edits ? "Changes" : "Calls";
   useEffect(() => { setTitle(name + " · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
   const t = data.totals;
-  if (!t.toolCalls && !isFiltered(query)) return <Nothing title={`No ${name.toLowerCase()} yet`} />;
-  const costs = dollarsIn(data.calls.map((c) => c.costUsd)), { failure, denial } = data.groups;
+  if (!data.calls.length && !isFiltered(query)) return <Nothing title={`No ${name.toLowerCase()} yet`} />;
+  const costs = dollarsIn(data.calls.map((c) => c.costUsd)), { failure = [], denial = [] } = data.groups ?? {};
   let day = "";
   return (
-    <div class={"page tasks" + (stale ? " stale" : "")} aria-busy={stale}>
+    <div class={"page tasks" + (stale ? " stale" : "")} aria-busy={whole.stale}>
       <h1 class="hidden">{name}</h1>
-      <p class="sum"><b>{t.toolCalls.toLocaleString("en")}</b> {edits ? (t.toolCalls === 1 ? "change" : "changes") : t.toolCalls === 1 ? "tool call" : "tool calls"}{t.toolCalls > 0 && <> took <b>{duration(t.tookNs)}</b></>}{t.toolFailures ? <>, <b class="bad">{t.toolFailures.toLocaleString("en")}</b> failed</> : ""}{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}{t.waitedNs ? <>, <b>{duration(t.waitedNs)}</b> of it waiting for you</> : ""}.</p>
+      <p class="sum">{!t ? "Counting…" : <><b>{t.toolCalls.toLocaleString("en")}</b> {edits ? (t.toolCalls === 1 ? "change" : "changes") : t.toolCalls === 1 ? "tool call" : "tool calls"}{t.toolCalls > 0 && <> took <b>{duration(t.tookNs)}</b></>}{t.toolFailures ? <>, <b class="bad">{t.toolFailures.toLocaleString("en")}</b> failed</> : ""}{t.toolDenials ? <>, <b class="warn">{t.toolDenials.toLocaleString("en")}</b> {t.toolDenials === 1 ? "was" : "were"} denied</> : ""}{t.waitedNs ? <>, <b>{duration(t.waitedNs)}</b> of it waiting for you</> : ""}.</>}</p>
       <Filters query={query} texts={<>
         <Search value={query.get("file") ?? ""} onChange={(v) => put({ file: v })} label="File or folder/" />
         {!edits && <Search value={query.get("command") ?? ""} onChange={(v) => put({ command: v })} label="Command" />}
@@ -69,21 +74,24 @@ export function CallsView({ edits }: { edits?: boolean }) {
           );
         })}
       </div>
-      {data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. <More limit={limit} most={most} /></p>}
+      {t && data.calls.length < t.toolCalls && <p class="note">{data.calls.length.toLocaleString("en")} of {t.toolCalls.toLocaleString("en")}. <More limit={limit} most={most} /></p>}
     </div>
   );
 }
+
+const none = "The agent's files have no more of it.";
 
 // Edits is what a call changes; one of which the beginning is stored becomes whole when it is asked for.
 function Edits({ call: c }: { call: Call }) {
   const [asked, ask] = useState(false);
   const { data, error } = useData<Row>(asked ? `traces/${c.traceId}/row/${c.spanId}?whole` : null);
   const whole = data?.parts.filter((p) => p.lang === "diff");
-  if (whole?.length) return <div class="change">{whole.map((p, i) => <Lines key={i} lines={p.text.split("\n")} />)}<p class="dim source">{data!.source || "The agent's files have no more of it."}</p></div>;
+  if (whole?.length) return <div class="change">{whole.map((p, i) => <Lines key={i} lines={p.text.split("\n")} />)}<p class="dim source">{data!.source || none}</p></div>;
   return (
     <>
       {c.edits!.map((e, i) => <div class="change" key={i}>{!(c.edits!.length === 1 && e.Path.endsWith(c.what)) && <p class="path">{e.Path}</p>}<Lines lines={e.Lines} /></div>)}
       {c.cut && !asked && <button class="more" onClick={() => ask(true)}>Only the beginning is stored: show the whole change</button>}
+      {data && <p class="dim source">{data.source || none}</p>}
       {error && <p class="note bad">{error.message}</p>}
     </>
   );
