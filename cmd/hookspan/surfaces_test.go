@@ -68,6 +68,7 @@ func ofStatus(status string) figures {
 
 // Which figures a surface has.
 func all(f figures) figures { f.Unfinished = 0; return f } // Sums count them among the failures.
+
 func byCall(f figures) figures {
 	return figures{Calls: f.Calls, Failed: f.Failed, Denied: f.Denied, Unfinished: f.Unfinished}
 }

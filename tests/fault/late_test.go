@@ -107,7 +107,8 @@ func (h *lateHistory) turn() {
 }
 
 var lateAnswers = []otlptest.Answer{
-	{}, otlptest.Status(401, ""), otlptest.Status(404, ""), otlptest.Status(400, "no"), otlptest.Status(413, ""), otlptest.Status(429, ""),
+	{},
+	otlptest.Status(401, ""), otlptest.Status(404, ""), otlptest.Status(400, "no"), otlptest.Status(413, ""), otlptest.Status(429, ""),
 	otlptest.Status(500, ""), otlptest.Status(503, ""), otlptest.CloseBefore(), otlptest.CloseHalfway(), otlptest.Partial(1, "no"),
 }
 

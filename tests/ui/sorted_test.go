@@ -28,8 +28,19 @@ func TestExportMenuByKeyboard(t *testing.T) {
 	at := eval[string](b, `location.search`)
 	on := func(name string) { t.Helper(); b.wait(`document.activeElement.innerText === ` + quoted(name)) }
 	for _, step := range []struct{ key, name string }{
-		{kb.ArrowUp, "JSON"}, {kb.ArrowDown, "Markdown"}, {kb.End, "JSON"}, {kb.Home, "Markdown"}, {"h", "HTML"}, {"j", "JSON"}, {"e", "JSON"}, {kb.ArrowDown, "Markdown"}, {kb.Escape, "Export"},
-		{kb.Enter, "Markdown"}, {kb.ArrowUp, "JSON"}, {kb.Escape, "Export"}, {" ", "Markdown"},
+		{kb.ArrowUp, "JSON"},
+		{kb.ArrowDown, "Markdown"},
+		{kb.End, "JSON"},
+		{kb.Home, "Markdown"},
+		{"h", "HTML"},
+		{"j", "JSON"},
+		{"e", "JSON"},
+		{kb.ArrowDown, "Markdown"},
+		{kb.Escape, "Export"},
+		{kb.Enter, "Markdown"},
+		{kb.ArrowUp, "JSON"},
+		{kb.Escape, "Export"},
+		{" ", "Markdown"},
 	} {
 		b.keys(step.key)
 		on(step.name)

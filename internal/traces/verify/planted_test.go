@@ -248,8 +248,10 @@ func codexWork(t *testing.T, home string, w []workTurn) {
 	t.Helper()
 	const agent = "01a20018-0000-7000-8000-0000000000a1"
 	main := []row{{"type": "session_meta", "timestamp": stamp(90), "payload": row{"id": workSession, "session_id": workSession, "timestamp": stamp(90), "cwd": "/w", "cli_version": "0.169.0", "source": "exec"}}}
-	sub := []row{{"type": "session_meta", "timestamp": stamp(111), "payload": row{"id": agent, "session_id": workSession, "parent_thread_id": workSession, "timestamp": stamp(111), "cwd": "/w", "cli_version": "0.169.0",
-		"source": row{"subagent": row{"thread_spawn": row{"parent_thread_id": workSession, "depth": 1}}}}}}
+	sub := []row{{"type": "session_meta", "timestamp": stamp(111), "payload": row{
+		"id": agent, "session_id": workSession, "parent_thread_id": workSession, "timestamp": stamp(111), "cwd": "/w", "cli_version": "0.169.0",
+		"source": row{"subagent": row{"thread_spawn": row{"parent_thread_id": workSession, "depth": 1}}},
+	}}}
 	add := func(to *[]row, at int, kind string, payload row) {
 		*to = append(*to, row{"type": kind, "timestamp": stamp(at), "payload": payload})
 	}
@@ -413,8 +415,10 @@ func qwenWork(t *testing.T, home string, w []workTurn) {
 				add(p.at, "user", "", row{"provenance": "real_user", "message": row{"role": "user", "parts": []row{{"text": p.text}}}})
 			}
 			if !s.uncounted {
-				add(s.at, "system", "", row{"subtype": "ui_telemetry", "systemPayload": row{"uiEvent": row{"event.name": "qwen-code.api_response", "event.timestamp": stamp(s.at), "response_id": s.id, "model": "m",
-					"input_token_count": s.in, "output_token_count": s.out, "total_token_count": s.in + s.out, "prompt_id": workSession + "########0"}}})
+				add(s.at, "system", "", row{"subtype": "ui_telemetry", "systemPayload": row{"uiEvent": row{
+					"event.name": "qwen-code.api_response", "event.timestamp": stamp(s.at), "response_id": s.id, "model": "m",
+					"input_token_count": s.in, "output_token_count": s.out, "total_token_count": s.in + s.out, "prompt_id": workSession + "########0",
+				}}})
 			}
 			for _, agent := range []string{"", "a1"} {
 				parts := []row{}

@@ -70,7 +70,9 @@ func TestDeniedByNamesWhoAndWhy(t *testing.T) {
 func TestFailuresWithoutAReasonAreOfTheirCommands(t *testing.T) {
 	s := Sums{By: ByFailure}
 	for _, c := range []store.Call{
-		{Command: "make deploy", Error: "Exit code 1\ndone"}, {Command: "npm run build", Error: "done"}, {Command: "make deploy", Error: "Exit code 2"},
+		{Command: "make deploy", Error: "Exit code 1\ndone"},
+		{Command: "npm run build", Error: "done"},
+		{Command: "make deploy", Error: "Exit code 2"},
 		{Command: "go test", Error: "Exit code 1\n--- FAIL: TestLogin"},
 	} {
 		c.Tool, c.Status = "Bash", otelmap.EndFailed

@@ -16,7 +16,12 @@ func TestFailuresThatDifferInNumbersAreOne(t *testing.T) {
 		{"error: at 2026-01-02T15:04:05Z", "error: at 2026-11-30T01:00:59.123Z"},
 		{"error: commit 1f3a9c2", "error: commit 77E01BD"},
 		{"error: 50% done", "error: 7% done"},
-		{"error: utf8 is wanted"}, {"error: no such host deadbeef"}, {"error: 2to3 not found"}, {"error: 7z not found"}, {"error: h264 codec"}, {"error: h265 codec"},
+		{"error: utf8 is wanted"},
+		{"error: no such host deadbeef"},
+		{"error: 2to3 not found"},
+		{"error: 7z not found"},
+		{"error: h264 codec"},
+		{"error: h265 codec"},
 	}
 	sums := Sums{By: ByFailure}
 	for _, messages := range groups {
