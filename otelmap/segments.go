@@ -34,10 +34,10 @@ type segmenter struct {
 }
 
 // missed notes an event of a run before the place where reading began. Only one of a
-// call or of a subagent may change that run's spans, a note, or the end of a run that the
-// agent's files had ended; Cline reports a cancellation after each end.
+// call or of a subagent may change that run's spans, or the end of a run that the agent's
+// files had ended; Cline reports a cancellation after each end.
 func (s *segmenter) missed(it *item) {
-	if it.Tool != nil || it.ParentAgent != "" || it.Kind == hook.KindRunComplete || it.Kind == hook.KindRunError || it.Kind == hook.KindNotification {
+	if it.Tool != nil || it.ParentAgent != "" || it.Kind == hook.KindRunComplete || it.Kind == hook.KindRunError {
 		m := Missed{Offset: it.Offset}
 		if it.ParentAgent != "" {
 			m.Keys = append(m.Keys, AgentKey(s.b.host, s.b.session, it.Agent))

@@ -247,7 +247,6 @@ func (s *segmenter) note(it *item) {
 	}
 	switch r {
 	case nil:
-		s.missed(it)
 	case s.open:
 		r.attach(it)
 	default:
