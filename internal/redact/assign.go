@@ -46,6 +46,9 @@ func assignedSecret(t *text, i int) []span {
 	for n := 0; n < 32 && s[end-1] < utf8.RuneSelf && end < len(s) && (isWord(s[end]) || s[end] == '-' && !strings.HasPrefix(s[end:], "->")); n++ {
 		end++
 	}
+	if end < len(s) && isWord(s[end]) && s[end-1] < utf8.RuneSelf {
+		return nil // A name has an end: what is behind 32 characters of it is no value.
+	}
 	lo := i - len(nameStart(s, i))
 	if namesNone(s, lo, i, end) {
 		return nil

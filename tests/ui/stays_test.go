@@ -143,7 +143,7 @@ func TestAddressesThatMeanNothing(t *testing.T) {
 	b.enter(s)
 	b.run(chromedp.EmulateViewport(1440, 900))
 	for path, texts := range map[string][]string{
-		"/t/%FF": {"There is no such page", "All sessions"}, "/s/%FF": {"There is no such page"}, "/?cost=abc": {"40 tasks"}, "/?cost=-1&limit=x": {"40 tasks"}, "/?limit=0": {"40 tasks"}, "/?text=--": {"40 tasks", "The text needs a letter or digit."}, "/?model=%3Dclaude-opus-4-7&tool=%3D": {"0 tasks"}, "/compare?a=%25zz&b=cost%3Dx": {"Two sets of tasks"}, "/calls?slower=x&limit=x&file=%5B": {"No call matches", "Clear"}, "/?text=" + strings.Repeat("a+", 65): {"That did not work", "All sessions"},
+		"/t/%FF": {"There is no such page", "All sessions"}, "/s/%FF": {"There is no such page"}, "/?cost=abc": {"40 tasks"}, "/?cost=-1&limit=x": {"40 tasks"}, "/?limit=0": {"40 tasks"}, "/?text=--": {"40 tasks", "The text needs a letter or digit."}, "/?model=%3Dclaude-opus-4-7&tool=%3D": {"0 tasks"}, "/compare?a=%25zz&b=cost%3Dx": {"Two sets of tasks"}, "/calls?slower=x&limit=x&file=none.go": {"No call matches", "Clear"}, "/calls?file=%5B": {"That did not work", "want a [ to have its ]"}, "/?text=" + strings.Repeat("a+", 65): {"That did not work", "All sessions"},
 		"/?when=dates&from=yesterday": {"40 tasks"}, "/cost?cost=NaN": {"Models"}, "/search?text=discount&cost=abc": {"steps in"}, "/search?text=--": {"The text needs a letter or digit."}, "/hooks?call=x.y": {"configured in"},
 		"/hooks?tool=Bash&input=x": {"configured in"}, "/t/" + tasks[0].ID() + "?tab=none&zoom=9-1&span=zz": {"Checkout fails"}, "/search?text=ubersetzen": {"übersetzen"},
 		"/?project=" + url.QueryEscape("/home/ada/so\u00adft"): {"1 task took"},

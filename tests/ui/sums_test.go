@@ -283,7 +283,7 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 	for query, flags := range map[string][]string{"": nil, "denied=1": {"--denied"}, "tool=read_file": {"--tool", "read_file"}, "command=npm": {"--command", "npm"}, "slower=1": {"--slower", "1s"}} {
 		calls := reads[[]struct{ SpanID string }](m, append([]string{"calls", "--json", "-n", "5000"}, flags...)...)
 		b.goTo(s, "/calls?limit=5000&"+query)
-		b.wait(fmt.Sprintf("document.querySelectorAll('.call').length === %d", len(calls)))
+		b.wait(fmt.Sprintf("document.querySelectorAll('.call').length === %d && document.querySelector('.sum b')", len(calls)))
 		if got, want := eval[string](b, "document.querySelector('.sum b').innerText"), fmt.Sprint(len(calls)); strings.ReplaceAll(got, ",", "") != want || len(calls) == 0 {
 			t.Errorf("/calls?%s: %s calls, want %s", query, got, want)
 		}
