@@ -109,7 +109,7 @@ func TestNamesThatOnlySoundSecretAreLeftAlone(t *testing.T) {
 		`--password=PASSWORD`, `--password=<password>`, `--password=$DB_PASS`, `--password string   the password`, "the password is utf8-encoded", "Passwort vergessen? Klicken Sie hier", "密码长度为8到16个字符", "パスワードは8文字以上です",
 		"\tpw           *io.PipeWriter\n}\n\nfunc (r *response) finish() {\n\tif !r.wrote {", "// result: (Equal (CMPW (SignExt16to32 x) (ZeroExt16to32 y)))", `identified by "title" is overwritten`,
 		"password = config.get_value", "if user.password == other.password_2", "func TokenReviews() v1beta1.TokenReviewInterface {", `func login(user, password) { run('bob', 'step-1234') }`, "authentication: python3.11",
-		"861176 Nov 20 21:16 password-header-password-login-header-has-when-76.tsx\n-rw-r--r--  1 dev  staff  3411842 Nov 20 21:17 x.go\n",
+		"9ad83f03a in password when private value\nb051d63a5 fix the login", "861176 Nov 20 21:16 password-header-password-login-header-has-when-76.tsx\n-rw-r--r--  1 dev  staff  3411842 Nov 20 21:17 x.go\n",
 	} {
 		if got := New(nil).String(text); got != text {
 			t.Errorf("%q became %q", text, got)

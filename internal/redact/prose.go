@@ -254,8 +254,8 @@ func (t *text) usedAs(a *assignment) []span {
 		if word := s[lo:end]; slices.Contains(asWords, word) {
 			hi := len(strings.TrimRight(s[:beforeBlanks(s, lo)], "\"'`.,:;*()"))
 			from := startOf(s, hi, shortValue, clauseValue)
-			if strings.IndexByte("#/", word[0]) >= 0 && !byteIn(s, hi, "\"'`") {
-				return nil // a comment behind program text
+			if strings.IndexByte("#/", word[0]) >= 0 && !byteIn(s, hi, "\"'`") || from == start && isHexText(s[from:hi]) {
+				return nil // a comment behind program text, a commit before its subject
 			}
 			if rest := strings.Fields(s[a.lo:min(len(s), a.lo+60)]); from < start || word != "into" && word != "in" && len(rest) > 1 && slices.Contains(harmlessEnds, strings.ToLower(rest[1])) {
 				return nil
