@@ -200,7 +200,7 @@ func under(s string, start int, row string, lo, hi int) (span, bool) {
 	if lo >= len(row) {
 		return span{}, false
 	}
-	from := lo
+	var from int
 	if row[lo] == ' ' {
 		from = endOf(row, lo, hi-lo, oneOf(" "))
 	} else {

@@ -77,7 +77,6 @@ type Server struct {
 	slots, streams chan struct{}
 	traces         traceCache
 	reasons        reasonCache
-	parsed         parsedTexts
 	// answers are those of the store that are kept.
 	answers struct {
 		sync.Mutex
