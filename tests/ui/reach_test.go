@@ -1,11 +1,14 @@
 package ui
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/ui/sample"
 )
 
@@ -77,6 +80,33 @@ func TestComparedNumbersAreWritten(t *testing.T) {
 		b.goTo(s, path)
 		b.shows(text)
 		b.wait(`document.querySelector(".versus td") && /\t\d,\d{3}\b/.test(document.querySelector(".versus").innerText) && !/\t\d{4,}\b/.test(document.querySelector(".versus").innerText)`)
+	}
+	b.faultless(s)
+}
+
+// TestNothingScrollsByAPixel looks for what is a pixel too high. The last rows of a task failed,
+// their mark beside the scroll bar made the whole page scroll; and Firefox stops with Tab at
+// whatever scrolls, so at the row of the views before the first of them.
+func TestNothingScrollsByAPixel(t *testing.T) {
+	task := sample.Task{Ago: 3 * time.Hour, Host: "claude-code", Model: "claude-opus-4-7", Project: "/home/ada/shop", Session: "pixel", Prompt: "Run every test", Outcome: otelmap.OutcomeCompleted}
+	for i := range 400 {
+		step := sample.Step{Tool: "Bash", Took: time.Second, Args: map[string]any{"command": fmt.Sprintf("go test ./p%d", i)}, Result: "ok"}
+		if i > 395 {
+			step.Result, step.Error = "", "it fails"
+		}
+		task.Steps = append(task.Steps, step)
+	}
+	s, b := serve(t, []sample.Task{task}), open(t)
+	b.enter(s)
+	for _, width := range []int64{1440, 390} {
+		b.run(chromedp.EmulateViewport(width, 740))
+		b.goTo(s, "/t/"+task.ID())
+		b.wait(`document.querySelector(".ruler i.failed")`)
+		for _, element := range []string{"html", ".top nav"} {
+			if by := eval[int](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); return e.scrollHeight - e.clientHeight; })()`, element)); by != 0 {
+				t.Errorf("%d wide: %s scrolls by %d pixels", width, element, by)
+			}
+		}
 	}
 	b.faultless(s)
 }
