@@ -203,6 +203,8 @@ func checkMLflowSpan(t *testing.T, s *tracepb.Span, got mlflowSpan) {
 		kind, input, output, model = "CHAT_MODEL", text(otelmap.KeyInputMessages), text(otelmap.KeyOutputMessages), text(otelmap.KeyRequestModel)
 	case otelmap.OpExecuteTool:
 		kind, input, output = "TOOL", text(otelmap.KeyToolArguments), text(otelmap.KeyToolResult)
+	case otelmap.OpInvokeWorkflow: // MLflow has no type for it.
+		input, output = text(otelmap.KeyToolArguments), text(otelmap.KeyToolResult)
 	default:
 		kind, input, output = "AGENT", text(otelmap.KeyInputMessages), text(otelmap.KeyOutputMessages)
 	}

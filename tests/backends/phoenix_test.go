@@ -153,7 +153,7 @@ func checkPhoenix(t *testing.T, spans []*tracepb.Span, got phoenixState) {
 // checkPhoenixSpan holds a span against what Phoenix shows of it.
 func checkPhoenixSpan(t *testing.T, s *tracepb.Span, got phoenixSpan) {
 	t.Helper()
-	kind := map[string]string{otelmap.OpInvokeAgent: "agent", otelmap.OpChat: "llm", otelmap.OpExecuteTool: "tool"}
+	kind := map[string]string{otelmap.OpInvokeAgent: "agent", otelmap.OpChat: "llm", otelmap.OpExecuteTool: "tool", otelmap.OpInvokeWorkflow: "unknown"}
 	operation := otlp.Text(s.Attributes, otelmap.KeyOperation)
 	if got.SpanKind != kind[operation] {
 		t.Errorf("%s %s: kind %q", s.Name, otlp.SpanID(s), got.SpanKind)

@@ -80,12 +80,6 @@ func (a *Arena) ConfigDir() string { return filepath.Join(a.Home, ".config", "ho
 
 func (a *Arena) etc() string { return filepath.Join(a.Dir, "etc") }
 
-// ownEtc reports that the run sees a folder of the arena as /etc.
-func (a *Arena) ownEtc() bool {
-	_, err := os.Stat(a.etc())
-	return err == nil
-}
-
 // MakeEtc gives the run an /etc of its own, with what programs look up there. It is for
 // settings of a whole machine.
 func (a *Arena) MakeEtc() error {

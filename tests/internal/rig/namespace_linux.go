@@ -146,3 +146,9 @@ func loopbackUp() error {
 	}
 	return nil
 }
+
+// ownEtc reports that the run sees a folder of the arena as /etc.
+func (a *Arena) ownEtc() bool {
+	_, err := os.Stat(a.etc())
+	return err == nil
+}
