@@ -65,7 +65,7 @@ func administered(sd *windows.SECURITY_DESCRIPTOR, rights windows.ACCESS_MASK) b
 		if ace.Header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE || ace.Header.AceFlags&windows.INHERIT_ONLY_ACE != 0 || ace.Mask&rights == 0 {
 			continue
 		}
-		if !administrator((*windows.SID)(unsafe.Pointer(&ace.SidStart))) {
+		if !administrator((*windows.SID)(unsafe.Pointer(&ace.SidStart))) { //nolint:gosec // An ACE ends with its SID.
 			return false
 		}
 	}
