@@ -41,7 +41,7 @@ func PrivateBy(folders []string, dir string) string {
 // below reports whether a directory is in a folder, of which parts may have *. The file systems
 // of macOS and Windows make no difference of case.
 func below(folder, dir string) bool {
-	folder, dir = filepath.ToSlash(folder), filepath.ToSlash(dir)
+	folder, dir = strings.TrimSuffix(filepath.ToSlash(folder), "/"), filepath.ToSlash(dir) // a root ends in /
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		folder, dir = strings.ToLower(folder), strings.ToLower(dir)
 	}

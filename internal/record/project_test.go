@@ -3,6 +3,7 @@ package record
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/skip"
@@ -79,8 +80,11 @@ func TestPrivateByFollowsLinksAndStars(t *testing.T) {
 	for _, file := range []string{"private/deep/x", "clients/acme/keys/x", "data/real/x", "data/other/keys/x", "privateer/x"} {
 		write(t, filepath.Join(base, filepath.FromSlash(file)), "")
 	}
-	for link, to := range map[string]string{"link": "data/real", "clients/beta": "data/other", "home": "private"} {
-		if err := os.Symlink(filepath.Join(base, to), filepath.Join(base, filepath.FromSlash(link))); err != nil {
+	for link, to := range map[string]string{"link": "data/real", "clients/beta": "data/other", "home": "private", "root": "/"} {
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(base, to)
+		}
+		if err := os.Symlink(to, filepath.Join(base, filepath.FromSlash(link))); err != nil {
 			skip.Missing(t, "no symbolic links here: %v", err)
 		}
 	}
@@ -115,6 +119,8 @@ func TestPrivateByFollowsLinksAndStars(t *testing.T) {
 		{"home/deep", "private/deep", true},
 		{"home/gone", "private/gone", true},
 		{"[p]rivate", "private", false},
+		{strings.Repeat("../", 40), "private", true},
+		{"root", "private", true},
 	} {
 		folder, dir := base+string(filepath.Separator)+filepath.FromSlash(tt.folder), filepath.Join(base, filepath.FromSlash(tt.dir))
 		if got := PrivateBy([]string{"/nowhere", folder}, dir); got != map[bool]string{true: folder}[tt.in] {

@@ -306,7 +306,8 @@ func (c *Call) private() bool {
 	o, _ := rawjson.OpenRaw(c.Payload.Data)
 	project, _ := Variable(c.Process.Environ, c.Process.Agent.ProjectVariable)
 	dirs := append([]string{c.Process.Dir, project, o.Text("cwd")}, c.Head.Dirs...)
-	return slices.ContainsFunc(dirs, func(dir string) bool { return PrivateBy(folders, dir) != "" })
+	slices.Sort(dirs)
+	return slices.ContainsFunc(slices.Compact(dirs), func(dir string) bool { return PrivateBy(folders, dir) != "" })
 }
 
 // store appends the event to the spool. Without an error the caller closes the
