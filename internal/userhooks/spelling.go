@@ -17,7 +17,7 @@ func spellings(path string) (files []string) {
 		return nil
 	}
 	decomposed := norm.NFD.String(path)
-	for _, other := range []string{decomposed, curly.Replace(path), curly.Replace(decomposed)} {
+	for _, other := range []string{decomposed, curly(path), curly(decomposed)} {
 		if _, err := os.Stat(other); err == nil {
 			files = append(files, other)
 		}
@@ -33,7 +33,8 @@ func spellings(path string) (files []string) {
 	return slices.Compact(files)
 }
 
-var curly = strings.NewReplacer("'", "\u2019")
+// curly has the apostrophe that word processors write.
+func curly(path string) string { return strings.ReplaceAll(path, "'", "\u2019") }
 
 // plainSpaces is a name in the form by which Cline compares the names in a folder.
 func plainSpaces(name string) string {
