@@ -74,6 +74,11 @@ func (a *app) setup() *pipeline.Setup {
 	}
 }
 
+// off reports that nothing is recorded in a folder, by the user's settings or its project's.
+func (a *app) off(dir string) bool {
+	return record.PrivateBy(a.cfg.PrivateFolders(), dir) != "" || record.ProjectOff(dir)
+}
+
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

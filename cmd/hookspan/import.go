@@ -16,7 +16,6 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/provision"
-	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/verify"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
@@ -180,9 +179,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: f.from, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
-		Off: func(dir string) bool {
-			return record.PrivateBy(a.cfg.PrivateFolders(), dir) != "" || record.ProjectOff(dir)
-		},
+		Off:     a.off,
 	}
 	p.Owe(p.Deliverer.Destinations)
 	switch known, err := p.Ledger(); {

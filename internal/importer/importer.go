@@ -61,8 +61,8 @@ type Importer struct {
 	// Version is hookspan's. Files that another version has imported are read
 	// again.
 	Version string
-	// Off reports that recording is switched off for a directory. It may be called
-	// from several goroutines. If nil, it is on for all.
+	// Off reports that recording is switched off for a directory, which is empty if it is
+	// not known. It may be called from several goroutines. If nil, it is on for all.
 	Off func(dir string) bool
 	// Since leaves out what ended before it; if zero, nothing.
 	Since time.Time
@@ -282,7 +282,7 @@ type recorded struct {
 // events returns the events of a session that are to be imported, and takes the texts and
 // requests of the others out of the transcript.
 func (im *Importer) events(s *Session, tr *hook.Transcript) recorded {
-	if len(tr.Moves) == 0 && im.off(tr.Cwd) {
+	if len(tr.Moves) == 0 && im.off(tr.Cwd) || slices.ContainsFunc(tr.Folders, im.off) {
 		return recorded{left: 1, none: true}
 	}
 	all := im.Agent.Events(s.Dialect, tr)
@@ -306,7 +306,7 @@ func (f *findings) together() int {
 }
 
 func (im *Importer) off(dir string) bool {
-	if dir == "" || im.Off == nil {
+	if im.Off == nil {
 		return false
 	}
 	off, ok := im.offDirs.Load(dir)

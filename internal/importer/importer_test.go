@@ -603,6 +603,18 @@ func TestSinceDryRunAndOff(t *testing.T) {
 	if rep.Runs != 0 || rep.Skipped.SwitchedOff != 2 {
 		t.Errorf("projects that switched recording off: %+v", rep)
 	}
+	// A workspace of several folders, and a session that nobody knows the folder of.
+	roots, nowhere := turns(3), turns(3)
+	roots.Cwd, roots.Folders = "/on", []string{"/on", "/home/dev/project"}
+	if rep = w.run(im, of("roots", DialectClaude, roots)); rep.Runs != 0 || rep.Skipped.SwitchedOff != 1 {
+		t.Errorf("a workspace with a folder that is switched off: %+v", rep)
+	}
+	nowhere.Cwd = ""
+	im = w.importer(HostClaude, dst)
+	im.Off = func(string) bool { return true }
+	if rep = w.run(im, of("nowhere", DialectClaude, nowhere)); rep.Runs != 0 || rep.Skipped.SwitchedOff != 1 {
+		t.Errorf("no folder, and all are switched off: %+v", rep)
+	}
 }
 
 func TestSpansAreRedacted(t *testing.T) {
