@@ -63,7 +63,16 @@ func (t *Transcript) CwdAt(agent string, at time.Time) string {
 
 // Leave takes out what was done in some directories: requests, prompts, results and ends.
 func (t *Transcript) Leave(off func(cwd string) bool) {
-	at := func(agent string, when time.Time) bool { return off(t.CwdAt(agent, when)) }
+	asked := make(map[string]bool)
+	at := func(agent string, when time.Time) bool {
+		dir := t.CwdAt(agent, when)
+		is, known := asked[dir]
+		if !known {
+			is = off(dir)
+			asked[dir] = is
+		}
+		return is
+	}
 	t.Calls = slices.DeleteFunc(t.Calls, func(c LLMCall) bool {
 		if c.End.IsZero() {
 			return at(c.Agent, c.Start)

@@ -69,7 +69,7 @@ func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []
 func (a *app) setup() *pipeline.Setup {
 	return &pipeline.Setup{
 		Config: a.cfg, Agents: a.agents, Home: a.home, Getenv: a.getenv, GOOS: a.goos,
-		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand,
+		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand, Off: a.off,
 		RemoveOld: func() error { return hooksOf(a).Sweep() },
 	}
 }

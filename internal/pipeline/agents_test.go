@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"testing"
 	"time"
 
@@ -99,12 +100,50 @@ func TestAnEndIsUndecidedWhereAHookMayRefuseIt(t *testing.T) {
 			asked = append(asked, sys.Home, folder)
 			return refusers
 		}
-		tr, err := source(&transcript.Files{Home: "/home/dev"}, a).Transcript(t.Context(), "s1", deliver.Facts{Cwd: "/w"})
+		tr, err := source(&transcript.Files{Home: "/home/dev"}, a, nil).Transcript(t.Context(), "s1", deliver.Facts{Cwd: "/w"})
 		if err != nil || tr.Undecided != refusers || tr.Pending != refusers {
 			t.Errorf("%+v, %v; want undecided %v", tr, err, refusers)
 		}
 		if diff := cmp.Diff([]string{"/home/dev", "/w"}, asked); diff != "" {
 			t.Errorf("asked for (-want +got):\n%s", diff)
 		}
+	}
+}
+
+// TestFilesOfFoldersThatAreOff has a session that went into such a folder, and one of which
+// hooks recorded events before the folder was switched off.
+func TestFilesOfFoldersThatAreOff(t *testing.T) {
+	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
+	asked := 0
+	off := func(dir string) bool { asked++; return dir == "/w/private" }
+	for _, tt := range []struct {
+		moves hook.Moves
+		want  []string
+	}{
+		{hook.Moves{{At: at(0), Cwd: "/w"}, {At: at(2), Cwd: "/w/private"}, {At: at(4), Cwd: "/w"}}, []string{"1", "5"}},
+		{nil, []string{"1", "2", "3", "5"}},
+	} {
+		a := testAgent()
+		a.Transcript.Read = func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+			tr := &hook.Transcript{Cwd: "/w/private", Moves: tt.moves}
+			for _, second := range []int{1, 2, 3, 5} {
+				tr.Calls = append(tr.Calls, hook.LLMCall{Start: at(second), RequestID: strconv.Itoa(second)})
+			}
+			return tr, nil
+		}
+		tr, err := source(&transcript.Files{}, a, off).Transcript(t.Context(), "s1", deliver.Facts{Cwd: "/w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range tr.Calls {
+			got = append(got, c.RequestID)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.moves, diff)
+		}
+	}
+	if asked > 3 {
+		t.Errorf("asked %d times for 2 folders", asked)
 	}
 }

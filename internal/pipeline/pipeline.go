@@ -53,6 +53,8 @@ type Setup struct {
 	// ByHand reports that a person asked for the delivery. It then includes
 	// events that were recorded without environment variables.
 	ByHand bool
+	// Off reports that nothing is recorded in a folder. If nil, it is everywhere.
+	Off func(dir string) bool
 	// RemoveOld removes what else is kept about old sessions. It may be nil.
 	RemoveOld func() error
 	// Store is the local store if the process has it open. It stays open.
@@ -325,7 +327,7 @@ func (s *Setup) Sources() map[string]deliver.Source {
 	files := s.Files()
 	sources := map[string]deliver.Source{}
 	for _, a := range s.Agents {
-		sources[a.Host] = source(files, a)
+		sources[a.Host] = source(files, a, s.Off)
 	}
 	return sources
 }

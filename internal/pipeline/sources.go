@@ -20,8 +20,10 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// source reads one agent's events and files. Missing files are no error.
-func source(files *transcript.Files, a agents.Agent) deliver.Source {
+// source reads one agent's events and files. Of a session that went from folder to folder it
+// leaves out what was done in those that are off, of which hooks record nothing. Missing files
+// are no error.
+func source(files *transcript.Files, a agents.Agent, off func(dir string) bool) deliver.Source {
 	query := func(session string, f deliver.Facts) transcript.Query {
 		return transcript.Query{Session: session, Dialect: f.Dialect, Path: f.Transcript, Cwd: f.Cwd, Since: f.Since, Until: f.Until}
 	}
@@ -36,6 +38,10 @@ func source(files *transcript.Files, a agents.Agent) deliver.Source {
 		Decode: a.Events,
 		Transcript: func(ctx context.Context, session string, f deliver.Facts) (*hook.Transcript, error) {
 			t, err := files.Read(ctx, a.Reader(), query(session, f))
+			// In one folder, what hooks have recorded was there before the switch.
+			if t != nil && len(t.Moves) > 0 && off != nil {
+				t.Leave(off)
+			}
 			return t, found(err)
 		},
 	}
