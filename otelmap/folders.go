@@ -1,7 +1,9 @@
 package otelmap
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
@@ -32,7 +34,10 @@ func inputPath(input string) string {
 	}
 	for text := range rawjson.Strings(command) {
 		if dir, ok := strings.CutPrefix(strings.TrimSpace(text), "cd "); ok {
-			return firstWord(dir)
+			if dir = firstWord(dir); strings.ContainsAny(dir, "$`%") {
+				return "" // only the shell knows
+			}
+			return dir
 		}
 	}
 	if o.Get("command", "commands", "cmd") == nil {
@@ -65,7 +70,13 @@ func (m *mapping) workspace() (out []string) {
 			out = hook.Union(out, strings.Split(last, "\x00"))
 		}
 	}
-	return hook.Union(out, m.tr.Folders)
+	out, seen := hook.Union(out, m.tr.Folders), make(map[string]bool)
+	return slices.DeleteFunc(out, func(dir string) bool {
+		key := FolderKey(strings.TrimRight(dir, "/"))
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
 }
 
 // folder returns the innermost of the workspace's folders that the path in a call's input
@@ -73,10 +84,11 @@ func (m *mapping) workspace() (out []string) {
 func (m *mapping) folder(c *call) (found string) {
 	it := c.event()
 	where := it.Tool.path
-	if where == "" && c.pre != nil {
-		where = c.pre.Tool.path
+	if c.pre != nil {
+		it = c.pre // its folder is that before the call
+		where = cmp.Or(where, it.Tool.path)
 	}
-	if where == "" || len(m.folders) < 2 {
+	if where == "" || len(m.folders) < 2 || where[0] == '~' {
 		return ""
 	}
 	// Cline names a folder of the workspace by its last part.

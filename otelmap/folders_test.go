@@ -32,6 +32,10 @@ func TestAWorkspaceOfSeveralFoldersNamesThemAll(t *testing.T) {
 		`{"path":"/w/apis/a.go"}`:                                               "",
 		`{"path":"/etc/hosts"}`:                                                 "",
 		`{"url":"http://a.test/"}`:                                              "",
+		`{"path":"~/a.go"}`:                                                     "",
+		`{"command":"cd ~ && make"}`:                                            "",
+		`{"command":"cd \"$OTHER/api\" && make"}`:                               "",
+		`{"path":"routes/$id.ts"}`:                                              "/w/app",
 		`{"path":7}`:                                                            "",
 		`[]`:                                                                    "",
 		``:                                                                      "",
@@ -79,3 +83,43 @@ func TestAWorkspaceOfSeveralFoldersNamesThemAll(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldersOfAWorkspaceHaveOneSpelling has hooks and files that write the folders differently,
+// and a call that went up from its folder.
+func TestFoldersOfAWorkspaceHaveOneSpelling(t *testing.T) {
+	for _, tt := range []struct {
+		hooks, files, want []string
+		before, after      string
+		folder             string
+	}{
+		{lst(`c:\w\app`, `c:\w\api`), lst("C:/w/App", "C:/w/api/"), lst(`c:\w\app`, `c:\w\api`), `c:\w\api\x`, `c:\w\api`, `c:\w\api`},
+		{lst("/w", "/w/api"), lst("/w/", "/w/api/"), lst("/w", "/w/api"), "/w/api", "/w", "/w"},
+		{lst("/w"), lst("/w/"), nil, "/w/x", "/w", ""},
+	} {
+		begin, pre, post := prompt(0, "go"), tool(1, hook.KindToolStart, "Bash", "c1"), tool(2, hook.KindToolEnd, "Bash", "c1")
+		pre.Tool.Input, post.Tool.Input = `{"command":"cd .."}`, `{"command":"cd .."}`
+		for _, e := range []*hook.Event{&begin, &pre, &post} {
+			e.Cwd, e.Folders = tt.before, tt.hooks
+		}
+		post.Cwd = tt.after
+		b := build(Options{}, Carry{}, logged(begin, pre, post, ev(3, hook.KindRunComplete)))
+		for _, s := range spansOf(b, b.Runs(far)[0], &hook.Transcript{Folders: tt.files}) {
+			switch otlp.Text(s.Attributes, KeyOperation) {
+			case OpInvokeAgent:
+				var got []string
+				for _, v := range otlp.Find(s.Attributes, KeyFolders).GetArrayValue().GetValues() {
+					got = append(got, v.GetStringValue())
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("the root names %q, want %q", got, tt.want)
+				}
+			case OpExecuteTool:
+				if got := otlp.Text(s.Attributes, KeyFolder); got != tt.folder {
+					t.Errorf("the call is in %q, want %q", got, tt.folder)
+				}
+			}
+		}
+	}
+}
+
+func lst(folders ...string) []string { return folders }
