@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/userhooks/hookrun"
 	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 	"github.com/hookspan/hookspan/internal/userhooks/sample"
 )
@@ -282,4 +283,23 @@ func ran(o Outcome) any {
 		out.Runs = append(out.Runs, run{r.Event, r.Handler.Command, string(r.Verdict.Decision)})
 	}
 	return out
+}
+
+// The small program does not link the tables by which a file of another spelling is found.
+func TestFilesThatAreMissingNeedTheRunner(t *testing.T) {
+	w := newWorld(t)
+	w.Conditions, w.Environ = hookrun.Conditions{}, []string{"PATH=" + os.Getenv("PATH")}
+	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "", "true"))
+	w.write("project/there", "")
+	for i, tt := range []struct {
+		tool, file string
+		want       bool
+	}{{"read_files", "there", false}, {"read_files", "key\u00a0x", true}, {"editor", "new", false}} {
+		raw := hook.Raw{Event: "tool_call", Cwd: w.path("project"), StoredAt: w.Now(), Payload: fmt.Appendf(nil,
+			`{"hookName":"tool_call","clineVersion":"3.0.58","timestamp":"2026-08-01T12:00:0%d.000Z","taskId":"17","workspaceRoots":[%q],"tool_call":{"id":"%d","name":%q,"input":{"path":%q}}}`,
+			i, w.path("project"), i, tt.tool, w.path("project/"+tt.file))}
+		if out := w.Run(t.Context(), raw); out.Unanswered != tt.want || out.Unanswered == (len(out.Result.Runs) > 0) {
+			t.Errorf("%s %s: unanswered %v, %d hooks ran, %v", tt.tool, tt.file, out.Unanswered, len(out.Result.Runs), out.Problems)
+		}
+	}
 }

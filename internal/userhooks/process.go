@@ -45,9 +45,10 @@ type Process struct {
 // Parts are what programs that run hooks link in a different measure. The zero value runs
 // plain hooks.
 type Parts struct {
-	// Conditions and Faults are those of Setup.
+	// Conditions, Faults and Spellings are those of Setup.
 	Conditions hookrun.Conditions
 	Faults     func(*hookfile.File, hookfile.Place) []hookfile.Problem
+	Spellings  func(path string) []string
 	// Find finds an event's span where that is uncertain. If nil, such an event is not
 	// answered.
 	Find Finder
@@ -69,7 +70,7 @@ func (p *Process) Problems() Problems {
 func (p *Process) Setup() *Setup {
 	return &Setup{
 		Home: p.Home, GOOS: p.GOOS, ClineDir: p.variable("CLINE_DIR"), ClaudeDir: p.variable("CLAUDE_CONFIG_DIR"),
-		Path: p.variable("PATH"), Clean: p.Clean, Conditions: p.Conditions, Faults: p.Faults, Host: p.Host,
+		Path: p.variable("PATH"), Clean: p.Clean, Conditions: p.Conditions, Faults: p.Faults, Host: p.Host, Spellings: p.Spellings,
 		Trust: hookfile.TrustIn(p.Config.ConfigDir),
 	}
 }
@@ -119,6 +120,8 @@ type Request struct {
 var (
 	// ErrOther is that an event's hooks take more than this program has.
 	ErrOther = errors.New("this program sends no requests of http hooks and reads no addresses")
+	// ErrSpelling is that a call may read a file of another spelling, and there is nothing that finds it.
+	ErrSpelling = errors.New("the call names a file that does not exist")
 	// ErrSpan is that the event's span is uncertain, and there is no Finder.
 	ErrSpan = errors.New("the event's span takes the whole mapping")
 )
@@ -192,7 +195,10 @@ func (p *Process) Ask(ctx context.Context, r Request, payload []byte, dir string
 		}
 	}
 	out := h.run(ctx, raw, event)
-	if out.Unanswered {
+	switch {
+	case out.respelled:
+		return nil, Report{}, ErrSpelling
+	case out.Unanswered:
 		return nil, Report{}, ErrOther
 	}
 	report.Problems = out.Problems

@@ -81,7 +81,8 @@ type Outcome struct {
 	// Problems are what went wrong or cannot be had, one line each.
 	Problems []string
 
-	event hook.Event
+	event     hook.Event
+	respelled bool // why it is unanswered
 }
 
 // Run runs the hooks for one event. It never fails: faults are in the outcome's
@@ -105,7 +106,10 @@ func (h *Hooks) run(ctx context.Context, raw hook.Raw, payload *cline.Payload) O
 	}
 	ev := events[0]
 	out.event, out.Problems = ev, out.Sources.Problems()
-	if out.Unanswered = h.cannot(ev.Kind, out.Sources.Handlers()); out.Unanswered {
+	handlers := out.Sources.Handlers()
+	out.Unanswered = h.cannot(ev.Kind, handlers)
+	out.respelled = !out.Unanswered && h.plainOnly() && len(of(ev.Kind, handlers)) > 0 && h.mayRespell(&ev, payload)
+	if out.Unanswered = out.Unanswered || out.respelled; out.Unanswered {
 		return out
 	}
 	c := h.context()
@@ -168,7 +172,7 @@ func verdictOf(kept string) (r hook.Reply) {
 
 // context are the facts about this computer that a translation takes.
 func (s *Setup) context() translate.Context {
-	return translate.Context{GOOS: s.GOOS, Spellings: spellings, Exists: func(path string) bool {
+	return translate.Context{GOOS: s.GOOS, Spellings: s.Spellings, Exists: func(path string) bool {
 		_, err := os.Stat(path)
 		return err == nil || !errors.Is(err, fs.ErrNotExist)
 	}}
@@ -248,6 +252,21 @@ func (h *Hooks) cannot(kind hook.Kind, handlers []hookfile.Handler) bool {
 		return h.plainOnly()
 	}
 	return false
+}
+
+// mayRespell reports that a call may read a file of another spelling: the tables of letters
+// would make each hook call slower that links them.
+func (h *Hooks) mayRespell(ev *hook.Event, payload *cline.Payload) (missing bool) {
+	c := h.context()
+	c.Spellings = func(path string) []string {
+		_, err := os.Stat(path)
+		missing = missing || err != nil
+		return nil
+	}
+	if ev.Tool != nil && ev.Kind == hook.KindToolStart {
+		translate.FromDecoded(ev, payload, c)
+	}
+	return missing
 }
 
 func (h *Hooks) plainOnly() bool { return h.Conditions.Matcher == nil }

@@ -27,6 +27,8 @@ type Setup struct {
 	Faults func(*hookfile.File, hookfile.Place) []hookfile.Problem
 	// Host reads the hosts of addresses, as in plain.Scope.
 	Host func(address string) (string, error)
+	// Spellings are those of translate.Context, for each program that has Conditions.
+	Spellings func(path string) []string
 	// Clean removes secrets from texts that are shown.
 	Clean func(string) string
 }

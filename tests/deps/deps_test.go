@@ -68,6 +68,7 @@ var banned = map[string]string{
 	"mvdan.cc/":                              "a shell's parser; plain hooks have no rule",
 	"github.com/nlnwa/":                      "links the tables of international names",
 	"github.com/dlclark/":                    "its tables are made at start, 0.07 ms in every hook call",
+	"golang.org/x/text/":                     "its tables of letters, 0.08 ms in every hook call",
 }
 
 // hookPrograms are the commands that agents start for each event.

@@ -34,7 +34,7 @@ func askPlain(ctx context.Context, c *record.Call, about string) (answer, report
 	request := userhooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
 	answer, left, err := hooks.Ask(ctx, request, c.Payload.Data, p.Dir)
 	switch {
-	case errors.Is(err, userhooks.ErrSpan):
+	case errors.Is(err, userhooks.ErrSpan), errors.Is(err, userhooks.ErrSpelling):
 		return nil, nil, otherProgram(hooksession.Small)
 	case errors.Is(err, userhooks.ErrOther):
 		return nil, nil, otherProgram(hooksession.Full)

@@ -15,7 +15,7 @@ import (
 
 // Parts are all but those for http hooks.
 func Parts() userhooks.Parts {
-	return userhooks.Parts{Conditions: Conditions(), Faults: hookcheck.Check, Find: place.Find}
+	return userhooks.Parts{Conditions: Conditions(), Faults: hookcheck.Check, Find: place.Find, Spellings: spellings}
 }
 
 // Conditions are those of hookrun.Runner.

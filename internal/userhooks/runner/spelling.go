@@ -1,4 +1,4 @@
-package userhooks
+package runner
 
 import (
 	"os"
