@@ -143,7 +143,10 @@ func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []s
 			}
 			continue
 		}
-		if v := t.cellValue(a, c, r.ruled || r.sep != '1' && r.sep != ':'); v.hi > v.lo && (r.ruled || len(head) > 1) {
+		if !r.ruled && len(head) == 1 {
+			break // a line alone is no header
+		}
+		if v := t.cellValue(a, c, r.ruled || r.sep != '1' && r.sep != ':'); v.hi > v.lo {
 			out = append(out, v)
 		}
 	}
@@ -201,6 +204,9 @@ func under(s string, start int, row string, lo, hi int) (span, bool) {
 		return span{}, false
 	}
 	var from int
+	for lo > 0 && !utf8.RuneStart(row[lo]) {
+		lo--
+	}
 	if row[lo] == ' ' {
 		from = endOf(row, lo, hi-lo, oneOf(" "))
 	} else {

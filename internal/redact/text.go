@@ -208,7 +208,11 @@ func lineBreak(s string, i int) int {
 func lineEnd(s string, i, most int) int {
 	end := min(len(s), i+most)
 	for i < end && (s[i] != '\n' && s[i] != '\r' && s[i] != '\\' || lineBreak(s, i) == 0) {
-		i++
+		if s[i] != '\\' {
+			i++
+			continue
+		}
+		i = endOf(s, i, end-i, oneOf(`\`)) // none of them begins a line break
 	}
 	return i
 }
