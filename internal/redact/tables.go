@@ -358,7 +358,7 @@ func (t *text) inLists(a *assignment, i int) []span {
 		for cell := 0; ; cell++ {
 			v := t.valueAt(endOf(s, p, 8, oneOf(" \t\r\n")))
 			end = blanks(s, closingQuotes(s, v.to))
-			if cell == nth && v.quoted && v.closed && t.cellValue(a, span{lo: v.from, hi: v.to}, true).hi > 0 {
+			if cell == nth && v.quoted && (v.closed || v.head) && t.cellValue(a, span{lo: v.from, hi: v.to}, true).hi > 0 {
 				out = append(out, span{lo: v.from, hi: v.to})
 			}
 			if !byteIn(s, end, ",") || cell > nth {
