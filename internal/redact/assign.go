@@ -84,56 +84,6 @@ var elsewhere = []func(t *text, a *assignment, end int) []span{
 	(*text).listBelow, (*text).fallback, (*text).column, (*text).inLists, (*text).htmlColumn, (*text).call,
 }
 
-// namesNone reports the end of an element, a resource's name, the name of a key of git's, a test's result.
-func namesNone(s string, lo, i, end int) bool {
-	return strings.HasSuffix(s[:lo], "</") || lo > 0 && s[lo-1] == ':' && strings.Contains(s[max(0, lo-80):lo], "arn:") ||
-		strings.HasSuffix(s[:lo], "user.") && fold(s[i:], "signingkey") || s[lo:end] == "PASS" && strings.HasPrefix(s[end:], ":")
-}
-
-// keyOf reports whether a key may be a secret one, by what is before its name and behind it, and says of
-// which kind.
-func (a *assignment) keyOf(s string) bool {
-	if a.lo > 0 && s[a.lo-1] == ' ' && strings.EqualFold(a.telling, "key") {
-		switch before := strings.ToLower(nameStart(s, a.lo-1)); {
-		case keyWords()[before]:
-			a.kind, a.promoted = tokenKind, true
-		case slices.Contains(otherKeys, before):
-			return false
-		case slices.Contains(passwordKeys, before):
-			a.kind = passwordKind
-		}
-	} else if slices.Contains(passwordNames, strings.ToLower(a.name)) || a.lo > 9 && endsInOne(s[:a.lo], "wireless.default.", "wireless.@wifi-iface[0].") {
-		a.kind = passwordKind
-	}
-	return true
-}
-
-// further adds what is behind a secret: the other parts of a text that is joined, the other members
-// of a list, the new value of a plan behind the old one.
-func (t *text) further(a *assignment, out []span) []span {
-	s := t.s
-	for n := 0; n < 20 && a.closed; n++ {
-		q := closingQuotes(s, out[len(out)-1].hi)
-		p := blanks(s, q)
-		sign := endOf(s, p, 2, oneOf("+.&,-><\\"))
-		list := s[p:sign] == ","
-		if next := endOf(s, sign, 60, oneOf(" \t\r\n")); sign > p || next > q && byteIn(s, p, "\n") {
-			p = next
-		}
-		v := t.valueAt(p)
-		if p == q || !v.quoted || !v.closed || list && (!a.kind.likely(s[v.from:v.to]) || byteIn(s, closingQuotes(s, v.to), ":=")) || !list && (v.to-v.from < 4 || placeholder(s[v.from:v.to])) {
-			break
-		}
-		out = append(out, span{lo: v.from, hi: v.to})
-	}
-	return out
-}
-
-// keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = setOf(func() []string { return slices.Concat(wordsOf("keyWords"), vendors()) })
-
-var passwordNames, passwordKeys = wordsOf("passwordNames"), wordsOf("passwordKeys")
-
 // sign reads what is between the name, which ends at i, and the value, and
 // the value.
 func (t *text) sign(a *assignment, i int) bool {
@@ -300,29 +250,6 @@ func attributes(s string, i int) int {
 		return j
 	}
 	return i
-}
-
-// member reads the value of a name that is a member of the object behind it.
-func (t *text) member(a *assignment, i int) bool {
-	part := t.s[i:min(len(t.s), i+200)]
-	if end := strings.IndexByte(part[1:], '{'); end >= 0 {
-		part = part[:end+1]
-	}
-	if p := closingQuotes(part, 1); strings.HasPrefix(part[p:], `0"`) { // a column of a data frame
-		if p = blanks(t.s, closingQuotes(t.s, i+p+1)); byteIn(t.s, p, ":") {
-			a.value, a.sign = t.valueAt(blanks(t.s, p+1)), ":"
-			return a.quoted
-		}
-	}
-	for _, name := range [...]string{"value", "default"} {
-		if at := strings.Index(part, name); at >= 0 && !strings.Contains(part[:at], "}") {
-			if v, found := t.memberAt(i + at); found && v.quoted {
-				a.value, a.sign = v, ":"
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // signs of assignment, the longer ones first.
@@ -529,30 +456,4 @@ func escapedSign(s string, i int) int {
 		}
 	}
 	return 0
-}
-
-// isFlag reports whether a name that begins at i is that of a command line flag.
-func isFlag(s string, i int) bool {
-	return i < len(s) && s[i] == '-' && (i == 0 || !isWord(s[i-1]))
-}
-
-// nameStart is the part before i of the name around i.
-func nameStart(s string, i int) string {
-	j := startOf(s, i, 64, wordBytes.or("-"))
-	// The first letter may be that of an escape, or the end of a colour.
-	if j > 0 && j < i && s[j-1] == '\\' && strings.IndexByte("nrt", s[j]) >= 0 {
-		return s[j+1 : i]
-	}
-	if j > 0 && s[j-1] == '[' {
-		k := endOf(s[:i], j, i, digitBytes)
-		if k < i && (s[k] == 'm' || s[k] == 'K') {
-			return s[k+1 : i]
-		}
-	}
-	if j > 0 && s[j-1] == ';' {
-		if k := j + strings.IndexByte(s[j:i]+"m", 'm'); k < i && only(s[j:k], digitBytes) && k > j {
-			return s[k+1 : i]
-		}
-	}
-	return s[j:i]
 }

@@ -45,7 +45,7 @@ func credentialCall(t *text, i int) []span {
 		v := t.valueAt(t.wrapped(p))
 		end := closingQuotes(s, v.to)
 		switch {
-		case v.quoted && v.closed && v.to > v.from:
+		case v.quoted && (v.closed || v.head) && v.to > v.from:
 			text := s[v.from:v.to]
 			switch {
 			case !secretArgument(text):
@@ -121,7 +121,7 @@ func typedSecret(t *text, i int) []span {
 	for n := 0; n < 4 && p < end; n++ {
 		p = find(s, p, end, "\"'`")
 		v := t.valueAt(p)
-		if v.quoted && v.closed && chosenShape(s[v.from:v.to], true) && !placeholder(s[v.from:v.to]) && !containsOne(strings.ToLower(s[v.from:v.to]), fieldWords...) {
+		if v.quoted && (v.closed || v.head) && chosenShape(s[v.from:v.to], true) && !placeholder(s[v.from:v.to]) && !containsOne(strings.ToLower(s[v.from:v.to]), fieldWords...) {
 			return []span{{lo: v.from, hi: v.to}}
 		}
 		if p = find(s, min(end, v.from), end, s[p:min(len(s), p+1)]+"\n"); p < end {

@@ -18,7 +18,7 @@ func beginnings() []string {
 		"| password ", "password,", "password\t", "kind: Secret\n", "kind: Secret\ndata:\n", "data:\n", `"kind":"Secret"`, `"data":{`, "name: password\n", `"name":"password",`,
 		"value: x name: password ", "password: |\n", "password:\n", "password ", "a:1234:b:c:", "Cookie: a=b;", "a=b; ", "Set-Cookie: a=", "https://a@", "https://a:b@", "https://a:b/@",
 		`https:\/\/a:b`, `:\`, "LS0tLS1CRUdJTi", "Private-Lines: 1\n", "mysql -p", "mysql 'a ", "docker login ", "\x1b[31m", `\u001b[31m`, "password\x1b[0m", "login a password ", "SecureString ",
-		"echo a|", "thin:a/", "auth('a','", "10Q~", "0123456789abcdef", "xxxx-us1", "AKIAIOSFODNN7EXAMPLE,", "&a=b", "│", "a.b=c.", "password = a\"b'c`", "password is ", "password for ", "password [",
+		"echo a|", "thin:a/", "auth('a','", "10Q~", "0123456789abcdef", "xxxx-us1", "AKIAIOSFODNN7EXAMPLE,", "&a=b", "│", "a.b=c.", "password\n", "user password\n\n", "password = a\"b'c`", "password is ", "password for ", "password [",
 	}
 	for _, r := range slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules(), contextRules()) {
 		for _, p := range r.probes {
@@ -62,7 +62,7 @@ func TestCostOfFalseBeginnings(t *testing.T) {
 	for _, piece := range beginnings() {
 		text := strings.Repeat(piece, short/len(piece))
 		got := r.Tail(text)
-		if again := r.Tail(got); len(got) < 1<<10 && again != got {
+		if again, _ := r.redact(got, true, nil); len(got) < 1<<10 && again != got {
 			t.Errorf("%q: redacted again: %q", piece, again)
 		}
 		text = strings.Repeat(text, times)

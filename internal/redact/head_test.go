@@ -130,3 +130,26 @@ func TestPlausibleTextsAreAllThatMatch(t *testing.T) {
 		t.Errorf("%d texts matched, want more", matched)
 	}
 }
+
+// TestHeadsOfSecretsInCallsAndLists cuts texts within a secret that a place of a call, a list or
+// a table gives away.
+func TestHeadsOfSecretsInCallsAndLists(t *testing.T) {
+	const secret = "Tr0ub4dor7Kx9Qm2"
+	r := New(nil)
+	for _, text := range []string{
+		"login('bob', '~')", "INSERT INTO u (name, password) VALUES ('bob', '~')", "page.fill('#password', '~')", `[["user", "password"], ["bob", "~"]]`,
+		"user | password\n-----+---------\nbob  | ~\n", "Password for the user bob: ~\n", "user,password\nbob,~\n", `{"name":"password","value":"~"}`,
+	} {
+		before, after, _ := strings.Cut(text, "~")
+		if got := r.Tail(before + secret + after); strings.Contains(got, secret) {
+			t.Errorf("the whole stays: %q", got)
+		}
+		for n := 12; n <= len(secret); n++ {
+			for _, mark := range []string{"", "…"} {
+				if got := r.Tail(before + secret[:n] + mark); strings.Contains(got, secret[:9]) {
+					t.Errorf("%d characters: %q", n, got)
+				}
+			}
+		}
+	}
+}

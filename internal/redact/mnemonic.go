@@ -54,7 +54,7 @@ func hintedMnemonic(t *text, i int) []span {
 		if out := mnemonic(t, p); out != nil {
 			return out
 		}
-		if out := foreignMnemonic(s, p); out != nil {
+		if out := t.foreignMnemonic(p); out != nil {
 			return out
 		}
 		end := endOf(s, p, 30, letterBytes)
@@ -71,14 +71,23 @@ var mnemonicLengths = []int{12, 15, 18, 21, 24}
 
 // foreignMnemonic reads words of any language at i, behind a word that tells of a mnemonic: as
 // many as one has, in lower case, and none that only sentences have.
-func foreignMnemonic(s string, i int) []span {
-	end := i
-	for end < len(s) && end < i+300 && strings.IndexByte("\"'`.,;:<>()=\\", s[end]) < 0 {
-		end++
+func (t *text) foreignMnemonic(i int) []span {
+	s := t.s
+	if head := strings.TrimRight(s[max(0, i-20):i], " "); !endsInOne(head, ":", "=", "\"", "'", "`", "(", "\n") {
+		return nil
+	}
+	blanks, end, most := 0, i, mnemonicLengths[len(mnemonicLengths)-1]
+	for ; end < len(s) && (isAlnum(s[end]) || strings.IndexByte("\"'`.,;:<>()=\\", s[end]) < 0); end++ {
+		if s[end] <= ' ' {
+			blanks++
+		}
+		if blanks > 2*most || end-i > foreignBytes {
+			return nil // more than a list has
+		}
 	}
 	words := strings.Fields(s[i:end])
-	head := strings.TrimRight(s[:i], " ")
-	if !slices.Contains(mnemonicLengths, len(words)) || !endsInOne(head, ":", "=", "\"", "'", "`", "(", "\n") || byteIn(s, end, ".,;:()<>=") {
+	// A marker ends no list: else each round would take the words before those of the last one.
+	if !slices.Contains(mnemonicLengths, len(words)) || byteIn(s, end, ".,;:()<>=") || end == len(s) && !t.last {
 		return nil
 	}
 	for _, word := range words {
@@ -88,6 +97,9 @@ func foreignMnemonic(s string, i int) []span {
 	}
 	return []span{{lo: i, hi: i + len(strings.TrimRight(s[i:end], " \r\n\t"))}}
 }
+
+// foreignBytes has the most words of the longest letters, with two blanks between them.
+const foreignBytes = 24 * (10*utf8.UTFMax + 2)
 
 var sentenceWords = wordsOf("sentenceWords")
 

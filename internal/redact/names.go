@@ -203,3 +203,58 @@ func translation(v string) bool {
 	}
 	return other > 0 && (2*wide > len(v) || !strings.ContainsAny(strings.TrimRight(v, "!?.,:;"), digits+"!#$%&*+/=?@\\^_|~"))
 }
+
+// namesNone reports the end of an element, a resource's name, the name of a key of git's, a test's result.
+func namesNone(s string, lo, i, end int) bool {
+	return strings.HasSuffix(s[:lo], "</") || lo > 0 && s[lo-1] == ':' && strings.Contains(s[max(0, lo-80):lo], "arn:") ||
+		strings.HasSuffix(s[:lo], "user.") && fold(s[i:], "signingkey") || s[lo:end] == "PASS" && strings.HasPrefix(s[end:], ":")
+}
+
+// keyOf reports whether a key may be a secret one, by what is before its name and behind it, and says of
+// which kind.
+func (a *assignment) keyOf(s string) bool {
+	if a.lo > 0 && s[a.lo-1] == ' ' && strings.EqualFold(a.telling, "key") {
+		switch before := strings.ToLower(nameStart(s, a.lo-1)); {
+		case keyWords()[before]:
+			a.kind, a.promoted = tokenKind, true
+		case slices.Contains(otherKeys, before):
+			return false
+		case slices.Contains(passwordKeys, before):
+			a.kind = passwordKind
+		}
+	} else if slices.Contains(passwordNames, strings.ToLower(a.name)) || a.lo > 9 && endsInOne(s[:a.lo], "wireless.default.", "wireless.@wifi-iface[0].") {
+		a.kind = passwordKind
+	}
+	return true
+}
+
+// keyWords are before the word key, and a blank, where it is a secret one.
+var keyWords = setOf(func() []string { return slices.Concat(wordsOf("keyWords"), vendors()) })
+
+var passwordNames, passwordKeys = wordsOf("passwordNames"), wordsOf("passwordKeys")
+
+// isFlag reports whether a name that begins at i is that of a command line flag.
+func isFlag(s string, i int) bool {
+	return i < len(s) && s[i] == '-' && (i == 0 || !isWord(s[i-1]))
+}
+
+// nameStart is the part before i of the name around i.
+func nameStart(s string, i int) string {
+	j := startOf(s, i, 64, wordBytes.or("-"))
+	// The first letter may be that of an escape, or the end of a colour.
+	if j > 0 && j < i && s[j-1] == '\\' && strings.IndexByte("nrt", s[j]) >= 0 {
+		return s[j+1 : i]
+	}
+	if j > 0 && s[j-1] == '[' {
+		k := endOf(s[:i], j, i, digitBytes)
+		if k < i && (s[k] == 'm' || s[k] == 'K') {
+			return s[k+1 : i]
+		}
+	}
+	if j > 0 && s[j-1] == ';' {
+		if k := j + strings.IndexByte(s[j:i]+"m", 'm'); k < i && only(s[j:k], digitBytes) && k > j {
+			return s[k+1 : i]
+		}
+	}
+	return s[j:i]
+}

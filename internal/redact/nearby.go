@@ -307,3 +307,47 @@ func (t *text) listBelow(a *assignment, _ int) []span {
 	}
 	return out
 }
+
+// member reads the value of a name that is a member of the object behind it.
+func (t *text) member(a *assignment, i int) bool {
+	part := t.s[i:min(len(t.s), i+200)]
+	if end := strings.IndexByte(part[1:], '{'); end >= 0 {
+		part = part[:end+1]
+	}
+	if p := closingQuotes(part, 1); strings.HasPrefix(part[p:], `0"`) { // a column of a data frame
+		if p = blanks(t.s, closingQuotes(t.s, i+p+1)); byteIn(t.s, p, ":") {
+			a.value, a.sign = t.valueAt(blanks(t.s, p+1)), ":"
+			return a.quoted
+		}
+	}
+	for _, name := range [...]string{"value", "default"} {
+		if at := strings.Index(part, name); at >= 0 && !strings.Contains(part[:at], "}") {
+			if v, found := t.memberAt(i + at); found && v.quoted {
+				a.value, a.sign = v, ":"
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// further adds what is behind a secret: the other parts of a text that is joined, the other members
+// of a list, the new value of a plan behind the old one.
+func (t *text) further(a *assignment, out []span) []span {
+	s := t.s
+	for n := 0; n < 20 && a.closed; n++ {
+		q := closingQuotes(s, out[len(out)-1].hi)
+		p := blanks(s, q)
+		sign := endOf(s, p, 2, oneOf("+.&,-><\\"))
+		list := s[p:sign] == ","
+		if next := endOf(s, sign, 60, oneOf(" \t\r\n")); sign > p || next > q && byteIn(s, p, "\n") {
+			p = next
+		}
+		v := t.valueAt(p)
+		if p == q || !v.quoted || !v.closed || list && (!a.kind.likely(s[v.from:v.to]) || byteIn(s, closingQuotes(s, v.to), ":=")) || !list && (v.to-v.from < 4 || placeholder(s[v.from:v.to])) {
+			break
+		}
+		out = append(out, span{lo: v.from, hi: v.to})
+	}
+	return out
+}

@@ -163,7 +163,8 @@ func FuzzRedact(f *testing.F) {
 			if again := r.String(whole); again != whole {
 				t.Errorf("String again: %q to %q", whole, again)
 			}
-			if again := r.Tail(tail); again != tail {
+			// Not by Tail, which remembers what it returned.
+			if again, _ := r.redact(tail, true, nil); again != tail {
 				t.Errorf("Tail again: %q to %q", tail, again)
 			}
 			p := r.Preview(s, max)
@@ -204,6 +205,27 @@ func TestRunesEndCountsCharacters(t *testing.T) {
 			if got := runesEnd(s, n); got != want {
 				t.Errorf("%q: the first %d characters end at %d, want %d", s, n, got, want)
 			}
+		}
+	}
+}
+
+// TestSpansHaveWholeCharacters has what a rule once began or ended in the middle of.
+func TestSpansHaveWholeCharacters(t *testing.T) {
+	r := New(nil)
+	japanese := strings.TrimSpace(strings.Repeat("あいこくしん とうきゅう ", 12))
+	for _, tt := range []struct{ name, text, want string }{
+		{"a column that begins within a character", "NEMO:│ Priv\nkite4242\ufffd456789abcd", ""},
+		{"words of a long list", "recovery phrase: " + japanese, "recovery phrase: [REDACTED:mnemonic]"},
+		{"words of a long list before others", "recovery phrase: \"" + japanese + "\" and more", "recovery phrase: \"[REDACTED:mnemonic]\" and more"},
+		{"a key longer than the steps", "x my_key_" + strings.Repeat("aB3dE5fG7h", 35) + " y", "x my_key_[REDACTED:prefixed-key] y"},
+		{"a key with many signs behind it", "a EAAMM2f7Q2rtn3MLq5eEh9liD2DXj2Is84wsN3ziW4tAE58Fz3vbi22Hs2Buo77Ve4s0g8KGR4auK12hA6BfX3nAn7X0N3nmq7SJL3hKZc", ""},
+	} {
+		got := r.Tail(tt.text)
+		if again, _ := r.redact(got, true, nil); !utf8.ValidString(got) || again != got {
+			t.Errorf("%s: %q, again %q", tt.name, got, again)
+		}
+		if tt.want != "" && got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func longKeys(s string, _ int) []span {
 		for lo > 0 && classOf[s[lo-1]]&alnum != 0 && i-lo < 100 {
 			lo--
 		}
-		for hi < len(s) && classOf[s[hi]]&alnum != 0 && hi-i < 100 {
+		for hi < len(s) && classOf[s[hi]]&alnum != 0 { // to its end, so that no two overlap
 			hi++
 		}
 		if hi-lo >= 30 {

@@ -143,7 +143,10 @@ func (t *text) rows(a *assignment, head []span, nth, end int, sep byte) (out []s
 			}
 			continue
 		}
-		if v := t.cellValue(a, c, r.ruled || r.sep != '1' && r.sep != ':'); v.hi > v.lo && (r.ruled || len(head) > 1) {
+		if !r.ruled && len(head) == 1 {
+			break // a line alone is no header
+		}
+		if v := t.cellValue(a, c, r.ruled || r.sep != '1' && r.sep != ':'); v.hi > v.lo {
 			out = append(out, v)
 		}
 	}
@@ -201,6 +204,9 @@ func under(s string, start int, row string, lo, hi int) (span, bool) {
 		return span{}, false
 	}
 	var from int
+	for lo > 0 && !utf8.RuneStart(row[lo]) {
+		lo--
+	}
 	if row[lo] == ' ' {
 		from = endOf(row, lo, hi-lo, oneOf(" "))
 	} else {
@@ -352,7 +358,7 @@ func (t *text) inLists(a *assignment, i int) []span {
 		for cell := 0; ; cell++ {
 			v := t.valueAt(endOf(s, p, 8, oneOf(" \t\r\n")))
 			end = blanks(s, closingQuotes(s, v.to))
-			if cell == nth && v.quoted && v.closed && t.cellValue(a, span{lo: v.from, hi: v.to}, true).hi > 0 {
+			if cell == nth && v.quoted && (v.closed || v.head) && t.cellValue(a, span{lo: v.from, hi: v.to}, true).hi > 0 {
 				out = append(out, span{lo: v.from, hi: v.to})
 			}
 			if !byteIn(s, end, ",") || cell > nth {

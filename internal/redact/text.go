@@ -208,7 +208,11 @@ func lineBreak(s string, i int) int {
 func lineEnd(s string, i, most int) int {
 	end := min(len(s), i+most)
 	for i < end && (s[i] != '\n' && s[i] != '\r' && s[i] != '\\' || lineBreak(s, i) == 0) {
-		i++
+		if s[i] != '\\' {
+			i++
+			continue
+		}
+		i = endOf(s, i, end-i, oneOf(`\`)) // none of them begins a line break
 	}
 	return i
 }
@@ -342,4 +346,51 @@ func fold(s, word string) bool {
 		}
 	}
 	return true
+}
+
+func isWord(c byte) bool { return classOf[c] != 0 }
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+// inKey reports a byte that can be in the middle of a key.
+func inKey(c byte) bool { return isWord(c) || c == '~' || c == '.' }
+
+// boundaryBefore reports whether a word may begin at i. A letter before it may be
+// the end of an escape, such as \n, %3D and \u003d, or of an ANSI colour.
+func boundaryBefore(s string, i int) bool {
+	if i == 0 || !isWord(s[i-1]) && s[i-1] != '-' {
+		return true
+	}
+	c := s[i-1]
+	if c == '-' {
+		// It joins the parts of a word, or begins a line of a diff or a list.
+		return boundaryOfLine(s, i-1)
+	}
+	if i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0 {
+		return true
+	}
+	if i >= 3 && s[i-3] == '%' && isHex(s[i-2]) && isHex(c) {
+		return true
+	}
+	if i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' {
+		return isHex(s[i-4]) && isHex(s[i-3]) && isHex(s[i-2]) && isHex(c)
+	}
+	if c == 'm' || c == 'K' {
+		j := i - 2
+		for j >= 0 && (s[j] == ';' || '0' <= s[j] && s[j] <= '9') {
+			j--
+		}
+		return j >= 0 && s[j] == '['
+	}
+	return false
+}
+
+// boundaryOfLine reports whether a line or a quoted text begins at i.
+func boundaryOfLine(s string, i int) bool {
+	if i == 0 || strings.IndexByte("\n\r\"'`", s[i-1]) >= 0 || s[i-1] == 'm' && boundaryBefore(s, i) {
+		return true
+	}
+	return i >= 2 && s[i-2] == '\\' && (s[i-1] == 'n' || s[i-1] == 'r')
 }

@@ -98,7 +98,7 @@ func (s *Sums) differences(host string, files *second.Session, clean func(string
 	return c.out
 }
 
-// alike is what differences have in common that are told together.
+// alike is what differences have in common that are listed together.
 type alike struct {
 	trace          string
 	kind           Kind
@@ -147,23 +147,23 @@ func (c *comparison) fileOf(id string) string {
 	return ""
 }
 
-// told adds what was noted of calls, requests or prompts.
-func (c *comparison) told(what string) {
+// addNoted adds what was noted of calls, requests or prompts.
+func (c *comparison) addNoted(what string) {
 	byAll := func(x, y alike) int {
 		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.trace, y.trace), cmp.Compare(x.inTrace, y.inTrace), cmp.Compare(x.files, y.files))
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(c.alike), byAll) {
 		ids := c.alike[k]
 		slices.Sort(ids)
-		told := termtext.Plural(len(ids), what)
+		text := termtext.Plural(len(ids), what)
 		if len(ids) == 1 {
-			told = what + " " + ids[0]
+			text = what + " " + ids[0]
 			if f := c.files.Calls[ids[0]]; f != nil && what == "call" && f.Name != "" {
-				told = what + " " + f.Name + " " + ids[0]
+				text = what + " " + f.Name + " " + ids[0]
 			}
 		}
 		c.add(Difference{
-			Trace: k.trace, Kind: k.kind, What: told, InTrace: k.inTrace, InFiles: k.files, File: c.fileOf(ids[0]), IDs: ids,
+			Trace: k.trace, Kind: k.kind, What: text, InTrace: k.inTrace, InFiles: k.files, File: c.fileOf(ids[0]), IDs: ids,
 		})
 	}
 	c.alike = nil
@@ -218,7 +218,7 @@ func (c *comparison) compareRequests() {
 			c.note(Extra, q.run, "there", "", cmp.Or(q.id, tokens(q.usage)))
 		}
 	}
-	c.told("request")
+	c.addNoted("request")
 }
 
 func (c *comparison) compareRequest(id string, ours []*request, f *second.Request) {
@@ -397,7 +397,7 @@ func (c *comparison) compareCalls() {
 			c.note(Extra, q.run, "there", "", q.name)
 		}
 	}
-	c.told("call")
+	c.addNoted("call")
 }
 
 func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {

@@ -56,7 +56,7 @@ func (c *comparison) comparePrompts() {
 			c.note(Extra, ours[i].run, "there", "", short(ours[i].text))
 		}
 	}
-	c.told("prompt")
+	c.addNoted("prompt")
 }
 
 // near reports that a prompt of a trace is of the time of one in the files: not beyond those

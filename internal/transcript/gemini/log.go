@@ -76,7 +76,7 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	l.Agents = slices.DeleteFunc(l.Agents, func(a hook.Subagent) bool { return a.Start.IsZero() || a.Start.Before(q.Since) })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
-	t.Folders = append(transcript.AddFolders(nil, "", h.folders), l.Folders...)
+	t.Folders = hook.Union(transcript.AddFolders(nil, "", h.folders), l.Folders)
 	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone {
 		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}

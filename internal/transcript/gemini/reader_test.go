@@ -453,3 +453,19 @@ func TestReadFindsTheProject(t *testing.T) {
 		})
 	}
 }
+
+// A row that changes the session's folders repeats those that it had.
+func TestFoldersOfAWorkspaceOnce(t *testing.T) {
+	f := finder(t, "")
+	place(t, f, "session-2026-05-25T20-45-s-folder.jsonl", `{"sessionId":"s-folders","startTime":"2026-05-25T20:45:00.000Z","directories":["/a","/b"]}
+{"id":"1","timestamp":"2026-05-25T20:45:00Z","type":"user","content":[{"text":"go"}]}
+{"$set":{"directories":["/a","/b","/c"]}}
+`)
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s-folders", Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"/a", "/b", "/c"}, tr.Folders); diff != "" {
+		t.Errorf("folders (-want +got):\n%s", diff)
+	}
+}

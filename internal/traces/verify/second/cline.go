@@ -164,7 +164,7 @@ func clineStatus(b *block, classic bool) Status {
 	case !classic && says("true") && len(text) < maxHead:
 		return OK
 	}
-	return Untold
+	return Unstated
 }
 
 // clineResult adds a result. A text is that of the first call of the tool that its heading names.
@@ -178,7 +178,7 @@ func (r *file) clineResult(asked []block, b *block, classic bool) []block {
 		for i, q := range asked {
 			if strings.HasPrefix(b.Text, "["+q.Name) {
 				if !strings.Contains(b.Text, "was not executed because a tool has already been used") {
-					r.result(q.ID, Untold)
+					r.result(q.ID, Unstated)
 				}
 				return append(asked[:i:i], asked[i+1:]...)
 			}

@@ -124,13 +124,13 @@ func codexStatus(text string) Status {
 	case begins("Script failed"):
 		return Failed
 	case begins("Script "):
-		return Untold
+		return Unstated
 	case m != nil && cmp.Or(m[1], m[2]) != "0":
 		return Bad
 	case m != nil:
 		return OK
 	}
-	return Untold
+	return Unstated
 }
 
 // codexFile is what is known of a rollout while it is read.
@@ -247,7 +247,7 @@ func (c *codexFile) item(kind string, it *codexItem) {
 		c.output(it)
 	case "tool_search_output":
 		if it.CallID != "" {
-			c.result(it.CallID, Untold)
+			c.result(it.CallID, Unstated)
 		}
 	case "patch_apply_end", "web_search_end", "exec_command_end":
 		c.nested(it)
@@ -323,7 +323,7 @@ func (c *codexFile) called(it *codexItem) {
 		c.polls[id] = c.left[string(m[1])]
 	}
 	if it.Type == "web_search_call" || it.Type == "tool_search_call" && unnamed { // of the provider
-		c.result(id, Untold)
+		c.result(id, Unstated)
 	}
 }
 
@@ -333,7 +333,7 @@ func (c *codexFile) output(it *codexItem) {
 	text := it.Output.text()
 	status := codexStatus(text)
 	if of, polls := c.polls[it.CallID]; polls {
-		if of != "" && status != Untold {
+		if of != "" && status != Unstated {
 			c.result(of, status)
 		}
 		status = OK

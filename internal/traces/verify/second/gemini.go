@@ -187,7 +187,7 @@ func geminiStatus(status, text, shown string) Status {
 	_, code, _ := strings.Cut(text[max(0, strings.LastIndex(text, `\nExit Code: `)):], `\nExit Code: `)
 	code, _, more := strings.Cut(code, `\n`)
 	if code != "" && !more {
-		return Untold // the command's own words
+		return Unstated // the command's own words
 	}
 	return statusIf(code != "" && code != "0" && !strings.Contains(shown, "Exit Code: "+code))
 }

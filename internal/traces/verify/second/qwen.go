@@ -69,7 +69,7 @@ type qwenRow struct {
 	Messages []geminiRow `json:"messages"`
 }
 
-// qwenAnswer is a request of which no telemetry told yet.
+// qwenAnswer is a request that no telemetry has reported yet.
 type qwenAnswer struct {
 	id string
 	*Request
@@ -79,10 +79,10 @@ type qwenAnswer struct {
 type qwenFile struct {
 	*file
 	name string
-	// lead reports a row of the main agent, told that telemetry told of the answer that comes
-	// next.
-	lead, told bool
-	untold     []qwenAnswer
+	// lead reports a row of the main agent, reported that telemetry has the answer that comes
+	// next, unreported are those that it lacks.
+	lead, reported bool
+	unreported     []qwenAnswer
 }
 
 func openQwen(r *file) func([]byte) {
@@ -174,18 +174,18 @@ func qwenStatus(row *qwenRow, failed bool) Status {
 
 // used adds the tokens of an answer of which telemetry did not tell.
 func (c *qwenFile) used(row *qwenRow) {
-	if u := row.Usage; u != nil && !(c.lead && c.told) {
+	if u := row.Usage; u != nil && !(c.lead && c.reported) {
 		c.works()
 		q := counted(u.Input, withThoughts(u.Input, u.Output, u.Thoughts, u.Total), u.Cached, 0)
 		q.Fact, q.Model = c.fact(), row.Model
 		rank := 1
 		if c.lead {
 			rank = max(1, c.of().rank[0])
-			c.untold = append(c.untold, qwenAnswer{row.UUID, &q})
+			c.unreported = append(c.unreported, qwenAnswer{row.UUID, &q})
 		}
 		c.of().addRequest(rank, row.UUID, &q)
 	}
-	c.told = c.told && !c.lead
+	c.reported = c.reported && !c.lead
 }
 
 // telemetry adds what an event tells. Of a subagent of version 0.14 only the prompt's id says
@@ -212,13 +212,13 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 		c.result(id, statusIf(!e.Success))
 	case e.Name == "qwen-code.api_response" && e.Input != nil:
 		q := counted(*e.Input, withThoughts(*e.Input, e.Output, e.Thoughts, e.Total), e.Cached, 0)
-		c.told = c.told || c.agent == ""
-		if n := len(c.untold); c.agent == "" && n > 0 && c.untold[n-1].Input == q.Input && c.untold[n-1].Output == q.Output {
-			delete(c.of().Requests, c.untold[n-1].id) // it came before its telemetry
-			c.untold, c.told = c.untold[:n-1], false
+		c.reported = c.reported || c.agent == ""
+		if n := len(c.unreported); c.agent == "" && n > 0 && c.unreported[n-1].Input == q.Input && c.unreported[n-1].Output == q.Output {
+			delete(c.of().Requests, c.unreported[n-1].id) // it came before its telemetry
+			c.unreported, c.reported = c.unreported[:n-1], false
 		}
 		c.request(2, cmp.Or(e.Response, row.UUID), e.Model, q)
-		for _, a := range c.untold {
+		for _, a := range c.unreported {
 			c.of().addRequest(2, a.id, a.Request)
 		}
 	}

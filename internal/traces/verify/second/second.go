@@ -131,9 +131,9 @@ type Call struct {
 type Status uint8
 
 // The statuses: that of a call that failed or was denied is Bad where the files do not say
-// which, and Untold where words alone may say it.
+// which, and Unstated where words alone may say it.
 const (
-	Untold Status = iota
+	Unstated Status = iota
 	OK
 	Bad
 	Failed
