@@ -131,6 +131,7 @@ func hide(ctx context.Context, tx *prepared, id int64) error {
 		`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id = ?1
 			UNION ALL SELECT session FROM spans WHERE trace = ?1 AND role = 1 AND session IS NOT NULL)`,
 		`INSERT INTO gone (trace, spans, indexed) SELECT id, spans, indexed FROM traces WHERE id = ?`,
+		`UPDATE removals SET writes = max(writes, (SELECT writes FROM traces WHERE id = ?))`,
 		`DELETE FROM traces WHERE id = ?`,
 	} {
 		if _, err := tx.ExecContext(ctx, q, id); err != nil {

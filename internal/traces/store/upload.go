@@ -308,8 +308,8 @@ func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) 
 	args = append(args, d.encode(), append([]byte{}, d.requests...), column(otlp.UnixNano(now)), t.id)
 	if t.spans == 0 {
 		// One that was removed is no version again that it was before.
-		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id, writes) VALUES (`+computedValues+`, ?, ?, ?)`,
-			append(args, traceID, now.UnixMicro())...)
+		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id, writes) VALUES (`+computedValues+`, ?, ?,
+			1 + (SELECT writes FROM removals))`, append(args, traceID)...)
 		return err
 	}
 	_, err = t.tx.ExecContext(ctx, `UPDATE traces SET (`+computedColumns+`) = (`+computedValues+`), writes = writes + 1 WHERE id = ?`, args...)

@@ -20,8 +20,6 @@ func TestWritesOfATraceThatIsStoredAgain(t *testing.T) {
 			"Prune":  func(s *Store, _ string) error { _, err := s.Prune(t.Context(), at(100*24*time.Hour)); return err },
 		} {
 			s := open(t)
-			now := at(0)
-			s.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
 			seen := make(map[int64]bool)
 			for range 3 {
 				upload(t, s, b.messages())

@@ -3,8 +3,7 @@
 -- facts is what the sums need of all spans, as digest.go describes; indexed is the
 -- id of the newest span in the full text, and waiting is set if newer ones wait
 -- for it. Version 4 did not have them, version 5 did not have tool_denials.
--- writes is another number after each upload that changed it, also after it was removed: it counts
--- these from the microseconds since 1970 on, which a float64 has exactly.
+-- writes counts the uploads that changed it, from the writes of removals on.
 -- requests are the keys of the requests to a model, as requests.go describes.
 -- folders is a JSON array of the workspace's folders, empty unless it has several.
 -- All times are nanoseconds since 1970, 0 if unknown.
