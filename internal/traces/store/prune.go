@@ -186,6 +186,9 @@ func (s *Store) clear(ctx context.Context) error {
 // clearSome removes some spans of traces that are gone.
 func clearSome(ctx context.Context, tx *prepared, enough func() bool) (left bool, err error) {
 	ctx = context.WithoutCancel(ctx) // as in indexSome
+	if _, err := useLetters(ctx, tx); err != nil {
+		return false, err
+	}
 	room := fewSpans
 	if noted, err := number(ctx, tx, hasNotes); err != nil {
 		return false, err
