@@ -245,11 +245,13 @@ func (t *openTrace) unchanged(ctx context.Context, spanID string, message []byte
 		return err
 	}, `SELECT id, message, origin FROM spans WHERE trace = ? AND span_id = ?`, t.id, spanID)
 	if err == nil && !same && id > 0 && id <= t.indexed {
-		if emptied, err := useLetters(ctx, t.tx); emptied || err != nil {
-			for _, other := range t.traces {
-				other.indexed = 0
+		if t.unindexed == 0 {
+			if emptied, err := useLetters(ctx, t.tx); emptied || err != nil {
+				for _, other := range t.traces {
+					other.indexed = 0
+				}
+				return same, err
 			}
-			return same, err
 		}
 		if t.unindexed++; t.unindexed == fewSpans {
 			_, err = t.tx.ExecContext(ctx, noteRemoved)
