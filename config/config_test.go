@@ -326,7 +326,7 @@ func TestProblemsFindsJoinedErrors(t *testing.T) {
 	}
 }
 
-// Private folders of every side count, whoever else is strict or managed; a wrong list means every folder.
+// The private folders of the machine, the user and the environment add up. A wrong list makes every folder private.
 func TestPrivateFoldersAddUp(t *testing.T) {
 	const name = "HOOKSPAN_DISABLED_PROJECTS="
 	for _, tt := range []struct {

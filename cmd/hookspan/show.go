@@ -237,7 +237,7 @@ func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
 // not kept the session here.
 func (a *app) resume(ctx context.Context, t *store.Summary) string {
 	reader, _ := a.agents.Reader(t.Host)
-	q := transcript.Query{Session: t.Session, Cwd: t.Directory, Since: a.now()} // only whether it is there
+	q := transcript.Query{Session: t.Session, Cwd: t.Cwd(), Since: a.now()} // only whether it is there
 	if reader.Read != nil {
 		if _, err := a.setup().Files().Read(ctx, reader, q); errors.Is(err, transcript.ErrNotFound) {
 			return ""

@@ -164,7 +164,7 @@ func (d *drawnStore) draw(r *rand.Rand, n int, now time.Time) []*tracepb.Resourc
 // drawn.
 func TestSurfacesAgree(t *testing.T) {
 	for seed := range uint64(*surfaceStores) { //nolint:gosec // A count.
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { surfacesAgree(t, rand.New(rand.NewPCG(52, seed))) }) //nolint:gosec // not for secrets
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { surfacesAgree(t, rand.New(rand.NewPCG(1, seed))) }) //nolint:gosec // not for secrets
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -103,4 +104,88 @@ func (c *spoolCounts) session(sp *spool.Spool, k spool.Key, decode func(*spool.R
 	c.damaged += len(r.Damage())
 	c.newer += len(r.Unknown())
 	return r.Err()
+}
+
+// sessions calls f for each session in the spool, up to the first error. A
+// session that is removed meanwhile is skipped.
+func (m *Machine) sessions(f func(*spool.Spool, spool.Key) error) error {
+	if missing(m.Setup.Config.SpoolDir()) {
+		return nil
+	}
+	sp, err := spool.Open(m.Setup.Config.SpoolDir(), spool.Options{})
+	if err != nil {
+		return spoolError{err, "events are lost until the spool can be opened"}
+	}
+	defer func() { _ = sp.Close() }()
+	keys, err := sp.Sessions()
+	if err != nil {
+		return spoolError{err, "nothing is delivered until the spool can be read"}
+	}
+	for _, k := range keys {
+		if err := f(sp, k); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// spoolError is a fault of the whole spool, with what it causes.
+type spoolError struct {
+	error
+	effect string
+}
+
+func (e spoolError) Unwrap() error { return e.error }
+
+func (st *Status) addSession(sp *spool.Spool, k spool.Key) error {
+	s, err := sp.Session(k)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	size, err := s.Size()
+	if err != nil {
+		return err
+	}
+	if logged, err := s.HasLog(); err != nil || logged { // Otherwise it is the link of an ended session.
+		st.Sessions++
+		st.SpoolBytes += size
+		if at, err := s.ModTime(); err == nil && at.After(st.LastEvent) {
+			st.LastEvent = at
+		}
+	}
+	for i := range st.Destinations {
+		d := &st.Destinations[i]
+		ds, err := deliver.ReadState(s, d.Name)
+		if err != nil {
+			return err
+		}
+		d.Runs += ds.Runs
+		d.Spans += ds.Spans
+		d.Rejected += ds.Rejected
+		behind, failing := ds.Offset < size, ds.Attempts > 0
+		for _, p := range ds.Parked {
+			switch {
+			case p.Elsewhere:
+				behind = true
+			case p.NextTry.IsZero():
+				d.Parked = append(d.Parked, p)
+			default:
+				behind, failing = true, true
+				if ds.NextTry.IsZero() || p.NextTry.Before(ds.NextTry) {
+					ds.NextTry, ds.LastError = p.NextTry, p.Error
+				}
+			}
+		}
+		if behind {
+			d.Behind++
+		}
+		if failing {
+			d.Failing++
+			if d.NextTry.IsZero() || ds.NextTry.Before(d.NextTry) {
+				d.NextTry, d.LastError = ds.NextTry, ds.LastError
+			}
+		}
+	}
+	return nil
 }

@@ -18,7 +18,7 @@ func Installer() settings.Installer {
 		ManagedDir:  map[string]string{"linux": "/etc/codex", "windows": `C:\ProgramData\OpenAI\Codex`},
 		ManagedFile: "requirements.toml", ManagedHooks: "requirements.toml",
 		TrustHint: `start codex and choose "Trust all", or type /hooks there`,
-		NoTrust:   "; codex exec never asks, and where nobody starts codex, as in CI, the hooks of sudo hookspan install --managed need no trust",
+		NoTrust:   "; in CI, where codex exec never asks, use the hooks of sudo hookspan install --managed, which need no trust",
 		Events: append(settings.Events(
 			"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PreCompact", "PostCompact",
 			"SubagentStart", "SubagentStop", "Stop",

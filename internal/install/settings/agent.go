@@ -99,7 +99,7 @@ type Spec struct {
 	// be asked. If nil, the agent runs them. TrustHint says how the user trusts hooks.
 	Untrusted func(ctx context.Context, dir string) string
 	TrustHint string
-	// NoTrust says after that what to do where nobody can.
+	// NoTrust follows TrustHint: what to do where nobody can be asked.
 	NoTrust string
 }
 

@@ -159,7 +159,7 @@ func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]vi
 
 // QueryOf says which session of the agent a trace is from.
 func QueryOf(t *store.Trace) transcript.Query {
-	q := transcript.Query{Session: t.Session, Cwd: append(t.Folders, t.Directory)[0], Full: true}
+	q := transcript.Query{Session: t.Session, Cwd: t.Cwd(), Full: true}
 	for s := range otlp.Spans(t.ResourceSpans) {
 		if d := otlp.Text(s.GetAttributes(), otelmap.KeyDialect); d != "" {
 			q.Dialect = d

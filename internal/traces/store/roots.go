@@ -67,7 +67,7 @@ func (s *Store) Folders(ctx context.Context) (out []string, err error) {
 const (
 	ofSessions = `session IN (SELECT value FROM json_each(?1))`
 	inPlace    = `t.started <= ?1 AND t.ended >= ?2 AND t.host = ?3 AND substr(t.session, 1, ?5) = ?6 AND ?4 = `
-	// mainFolder is the working directory of a trace, which Summary.Directory need not be.
+	// mainFolder is Summary.Cwd.
 	mainFolder = `coalesce(json_extract(nullif(t.folders, ''), '$[0]'), t.directory)`
 )
 

@@ -134,7 +134,7 @@ func TestATaskOfSeveralFoldersIsInEach(t *testing.T) {
 		t.Errorf("the sums are %+v, %v", groups, err)
 	}
 	sums, err := s.List(t.Context(), Filter{})
-	if err != nil || len(sums) != 1 || sums[0].Directory != "/w/api" || !cmp.Equal(sums[0].Folders, []string{"/w/app", "/w/api", "/w/docs"}) {
+	if err != nil || len(sums) != 1 || sums[0].Directory != "/w/api" || sums[0].Cwd() != "/w/app" || !cmp.Equal(sums[0].Folders, []string{"/w/app", "/w/api", "/w/docs"}) {
 		t.Errorf("the task is %+v, %v", sums, err)
 	}
 	if diff := cmp.Diff(NewTrace(b.messages()).Summary, sums[0], cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "TraceID" }, cmp.Ignore())); diff != "" {

@@ -83,6 +83,14 @@ type Usage struct {
 	CostUSD *float64 `json:"costUsd,omitempty"`
 }
 
+// Cwd is the folder in which the agent was started, by which its files are found.
+func (s *Summary) Cwd() string {
+	if len(s.Folders) > 0 {
+		return s.Folders[0]
+	}
+	return s.Directory
+}
+
 // folders is the column of the Folders.
 func (s *Summary) folders() string {
 	if len(s.Folders) < 2 {
