@@ -137,6 +137,31 @@ func TestSlowLineGetsSmallerRequestsOfStoredTraces(t *testing.T) {
 	}
 }
 
+// TestVerySlowLineGetsEverSmallerRequests has a line on which no request of more than 20 kB ends
+// within the time limit: an export by hand, which tries again, gets there.
+func TestVerySlowLineGetsEverSmallerRequests(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512, Bytes: 1 << 20})
+	d.Map.MaxOutput = 1 << 20
+	k := b.append(bigTurn("p1", 300, 2000)...)
+	b.clock.Advance(time.Minute)
+	out, err := d.prepare(t.Context(), b.session(k), &State{}, true)
+	if err != nil || len(out.runs) != 1 {
+		t.Fatal(err)
+	}
+	spans := []*tracepb.ResourceSpans{out.runs[0].spans()}
+	m.before = func(_ context.Context, spans []*tracepb.ResourceSpans) error {
+		if otlp.Size(spans) > 20_000 {
+			return &Error{Err: errTest, BrokeOff: true}
+		}
+		return nil
+	}
+	get := func(context.Context, string) ([]*tracepb.ResourceSpans, error) { return spans, nil }
+	if f, err := d.Fill(t.Context(), &d.Destinations[0], []StoredTrace{{ID: "x"}}, get); err != nil || f.Left != 0 || f.Traces != 1 {
+		t.Errorf("%s, %v", mustJSON(f), err)
+	}
+}
+
 // TestCollectorsLimitSplitsTheRequest answers as the Collector does beyond its limit, and as
 // other receivers.
 func TestCollectorsLimitSplitsTheRequest(t *testing.T) {

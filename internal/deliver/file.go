@@ -35,7 +35,7 @@ type file string
 func (f file) UploadTraces(_ context.Context, messages []*tracepb.ResourceSpans) error {
 	line, err := otlpjson.Encode(messages)
 	if err == nil {
-		err = within(fileTime, func() error { return appendLine(string(f), line) })
+		err = within(callTime(messages), func() error { return appendLine(string(f), line) })
 	}
 	if err != nil {
 		return &Error{Err: fmt.Errorf("file destination: %w", err)}
@@ -86,12 +86,8 @@ func appendLine(path string, line []byte) (err error) {
 	return f.Sync()
 }
 
-// fileWait bounds the wait for other processes, which append within milliseconds, and fileTime
-// that for all of a line.
-const (
-	fileWait = 5 * time.Second
-	fileTime = 30 * time.Second
-)
+// fileWait bounds the wait for other processes, which append within milliseconds.
+const fileWait = 5 * time.Second
 
 func lockFile(f *os.File) error {
 	ctx, cancel := context.WithTimeout(context.Background(), fileWait)

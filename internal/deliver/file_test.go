@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 )
 
@@ -203,17 +205,21 @@ func TestUnwritableFileIsRetried(t *testing.T) {
 	}
 }
 
-// TestFileThatHangsIsGivenUp has a file on a server that does not answer.
+// TestFileThatHangsIsGivenUp has a file on a server that does not answer: a line is waited for as
+// long as the call with its spans may take.
 func TestFileThatHangsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hangs, begun := make(chan struct{}), time.Now()
-		err := within(fileTime, func() error { <-hangs; return nil })
-		if err == nil || time.Since(begun) != fileTime {
-			t.Errorf("after %s: %v", time.Since(begun), err)
-		}
-		close(hangs)
-		if err := within(fileTime, func() error { return errTest }); !errors.Is(err, errTest) {
-			t.Error(err)
+		for spans, most := range map[int]time.Duration{0: 30 * time.Second, 100_000: 130 * time.Second} {
+			line := []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: make([]*tracepb.Span, spans)}}}}
+			hangs, begun := make(chan struct{}), time.Now()
+			err := within(callTime(line), func() error { <-hangs; return nil })
+			if err == nil || time.Since(begun) != most {
+				t.Errorf("%d spans after %s: %v", spans, time.Since(begun), err)
+			}
+			close(hangs)
+			if err := within(callTime(line), func() error { return errTest }); !errors.Is(err, errTest) {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -255,10 +255,12 @@ func (d *Deliverer) exportAll(ctx context.Context, dst *Destination, messages []
 	for {
 		spans, refused, err = d.export(ctx, dst, bounded(messages, dst.Batch, dst.Bytes), true, nil)
 		less, ok := smaller(dst.Bytes, err)
-		if !ok || less < minAtOnce || ctx.Err() != nil {
+		if !ok || ctx.Err() != nil {
 			return spans, refused, err
 		}
-		dst.Bytes = less
+		if dst.Bytes = less; less < minAtOnce {
+			return spans, refused, err
+		}
 	}
 }
 
@@ -340,10 +342,15 @@ func (d *Deliverer) exportBatch(ctx context.Context, dst *Destination, batch []*
 	return took(batch, whole)
 }
 
+// callTime is how long a call with spans may take, unless the destination says.
+func callTime(spans []*tracepb.ResourceSpans) time.Duration {
+	return 30*time.Second + time.Duration(otlp.Count(spans))*time.Millisecond
+}
+
 func (d *Deliverer) call(ctx context.Context, dst *Destination, batch []*tracepb.ResourceSpans) error {
 	timeout := dst.Timeout
 	if timeout <= 0 {
-		timeout = 30*time.Second + time.Duration(otlp.Count(batch))*time.Millisecond
+		timeout = callTime(batch)
 	}
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

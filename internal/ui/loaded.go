@@ -30,7 +30,7 @@ type loaded struct {
 	store.Summary
 	texts
 	parsed *parsedTexts
-	// version is another one for each state: of a stored trace how often it was written, of a
+	// version is another one for each state: of a stored trace its Writes, of a
 	// running task a digest of its spans.
 	version int64
 	*view.Outline

@@ -37,6 +37,9 @@ func (s *Store) Index(ctx context.Context, most time.Duration) (left int, err er
 	begin := time.Now()
 	late := func() bool { return most > 0 && time.Since(begin) >= most }
 	more := false
+	if err := s.checkLetters(ctx); err != nil {
+		return 0, err
+	}
 	err = s.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM traces WHERE waiting = 1 LIMIT 1)`).Scan(&more)
 	if err == nil && more && !late() {
 		_, err = s.inTurns(ctx, "add to the full text", func(tx *prepared, enough func() bool) (int, bool, error) {
@@ -57,6 +60,9 @@ func (s *Store) Index(ctx context.Context, most time.Duration) (left int, err er
 func indexSome(ctx context.Context, tx *prepared, enough func() bool) (more bool, err error) {
 	// Statements whose context can end cost a goroutine each.
 	ctx = context.WithoutCancel(ctx)
+	if _, err := useLetters(ctx, tx); err != nil {
+		return false, err
+	}
 	type trace struct{ id, indexed int64 }
 	var traces []trace
 	err = eachRow(ctx, tx, func(scan func(...any) error) error {
@@ -117,22 +123,36 @@ const wordsAnew = `INSERT INTO words (words) VALUES ('delete-all');
 UPDATE traces SET indexed = 0, waiting = 1; UPDATE gone SET indexed = 0;
 DELETE FROM letters; INSERT INTO letters VALUES ('` + letters + `')`
 
-// checkLetters makes the full text anew if other tables of letters made it.
+// ownLetters reports that the tables of this program made the full text.
+const ownLetters = `SELECT EXISTS (SELECT 1 FROM letters WHERE version = '` + letters + `')`
+
+// checkLetters makes the full text anew if other tables of letters made it. Who only reads traces
+// need not wait for that.
 func (s *Store) checkLetters(ctx context.Context) error {
-	const same = `SELECT EXISTS (SELECT 1 FROM letters WHERE version = '` + letters + `')`
 	var ok bool
-	err := s.db.QueryRowContext(ctx, same).Scan(&ok)
+	err := s.db.QueryRowContext(ctx, ownLetters).Scan(&ok)
 	if err != nil || ok {
 		return s.wrap("check the full text", err)
 	}
 	return s.write(ctx, "make the full text anew", func(tx *sql.Tx) error {
-		// Another process may have done it since.
-		if err := tx.QueryRowContext(ctx, same).Scan(&ok); err != nil || ok {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, wordsAnew)
+		_, err := useLetters(ctx, &prepared{on: tx})
 		return err
 	})
+}
+
+// useLetters is checkLetters before words are added or removed: another program may have made the
+// full text anew since the store was opened. It reports whether it has emptied it.
+func useLetters(ctx context.Context, tx *prepared) (emptied bool, err error) {
+	own, err := number(ctx, tx, ownLetters)
+	if err != nil || own == 1 {
+		return false, err
+	}
+	for q := range strings.SplitSeq(wordsAnew, ";") { // Each is prepared.
+		if _, err := tx.ExecContext(ctx, q); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // textSkimmer returns a skimmer that keeps what textsOf looks at.
@@ -225,6 +245,14 @@ func (t *openTrace) unchanged(ctx context.Context, spanID string, message []byte
 		return err
 	}, `SELECT id, message, origin FROM spans WHERE trace = ? AND span_id = ?`, t.id, spanID)
 	if err == nil && !same && id > 0 && id <= t.indexed {
+		if t.unindexed == 0 {
+			if emptied, err := useLetters(ctx, t.tx); emptied || err != nil {
+				for _, other := range t.traces {
+					other.indexed = 0
+				}
+				return same, err
+			}
+		}
 		if t.unindexed++; t.unindexed == fewSpans {
 			_, err = t.tx.ExecContext(ctx, noteRemoved)
 		}

@@ -49,3 +49,81 @@ func TestLettersOfAnotherVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestLettersDoNotKeepFromReading reads while another process writes, and the full text is of other
+// tables of letters.
+func TestLettersDoNotKeepFromReading(t *testing.T) {
+	s := open(t)
+	upload(t, s, ownTrace("a").messages())
+	if _, err := s.db.ExecContext(t.Context(), `UPDATE letters SET version = 'Unicode 1.0'`); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.begin(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rollback(tx)
+	other, err := Open(t.Context(), s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	if list, err := other.List(t.Context(), Filter{}); err != nil || len(list) != 1 {
+		t.Errorf("%+v, %v, want the trace", list, err)
+	}
+}
+
+// TestLettersThatChangeWhileTheStoreIsOpen has another program make the full text anew by its own
+// tables of letters. What this one then adds, replaces or removes leaves no word of either behind.
+func TestLettersThatChangeWhileTheStoreIsOpen(t *testing.T) {
+	task := func(path string) *build {
+		b := newBuild("letters")
+		root := b.root("task", otelmap.OutcomeCompleted, time.Second)
+		b.tool(root, "read_file", `{"path":"`+path+`"}`, 0, time.Millisecond)
+		return b
+	}
+	for name, change := range map[string]func(*Store) error{
+		"replace": func(s *Store) error { return s.UploadTraces(t.Context(), task("new.txt").messages()) },
+		"delete": func(s *Store) error {
+			list, err := s.List(t.Context(), Filter{})
+			if err == nil {
+				_, err = s.Delete(t.Context(), []string{list[0].TraceID})
+			}
+			return err
+		},
+		"add": func(s *Store) error {
+			upload(t, s, ownTrace("a").messages())
+			_, err := s.Index(t.Context(), 0)
+			return err
+		},
+	} {
+		s := open(t)
+		upload(t, s, task("grün.txt").messages())
+		if _, err := s.Index(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []string{
+			`UPDATE letters SET version = 'Unicode 99'`,
+			`INSERT INTO words (words) VALUES ('delete-all')`,
+			`INSERT INTO words (rowid, text) SELECT id, 'gr n txt' FROM spans`,
+		} {
+			if _, err := s.db.ExecContext(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := change(s); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := s.Index(t.Context(), 0); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var left int
+		if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM words WHERE words MATCH 'gr'`).Scan(&left); err != nil || left != 0 {
+			t.Errorf("%s: %d spans have the word of the other program, %v", name, left, err)
+		}
+		want := map[string]int{"replace": 0, "delete": 0, "add": 1}[name]
+		if found, err := s.List(t.Context(), Filter{Text: "grün", Limit: -1}); err != nil || len(found) != want {
+			t.Errorf("%s: %d traces have grün, want %d, %v", name, len(found), want, err)
+		}
+	}
+}

@@ -131,6 +131,7 @@ func hide(ctx context.Context, tx *prepared, id int64) error {
 		`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id = ?1
 			UNION ALL SELECT session FROM spans WHERE trace = ?1 AND role = 1 AND session IS NOT NULL)`,
 		`INSERT INTO gone (trace, spans, indexed) SELECT id, spans, indexed FROM traces WHERE id = ?`,
+		`UPDATE removals SET writes = max(writes, (SELECT writes FROM traces WHERE id = ?))`,
 		`DELETE FROM traces WHERE id = ?`,
 	} {
 		if _, err := tx.ExecContext(ctx, q, id); err != nil {
@@ -185,6 +186,9 @@ func (s *Store) clear(ctx context.Context) error {
 // clearSome removes some spans of traces that are gone.
 func clearSome(ctx context.Context, tx *prepared, enough func() bool) (left bool, err error) {
 	ctx = context.WithoutCancel(ctx) // as in indexSome
+	if _, err := useLetters(ctx, tx); err != nil {
+		return false, err
+	}
 	room := fewSpans
 	if noted, err := number(ctx, tx, hasNotes); err != nil {
 		return false, err

@@ -143,8 +143,8 @@ func scanSummary(scan func(...any) error, t *Summary) error {
 	return err
 }
 
-// Writes returns how many uploads have changed each trace, by id. What is kept of a trace is of one
-// of them.
+// Writes returns a number for each trace, by id, that is another one after each upload that changed
+// it, also after it was removed. What is kept of a trace is of one of them.
 func (s *Store) Writes(ctx context.Context, ids ...string) (map[string]int64, error) {
 	out := make(map[string]int64, len(ids))
 	err := eachRow(ctx, &s.queries, func(scan func(...any) error) error {

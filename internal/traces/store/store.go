@@ -210,7 +210,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		return s.wrap("set journal mode", err)
 	}
 	if !h.fresh() {
-		return s.checkLetters(ctx)
+		return nil
 	}
 	return s.create(ctx)
 }

@@ -309,7 +309,7 @@ func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) 
 	if t.spans == 0 {
 		// One that was removed is no version again that it was before.
 		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id, writes) VALUES (`+computedValues+`, ?, ?,
-			1 + coalesce((SELECT removed / 1000000 FROM removed WHERE span_id = ?), 0))`, append(args, traceID, otlp.SpanID(first[0].Span))...)
+			1 + (SELECT writes FROM removals))`, append(args, traceID)...)
 		return err
 	}
 	_, err = t.tx.ExecContext(ctx, `UPDATE traces SET (`+computedColumns+`) = (`+computedValues+`), writes = writes + 1 WHERE id = ?`, args...)

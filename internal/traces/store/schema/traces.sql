@@ -3,7 +3,7 @@
 -- facts is what the sums need of all spans, as digest.go describes; indexed is the
 -- id of the newest span in the full text, and waiting is set if newer ones wait
 -- for it. Version 4 did not have them, version 5 did not have tool_denials.
--- writes counts the uploads that changed it.
+-- writes counts the uploads that changed it, from the writes of removals on.
 -- requests are the keys of the requests to a model, as requests.go describes.
 -- folders is a JSON array of the workspace's folders, empty unless it has several.
 -- All times are nanoseconds since 1970, 0 if unknown.
@@ -22,7 +22,7 @@ CREATE TABLE traces (
 	started       INTEGER NOT NULL DEFAULT 0,
 	ended         INTEGER NOT NULL DEFAULT 0,
 	stored        INTEGER NOT NULL DEFAULT 0,
-	writes        INTEGER NOT NULL DEFAULT 1,
+	writes        INTEGER NOT NULL,
 	spans         INTEGER NOT NULL DEFAULT 0,
 	tools         INTEGER NOT NULL DEFAULT 0,
 	tool_failures INTEGER NOT NULL DEFAULT 0,
