@@ -31,25 +31,34 @@ type File struct {
 	Data []byte
 }
 
-// Look describes the file at path and reads it. A missing file is no error.
+// Look describes the file at path and reads it. A missing file is no error, one that another
+// process removes meanwhile is missing.
 func Look(path string) (File, error) {
-	f := File{Path: path}
-	info, err := os.Lstat(path)
+	f, err := look(path)
 	if errors.Is(err, fs.ErrNotExist) || IsNotDir(err) {
-		return f, nil
+		return File{Path: path}, nil
 	}
 	if err != nil {
 		return f, fmt.Errorf("file %q: %w", path, err)
 	}
+	return f, nil
+}
+
+func look(path string) (File, error) {
+	f := File{Path: path}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return f, err
+	}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		if f.Link, err = os.Readlink(path); err != nil {
-			return f, fmt.Errorf("file %q: %w", path, err)
+			return f, err
 		}
 	case info.Mode().IsRegular():
 		// An unreadable file is not hookspan's; it can still be left or moved.
 		if f.Data, err = readStart(path); err != nil && !errors.Is(err, fs.ErrPermission) {
-			return f, fmt.Errorf("file %q: %w", path, err)
+			return f, err
 		}
 	}
 	f.Info = info
