@@ -88,6 +88,46 @@ func TestRightTracesHaveNoDifference(t *testing.T) {
 	}
 }
 
+// TestSubagentsOfGeminiAreNoSessions has those of the versions whose files look like the session's.
+func TestSubagentsOfGeminiAreNoSessions(t *testing.T) {
+	row := func(id string, n int, kind, text, calls string) string {
+		return fmt.Sprintf(`{"id":%q,"timestamp":"2026-01-25T20:45:%02dZ","type":%q,"content":%q,"model":"m","tokens":{"input":5,"output":6},"toolCalls":[%s]}`, id, n, kind, text, calls)
+	}
+	file := func(rows ...string) string {
+		return fmt.Sprintf(`{"sessionId":"eeeeeeee-1","startTime":%q,"messages":[%s]}`, rows[0][23:43], strings.Join(rows, ","))
+	}
+	call := func(id, name string) string {
+		return fmt.Sprintf(`{"id":%q,"name":%q,"args":{},"status":"success","timestamp":"2026-01-25T20:45:30Z","result":[]}`, id, name)
+	}
+	main := file(row("1", 10, "user", "go", ""), row("2", 12, "gemini", "I ask.", call("c", "codebase_investigator")), row("3", 32, "gemini", "Done.", ""))
+	task := file(row("a", 13, "user", "Your task is to do a deep investigation of the codebase to x", ""), row("b", 19, "gemini", "Found.", ""), row("d", 20, "user", "You have exceeded the time limit. x", ""), row("e", 22, "gemini", "Late.", ""))
+	end := file(row("a", 13, "user", "look", ""), row("b", 19, "gemini", "Found.", call("f", "complete_task")))
+	for name, c := range map[string]struct {
+		files   []string
+		prompts int
+	}{
+		"by its task": {[]string{main, task}, 1}, "by its end": {[]string{main, end}, 1}, "by its task, alone": {[]string{task}, 0}, "by its end, alone": {[]string{end}, 1},
+	} {
+		home := t.TempDir()
+		for i, text := range c.files {
+			transcripttest.Write(t, fmt.Sprintf("%s/.gemini/tmp/p/chats/session-2026-01-25T20-4%d-eeeeeeee.json", home, i), text)
+		}
+		all := read(t, home)
+		if len(all) == 0 {
+			t.Errorf("%s: no session", name)
+			continue
+		}
+		sums := new(Sums)
+		sums.Add(all[0].spans...)
+		if len(sums.prompts) != c.prompts || len(sums.requests) == 0 {
+			t.Errorf("%s: prompts %v and requests %v", name, sums.prompts, sums.requests)
+		}
+		for _, d := range all[0].differences(t, all[0].spans) {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 // TestASoftDenialIsNoFailureTooMuch has a call that a hook denied by an input with which it
 // fails: the file says that it failed, the trace that it was denied. A trace that says it
 // succeeded is wrong.

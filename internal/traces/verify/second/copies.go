@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Of returns a session, which is new if the files have nothing of it.
@@ -47,15 +48,22 @@ func (s *Session) Without(out func(Fact) bool) *Session {
 	return &part
 }
 
-// adopt gives the work of a thread that a subagent began to the session of that one.
+// adopt gives the work of a thread that a subagent began to the session of that one, and that
+// of a file which ends as a subagent does to the session that began before it.
 func adopt(files []*file) {
-	parents := make(map[string]string)
+	parents, began := make(map[string]string), make(map[string]time.Time)
 	for _, r := range files {
+		if s := r.sessions[r.session]; s != nil && (began[r.session].IsZero() || s.Began.Before(began[r.session])) {
+			began[r.session] = s.Began
+		}
 		if r.sub && r.own != "" {
 			parents[r.own] = r.session
 		}
 	}
 	for _, r := range files {
+		if s := r.sessions[r.session]; r.delegated && s.Began.After(began[r.session]) {
+			s.each(func(f *Fact) { f.Agent, f.sub = fileName(r.path), true })
+		}
 		id := r.session
 		for range len(parents) {
 			id = cmp.Or(parents[id], id)
@@ -73,27 +81,31 @@ func (r *file) alone(owned map[string]bool) {
 		if !r.sub || r.own == "" || owned[id] {
 			continue
 		}
-		main := func(f *Fact) {
+		s.each(func(f *Fact) {
 			if f.Agent == r.own {
 				f.Agent, f.sub = "", false
 			}
 			f.Held = nil
-		}
-		for _, q := range s.Requests {
-			main(&q.Fact)
-		}
-		for _, q := range s.Calls {
-			main(&q.Fact)
-		}
-		for i := range s.Prompts {
-			main(&s.Prompts[i].Fact)
-		}
-		for _, t := range s.Turns {
-			main(&t.Fact)
-		}
+		})
 		delete(r.sessions, id)
 		s.own, s.holders = true, nil
 		r.sessions[r.own] = s
+	}
+}
+
+// each visits what the session has.
+func (s *Session) each(visit func(*Fact)) {
+	for _, q := range s.Requests {
+		visit(&q.Fact)
+	}
+	for _, q := range s.Calls {
+		visit(&q.Fact)
+	}
+	for i := range s.Prompts {
+		visit(&s.Prompts[i].Fact)
+	}
+	for _, t := range s.Turns {
+		visit(&t.Fact)
 	}
 }
 
@@ -170,21 +182,15 @@ func (out *Reading) orphans(began func(x, y string) int) {
 
 // promptless is the turn of a session of which only requests and calls are left.
 func (s *Session) promptless() *Turn {
-	t := &Turn{Unclear: true}
-	note := func(f Fact) {
+	t := &Turn{Fact: Fact{At: s.Began}, Unclear: true}
+	s.each(func(f *Fact) {
 		if t.At.IsZero() || f.At.Before(t.At) {
 			t.Fact = Fact{At: f.At, File: f.File, Line: f.Line}
 		}
 		if f.At.After(t.Last) {
 			t.Last = f.At
 		}
-	}
-	for _, q := range s.Requests {
-		note(q.Fact)
-	}
-	for _, q := range s.Calls {
-		note(q.Fact)
-	}
+	})
 	return t
 }
 

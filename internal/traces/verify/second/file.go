@@ -47,8 +47,9 @@ type file struct {
 	unclear bool
 	// unknown are kinds that are not known.
 	unknown map[string]*Unknown
-	// sub reports a subagent's file, copied that the row is a copy of one of another file.
-	sub, copied bool
+	// sub reports a subagent's file, copied that the row is a copy of one of another file,
+	// delegated a file with the call by which a subagent ends.
+	sub, copied, delegated bool
 	// torn are the lines from number tornAt on that may begin a row with raw line breaks, bad
 	// reports that the line that was taken is no row.
 	torn   []byte

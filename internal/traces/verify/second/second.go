@@ -465,6 +465,12 @@ func takes(f form, path string) bool {
 	return slices.Contains([]string{".jsonl", ".json", ".zst"}, filepath.Ext(name)) && !strings.HasSuffix(name, ".meta.json")
 }
 
+// fileName is the name of a file up to its first dot.
+func fileName(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name
+}
+
 // timeOf reads a time in RFC 3339.
 func timeOf(text string) time.Time {
 	at, _ := time.Parse(time.RFC3339, text) // zero without one
