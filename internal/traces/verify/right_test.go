@@ -1,7 +1,11 @@
 package verify
 
 import (
+	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,10 +15,13 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -272,4 +279,131 @@ func TestWrongTracesHaveADifference(t *testing.T) {
 	for _, d := range r.differences(t, r.spans) {
 		t.Errorf("unchanged: %s", d)
 	}
+}
+
+// TestWhatASessionDidInAPrivateFolderIsNotMissing has sessions that went to a private folder and
+// back, as an import leaves them: at each time of the rows from which they were there.
+func TestWhatASessionDidInAPrivateFolderIsNotMissing(t *testing.T) {
+	other, err := store.Open(t.Context(), t.TempDir()+"/traces.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	hidden := 0
+	for _, host := range []string{"claude-code", "qwen-code", "codex"} {
+		for from := 105; from < 340; from += 15 {
+			for _, until := range []int{from + 10, from + 25, from + 110, 900} {
+				home := t.TempDir()
+				w := work()
+				if host != "codex" { // whose subagents name their folders
+					w[0].steps[0].calls[1].agent = "a1"
+				}
+				workFiles[host](t, home, w)
+				moveTo(t, home, "/private", workTime(from), workTime(until))
+				off := func(dir string) bool { return dir == "/private" }
+				r := recordedOutside(t, host, home, off)
+				files, err := second.Read(t.Context(), host, second.EnvOf(home, nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r == nil {
+					continue
+				}
+				sums := new(Sums)
+				sums.Add(r.spans...)
+				check := Check{Host: host, Files: files, Store: other, Sums: map[string]*Sums{r.id: sums}, Off: off}
+				differ, err := check.Sessions(t.Context(), []string{r.id})
+				if err != nil || len(differ) > 0 {
+					t.Errorf("%s, private from %d until %d: %v, %v", host, from, until, differ, err)
+				}
+				hidden += check.Private
+				for n := range r.spans { // what is recorded is compared all the same
+					i := slices.IndexFunc(sums.requests, func(q request) bool { return q.run == n && q.id != "" && q.usage != nil })
+					if i >= 0 {
+						sums.requests[i].usage.Output++
+						if differ, err = check.Sessions(t.Context(), []string{r.id}); err != nil || len(differ) == 0 {
+							t.Errorf("%s, private from %d until %d: a wrong request is not found, %v", host, from, until, err)
+						}
+						break
+					}
+				}
+			}
+		}
+	}
+	if hidden == 0 {
+		t.Error("no request was left out")
+	}
+}
+
+// moveTo has the rows of files between two times in another folder.
+func moveTo(t *testing.T, home, dir string, from, until time.Time) {
+	t.Helper()
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var out strings.Builder
+		was, context := "", ""
+		for line := range strings.Lines(string(text)) {
+			var row struct {
+				At time.Time `json:"timestamp"`
+			}
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				return err
+			}
+			now, at := "/w", until
+			if !row.At.Before(from) && row.At.Before(until) {
+				now, at = dir, from
+			}
+			if strings.Contains(line, "turn_context") {
+				context = line
+			}
+			if was != "" && was != now && context != "" { // Codex names a folder when it changes
+				_, payload, _ := strings.Cut(context, `"payload":`)
+				payload, _, _ = strings.Cut(payload, "}")
+				fmt.Fprintf(&out, `{"type":"turn_context","timestamp":%q,"payload":%s}}`+"\n", at.Format(time.RFC3339), strings.ReplaceAll(payload, "/w", now))
+			}
+			was = now
+			out.WriteString(strings.ReplaceAll(line, `"cwd":"/w"`, `"cwd":"`+now+`"`))
+		}
+		return os.WriteFile(path, []byte(out.String()), 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recordedOutside reads a session as an import does, which leaves some folders out; nil if nothing
+// is left.
+func recordedOutside(t *testing.T, host, home string, off func(string) bool) *recording {
+	t.Helper()
+	a := agents.All()[slices.IndexFunc(agents.All(), func(a agents.Agent) bool { return a.Host == host })]
+	files := (&transcript.Files{Home: home}).Remember()
+	list, err := files.Sessions(t.Context(), a.Transcript)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	tr, err := files.Read(t.Context(), a.Transcript, transcript.Query{Session: list[0].ID, Dialect: list[0].Dialect, Path: list[0].Path, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Session = list[0].ID
+	events := slices.DeleteFunc(a.Transcript.Events(list[0].Dialect, tr), func(e hook.Event) bool { return off(e.Cwd) })
+	tr.Leave(off)
+	b := otelmap.NewBuilder(a.Host, tr.Session, otelmap.Options{Agent: a.Mapping}, otelmap.Carry{})
+	for _, e := range events {
+		b.Add(e)
+	}
+	r := &recording{host: host, id: tr.Session, home: home}
+	for _, run := range b.Runs(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		r.spans = append(r.spans, b.Spans(run, tr))
+	}
+	if len(r.spans) == 0 {
+		return nil
+	}
+	return r
 }

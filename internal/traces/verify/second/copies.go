@@ -37,15 +37,51 @@ func (s *Session) Give(to *Session, is func(Fact) bool) {
 	})
 }
 
-// Without returns the session without that of which out reports true.
-func (s *Session) Without(out func(Fact) bool) *Session {
+// Without returns the session without that of which out reports true, by the ids of requests and
+// calls.
+func (s *Session) Without(out func(id string, f Fact) bool) *Session {
 	part := *s
 	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
-	maps.DeleteFunc(part.Requests, func(_ string, q *Request) bool { return out(q.Fact) })
-	maps.DeleteFunc(part.Calls, func(_ string, q *Call) bool { return out(q.Fact) })
-	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p Prompt) bool { return out(p.Fact) })
-	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out(t.Fact) })
+	maps.DeleteFunc(part.Requests, func(id string, q *Request) bool { return out(id, q.Fact) })
+	maps.DeleteFunc(part.Calls, func(id string, q *Call) bool { return out(id, q.Fact) })
+	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p Prompt) bool { return out("", p.Fact) })
+	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out("", t.Fact) })
 	return &part
+}
+
+// Dirs are the folders that the session and its subagents worked in, as far as rows name them.
+func (s *Session) Dirs() []string {
+	dirs := make(map[string]bool)
+	s.Each(func(f *Fact) { dirs[f.Dir] = true })
+	for _, q := range s.Calls {
+		dirs[q.DoneIn] = true
+	}
+	for _, t := range s.Turns {
+		dirs[t.LastIn] = true
+	}
+	delete(dirs, "")
+	return slices.Collect(maps.Keys(dirs))
+}
+
+// Hide has these turns and the calls without the ends that are of folders which are off: whether
+// such a turn has a run, and how it or such a call ended, is not known.
+func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
+	s.Turns = nil
+	for _, t := range turns {
+		if off(t.Dir) || off(t.LastIn) {
+			hidden := *t
+			hidden.key, hidden.Unclear = "", true
+			t = &hidden
+		}
+		s.Turns = append(s.Turns, t)
+	}
+	for id, q := range s.Calls {
+		if off(q.DoneIn) {
+			hidden := *q
+			hidden.Hidden = true
+			s.Calls[id] = &hidden
+		}
+	}
 }
 
 // adopt gives the work of a thread that a subagent began to the session of that one, and that
@@ -62,7 +98,7 @@ func adopt(files []*file) {
 	}
 	for _, r := range files {
 		if s := r.sessions[r.session]; r.delegated && s.Began.After(began[r.session]) {
-			s.each(func(f *Fact) { f.Agent, f.sub = fileName(r.path), true })
+			s.Each(func(f *Fact) { f.Agent, f.sub = fileName(r.path), true })
 		}
 		id := r.session
 		for range len(parents) {
@@ -81,7 +117,7 @@ func (r *file) alone(owned map[string]bool) {
 		if !r.sub || r.own == "" || owned[id] {
 			continue
 		}
-		s.each(func(f *Fact) {
+		s.Each(func(f *Fact) {
 			if f.Agent == r.own {
 				f.Agent, f.sub = "", false
 			}
@@ -93,8 +129,8 @@ func (r *file) alone(owned map[string]bool) {
 	}
 }
 
-// each visits what the session has.
-func (s *Session) each(visit func(*Fact)) {
+// Each visits what the session has.
+func (s *Session) Each(visit func(*Fact)) {
 	for _, q := range s.Requests {
 		visit(&q.Fact)
 	}
@@ -183,7 +219,7 @@ func (out *Reading) orphans(began func(x, y string) int) {
 // promptless is the turn of a session of which only requests and calls are left.
 func (s *Session) promptless() *Turn {
 	t := &Turn{Fact: Fact{At: s.Began}, Unclear: true}
-	s.each(func(f *Fact) {
+	s.Each(func(f *Fact) {
 		if t.At.IsZero() || f.At.Before(t.At) {
 			t.Fact = Fact{At: f.At, File: f.File, Line: f.Line}
 		}
