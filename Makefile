@@ -133,7 +133,7 @@ SOAKTIME ?= 85m
 # How many sessions of each agent the long form draws, and of which agents.
 DRAWN ?= 200
 DRAWN_AGENTS ?= claude cline codex copilot gemini opencode qwen
-soak: soak-tables soak-drawn soak-page soak-surfaces ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
+soak: soak-tables soak-drawn soak-page soak-surfaces ## the long form of the tests of faults, attacks, hooks and the page; writes tables into dist/results, sums into docs/
 
 soak-tables: setup collector build ## the tables of faults and attacks, and the agents' long tests
 	$(GO) -C tests test -count=1 -p 1 -timeout $(SOAKTIME) ./fault ./security ./collector ./hookscli ./clinecli ./opencodecli -soak -publish -skip Drawn
@@ -176,10 +176,10 @@ publish: ## the same for the tag that is checked out, and publishes it; run by t
 	packaging/notes.sh "$$(git describe --tags --exact-match)" >.cache/notes.md
 	$(RELEASER) release --clean --parallelism 1 --release-notes .cache/notes.md
 
-bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
+bench: ## costs of hook calls and deliveries, beside the minimum, into dist/results; BENCH=-publish also writes docs/
 	$(GO) -C tests/bench run . $(BENCH)
 
-bench-fleet: ## spans per second from many developers to gateways; BENCH=-publish writes it into docs/
+bench-fleet: ## spans per second from many developers to gateways, into dist/results; BENCH=-publish also writes docs/
 	$(GO) -C tests/bench run ./fleet $(BENCH)
 
 gobench: ## the packages' own benchmarks

@@ -77,7 +77,7 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
 	t.Folders = hook.Union(transcript.AddFolders(nil, "", h.folders), l.Folders)
-	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone {
+	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone || len(paths) == 0 {
 		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}
 	return t, errors.Join(err, listed)
