@@ -102,8 +102,12 @@ func (a *again) text(s *string) {
 		*s = redact.Again(*s, a.values)
 		return
 	}
-	a.values = slices.DeleteFunc(a.values, func(v redact.Value) bool { return v.Names(*s) })
-	a.found = a.found || slices.ContainsFunc(a.values, func(v redact.Value) bool { return strings.Contains(*s, v.Text) })
+	a.values = slices.DeleteFunc(a.values, func(v redact.Value) bool {
+		has := strings.Contains(*s, v.Text)
+		names := has && v.Names(*s)
+		a.found = a.found || has && !names
+		return names
+	})
 }
 
 // texts takes Tail to the texts of a message.
