@@ -107,7 +107,7 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		return err
 	}
 	lines.Reset(in)
-	var long []byte
+	var long []byte // what is read of a line that the buffer does not hold
 	for {
 		part, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
@@ -118,8 +118,9 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 			continue
 		}
 		line := part
-		if long != nil {
-			line, long = append(long, part...), nil
+		if len(long) > 0 {
+			line = append(long, part...)
+			long = line[:0]
 		}
 		r.line++
 		switch line = bytes.TrimSpace(line); {
