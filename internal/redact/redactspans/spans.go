@@ -49,6 +49,15 @@ func CleanAgain(r *redact.Redactor, message *tracepb.ResourceSpans, values []red
 	return message
 }
 
+// Secrets are the values that CleanAgain would remove from texts beside those of a task.
+func Secrets(task []*tracepb.ResourceSpans, values []redact.Value) []redact.Value {
+	look := again{values: values}
+	for _, message := range task {
+		look.message(message)
+	}
+	return look.values
+}
+
 // again takes values to the texts of a message, or drops those that are names in it.
 type again struct {
 	values []redact.Value
