@@ -210,12 +210,17 @@ RELEASER = $(GO) tool -modfile=internal/tools/release/go.mod goreleaser
 fmt: ## the formatting that lint asks for
 	$(TOOL) gofumpt -w .
 
-lint: ## formatting, linters on three systems, the workflows, known vulnerabilities
+# What others may call though no program of this module does.
+PUBLIC = config hook infinium otelmap spool
+
+lint: ## formatting, linters on three systems, functions that no program calls, the workflows, known vulnerabilities
 	@odd=$$($(TOOL) gofumpt -l .) || exit 1; [ -z "$$odd" ] || \
 	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
 	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
 	  (cd $$dir && GOOS=$$os "$$linter" run --timeout 30m) || exit 1; done; done
+	@dead=$$($(TOOL) deadcode ./cmd/...) || exit 1; dead=$$(echo "$$dead" | grep -v $(PUBLIC:%=-e '^%/')); [ -z "$$dead" ] || \
+	  { echo "no program calls:"; echo "$$dead"; exit 1; }
 	$(GO) tool -modfile=internal/tools/release/go.mod actionlint
 	@checker=$$($(TOOL) -n govulncheck) || exit 1; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
 	  said=$$("$$checker" -C $$dir ./... 2>&1); rc=$$?; case "$$rc $$said" in \
