@@ -38,9 +38,10 @@ func secureString(m match) bool {
 	return m.lo > 0 && strings.IndexByte("\"'", m.text[m.lo-1]) >= 0 && notPlaceholder(m) || literal(m)
 }
 
-// sqlPassword is secureString for a statement in capitals, and literal for one that may be prose.
+// sqlPassword is secureString for a statement in capitals, and literal for one that may be prose. Variables
+// are no passwords.
 func sqlPassword(m match) bool {
-	return m.text[m.at:m.at+4] == "TIFI" && secureString(m) || literal(m)
+	return !byteIn(m.value(), 0, ":?") && (m.text[m.at:m.at+4] == "TIFI" && secureString(m) || literal(m))
 }
 
 // base32Seed distinguishes the seed of one-time passwords from words.
@@ -75,6 +76,9 @@ func chosen(m match) bool {
 	v := m.value()
 	return passwordKind.likely(v) || m.head && hasDigit(v) && !placeholder(v) && !isVersion(v)
 }
+
+// certain distinguishes a password from a placeholder, where only a password can be.
+func certain(m match) bool { return certainShape(m.value()) || chosen(m) }
 
 // afterPassword reports whether a text before the match says that it is a secret.
 func afterPassword(m match) bool {

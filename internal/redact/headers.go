@@ -220,7 +220,7 @@ func urlUser(t *text, i int) []span {
 // port distinguishes a port, with a path behind it, from a password.
 func port(v string) bool {
 	n := endOf(v, 0, len(v), digitBytes)
-	return n > 0 && n <= 5 && (n == len(v) || byteIn(v, n, "/?#\\,"))
+	return n > 0 && n <= 5 && (n == len(v) || byteIn(v, n, "/?#\\,;)"))
 }
 
 // inPassword reports what the password of an address may hold: any sign but white
@@ -266,7 +266,7 @@ func (t *text) cutUser(lo, hi int) []span {
 		hi = mark
 	}
 	v := t.s[lo:hi]
-	if len(v) < 8 || strings.Contains(v, ".") || wordy(v) || !t.isCutAt(hi) {
+	if len(v) < 8 || strings.Contains(v, ".") || wordy(v) || endsInOne(t.s[:lo-len("://")], "ipfs", "ipns") || !t.isCutAt(hi) {
 		return nil
 	}
 	return []span{{lo: lo, hi: hi}}

@@ -57,7 +57,10 @@ func hintedMnemonic(t *text, i int) []span {
 		if out := t.foreignMnemonic(p); out != nil {
 			return out
 		}
-		end := endOf(s, p, 30, letterBytes)
+		end := p
+		for end < len(s) && end < p+30 && (letterBytes.has(s[end]) || s[end] >= utf8.RuneSelf) {
+			end++
+		}
 		if end == p {
 			return nil
 		}
@@ -91,7 +94,7 @@ func (t *text) foreignMnemonic(i int) []span {
 		return nil
 	}
 	for _, word := range words {
-		if n := utf8.RuneCountInString(word); n < 3 || n > 10 || strings.ToLower(word) != word || hasDigit(word) || slices.Contains(sentenceWords, word) || strings.ContainsAny(word, "-_/") {
+		if n := utf8.RuneCountInString(word); n < 3 && word[0] < 0xE0 || n > 10 || strings.ToLower(word) != word || hasDigit(word) || slices.Contains(sentenceWords, word) || strings.ContainsAny(word, "-_/") {
 			return nil
 		}
 	}

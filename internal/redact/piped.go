@@ -69,14 +69,43 @@ var printers = wordsOf("printers")
 // lookers are commands that print what they find, or say nothing about a secret.
 var lookers = wordsOf("lookers")
 
-// printedSecret reads the line behind a command line that prints a secret alone. The
-// prompt is at i.
+// answers are what begins a command line that prints a secret alone, askers what begins one that does if
+// the line names a secret.
+var answers, askers = wordsOf("answers"), wordsOf("askers")
+
+// printedSecret reads the line behind a command line, or an expression in a console, that prints a
+// secret alone. The prompt, or the command, is at i.
 func printedSecret(t *text, i int) []span {
 	s := t.s
 	end := lineEnd(s, i, 300)
-	name := s[i+2 : endOf(s, i+2, 40, wordBytes.or("-."))]
-	if end >= len(s) || !containsOne(strings.ToLower(s[i:end]), printers...) || slices.Contains(lookers, name) {
+	if end >= len(s) {
 		return nil
 	}
-	return t.lineOf(passwordKind, end)
+	line, before := s[i:end], s[lineStart(s, i, 80):i]
+	name := line[min(2, len(line)):]
+	name = name[:endOf(name, 0, 40, wordBytes.or("-."))]
+	named := containsOne(strings.ToLower(line), printers...)
+	switch {
+	case line[0] == '$' && named && !slices.Contains(lookers, name):
+	case !isPrompt(strings.TrimRight(before, " ")):
+		return nil
+	case hasOnePrefix(line, answers...):
+	case !named || !hasOnePrefix(line, "> ", "]: ") && !hasOnePrefix(line, askers...):
+		return nil
+	}
+	return t.lineOf(end, func(v string) bool { return certainShape(v) && !strings.Contains(strings.TrimRight(v, "="), "=") })
 }
+
+// isPrompt reports what may be before a command in its line.
+func isPrompt(before string) bool {
+	return len(before) < 40 && (only(before, wordBytes.or(".:->()=#@~$%")) || strings.HasPrefix(before, "In ["))
+}
+
+// certainShape judges what is where only a secret can be: a word without digits may be one too if it is
+// too long for one word, and a sign may be the first character.
+func certainShape(v string) bool {
+	return !placeholder(v) && (passwordKind.likely(v) || chosenShape(strings.TrimLeft(v, "!@#&*?._+"), true) || manyWords(v))
+}
+
+// manyWords reports lower case letters that are more than one word.
+func manyWords(v string) bool { return len(v) >= 13 && only(v, lowerBytes) && !namesPassword(v) }

@@ -20,7 +20,7 @@ const (
 func (t *text) label(a *assignment, i int) []span {
 	s := t.s
 	if q := closingQuotes(s, i); q < len(s) && lineBreak(s, q) > 0 && (isFlag(s, a.lo) || q > i && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"")) {
-		return t.lineOf(a.kind, q) // In the next line; Redis numbers names and values.
+		return t.lineOf(q, a.kind.likelyLine) // In the next line; Redis numbers names and values.
 	}
 	if t.inProgram(a, i) {
 		return nil
@@ -89,6 +89,8 @@ func (r *clauseReader) word(p, end int) bool {
 	case strings.EqualFold(a.telling, "pin") && only(word, digitBytes) && len(word) > 3 && c.beside:
 		r.out = append(r.out, span{lo: p, hi: p + len(word)})
 		return false
+	case isHexText(word) && strings.HasSuffix(s[:p], "  ") && strings.HasPrefix(s[end:], "  "): // a checksum between columns
+		return false
 	case c.secret(s, p, p+len(word)) || len(word) < end-p && s[end-1] != '.' && c.secret(s, p, end):
 		r.out = append(r.out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
 	case harmlessWords()[strings.ToLower(word)] && word != "type":
@@ -110,7 +112,7 @@ func (r *clauseReader) sign(p int) (next int, more bool) {
 	case lineBreak(s, p) > 0:
 		alone := p > r.from && only(s[r.from:p], oneOf("*_ :\"'`=()]>")) && !strings.HasPrefix(s[r.from:], ")\"") || r.listed(r.a)
 		if r.words == 0 && alone || s[p-1] == ':' {
-			r.out = r.lineOf(r.a.kind, p)
+			r.out = r.lineOf(p, r.a.kind.likelyLine)
 		}
 	case c == ' ' || c == '\t' || c >= utf8.RuneSelf || strings.IndexByte("\"'`*():,/\x1b[]>|", c) >= 0:
 		return p + max(1, colour(s, p)), true

@@ -58,6 +58,10 @@ func serviceRules() []*rule { return append(mnemonicRules(), listed(serviceList)
 // contextRules are the secrets that only their surroundings give away.
 func contextRules() []*rule {
 	rules := listed(contextList)
+	printed := slices.IndexFunc(rules, func(r *rule) bool { return r.name == "printed-secret" })
+	for _, command := range slices.Concat(answers, askers) {
+		rules[printed].probes = append(rules[printed].probes, command[:min(4, len(command))])
+	}
 	last := slices.IndexFunc(rules, func(r *rule) bool { return r.name == "login-pair" })
 	return slices.Concat(rules[:last], commandRules(), rules[last:])
 }
@@ -127,8 +131,8 @@ func (r *rule) set(field, value string, _ bool) {
 // decisions, plausibles and reads are what the lists name.
 var (
 	decisions = map[string]func(match) bool{
-		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "basicCredentials": basicCredentials, "bearer": bearer, "chosen": chosen, "dense": dense, "facebook": facebook,
-		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "pgpassword": pgpassword, "secureString": secureString,
+		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "basicCredentials": basicCredentials, "bearer": bearer, "certain": certain, "chosen": chosen, "dense": dense, "facebook": facebook,
+		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "noSourceMap": noSourceMap, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "pgpassword": pgpassword, "secureString": secureString,
 		"sessionToken": sessionToken, "sqlPassword": sqlPassword, "unwordy": unwordy, "wholeNumbered": wholeNumbered,
 	}
 	plausibles = map[string]func(string) bool{

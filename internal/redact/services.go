@@ -8,7 +8,7 @@ import (
 // odd leaves words at a cut alone that begin as a key does.
 func odd(m match) bool {
 	v := m.value()
-	return !m.head || !words(v[3:]) && (hasDigit(v) || random(v))
+	return !m.head || noSourceMap(m) && !words(v[3:]) && (hasDigit(v) || random(v))
 }
 
 // longKeys finds stretches of random characters that are keys by their alphabet and length, or by

@@ -95,6 +95,9 @@ func namesAlone(s string, head []span, sep byte) bool {
 			return false // a list in a sentence
 		}
 	}
+	if sep == '1' && byteIn(s, head[0].lo, "#") {
+		return false // #define
+	}
 	return named > 1 || strings.Contains("|2", string(sep))
 }
 
