@@ -81,7 +81,7 @@ func assignedSecret(t *text, i int) []span {
 
 // elsewhere are where values are that are not right behind a name and a sign.
 var elsewhere = []func(t *text, a *assignment, end int) []span{
-	(*text).listBelow, (*text).fallback, (*text).column, (*text).inLists, (*text).htmlColumn, (*text).call,
+	(*text).byteList, (*text).listBelow, (*text).fallback, (*text).column, (*text).inLists, (*text).htmlColumn, (*text).call,
 }
 
 // sign reads what is between the name, which ends at i, and the value, and
@@ -165,6 +165,10 @@ func (t *text) wordSign(a *assignment, i int) (sign string, value int) {
 func (t *text) signBetween(a *assignment, p, q int) int {
 	s := t.s
 	n := signAt(s[q:])
+	if dots := endOf(s, q, 60, oneOf(".")); dots-q > 3 && q > p && byteIn(s, dots, " ") { // a leader
+		a.sign, a.near = ":", false
+		return dots
+	}
 	if n == 0 && q == p+1 && byteIn(s, q, digits) && byteIn(s, q+1, " ") {
 		q += 2 // How routers encode a password.
 	}
@@ -316,7 +320,7 @@ func typeOf(s string, i int) int {
 }
 
 // typeWords begin a type behind a name and a blank.
-var typeWords = []string{"As ", "string", "String", "[]byte", "VARCHAR", "NVARCHAR", "CHAR", "TEXT", "varchar", "nvarchar", "PIC ", "str "}
+var typeWords = []string{"As ", "CONSTANT ", "string", "String", "[]byte", "VARCHAR", "NVARCHAR", "CHAR", "TEXT", "varchar", "nvarchar", "PIC ", "str "}
 
 // textStart is where the quote is behind the signs at i that say how a text is written: rb"x", *b"x",
 // R"(x)", r#"x"#, string(1) "x", or i.

@@ -23,9 +23,9 @@ func credentialCall(t *text, i int) []span {
 	} else if !byteIn(s, p, "([=:") {
 		return nil
 	}
-	name := strings.ToLower(strings.TrimRight(s[lo:p], " "))
+	name := strings.ToLower(strings.TrimRight(s[startOf(s, lo, 24, wordBytes.or(".:->")):p], " "))
 	key := keyCalls().end(name)
-	known, open := key || knownCalls().end(name), openCalls().end(name)
+	known, open := key || knownCalls().end(name), openCalls().end(name) && !strings.HasSuffix(name, "popen")
 	if byteIn(s, p, "=:") {
 		p = blanks(s, p+1)
 	}
@@ -49,7 +49,7 @@ func credentialCall(t *text, i int) []span {
 			text := s[v.from:v.to]
 			switch {
 			case !secretArgument(text):
-			case key && len(text) >= 10, known && (texts+others > 0 || len(text) >= 16 && tokenKind.likely(text)), texts > 0 && (texts+others > 1 || !wordy(text) || strings.HasSuffix(name, "begin")):
+			case key && len(text) >= 10, known && (texts+others > 0 || len(text) >= 16 && tokenKind.likely(text)), texts > 0 && (known || !manyWords(text)) && (texts+others > 1 || !wordy(text) || strings.HasSuffix(name, "begin")):
 				out = append(out, span{lo: v.from, hi: v.to})
 			}
 			texts++
@@ -98,7 +98,7 @@ func lineBreakAt(s string, i int) int {
 
 // secretArgument reports whether a text can be the password of a call that gets one.
 func secretArgument(v string) bool {
-	return (passwordKind.likely(v) || chosenShape(v, true)) && !placeholder(v) && !strings.ContainsAny(v, "/=;,<>\\") || tokenKind.likely(v) && len(v) >= 20 || isHexText(strings.TrimPrefix(v, "0x")) && len(v) >= 64
+	return certainShape(v) && !strings.ContainsAny(v, "/=;,<>\\") || tokenKind.likely(v) && len(v) >= 20 || isHexText(strings.TrimPrefix(v, "0x")) && len(v) >= 64
 }
 
 // fields are words of what a text is typed into.
@@ -121,8 +121,9 @@ func typedSecret(t *text, i int) []span {
 	for n := 0; n < 4 && p < end; n++ {
 		p = find(s, p, end, "\"'`")
 		v := t.valueAt(p)
-		if v.quoted && (v.closed || v.head) && chosenShape(s[v.from:v.to], true) && !placeholder(s[v.from:v.to]) && !containsOne(strings.ToLower(s[v.from:v.to]), fieldWords...) {
-			return []span{{lo: v.from, hi: v.to}}
+		text, _, key := strings.Cut(s[v.from:v.to], "{") // Cypress: x{enter}
+		if v.quoted && (v.closed || v.head || key) && (certainShape(text) || len(text) >= 4 && only(text, digitBytes)) && !containsOne(strings.ToLower(text), fieldWords...) {
+			return []span{{lo: v.from, hi: v.from + len(text)}}
 		}
 		if p = find(s, min(end, v.from), end, s[p:min(len(s), p+1)]+"\n"); p < end {
 			p++

@@ -13,6 +13,7 @@ const (
 	lastWord   = "last"   // the last word, if a flag says that it is one
 	cookieForm = "cookie" // a cookie
 	oracleUser = "/"      // user/password, with @host behind it
+	anyMember  = "="      // name=value, whatever the name is
 )
 
 // command is a program that takes secrets on its command line.
@@ -143,6 +144,9 @@ func (c *command) nameAt(s string, i int) (lo, hi int) {
 	for n, name := range c.names {
 		lo := i - c.before[n]
 		hi := lo + len(name)
+		if strings.HasPrefix(s[min(hi, len(s)):], ".exe") {
+			hi += len(".exe")
+		}
 		if lo >= 0 && byteIn(s, hi, " \t") && strings.HasPrefix(s[lo:], name) && boundaryBefore(s, lo) {
 			return lo, hi
 		}
@@ -177,6 +181,8 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 			w.hi = w.lo + strings.LastIndexByte(s[w.lo:w.hi], '@')
 		}
 		return t.part(w, oracleUser)
+	case c.sign == anyMember:
+		return t.part(w, anyMember)
 	case c.sign == userInfo && n > 0 && at >= 0:
 		w.hi = w.lo + at
 		return t.part(w, ":")
@@ -214,7 +220,7 @@ func (t *text) part(w argument, sign string) (span, bool) {
 	if sign != "" {
 		user, password, found := strings.Cut(s[w.lo:w.hi], sign)
 		switch {
-		case !found, sign == "pass:" && user != "", sign == oracleUser && (user == "" || !only(user, wordBytes)):
+		case !found, sign == "pass:" && user != "", sign == oracleUser && (user == "" || !only(user, wordBytes)), sign == anyMember && !tokenKind.likely(password):
 			return span{}, false
 		case len(password) <= 1 && sign == ":" && len(user) > 9 && unwordy(match{text: user, hi: len(user)}):
 			// A key that needs no password is in the user's place.
@@ -235,7 +241,7 @@ func (t *text) isLiteral(w argument, v string) bool {
 	if t.isCutAt(w.hi) {
 		return len(v) >= headMin && !placeholder(v) && strings.IndexByte("$-<", v[0]) < 0
 	}
-	return literalValue(v)
+	return literalValue(v) || manyWords(v)
 }
 
 // words reads the words of a command from its name on: to the line's end, or to

@@ -44,6 +44,11 @@ func sqlPassword(m match) bool {
 	return !byteIn(m.value(), 0, ":?") && (m.text[m.at:m.at+4] == "TIFI" && secureString(m) || literal(m))
 }
 
+// replaced is sqlPassword for the old password of a user who gets a new one.
+func replaced(m match) bool {
+	return strings.Contains(m.text[max(0, m.at-160):m.at], "IDENTIFIED ") && !byteIn(m.value(), 0, ":?") && certain(m)
+}
+
 // base32Seed distinguishes the seed of one-time passwords from words.
 func base32Seed(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") }
 
@@ -113,7 +118,7 @@ func literalValue(v string) bool {
 		return false
 	}
 	letters, digits, symbols := count(v)
-	return digits > 0 && letters > 0 || symbols > 0 && strings.ContainsAny(v, "!@#$%^&*?~+") || letters == 0 && digits >= 8 || upperLower(v) && random(v)
+	return digits > 0 && letters > 0 || symbols > 0 && strings.ContainsAny(v, "!@#$%^&*?~+") || letters == 0 && digits >= 8 || upperLower(v) && random(v) || oddCase(v)
 }
 
 // bearer distinguishes tokens from prose about bearers.

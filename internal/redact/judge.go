@@ -30,7 +30,7 @@ func (t *text) isSecret(a *assignment) bool {
 	}
 	c.data = c.env || c.flag || c.element() || c.cell() || c.printed() || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
 	c.letters, c.digits, c.symbols = count(c.v)
-	switch a.kind {
+	switch c.kind {
 	case keyKind:
 		return c.decide(keyReasons)
 	case passwordKind:
@@ -186,7 +186,7 @@ func (c *candidate) strong() bool { return strings.ContainsAny(c.v, "!@#$%^&*?~+
 // certain reports a value that nothing but a password is in the place of: behind a
 // flag's sign, in a statement of SQL.
 func (c *candidate) certain() bool {
-	return c.flag && c.sign == "=" && c.kind == passwordKind || c.quoted && c.closed && c.sign == " " && strings.EqualFold(c.name, "password") && c.inSQL()
+	return c.flag && c.sign == "=" && c.kind == passwordKind || c.quoted && c.closed && c.sign == " " && (strings.EqualFold(c.name, "password") && c.inSQL() || strings.EqualFold(c.name, "key"))
 }
 
 func (c *candidate) inSQL() bool {
@@ -207,7 +207,7 @@ var passwordReasons = []reason{
 	}},
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
-		return c.passphrase() || (c.quoted && c.closed && c.sign != "," || c.ends && c.sign != " ") && oddCase(c.v) || c.quotedName && c.quoted && c.closed && len(c.v) >= 8 && upperLower(c.v) && !words(c.v) || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
+		return c.passphrase() || c.near && len(c.v) >= 8 && c.strong() && c.t.besideSettings(c.lo) || c.placed() && manyWords(c.v) || (c.quoted && c.closed && c.sign != "," || c.ends && c.sign != " ") && oddCase(c.v) || c.quotedName && c.quoted && c.closed && len(c.v) >= 8 && upperLower(c.v) && !words(c.v) || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
 			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && (c.sign == ":" && !c.near || c.sign == "=" && upperLower(c.v) || c.sign == "=>") || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
@@ -235,6 +235,12 @@ func (c *candidate) passphrase() bool {
 	return (c.env || containsOne(low, "phrase", "psk") && (c.quoted || c.ends || c.sign == "=") || c.quoted && c.closed && c.sign != "," && !strings.Contains(low, "class")) && strings.Count(c.v, "-") >= 3 && len(c.v) >= 16 && only(c.v, lowerBytes.or("-")) && !namesPassword(c.v)
 }
 
+// placed reports a value that its syntax makes one of the name: in quotes, at the end of its line, in a list
+// of settings.
+func (c *candidate) placed() bool {
+	return c.quoted && c.closed && c.sign != "," && c.sign != " " || c.ends && c.sign != " " && (c.sign != "=" || c.near) || c.env || c.element() || c.near && c.t.besideSettings(c.lo)
+}
+
 // setting reports a bare value with digits that nothing but its line or its list of
 // settings ends.
 func (c *candidate) setting() bool {
@@ -248,8 +254,11 @@ func (c *candidate) setting() bool {
 // connection or a form: user=x,password=y, or follows a flag that gives one.
 func (t *text) besideSettings(lo int) bool {
 	s := t.s
-	if lo < 2 {
+	if lo < 3 {
 		return false
+	}
+	if s[lo-1] == ' ' && s[lo-2] == ',' {
+		lo--
 	}
 	word := s[startOf(s, lo-1, 60, wordBytes.or("=./:-@%")) : lo-1]
 	switch s[lo-1] {

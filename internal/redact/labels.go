@@ -153,11 +153,11 @@ func (t *text) wrapped(i int) int {
 		return j
 	}
 	for range 2 {
-		k := endOf(s, j, 48, wordBytes.or(".:[]<>-"))
+		k := endOf(s, j, 48, wordBytes.or(".:[]<>-!"))
 		if k == j {
 			return i
 		}
-		switch name := strings.TrimRight(s[j:k], "_.:[]<>-"); {
+		switch name := strings.TrimRight(s[j:k], "_.:[]<>-!"); {
 		case byteIn(s, k, " ") && name == "ConvertTo-SecureString":
 			k++
 			if strings.HasPrefix(s[k:], "-String ") {

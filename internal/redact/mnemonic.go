@@ -50,7 +50,7 @@ func mnemonicRules() []*rule {
 func hintedMnemonic(t *text, i int) []span {
 	s := t.s
 	for p := endOf(s, i, 20, letterBytes); p < len(s) && p < i+80; {
-		p = endOf(s, p, 20, betweenWords.or(" :=[({<>\\,.\"'`_-\n"))
+		p = endOf(s, p, 20, betweenWords.or(" :=[({)<>\\,.\"'`_-\n"))
 		if out := mnemonic(t, p); out != nil {
 			return out
 		}

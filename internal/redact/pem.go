@@ -36,7 +36,7 @@ func armouredKey(t *text, i int) []span {
 	}
 	lo := armour(t.s, i)
 	if lo < 0 {
-		return nil
+		return endOfKey(t.s, i)
 	}
 	j := i + len(words)
 	if strings.HasPrefix(t.s[j:], " BLOCK") {
@@ -50,6 +50,38 @@ func armouredKey(t *text, i int) []span {
 		return nil
 	}
 	return []span{{lo: lo, hi: hi}}
+}
+
+// endOfKey reads the lines of base64 before the last line of a key, of which the words PRIVATE KEY are at i: those
+// of a file whose beginning is not shown.
+func endOfKey(s string, i int) []span {
+	end := lineStart(s, i, 40)
+	if !strings.Contains(s[end:i], "-END ") {
+		return nil
+	}
+	lo := end
+	for range keyLines {
+		start := lineStart(s, beforeBreak(s, lo), keyLine)
+		a, b := base64In(s[start:lo])
+		if b-a < someLine || !looksBase64(s[start+a:start+b]) {
+			break
+		}
+		lo = start + a
+	}
+	if lo == end {
+		return nil
+	}
+	return []span{{lo: lo, hi: beforeBreak(s, end)}}
+}
+
+// beforeBreak is where the line break begins that ends at i.
+func beforeBreak(s string, i int) int {
+	for _, end := range [...]string{"\r\n", "\n", `\r\n`, `\n`} {
+		if strings.HasSuffix(s[:i], end) {
+			return i - len(end)
+		}
+	}
+	return i
 }
 
 // armour is where the first line of a key begins of which the words PRIVATE KEY

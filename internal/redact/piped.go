@@ -56,7 +56,7 @@ func (t *text) secretWords(words []argument) []span {
 		if user, password, found := strings.Cut(v, ":"); found && only(user, wordBytes.or(".-")) && user != "" {
 			w.lo, v = w.hi-len(password), password
 		}
-		if len(v) >= 4 && v[0] != '%' && literalValue(v) && !looksLikeCode(v, true) {
+		if len(v) >= 4 && v[0] != '%' && (literalValue(v) || manyWords(v)) && !looksLikeCode(v, true) {
 			out = append(out, span{lo: w.lo, hi: w.hi})
 		}
 	}
@@ -93,7 +93,10 @@ func printedSecret(t *text, i int) []span {
 	case !named || !hasOnePrefix(line, "> ", "]: ") && !hasOnePrefix(line, askers...):
 		return nil
 	}
-	return t.lineOf(end, func(v string) bool { return certainShape(v) && !strings.Contains(strings.TrimRight(v, "="), "=") })
+	return t.lineOf(end, func(v string) bool {
+		member, _, found := strings.Cut(v, "=")
+		return certainShape(v) && !(found && wordy(member))
+	})
 }
 
 // isPrompt reports what may be before a command in its line.
@@ -101,11 +104,16 @@ func isPrompt(before string) bool {
 	return len(before) < 40 && (only(before, wordBytes.or(".:->()=#@~$%")) || strings.HasPrefix(before, "In ["))
 }
 
-// certainShape judges what is where only a secret can be: a word without digits may be one too if it is
-// too long for one word, and a sign may be the first character.
+// certainShape judges what is where only a secret can be: words are one too, and a sign may be the first
+// character.
 func certainShape(v string) bool {
-	return !placeholder(v) && (passwordKind.likely(v) || chosenShape(strings.TrimLeft(v, "!@#&*?._+"), true) || manyWords(v))
+	return len(v) >= 6 && v[0] != '_' && !placeholder(v) && (passwordKind.likely(v) || chosenShape(strings.TrimLeft(v, firstSigns+"@."), true) || manyWords(v))
 }
 
-// manyWords reports lower case letters that are more than one word.
-func manyWords(v string) bool { return len(v) >= 13 && only(v, lowerBytes) && !namesPassword(v) }
+// firstSigns may begin a password, and rarely a name.
+const firstSigns = "!#%&*?+"
+
+// manyWords reports lower case letters that are more than one word, or words that hyphens join.
+func manyWords(v string) bool {
+	return len(v) >= 13 && len(v) <= 48 && (only(v, lowerBytes) || strings.Count(v, "-") >= 3 && len(v) >= 16 && only(v, lowerBytes.or("-"))) && !namesPassword(v)
+}

@@ -132,7 +132,7 @@ func (r *rule) set(field, value string, _ bool) {
 var (
 	decisions = map[string]func(match) bool{
 		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "basicCredentials": basicCredentials, "bearer": bearer, "certain": certain, "chosen": chosen, "dense": dense, "facebook": facebook,
-		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "noSourceMap": noSourceMap, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "pgpassword": pgpassword, "secureString": secureString,
+		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "noSourceMap": noSourceMap, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "pgpassword": pgpassword, "replaced": replaced, "secureString": secureString,
 		"sessionToken": sessionToken, "sqlPassword": sqlPassword, "unwordy": unwordy, "wholeNumbered": wholeNumbered,
 	}
 	plausibles = map[string]func(string) bool{

@@ -69,10 +69,17 @@ func longKey(s string, lo, hi int) string {
 		return "seed-key"
 	case (n == 40 || n == 48) && lo > 1 && s[lo-1] == '|' && byteIn(s, lo-2, digits) && random(v) && digitRuns(v) > 2 && upperLower(v):
 		return "personal-token"
+	case (n == 87 || n == 88) && alone && only(v, base58) && hinted(s, lo), n == 66 && alone && strings.HasPrefix(v, "0x") && isHexText(v[2:]) && hinted(s, lo):
+		return "wallet-key"
 	case isPrefixedKey(s, lo, hi):
 		return "prefixed-key"
 	}
 	return ""
+}
+
+// hinted reports words before a wallet's key, which could be a signature or a hash without them.
+func hinted(s string, lo int) bool {
+	return containsOne(strings.ToLower(s[max(0, lo-40):lo]), "priv", "phantom", "pk = ") || byteIn(s, lo-min(lo, 2), ")") && strings.Contains(s[max(0, lo-900):lo], "Private Keys")
 }
 
 // isPrefixedKey reports random characters behind a word and a sign, as most services begin their
@@ -96,6 +103,27 @@ func isPrefixedKey(s string, lo, hi int) bool {
 
 // idWords come before random characters that are no key.
 var idWords = wordsOf("idWords")
+
+// byteList reads the numbers of a key behind a name, which ends at i: [u8; 32] = [1, 2, ...], {0x01, ...}.
+func (t *text) byteList(a *assignment, i int) []span {
+	s := t.s
+	eq := find(s, i, min(len(s), i+48), "=\n")
+	if !byteIn(s, eq, "=") {
+		return nil
+	}
+	lo := endOf(s, eq, 24, alnumBytes.or("=[]{( &"))
+	lo = startOf(s, lo, 8, alnumBytes)
+	hi := endOf(s, lo, keyLine, digitBytes.or("xabcdefABCDEF, \n\t"))
+	numbers := strings.FieldsFunc(s[lo:hi], func(r rune) bool { return r == ',' || r <= ' ' })
+	if len(numbers) < 16 || len(numbers) > 64 || !byteIn(s, hi, "]})") || !byteIn(s, beforeBlanks(s, lo)-1, "[{(") || slices.ContainsFunc(numbers, func(n string) bool { return len(n) > 4 }) {
+		return nil
+	}
+	slices.Sort(numbers)
+	if len(slices.Compact(numbers)) < 8 {
+		return nil
+	}
+	return []span{{lo: lo, hi: hi}}
+}
 
 // keyBytes reads a wallet's file, of which the bracket is at i: the 64 bytes of a key.
 func keyBytes(t *text, i int) []span {
