@@ -9,7 +9,8 @@ import (
 // TestKindsOfForms tries forms of each kind with values that are drawn: {r} is random, {w} letters
 // and digits as a generator draws ten of them, {p} what a person chooses, {q} that or with
 // a sign first or as words without signs, {d}
-// the same with a full stop, {m} words of a wallet.
+// the same with a full stop, {m} words of a wallet, {s} a line
+// of base64, {n} numbers.
 func TestKindsOfForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 9))
 	draw := func(set string, n int) string {
@@ -27,6 +28,10 @@ func TestKindsOfForms(t *testing.T) {
 			return "k7" + draw(alnum, 8)
 		case 'h':
 			return draw(hex, 16) + "a7b1" + draw(hex, 12)
+		case 's':
+			return "Ab3/" + draw(alnum+"+/", 60)
+		case 'n':
+			return "1, 22, 33, 4, 55, 6, 77, 8, 9, 10, 11, 12, 131, 140, 215, 16"
 		case 'd':
 			return []string{"river.stone_4711", "river_stone.4711", "river-stone_472"}[rng.IntN(3)]
 		case 'm':
@@ -78,6 +83,14 @@ func TestKindsOfForms(t *testing.T) {
 			"aws ssm get-parameter --name /prod/db/password --query Parameter.Value --output text\n{q}", "gcloud secrets versions access latest --secret=db\n{q}", "vault kv get -field=password secret/db\n{q}", "echo $DB_PASSWORD\n{q}",
 			"openssl rand -base64 32\n{r}", "pwgen -s 20 1\n{w}", "wg genkey\n{r}=", "cat /run/secrets/db_password\n{q}", ">>> settings.SECRET_KEY\n'{r}'", "In [3]: os.environ['API_KEY']\nOut[3]: '{r}'", "> process.env.JWT_SECRET\n'{r}'",
 			"127.0.0.1:6379> GET session:8842:token\n\"{r}\"", "localStorage.getItem('refreshToken')\n< \"{r}\"",
+		},
+		"certain places": {
+			`"SecretString": "{q}"`, `<keyMaterial>{q}</keyMaterial>`, `ldapsearch -D cn=reader -w '{q}' -b dc=x`, `signtool.exe sign /f code.pfx /p "{q}" setup.exe`, `cryptsetup luksOpen /dev/sdb1 data <<< "{q}"`, "utilisateur;mot_de_passe\nclaire;{q}",
+			`ATTACH DATABASE 'enc.db' AS enc KEY '{q}';`, "ALTER USER system IDENTIFIED BY {p} REPLACE {p};", `psql "host=db user=app password=cLVg*p*ONyK*D dbname=app"`, `{"columns":["user","password"],"rows":[["anna","{q}"],["ben","{q}"]]}`, `df = pd.DataFrame([["root", "{q}"]], columns=["user", "password"])`,
+			`rocommunity {p} 10.0.0.0/8`, `vpnuser : EAP "{q}"`, `a0="curl" a1="-u" a2="admin:{p}"`, `["curl", "-u", "bob:{p}"]`, "Zugangsdaten\n  Benutzer ..... admin\n  Passwort ..... {p}", `vault kv put secret/payments webhook={r}`, `steamcmd +login buildbot {p} +quit`,
+			`gomail.NewDialer("smtp.example.com", 587, "a@example.com", "{q}")`, `hmac.new(b"{r}", msg=x)`, `erlang:set_cookie(node(), '{r}').`, `let key = hex!("{h}{h}");`, `btoa("bob:{p}")`, `PDO->__construct('mysql:host=127.0...', 'forge', '{q}', Array)`, `cy.get('input[type=password]').type('{p}{enter}')`,
+			`const MASTER_KEY: [u8; 16] = [{n}];`, `static const uint8_t aes_key[16] = { {n} };`, "secp256k1 private: 0x{h}{h}", "keybase paperkey: {m}", "{s}\n{s}\n-----END OPENSSH PRIVATE KEY-----",
+			"frase de recuperação: abaular abdominal abelha abismo abono abraçar acabar acalmar acanhar acetona achado acionar", "le mot de passe de la base de prod est welcome05111980", "přihlas se s heslem {p}", "cambia la pass del router a {p} por favor", "parola bazei de date este {p}",
 		},
 		"formats": {`{m}`, `seed phrase is {m}`, `12|{r}abcdefghi`, `nyk_v0_{r}k`, `acme_live_{r}9`},
 		"prompts": {
