@@ -9,76 +9,98 @@ import (
 // credentialCall reads the credentials that a call gets by their places: a login, a
 // connection, what is named after credentials. Its name has what is at i.
 func credentialCall(t *text, i int) []span {
-	s := t.s
-	p := endOf(s, i, 40, wordBytes)
-	if byteIn(s, p, " ") {
-		p = blanks(s, p)
+	c := credentials{text: t}
+	p := c.named(i)
+	for n := 0; n < 6 && p >= 0; n++ {
+		p = c.argument(p)
 	}
+	return c.out
+}
+
+// credentials are the arguments of a call that gets them, or a list that is named after them.
+type credentials struct {
+	*text
+	// key says that every text is a credential, known that the call gets one, open that it may.
+	key, known, open, begin bool
+	texts, others           int // how many were read
+	out                     []span
+}
+
+// named is where the arguments begin behind the name that has what is at i, or -1.
+func (c *credentials) named(i int) int {
+	s := c.s
+	p := blanks(s, endOf(s, i, 40, wordBytes))
 	if !byteIn(s, p, "([=:'N") {
-		return nil
+		return -1
 	}
 	lo := i - len(nameStart(s, i))
 	if strings.HasPrefix(s[lo:], "sp_") && byteIn(s, p, "'N") {
 		p-- // a procedure of SQL, whose arguments have no brackets
 	} else if !byteIn(s, p, "([=:") {
-		return nil
+		return -1
 	}
 	name := strings.ToLower(strings.TrimRight(s[startOf(s, lo, 24, wordBytes.or(".:->")):p], " "))
-	key := keyCalls().end(name)
-	known, open := key || knownCalls().end(name), openCalls().end(name) && !strings.HasSuffix(name, "popen")
+	c.key = keyCalls().end(name)
+	c.known, c.open = c.key || knownCalls().end(name), openCalls().end(name) && !strings.HasSuffix(name, "popen")
+	c.begin = strings.HasSuffix(name, "begin")
 	if byteIn(s, p, "=:") {
 		p = blanks(s, p+1)
 	}
-	if !byteIn(s, p, "([ ") || !known && !open {
-		return nil
+	if !byteIn(s, p, "([ ") || !c.known && !c.open {
+		return -1
 	}
-	var out []span
-	texts, others := 0, 0
-	for n := 0; n < 6; n++ {
-		p = blanks(s, p+1)
-		if j := lineBreakAt(s, p); j > 0 {
-			p = blanks(s, p+j)
-		}
-		if q := endOf(s, p, 24, wordBytes); byteIn(s, q, "=:") { // a named argument
-			p = blanks(s, q+1)
-		}
-		v := t.valueAt(t.wrapped(p))
-		end := closingQuotes(s, v.to)
-		switch {
-		case v.quoted && (v.closed || v.head) && v.to > v.from:
-			text := s[v.from:v.to]
-			switch {
-			case !secretArgument(text):
-			case key && len(text) >= 10, known && (texts+others > 0 || len(text) >= 16 && tokenKind.likely(text)), texts > 0 && (known || !manyWords(text)) && (texts+others > 1 || !wordy(text) || strings.HasSuffix(name, "begin")):
-				out = append(out, span{lo: v.from, hi: v.to})
-			}
-			texts++
-			p = end
-			if byteIn(s, p, ".)") { // "x".toCharArray()
-				p = find(s, p, min(len(s), p+40), ",)\n")
-				p = endOf(s, p, 2, oneOf(")"))
-			}
-		default:
-			// Another value; one with blanks in it is a text.
-			if v.quoted {
-				q := strings.IndexByte(s[v.from:min(len(s), v.from+200)], s[v.from-1])
-				if q < 0 {
-					return out
-				}
-				p = v.from + q + 1
-				texts++
-				break
-			}
-			if p = endOf(s, p, 60, wordBytes.or(".$[]->&*")); byteIn(s, p, "(") && byteIn(s, p+1, ")") {
-				p += 2
-			}
-			others++
-		}
-		if p = blanks(s, p); !byteIn(s, p, ",;") {
-			break
-		}
+	return p
+}
+
+// argument reads the argument behind the sign at i, and is where the next one's sign is, or -1.
+func (c *credentials) argument(i int) int {
+	s := c.s
+	p := blanks(s, i+1)
+	if j := lineBreakAt(s, p); j > 0 {
+		p = blanks(s, p+j)
 	}
-	return out
+	if q := endOf(s, p, 24, wordBytes); byteIn(s, q, "=:") { // a named argument
+		p = blanks(s, q+1)
+	}
+	switch v := c.valueAt(c.wrapped(p)); {
+	case v.quoted && (v.closed || v.head) && v.to > v.from:
+		if c.secret(s[v.from:v.to]) {
+			c.out = append(c.out, span{lo: v.from, hi: v.to})
+		}
+		c.texts++
+		if p = closingQuotes(s, v.to); byteIn(s, p, ".)") { // "x".toCharArray()
+			p = find(s, p, min(len(s), p+40), ",)\n")
+			p = endOf(s, p, 2, oneOf(")"))
+		}
+	case v.quoted: // a text with blanks in it
+		q := strings.IndexByte(s[v.from:min(len(s), v.from+200)], s[v.from-1])
+		if q < 0 {
+			return -1
+		}
+		p = v.from + q + 1
+		c.texts++
+	default:
+		if p = endOf(s, p, 60, wordBytes.or(".$[]->&*")); byteIn(s, p, "(") && byteIn(s, p+1, ")") {
+			p += 2
+		}
+		c.others++
+	}
+	if p = blanks(s, p); !byteIn(s, p, ",;") {
+		return -1
+	}
+	return p
+}
+
+// secret judges a text by what is before it.
+func (c *credentials) secret(v string) bool {
+	switch read := c.texts + c.others; {
+	case !secretArgument(v):
+		return false
+	case c.key && len(v) >= 10, c.known && (read > 0 || len(v) >= 16 && tokenKind.likely(v)):
+		return true
+	default:
+		return c.texts > 0 && (c.known || !manyWords(v)) && (read > 1 || !wordy(v) || c.begin)
+	}
 }
 
 // knownCalls end the names of calls that get a credential, openCalls of those that may, keyCalls of

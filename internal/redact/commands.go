@@ -156,21 +156,11 @@ func (c *command) nameAt(s string, i int) (lo, hi int) {
 
 // secretArgument reads the secret of one word, if it has one or leads to one.
 func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) {
-	s := t.s
-	w := words[n]
-	v := s[w.lo:w.hi]
-	for _, lead := range c.words {
-		if (v == lead || strings.HasSuffix(lead, ":") && strings.HasPrefix(v, lead)) && n+1+c.skip < len(words) {
-			next := words[n+1+c.skip]
-			if strings.HasPrefix(s[next.lo:], "--") {
-				next = words[len(words)-1]
-			}
-			got := s[next.lo:next.hi]
-			if t.isLiteral(next, got) && (c.skip > 0 || len(got) >= 10 && !wordy(got) || passwordKind.likely(got)) && !looksLikeCode(got, true) {
-				return t.part(next, c.sign)
-			}
-		}
+	if sp, ok := t.afterWord(c, words, n); ok {
+		return sp, ok
 	}
+	w := words[n]
+	v := t.s[w.lo:w.hi]
 	switch at := strings.LastIndexByte(v, '@'); {
 	case c.sign == lastWord && len(v) > 1 && v[0] == '-' && strings.Contains(v, "b") && n+2 < len(words):
 		return t.part(words[len(words)-1], "")
@@ -178,7 +168,7 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 		// user/password@host, also behind userid=.
 		w.lo += strings.LastIndexByte(v[:max(0, strings.IndexByte(v, '/'))], '=') + 1
 		if at > 0 {
-			w.hi = w.lo + strings.LastIndexByte(s[w.lo:w.hi], '@')
+			w.hi = w.lo + strings.LastIndexByte(t.s[w.lo:w.hi], '@')
 		}
 		return t.part(w, oracleUser)
 	case c.sign == anyMember:
@@ -187,6 +177,33 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 		w.hi = w.lo + at
 		return t.part(w, ":")
 	}
+	return t.afterFlag(c, words, n)
+}
+
+// afterWord reads the secret that is a word by itself, if the nth word leads to it.
+func (t *text) afterWord(c *command, words []argument, n int) (span, bool) {
+	s := t.s
+	v := s[words[n].lo:words[n].hi]
+	for _, lead := range c.words {
+		if v != lead && !(strings.HasSuffix(lead, ":") && strings.HasPrefix(v, lead)) || n+1+c.skip >= len(words) {
+			continue
+		}
+		next := words[n+1+c.skip]
+		if strings.HasPrefix(s[next.lo:], "--") {
+			next = words[len(words)-1]
+		}
+		got := s[next.lo:next.hi]
+		if t.isLiteral(next, got) && (c.skip > 0 || len(got) >= 10 && !wordy(got) || passwordKind.likely(got)) && !looksLikeCode(got, true) {
+			return t.part(next, c.sign)
+		}
+	}
+	return span{}, false
+}
+
+// afterFlag reads the secret behind a flag, which is the nth word or begins it.
+func (t *text) afterFlag(c *command, words []argument, n int) (span, bool) {
+	w := words[n]
+	v := t.s[w.lo:w.hi]
 	for _, f := range c.flags {
 		if w.flag != "" {
 			if w.flag == f {

@@ -14,7 +14,7 @@ func (t *text) isSecret(a *assignment) bool {
 	if c.short() {
 		return false
 	}
-	c.env = a.sign == "=" && a.near && (strings.ToUpper(a.name) == a.name || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
+	c.env = a.variable()
 	if c.is(noValues) {
 		return false
 	}
@@ -37,6 +37,11 @@ func (t *text) isSecret(a *assignment) bool {
 		return c.decide(passwordReasons) || c.decide(tokenReasons)
 	}
 	return c.decide(tokenReasons)
+}
+
+// variable reports a variable of the environment.
+func (a *assignment) variable() bool {
+	return a.sign == "=" && a.near && (strings.ToUpper(a.name) == a.name || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
 }
 
 // candidate is a value beside a telling name, with what the properties and reasons ask of it.

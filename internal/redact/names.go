@@ -84,26 +84,28 @@ func (a *assignment) tells(word int) bool {
 	rest := a.telling[word:]
 	low := strings.ToLower(a.telling[:word])
 	weak := a.kind == keyKind || slices.Contains(passwordEnds, low) || slices.Contains(tokenEnds, low) || low[0] == '_' || low[0] == '-'
-	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") {
-		return false
-	}
-	if rest != "" && harmlessName(a.telling) {
+	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") || rest != "" && harmlessName(a.telling) {
 		return false
 	}
 	if !weak && low != "token" {
 		return true
 	}
 	before := strings.TrimLeft(strings.ToLower(a.name[:len(a.name)-len(a.telling)]), "-")
-	// The word begins one: keypass, mysqlPassword, but not compass and monkey.
-	if weak && before != "" && isAlnum(before[len(before)-1]) && low != "_pw" && low != "-pw" {
-		c := a.telling[0]
-		upperWord := 'A' <= c && c <= 'Z' && a.telling[:2] != strings.ToUpper(a.telling[:2])
-		if !upperWord && !slices.Contains(knownBefore, before) && !(low == "key" && strings.HasSuffix(before, "master")) {
-			return false
-		}
+	if weak && !a.beginsWord(before, low) {
+		return false
 	}
 	before = strings.TrimRight(before, "_-")
 	return !(low == "token" && endsInOne(before, otherTokens...)) && !(a.kind == keyKind && endsInOne(before, otherKeys...))
+}
+
+// beginsWord reports whether the telling word begins one behind what is before it in the name: keypass,
+// mysqlPassword, but not compass and monkey.
+func (a *assignment) beginsWord(before, low string) bool {
+	if before == "" || !isAlnum(before[len(before)-1]) || low == "_pw" || low == "-pw" {
+		return true
+	}
+	upperWord := upperBytes.has(a.telling[0]) && a.telling[:2] != strings.ToUpper(a.telling[:2])
+	return upperWord || slices.Contains(knownBefore, before) || low == "key" && strings.HasSuffix(before, "master")
 }
 
 // knownBefore are words that come before a telling one without a sign between.

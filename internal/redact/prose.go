@@ -87,12 +87,10 @@ func (r *clauseReader) word(p, end int) bool {
 	if word == "" { // signs of Markdown, or PASSWORD kibana = x
 		return strings.Trim(s[p:end], "*_") == "" || s[p:end] == "=" && strings.ToUpper(a.name) == a.name
 	}
-	c := clause{r.text, a, a.kind, r.beside && r.words <= besideWords || behindSign(s, r.from, p) || a.kind == passwordKind && !isHexText(word) && slices.Contains(copulas, r.last), r.pair, r.words == 0}
+	c := clause{r.text, a, a.kind, r.isBeside(word, p), r.pair, r.words == 0}
 	switch {
 	case strings.EqualFold(a.telling, "pin") && only(word, digitBytes) && len(word) > 3 && c.beside:
 		r.out = append(r.out, span{lo: p, hi: p + len(word)})
-		return false
-	case isHexText(word) && strings.HasSuffix(s[:p], "  ") && strings.HasPrefix(s[end:], "  "): // a checksum between columns
 		return false
 	case c.secret(s, p, p+len(word)) || len(word) < end-p && s[end-1] != '.' && c.secret(s, p, end):
 		r.out = append(r.out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
@@ -105,6 +103,11 @@ func (r *clauseReader) word(p, end int) bool {
 	r.words++
 	r.last = word
 	return true
+}
+
+// isBeside reports whether little is between the telling word and the one at p, or a sign or a verb right before it.
+func (r *clauseReader) isBeside(word string, p int) bool {
+	return r.beside && r.words <= besideWords || behindSign(r.s, r.from, p) || r.a.kind == passwordKind && !isHexText(word) && slices.Contains(copulas, r.last)
 }
 
 // sign reads what is between two words, at p, and reports whether the clause goes on behind it.
@@ -176,8 +179,8 @@ var vendors = sync.OnceValue(func() []string {
 func (c clause) secret(s string, lo, hi int) bool {
 	v := s[lo:hi]
 	quoted := lo > 0 && strings.IndexByte("\"'`*", s[lo-1]) >= 0 && byteIn(s, hi, "\"'`*")
-	if len(v) < 6 || !quoted && only(v, lowerBytes) || inCode(s, hi) {
-		return false
+	if len(v) < 6 || !quoted && only(v, lowerBytes) || inCode(s, hi) || isHexText(v) && strings.HasSuffix(s[:lo], "  ") && strings.HasPrefix(s[hi:], "  ") {
+		return false // also a checksum between columns
 	}
 	if lo > 0 && strings.IndexByte("\\$<%{@#/.*", s[lo-1]) >= 0 && !quoted && !(s[lo-1] == '/' && c.pair) {
 		return false

@@ -60,26 +60,53 @@ var (
 
 // longKey is the rule's name for the stretch of letters and digits from lo to hi, or nothing.
 func longKey(s string, lo, hi int) string {
-	v := s[lo:hi]
-	alone := boundaryBefore(s, lo) && !(lo > 0 && strings.IndexByte("/+.", s[lo-1]) >= 0) && !byteIn(s, hi, "_-+/=")
-	switch n := len(v); {
-	case alone && (n == 51 || n == 52 || n == 58) && strings.IndexByte("5KLc96", v[0]) >= 0 && only(v, base58) && random(v) && upperLower(v):
-		return "wallet-key"
-	case alone && (n == 56 || n == 58) && v[0] == 'S' && only(v, base32) && digitRuns(v) > 2:
-		return "seed-key"
-	case (n == 40 || n == 48) && lo > 1 && s[lo-1] == '|' && byteIn(s, lo-2, digits) && random(v) && digitRuns(v) > 2 && upperLower(v):
-		return "personal-token"
-	case (n == 87 || n == 88) && alone && only(v, base58) && hinted(s, lo), n == 66 && alone && strings.HasPrefix(v, "0x") && isHexText(v[2:]) && hinted(s, lo):
-		return "wallet-key"
-	case isPrefixedKey(s, lo, hi):
-		return "prefixed-key"
+	k := stretch{s, lo, hi, s[lo:hi]}
+	for n := range longForms {
+		if longForms[n].fits(k) {
+			return longForms[n].rule
+		}
 	}
 	return ""
 }
 
+// stretch is where letters and digits are in a text.
+type stretch struct {
+	s      string
+	lo, hi int
+	v      string
+}
+
+// long reports one of some lengths.
+func (k stretch) long(lengths ...int) bool { return slices.Contains(lengths, len(k.v)) }
+
+// alone reports a stretch that is part of no longer value.
+func (k stretch) alone() bool {
+	return boundaryBefore(k.s, k.lo) && !(k.lo > 0 && strings.IndexByte("/+.", k.s[k.lo-1]) >= 0) && !byteIn(k.s, k.hi, "_-+/=")
+}
+
 // hinted reports words before a wallet's key, which could be a signature or a hash without them.
-func hinted(s string, lo int) bool {
-	return containsOne(strings.ToLower(s[max(0, lo-40):lo]), "priv", "phantom", "pk = ") || byteIn(s, lo-min(lo, 2), ")") && strings.Contains(s[max(0, lo-900):lo], "Private Keys")
+func (k stretch) hinted() bool {
+	return containsOne(strings.ToLower(k.s[max(0, k.lo-40):k.lo]), "priv", "phantom", "pk = ") || byteIn(k.s, k.lo-min(k.lo, 2), ")") && strings.Contains(k.s[max(0, k.lo-900):k.lo], "Private Keys")
+}
+
+// longForms are the forms of keys without another beginning.
+var longForms = []struct {
+	rule string
+	fits func(k stretch) bool
+}{
+	{"wallet-key", func(k stretch) bool {
+		return k.long(51, 52, 58) && strings.IndexByte("5KLc96", k.v[0]) >= 0 && only(k.v, base58) && random(k.v) && upperLower(k.v) && k.alone()
+	}},
+	{"seed-key", func(k stretch) bool {
+		return k.long(56, 58) && k.v[0] == 'S' && only(k.v, base32) && digitRuns(k.v) > 2 && k.alone()
+	}},
+	{"personal-token", func(k stretch) bool {
+		return k.long(40, 48) && k.lo > 1 && k.s[k.lo-1] == '|' && byteIn(k.s, k.lo-2, digits) && random(k.v) && digitRuns(k.v) > 2 && upperLower(k.v)
+	}},
+	{"wallet-key", func(k stretch) bool {
+		return (k.long(87, 88) && only(k.v, base58) || k.long(66) && strings.HasPrefix(k.v, "0x") && isHexText(k.v[2:])) && k.alone() && k.hinted()
+	}},
+	{"prefixed-key", func(k stretch) bool { return isPrefixedKey(k.s, k.lo, k.hi) }},
 }
 
 // isPrefixedKey reports random characters behind a word and a sign, as most services begin their
