@@ -5,15 +5,6 @@ import (
 	"strings"
 )
 
-// addressWords come before a part of an address's path that is a credential.
-var addressWords = wordsOf("addressWords")
-
-// addressHosts have a credential in the path behind what says a version.
-var addressHosts = wordsOf("addressHosts")
-
-// addressParameters have a credential in addresses, and mean much else elsewhere.
-var addressParameters = wordsOf("addressParameters")
-
 // pathTokens reads the credentials in the path and the parameters of the address of
 // which the sign behind the scheme is at i.
 func pathTokens(t *text, i int) []span {

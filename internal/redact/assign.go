@@ -205,7 +205,7 @@ func (t *text) behindSign(a *assignment, i int) int {
 		}
 	}
 	if strings.HasPrefix(s[i:], "<<") { // a text in the lines below
-		if p := endOf(s, i, 24, wordBytes.or("<-~'\"")); p < len(s) && lineBreak(s, p) > 0 {
+		if p := endOf(s, i, 24, wordBytes.or("<-~'\"")); lineBreak(s, p) > 0 {
 			i = blanks(s, p+lineBreak(s, p))
 		}
 	}

@@ -3,7 +3,6 @@ package redact
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // credentialCall reads the credentials that a call gets by their places: a login, a
@@ -56,7 +55,7 @@ func (c *credentials) named(i int) int {
 func (c *credentials) argument(i int) int {
 	s := c.s
 	p := blanks(s, i+1)
-	if j := lineBreakAt(s, p); j > 0 {
+	if j := lineBreak(s, p); j > 0 {
 		p = blanks(s, p+j)
 	}
 	if q := endOf(s, p, 24, wordBytes); byteIn(s, q, "=:") { // a named argument
@@ -103,28 +102,10 @@ func (c *credentials) secret(v string) bool {
 	}
 }
 
-// knownCalls end the names of calls that get a credential, openCalls of those that may, keyCalls of
-// those whose every text is one.
-var knownCalls, openCalls, keyCalls = callNames("knownCalls"), callNames("openCalls"), callNames("keyCalls")
-
-func callNames(list string) func() *endings {
-	return sync.OnceValue(func() *endings { return endingsOf(wordsOf(list)...) })
-}
-
-func lineBreakAt(s string, i int) int {
-	if i >= len(s) {
-		return 0
-	}
-	return lineBreak(s, i)
-}
-
 // secretArgument reports whether a text can be the password of a call that gets one.
 func secretArgument(v string) bool {
 	return certainShape(v) && !strings.ContainsAny(v, "/=;,<>\\") || tokenKind.likely(v) && len(v) >= 20 || isHexText(strings.TrimPrefix(v, "0x")) && len(v) >= 64
 }
-
-// fields are words of what a text is typed into.
-var fieldWords = wordsOf("fieldWords")
 
 // typedSecret reads the text that a method, which has what is at i in its name, enters into a field
 // that the line before it calls a secret's.

@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// Schemes of authorization: those with the secret alone behind them, and those
-// with fields, of which one is the secret.
-var (
-	plainSchemes = wordsOf("plainSchemes")
-	fieldSchemes = wordsOf("fieldSchemes")
-)
-
 // headerValue is where the value of the header begins whose name ends at i, in
 // any way to write headers, or 0.
 func headerValue(s string, i int) int {

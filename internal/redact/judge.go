@@ -130,8 +130,6 @@ func longNumber(v string) bool {
 	return false
 }
 
-var bitNumbers = wordsOf("bitNumbers")
-
 // noWholeValues are what is no value, if no cut ends it.
 var noWholeValues = []property{
 	{"a call, or a type with parameters", func(c *candidate) bool {
@@ -278,9 +276,6 @@ func (t *text) besideSettings(lo int) bool {
 	return false
 }
 
-// settingFlags come before a setting on a command line.
-var settingFlags = wordsOf("settingFlags")
-
 // keyReasons judge the value of a name that means much else, too.
 var keyReasons = []reason{
 	{"a path", func(c *candidate) bool {
@@ -329,16 +324,12 @@ var tokenReasons = []reason{
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))
 	}, never},
 	{"an argument that could be a name", func(c *candidate) bool { return c.sign == "," && !random(c.v) && digitRuns(c.v) < 2 }, never},
-	{"prose", (*candidate).prose, func(c *candidate) bool {
-		return len(c.v) >= 12 && digitRuns(c.v) > 1
-	}},
+	{"prose", (*candidate).prose, func(c *candidate) bool { return len(c.v) >= 12 && digitRuns(c.v) > 1 }},
 	{"letters alone", func(c *candidate) bool { return c.digits == 0 && c.symbols == 0 }, func(c *candidate) bool {
 		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v)) ||
 			len(c.v) >= 10 && (c.quoted || c.data) && gibberish(c.v)
 	}},
-	{"no letters", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool {
-		return c.kind == passwordKind && len(c.v) >= 8 && (c.env || c.quoted)
-	}},
+	{"no letters", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return c.kind == passwordKind && len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
 		return (c.env || c.quoted) && c.kind == passwordKind && len(c.v) >= 8 && entropy(c.v) >= 2.8 && strings.ContainsAny(c.v, "!@#$%^&*?~")
 	}},
@@ -347,9 +338,7 @@ var tokenReasons = []reason{
 		return c.symbols == 0 && len(c.v) >= 20 && !upperLower(c.v) && entropy(c.v) >= 3.3
 	}, always},
 	{"a variable, a flag, or a column", func(c *candidate) bool { return c.env || c.flag || c.sign == " " }, func(c *candidate) bool { return len(c.v) >= 8 && entropy(c.v) >= 2.5 }},
-	{"a text, or data", func(c *candidate) bool { return c.quoted || c.data }, func(c *candidate) bool {
-		return len(c.v) >= 8 && entropy(c.v) >= 2.8
-	}},
+	{"a text, or data", func(c *candidate) bool { return c.quoted || c.data }, func(c *candidate) bool { return len(c.v) >= 8 && entropy(c.v) >= 2.8 }},
 	{"the last of its line", func(c *candidate) bool { return c.ends }, func(c *candidate) bool { return len(c.v) >= 10 && digitRuns(c.v) > 1 }},
 	{"program text or prose", always, func(c *candidate) bool {
 		return len(c.v) >= 12 && entropy(c.v) >= 3.0 && (digitRuns(c.v) > 2 || c.symbols > 0 && c.digits >= 2 && !identifier(c.v))
@@ -360,9 +349,6 @@ var tokenReasons = []reason{
 func namesPassword(v string) bool {
 	return containsOne(strings.ToLower(v), "password", "passwd", "passwort", "secret", "token", "input", "field", "user") && wordy(v)
 }
-
-// settingWords are names that a blank parts from their value.
-var settingWords = wordsOf("settingWords")
 
 // behindBlank reports whether only blanks between a name and a value make
 // an assignment: of a flag, in a setting, in a column of names, in SQL.
@@ -445,6 +431,3 @@ func endsStatement(s string, i int) bool {
 func columnsBefore(before string) bool {
 	return strings.Trim(before, " \t-+#*/>;:|│\"'0123456789") == "" || endsInOne(before, "| ", "] ", "Z ", ") ")
 }
-
-// commandWords are before a name and a value that a blank parts.
-var commandWords = wordsOf("commandWords")

@@ -85,9 +85,6 @@ func (t *text) lineOf(i int, likely func(string) bool) []span {
 	return nil
 }
 
-// typing are methods that enter a text into a field, or set it.
-var typing = wordsOf("typing")
-
 // call reads the value that a call gets whose name, which ends at i, tells of it:
 // setPassword("x"), .withToken("x"), password{"x"}, passwordField.sendKeys("x").
 func (t *text) call(a *assignment, i int) []span {
@@ -130,13 +127,7 @@ func (t *text) call(a *assignment, i int) []span {
 
 // getter reports the name of a function that a name is given to, not a value.
 func getter(name string) bool {
-	low := strings.ToLower(name)
-	for _, head := range [...]string{"get", "find", "read", "load", "fetch", "ask", "prompt", "lookup", "has", "is", "need", "require", "expect", "test", "delete", "remove"} {
-		if strings.HasPrefix(low, head) {
-			return true
-		}
-	}
-	return false
+	return hasOnePrefix(strings.ToLower(name), getters...)
 }
 
 // wrapped is where the text begins that a conversion at i gets, as in []byte("x"),
@@ -177,6 +168,3 @@ func (t *text) wrapped(i int) int {
 	}
 	return i
 }
-
-// conversions make a value of a text, and change nothing of it.
-var conversions = wordsOf("conversions")

@@ -30,9 +30,6 @@ const (
 	mnemonicLeast  = 12
 )
 
-// mnemonicHints tell of a mnemonic behind them.
-var mnemonicHints = wordsOf("mnemonicHints")
-
 // mnemonicRules find the seeds of wallets.
 func mnemonicRules() []*rule {
 	hinted := &rule{name: "mnemonic", read: hintedMnemonic}
@@ -104,8 +101,6 @@ func (t *text) foreignMnemonic(i int) []span {
 // foreignBytes has the most words of the longest letters, with two blanks between them.
 const foreignBytes = 24 * (10*utf8.UTFMax + 2)
 
-var sentenceWords = wordsOf("sentenceWords")
-
 // recoveryCodes reads the codes behind words that announce them, of which a part is at i: groups of
 // letters and digits that hyphens join, or long numbers.
 func recoveryCodes(t *text, i int) (out []span) {
@@ -116,7 +111,7 @@ func recoveryCodes(t *text, i int) (out []span) {
 	}
 	for missed := 0; missed < 2 && p < len(s) && p < i+800; {
 		lo := endOf(s, p, 40, oneOf(" \t\r\n:=-*#[]\"',;.()"))
-		if n := lineBreakAt(s, lo); n > 0 {
+		if n := lineBreak(s, lo); n > 0 {
 			lo += n
 		}
 		p = endOf(s, lo, 80, alnumBytes.or("-"))

@@ -31,8 +31,6 @@ var tellingWords = []struct {
 	{pairKind, wordsOf("pairEnds")},
 }
 
-var passwordEnds, tokenEnds = wordsOf("passwordEnds"), wordsOf("tokenEnds")
-
 // tellingWordsAt has the words of tellingWords, cut at their blanks, under their first byte.
 var tellingWordsAt = sync.OnceValue(func() *[256][]namedWord {
 	var at [256][]namedWord
@@ -108,44 +106,9 @@ func (a *assignment) beginsWord(before, low string) bool {
 	return upperWord || slices.Contains(knownBefore, before) || low == "key" && strings.HasSuffix(before, "master")
 }
 
-// knownBefore are words that come before a telling one without a sign between.
-var knownBefore = wordsOf("knownBefore")
-
-// otherTokens come before the word token where it is the place in a list, or a
-// request's number.
-var otherTokens = wordsOf("otherTokens")
-
-// otherKeys are what comes before the word key in names that are not keys.
-var otherKeys = wordsOf("otherKeys")
-
-// harmlessEnds end names that speak of a secret but do not hold one.
-var harmlessEnds, harmlessWords = wordsOf("harmlessEnds"), wordSet("harmlessEnds")
-
-// endings are texts under their last byte.
-type endings [256][]string
-
-func endingsOf(texts ...string) *endings {
-	var of endings
-	for _, text := range texts {
-		last := text[len(text)-1]
-		of[last] = append(of[last], text)
-	}
-	return &of
-}
-
-// end reports whether s ends in one of them.
-func (e *endings) end(s string) bool {
-	return s != "" && endsInOne(s, e[s[len(s)-1]]...)
-}
-
-var harmless = sync.OnceValue(func() *endings { return endingsOf(harmlessEnds...) })
-
 func harmlessName(name string) bool {
 	return harmless().end(strings.ToLower(name[:startOf(name, len(name), len(name), oneOf("_-"))]))
 }
-
-// placeholders replace a secret as whole values.
-var placeholders = wordSet("placeholders")
 
 // placeholderParts mark a placeholder wherever they are in a value. Those that
 // random values may hold by chance count in others only.
@@ -229,11 +192,6 @@ func (a *assignment) keyOf(s string) bool {
 	}
 	return true
 }
-
-// keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = setOf(func() []string { return slices.Concat(wordsOf("keyWords"), vendors()) })
-
-var passwordNames, passwordKeys = wordsOf("passwordNames"), wordsOf("passwordKeys")
 
 // isFlag reports whether a name that begins at i is that of a command line flag.
 func isFlag(s string, i int) bool {

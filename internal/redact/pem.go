@@ -290,7 +290,7 @@ func encodedKey(t *text, i int) []span {
 	if err != nil || !strings.Contains(string(plain), "PRIVATE") {
 		return nil
 	}
-	if end-i >= wholeLine && end < len(t.s) && lineBreak(t.s, end) > 0 {
+	if end-i >= wholeLine && lineBreak(t.s, end) > 0 {
 		if more := t.base64Lines(nextLine(t.s, end)); end-i <= 80 && len(more) > 0 {
 			end = more[0].hi
 		}

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// readers are commands, or parts of them, that read a secret from their input.
-var readers = wordsOf("readers")
-
 // pipedPassword reads what echo or printf, of which a part is at i, writes to a
 // command that reads a secret.
 func pipedPassword(t *text, i int) []span {
@@ -62,16 +59,6 @@ func (t *text) secretWords(words []argument) []span {
 	}
 	return out
 }
-
-// printers are parts of command lines that print a secret alone.
-var printers = wordsOf("printers")
-
-// lookers are commands that print what they find, or say nothing about a secret.
-var lookers = wordsOf("lookers")
-
-// answers are what begins a command line that prints a secret alone, askers what begins one that does if
-// the line names a secret.
-var answers, askers = wordsOf("answers"), wordsOf("askers")
 
 // printedSecret reads the line behind a command line, or an expression in a console, that prints a
 // secret alone. The prompt, or the command, is at i.

@@ -37,17 +37,6 @@ func prefixRules() []*rule {
 	return out
 }
 
-// dense distinguishes a key whose beginning is a short word from names that begin so.
-func dense(m match) bool {
-	return mixed(m) && (m.head && hasDigit(m.value()) || random(m.value()) && digitRuns(m.value()) > 1)
-}
-
-// numbered distinguishes a key of capitals and digits from words.
-func numbered(m match) bool {
-	n := digitRuns(m.value())
-	return n > 1 || m.head && n > 0
-}
-
 // afterMD5 reports whether 32 hexadecimal digits end before the match.
 func afterMD5(m match) bool {
 	return !m.head && m.at >= 32 && isHexText(m.text[m.at-32:m.at]) && boundaryBefore(m.text, m.at-32)

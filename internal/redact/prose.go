@@ -19,7 +19,7 @@ const (
 // known by its words and signs, whatever its language and grammar are.
 func (t *text) label(a *assignment, i int) []span {
 	s := t.s
-	if q := closingQuotes(s, i); q < len(s) && lineBreak(s, q) > 0 && (isFlag(s, a.lo) || q > i && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"")) {
+	if q := closingQuotes(s, i); lineBreak(s, q) > 0 && (isFlag(s, a.lo) || q > i && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"")) {
 		return t.lineOf(q, a.kind.likelyLine) // In the next line; Redis numbers names and values.
 	}
 	if t.inProgram(a, i) {
@@ -243,9 +243,6 @@ func lettersAlone(v string, symbols int) bool {
 	return !looksLikeCode(v, false) && (len(v) >= 9 && gibberish(v) && (upperLower(v) || symbols > 0) || oddCase(v)) || len(v) >= 8 && strings.ContainsAny(v[:len(v)-1], "!#$%^&*?~+")
 }
 
-// technical are parts of words with numbers that no person chooses.
-var technical = wordsOf("technical")
-
 // usedAs reads the value before a name that says what it is: x as the password, x als Passwort.
 func (t *text) usedAs(a *assignment) []span {
 	s := t.s
@@ -318,5 +315,3 @@ func userPair(t *text, i int) []span {
 	}
 	return nil
 }
-
-var verbs, copulas, asWords, loginWords, hexWords = wordsOf("verbs"), wordsOf("copulas"), wordsOf("asWords"), wordsOf("loginWords"), wordsOf("hexWords")

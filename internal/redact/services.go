@@ -5,12 +5,6 @@ import (
 	"strings"
 )
 
-// odd leaves words at a cut alone that begin as a key does.
-func odd(m match) bool {
-	v := m.value()
-	return !m.head || noSourceMap(m) && !words(v[3:]) && (hasDigit(v) || random(v))
-}
-
 // longKeys finds stretches of random characters that are keys by their alphabet and length, or by
 // the word before them.
 func longKeys(s string, _ int) []span {
@@ -128,9 +122,6 @@ func isPrefixedKey(s string, lo, hi int) bool {
 	return wordy(head) && (low == head || strings.ToUpper(head) == head) && !slices.Contains(idWords, low[strings.LastIndexAny(low, "_-")+1:])
 }
 
-// idWords come before random characters that are no key.
-var idWords = wordsOf("idWords")
-
 // byteList reads the numbers of a key behind a name, which ends at i: [u8; 32] = [1, 2, ...], {0x01, ...}.
 func (t *text) byteList(a *assignment, i int) []span {
 	s := t.s
@@ -167,19 +158,6 @@ func keyBytes(t *text, i int) []span {
 		return nil
 	}
 	return []span{{lo: i + 1, hi: p}}
-}
-
-// maxmind distinguishes a licence key, which its end gives away, from other names.
-func maxmind(m match) bool {
-	i := m.at - 36
-	return !m.head && i >= 0 && m.text[i+6] == '_' && only(m.text[i:i+6]+m.text[i+7:m.at], alnumBytes) && random(m.text[i+7:m.at])
-}
-
-// facebook distinguishes an app's token, which the app's number begins, from other
-// digits.
-func facebook(m match) bool {
-	n := m.digitsBefore()
-	return !m.head && (n == 12 || n == 13)
 }
 
 // random distinguishes letters and digits in no order from names, in which letters
