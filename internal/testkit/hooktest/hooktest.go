@@ -87,14 +87,10 @@ func (a Agent) recordings(t testing.TB) []string {
 // Golden decodes every recorded payload and compares the events with the golden file of the
 // recording, which leaves asides out.
 func (a Agent) Golden(t *testing.T) {
-	type event struct {
-		Kind string
-		hook.Event
-	}
 	for _, file := range a.recordings(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".ndjson")
 		t.Run(name, func(t *testing.T) {
-			var all []event
+			all := ""
 			for _, r := range Recorded(t, file) {
 				events, err := a.Decode(r)
 				if err != nil {
@@ -103,11 +99,11 @@ func (a Agent) Golden(t *testing.T) {
 				a.Check(t, r, events, err)
 				for _, ev := range events {
 					if ev.Kind != hook.KindAside {
-						all = append(all, event{ev.Kind.String(), ev})
+						all += golden.Line(ev, "") + "\n"
 					}
 				}
 			}
-			golden.JSON(t, "golden/"+name+".json", all)
+			golden.Check(t, "golden/"+name+".txt", all)
 		})
 	}
 }
