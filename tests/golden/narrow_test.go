@@ -5,7 +5,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -35,7 +35,7 @@ func TestNarrowedSpansEqualThoseMappedSo(t *testing.T) {
 				{otelmap.CapturePreview, otelmap.CapturePreview, 0, 0},
 				{otelmap.CapturePreview, otelmap.CaptureNone, 24, 30},
 			} {
-				o := otelmap.Options{Capture: c.to, Agent: agents.Mapping(events[0].Host), MaxInput: c.max, MaxOutput: c.shown}
+				o := otelmap.Options{Capture: c.to, Agent: agentstest.Mapping(events[0].Host), MaxInput: c.max, MaxOutput: c.shown}
 				wider := o
 				wider.Capture = c.from
 				want := mapped(o)

@@ -10,8 +10,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -19,7 +19,7 @@ import (
 // options' agent and version are set here.
 func Build(events []hook.Event, tr *hook.Transcript, o otelmap.Options) (*otelmap.Builder, []*otelmap.Run) {
 	e := events[0]
-	o.Agent, o.ScopeVersion = agents.Mapping(e.Host), "test"
+	o.Agent, o.ScopeVersion = agentstest.Mapping(e.Host), "test"
 	b := otelmap.NewBuilder(e.Host, e.Session, o, otelmap.Carry{})
 	last := time.Time{}
 	for _, e := range events {
