@@ -154,12 +154,12 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 
 // clineStatus is what a result says: of the tools of the SDK, each part does.
 func clineStatus(b *block, classic bool) Status {
-	text := strings.ReplaceAll(string(b.Body), `\"`, `"`)
+	text := strings.ReplaceAll(string(b.Content), `\"`, `"`)
 	says := func(value string) bool {
 		return strings.Contains(text, `"success":`+value) || strings.Contains(text, `"success": `+value)
 	}
 	switch {
-	case b.Failed || says("false"):
+	case b.IsError || says("false"):
 		return Bad
 	case !classic && says("true") && len(text) < maxHead:
 		return OK
@@ -172,7 +172,7 @@ func clineStatus(b *block, classic bool) Status {
 func (r *file) clineResult(asked []block, b *block, classic bool) []block {
 	switch {
 	case b.Type == "tool_result":
-		r.result(b.Use, clineStatus(b, classic))
+		r.result(b.ToolUseID, clineStatus(b, classic))
 	case b.Type != "text" || !strings.HasPrefix(b.Text, "[") || !strings.Contains(b.Text, "] Result:"):
 	default:
 		for i, q := range asked {

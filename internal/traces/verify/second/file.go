@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hookspan/hookspan/internal/files/regular"
@@ -162,7 +162,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// lenient finds members whose names are those of fields but for case, underscores and dashes;
+// mismatched also reads what is beside a member of another type than the field's.
+var (
+	lenient    = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), json.MatchCaseInsensitiveNames(true))
+	mismatched = json.JoinOptions(lenient, jsonv1.ReportErrorsWithLegacySemantics(true))
+)
 
 // mark begins some files, and rows of files that were joined.
 var mark = []byte("\ufeff")
@@ -174,7 +179,7 @@ func (r *file) parse(line []byte, v any) bool {
 		return true
 	}
 	if line[0] == '{' && jsontext.Value(line).IsValid(lenient) {
-		_ = stdjson.Unmarshal(line, v) // a mismatch: the rest is read
+		_ = json.Unmarshal(line, v, mismatched)
 		return true
 	}
 	r.bad = true
@@ -185,7 +190,7 @@ func (r *file) parse(line []byte, v any) bool {
 func value[T any](raw []byte) (v T) {
 	if len(raw) > 0 && json.Unmarshal(raw, &v, lenient) != nil {
 		var again T
-		_ = stdjson.Unmarshal(raw, &again)
+		_ = json.Unmarshal(raw, &again, mismatched)
 		return again
 	}
 	return v

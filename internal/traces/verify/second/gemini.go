@@ -94,7 +94,7 @@ var (
 func joinedParts(raw jsontext.Value) (text string) {
 	for _, part := range blocks(raw) {
 		text += part.Text
-		if part.Inline != nil && text == "" {
+		if part.InlineData != nil && text == "" {
 			text = "[image]"
 		}
 	}
