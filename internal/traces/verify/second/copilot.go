@@ -7,57 +7,29 @@ import (
 )
 
 type copilotUsage struct {
-	Model  string  `json:"model"`
-	APIID  string  `json:"apiCallId"`
-	Input  float64 `json:"inputTokens"`
-	Output float64 `json:"outputTokens"`
-	Read   float64 `json:"cacheReadTokens"`
-	Write  float64 `json:"cacheWriteTokens"`
+	Model, APICallID                                             string
+	InputTokens, OutputTokens, CacheReadTokens, CacheWriteTokens float64
 }
 
-func (u *copilotUsage) request() Request { return counted(u.Input, u.Output, u.Read, u.Write) }
+func (u *copilotUsage) request() Request {
+	return counted(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens)
+}
 
 type copilotRow struct {
-	Type  string `json:"type"`
-	ID    string `json:"id"`
-	Time  string `json:"timestamp"`
-	Agent string `json:"agentId"`
-	Data  struct {
-		Context struct {
-			Dir string `json:"cwd"`
-		} `json:"context"`
-		Session     string   `json:"sessionId"`
-		Call        string   `json:"toolCallId"`
-		Parent      string   `json:"parentToolCallId"`
-		Tool        string   `json:"toolName"`
-		Interaction string   `json:"interactionId"`
-		Source      string   `json:"source"`
-		Error       string   `json:"errorType"`
-		Message     string   `json:"messageId"`
-		APIID       string   `json:"apiCallId"`
-		Model       string   `json:"model"`
-		Output      *float64 `json:"outputTokens"`
-		Success     bool     `json:"success"`
-		Content     string   `json:"content"`
-		Failure     struct {
-			Code string `json:"code"`
-		} `json:"error"`
-		Shell struct {
-			Exit int `json:"exitCode"`
-		} `json:"shellExecution"`
-		Usage copilotUsage `json:"usage"`
-		Hook  struct {
-			Decision string `json:"decision"`
-			Reason   string `json:"reason"`
-		} `json:"output"`
-		Requests []struct {
-			ID   string `json:"toolCallId"`
-			Name string `json:"name"`
-		} `json:"toolRequests"`
-		Metrics map[string]struct {
-			Usage copilotUsage `json:"usage"`
-		} `json:"modelMetrics"`
-	} `json:"data"`
+	Type, ID, Timestamp, AgentID string
+	Data                         struct {
+		SessionID, ToolCallID, ParentToolCallID, ToolName, InteractionID, Source, ErrorType, MessageID, APICallID, Model, Content string
+
+		Context        struct{ CWD string }
+		OutputTokens   *float64
+		Success        bool
+		Error          struct{ Code string }
+		ShellExecution struct{ ExitCode int }
+		Usage          copilotUsage
+		Output         struct{ Decision, Reason string }
+		ToolRequests   []struct{ ToolCallID, Name string }
+		ModelMetrics   map[string]struct{ Usage copilotUsage }
+	}
 }
 
 // copilotFile is what is known of a session's file while it is read.
@@ -86,7 +58,7 @@ func openCopilot(r *file) func([]byte) {
 		if !flat && filepath.Base(r.path) != "events.jsonl" || !r.parse(line, &row) {
 			return
 		}
-		r.at, r.agent = timeOf(row.Time), cmp.Or(row.Agent, row.Data.Parent)
+		r.at, r.agent = timeOf(row.Timestamp), cmp.Or(row.AgentID, row.Data.ParentToolCallID)
 		r.kind("copilot-cli", row.Type, line)
 		c.take(&row)
 	}
@@ -96,53 +68,53 @@ func (c *copilotFile) take(row *copilotRow) {
 	d := &row.Data
 	switch row.Type {
 	case "session.start", "session.resume":
-		c.session = cmp.Or(d.Session, c.session)
-		c.in(d.Context.Dir)
+		c.session = cmp.Or(d.SessionID, c.session)
+		c.in(d.Context.CWD)
 	case "hook.end":
-		if d.Hook.Decision == "block" {
-			c.refused = d.Hook.Reason
+		if d.Output.Decision == "block" {
+			c.refused = d.Output.Reason
 		}
 	case "user.message":
 		c.asked(row)
 	case "session.usage_record":
-		c.request(3, cmp.Or(d.Usage.APIID, row.ID), d.Usage.Model, d.Usage.request())
+		c.request(3, cmp.Or(d.Usage.APICallID, row.ID), d.Usage.Model, d.Usage.request())
 	case "session.shutdown":
 		said := 0.0
-		for _, m := range d.Metrics {
-			said += m.Usage.Output
+		for _, m := range d.ModelMetrics {
+			said += m.Usage.OutputTokens
 		}
 		s := c.of()
 		s.Unsummed = s.Unsummed || said < c.output && s.rank[0] < 3
 		c.output = 0
-		for name, m := range d.Metrics {
+		for name, m := range d.ModelMetrics {
 			c.request(2, row.ID+"/"+name, name, m.Usage.request())
 		}
 	case "assistant.message":
 		c.model = cmp.Or(d.Model, c.model)
-		if d.Output != nil {
-			c.output += *d.Output
-			id := cmp.Or(d.APIID, d.Message, row.ID)
-			c.answers[id] += *d.Output
+		if d.OutputTokens != nil {
+			c.output += *d.OutputTokens
+			id := cmp.Or(d.APICallID, d.MessageID, row.ID)
+			c.answers[id] += *d.OutputTokens
 			c.request(1, id, c.model, counted(0, c.answers[id], 0, 0))
 		}
-		for _, q := range d.Requests {
-			c.call(q.ID, q.Name)
+		for _, q := range d.ToolRequests {
+			c.call(q.ToolCallID, q.Name)
 		}
 		if c.agent == "" {
-			c.answered, c.failed = len(d.Requests) == 0, false
+			c.answered, c.failed = len(d.ToolRequests) == 0, false
 			c.lasts()
 		}
 	case "tool.execution_start":
-		c.call(d.Call, d.Tool)
+		c.call(d.ToolCallID, d.ToolName)
 	case "tool.execution_complete":
-		c.result(d.Call, copilotStatus(row))
+		c.result(d.ToolCallID, copilotStatus(row))
 	case "session.task_complete":
 		if c.agent == "" {
 			c.finish(false)
 		}
 	case "session.error":
 		// Others are of the program.
-		if c.agent == "" && d.Error != "mcp" && d.Error != "model" {
+		if c.agent == "" && d.ErrorType != "mcp" && d.ErrorType != "model" {
 			c.finish(!c.answered)
 		}
 	case "abort":
@@ -152,9 +124,9 @@ func (c *copilotFile) take(row *copilotRow) {
 
 func copilotStatus(row *copilotRow) Status {
 	switch d := &row.Data; {
-	case d.Failure.Code == "denied" || d.Failure.Code == "rejected":
+	case d.Error.Code == "denied" || d.Error.Code == "rejected":
 		return Denied
-	case !d.Success || d.Shell.Exit != 0:
+	case !d.Success || d.ShellExecution.ExitCode != 0:
 		return Failed
 	}
 	return OK
@@ -167,9 +139,9 @@ func (c *copilotFile) asked(row *copilotRow) {
 	switch {
 	case c.agent != "":
 	case known("user", d.Source) && d.Content != c.refused && !hostText(d.Content):
-		c.interaction = d.Interaction
+		c.interaction = d.InteractionID
 		c.prompt(1, row.ID, d.Content)
-	case d.Interaction == "" || d.Interaction != c.interaction:
+	case d.InteractionID == "" || d.InteractionID != c.interaction:
 		c.begin("")
 	}
 }

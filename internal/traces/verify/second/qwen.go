@@ -11,63 +11,33 @@ import (
 )
 
 type qwenRow struct {
-	UUID       string `json:"uuid"`
-	Session    string `json:"sessionId"`
-	Time       string `json:"timestamp"`
-	Dir        string `json:"cwd"`
-	Type       string `json:"type"`
-	Subtype    string `json:"subtype"`
-	Provenance string `json:"provenance"`
-	Model      string `json:"model"`
-	Agent      string `json:"agentId"`
-	Side       bool   `json:"isSidechain"`
-	Message    struct {
+	UUID, SessionID, Timestamp, CWD, Type, Subtype, Provenance, Model, AgentID string
+	IsSidechain                                                                bool
+	Message                                                                    struct {
 		Parts []struct {
-			Text    string         `json:"text"`
-			Inline  jsontext.Value `json:"inlineData"`
-			Thought bool           `json:"thought"`
-			Call    *struct {
-				ID   string `json:"id"`
-				Name string `json:"name"`
-			} `json:"functionCall"`
-			Result *struct {
-				ID       string `json:"id"`
-				Response struct {
-					Error jsontext.Value `json:"error"`
-				} `json:"response"`
-			} `json:"functionResponse"`
-		} `json:"parts"`
-	} `json:"message"`
-	Usage *struct {
-		Input    float64 `json:"promptTokenCount"`
-		Output   float64 `json:"candidatesTokenCount"`
-		Thoughts float64 `json:"thoughtsTokenCount"`
-		Total    float64 `json:"totalTokenCount"`
-		Cached   float64 `json:"cachedContentTokenCount"`
-	} `json:"usageMetadata"`
-	Result struct {
-		Status string `json:"status"`
-		Error  string `json:"errorType"`
-	} `json:"toolCallResult"`
-	System struct {
-		Event struct {
-			Name     string   `json:"event.name"`
-			Response string   `json:"response_id"`
-			Model    string   `json:"model"`
-			Agent    string   `json:"subagent_id"`
-			Prompt   string   `json:"prompt_id"`
-			Tool     string   `json:"function_name"`
-			Call     string   `json:"call_id"`
-			Success  bool     `json:"success"`
-			Input    *float64 `json:"input_token_count"`
-			Output   float64  `json:"output_token_count"`
-			Thoughts float64  `json:"thoughts_token_count"`
-			Total    float64  `json:"total_token_count"`
-			Cached   float64  `json:"cached_content_token_count"`
-		} `json:"uiEvent"`
-	} `json:"systemPayload"`
-	// Messages are all rows of an older file, which is in the form of the Gemini CLI.
-	Messages []geminiRow `json:"messages"`
+			Text             string
+			InlineData       jsontext.Value
+			Thought          bool
+			FunctionCall     *struct{ ID, Name string }
+			FunctionResponse *struct {
+				ID       string
+				Response struct{ Error jsontext.Value }
+			}
+		}
+	}
+	UsageMetadata *struct {
+		PromptTokenCount, CandidatesTokenCount, ThoughtsTokenCount, TotalTokenCount, CachedContentTokenCount float64
+	}
+	ToolCallResult struct{ Status, ErrorType string }
+	SystemPayload  struct {
+		UIEvent struct {
+			Name                                                                           string `json:"event.name"`
+			ResponseID, Model, SubagentID, PromptID, FunctionName, CallID                  string
+			Success                                                                        bool
+			InputTokenCount                                                                *float64
+			OutputTokenCount, ThoughtsTokenCount, TotalTokenCount, CachedContentTokenCount float64
+		}
+	}
 }
 
 // qwenAnswer is a request that no telemetry has reported yet.
@@ -99,21 +69,21 @@ func openQwen(r *file) func([]byte) {
 			return
 		}
 		r.sub = false
-		r.session, r.at, r.agent = cmp.Or(row.Session, r.session), timeOf(row.Time), row.Agent
+		r.session, r.at, r.agent = cmp.Or(row.SessionID, r.session), timeOf(row.Timestamp), row.AgentID
 		if name, sub := strings.CutPrefix(c.name, "agent-"); sub {
-			r.agent = cmp.Or(row.Agent, name)
+			r.agent = cmp.Or(row.AgentID, name)
 		}
-		if row.Side {
+		if row.IsSidechain {
 			r.agent = cmp.Or(r.agent, "?")
 		}
-		r.in(row.Dir)
+		r.in(row.CWD)
 		c.lead = r.agent == ""
 		kind := row.Type
 		if row.Subtype != "" {
 			kind += "/" + row.Subtype
 		}
 		r.kind("qwen-code", kind, line)
-		r.kind("qwen-code events", row.System.Event.Name, line)
+		r.kind("qwen-code events", row.SystemPayload.UIEvent.Name, line)
 		c.take(&row)
 	}
 }
@@ -137,7 +107,7 @@ func (c *qwenFile) take(row *qwenRow) {
 		}
 		c.used(row)
 	case "tool_result":
-		if c.lead && row.Result.Status == "cancelled" {
+		if c.lead && row.ToolCallResult.Status == "cancelled" {
 			c.interrupt()
 		}
 	case "system":
@@ -150,12 +120,12 @@ func (c *qwenFile) parts(row *qwenRow) (text string, called bool) {
 	shown := ""
 	for _, p := range row.Message.Parts {
 		switch {
-		case p.Call != nil:
+		case p.FunctionCall != nil:
 			called = true
-			c.call(p.Call.ID, p.Call.Name)
-		case p.Result != nil:
-			c.result(p.Result.ID, qwenStatus(row, len(p.Result.Response.Error) > 0))
-		case p.Inline != nil:
+			c.call(p.FunctionCall.ID, p.FunctionCall.Name)
+		case p.FunctionResponse != nil:
+			c.result(p.FunctionResponse.ID, qwenStatus(row, len(p.FunctionResponse.Response.Error) > 0))
+		case p.InlineData != nil:
 			shown = "[image]"
 		case !p.Thought:
 			text += p.Text
@@ -166,9 +136,9 @@ func (c *qwenFile) parts(row *qwenRow) (text string, called bool) {
 
 func qwenStatus(row *qwenRow, failed bool) Status {
 	switch {
-	case row.Result.Error == "execution_denied" || row.Result.Status == "cancelled":
+	case row.ToolCallResult.ErrorType == "execution_denied" || row.ToolCallResult.Status == "cancelled":
 		return Denied
-	case failed || row.Result.Status == "error":
+	case failed || row.ToolCallResult.Status == "error":
 		return Bad
 	}
 	return OK
@@ -176,9 +146,9 @@ func qwenStatus(row *qwenRow, failed bool) Status {
 
 // used adds the tokens of an answer of which telemetry did not tell.
 func (c *qwenFile) used(row *qwenRow) {
-	if u := row.Usage; u != nil && !(c.lead && c.reported) {
+	if u := row.UsageMetadata; u != nil && !(c.lead && c.reported) {
 		c.works()
-		q := counted(u.Input, withThoughts(u.Input, u.Output, u.Thoughts, u.Total), u.Cached, 0)
+		q := counted(u.PromptTokenCount, withThoughts(u.PromptTokenCount, u.CandidatesTokenCount, u.ThoughtsTokenCount, u.TotalTokenCount), u.CachedContentTokenCount, 0)
 		q.Fact, q.Model = c.fact(), row.Model
 		rank := 1
 		if c.lead {
@@ -193,15 +163,15 @@ func (c *qwenFile) used(row *qwenRow) {
 // telemetry adds what an event tells. Of a subagent of version 0.14 only the prompt's id says
 // that it is one: SESSION#NAME-RANDOM#N, where that of the main agent is SESSION########N.
 func (c *qwenFile) telemetry(row *qwenRow) {
-	e := &row.System.Event
-	if row.Subtype != "ui_telemetry" || strings.HasPrefix(e.Agent, "managed-") { // the host's own work
+	e := &row.SystemPayload.UIEvent
+	if row.Subtype != "ui_telemetry" || strings.HasPrefix(e.SubagentID, "managed-") { // the host's own work
 		return
 	}
 	older := false
-	if parts := strings.Split(strings.TrimPrefix(e.Prompt, c.session), "#"); len(parts) == 3 && parts[1] != "" {
+	if parts := strings.Split(strings.TrimPrefix(e.PromptID, c.session), "#"); len(parts) == 3 && parts[1] != "" {
 		c.agent, older = parts[1], true
 	}
-	c.agent = cmp.Or(e.Agent, c.agent)
+	c.agent = cmp.Or(e.SubagentID, c.agent)
 	switch {
 	case e.Name == "qwen-code.api_error":
 		c.failure(row.UUID)
@@ -209,17 +179,17 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 			c.finish(true)
 		}
 	case e.Name == "qwen-code.tool_call" && older && !c.hasFile(c.agent):
-		id := cmp.Or(e.Call, fmt.Sprintf("%s:%d", c.name, c.line))
-		c.call(id, e.Tool).Unnamed = e.Call == ""
+		id := cmp.Or(e.CallID, fmt.Sprintf("%s:%d", c.name, c.line))
+		c.call(id, e.FunctionName).Unnamed = e.CallID == ""
 		c.result(id, statusIf(!e.Success))
-	case e.Name == "qwen-code.api_response" && e.Input != nil:
-		q := counted(*e.Input, withThoughts(*e.Input, e.Output, e.Thoughts, e.Total), e.Cached, 0)
+	case e.Name == "qwen-code.api_response" && e.InputTokenCount != nil:
+		q := counted(*e.InputTokenCount, withThoughts(*e.InputTokenCount, e.OutputTokenCount, e.ThoughtsTokenCount, e.TotalTokenCount), e.CachedContentTokenCount, 0)
 		c.reported = c.reported || c.agent == ""
 		if n := len(c.unreported); c.agent == "" && n > 0 && c.unreported[n-1].Input == q.Input && c.unreported[n-1].Output == q.Output {
 			delete(c.of().Requests, c.unreported[n-1].id) // it came before its telemetry
 			c.unreported, c.reported = c.unreported[:n-1], false
 		}
-		c.request(2, cmp.Or(e.Response, row.UUID), e.Model, q)
+		c.request(2, cmp.Or(e.ResponseID, row.UUID), e.Model, q)
 		for _, a := range c.unreported {
 			c.of().addRequest(2, a.id, a.Request)
 		}
