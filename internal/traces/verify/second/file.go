@@ -225,9 +225,7 @@ func (r *file) of() *Session {
 	if !r.at.IsZero() && (s.Began.IsZero() || r.at.Before(s.Began)) {
 		s.Began = r.at
 	}
-	if r.at.After(s.Ended) {
-		s.Ended = r.at
-	}
+	s.Ended = later(s.Ended, r.at)
 	return s
 }
 
@@ -356,7 +354,7 @@ func typedIn(text string) string {
 
 // typed notes a prompt that begins no turn.
 func (r *file) typed(rank int, key, text string) {
-	r.of().addPrompt(rank, Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
+	r.of().addPrompt(rank, &Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
 }
 
 // kind counts a row, an item or a part of a kind that is not among those of a place, unless it
@@ -400,7 +398,7 @@ func hashed(what, text string) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-func (s *Session) addPrompt(rank int, p Prompt) {
+func (s *Session) addPrompt(rank int, p *Prompt) {
 	if rank > s.rank[1] {
 		s.rank[1], s.Prompts = rank, nil
 		clear(s.prompts)

@@ -59,7 +59,7 @@ func LacksOf(host string) Lacks { return forms[host].lacks }
 type Session struct {
 	Requests map[string]*Request
 	Calls    map[string]*Call
-	Prompts  []Prompt
+	Prompts  []*Prompt
 	// Results are the ids of results without a call.
 	Results map[string]bool
 	// Turns are what the prompts and the host's own words began.
