@@ -270,7 +270,7 @@ func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON b
 		*importer.Report
 		Verdict *verify.ImportVerdict `json:"verdict,omitempty"`
 	}{rep, v}
-	return a.result(asJSON, said, rep.Complete() && (v == nil || len(v.Untold) == 0 && !v.Lost()), func() {
+	return a.result(asJSON, said, rep.Complete() && (v == nil || len(v.Untraced) == 0 && !v.Lost()), func() {
 		a.printf("%s", rep.Text(a.cfg.Retention))
 		for _, u := range rep.Unreadable {
 			a.warnf("session %s was not imported: %s", filepath.Base(u.Session), u.Error)

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -49,11 +50,8 @@ const openAge = time.Hour
 // files are in Gone.
 func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
 	for _, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if _, err := c.sums(ctx, id); err != nil {
-			return nil, err
+		if _, err := c.sums(ctx, id); err != nil || ctx.Err() != nil {
+			return nil, cmp.Or(err, ctx.Err())
 		}
 	}
 	for _, id := range ids {
@@ -78,26 +76,27 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 	return differ, nil
 }
 
-// Untold lists the sessions with requests, calls or prompts in the files that are not
-// among ids, and of which the store has no trace.
-func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Session, err error) {
+// Untraced lists the sessions with requests, calls or prompts in the files that are not known,
+// and of which the store has no trace.
+func (c *Check) Untraced(ctx context.Context, known func(id string) bool) (untraced []Session, err error) {
 	for _, id := range slices.Sorted(maps.Keys(c.Files.Sessions)) {
 		s := c.Files.Sessions[id]
-		if ids[id] || len(s.Requests)+len(s.Calls)+len(s.Prompts) == 0 {
+		work := func() bool { return len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 }
+		if known(id) || !work() {
 			continue
 		}
 		sums, err := c.sums(ctx, id)
+		if err == nil {
+			err = c.settle(ctx, id)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if err := c.settle(ctx, id); err != nil {
-			return nil, err
-		}
-		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 && len(d) > 0 {
-			untold = append(untold, Session{id, true, d})
+		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && work() && len(d) > 0 {
+			untraced = append(untraced, Session{id, true, d})
 		}
 	}
-	return untold, nil
+	return untraced, nil
 }
 
 // sums returns what the store has of a session.
@@ -149,18 +148,16 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 		}
 		return mine
 	}
-	for key, q := range mine.Requests {
-		if s := other(q.Fact, func(s *Sums) bool { return s.has(key) }); s != mine {
-			s.Requests[key] = q
-			delete(mine.Requests, key)
-		}
-	}
-	for key, q := range mine.Calls {
-		if s := other(q.Fact, func(s *Sums) bool { return s.has(key) }); s != mine {
-			s.Calls[key] = q
-			delete(mine.Calls, key)
-		}
-	}
+	maps.DeleteFunc(mine.Requests, func(key string, q *second.Request) bool {
+		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
+		s.Requests[key] = q
+		return s != mine
+	})
+	maps.DeleteFunc(mine.Calls, func(key string, q *second.Call) bool {
+		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
+		s.Calls[key] = q
+		return s != mine
+	})
 	for _, p := range slices.Clone(mine.Prompts) {
 		if s := other(p.Fact, func(s *Sums) bool { return s.askedAt(p.At) }); s != mine {
 			mine.Give(s, func(f second.Fact) bool { return f.Line == p.Line && f.File == p.File })
@@ -185,13 +182,10 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 	var from, to time.Time
 	if c.Cut != nil {
 		cut, err := c.Cut(ctx, id)
-		if err != nil {
+		switch {
+		case err != nil || cut && sums.first.IsZero():
 			return nil, err
-		}
-		if cut && sums.first.IsZero() {
-			return nil, nil
-		}
-		if cut {
+		case cut:
 			from = sums.first.Add(-early)
 		}
 	}

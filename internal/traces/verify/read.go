@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -31,9 +32,9 @@ type Report struct {
 
 // Findings are what a reading of an agent's files found beside differences.
 type Findings struct {
-	// Untold are sessions in the files without any trace: imports have them, or they are in a
+	// Untraced are sessions in the files without any trace: imports have them, or they are in a
 	// form that is not read.
-	Untold []Session `json:"untold,omitempty"`
+	Untraced []Session `json:"untold,omitempty"`
 	// Unread is what of the files is no row, Unknown what is of a kind that is not known.
 	Unread  []second.Unread  `json:"unread,omitempty"`
 	Unknown []second.Unknown `json:"unknown,omitempty"`
@@ -138,15 +139,11 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen ma
 		}
 	}
 	if v.All {
-		ids := make(map[string]bool)
-		for id := range chosen {
-			ids[id] = true
-		}
-		untold, err := c.Untold(ctx, ids)
+		untraced, err := c.Untraced(ctx, func(id string) bool { return chosen[id] != nil })
 		if err != nil {
 			return err
 		}
-		rep.Untold, rep.Unknown = append(rep.Untold, untold...), append(rep.Unknown, files.Unknown...)
+		rep.Untraced, rep.Unknown = append(rep.Untraced, untraced...), append(rep.Unknown, files.Unknown...)
 	}
 	for _, u := range files.Unread {
 		if v.All || chosen[u.Session] != nil {
@@ -182,43 +179,24 @@ func weighty(kinds []second.Unknown) bool {
 
 // Clean applies clean to every text, each of which may be the agent's files', and puts it
 // on one line.
-func (rep *Report) Clean(clean func(string) string) {
-	for i := range rep.Traces {
-		t := &rep.Traces[i]
-		scrub(clean, &t.Host, &t.Session, &t.Title, &t.Unverified)
-		cleanDifferences(t.Differences, clean)
-	}
-	rep.clean(clean, rep.Sessions)
-}
+func (rep *Report) Clean(clean func(string) string) { scrub(clean, reflect.ValueOf(rep)) }
 
-// clean does so for what was found, and for sessions.
-func (f *Findings) clean(clean func(string) string, sessions []Session) {
-	for _, s := range [][]Session{sessions, f.Untold} {
-		for i := range s {
-			scrub(clean, &s[i].Session)
-			cleanDifferences(s[i].Differences, clean)
+// scrub does so for all texts below a value but ids of traces.
+func scrub(clean func(string) string, v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Pointer:
+		scrub(clean, v.Elem())
+	case v.Type() == reflect.TypeFor[string]():
+		v.SetString(termtext.Line(clean(v.String())))
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			scrub(clean, v.Index(i))
 		}
-	}
-	for i := range f.Unread {
-		scrub(clean, &f.Unread[i].File, &f.Unread[i].Reason, &f.Unread[i].Session)
-	}
-	for i := range f.Unknown {
-		scrub(clean, &f.Unknown[i].Kind, &f.Unknown[i].File)
-	}
-}
-
-func cleanDifferences(all []Difference, clean func(string) string) {
-	for k := range all {
-		d := &all[k]
-		scrub(clean, &d.What, &d.InTrace, &d.InFiles, &d.File)
-		for j := range d.IDs {
-			scrub(clean, &d.IDs[j])
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Name != "Trace" {
+				scrub(clean, v.Field(i))
+			}
 		}
-	}
-}
-
-func scrub(clean func(string) string, texts ...*string) {
-	for _, text := range texts {
-		*text = termtext.Line(clean(*text))
 	}
 }

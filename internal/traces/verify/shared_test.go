@@ -45,7 +45,7 @@ func TestSessionsOfOneTraceHaveNoDifferences(t *testing.T) {
 	}
 	v := Verifier{Store: st, Env: second.EnvOf(home, nil), All: true}
 	rep, err := v.Verify(t.Context(), sums)
-	if err != nil || rep.Verified != 1 || rep.Different != 0 || len(rep.Sessions)+len(rep.Untold) > 0 {
+	if err != nil || rep.Verified != 1 || rep.Different != 0 || len(rep.Sessions)+len(rep.Untraced) > 0 {
 		t.Errorf("%+v, %v; want no differences", rep, err)
 	}
 }
