@@ -326,8 +326,8 @@ func (c *claudeFile) answer(row *claudeRow) {
 		}
 		return
 	}
-	if c.lead && c.turn == nil {
-		c.begin("") // the file begins within a turn
+	if c.lead {
+		c.within()
 	}
 	id := cmp.Or(m.ID, row.RequestID, row.UUID)
 	if m.Usage != nil {

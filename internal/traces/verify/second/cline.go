@@ -128,8 +128,7 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 				r.failure(row.ID)
 			}
 			if !sub {
-				r.answered = !classic && len(asked) == 0
-				r.lasts()
+				r.says(!classic && len(asked) == 0)
 			}
 		case "user":
 			for _, b := range content {

@@ -138,11 +138,7 @@ func openCodex(r *file) func([]byte) {
 		c.own = strings.Join(parts[len(parts)-5:], "-")
 	}
 	c.home, r.session = c.own, c.own
-	return func(line []byte) {
-		var row codexRow
-		if !r.parse(line, &row) {
-			return
-		}
+	return rows(r, func(row *codexRow, line []byte) {
 		c.tick(row.Timestamp)
 		if r.copied = r.copied && r.at.Sub(c.forked) <= 10*time.Millisecond; r.copied {
 			c.forked = r.at
@@ -159,7 +155,7 @@ func openCodex(r *file) func([]byte) {
 		case row.Type != "":
 			c.take("", &row.codexItem, line)
 		}
-	}
+	})
 }
 
 // tick sets the time of a row; those without one follow each other closely.

@@ -53,15 +53,14 @@ func openCopilot(r *file) func([]byte) {
 	if flat {
 		r.session = strings.TrimSuffix(filepath.Base(r.path), ".jsonl")
 	}
-	return func(line []byte) {
-		var row copilotRow
-		if !flat && filepath.Base(r.path) != "events.jsonl" || !r.parse(line, &row) {
-			return
-		}
+	if !flat && filepath.Base(r.path) != "events.jsonl" {
+		return func([]byte) {}
+	}
+	return rows(r, func(row *copilotRow, line []byte) {
 		r.at, r.agent = timeOf(row.Timestamp), cmp.Or(row.AgentID, row.Data.ParentToolCallID)
 		r.kind("copilot-cli", row.Type, line)
-		c.take(&row)
-	}
+		c.take(row)
+	})
 }
 
 func (c *copilotFile) take(row *copilotRow) {
@@ -101,8 +100,7 @@ func (c *copilotFile) take(row *copilotRow) {
 			c.call(q.ToolCallID, q.Name)
 		}
 		if c.agent == "" {
-			c.answered, c.failed = len(d.ToolRequests) == 0, false
-			c.lasts()
+			c.says(len(d.ToolRequests) == 0)
 		}
 	case "tool.execution_start":
 		c.call(d.ToolCallID, d.ToolName)

@@ -45,8 +45,8 @@ type file struct {
 	answered, failed, cut, ended bool
 	// unclear reports that how the turn ended is not said.
 	unclear bool
-	// unknown are kinds that are not known.
-	unknown map[string]*Unknown
+	// unknown are the rows of kinds that are not known.
+	unknown []Unknown
 	// sub reports a subagent's file, copied that the row is a copy of one of another file,
 	// delegated a file with the call by which a subagent ends.
 	sub, copied, delegated bool
@@ -366,16 +366,7 @@ func (r *file) kind(place, kind string, raw []byte) {
 	if _, part, found := strings.Cut(place, " "); found {
 		kind = part + "/" + kind
 	}
-	if r.unknown == nil {
-		r.unknown = make(map[string]*Unknown)
-	}
-	u := r.unknown[kind]
-	if u == nil {
-		u = &Unknown{Kind: kind, File: r.path}
-		r.unknown[kind] = u
-	}
-	u.Count++
-	u.Counts = u.Counts || weighty.Match(raw)
+	r.unknown = append(r.unknown, Unknown{kind, 1, weighty.Match(raw), r.path})
 }
 
 // weighty finds what shows that a row of an unknown kind may be work.
@@ -425,6 +416,29 @@ func (r *file) end() {
 		r.turn.Answered, r.turn.Failed, r.turn.Cut = r.answered, r.failed && r.answered, r.cut && !r.answered
 	}
 	r.turn = nil
+}
+
+// says notes an answer: one that asks for nothing more may end the turn.
+func (r *file) says(done bool) {
+	r.answered, r.failed = done, false
+	r.lasts()
+}
+
+// within begins a turn for a file that begins within one.
+func (r *file) within() {
+	if r.turn == nil {
+		r.begin("")
+	}
+}
+
+// rows takes the rows of a file, each parsed.
+func rows[T any](r *file, take func(row *T, line []byte)) func([]byte) {
+	return func(line []byte) {
+		var row T
+		if r.parse(line, &row) {
+			take(&row, line)
+		}
+	}
 }
 
 // interrupt notes that the user interrupted the turn.

@@ -35,16 +35,12 @@ func openGemini(r *file) func([]byte) {
 	if r.sub {
 		r.agent = fileName(r.path)
 	}
-	return func(line []byte) {
-		if filepath.Base(r.path) == "logs.json" || !inChats {
-			return
-		}
-		var row geminiRow
-		if !r.parse(line, &row) {
-			return
-		}
+	if filepath.Base(r.path) == "logs.json" || !inChats {
+		return func([]byte) {}
+	}
+	return rows(r, func(row *geminiRow, line []byte) {
 		if r.session == "" || row.SessionID != "" {
-			if row.Kind == "subagent" || geminiTask(&row) {
+			if row.Kind == "subagent" || geminiTask(row) {
 				r.sub, r.agent = true, fileName(r.path)
 			}
 			if r.sub && folder != "chats" {
@@ -52,8 +48,8 @@ func openGemini(r *file) func([]byte) {
 			}
 			r.session = cmp.Or(row.SessionID, r.session)
 		}
-		c.take(&row, line)
-	}
+		c.take(row, line)
+	})
 }
 
 // geminiTask reports a file of an agent of the older versions: it has the session's id, and
@@ -118,8 +114,7 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 			}
 		}
 		if !c.sub {
-			c.answered, c.failed = len(row.ToolCalls) == 0, false
-			c.lasts()
+			c.says(len(row.ToolCalls) == 0)
 		}
 	case "error":
 		c.answered, c.unclear = false, true

@@ -62,7 +62,7 @@ func readOpencode(ctx context.Context, r *file) error {
 		return c.older()
 	}
 	options := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(2000)"}}
-	if !exists(r.path + "-wal") {
+	if !is(r.path+"-wal", false) {
 		options.Set("immutable", "1")
 	}
 	place := "/" + strings.TrimPrefix(filepath.ToSlash(r.path), "/")

@@ -3,7 +3,6 @@ package second
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -59,16 +58,11 @@ type qwenFile struct {
 func openQwen(r *file) func([]byte) {
 	c := &qwenFile{file: r, name: strings.TrimSuffix(filepath.Base(r.path), ".jsonl")}
 	older := openGemini(r)
-	return func(line []byte) {
-		if filepath.Ext(r.path) == ".json" {
-			older(line)
-			return
-		}
-		var row qwenRow
-		if !r.parse(line, &row) {
-			return
-		}
-		r.sub = false
+	if filepath.Ext(r.path) == ".json" {
+		return older
+	}
+	r.sub = false
+	return rows(r, func(row *qwenRow, line []byte) {
 		r.session, r.at, r.agent = cmp.Or(row.SessionID, r.session), timeOf(row.Timestamp), row.AgentID
 		if name, sub := strings.CutPrefix(c.name, "agent-"); sub {
 			r.agent = cmp.Or(row.AgentID, name)
@@ -84,8 +78,8 @@ func openQwen(r *file) func([]byte) {
 		}
 		r.kind("qwen-code", kind, line)
 		r.kind("qwen-code events", row.SystemPayload.UIEvent.Name, line)
-		c.take(&row)
-	}
+		c.take(row)
+	})
 }
 
 func (c *qwenFile) take(row *qwenRow) {
@@ -99,11 +93,8 @@ func (c *qwenFile) take(row *qwenRow) {
 		}
 	case "assistant":
 		if c.lead {
-			if c.turn == nil {
-				c.begin("") // the file begins within a turn
-			}
-			c.answered, c.failed = !called && text != "" && text != "[image]", false
-			c.lasts()
+			c.within()
+			c.says(!called && text != "" && text != "[image]")
 		}
 		c.used(row)
 	case "tool_result":
@@ -198,8 +189,7 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 
 // hasFile reports that a subagent has a file, which has its calls: newer versions write one.
 func (c *qwenFile) hasFile(agent string) bool {
-	_, err := os.Lstat(filepath.Join(filepath.Dir(filepath.Dir(c.path)), "subagents", c.session, "agent-"+filepath.Base(agent)+".jsonl"))
-	return err == nil
+	return is(filepath.Join(filepath.Dir(filepath.Dir(c.path)), "subagents", c.session, "agent-"+filepath.Base(agent)+".jsonl"), false)
 }
 
 // withThoughts is the output with the thoughts, which some versions count beside it.

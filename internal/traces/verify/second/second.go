@@ -352,7 +352,7 @@ func Find(ctx context.Context, host string, env Env) (*Files, error) {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				out.unread = append(out.unread, Unread{File: at, Reason: "cannot be listed"})
 			case err != nil || real == "":
-			case linked && isFolder(real):
+			case linked && is(real, true):
 				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
 					walk(real)
 				}
@@ -449,9 +449,9 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 		for id, s := range file.sessions {
 			out.merge(id, s)
 		}
-		for kind, u := range file.unknown {
-			have := kinds[kind]
-			kinds[kind] = Unknown{kind, have.Count + u.Count, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
+		for _, u := range file.unknown {
+			have := kinds[u.Kind]
+			kinds[u.Kind] = Unknown{u.Kind, have.Count + 1, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -482,13 +482,8 @@ func timeOf(text string) time.Time {
 	return at
 }
 
-func isFolder(path string) bool {
+// is reports that there is a folder, or that there is a file.
+func is(path string, folder bool) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// exists reports that there is a file or folder.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	return err == nil && info.IsDir() == folder
 }
