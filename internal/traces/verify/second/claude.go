@@ -379,11 +379,11 @@ func joined(content []block) string {
 	var texts []string
 	shown := ""
 	for _, b := range content {
-		switch b.Type {
-		case "text", "input_text":
-			texts = append(texts, b.Text)
-		case "image", "input_image", "document":
+		switch {
+		case known("image input_image document", b.Type) && b.Type+string(b.InlineData) != "":
 			shown = "[image]"
+		case known("text input_text", b.Type) && b.Text != "":
+			texts = append(texts, b.Text)
 		}
 	}
 	return cmp.Or(strings.Join(texts, "\n"), shown)

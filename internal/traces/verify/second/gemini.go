@@ -58,7 +58,7 @@ func geminiTask(row *geminiRow) bool {
 	if len(row.Messages) == 0 {
 		return false
 	}
-	text := joinedParts(row.Messages[0].Content)
+	text := joined(blocks(row.Messages[0].Content))
 	return slices.ContainsFunc(geminiTasks, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
@@ -69,16 +69,6 @@ var (
 	geminiWords = []string{"System: Potential loop detected.", "You have exceeded the time limit"}
 )
 
-func joinedParts(raw jsontext.Value) (text string) {
-	for _, part := range blocks(raw) {
-		text += part.Text
-		if part.InlineData != nil && text == "" {
-			text = "[image]"
-		}
-	}
-	return text
-}
-
 func (c *geminiFile) take(row *geminiRow, line []byte) {
 	c.at = timeOf(row.Timestamp)
 	c.kind("gemini-cli", row.Type, line)
@@ -86,7 +76,7 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 	case "user":
 		c.of() // may be older than the first request
 		c.unauthorized(row.Content)
-		text := joinedParts(row.Content)
+		text := joined(blocks(row.Content))
 		begins := func(start string) bool { return strings.HasPrefix(text, start) }
 		switch {
 		case c.sub || hostText(text):
