@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // Session is what the comparison of a session found.
@@ -23,7 +23,7 @@ type Session struct {
 // Check holds an agent's traces against a second reading of its files.
 type Check struct {
 	Host  string
-	Files *second.Reading
+	Files *agentfiles.Reading
 	Store *store.Store
 	// Sums are those that were read from the store, or from what is sent to it.
 	Sums map[string]*Sums
@@ -135,7 +135,7 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 	}
 	copied := false
 	// other returns the session to which something of a time and a key goes, nil for this one.
-	other := func(f second.Fact, has func(*Sums) bool) *second.Session {
+	other := func(f agentfiles.Fact, has func(*Sums) bool) *agentfiles.Session {
 		for _, id := range append([]string{id}, f.Held...) {
 			sums, failed := c.sums(ctx, id)
 			err = errors.Join(err, failed)
@@ -148,19 +148,19 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 		}
 		return mine
 	}
-	maps.DeleteFunc(mine.Requests, func(key string, q *second.Request) bool {
+	maps.DeleteFunc(mine.Requests, func(key string, q *agentfiles.Request) bool {
 		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
 		s.Requests[key] = q
 		return s != mine
 	})
-	maps.DeleteFunc(mine.Calls, func(key string, q *second.Call) bool {
+	maps.DeleteFunc(mine.Calls, func(key string, q *agentfiles.Call) bool {
 		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
 		s.Calls[key] = q
 		return s != mine
 	})
 	for _, p := range slices.Clone(mine.Prompts) {
 		if s := other(p.Fact, func(s *Sums) bool { return s.askedAt(p.At) }); s != mine {
-			mine.Give(s, func(f second.Fact) bool { return f.Line == p.Line && f.File == p.File })
+			mine.Give(s, func(f agentfiles.Fact) bool { return f.Line == p.Line && f.File == p.File })
 		}
 	}
 	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
@@ -174,7 +174,7 @@ const written = time.Second
 
 // part returns what the files say of the session, as far as the store should have it; nil
 // if they say nothing.
-func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Session, error) {
+func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Session, error) {
 	s := c.Files.Sessions[id]
 	if s == nil {
 		return nil, nil
@@ -195,12 +195,12 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 	if c.Off != nil {
 		s = c.recorded(s, sums)
 	}
-	return s.Without(func(_ string, f second.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
+	return s.Without(func(_ string, f agentfiles.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
 }
 
 // recorded returns the session without what was not recorded since its folder is Off. In one
 // folder, what there is of a time with a trace was recorded before the switch.
-func (c *Check) recorded(s *second.Session, sums *Sums) *second.Session {
+func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session {
 	offs := make(map[string]bool)
 	off := func(dir string) bool {
 		is, known := offs[dir]
@@ -217,10 +217,10 @@ func (c *Check) recorded(s *second.Session, sums *Sums) *second.Session {
 	}
 	// What is left of a turn that began in such a folder has no trace until something begins one.
 	headless := func(at time.Time) bool {
-		of := func(t *second.Turn) bool { return off(t.Dir) && !at.Before(t.At) && !at.After(t.Last) }
+		of := func(t *agentfiles.Turn) bool { return off(t.Dir) && !at.Before(t.At) && !at.After(t.Last) }
 		return slices.ContainsFunc(s.Turns, of) && !slices.ContainsFunc(sums.runs, func(r run) bool { return !at.Before(r.start) && !at.After(r.end) })
 	}
-	left := func(key string, f second.Fact) bool {
+	left := func(key string, f agentfiles.Fact) bool {
 		if !moved {
 			return !sums.runs.cover(f.At)
 		}

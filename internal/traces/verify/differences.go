@@ -12,7 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // Kind is in what the traces of a session and the agent's files differ.
@@ -61,8 +61,8 @@ type Difference struct {
 // comparison compares the traces of a session with what the files say of it.
 type comparison struct {
 	*Sums
-	files *second.Session
-	lacks second.Lacks
+	files *agentfiles.Session
+	lacks agentfiles.Lacks
 	host  string
 	clean func(string) string
 	out   []Difference
@@ -73,12 +73,12 @@ type comparison struct {
 }
 
 // differences names what differs. clean removes secrets, as it did from the traces.
-func (s *Sums) differences(host string, files *second.Session, clean func(string) string) []Difference {
+func (s *Sums) differences(host string, files *agentfiles.Session, clean func(string) string) []Difference {
 	if clean == nil {
 		clean = func(text string) string { return text }
 	}
 	c := &comparison{
-		Sums: s, files: files, host: host, lacks: second.LacksOf(host), clean: clean, ours: make(map[string]bool),
+		Sums: s, files: files, host: host, lacks: agentfiles.LacksOf(host), clean: clean, ours: make(map[string]bool),
 	}
 	for _, q := range s.calls {
 		c.ours[q.agent] = true
@@ -224,7 +224,7 @@ func (c *comparison) compareRequests() {
 	c.addNoted("request")
 }
 
-func (c *comparison) compareRequest(id string, ours []*request, f *second.Request) {
+func (c *comparison) compareRequest(id string, ours []*request, f *agentfiles.Request) {
 	q := ours[0]
 	if len(ours) > 1 {
 		c.note(Double, q.run, strconv.Itoa(len(ours))+" times", "once", id)
@@ -286,7 +286,7 @@ func (c *comparison) pairTokens(lost []string, nameless []*request) ([]string, [
 	}), nameless
 }
 
-func usageOf(f *second.Request) store.Usage {
+func usageOf(f *agentfiles.Request) store.Usage {
 	return store.Usage{Input: f.Input, Output: f.Output, CacheRead: f.CacheRead, CacheWrite: f.CacheWrite}
 }
 
@@ -347,7 +347,7 @@ func (c *comparison) compareTotal() {
 	}
 	if !c.uncounted && c.counted != spans {
 		for _, f := range c.files.Calls {
-			if f.Name != second.Script {
+			if f.Name != agentfiles.Script {
 				n += f.Times
 			}
 		}
@@ -398,7 +398,7 @@ func (c *comparison) compareCalls() {
 	c.addNoted("call")
 }
 
-func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {
+func (c *comparison) compareCall(id string, ours []*call, f *agentfiles.Call) {
 	q := ours[0]
 	if len(ours) != f.Times {
 		kind := map[bool]Kind{true: Double, false: Missing}[len(ours) > f.Times]
@@ -417,7 +417,7 @@ func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {
 }
 
 // compareTime finds a call that began at another time than between its row and its result.
-func (c *comparison) compareTime(q *call, f *second.Call) {
+func (c *comparison) compareTime(q *call, f *agentfiles.Call) {
 	if f.Done.After(f.At) && (q.start.Before(f.At.Add(-early)) || q.start.After(f.Done.Add(early))) {
 		c.differ(Time, q.run, at(q.start), at(f.At), q.id)
 	}
@@ -429,7 +429,7 @@ func sameTool(ours, theirs string) bool {
 }
 
 // compareStatus compares how a call ended with what its result says.
-func (c *comparison) compareStatus(q *call, f *second.Call) {
+func (c *comparison) compareStatus(q *call, f *agentfiles.Call) {
 	theirs := ""
 	switch {
 	case f.Hidden && (q.status == unfinished || q.status == cancelled):
@@ -438,11 +438,11 @@ func (c *comparison) compareStatus(q *call, f *second.Call) {
 	case f.Answered && q.status == unfinished:
 		theirs = "ended"
 	case !f.Answered || q.status == "":
-	case f.Status == second.OK && q.status != ok:
+	case f.Status == agentfiles.OK && q.status != ok:
 		theirs = ok
-	case f.Status == second.Failed && q.status != failed, f.Status == second.Bad && q.status == ok:
+	case f.Status == agentfiles.Failed && q.status != failed, f.Status == agentfiles.Bad && q.status == ok:
 		theirs = failed
-	case f.Status == second.Denied && (q.status == ok || q.status == failed):
+	case f.Status == agentfiles.Denied && (q.status == ok || q.status == failed):
 		theirs = denied
 	}
 	c.differ(Status, q.run, q.status, theirs, q.id)

@@ -13,7 +13,7 @@ import (
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // ImportVerdict is what a second reading of the agent's files says of an import.
@@ -87,7 +87,7 @@ const noted = "second reading"
 // Place is where an import ran: the agent's files, the store, the version of the program, from
 // when on it imported and when it ended. Clean removes secrets.
 type Place struct {
-	Env        second.Env
+	Env        agentfiles.Env
 	Store      *store.Store
 	Version    string
 	Since, Now time.Time
@@ -102,7 +102,7 @@ func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, err
 	if err != nil {
 		return nil, err
 	}
-	files, err := second.Find(ctx, c.host, p.Env)
+	files, err := agentfiles.Find(ctx, c.host, p.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ const settled = 2 * time.Second
 
 // unchanged returns since when files have to be read, and whether these and those that were
 // read before are all.
-func (c *ImportCheck) unchanged(ctx context.Context, p *Place, files *second.Files, traces int) (from time.Time, whole bool, err error) {
+func (c *ImportCheck) unchanged(ctx context.Context, p *Place, files *agentfiles.Files, traces int) (from time.Time, whole bool, err error) {
 	notes, err := p.Store.Imports(ctx, c.host)
 	for _, n := range notes {
 		at, _ := time.Parse(time.RFC3339Nano, n.Directory) // zero for another's note
@@ -146,10 +146,10 @@ func (v *ImportVerdict) equal() bool {
 
 // Lost reports that a whole line or file was not read.
 func (v *ImportVerdict) Lost() bool {
-	return slices.ContainsFunc(v.Unread, func(u second.Unread) bool { return !u.Part })
+	return slices.ContainsFunc(v.Unread, func(u agentfiles.Unread) bool { return !u.Part })
 }
 
-func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *second.Files, since time.Time) (*ImportVerdict, error) {
+func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.Files, since time.Time) (*ImportVerdict, error) {
 	clean := p.Clean
 	files, err := found.Read(ctx, since)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // Report is what a verification found.
@@ -36,8 +36,8 @@ type Findings struct {
 	// form that is not read.
 	Untraced []Session `json:"untold,omitempty"`
 	// Unread is what of the files is no row, Unknown what is of a kind that is not known.
-	Unread  []second.Unread  `json:"unread,omitempty"`
-	Unknown []second.Unknown `json:"unknown,omitempty"`
+	Unread  []agentfiles.Unread  `json:"unread,omitempty"`
+	Unknown []agentfiles.Unknown `json:"unknown,omitempty"`
 	// Complete reports that all was compared and nothing differs.
 	Complete bool `json:"complete"`
 }
@@ -60,7 +60,7 @@ type Trace struct {
 type Verifier struct {
 	Store *store.Store
 	// Env is where the agents' files are.
-	Env second.Env
+	Env agentfiles.Env
 	Now time.Time
 	// Clean removes secrets, as the recording does.
 	Clean func(string) string
@@ -79,7 +79,7 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 		out := &rep.Traces[i]
 		*out = Trace{Trace: t.TraceID, Host: t.Host, Session: t.Session, Title: termtext.Line(t.Title)}
 		switch {
-		case !second.Reads(t.Host):
+		case !agentfiles.Reads(t.Host):
 			out.Unverified = fmt.Sprintf("hookspan does not read the files of %q", t.Host)
 		case t.Session == "":
 			out.Unverified = "the trace names no session"
@@ -101,7 +101,7 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 
 // host compares sessions of an agent.
 func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen map[string][]*Trace) error {
-	files, err := second.Read(ctx, host, v.Env)
+	files, err := agentfiles.Read(ctx, host, v.Env)
 	if err != nil {
 		return err
 	}
@@ -173,8 +173,8 @@ func (rep *Report) count() {
 }
 
 // weighty reports a kind that is not known of which something may be missing.
-func weighty(kinds []second.Unknown) bool {
-	return slices.ContainsFunc(kinds, func(u second.Unknown) bool { return u.Counts })
+func weighty(kinds []agentfiles.Unknown) bool {
+	return slices.ContainsFunc(kinds, func(u agentfiles.Unknown) bool { return u.Counts })
 }
 
 // Clean applies clean to every text, each of which may be the agent's files', and puts it

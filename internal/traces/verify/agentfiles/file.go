@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"bufio"
@@ -31,9 +31,9 @@ type file struct {
 	line     int
 	sessions map[string]*Session
 	unread   []Unread
-	// own is the session whose file it is, where rows name another. session and at are those
+	// owner is the session whose file it is, where rows name another. session and at are those
 	// of the row that is read.
-	own     string
+	owner   string
 	session string
 	at      time.Time
 	// agent is the subagent whose row it is.
@@ -213,10 +213,10 @@ func (r *file) of() *Session {
 		s = newSession()
 		s.Files, r.sessions[r.session] = []string{r.path}, s
 	}
-	if r.own == "" || r.own == r.session {
-		s.own = true
-	} else if !slices.Contains(s.holders, r.own) {
-		s.holders = append(s.holders, r.own)
+	if r.owner == "" || r.owner == r.session {
+		s.owned = true
+	} else if !slices.Contains(s.holders, r.owner) {
+		s.holders = append(s.holders, r.owner)
 	}
 	if r.copied {
 		s.copied = true
@@ -241,8 +241,8 @@ func (r *file) dir() string { return cmp.Or(r.dirs[r.agent], r.dirs[""]) }
 
 func (r *file) fact() Fact {
 	f := Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, Dir: r.dir(), copied: r.copied, sub: r.sub}
-	if r.own != "" && r.own != r.session {
-		f.Held = []string{r.own}
+	if r.owner != "" && r.owner != r.session {
+		f.Held = []string{r.owner}
 	}
 	return f
 }

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"bytes"
@@ -100,7 +100,7 @@ type claudeFile struct {
 func openClaude(r *file) func([]byte) {
 	c := &claudeFile{file: r, name: strings.TrimSuffix(filepath.Base(r.path), ".jsonl"), given: make(map[string]int)}
 	if c.side = strings.HasPrefix(c.name, "agent-"); !c.side {
-		r.own = c.name
+		r.owner = c.name
 	}
 	return c.take
 }

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"cmp"
@@ -135,9 +135,9 @@ func openCodex(r *file) func([]byte) {
 	c := &codexFile{file: r, left: make(map[string]string), polls: make(map[string]string), recorded: make(map[string]bool)}
 	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
 	if parts := strings.Split(name, "-"); len(parts) > 5 {
-		c.own = strings.Join(parts[len(parts)-5:], "-")
+		c.owner = strings.Join(parts[len(parts)-5:], "-")
 	}
-	c.home, r.session = c.own, c.own
+	c.home, r.session = c.owner, c.owner
 	return rows(r, func(row *codexRow, line []byte) {
 		c.tick(row.Timestamp)
 		if r.copied = r.copied && r.at.Sub(c.forked) <= 10*time.Millisecond; r.copied {
@@ -352,13 +352,13 @@ func (c *codexFile) meta(it *codexItem) {
 		}
 	}](it.Source)
 	if c.line == 1 && it.ID != "" {
-		c.own, c.home = it.ID, cmp.Or(source.Subagent.ThreadSpawn.ParentThreadID, it.SessionID, it.ID)
+		c.owner, c.home = it.ID, cmp.Or(source.Subagent.ThreadSpawn.ParentThreadID, it.SessionID, it.ID)
 		c.session, c.sub = c.home, c.home != it.ID
 		if c.sub {
 			c.agent = it.ID
 		}
 	}
-	if c.line > 1 && it.ID != "" && it.ID != c.own && !c.sub {
+	if c.line > 1 && it.ID != "" && it.ID != c.owner && !c.sub {
 		c.from, c.forked, c.copied = it.ID, c.at, true
 	}
 }
@@ -408,7 +408,7 @@ func (c *codexFile) count(it *codexItem) {
 	if c.recorded[c.turn] {
 		return
 	}
-	of := c.own
+	of := c.owner
 	if c.copied {
 		of = c.from
 	}

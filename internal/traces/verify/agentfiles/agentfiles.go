@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"bufio"
@@ -74,9 +74,9 @@ type Session struct {
 
 	prompts map[string]bool
 	rank    [2]int
-	// own reports a file of the session's own, copied that rows say that they are copies, and
+	// owned reports a file that is the session's, copied that rows say that they are copies, and
 	// holders are the sessions in whose files it is.
-	own     bool
+	owned   bool
 	copied  bool
 	holders []string
 }
@@ -440,7 +440,7 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 	adopt(files)
 	for _, file := range files {
 		for id, s := range file.sessions {
-			owned[id] = owned[id] || s.own
+			owned[id] = owned[id] || s.owned
 		}
 	}
 	for _, file := range files {

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"cmp"
@@ -92,8 +92,8 @@ func adopt(files []*file) {
 		if s := r.sessions[r.session]; s != nil && (began[r.session].IsZero() || s.Began.Before(began[r.session])) {
 			began[r.session] = s.Began
 		}
-		if r.sub && r.own != "" {
-			parents[r.own] = r.session
+		if r.sub && r.owner != "" {
+			parents[r.owner] = r.session
 		}
 	}
 	for _, r := range files {
@@ -104,7 +104,7 @@ func adopt(files []*file) {
 		for range len(parents) {
 			id = cmp.Or(parents[id], id)
 		}
-		if s := r.sessions[r.session]; r.sub && r.own != "" && s != nil && id != r.session {
+		if s := r.sessions[r.session]; r.sub && r.owner != "" && s != nil && id != r.session {
 			delete(r.sessions, r.session)
 			r.sessions[id] = s
 		}
@@ -114,18 +114,18 @@ func adopt(files []*file) {
 // alone makes the file of a thread whose parent's file is gone a session by itself.
 func (r *file) alone(owned map[string]bool) {
 	for id, s := range r.sessions {
-		if !r.sub || r.own == "" || owned[id] {
+		if !r.sub || r.owner == "" || owned[id] {
 			continue
 		}
 		s.Each(func(f *Fact) {
-			if f.Agent == r.own {
+			if f.Agent == r.owner {
 				f.Agent, f.sub = "", false
 			}
 			f.Held = nil
 		})
 		delete(r.sessions, id)
-		s.own, s.holders = true, nil
-		r.sessions[r.own] = s
+		s.owned, s.holders = true, nil
+		r.sessions[r.owner] = s
 	}
 }
 
@@ -176,7 +176,7 @@ func (out *Reading) merge(id string, s *Session) {
 	}
 	old.Files, old.Turns = append(old.Files, s.Files...), append(old.Turns, s.Turns...)
 	old.Unsummed = old.Unsummed || s.Unsummed
-	old.own, old.copied, old.holders = old.own || s.own, old.copied || s.copied, append(old.holders, s.holders...)
+	old.owned, old.copied, old.holders = old.owned || s.owned, old.copied || s.copied, append(old.holders, s.holders...)
 	if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
 		old.Began = s.Began
 	}
@@ -201,13 +201,13 @@ func (f *Fact) copies(id string, other *Fact) bool {
 // orphans gives sessions whose own file is gone to the first one with a copy.
 func (out *Reading) orphans(began func(x, y string) int) {
 	for _, s := range out.Sessions {
-		if s.own { // what a subagent is asked is no prompt
+		if s.owned { // what a subagent is asked is no prompt
 			s.Prompts = slices.DeleteFunc(s.Prompts, func(p *Prompt) bool { return p.sub })
 			s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool { return t.sub })
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(out.Sessions)) {
-		if s := out.Sessions[id]; !s.own && len(s.holders) > 0 {
+		if s := out.Sessions[id]; !s.owned && len(s.holders) > 0 {
 			delete(out.Sessions, id)
 			out.merge(slices.MinFunc(s.holders, began), s)
 		}

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"cmp"
@@ -46,10 +46,10 @@ type opencodeFile struct {
 	*file
 	parents map[string]string
 	created map[string]float64
-	// users and subs are the messages of users and of subagents, own is the session whose turn
+	// users and subs are the messages of users and of subagents, current is the session whose turn
 	// is under way.
 	users, subs map[string]bool
-	own         string
+	current     string
 	// first are the ids of the messages of a database by what their copies in forks have of them.
 	first map[string]string
 }
@@ -155,9 +155,9 @@ func (c *opencodeFile) message(session, text string, at float64) {
 }
 
 func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
-	if c.own != session {
+	if c.current != session {
 		c.end()
-		c.own = session
+		c.current = session
 	}
 	sub := c.turnOf(session)
 	when := cmp.Or(m.Time.Created, at)
