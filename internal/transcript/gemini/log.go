@@ -256,7 +256,7 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	if agent := o.Text("agentId"); agent != "" {
 		args := o.Members("args")
 		l.Agents = append(l.Agents, hook.Subagent{
-			ID: agent, Type: args.Text("agent_name"), CallID: id, ParentAgent: l.agent,
+			ID: agent, Type: args.Text("agent_name"), CallID: id,
 			Task: l.Texts.Keep(args.Text("prompt")), Result: r.Text, End: r.At,
 		})
 	}
