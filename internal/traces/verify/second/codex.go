@@ -99,14 +99,14 @@ func (o ends) text() string {
 // one that was left running, and codexAsked that of a later question about it.
 var (
 	codexExit  = regexp.MustCompile(`(?m)^(?:Exit code:|Process exited with code) (-?\d+)|"exit_code":\s*(-?\d+)`)
-	codexLeft  = regexp.MustCompile(`(?m)^Process running with session ID (\d+)`)
-	codexAsked = regexp.MustCompile(`session_id[\\": ]+(\d+)`)
+	codexLeft  = regexp.MustCompile(`(?m)^(?:Process|Script) running with (session|cell) ID (\d+)`)
+	codexAsked = regexp.MustCompile(`(session|cell)_id[\\": ]+(\d+)`)
 )
 
 // Beginnings of outputs of calls that did not run, and of those that failed.
 var (
-	codexDenials  = []string{"Command blocked by PreToolUse hook", "exec_command failed: CreateProcess { message: \"Rejected"}
-	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image"}
+	codexDenials  = regexp.MustCompile("(?s)^(?:Command blocked by PreToolUse hook|exec_command failed(?: for `.*?`)?: CreateProcess { message: \"Rejected)")
+	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image", "exec_command failed", "write_stdin failed:"}
 )
 
 // codexStatus is what an output says of its call, if it says so in a form that is not the
@@ -115,7 +115,7 @@ func codexStatus(text string) Status {
 	begins := func(start string) bool { return strings.HasPrefix(text, start) }
 	m := codexExit.FindStringSubmatch(text)
 	switch {
-	case slices.ContainsFunc(codexDenials, begins):
+	case codexDenials.MatchString(text):
 		return Denied
 	case slices.ContainsFunc(codexFailures, begins):
 		return Failed
@@ -319,8 +319,8 @@ func (c *codexFile) called(it *codexItem) {
 	}
 	name := cmp.Or(it.Name, it.Type)
 	c.call(id, cmp.Or(codexTools[name], name)).Unnamed = unnamed
-	if m := codexAsked.FindSubmatch(it.Input); it.Name == "write_stdin" && m != nil { // asks for what a command did that was left running
-		c.polls[id] = c.left[string(m[1])]
+	if m := codexAsked.FindSubmatch(it.Input); (it.Name == "write_stdin" || it.Name == "wait") && m != nil { // asks for what was left running
+		c.polls[id] = c.left[string(m[1])+string(m[2])]
 	}
 	if it.Type == "web_search_call" || it.Type == "tool_search_call" && unnamed { // of the provider
 		c.result(id, Unstated)
@@ -332,13 +332,13 @@ func (c *codexFile) called(it *codexItem) {
 func (c *codexFile) output(it *codexItem) {
 	text := it.Output.text()
 	status := codexStatus(text)
-	if of, polls := c.polls[it.CallID]; polls {
+	if of, polls := c.polls[it.CallID]; polls && !strings.HasPrefix(text, "write_stdin failed:") {
 		if of != "" && status != Unstated {
 			c.result(of, status)
 		}
 		status = OK
 	} else if m := codexLeft.FindStringSubmatch(text); m != nil {
-		c.left[m[1]] = it.CallID
+		c.left[m[1]+m[2]] = it.CallID
 	}
 	c.result(it.CallID, status)
 }
