@@ -177,17 +177,28 @@ var reported = [...]string{"Error", "Exit Code", "Signal", "Background PIDs", "P
 // the output, whose lines may look like these: displayed, which the user was shown, is
 // the output alone, or the end of it.
 func shell(report string, displayed []byte) (output, code string) {
-	const head, tail = "<untrusted_context>\nOutput: ", "\n</untrusted_context>"
-	end := strings.LastIndex(report, tail)
-	if !strings.HasPrefix(report, head) || end < len(head) {
+	const tail = "\n</untrusted_context>"
+	text, wrapped := strings.CutPrefix(report, "<untrusted_context>\n")
+	note := ""
+	if end := strings.LastIndex(text, tail); wrapped && end >= 0 {
+		// What follows is a note, such as that a hook changed the command.
+		text, note = text[:end], strings.TrimLeft(text[end+len(tail):], "\n")
+	} else if wrapped {
 		return report, ""
 	}
-	// What follows is a note, such as that a hook changed the command.
-	text, note := report[len(head):end], strings.TrimLeft(report[end+len(tail):], "\n")
+	// Versions until 2025 name the command and its folder first; a line says what was left out.
+	before, text, found := strings.Cut("\n"+text, "\nOutput: ")
+	command := strings.HasPrefix(before, "\nCommand: ")
+	if large := strings.HasPrefix(before, "\nOutput too large. "); !found || before != "" && !command && !large {
+		return report, ""
+	}
+	if command {
+		before = ""
+	}
 	from := outputEnd(text, strings.TrimSpace(screen(displayed)))
-	kept := []string{text[:from]}
-	if kept[0] == "(empty)" {
-		kept[0] = ""
+	kept := []string{strings.TrimPrefix(before, "\n"), text[:from]}
+	if kept[1] == "(empty)" {
+		kept[1] = ""
 	}
 	for line := range strings.Lines(strings.TrimPrefix(text[from:], "\n")) {
 		line = strings.TrimSuffix(line, "\n")
