@@ -28,6 +28,13 @@ type claudeUsage struct {
 }
 
 func (u *claudeUsage) request() Request {
+	if u.Input+u.Output+u.Read+u.Write == 0 { // then its parts have the counts
+		for i := range u.Iterations {
+			if it := &u.Iterations[i]; it.Type == "message" {
+				u.Input, u.Output, u.Read, u.Write = u.Input+it.Input, u.Output+it.Output, u.Read+it.Read, u.Write+it.Write
+			}
+		}
+	}
 	write := cmp.Or(u.Write, u.Split.Short+u.Split.Long)
 	return counted(u.Input+u.Read+write, u.Output, u.Read, write)
 }
