@@ -61,6 +61,8 @@ type fileLog struct {
 	due string
 	// prompted are the turns that have a prompt.
 	prompted map[string]bool
+	// compacted is when the conversation was shortened, until a row has a later time.
+	compacted time.Time
 	// broke is when the user interrupted the turn that the next prompt follows.
 	broke time.Time
 	// begun says that there was a prompt or an answer.
@@ -186,7 +188,14 @@ func (l *fileLog) addRow(r *row) {
 	if l.elsewhere(r) {
 		return
 	}
-	r.at = l.clock.At(r.at, l.lead(r) && r.opensTurn())
+	if r.text("subtype") == compactBoundary {
+		l.compacted = r.at
+	} else if !r.at.Before(l.compacted) {
+		l.compacted = time.Time{}
+	}
+	if r.at.IsZero() || !r.at.Before(l.compacted) { // a row that a compaction kept is behind its own
+		r.at = l.clock.At(r.at, l.lead(r) && r.opensTurn())
+	}
 	if late := l.last.Sub(r.at); r.at.IsZero() || late > 0 && late <= rowSkew {
 		r.at = l.last
 	}
@@ -275,7 +284,7 @@ func (l *fileLog) addSystem(r *row) {
 	switch r.text("subtype") {
 	case "stop_hook_summary", "turn_duration":
 		l.b.ends.stopped(l.turn, r.at)
-	case "compact_boundary":
+	case compactBoundary:
 		l.b.compactions = append(l.b.compactions, r.at)
 	case "local_command":
 		l.dropCommand()
