@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -263,7 +264,7 @@ func (c *claudeFile) user(row *claudeRow) {
 		c.pending, c.command = hashed(row.Time, text), commandOf(text)
 		c.begin(c.pending)
 		c.answered = true // until the model is asked
-	case strings.HasPrefix(trimmed, "<local-command-"):
+	case strings.HasPrefix(trimmed, "<local-command-"), claudeUnknown.MatchString(text):
 		c.pending = "" // it was carried out
 	case strings.HasPrefix(trimmed, "<bash-"):
 	case !typed || claudeHost(text):
@@ -302,7 +303,11 @@ var (
 		"PreToolUse:", "[Request interrupted by user", "User rejected tool use",
 	}
 	claudeFailures = []string{"Exit code ", "<tool_use_error>"}
+	claudeStops    = regexp.MustCompile(`ancelled|(?m:^)\[Request interrupted by user`)
 )
+
+// claudeUnknown is the answer to a command that there is not.
+var claudeUnknown = regexp.MustCompile(`^Unknown (?:skill|slash command): \S+$`)
 
 func claudeStatus(denial string, b *block) Status {
 	if !b.Failed {
@@ -313,7 +318,7 @@ func claudeStatus(denial string, b *block) Status {
 	switch {
 	case denial != "" || slices.ContainsFunc(claudeDenials, begins):
 		return Denied
-	case slices.ContainsFunc(claudeFailures, begins) && !strings.Contains(said, "ancelled"):
+	case slices.ContainsFunc(claudeFailures, begins) && !claudeStops.MatchString(said):
 		return Failed
 	}
 	return Bad

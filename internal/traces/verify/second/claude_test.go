@@ -87,3 +87,22 @@ func TestAnEventAnswersACallWithoutOutput(t *testing.T) {
 		t.Errorf("calls %+v and %+v, unknown %v", calls["c1"], calls["c2"], got.Unknown)
 	}
 }
+
+// TestWordsOfClaudeCode has what it says of a command that there is not, and of one that was
+// running when the user interrupted.
+func TestWordsOfClaudeCode(t *testing.T) {
+	home := t.TempDir()
+	const row = `{"sessionId":"s","timestamp":"2026-01-01T00:00:01Z","type":`
+	write(t, home, ".claude/projects/-w/s.jsonl", row+`"user","message":{"role":"user","content":"Unknown skill: x"}}
+`+row+`"user","message":{"role":"user","content":"go"}}
+`+row+`"assistant","message":{"id":"m1","model":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}
+`+row+`"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"Exit code 137\n[Request interrupted by user for tool use]"}]}}
+`)
+	got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Sessions["s"]; len(s.Prompts) != 1 || len(s.Turns) != 1 || s.Calls["t"].Status != Bad {
+		t.Errorf("%d prompts, %d turns, the call is %v", len(s.Prompts), len(s.Turns), s.Calls["t"].Status)
+	}
+}

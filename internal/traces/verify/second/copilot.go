@@ -3,7 +3,10 @@ package second
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 type copilotUsage struct {
@@ -39,7 +42,8 @@ type copilotRow struct {
 		Failure     struct {
 			Code string `json:"code"`
 		} `json:"error"`
-		Shell struct {
+		Result jsontext.Value `json:"result"`
+		Shell  struct {
 			Exit int `json:"exitCode"`
 		} `json:"shellExecution"`
 		Usage copilotUsage `json:"usage"`
@@ -63,9 +67,11 @@ type copilotFile struct {
 	// refused is why a hook refused the end, which Copilot then asks as a prompt.
 	model, refused string
 	// output is the sum of the answers since the last shutdown, answers are those of which one
-	// may be in several rows.
-	output  float64
-	answers map[string]float64
+	// may be in several rows. shut says that there was a shutdown, less that one said less than
+	// the answers before it.
+	output     float64
+	shut, less bool
+	answers    map[string]float64
 	// interaction is that of the newest prompt.
 	interaction string
 }
@@ -108,8 +114,8 @@ func (c *copilotFile) take(row *copilotRow) {
 			said += m.Usage.Output
 		}
 		s := c.of()
-		s.Unsummed = s.Unsummed || said < c.output && s.rank[0] < 3
-		c.output = 0
+		c.less = c.less || said < c.output && s.rank[0] < 3
+		s.Unsummed, c.output, c.shut = c.less, 0, true
 		for name, m := range d.Metrics {
 			c.request(2, row.ID+"/"+name, name, m.Usage.request())
 		}
@@ -117,6 +123,8 @@ func (c *copilotFile) take(row *copilotRow) {
 		c.model = cmp.Or(d.Model, c.model)
 		if d.Output != nil {
 			c.output += *d.Output
+			s := c.of() // a shutdown may not follow
+			s.Unsummed = c.less || c.shut && c.output > 0 && s.rank[0] < 3
 			id := cmp.Or(d.APIID, d.Message, row.ID)
 			c.answers[id] += *d.Output
 			c.request(1, id, c.model, counted(0, c.answers[id], 0, 0))
@@ -146,11 +154,15 @@ func (c *copilotFile) take(row *copilotRow) {
 	}
 }
 
+// copilotExit finds the line behind the output of a command that failed, of versions that say
+// it in words alone.
+var copilotExit = regexp.MustCompile(`exited with exit code -?[1-9]\d*>"`)
+
 func copilotStatus(row *copilotRow) Status {
 	switch d := &row.Data; {
 	case d.Failure.Code == "denied" || d.Failure.Code == "rejected":
 		return Denied
-	case !d.Success || d.Shell.Exit != 0:
+	case !d.Success || d.Shell.Exit != 0 || copilotExit.Match(d.Result):
 		return Failed
 	}
 	return OK
