@@ -2,6 +2,7 @@ package codex
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -71,15 +72,22 @@ func (a *oldCounts) asked() {
 	a.came, a.answered = false, time.Time{}
 }
 
-// see notes a total, and reports that it is a new one.
+// see notes a total, and reports that it is a new one. Another version may repeat the same
+// counts with more members.
 func (a *oldCounts) see(info rawjson.Object) (before string, isNew bool) {
-	total := rawjson.Canonical(info.Get("total_token_usage"))
+	total, counts := rawjson.Canonical(info.Get("total_token_usage")), info.Members("total_token_usage")
 	if before = a.total; total == "" || total == before {
 		return before, false
 	}
 	a.total = total
-	return before, true
+	then := rawjson.Members([]byte(before))
+	return before, before == "" || slices.ContainsFunc(members[:], func(name string) bool {
+		return transcript.TokenCount(counts, name) != transcript.TokenCount(then, name)
+	})
 }
+
+// members are those of a count.
+var members = [...]string{"input_tokens", "output_tokens", "reasoning_output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
 
 func (a *oldCounts) count(info rawjson.Object, at time.Time) {
 	before, isNew := a.see(info)
@@ -114,7 +122,7 @@ func (a *oldCounts) close() {
 // added is what a running total has more than the one before.
 func added(total, before rawjson.Object) string {
 	more := make(map[string]int64)
-	for _, name := range []string{"input_tokens", "output_tokens", "reasoning_output_tokens", "cached_input_tokens", "cache_write_input_tokens"} {
+	for _, name := range members {
 		if total.Get(name) != nil {
 			more[name] = max(0, transcript.TokenCount(total, name)-transcript.TokenCount(before, name))
 		}
