@@ -28,6 +28,7 @@ type codexItem struct {
 	ID       string           `json:"id"`
 	Session  string           `json:"session_id"`
 	Role     string           `json:"role"`
+	Phase    string           `json:"phase"`
 	Name     string           `json:"name"`
 	CallID   string           `json:"call_id"`
 	Model    string           `json:"model"`
@@ -300,7 +301,7 @@ func (c *codexFile) said(kind string, it *codexItem) {
 	text := joined(blocks(it.Content))
 	switch {
 	case it.Role == "assistant":
-		c.answered, c.failed = true, false
+		c.answered, c.failed = it.Phase != "commentary", false
 	case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
 	case kind == "":
 		c.prompt(1, c.key(1, text), text) // no event says that a turn begins

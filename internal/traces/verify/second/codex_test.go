@@ -68,3 +68,27 @@ func TestCallsThatAskForOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestCommentaryIsNoAnswer has a turn whose file ends within it, and calls that are numbered in
+// each session.
+func TestCommentaryIsNoAnswer(t *testing.T) {
+	home := t.TempDir()
+	ids := []string{"01a20017-0000-7000-8000-000000000000", "01a20018-0000-7000-8000-000000000000"}
+	for i, id := range ids {
+		write(t, home, ".codex/sessions/rollout-2026-01-01T00-00-00-"+id+".jsonl", fmt.Sprintf(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":%q,"source":"cli"}}
+{"timestamp":"2026-01-01T00:0%d:01Z","type":"event_msg","payload":{"type":"task_started","turn_id":"t%[2]d"}}
+{"timestamp":"2026-01-01T00:0%[2]d:02Z","type":"event_msg","payload":{"type":"user_message","message":"go"}}
+{"timestamp":"2026-01-01T00:0%[2]d:03Z","type":"response_item","payload":{"type":"function_call","call_id":"functions.bash:7","name":"exec_command","arguments":"{}"}}
+{"timestamp":"2026-01-01T00:0%[2]d:04Z","type":"response_item","payload":{"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"I look."}]}}
+`, id, i))
+	}
+	got, err := Read(t.Context(), "codex", EnvOf(home, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if s := got.Sessions[id]; len(s.Turns) != 1 || s.Turns[0].Answered || len(s.Calls) != 1 {
+			t.Errorf("%s: turns %+v, calls %v, want one that was not answered, with a call", id, s.Turns, s.Calls)
+		}
+	}
+}

@@ -147,7 +147,7 @@ func (c *copilotFile) take(row *copilotRow) {
 	case "session.error":
 		// Others are of the program.
 		if c.agent == "" && d.Error != "mcp" && d.Error != "model" {
-			c.finish(!c.answered)
+			c.finish(c.failed || !c.answered)
 		}
 	case "abort":
 		c.interrupt()

@@ -22,3 +22,17 @@ func TestACopilotThatWasKilled(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsOfACopilotTurn has a request that was tried again, and failed again.
+func TestErrorsOfACopilotTurn(t *testing.T) {
+	home := t.TempDir()
+	const failed = `{"timestamp":"2026-01-01T00:00:02Z","type":"session.error","data":{"errorType":"model_call"}}` + "\n"
+	write(t, home, ".copilot/session-state/s/events.jsonl", `{"timestamp":"2026-01-01T00:00:01Z","type":"user.message","data":{"content":"go"}}`+"\n"+failed+failed)
+	got, err := Read(t.Context(), "copilot-cli", EnvOf(home, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Sessions["s"]; len(s.Turns) != 1 || !s.Turns[0].Failed {
+		t.Errorf("turns %+v, want one that failed", s.Turns)
+	}
+}

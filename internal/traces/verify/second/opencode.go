@@ -28,7 +28,8 @@ type opencodeMessage struct {
 		Name string `json:"name"`
 	} `json:"error"`
 	Time struct {
-		Created float64 `json:"created"`
+		Created   float64 `json:"created"`
+		Completed float64 `json:"completed"`
 	} `json:"time"`
 	Tokens struct {
 		Input     float64 `json:"input"`
@@ -212,6 +213,7 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 		c.interrupt()
 	case m.Role == "assistant":
 		c.answered, c.failed = m.Finish == "stop" || m.Finish == "length" || m.Error != nil, m.Error != nil
+		c.answered = c.answered || m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // a command of the user's
 		c.lasts()
 	}
 }
