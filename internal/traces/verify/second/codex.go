@@ -34,6 +34,7 @@ type codexItem struct {
 	Model    string           `json:"model"`
 	Response string           `json:"response_id"`
 	Turn     string           `json:"turn_id"`
+	Dir      string           `json:"cwd"`
 	Source   jsontext.Value   `json:"source"`
 	Content  jsontext.Value   `json:"content"`
 	Output   ends             `json:"output"`
@@ -87,9 +88,12 @@ func (o *ends) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	return nil
 }
 
-// text returns the output, or a part of it, without the escapes of JSON that matter here.
+// escapes are those of JSON that matter to text.
+var escapes = strings.NewReplacer(`\n`, "\n", `\"`, `"`)
+
+// text returns the output, or a part of it, without escapes.
 func (o ends) text() string {
-	text := strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(string(o))
+	text := escapes.Replace(string(o))
 	if _, inner, found := strings.Cut(text, `"text":`); found && strings.HasPrefix(text, "[") {
 		text = strings.TrimLeft(inner, " ")
 	}
@@ -114,7 +118,10 @@ var (
 // tool's own words.
 func codexStatus(text string) Status {
 	begins := func(start string) bool { return strings.HasPrefix(text, start) }
-	m := codexExit.FindStringSubmatch(text)
+	var m []string
+	if strings.Contains(text, "code") {
+		m = codexExit.FindStringSubmatch(text)
+	}
 	switch {
 	case codexDenials.MatchString(text):
 		return Denied
@@ -218,8 +225,11 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 	}
 	switch kind {
 	case "session_meta":
-		c.meta(it)
+		if c.meta(it); !c.copied {
+			c.in(it.Dir)
+		}
 	case "turn_context":
+		c.in(it.Dir)
 		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.Turn, c.turn)
 	case "compacted":
 		c.compacted = true
@@ -338,8 +348,10 @@ func (c *codexFile) output(it *codexItem) {
 			c.result(of, status)
 		}
 		status = OK
-	} else if m := codexLeft.FindStringSubmatch(text); m != nil {
-		c.left[m[1]+m[2]] = it.CallID
+	} else if strings.Contains(text, " running with ") {
+		if m := codexLeft.FindStringSubmatch(text); m != nil {
+			c.left[m[1]+m[2]] = it.CallID
+		}
 	}
 	c.result(it.CallID, status)
 }
