@@ -113,16 +113,7 @@ func (c *copilotFile) take(row *copilotRow) {
 	case "session.usage_record":
 		c.request(3, cmp.Or(d.Usage.APIID, row.ID), d.Usage.Model, d.Usage.request())
 	case "session.shutdown":
-		said := 0.0
-		for _, m := range d.Metrics {
-			said += m.Usage.Output
-		}
-		s := c.of()
-		c.less = c.less || said < c.output && s.rank[0] < 3
-		s.Unsummed, c.output, c.shut = c.less, 0, true
-		for name, m := range d.Metrics {
-			c.request(2, row.ID+"/"+name, name, m.Usage.request())
-		}
+		c.shutdown(row)
 	case "assistant.message":
 		c.model = cmp.Or(d.Model, c.model)
 		if d.Output != nil {
@@ -155,6 +146,20 @@ func (c *copilotFile) take(row *copilotRow) {
 		}
 	case "abort":
 		c.interrupt()
+	}
+}
+
+// shutdown adds the sums of what was done since the last one.
+func (c *copilotFile) shutdown(row *copilotRow) {
+	said := 0.0
+	for _, m := range row.Data.Metrics {
+		said += m.Usage.Output
+	}
+	s := c.of()
+	c.less = c.less || said < c.output && s.rank[0] < 3
+	s.Unsummed, c.output, c.shut = c.less, 0, true
+	for name, m := range row.Data.Metrics {
+		c.request(2, row.ID+"/"+name, name, m.Usage.request())
 	}
 }
 
