@@ -178,27 +178,24 @@ var reported = [...]string{"Error", "Exit Code", "Signal", "Background PIDs", "P
 // the output alone, or the end of it.
 func shell(report string, displayed []byte) (output, code string) {
 	const tail = "\n</untrusted_context>"
-	text, wrapped := strings.CutPrefix(report, "<untrusted_context>\n")
-	note := ""
-	if end := strings.LastIndex(text, tail); wrapped && end >= 0 {
+	text, note := strings.TrimPrefix(report, "<untrusted_context>\n"), ""
+	if end := strings.LastIndex(text, tail); len(text) < len(report) && end >= 0 {
 		// What follows is a note, such as that a hook changed the command.
 		text, note = text[:end], strings.TrimLeft(text[end+len(tail):], "\n")
-	} else if wrapped {
-		return report, ""
 	}
 	// Versions until 2025 name the command and its folder first; a line says what was left out.
 	before, text, found := strings.Cut("\n"+text, "\nOutput: ")
-	command := strings.HasPrefix(before, "\nCommand: ")
-	if large := strings.HasPrefix(before, "\nOutput too large. "); !found || before != "" && !command && !large {
+	large := strings.HasPrefix(before, "\nOutput too large. ")
+	if !found || before != "" && !large && !strings.HasPrefix(before, "\nCommand: ") {
 		return report, ""
 	}
-	if command {
-		before = ""
+	if large {
+		note = before[1:]
 	}
 	from := outputEnd(text, strings.TrimSpace(screen(displayed)))
-	kept := []string{strings.TrimPrefix(before, "\n"), text[:from]}
-	if kept[1] == "(empty)" {
-		kept[1] = ""
+	kept := []string{text[:from]}
+	if kept[0] == "(empty)" {
+		kept[0] = ""
 	}
 	for line := range strings.Lines(strings.TrimPrefix(text[from:], "\n")) {
 		line = strings.TrimSuffix(line, "\n")

@@ -63,7 +63,7 @@ func TestEndsOfCalls(t *testing.T) {
 		},
 		{
 			"a command with a long output", "run_shell_command", `{"llmContent":"Output too large. For full output see: /tmp/x\nOutput: oops\nmore\nExit Code: 3\nProcess Group PGID: 12"}`,
-			hook.ToolFailed, "Output too large. For full output see: /tmp/x\noops\nmore\nExit Code: 3", "Output too large. For full output see: /tmp/x\noops\nmore\nExit Code: 3",
+			hook.ToolFailed, "oops\nmore\nExit Code: 3\nOutput too large. For full output see: /tmp/x", "oops\nmore\nExit Code: 3\nOutput too large. For full output see: /tmp/x",
 		},
 		{
 			"a command that fails, in 2025", "run_shell_command", `{"llmContent":"Command: go test\nDirectory: (root)\nOutput: oops\nError: (none)\nExit Code: 1\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 12"}`,

@@ -80,22 +80,16 @@ func (c *counts) add(usage, cost []byte, final bool) {
 			addPart(&c.compactions, compactions, "", raw)
 			compactions++
 		case "message":
-			if bare { // the response's own counts are all 0
-				c.addMessage(raw)
+			if part := (counts{}); bare { // the response's own counts are all 0
+				part.add(raw, nil, false)
+				c.input, c.output, c.read, c.write = c.input+part.input, c.output+part.output, c.read+part.read, c.write+part.write
+				c.write5m, c.write1h = max(c.write5m, part.write5m), max(c.write1h, part.write1h)
 			}
 		}
 	})
 	if usd, ok := rawjson.Float(cost); ok && usd >= 0 && (c.usd == nil || usd > *c.usd) {
 		c.usd = &usd
 	}
-}
-
-// addMessage adds the counts of a part of a response that has none itself.
-func (c *counts) addMessage(usage []byte) {
-	var part counts
-	part.add(usage, nil, false)
-	c.input, c.output, c.read, c.write = c.input+part.input, c.output+part.output, c.read+part.read, c.write+part.write
-	c.write5m, c.write1h = max(c.write5m, part.write5m), max(c.write1h, part.write1h)
 }
 
 // addPart takes in the counts of the part with an index.

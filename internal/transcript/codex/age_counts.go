@@ -2,7 +2,6 @@ package codex
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -75,19 +74,13 @@ func (a *oldCounts) asked() {
 // see notes a total, and reports that it is a new one. Another version may repeat the same
 // counts with more members.
 func (a *oldCounts) see(info rawjson.Object) (before string, isNew bool) {
-	total, counts := rawjson.Canonical(info.Get("total_token_usage")), info.Members("total_token_usage")
-	if before = a.total; total == "" || total == before {
+	total := added(info.Members("total_token_usage"), nil)
+	if before = a.total; info.Get("total_token_usage") == nil || total == before {
 		return before, false
 	}
 	a.total = total
-	then := rawjson.Members([]byte(before))
-	return before, before == "" || slices.ContainsFunc(members[:], func(name string) bool {
-		return transcript.TokenCount(counts, name) != transcript.TokenCount(then, name)
-	})
+	return before, true
 }
-
-// members are those of a count.
-var members = [...]string{"input_tokens", "output_tokens", "reasoning_output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
 
 func (a *oldCounts) count(info rawjson.Object, at time.Time) {
 	before, isNew := a.see(info)
@@ -122,9 +115,9 @@ func (a *oldCounts) close() {
 // added is what a running total has more than the one before.
 func added(total, before rawjson.Object) string {
 	more := make(map[string]int64)
-	for _, name := range members {
-		if total.Get(name) != nil {
-			more[name] = max(0, transcript.TokenCount(total, name)-transcript.TokenCount(before, name))
+	for _, name := range []string{"input_tokens", "output_tokens", "reasoning_output_tokens", "cached_input_tokens", "cache_write_input_tokens", "total_tokens"} {
+		if n := transcript.TokenCount(total, name) - transcript.TokenCount(before, name); n > 0 {
+			more[name] = n
 		}
 	}
 	text, _ := json.Marshal(more) // of numbers, it never fails

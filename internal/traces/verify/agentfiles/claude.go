@@ -277,10 +277,8 @@ var (
 	}
 	claudeFailures = []string{"Exit code ", "<tool_use_error>"}
 	claudeStops    = regexp.MustCompile(`ancelled|(?m:^)\[Request interrupted by user`)
+	claudeUnknown  = regexp.MustCompile(`^Unknown (?:skill|slash command): \S+$`) // that is a command
 )
-
-// claudeUnknown is the answer to a command that there is not.
-var claudeUnknown = regexp.MustCompile(`^Unknown (?:skill|slash command): \S+$`)
 
 func claudeStatus(denial string, b *block) Status {
 	if !b.IsError {

@@ -133,8 +133,7 @@ func (c *copilotFile) shutdown(row *copilotRow) {
 	}
 }
 
-// copilotExit finds the line behind the output of a command that failed, of versions that say
-// it in words alone.
+// copilotExit is behind the output of a command that failed, in versions until 1.0.18.
 var copilotExit = regexp.MustCompile(`exited with exit code -?[1-9]\d*>"`)
 
 func copilotStatus(row *copilotRow) Status {
