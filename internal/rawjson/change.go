@@ -1,0 +1,43 @@
+package rawjson
+
+// InStrings returns JSON with change applied to each string in it that is no name. Members are
+// then in the order of their names. Another text stays as it is.
+func InStrings(text string, change func(string) string) string {
+	v, ok := Parse([]byte(text))
+	if !ok {
+		return text
+	}
+	return Encode(inStrings(v, change))
+}
+
+func inStrings(v any, change func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return change(v)
+	case []any:
+		for i := range v {
+			v[i] = inStrings(v[i], change)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = inStrings(v[name], change)
+		}
+	}
+	return v
+}
+
+// Clean returns JSON with clean, which removes parts of a text, applied to it as a whole. Where
+// that leaves no JSON, it is applied to each string and then to the whole; where that leaves
+// none either, the result is one string. A text that is not JSON is cleaned as it is.
+func Clean(text string, clean func(string) string) string {
+	out := clean(text)
+	if out == text || valid(out) || !valid(text) {
+		return out
+	}
+	if out = clean(InStrings(text, clean)); !valid(out) {
+		return Encode(out)
+	}
+	return out
+}
+
+func valid(text string) bool { return Check([]byte(text)) == nil }
