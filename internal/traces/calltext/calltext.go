@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
@@ -166,7 +167,9 @@ func FromResults(results []hook.ToolResult, source func(*hook.ToolResult) string
 
 // clean redacts and bounds the texts.
 func clean(t view.CallText, remove func(string) string) view.CallText {
-	for _, s := range []*string{&t.Arguments, &t.Result, &t.Error} {
+	t.Arguments, _ = rawjson.Shorten(t.Arguments, rawjson.Limit{Max: MaxText})
+	t.Arguments = rawjson.Clean(t.Arguments, remove)
+	for _, s := range []*string{&t.Result, &t.Error} {
 		whole := *s
 		*s = remove(termtext.HeadBytes(whole, MaxText))
 		if len(whole) > MaxText {
