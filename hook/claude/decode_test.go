@@ -360,7 +360,7 @@ func TestDecodeReadsRawControlCharacters(t *testing.T) {
 	if err != nil || events[0].Prompt != "one\n\ttwo\n\x1b[0m\x00" {
 		t.Errorf("prompt %q, %v", events[0].Prompt, err)
 	}
-	if head := Peek([]byte(payload), "UserPromptSubmit"); head.Session != "s" || head.Kind != hook.KindPrompt {
+	if head := peek([]byte(payload), "UserPromptSubmit"); head.Session != "s" || head.Kind != hook.KindPrompt {
 		t.Errorf("head %+v", head)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 )
 
@@ -66,7 +66,7 @@ func recorded(t *testing.T, name string) (out []*tracepb.ResourceSpans) {
 		if err := dec.Decode(&doc); err != nil {
 			t.Fatal(err)
 		}
-		m, err := otlpjson.Decode(doc)
+		m, err := otlptest.Messages(doc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,8 +22,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/tests/internal/built"
 )
@@ -89,7 +89,7 @@ func documents(t *testing.T) (all [][]*tracepb.ResourceSpans) {
 		for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
 			var text json.RawMessage
 			err := d.Decode(&text)
-			doc, derr := otlpjson.Decode(text)
+			doc, derr := otlptest.Messages(text)
 			if err = errors.Join(err, derr); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -134,7 +134,7 @@ func (s *sender) test(t *testing.T, to endpoint) []*tracepb.Span {
 	t.Helper()
 	_, payload := s.hookspan(t, to, []string{"HOOKSPAN_EXPORTERS=otlp"}, "test", "--json", "-v")
 	_, text, _ := strings.Cut(payload, "\n")
-	doc, err := otlpjson.Decode([]byte(text))
+	doc, err := otlptest.Messages([]byte(text))
 	if err != nil {
 		t.Fatalf("hookspan test printed %q: %v", payload, err)
 	}

@@ -17,8 +17,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -216,7 +216,7 @@ func recorded(t *testing.T) (out []*tracepb.ResourceSpans) {
 			if err := dec.Decode(&doc); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			m, err := otlpjson.Decode(doc)
+			m, err := otlptest.Messages(doc)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

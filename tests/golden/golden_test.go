@@ -31,12 +31,13 @@ import (
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -238,7 +239,7 @@ func (s session) lineEvents(t testing.TB, dir string, decode func(hook.Raw) ([]h
 
 func build(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
 	e := events[0]
-	b := otelmap.NewBuilder(e.Host, e.Session, otelmap.Options{Agent: agents.Mapping(e.Host), ScopeVersion: "test"}, otelmap.Carry{})
+	b := otelmap.NewBuilder(e.Host, e.Session, otelmap.Options{Agent: agentstest.Mapping(e.Host), ScopeVersion: "test"}, otelmap.Carry{})
 	last := time.Time{}
 	for _, e := range events {
 		b.Add(e)
@@ -453,7 +454,7 @@ func messages(t *testing.T, docs []byte) (all []*tracepb.ResourceSpans) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := otlpjson.Decode(doc)
+		got, err := otlptest.Messages(doc)
 		if err != nil {
 			t.Fatal(err)
 		}

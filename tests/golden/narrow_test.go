@@ -6,7 +6,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -36,7 +36,7 @@ func TestNarrowedSpansEqualThoseMappedSo(t *testing.T) {
 				{otelmap.CapturePreview, otelmap.CapturePreview, 0, 0},
 				{otelmap.CapturePreview, otelmap.CaptureNone, 24, 30},
 			} {
-				o := otelmap.Options{Capture: c.to, Agent: agents.Mapping(events[0].Host), MaxInput: c.max, MaxOutput: c.shown}
+				o := otelmap.Options{Capture: c.to, Agent: agentstest.Mapping(events[0].Host), MaxInput: c.max, MaxOutput: c.shown}
 				wider := o
 				wider.Capture = c.from
 				want := mapped(o)
@@ -66,7 +66,7 @@ func TestNarrowedSpansEqualThoseMappedSo(t *testing.T) {
 // buildWith is build with the options o.
 func buildWith(events []hook.Event, tr *hook.Transcript, o otelmap.Options) (*otelmap.Builder, []*otelmap.Run) {
 	e := events[0]
-	o.Agent, o.ScopeVersion = agents.Mapping(e.Host), "test"
+	o.Agent, o.ScopeVersion = agentstest.Mapping(e.Host), "test"
 	b := otelmap.NewBuilder(e.Host, e.Session, o, otelmap.Carry{})
 	last := e.StoredAt
 	for _, e := range events {

@@ -34,6 +34,8 @@ type Check struct {
 	Off func(dir string) bool
 	// Clean removes secrets from prompts, as it did from the traces. If nil, nothing does.
 	Clean func(string) string
+	// Private counts requests that are not compared since they are of folders that are Off.
+	Private int
 	// Gone are the sessions with traces of which the files say nothing, so that they were not
 	// compared.
 	Gone []string
@@ -196,11 +198,44 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 	if c.Now.Sub(s.Ended) < openAge && !sums.last.IsZero() {
 		to = sums.last.Add(written)
 	}
-	off := c.Off != nil && slices.ContainsFunc(sums.dirs, c.Off) // what is not in a run need not be there
-	if from.IsZero() && to.IsZero() && !off {
-		return s, nil
+	if c.Off != nil {
+		s = c.recorded(s, sums)
 	}
-	return s.Without(func(f second.Fact) bool {
-		return f.At.Before(from) || !to.IsZero() && f.At.After(to) || off && !sums.runs.cover(f.At)
-	}), nil
+	return s.Without(func(_ string, f second.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
+}
+
+// recorded returns the session without what was not recorded since its folder is Off. In one
+// folder, what there is of a time with a trace was recorded before the switch.
+func (c *Check) recorded(s *second.Session, sums *Sums) *second.Session {
+	offs := make(map[string]bool)
+	off := func(dir string) bool {
+		is, known := offs[dir]
+		if !known {
+			is = dir != "" && c.Off(dir)
+			offs[dir] = is
+		}
+		return is
+	}
+	dirs := s.Dirs()
+	moved := len(dirs) > 1
+	if !slices.ContainsFunc(append(dirs, sums.dirs...), off) {
+		return s
+	}
+	// What is left of a turn that began in such a folder has no trace until something begins one.
+	headless := func(at time.Time) bool {
+		of := func(t *second.Turn) bool { return off(t.Dir) && !at.Before(t.At) && !at.After(t.Last) }
+		return slices.ContainsFunc(s.Turns, of) && !slices.ContainsFunc(sums.runs, func(r run) bool { return !at.Before(r.start) && !at.After(r.end) })
+	}
+	left := func(key string, f second.Fact) bool {
+		if !moved {
+			return !sums.runs.cover(f.At)
+		}
+		return (off(f.Dir) || headless(f.At)) && !sums.has(key) && (key != "" || !sums.askedAt(f.At))
+	}
+	part := s.Without(left)
+	c.Private += len(s.Requests) - len(part.Requests)
+	if moved {
+		part.Hide(s.Turns, off)
+	}
+	return part
 }

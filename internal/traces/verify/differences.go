@@ -436,6 +436,7 @@ func sameTool(ours, theirs string) bool {
 func (c *comparison) compareStatus(q *call, f *second.Call) {
 	theirs := ""
 	switch {
+	case f.Hidden && (q.status == unfinished || q.status == cancelled):
 	case !f.Answered && q.status == ok:
 		theirs = unfinished
 	case f.Answered && q.status == unfinished:

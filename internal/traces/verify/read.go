@@ -19,9 +19,11 @@ type Report struct {
 	Different  int `json:"different"`
 	Unverified int `json:"unverified"`
 	// Calls and Requests were compared.
-	Calls    int     `json:"calls"`
-	Requests int     `json:"requests"`
-	Traces   []Trace `json:"traces"`
+	Calls    int `json:"calls"`
+	Requests int `json:"requests"`
+	// Private counts requests that were not compared since nothing is recorded in their folders.
+	Private int     `json:"private,omitempty"`
+	Traces  []Trace `json:"traces"`
 	// Sessions have differences that are of no trace above.
 	Sessions []Session `json:"sessions,omitempty"`
 	Findings
@@ -110,6 +112,7 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen ma
 	if err != nil {
 		return err
 	}
+	rep.Private += c.Private
 	for _, s := range differ {
 		s.Differences = slices.DeleteFunc(s.Differences, func(d Difference) bool {
 			i := slices.IndexFunc(chosen[s.Session], func(t *Trace) bool { return t.Trace == d.Trace })

@@ -74,6 +74,9 @@ func (rep *Report) Text(width int) string {
 	line := func(name, text string) { printf("? %s: %s\n", name, text) }
 	rep.unread(line)
 	rep.unknown(line)
+	if rep.Private > 0 {
+		printf("? %s in private folders were not compared\n", termtext.Plural(rep.Private, "request"))
+	}
 	sum := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
 	if rep.Verified > 0 {
 		sum += ": " + countsText(rep.Calls, rep.Requests) + "; "

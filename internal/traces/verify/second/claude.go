@@ -44,6 +44,7 @@ type claudeRow struct {
 	Asker      string `json:"requestSessionId"`
 	Request    string `json:"requestId"`
 	Time       string `json:"timestamp"`
+	Dir        string `json:"cwd"`
 	Source     string `json:"promptSource"`
 	Operation  string `json:"operation"`
 	Subtype    string `json:"subtype"`
@@ -164,6 +165,7 @@ func (c *claudeFile) whose(row *claudeRow) {
 	if !c.lead {
 		c.agent = cmp.Or(c.agent, "?")
 	}
+	c.in(row.Dir)
 	if from != "" && from != cmp.Or(row.Session, c.name) {
 		c.give(cmp.Or(row.Session, c.name))
 	}

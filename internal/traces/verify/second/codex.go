@@ -33,6 +33,7 @@ type codexItem struct {
 	Model    string           `json:"model"`
 	Response string           `json:"response_id"`
 	Turn     string           `json:"turn_id"`
+	Dir      string           `json:"cwd"`
 	Source   jsontext.Value   `json:"source"`
 	Content  jsontext.Value   `json:"content"`
 	Output   ends             `json:"output"`
@@ -217,8 +218,11 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 	}
 	switch kind {
 	case "session_meta":
-		c.meta(it)
+		if c.meta(it); !c.copied {
+			c.in(it.Dir)
+		}
 	case "turn_context":
+		c.in(it.Dir)
 		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.Turn, c.turn)
 	case "compacted":
 		c.compacted = true

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Of returns a session, which is new if the files have nothing of it.
@@ -36,26 +37,69 @@ func (s *Session) Give(to *Session, is func(Fact) bool) {
 	})
 }
 
-// Without returns the session without that of which out reports true.
-func (s *Session) Without(out func(Fact) bool) *Session {
+// Without returns the session without that of which out reports true, by the ids of requests and
+// calls.
+func (s *Session) Without(out func(id string, f Fact) bool) *Session {
 	part := *s
 	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
-	maps.DeleteFunc(part.Requests, func(_ string, q *Request) bool { return out(q.Fact) })
-	maps.DeleteFunc(part.Calls, func(_ string, q *Call) bool { return out(q.Fact) })
-	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p Prompt) bool { return out(p.Fact) })
-	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out(t.Fact) })
+	maps.DeleteFunc(part.Requests, func(id string, q *Request) bool { return out(id, q.Fact) })
+	maps.DeleteFunc(part.Calls, func(id string, q *Call) bool { return out(id, q.Fact) })
+	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p Prompt) bool { return out("", p.Fact) })
+	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out("", t.Fact) })
 	return &part
 }
 
-// adopt gives the work of a thread that a subagent began to the session of that one.
+// Dirs are the folders that the session and its subagents worked in, as far as rows name them.
+func (s *Session) Dirs() []string {
+	dirs := make(map[string]bool)
+	s.Each(func(f *Fact) { dirs[f.Dir] = true })
+	for _, q := range s.Calls {
+		dirs[q.DoneIn] = true
+	}
+	for _, t := range s.Turns {
+		dirs[t.LastIn] = true
+	}
+	delete(dirs, "")
+	return slices.Collect(maps.Keys(dirs))
+}
+
+// Hide has these turns and the calls without the ends that are of folders which are off: whether
+// such a turn has a run, and how it or such a call ended, is not known.
+func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
+	s.Turns = nil
+	for _, t := range turns {
+		if off(t.Dir) || off(t.LastIn) {
+			hidden := *t
+			hidden.key, hidden.Unclear = "", true
+			t = &hidden
+		}
+		s.Turns = append(s.Turns, t)
+	}
+	for id, q := range s.Calls {
+		if off(q.DoneIn) {
+			hidden := *q
+			hidden.Hidden = true
+			s.Calls[id] = &hidden
+		}
+	}
+}
+
+// adopt gives the work of a thread that a subagent began to the session of that one, and that
+// of a file which ends as a subagent does to the session that began before it.
 func adopt(files []*file) {
-	parents := make(map[string]string)
+	parents, began := make(map[string]string), make(map[string]time.Time)
 	for _, r := range files {
+		if s := r.sessions[r.session]; s != nil && (began[r.session].IsZero() || s.Began.Before(began[r.session])) {
+			began[r.session] = s.Began
+		}
 		if r.sub && r.own != "" {
 			parents[r.own] = r.session
 		}
 	}
 	for _, r := range files {
+		if s := r.sessions[r.session]; r.delegated && s.Began.After(began[r.session]) {
+			s.Each(func(f *Fact) { f.Agent, f.sub = fileName(r.path), true })
+		}
 		id := r.session
 		for range len(parents) {
 			id = cmp.Or(parents[id], id)
@@ -73,27 +117,31 @@ func (r *file) alone(owned map[string]bool) {
 		if !r.sub || r.own == "" || owned[id] {
 			continue
 		}
-		main := func(f *Fact) {
+		s.Each(func(f *Fact) {
 			if f.Agent == r.own {
 				f.Agent, f.sub = "", false
 			}
 			f.Held = nil
-		}
-		for _, q := range s.Requests {
-			main(&q.Fact)
-		}
-		for _, q := range s.Calls {
-			main(&q.Fact)
-		}
-		for i := range s.Prompts {
-			main(&s.Prompts[i].Fact)
-		}
-		for _, t := range s.Turns {
-			main(&t.Fact)
-		}
+		})
 		delete(r.sessions, id)
 		s.own, s.holders = true, nil
 		r.sessions[r.own] = s
+	}
+}
+
+// Each visits what the session has.
+func (s *Session) Each(visit func(*Fact)) {
+	for _, q := range s.Requests {
+		visit(&q.Fact)
+	}
+	for _, q := range s.Calls {
+		visit(&q.Fact)
+	}
+	for i := range s.Prompts {
+		visit(&s.Prompts[i].Fact)
+	}
+	for _, t := range s.Turns {
+		visit(&t.Fact)
 	}
 }
 
@@ -170,21 +218,15 @@ func (out *Reading) orphans(began func(x, y string) int) {
 
 // promptless is the turn of a session of which only requests and calls are left.
 func (s *Session) promptless() *Turn {
-	t := &Turn{Unclear: true}
-	note := func(f Fact) {
+	t := &Turn{Fact: Fact{At: s.Began}, Unclear: true}
+	s.Each(func(f *Fact) {
 		if t.At.IsZero() || f.At.Before(t.At) {
 			t.Fact = Fact{At: f.At, File: f.File, Line: f.Line}
 		}
 		if f.At.After(t.Last) {
 			t.Last = f.At
 		}
-	}
-	for _, q := range s.Requests {
-		note(q.Fact)
-	}
-	for _, q := range s.Calls {
-		note(q.Fact)
-	}
+	})
 	return t
 }
 

@@ -23,6 +23,9 @@ type copilotRow struct {
 	Time  string `json:"timestamp"`
 	Agent string `json:"agentId"`
 	Data  struct {
+		Context struct {
+			Dir string `json:"cwd"`
+		} `json:"context"`
 		Session     string   `json:"sessionId"`
 		Call        string   `json:"toolCallId"`
 		Parent      string   `json:"parentToolCallId"`
@@ -92,8 +95,9 @@ func openCopilot(r *file) func([]byte) {
 func (c *copilotFile) take(row *copilotRow) {
 	d := &row.Data
 	switch row.Type {
-	case "session.start":
+	case "session.start", "session.resume":
 		c.session = cmp.Or(d.Session, c.session)
+		c.in(d.Context.Dir)
 	case "hook.end":
 		if d.Hook.Decision == "block" {
 			c.refused = d.Hook.Reason

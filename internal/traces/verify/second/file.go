@@ -47,19 +47,21 @@ type file struct {
 	unclear bool
 	// unknown are kinds that are not known.
 	unknown map[string]*Unknown
-	// sub reports a subagent's file, copied that the row is a copy of one of another file.
-	sub, copied bool
+	// sub reports a subagent's file, copied that the row is a copy of one of another file,
+	// delegated a file with the call by which a subagent ends.
+	sub, copied, delegated bool
 	// torn are the lines from number tornAt on that may begin a row with raw line breaks, bad
 	// reports that the line that was taken is no row.
 	torn   []byte
 	tornAt int
 	bad    bool
-	// equal counts equal prompts.
+	// equal counts equal prompts, dirs are the folders that the agents work in.
 	equal map[string]int
+	dirs  map[string]string
 }
 
 func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
-	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int)}
+	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int), dirs: make(map[string]string)}
 	if ctx.Err() != nil {
 		return r
 	}
@@ -224,8 +226,18 @@ func (r *file) of() *Session {
 	return s
 }
 
+// in notes the folder that a row names.
+func (r *file) in(dir string) {
+	if dir != "" {
+		r.dirs[r.agent] = dir
+	}
+}
+
+// dir is the folder that the agent of the row works in.
+func (r *file) dir() string { return cmp.Or(r.dirs[r.agent], r.dirs[""]) }
+
 func (r *file) fact() Fact {
-	f := Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, copied: r.copied, sub: r.sub}
+	f := Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, Dir: r.dir(), copied: r.copied, sub: r.sub}
 	if r.own != "" && r.own != r.session {
 		f.Held = []string{r.own}
 	}
@@ -297,9 +309,7 @@ func (r *file) works() {
 	if r.ended {
 		r.turn.Breaks, r.ended = append(r.turn.Breaks, Break{r.turn.Last, r.at}), false
 	}
-	if r.at.After(r.turn.Last) {
-		r.turn.Last = r.at
-	}
+	r.lasts()
 }
 
 // result notes a result, of a call that the session's files have.
@@ -310,14 +320,14 @@ func (r *file) result(id string, status Status) {
 		c.File = "" // a result alone is no call
 		r.of().Calls[id] = c
 	}
-	c.Answered, c.Done, c.Status = true, r.at, max(c.Status, status)
+	c.Answered, c.Done, c.DoneIn, c.Status = true, r.at, r.dir(), max(c.Status, status)
 	r.lasts()
 }
 
 // lasts notes that the turn has lasted up to the row that is read.
 func (r *file) lasts() {
 	if r.turn != nil && r.agent == "" && !r.sub && r.at.After(r.turn.Last) {
-		r.turn.Last = r.at
+		r.turn.Last, r.turn.LastIn = r.at, r.dir()
 	}
 }
 
@@ -401,7 +411,7 @@ func (s *Session) addPrompt(rank int, p Prompt) {
 // one of the file.
 func (r *file) begin(key string) {
 	r.end()
-	r.turn, r.answered, r.failed, r.cut, r.ended, r.unclear = &Turn{Fact: r.fact(), Last: r.at, key: key}, false, false, false, false, false
+	r.turn, r.answered, r.failed, r.cut, r.ended, r.unclear = &Turn{Fact: r.fact(), Last: r.at, LastIn: r.dir(), key: key}, false, false, false, false, false
 	s := r.of()
 	s.Turns = append(s.Turns, r.turn)
 }

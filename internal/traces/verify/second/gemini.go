@@ -42,20 +42,16 @@ type geminiRow struct {
 	Messages []geminiRow `json:"messages"`
 }
 
-// geminiFile is what is known of a session's file while it is read.
-type geminiFile struct {
-	*file
-	// agent reports a subagent's file, named what it has for an id.
-	named string
-}
+// geminiFile is a session's file while it is read.
+type geminiFile struct{ *file }
 
 func openGemini(r *file) func([]byte) {
 	c := &geminiFile{file: r}
 	folder := filepath.Base(filepath.Dir(r.path))
 	r.sub = folder != "chats"
 	inChats := !r.sub || filepath.Base(filepath.Dir(filepath.Dir(r.path))) == "chats"
-	if c.named, _, _ = strings.Cut(filepath.Base(r.path), "."); r.sub {
-		r.agent = c.named
+	if r.sub {
+		r.agent = fileName(r.path)
 	}
 	return func(line []byte) {
 		if filepath.Base(r.path) == "logs.json" || !inChats {
@@ -67,7 +63,7 @@ func openGemini(r *file) func([]byte) {
 		}
 		if r.session == "" || row.Session != "" {
 			if row.Kind == "subagent" || geminiTask(&row) {
-				r.sub, r.agent = true, c.named
+				r.sub, r.agent = true, fileName(r.path)
 			}
 			if r.sub && folder != "chats" {
 				row.Session = folder
@@ -110,6 +106,7 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 	c.kind("gemini-cli", row.Type, line)
 	switch row.Type {
 	case "user":
+		c.of() // may be older than the first request
 		c.unauthorized(row.Content)
 		text := joinedParts(row.Content)
 		begins := func(start string) bool { return strings.HasPrefix(text, start) }
@@ -129,6 +126,7 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 		for i := range row.Calls {
 			q := &row.Calls[i]
 			c.call(q.ID, q.Name)
+			c.delegated = c.delegated || q.Name == "complete_task" && !c.sub
 			if known("success error cancelled", q.Status) && q.Status != "" {
 				text := ""
 				if len(q.Results) > 0 {

@@ -14,6 +14,7 @@ type qwenRow struct {
 	UUID       string `json:"uuid"`
 	Session    string `json:"sessionId"`
 	Time       string `json:"timestamp"`
+	Dir        string `json:"cwd"`
 	Type       string `json:"type"`
 	Subtype    string `json:"subtype"`
 	Provenance string `json:"provenance"`
@@ -105,6 +106,7 @@ func openQwen(r *file) func([]byte) {
 		if row.Side {
 			r.agent = cmp.Or(r.agent, "?")
 		}
+		r.in(row.Dir)
 		c.lead = r.agent == ""
 		kind := row.Type
 		if row.Subtype != "" {

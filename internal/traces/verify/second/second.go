@@ -90,8 +90,9 @@ type Fact struct {
 	Held []string
 	// Line is the number of the row, from 1.
 	Line int
-	// Agent is the id of the subagent whose it is, empty for the main agent.
-	Agent string
+	// Agent is the id of the subagent whose it is, empty for the main agent. Dir is the folder
+	// that it worked in, empty where rows do not say.
+	Agent, Dir string
 	// copied reports that the row says that it is a copy, sub that a subagent's file has it.
 	copied, sub bool
 }
@@ -122,6 +123,9 @@ type Call struct {
 	// Name is the tool as the model names it, Done the time of the result.
 	Name string
 	Done time.Time
+	// DoneIn is the folder of the result, which is Hidden if nothing is recorded there.
+	DoneIn string
+	Hidden bool
 	// Times counts the calls of one session that have this id, more than one where ids are
 	// short and agents have their own.
 	Times int
@@ -163,8 +167,9 @@ type Turn struct {
 	Answered, Failed, Cut bool
 	// Unclear reports that the files do not say how it ended.
 	Unclear bool
-	// Last is the time of its last row, Breaks are the times between an end and the row with
-	// which the turn continued.
+	// Last is the time of its last row, LastIn the folder of that, Breaks are the times between an
+	// end and the row with which the turn continued.
+	LastIn string
 	Last   time.Time
 	Breaks []Break
 	// Work counts its requests and calls.
@@ -463,6 +468,12 @@ func takes(f form, path string) bool {
 		return strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db") || filepath.Ext(name) == ".json"
 	}
 	return slices.Contains([]string{".jsonl", ".json", ".zst"}, filepath.Ext(name)) && !strings.HasSuffix(name, ".meta.json")
+}
+
+// fileName is the name of a file up to its first dot.
+func fileName(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name
 }
 
 // timeOf reads a time in RFC 3339.
