@@ -1,10 +1,13 @@
 package rawjson
 
-// InStrings returns JSON with change applied to each string in it that is no name. Members are
-// then in the order of their names. Another text stays as it is.
+import "encoding/json"
+
+// InStrings returns JSON with change applied to each string and each number in it. A number that
+// changes becomes a string. Members are then in the order of their names. Another text stays as
+// it is.
 func InStrings(text string, change func(string) string) string {
 	v, ok := Parse([]byte(text))
-	if !ok {
+	if !ok || !valid(text) {
 		return text
 	}
 	return Encode(inStrings(v, change))
@@ -14,6 +17,10 @@ func inStrings(v any, change func(string) string) any {
 	switch v := v.(type) {
 	case string:
 		return change(v)
+	case json.Number:
+		if changed := change(string(v)); changed != string(v) {
+			return changed
+		}
 	case []any:
 		for i := range v {
 			v[i] = inStrings(v[i], change)
