@@ -41,10 +41,11 @@ func Clean(text string, clean func(string) string) string {
 	if out == text || valid(out) || !valid(text) {
 		return out
 	}
-	if out = clean(InStrings(text, clean)); !valid(out) {
-		return Encode(out)
+	out = clean(InStrings(text, clean))
+	if valid(out) {
+		return out
 	}
-	return out
+	return Encode(out)
 }
 
 func valid(text string) bool { return Check([]byte(text)) == nil }

@@ -49,7 +49,7 @@ func Shorten(text string, l Limit) (short string, left int) {
 	}
 	raw = Trim(raw)
 	most := min(l.Max, len(raw))
-	s := shortener{Limit: l, all: l.nodes(raw), keep: min(most, l.Each), elements: most, members: most}
+	s := shortener{limit: l, all: l.nodes(raw), keep: min(most, l.Each), elements: most, members: most}
 	if s.fits() {
 		return string(s.out), 0
 	}
@@ -128,8 +128,8 @@ func isCount(name []byte) bool { return string(name) == `"`+ellipsis+`"` }
 
 // shortener writes a text anew, less of it at each attempt.
 type shortener struct {
-	Limit
-	all []node
+	limit Limit
+	all   []node
 	// keep bounds strings, elements and members how many of them stay.
 	keep, elements, members int
 
@@ -146,12 +146,12 @@ func (s *shortener) raise(bound *int, least, most int) {
 func (s *shortener) fits() bool {
 	s.out, s.used, s.left = s.out[:0], 0, 0
 	s.value(0)
-	return s.used <= s.Max
+	return s.used <= s.limit.Max
 }
 
 func (s *shortener) add(text []byte) {
 	s.out = append(s.out, text...)
-	s.used += s.size(text)
+	s.used += s.limit.size(text)
 }
 
 // value writes the value at a place, or so much of it as shows that all is too long.
@@ -163,7 +163,7 @@ func (s *shortener) value(at int) {
 	case p.text[0] == '[':
 		s.items(at, s.elements, `{"`+ellipsis+`":%d}`, "]")
 	case p.text[0] == '"' && p.size > s.keep:
-		s.add(s.cut(p.text, s.keep))
+		s.add(s.limit.cut(p.text, s.keep))
 	default:
 		s.add(p.text)
 	}
@@ -173,7 +173,7 @@ func (s *shortener) items(at, most int, count, last string) {
 	p := &s.all[at]
 	s.add(p.text)
 	n := 0
-	for next := at + 1; next < p.end && s.used <= s.Max; next = s.all[next].end {
+	for next := at + 1; next < p.end && s.used <= s.limit.Max; next = s.all[next].end {
 		if n > 0 {
 			s.add([]byte(","))
 		}
@@ -200,7 +200,8 @@ func (l Limit) cut(quoted []byte, keep int) []byte {
 	}
 	for {
 		next := end + characterLen(quoted[end:])
-		if room -= l.size(quoted[end:next]); room < 0 {
+		room -= l.size(quoted[end:next])
+		if room < 0 {
 			return append(bytes.Clone(quoted[:end]), ellipsis+`"`...)
 		}
 		end = next
