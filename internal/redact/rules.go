@@ -132,7 +132,7 @@ var (
 		"sessionToken": sessionToken, "sqlPassword": sqlPassword, "unwordy": unwordy, "wholeNumbered": wholeNumbered,
 	}
 	plausibles = map[string]func(string) bool{
-		"authressName": authressName, "azureName": azureName, "imapLogin": imapLogin, "netrcLogin": netrcLogin, "newValue": newValue, "pairBehind": pairBehind, "seedHint": seedHint, "sessionValue": sessionValue,
+		"authressName": authressName, "azureName": azureName, "imapLogin": imapLogin, "netrcLogin": netrcLogin, "newValue": newValue, "pairBehind": pairBehind, "passLine": passLine, "seedHint": seedHint, "sessionValue": sessionValue,
 	}
 	reads = map[string]func(*text, int) []span{
 		"assignedSecret": assignedSecret, "authHeader": authHeader, "awsNeighbours": awsNeighbours, "cookieHeader": cookieHeader, "credentialCall": credentialCall, "dsn": dsn,

@@ -87,9 +87,12 @@ func (o *ends) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	return nil
 }
 
-// text returns the output, or a part of it, without the escapes of JSON that matter here.
+// escapes are those of JSON that matter to text.
+var escapes = strings.NewReplacer(`\n`, "\n", `\"`, `"`)
+
+// text returns the output, or a part of it, without escapes.
 func (o ends) text() string {
-	text := strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(string(o))
+	text := escapes.Replace(string(o))
 	if _, inner, found := strings.Cut(text, `"text":`); found && strings.HasPrefix(text, "[") {
 		text = strings.TrimLeft(inner, " ")
 	}
@@ -114,7 +117,10 @@ var (
 // tool's own words.
 func codexStatus(text string) Status {
 	begins := func(start string) bool { return strings.HasPrefix(text, start) }
-	m := codexExit.FindStringSubmatch(text)
+	var m []string
+	if strings.Contains(text, "code") {
+		m = codexExit.FindStringSubmatch(text)
+	}
 	switch {
 	case slices.ContainsFunc(codexDenials, begins):
 		return Denied
@@ -341,8 +347,10 @@ func (c *codexFile) output(it *codexItem) {
 			c.result(of, status)
 		}
 		status = OK
-	} else if m := codexLeft.FindStringSubmatch(text); m != nil {
-		c.left[m[1]] = it.CallID
+	} else if strings.Contains(text, "Process running") {
+		if m := codexLeft.FindStringSubmatch(text); m != nil {
+			c.left[m[1]] = it.CallID
+		}
 	}
 	c.result(it.CallID, status)
 }

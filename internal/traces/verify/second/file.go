@@ -109,7 +109,7 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		return err
 	}
 	lines.Reset(in)
-	var long []byte
+	var long []byte // what is read of a line that the buffer does not hold
 	for {
 		part, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
@@ -120,8 +120,9 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 			continue
 		}
 		line := part
-		if long != nil {
-			line, long = append(long, part...), nil
+		if len(long) > 0 {
+			line = append(long, part...)
+			long = line[:0]
 		}
 		r.line++
 		switch line = bytes.TrimSpace(line); {

@@ -423,7 +423,7 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			buffer := bufio.NewReaderSize(nil, 64<<10)
+			buffer := bufio.NewReaderSize(nil, 256<<10)
 			for i := range next {
 				files[i] = readFile(ctx, l.form, all[i].path, buffer)
 			}
