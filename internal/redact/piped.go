@@ -64,8 +64,11 @@ func (t *text) secretWords(words []argument) []span {
 // secret alone. The prompt, or the command, is at i.
 func printedSecret(t *text, i int) []span {
 	s := t.s
-	prompt, certain := strings.HasPrefix(s[i:], "$ "), hasOnePrefix(s[i:], answers...)
-	if !prompt && !certain && !hasOnePrefix(s[i:], "> ", "]: ") && !hasOnePrefix(s[i:], askers...) || !prompt && !isPrompt(strings.TrimRight(s[lineStart(s, i, 80):i], " ")) {
+	if i > 0 && (isWord(s[i-1]) && s[i] != '>' || s[i] == '>' && strings.IndexByte("=- ", s[i-1]) >= 0) {
+		return nil // a part of a word, an arrow
+	}
+	prompt, certain := strings.HasPrefix(s[i:], "$ "), hasOnePrefix(s[i:], answersAt()[s[i]]...)
+	if !prompt && !certain && !hasOnePrefix(s[i:], "> ", "]: ") && !hasOnePrefix(s[i:], askersAt()[s[i]]...) || !prompt && !isPrompt(strings.TrimRight(s[lineStart(s, i, 80):i], " ")) {
 		return nil
 	}
 	end := lineEnd(s, i, 300)
