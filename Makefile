@@ -133,7 +133,7 @@ SOAKTIME ?= 85m
 # How many sessions of each agent the long form draws, and of which agents.
 DRAWN ?= 200
 DRAWN_AGENTS ?= claude cline codex copilot gemini opencode qwen
-soak: soak-tables soak-drawn soak-page soak-surfaces ## the long form of the tests of faults, attacks, hooks and the page; writes the tables' results into docs/
+soak: soak-tables soak-drawn soak-page soak-surfaces ## the long form of the tests of faults, attacks, hooks and the page; writes tables into dist/results, sums into docs/
 
 soak-tables: setup collector build ## the tables of faults and attacks, and the agents' long tests
 	$(GO) -C tests test -count=1 -p 1 -timeout $(SOAKTIME) ./fault ./security ./collector ./hookscli ./clinecli ./opencodecli -soak -publish -skip Drawn
@@ -176,10 +176,10 @@ publish: ## the same for the tag that is checked out, and publishes it; run by t
 	packaging/notes.sh "$$(git describe --tags --exact-match)" >.cache/notes.md
 	$(RELEASER) release --clean --parallelism 1 --release-notes .cache/notes.md
 
-bench: ## costs of hook calls and deliveries, beside the minimum; BENCH=-publish writes it into docs/
+bench: ## costs of hook calls and deliveries, beside the minimum, into dist/results; BENCH=-publish also writes docs/
 	$(GO) -C tests/bench run . $(BENCH)
 
-bench-fleet: ## spans per second from many developers to gateways; BENCH=-publish writes it into docs/
+bench-fleet: ## spans per second from many developers to gateways, into dist/results; BENCH=-publish also writes docs/
 	$(GO) -C tests/bench run ./fleet $(BENCH)
 
 gobench: ## the packages' own benchmarks
@@ -210,12 +210,17 @@ RELEASER = $(GO) tool -modfile=internal/tools/release/go.mod goreleaser
 fmt: ## the formatting that lint asks for
 	$(TOOL) gofumpt -w .
 
-lint: ## formatting, linters on three systems, the workflows, known vulnerabilities
+# What others may call though no program of this module does.
+PUBLIC = config hook infinium otelmap spool
+
+lint: ## formatting, linters on three systems, functions that no program calls, the workflows, known vulnerabilities
 	@odd=$$($(TOOL) gofumpt -l .) || exit 1; [ -z "$$odd" ] || \
 	  { echo "not formatted ('make fmt' fixes it):"; echo "$$odd"; exit 1; }
 	@linter=$$($(TOOL) -n golangci-lint) || exit 1; for os in linux darwin windows; do \
 	  echo "golangci-lint, $$os"; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
 	  (cd $$dir && GOOS=$$os "$$linter" run --timeout 30m) || exit 1; done; done
+	@dead=$$($(TOOL) deadcode ./cmd/...) || exit 1; dead=$$(echo "$$dead" | grep -v $(PUBLIC:%=-e '^%/')); [ -z "$$dead" ] || \
+	  { echo "no program calls:"; echo "$$dead"; exit 1; }
 	$(GO) tool -modfile=internal/tools/release/go.mod actionlint
 	@checker=$$($(TOOL) -n govulncheck) || exit 1; for dir in . $(COMPONENTS) $(TESTS) $(PAGE); do \
 	  said=$$("$$checker" -C $$dir ./... 2>&1); rc=$$?; case "$$rc $$said" in \

@@ -117,9 +117,6 @@ type Event struct {
 	// Session identifies the conversation; all events of a session have the same
 	// value. Empty if the payload has none.
 	Session string
-	// Conversation identifies a part of the session, if the host has such an id
-	// (Cline's SDK dialect: the conversation of one agent).
-	Conversation string
 	// Turn identifies the run that the event belongs to, if the host has such an
 	// id (Claude Code's prompt id). A subagent's events have the turn that started
 	// it.

@@ -186,10 +186,8 @@ type Prompt struct {
 type Subagent struct {
 	ID   string
 	Type string
-	// CallID is the tool call that started it, ParentAgent the agent that made
-	// this call: empty for the lead agent, or if CallID is empty.
-	CallID      string
-	ParentAgent string
+	// CallID is the tool call that started it.
+	CallID string
 	// Turn is the turn it was started in.
 	Turn string
 	// Task is what it was asked to do, Result its last text. Failure is why it failed,

@@ -75,8 +75,6 @@ type Traits struct {
 	Script, Nested string
 	// Extensions are the tools that the model's provider runs.
 	Extensions []string
-	// Providers maps the agent's names of providers to the standard names.
-	Providers map[string]string
 }
 
 // Capture says how much of prompts, tool inputs and results goes onto spans.

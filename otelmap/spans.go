@@ -319,6 +319,5 @@ var providers = map[string]string{
 }
 
 func (m *mapping) standardProvider(p string) string {
-	name := strings.ToLower(p)
-	return cmp.Or(m.opts.Agent.Providers[name], providers[name], p, m.opts.Agent.Provider)
+	return cmp.Or(providers[strings.ToLower(p)], p, m.opts.Agent.Provider)
 }

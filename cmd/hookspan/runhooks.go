@@ -12,7 +12,7 @@ import (
 // hooksOf is what the user's hooks get from this process.
 func hooksOf(a *app) *userhooks.Process {
 	parts := runner.Parts()
-	parts.Post, parts.Host = hookhttp.Post, hookhttp.Host
+	parts.Post, parts.Host = hookhttp.Client{}.Post, hookhttp.Host
 	return &userhooks.Process{
 		Config: a.cfg, Environ: a.environ, Home: a.home, GOOS: a.goos, Now: a.now,
 		Clean: a.clean, Log: a.log.Line, Parts: parts,

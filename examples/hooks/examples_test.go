@@ -166,7 +166,7 @@ func TestForwardHTTP(t *testing.T) {
 		handlers[i].URL = srv.URL + path
 	}
 	payload := tool(t, "PostToolUse", "Bash", map[string]any{"command": "a && b <c>"})
-	r := hookrun.Runner{Post: hookhttp.Post, Env: []string{"AGENT_EVENTS_TOKEN=t0k"}}
+	r := hookrun.Runner{Post: hookhttp.Client{}.Post, Env: []string{"AGENT_EVENTS_TOKEN=t0k"}}
 	res := r.Run(t.Context(), handlers, []hookrun.Event{{Name: "PostToolUse", Subjects: []string{"Bash"}, Tool: "Bash", Payload: payload}})
 	for _, run := range res.Runs {
 		if run.Err != "" || len(run.Verdict.Errors) > 0 {

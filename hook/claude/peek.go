@@ -7,22 +7,17 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Peek reads the part of a payload that a hook process needs before it stores it.
+// PeekIn returns what reads the part of a payload that a hook process needs before it stores it.
 // event is the name the hook was started with; it counts if the payload has none.
 //
 // A run ends with the end of a turn, of the session or of a subagent: the end of a
 // subagent in the background can complete a turn.
 //
-// Peek never fails. Of a payload that is not a JSON object the members before the fault
+// It never fails. Of a payload that is not a JSON object the members before the fault
 // count; without a session among them it returns event as the name and nothing else.
 // For an empty payload it returns also the kind of that event. If
 // another agent sent the payload, the head names it.
-func Peek(payload []byte, event string) hook.Head {
-	return own.peek(payload, event, func(string) string { return "" })
-}
-
-// PeekIn returns a Peek that also finds the sender by the environment, if the payload
-// does not show it.
+// The sender is found by the environment if the payload does not show it.
 func PeekIn(getenv func(string) string) func(payload []byte, event string) hook.Head {
 	return own.PeekIn(getenv)
 }

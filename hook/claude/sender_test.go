@@ -54,7 +54,7 @@ func nestedIn(name string) string {
 
 func TestPayloadsOfOtherAgentsAreRecognised(t *testing.T) {
 	for _, r := range otherPayloads(t) {
-		if got := Peek(r.Payload, r.Event).Agent; got != r.Agent {
+		if got := peek(r.Payload, r.Event).Agent; got != r.Agent {
 			t.Errorf("%s %s: recognised as %q: %s", r.Agent, r.Event, got, r.Payload)
 		}
 		if got := PeekIn(nestedIn)(r.Payload, r.Event).Agent; got != r.Agent {

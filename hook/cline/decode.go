@@ -90,9 +90,7 @@ func (p *Payload) identity(ev *hook.Event) {
 	ev.Session = p.session()
 	ev.Agent = p.Text("agent_id")
 	ev.ParentAgent = p.Text("parent_agent_id")
-	if ev.Dialect == dialectSDK {
-		ev.Conversation = p.Text("taskId") // and userId is the name of the login, a person's
-	} else {
+	if ev.Dialect != dialectSDK { // there it is the name of the login, a person's
 		ev.User = known(p.Get("userId"))
 	}
 	if ev.ParentAgent != "" {

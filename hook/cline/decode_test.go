@@ -27,29 +27,22 @@ func decodeOne(t testing.TB, payload, event string) hook.Event {
 	return events[0]
 }
 
-// goldenEvent is an event as the golden files show it.
-type goldenEvent struct {
-	File string
-	Kind string
-	hook.Event
-}
-
 // TestGolden decodes every recorded payload and compares with the golden file
 // of its recording.
 func TestGolden(t *testing.T) {
-	recordings := map[string][]goldenEvent{}
+	recordings := map[string]string{}
 	for _, f := range fixtures(t) {
 		events, err := Decode(f.raw)
 		if err != nil {
 			t.Fatalf("%s/%s: %v", f.folder, f.file, err)
 		}
 		for _, ev := range events {
-			recordings[f.folder] = append(recordings[f.folder], goldenEvent{f.file, ev.Kind.String(), ev})
+			recordings[f.folder] += f.file + " " + golden.Line(ev, "") + "\n"
 		}
 	}
 	for folder, events := range recordings {
 		t.Run(folder, func(t *testing.T) {
-			golden.JSON(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".json", events)
+			golden.Check(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".txt", events)
 		})
 	}
 }
@@ -147,7 +140,7 @@ func TestCommonMembers(t *testing.T) {
 }
 
 func TestWhoActs(t *testing.T) {
-	type who struct{ Session, Conversation, Agent, Parent, Type string }
+	type who struct{ Session, Agent, Parent, Type string }
 	tests := []struct {
 		name, payload string
 		want          who
@@ -156,21 +149,21 @@ func TestWhoActs(t *testing.T) {
 		{"next", `{"hookName":"TaskStart","taskId":"conv_1"}`, who{Session: "conv_1"}},
 		{
 			"sdk lead", `{"hookName":"agent_start","taskId":"conv_1","sessionContext":{"rootSessionId":"s"},"agent_id":"a","parent_agent_id":null}`,
-			who{"s", "conv_1", "a", "", ""},
+			who{"s", "a", "", ""},
 		},
 		{
 			"sdk subagent", `{"hookName":"agent_start","taskId":"conv_2","sessionContext":{"rootSessionId":"s"},"agent_id":"b","parent_agent_id":"a"}`,
-			who{"s", "conv_2", "b", "a", "subagent"},
+			who{"s", "b", "a", "subagent"},
 		},
 		{
 			"sdk subagent with a type", `{"hookName":"agent_start","agent_id":"b","parent_agent_id":"a","agent_type":"teammate"}`,
-			who{"", "", "b", "a", "teammate"},
+			who{"", "b", "a", "teammate"},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			ev := decodeOne(t, tt.payload, "")
-			got := who{ev.Session, ev.Conversation, ev.Agent, ev.ParentAgent, ev.AgentType}
+			got := who{ev.Session, ev.Agent, ev.ParentAgent, ev.AgentType}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -359,7 +352,7 @@ func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
 	for i := range events {
 		ev := &events[i]
 		texts := []string{
-			ev.Session, ev.Conversation, ev.Agent, ev.ParentAgent, ev.AgentType, ev.HostVersion, ev.Provider,
+			ev.Session, ev.Agent, ev.ParentAgent, ev.AgentType, ev.HostVersion, ev.Provider,
 			ev.Model, ev.User, ev.Prompt, ev.Result, ev.Message, ev.ErrorType,
 		}
 		isTool := ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd

@@ -50,16 +50,6 @@ var hooks = [...]struct {
 	{sessionShutdown, "session_shutdown", hook.KindSessionEnd},
 }
 
-// EventNames returns the names of the hook files that some version of Cline
-// runs, in the order of a task's life. The slice is the caller's.
-func EventNames() []string {
-	var names []string
-	for _, h := range hooks {
-		names = append(names, h.name)
-	}
-	return names
-}
-
 // documentedName maps the name that was sent to the documented one. Names it
 // does not know stay as they are.
 func documentedName(sent string) string {

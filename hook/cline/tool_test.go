@@ -293,7 +293,7 @@ func TestToolName(t *testing.T) {
 // Every recorded end of a call that has a recorded beginning must match it byte
 // for byte, else the two could not be paired.
 func TestBothEndsOfEveryRecordedCallAgree(t *testing.T) {
-	type call struct{ session, conversation, id, name, input string }
+	type call struct{ session, id, name, input string }
 	begun := map[call]int{}
 	var ends []call
 	for _, f := range fixtures(t) {
@@ -309,7 +309,7 @@ func TestBothEndsOfEveryRecordedCallAgree(t *testing.T) {
 			if ev.Tool == nil {
 				continue
 			}
-			c := call{f.folder + " " + ev.Session, ev.Conversation, ev.Tool.ID, ev.Tool.Name, ev.Tool.Input}
+			c := call{f.folder + " " + ev.Session, ev.Tool.ID, ev.Tool.Name, ev.Tool.Input}
 			if ev.Kind == hook.KindToolStart {
 				begun[c]++
 			} else {

@@ -148,7 +148,6 @@ func All() Table {
 			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Resume: "qwen --resume", Installer: qwenhooks.Installer(),
 			Mapping: otelmap.Traits{
 				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
-				Providers: map[string]string{"gemini": "gcp.gemini", "vertex-ai": "gcp.vertex_ai"},
 			},
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject}, Refusers: qwenhooks.Refusers,
 			Install: qwenhooks.InstallCommand(), Uninstall: qwenhooks.UninstallCommand(),
@@ -234,15 +233,4 @@ func (t Table) Reader(host string) (transcript.Reader, func(*spool.Record) ([]ho
 		return a.Transcript, nil
 	}
 	return a.Transcript, a.Events
-}
-
-// Mapping returns what the mapping of events to spans must know of an agent. It
-// returns the zero value for an agent that is not supported.
-func Mapping(host string) otelmap.Traits {
-	for _, a := range All() {
-		if a.Host == host {
-			return a.Mapping
-		}
-	}
-	return otelmap.Traits{}
 }

@@ -21,8 +21,8 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 	"github.com/hookspan/hookspan/otelmap"
@@ -177,7 +177,7 @@ func (b *bench) append(recs ...spool.Record) spool.Key {
 func (b *bench) deliverer(dsts ...Destination) *Deliverer {
 	return &Deliverer{
 		Spool:        b.spool,
-		Sources:      map[string]Source{cline.Host: {Agent: agents.Mapping(cline.Host), Decode: decode}},
+		Sources:      map[string]Source{cline.Host: {Agent: agentstest.Mapping(cline.Host), Decode: decode}},
 		Map:          otelmap.Options{IdleTimeout: 1000 * time.Hour},
 		Destinations: dsts,
 		Now:          b.clock.Now, Sleep: b.clock.Sleep, Log: b.logf,
@@ -258,7 +258,7 @@ func (b *bench) view(k spool.Key, o otelmap.Options) view {
 	var builder *otelmap.Builder
 	for r.Next() {
 		if builder == nil {
-			o.Agent = agents.Mapping(k.Host)
+			o.Agent = agentstest.Mapping(k.Host)
 			builder = otelmap.NewBuilder(k.Host, r.Record().Session, o, otelmap.Carry{})
 		}
 		events, err := decode(r.Record())

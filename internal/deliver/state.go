@@ -27,8 +27,7 @@ type State struct {
 	// Offset is where reading starts; everything before it was delivered.
 	Offset int64 `json:"offset"`
 	// Check is the log's checksum at Offset: a log that was not synced can lose
-	// its end with the power, and grow past Offset again. Empty in files of
-	// earlier versions.
+	// its end with the power, and grow past Offset again. Empty if it is not known.
 	Check string `json:"check,omitempty"`
 	// Carry is what the mapping must know about the log before Offset.
 	Carry otelmap.Carry `json:"carry"`
@@ -170,8 +169,7 @@ func (st *State) parked(root string) *Parked {
 type Ref struct {
 	Trace string `json:"trace"`
 	// Root is the run's root span: runs that were started in one context share
-	// a trace. In files of earlier versions it is empty, which means all runs of
-	// the trace.
+	// a trace.
 	Root string `json:"root,omitempty"`
 	// Run is the id of the first part of the run's turn.
 	Run string `json:"run,omitempty"`

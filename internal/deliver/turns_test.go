@@ -15,8 +15,8 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -47,7 +47,7 @@ func (b *bench) claudeDeliverer(tr func(Facts) *hook.Transcript, dsts ...Destina
 	d := b.deliverer(dsts...)
 	d.Map.IdleTimeout = 30 * time.Minute
 	d.Sources[claude.Host] = Source{
-		Agent: agents.Mapping(claude.Host),
+		Agent: agentstest.Mapping(claude.Host),
 		Decode: func(r *spool.Record) ([]hook.Event, error) {
 			return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
 		},

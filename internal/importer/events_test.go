@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -284,7 +284,7 @@ func TestEventsAreInOrderAndWhole(t *testing.T) {
 		if d := cmp.Diff(events, Events(form.host, form.dialect, tr)); d != "" {
 			rt.Fatalf("the same transcript gives other events:\n%s", d)
 		}
-		b := otelmap.NewBuilder(form.host, "s", otelmap.Options{Agent: agents.Mapping(form.host)}, otelmap.Carry{})
+		b := otelmap.NewBuilder(form.host, "s", otelmap.Options{Agent: agentstest.Mapping(form.host)}, otelmap.Carry{})
 		last := time.Time{}
 		for i, e := range events {
 			switch {

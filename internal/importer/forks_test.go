@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/transcript/codex"
 )
@@ -107,7 +107,7 @@ func TestCodexForkWhoseOriginalIsGone(t *testing.T) {
 					t.Fatal(err)
 				}
 				im := w.importer(codex.Agent.Host)
-				im.Agent, im.Deliverer.Sources = codex.Agent, map[string]deliver.Source{codex.Agent.Host: {Agent: agents.Mapping(codex.Agent.Host)}}
+				im.Agent, im.Deliverer.Sources = codex.Agent, map[string]deliver.Source{codex.Agent.Host: {Agent: agentstest.Mapping(codex.Agent.Host)}}
 				return w.run(im, found...)
 			}
 			before := imported().Runs
@@ -176,7 +176,7 @@ func TestCodexReadsAgainWhatIsRelated(t *testing.T) {
 			t.Fatal(err)
 		}
 		im := w.importer(codex.Agent.Host)
-		im.Agent, im.Deliverer.Sources = codex.Agent, map[string]deliver.Source{codex.Agent.Host: {Agent: agents.Mapping(codex.Agent.Host)}}
+		im.Agent, im.Deliverer.Sources = codex.Agent, map[string]deliver.Source{codex.Agent.Host: {Agent: agentstest.Mapping(codex.Agent.Host)}}
 		if rep := w.run(im, found...); rep.Sessions != c.read || rep.Unchanged != c.unchanged {
 			t.Errorf("%s: %d sessions read, %d unchanged, want %d and %d", c.name, rep.Sessions, rep.Unchanged, c.read, c.unchanged)
 		}

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -92,7 +92,7 @@ func (w *world) importer(host string, remotes ...deliver.Destination) *Importer 
 		Agent: agent(host), Known: w.store,
 		Deliverer: &deliver.Deliverer{
 			Spool: w.spool, Now: func() time.Time { return w.now },
-			Sources: map[string]deliver.Source{HostClaude: {Agent: agents.Mapping(HostClaude)}, HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
+			Sources: map[string]deliver.Source{HostClaude: {Agent: agentstest.Mapping(HostClaude)}, HostCline: {Decode: func(r *spool.Record) ([]hook.Event, error) {
 				return []hook.Event{{StoredAt: r.At, Time: at(60)}, {}}, nil
 			}}},
 			Destinations: append(slices.Clone(remotes), deliver.Destination{Name: "store", Client: owing, Local: true}),
@@ -117,7 +117,7 @@ func (w *world) upload(messages ...*tracepb.ResourceSpans) error {
 // capture stores spans as the delivery of hook events would have.
 func (w *world) capture(e ...hook.Event) {
 	w.Helper()
-	b := otelmap.NewBuilder(e[0].Host, e[0].Session, otelmap.Options{Agent: agents.Mapping(e[0].Host)}, otelmap.Carry{})
+	b := otelmap.NewBuilder(e[0].Host, e[0].Session, otelmap.Options{Agent: agentstest.Mapping(e[0].Host)}, otelmap.Carry{})
 	for i := range e {
 		b.Add(e[i])
 	}

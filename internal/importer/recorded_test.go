@@ -17,8 +17,8 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -82,7 +82,7 @@ func spansOf(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript) []*tracepb
 
 // built gives the runs of events that are long past.
 func built(events []hook.Event) (*otelmap.Builder, []*otelmap.Run) {
-	b := otelmap.NewBuilder(events[0].Host, events[0].Session, otelmap.Options{Agent: agents.Mapping(events[0].Host)}, otelmap.Carry{})
+	b := otelmap.NewBuilder(events[0].Host, events[0].Session, otelmap.Options{Agent: agentstest.Mapping(events[0].Host)}, otelmap.Carry{})
 	for _, e := range events {
 		b.Add(e)
 	}

@@ -21,12 +21,13 @@ import (
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/hooktest"
 )
 
 // facts are what the mapping needs of an event without texts.
 func facts(events []hook.Event) (out []any) {
 	for _, e := range events {
-		one := []any{e.Kind, e.Name, e.Session, e.Agent, e.Turn, e.Conversation, e.Model, e.Cwd, e.Transcript}
+		one := []any{e.Kind, e.Name, e.Session, e.Agent, e.Turn, e.Model, e.Cwd, e.Transcript}
 		if e.Tool != nil {
 			one = append(one, e.Tool.Name, e.Tool.ID, e.Tool.Duration)
 		}
@@ -138,7 +139,7 @@ func TestManagedMachineKeepsNoTexts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCall(t)
-			c.Agent = Agent{Name: claude.Host, Peek: claude.Peek}
+			c.Agent = Agent{Name: claude.Host, Peek: claude.PeekIn(hooktest.NoEnviron)}
 			c.MachineFile = c.path("machine.env")
 			if err := os.WriteFile(c.MachineFile, []byte("HOOKSPAN_MANAGED=true\nHOOKSPAN_CAPTURE=none\n"), 0o600); err != nil {
 				t.Fatal(err)

@@ -146,7 +146,7 @@ var (
 		},
 	}
 	plausibles = map[string]func(string) bool{
-		"netrcLogin": netrcLogin, "pairBehind": pairBehind,
+		"netrcLogin": netrcLogin, "pairBehind": pairBehind, "passLine": passLine,
 		// a word with what may be a number behind it
 		"authressName": func(s string) bool {
 			i := endOf(s, 0, 9, letterBytes)

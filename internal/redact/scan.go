@@ -104,6 +104,8 @@ type scanner struct {
 	made int
 	// stages run one after the other, each on what the one before it has left.
 	stages [][]*group
+	// texts are memory for the stretches that are read.
+	texts sync.Pool
 }
 
 // filterBits is the size of the filter: it must fit into a processor's first cache.
@@ -137,7 +139,7 @@ type group struct {
 }
 
 func newScanner(stages ...[]*rule) *scanner {
-	s := &scanner{}
+	s := &scanner{texts: sync.Pool{New: func() any { return new(text) }}}
 	every := make([]byte, 256)
 	for c := range every {
 		every[c] = byte(c)
@@ -208,6 +210,8 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 // stages, and the next call for what this one returned, share one pass over the text: places are
 // those of the text read.
 func (s *scanner) replace(read string, places []place, whole string, cut bool, m *Memory) (string, []place) {
+	t := s.texts.Get().(*text)
+	defer s.texts.Put(t)
 	for _, groups := range s.stages {
 		if read != whole {
 			if len(whole) > 1<<12 && read == "" {
@@ -225,7 +229,8 @@ func (s *scanner) replace(read string, places []place, whole string, cut bool, m
 			if from >= to {
 				return nil
 			}
-			spans := scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(read)}, places[from:to], at)
+			*t = text{s: seg, cut: cut, last: at+len(seg) == len(read), marks: t.marks[:0]}
+			spans := scan(groups, t, places[from:to], at)
 			for _, sp := range spans {
 				found = append(found, span{lo: at + sp.lo, hi: at + sp.hi, rule: sp.rule})
 			}

@@ -44,9 +44,11 @@ func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 }
 
 // addBeginning adds the continuation of a turn whose beginning the files do not have, if a
-// request of the lead agent had ended before anything else: it would be of no run.
+// request of the lead agent had ended before anything else, or if nothing is left but
+// requests of subagents: it would be of no run.
 func (b *EventBuilder) addBeginning() {
 	var first time.Time
+	agents := !slices.ContainsFunc(b.events, func(e hook.Event) bool { return e.Agent == "" || e.Kind == hook.KindToolStart })
 	for i := range b.events {
 		if at := b.events[i].StoredAt; first.IsZero() || at.Before(first) {
 			first = at
@@ -54,7 +56,7 @@ func (b *EventBuilder) addBeginning() {
 	}
 	for i := range b.Transcript.Calls {
 		c := &b.Transcript.Calls[i]
-		if c.Agent == "" && c.Kind == hook.CallRequest && !c.Start.IsZero() && c.Start.Before(first) && !c.End.IsZero() && !c.End.After(first) {
+		if early := c.Agent == "" && c.Start.Before(first) && !c.End.IsZero() && !c.End.After(first); c.Kind == hook.CallRequest && !c.Start.IsZero() && (early || agents) {
 			b.Add(c.Start, hook.Event{Kind: hook.KindRunResume, Name: "session file", Turn: c.Turn})
 			return // they are in order
 		}

@@ -71,11 +71,10 @@ type Outcome struct {
 	Call *translate.Call
 	// Sources are the files that counted.
 	Sources Sources
-	// Repeated reports that this is a copy of an event that the hooks ran for already,
-	// whose verdict it gets.
-	Repeated bool
-	Result   hookrun.Result
-	Answer   translate.Answer
+	// Result is empty for a copy of an event that the hooks ran for already, whose verdict
+	// it gets.
+	Result hookrun.Result
+	Answer translate.Answer
 	// Unanswered reports that nothing was done because the hooks take another program.
 	Unanswered bool
 	// Problems are what went wrong or cannot be had, one line each.
@@ -133,7 +132,7 @@ func (h *Hooks) run(ctx context.Context, raw hook.Raw, payload *cline.Payload) O
 			out.Problems = append(out.Problems, fmt.Sprintf("%s: hooks were not run: %v", raw.Event, errTwin))
 			return h.deny(out, ev.Kind, errTwin)
 		case turn == nil:
-			out.Repeated, out.Answer.Reply = true, verdictOf(earlier)
+			out.Answer.Reply = verdictOf(earlier)
 			return out
 		}
 		defer func() { turn.End(reply) }()

@@ -156,7 +156,7 @@ func TestACopyOfAnEventRunsNoHookAgain(t *testing.T) {
 	w.write("home/.cline/hooks.json", hookFile("PreToolUse", "Bash", `cat >/dev/null; echo x >>"$OUT/ran"; exit 2`))
 	raw := w.command("ls")
 	first, second, next := w.run(raw), w.run(raw), w.run(w.command("ls"))
-	if !first.Answer.Reply.Cancel || second.Answer.Reply != first.Answer.Reply || !second.Repeated || !next.Answer.Reply.Cancel {
+	if !first.Answer.Reply.Cancel || second.Answer.Reply != first.Answer.Reply || len(second.Result.Runs) > 0 || !next.Answer.Reply.Cancel {
 		t.Errorf("%+v, %+v, %+v; want the copy to get the verdict on the first, and the next event its own", first.Answer.Reply, second.Answer.Reply, next.Answer.Reply)
 	}
 	if ran, _ := os.ReadFile(w.path("out/ran")); string(ran) != "x\nx\n" {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -22,8 +21,9 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/tests/internal/built"
 )
@@ -62,7 +62,8 @@ func newSender(t *testing.T) *sender {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range documents(t) {
+	for _, run := range recorded.Spans(t) {
+		doc := []*tracepb.ResourceSpans{run}
 		s.spans = slices.AppendSeq(s.spans, otlp.Spans(doc))
 		if err := traces.UploadTraces(t.Context(), doc); err != nil {
 			t.Fatal(err)
@@ -72,31 +73,6 @@ func newSender(t *testing.T) *sender {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// documents are the golden documents.
-func documents(t *testing.T) (all [][]*tracepb.ResourceSpans) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "golden", "testdata", "*.otlp.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d golden documents, %v", len(files), err)
-	}
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
-			var text json.RawMessage
-			err := d.Decode(&text)
-			doc, derr := otlpjson.Decode(text)
-			if err = errors.Join(err, derr); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			all = append(all, doc)
-		}
-	}
-	return all
 }
 
 // endpoint is where a backend takes OTLP.
@@ -134,7 +110,7 @@ func (s *sender) test(t *testing.T, to endpoint) []*tracepb.Span {
 	t.Helper()
 	_, payload := s.hookspan(t, to, []string{"HOOKSPAN_EXPORTERS=otlp"}, "test", "--json", "-v")
 	_, text, _ := strings.Cut(payload, "\n")
-	doc, err := otlpjson.Decode([]byte(text))
+	doc, err := otlptest.Messages([]byte(text))
 	if err != nil {
 		t.Fatalf("hookspan test printed %q: %v", payload, err)
 	}

@@ -50,10 +50,10 @@ func endsReport(dialects []backlog.Dialect, took [][]time.Duration) report {
 		worst, busy = max(worst, p95), busy || p95 > 2*p50
 	}
 	return report{b.String(), []budget{{
-		what:  "300 ms after the end of a turn its trace is in the local store, at p95",
+		what:  "300 ms after the end of a task its trace is in the local store, at p95",
 		found: worst.Round(time.Millisecond).String() + " at worst", kept: worst <= 300*time.Millisecond, busy: busy,
 	}}, []line{{
-		what: "from the end of a turn to its trace in the local store, p95", unit: "ms", ours: worst.Seconds() * 1e3,
+		what: "from the end of a task to its trace in the local store, p95", unit: "ms", ours: worst.Seconds() * 1e3,
 		least: "the wait for copies of the last event", limit: 200, aim: "300 ms",
 	}}}
 }

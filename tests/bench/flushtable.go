@@ -139,7 +139,7 @@ func flushBudgets(rows []*delivery, plains []*plain) []budget {
 		}
 	}
 	memory("a delivery of 10^6 events", func(d *delivery) bool { return d.session.Events() == 1_000_000 })
-	memory("a delivery of one run of 10^5 events", func(d *delivery) bool { return d.session.Turns == 1 && d.session.Events() == 100_000 })
+	memory("a delivery of one task of 10^5 events", func(d *delivery) bool { return d.session.Turns == 1 && d.session.Events() == 100_000 })
 	if export, deliver := plains[2], plains[3]; export.perSecond > 0 {
 		share := deliver.perSecond / export.perSecond
 		found := percent(share)
@@ -165,7 +165,7 @@ func flushLines(rows []*delivery, plains []*plain) []line {
 		if long {
 			if d.to == "store" {
 				lines = append(lines, line{
-					what: "memory for one run of 10^5 events", unit: "MiB", ours: float64(d.peak) / 1024,
+					what: "memory for one task of 10^5 events", unit: "MiB", ours: float64(d.peak) / 1024,
 					least: "the plain loop, which keeps no run", limit: float64(plains[0].peak) / 1024, aim: "128 MiB",
 				})
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/gemini"
-	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/transcript/copilot"
 	"github.com/hookspan/hookspan/otelmap"
@@ -170,7 +170,7 @@ func (s *sample) tool(kind hook.Kind, turn, name, id string, e hook.Event) {
 func mapped(build func(events int) *sample, spans bool) func(int) func() error {
 	return func(events int) func() error {
 		s := build(events)
-		b := otelmap.NewBuilder(s.host, turnSession, otelmap.Options{Agent: agents.Mapping(s.host)}, otelmap.Carry{})
+		b := otelmap.NewBuilder(s.host, turnSession, otelmap.Options{Agent: agentstest.Mapping(s.host)}, otelmap.Carry{})
 		for _, e := range s.events {
 			b.Add(e)
 		}

@@ -4,10 +4,10 @@
 //
 //	go -C tests/bench run . [-part hooks,flush] [-n 300] [-most 1000000] [-only NAME] [-check] [-publish]
 //
-// It prints Markdown tables. All that is compared with each other takes turns in
-// one run, so that the ratios hold whatever else the machine is busy with. With
-// -check it fails when a budget is broken, with -publish it writes the tables
-// into docs/results/performance.md; run it from the module's folder for that.
+// It prints Markdown tables and saves them in dist/results. All that is compared
+// with each other takes turns in one run, so that the ratios hold whatever else the
+// machine is busy with. With -check it fails when a budget is broken, with -publish
+// it writes the promises into docs/results/performance.md.
 package main
 
 import (
@@ -46,17 +46,17 @@ type report struct {
 
 func parts() []measure.Part[part] {
 	return []measure.Part[part]{
-		{Name: "hooks", Page: page, Run: hookCalls},
-		{Name: "flush", Page: page, Run: backlogs},
-		{Name: "stages", Page: page, Run: stages},
-		{Name: "turns", Page: page, Run: turns},
-		{Name: "ends", Page: page, Run: ends},
-		{Name: "transcripts", Page: page, Run: transcripts},
-		{Name: "imports", Page: page, Run: imports},
-		{Name: "growth", Page: page, Run: growth},
-		{Name: "limits", Page: page, Run: limits},
-		{Name: "ask", Page: page, Run: ask},
-		{Name: "ui", Page: page, Run: thePage},
+		{Name: "hooks", Run: hookCalls},
+		{Name: "flush", Run: backlogs},
+		{Name: "stages", Run: stages},
+		{Name: "turns", Run: turns},
+		{Name: "ends", Run: ends},
+		{Name: "transcripts", Run: transcripts},
+		{Name: "imports", Run: imports},
+		{Name: "growth", Run: growth},
+		{Name: "limits", Run: limits},
+		{Name: "ask", Run: ask},
+		{Name: "ui", Run: thePage},
 	}
 }
 
@@ -92,13 +92,17 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		}
 		fmt.Fprintf(os.Stderr, "bench: %s took %s\n", p.Name, time.Since(begin).Round(time.Second))
 		all, lines = append(all, r.budgets...), append(lines, r.lines...)
-		if err := o.show(out, p.Name, r.text); err != nil {
+		if err := measure.Show(out, "", p.Name, r.text); err != nil {
 			return err
 		}
 	}
 	if len(chosen) == len(parts()) {
 		// Some of the promises alone would look like all of them.
-		err = errors.Join(o.show(out, promises, verdicts(all)), o.show(out, short, shortTable(lines)))
+		kept := ""
+		if o.publish {
+			kept = page
+		}
+		err = errors.Join(measure.Show(out, kept, promises, verdicts(all)), measure.Show(out, "", short, shortTable(lines)))
 	} else {
 		_, err = fmt.Fprintf(out, "%s\n%s\n", verdicts(all), shortTable(lines))
 	}
@@ -108,21 +112,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return err
 }
 
-// page is where the tables stand; promises and short are the names of the parts that
-// have the verdicts and what matters most of all parts.
+// page has the promises; promises and short are the names of the tables that have the
+// verdicts and what matters most of all parts.
 const (
 	page     = "docs/results/performance.md"
 	promises = "promises"
 	short    = "short"
 )
-
-// show prints a part and writes it into the page if that was asked for.
-func (o options) show(out io.Writer, name, text string) error {
-	if o.publish {
-		return measure.Show(out, page, name, text)
-	}
-	return measure.Show(out, "", name, text)
-}
 
 // parse reads the command line into options and the parts to run.
 func parse(args []string) (o options, chosen []measure.Part[part], err error) {
@@ -133,15 +129,15 @@ func parse(args []string) (o options, chosen []measure.Part[part], err error) {
 	fs.StringVar(&o.only, "only", "", "leave out the rows whose name does not hold this, except those that others are compared with")
 	fs.StringVar(&names, "part", "", "run these parts alone, with commas between: "+measure.Names(parts()))
 	fs.BoolVar(&o.check, "check", false, "fail when a budget is broken")
-	fs.BoolVar(&o.publish, "publish", false, "write the tables into "+page)
+	fs.BoolVar(&o.publish, "publish", false, "write the promises into "+page)
 	if err := fs.Parse(args); err != nil {
 		return o, nil, err
 	}
 	if o.rounds < 1 || o.most < 10_000 || fs.NArg() > 0 {
 		return o, nil, fmt.Errorf("-n %d, -most %d and %d arguments: want at least one round, 10000 events and no argument", o.rounds, o.most, fs.NArg())
 	}
-	if o.publish && (o.only != "" || o.most < 1_000_000) {
-		return o, nil, errors.New("-publish with -only or a smaller -most would leave rows out: run the whole part")
+	if o.publish && (names != "" || o.only != "" || o.most < 1_000_000) {
+		return o, nil, errors.New("-publish with -part, -only or a smaller -most would leave promises out: run all of it")
 	}
 	chosen, err = measure.Choose(names, parts())
 	return o, chosen, err

@@ -70,7 +70,7 @@ func verdicts(budgets []budget) string {
 		verdict := "kept"
 		switch {
 		case p.busy:
-			verdict = "not to be told, the machine was busy"
+			verdict = "unknown: the machine was busy"
 		case !p.kept:
 			verdict = "**broken**"
 		}
@@ -118,7 +118,7 @@ func budgets(contestants []*contestant, large largeResult, size int64) []budget 
 	}
 	tail := quantile(contestants[0].took, 0.99)
 	out := []budget{
-		{what: fmt.Sprintf("a hook call costs at most %g times a Go program that does nothing, at p50", ratioMost), found: fmt.Sprintf("%.2f at worst; 1.6 is what we aim at", worstRatio), kept: worstRatio <= ratioMost},
+		{what: fmt.Sprintf("a hook call costs at most %g times a Go program that does nothing, at p50", ratioMost), found: fmt.Sprintf("%.2f at worst; the aim is 1.6", worstRatio), kept: worstRatio <= ratioMost},
 		{
 			what: fmt.Sprintf("and at most %d ms at p99", tailMost.Milliseconds()), found: fmt.Sprintf("%s ms at worst, a no-op %s ms", millis(worstTail), millis(tail)),
 			kept: worstTail <= tailMost, busy: tail > 5*time.Millisecond,
@@ -137,7 +137,7 @@ func budgets(contestants []*contestant, large largeResult, size int64) []budget 
 	}
 	if plain != nil && end != nil {
 		d := more(plain, end)
-		out = append(out, budget{what: fmt.Sprintf("at the end of a run it costs at most %g ms more", endMost.Seconds()*1e3), found: millis(d) + " ms more, at p50", kept: d <= endMost})
+		out = append(out, budget{what: fmt.Sprintf("at the end of a task it costs at most %g ms more", endMost.Seconds()*1e3), found: millis(d) + " ms more, at p50", kept: d <= endMost})
 	}
 	return out
 }

@@ -76,7 +76,7 @@ func TestBudgets(t *testing.T) {
 		"large on 100 MB":                 {func(r *results) { r.large.peak = 33 << 10 }, "a payload of 100 MB takes at most 1 s and 32 MiB"},
 		"a large program":                 {func(r *results) { r.size = 6e6 }, "the hook program has at most 5 MB"},
 		"slow with many":                  {func(r *results) { r.few, r.many = 1300*us, 1550*us }, "a hook call does not grow with the number of stored events"},
-		"slow at the end":                 {func(r *results) { r.end = 2200 * us }, "at the end of a run it costs at most 0.5 ms more"},
+		"slow at the end":                 {func(r *results) { r.end = 2200 * us }, "at the end of a task it costs at most 0.5 ms more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := results{

@@ -88,7 +88,7 @@ func turnsReport(took, cpu [][]time.Duration) report {
 	// Both wait for the disk, which others may be using.
 	used := quantile(cpu[len(ages)-1], 0.5).Seconds() / quantile(cpu[1], 0.5).Seconds()
 	return report{text: b.String(), budgets: []budget{{
-		what: "turn 1,000 costs within 10 % of what the first but one does", found: fmt.Sprintf("%.2f times, %.2f by processor time", last, used),
+		what: "task 1,000 of a session costs within 10 % of what the first but one does", found: fmt.Sprintf("%.2f times, %.2f by processor time", last, used),
 		kept: last <= 1.1, busy: quantile(took[1], 0.95) > 3*quantile(took[1], 0.5),
 	}}}
 }

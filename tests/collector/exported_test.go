@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/traces/export"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -29,7 +28,7 @@ func TestCollectorTakesExportedTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		messages, err := otlpjson.Decode(doc)
+		messages, err := otlptest.Messages(doc)
 		if err != nil {
 			t.Fatal(err)
 		}

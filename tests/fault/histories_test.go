@@ -17,9 +17,9 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	table "github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/histories"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -134,7 +134,7 @@ func listed(events []hook.Event) string {
 
 // mapHistory maps the events from an offset on.
 func mapHistory(events []hook.Event, from int64, c otelmap.Carry) *otelmap.Builder {
-	b := otelmap.NewBuilder(events[0].Host, events[0].Session, otelmap.Options{Agent: table.Mapping(events[0].Host)}, c)
+	b := otelmap.NewBuilder(events[0].Host, events[0].Session, otelmap.Options{Agent: agentstest.Mapping(events[0].Host)}, c)
 	for _, e := range events {
 		if e.Offset >= from {
 			b.Add(e)

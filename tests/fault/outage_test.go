@@ -17,9 +17,9 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	table "github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -103,8 +103,8 @@ func (h *hall) deliverer(dsts ...deliver.Destination) *deliver.Deliverer {
 	return &deliver.Deliverer{
 		Spool: h.spool,
 		Sources: map[string]deliver.Source{
-			cline.Host:  {Agent: table.Mapping(cline.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) }},
-			claude.Host: {Agent: table.Mapping(claude.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) }},
+			cline.Host:  {Agent: agentstest.Mapping(cline.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) }},
+			claude.Host: {Agent: agentstest.Mapping(claude.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) }},
 		},
 		Map: otelmap.Options{IdleTimeout: 30 * time.Minute}, Destinations: dsts,
 		Now: h.Now, Sleep: h.sleep, Log: h.line,

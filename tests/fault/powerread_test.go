@@ -17,9 +17,9 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	table "github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -97,7 +97,7 @@ func runsOf(host string, records []*spool.Record, now time.Time) map[string]*tra
 	if len(records) == 0 {
 		return out
 	}
-	b := otelmap.NewBuilder(host, records[0].Session, otelmap.Options{Agent: table.Mapping(host)}, otelmap.Carry{})
+	b := otelmap.NewBuilder(host, records[0].Session, otelmap.Options{Agent: agentstest.Mapping(host)}, otelmap.Carry{})
 	for _, rec := range records {
 		events, _ := decoders[host](rec) // what cannot be decoded makes no span
 		for _, e := range events {
@@ -128,7 +128,7 @@ func spanID(s *tracepb.Span) string {
 func deliverer(sp *spool.Spool, now time.Time, to ...deliver.Destination) *deliver.Deliverer {
 	sources := make(map[string]deliver.Source)
 	for host, decode := range decoders {
-		sources[host] = deliver.Source{Agent: table.Mapping(host), Decode: decode}
+		sources[host] = deliver.Source{Agent: agentstest.Mapping(host), Decode: decode}
 	}
 	return &deliver.Deliverer{
 		Spool: sp, Sources: sources, SyncLog: true, Destinations: to,

@@ -61,7 +61,7 @@ var longTexts = []struct {
 
 var (
 	clineHost  = record.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply}
-	claudeHost = record.Agent{Name: claude.Host, Peek: claude.Peek}
+	claudeHost = record.Agent{Name: claude.Host, Peek: claude.PeekIn(func(string) string { return "" })}
 )
 
 func clineTool(session string, body map[string]any) lab.Event {

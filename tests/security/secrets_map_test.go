@@ -19,11 +19,11 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -167,7 +167,7 @@ func decodeAll(host string, in []lab.Event) []hook.Event {
 // mapped makes the spans that delivery hands to every destination. Events of
 // several sessions make runs of their own.
 func mapped(clean *redact.Redactor, capture otelmap.Capture, host string, events []hook.Event, tr func(session string) *hook.Transcript) []*tracepb.ResourceSpans {
-	o := otelmap.Options{Agent: agents.Mapping(host), Capture: capture, ScopeVersion: "test"}
+	o := otelmap.Options{Agent: agentstest.Mapping(host), Capture: capture, ScopeVersion: "test"}
 	if clean != nil {
 		o.Clean = clean.Preview
 	}

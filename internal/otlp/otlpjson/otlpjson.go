@@ -1,4 +1,4 @@
-// Package otlpjson writes and reads OTLP trace messages as OTLP/JSON. It is not part of
+// Package otlpjson writes OTLP trace messages as OTLP/JSON. It is not part of
 // package otlp because Protobuf's JSON costs each start of a program that links it.
 package otlpjson
 
@@ -45,18 +45,6 @@ func Encode(messages []*tracepb.ResourceSpans) ([]byte, error) {
 	var line bytes.Buffer
 	err = json.Compact(&line, doc)
 	return line.Bytes(), err
-}
-
-// Decode reads an OTLP/JSON document. It ignores unknown members.
-func Decode(doc []byte) ([]*tracepb.ResourceSpans, error) {
-	var data tracepb.TracesData
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(doc, &data); err != nil {
-		return nil, fmt.Errorf("decode OTLP/JSON: %w", err)
-	}
-	err := convertIDs(&data, func(id []byte) ([]byte, error) {
-		return hex.DecodeString(base64.RawStdEncoding.EncodeToString(id))
-	})
-	return data.GetResourceSpans(), err
 }
 
 // convertIDs replaces all trace and span identifiers.

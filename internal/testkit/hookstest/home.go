@@ -105,7 +105,7 @@ func (h *Home) Catalog(s *store.Store) *hooks.Catalog {
 	}
 	sys := install.System{GOOS: "linux", Home: h.Dir, StateDir: cfg.StateDir}
 	parts := runner.Parts()
-	parts.Post, parts.Host = hookhttp.Post, hookhttp.Host
+	parts.Post, parts.Host = hookhttp.Client{}.Post, hookhttp.Host
 	return &hooks.Catalog{
 		Process: &userhooks.Process{
 			Config: cfg, Environ: environ, Home: h.Dir, GOOS: "linux", Now: time.Now, Clean: configured.Always(cfg).String,

@@ -12,6 +12,7 @@ import (
 	"net/http"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -56,6 +57,7 @@ func Decode(h http.Header, body []byte) (req *coltracepb.ExportTraceServiceReque
 
 // DecodeJSON reads one OTLP/JSON request, such as a line of a file destination.
 // OTLP writes ids in hex, where the JSON form of protobuf has base64.
+// Members that it does not know are left out, as a receiver does.
 func DecodeJSON(body []byte) (*coltracepb.ExportTraceServiceRequest, error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -74,7 +76,13 @@ func DecodeJSON(body []byte) (*coltracepb.ExportTraceServiceRequest, error) {
 		return nil, err
 	}
 	req := &coltracepb.ExportTraceServiceRequest{}
-	return req, protojson.Unmarshal(b, req)
+	return req, (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, req)
+}
+
+// Messages reads an OTLP/JSON document, such as hookspan export writes.
+func Messages(doc []byte) ([]*tracepb.ResourceSpans, error) {
+	req, err := DecodeJSON(doc)
+	return req.GetResourceSpans(), err
 }
 
 // convertIDs rewrites ids in place. Attributes cannot be mistaken for them:

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -31,7 +31,7 @@ func recorded(t *testing.T, name string) []*tracepb.ResourceSpans {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages, err := otlpjson.Decode(doc)
+	messages, err := otlptest.Messages(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestRecordedSessions(t *testing.T) {
 // compares it with what was stored.
 func TestOTLPIsOneRequestWithAllSpans(t *testing.T) {
 	claude, cline := recorded(t, "claude"), recorded(t, "cline")
-	messages, err := otlpjson.Decode([]byte(written(t, OTLP, claude, cline)))
+	messages, err := otlptest.Messages([]byte(written(t, OTLP, claude, cline)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestOTLPIsOneRequestWithAllSpans(t *testing.T) {
 	if d := cmp.Diff(want, &got, protocmp.Transform()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if empty, err := otlpjson.Decode([]byte(written(t, OTLP))); err != nil || len(empty) != 0 {
+	if empty, err := otlptest.Messages([]byte(written(t, OTLP))); err != nil || len(empty) != 0 {
 		t.Errorf("no trace: %d messages, %v, want none", len(empty), err)
 	}
 }
@@ -205,7 +205,7 @@ func TestDeletedTraceIsLeftOut(t *testing.T) {
 			t.Errorf("%s: left out %v, %v, want the first trace", f, gone, err)
 		}
 		if f == OTLP {
-			if messages, err := otlpjson.Decode(b.Bytes()); err != nil || otlp.Count(messages) != all[1].Spans {
+			if messages, err := otlptest.Messages(b.Bytes()); err != nil || otlp.Count(messages) != all[1].Spans {
 				t.Errorf("%d spans, %v, want %d", otlp.Count(messages), err, all[1].Spans)
 			}
 		}

@@ -92,9 +92,6 @@ func hasParts(model, want, between string) bool {
 	return false
 }
 
-// ofCalls reports whether the filter also selects among the calls of a trace.
-func (f Filter) ofCalls() bool { return f.Tool != "" || f.Failed || f.Denied || f.Text != "" }
-
 // keepCalls leaves in a digest the calls and hook runs that the filter selects by their
 // tool and end. Of hook runs the tool is not known.
 func (f Filter) keepCalls(d *digest) {

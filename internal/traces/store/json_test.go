@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -44,7 +44,7 @@ func TestTraceJSONHoldsEverySpan(t *testing.T) {
 		t.Fatal(err)
 	}
 	// ParseJSON ignores the members of the summary, as a receiver does.
-	got, err := otlpjson.Decode(doc)
+	got, err := otlptest.Messages(doc)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,8 @@ import (
 )
 
 // applicationID is in the header of every trace store ("hks1"), so that a
-// database of another program is not mistaken for one. developmentID was that of the
-// stores before the first release, whose tables differ.
-const (
-	applicationID = 0x686b7331
-	developmentID = 0x686b7370
-)
+// database of another program is not mistaken for one.
+const applicationID = 0x686b7331
 
 // schemaVersion is the version of the tables, in the header (PRAGMA user_version).
 const schemaVersion = 1
@@ -72,9 +68,6 @@ func (h header) check() error {
 	switch {
 	case h.fresh():
 		return nil
-	case h.application == developmentID:
-		return fmt.Errorf("%w: it was written before the first release: move it away with its -wal and -shm neighbours; "+
-			"hookspan import brings back the sessions that your agents still have", ErrForeign)
 	case h.application != applicationID:
 		return fmt.Errorf("%w: it is a SQLite database of another program "+
 			"(application id %d, want %d): give another path", ErrForeign, h.application, applicationID)

@@ -42,8 +42,8 @@ type Store struct {
 
 // Open opens the store in the file path and creates it if it is missing: the
 // folder with mode 0700, the file with mode 0600. It restricts wider permissions
-// of a file, and converts the file of an older hookspan. It fails with ErrDamaged,
-// ErrForeign or ErrNewer on a file that it must not change.
+// of a file. It fails with ErrDamaged, ErrForeign or ErrNewer on a file that it must not
+// change.
 func Open(ctx context.Context, path string) (*Store, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

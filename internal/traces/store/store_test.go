@@ -193,9 +193,6 @@ func TestForbiddenFilesAreNotChanged(t *testing.T) {
 		{"another program's application id", func(t *testing.T, path string) {
 			database(t, path, `PRAGMA application_id = 7`, `PRAGMA user_version = 1`, `CREATE TABLE spans (x)`)
 		}, ErrForeign, "application id 7"},
-		{"a store from before the first release", func(t *testing.T, path string) {
-			database(t, path, fmt.Sprintf(`PRAGMA application_id = %d`, developmentID), `PRAGMA user_version = 6`, `CREATE TABLE traces (x)`)
-		}, ErrForeign, "hookspan import"},
 		{"a newer version", func(t *testing.T, path string) {
 			filled(t, path)
 			database(t, path, fmt.Sprintf(`PRAGMA user_version = %d`, schemaVersion+1))

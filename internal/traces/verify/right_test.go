@@ -1,7 +1,11 @@
 package verify
 
 import (
+	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,10 +15,13 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
+	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -88,6 +95,46 @@ func TestRightTracesHaveNoDifference(t *testing.T) {
 	}
 }
 
+// TestSubagentsOfGeminiAreNoSessions has those of the versions whose files look like the session's.
+func TestSubagentsOfGeminiAreNoSessions(t *testing.T) {
+	row := func(id string, n int, kind, text, calls string) string {
+		return fmt.Sprintf(`{"id":%q,"timestamp":"2026-01-25T20:45:%02dZ","type":%q,"content":%q,"model":"m","tokens":{"input":5,"output":6},"toolCalls":[%s]}`, id, n, kind, text, calls)
+	}
+	file := func(rows ...string) string {
+		return fmt.Sprintf(`{"sessionId":"eeeeeeee-1","startTime":%q,"messages":[%s]}`, rows[0][23:43], strings.Join(rows, ","))
+	}
+	call := func(id, name string) string {
+		return fmt.Sprintf(`{"id":%q,"name":%q,"args":{},"status":"success","timestamp":"2026-01-25T20:45:30Z","result":[]}`, id, name)
+	}
+	main := file(row("1", 10, "user", "go", ""), row("2", 12, "gemini", "I ask.", call("c", "codebase_investigator")), row("3", 32, "gemini", "Done.", ""))
+	task := file(row("a", 13, "user", "Your task is to do a deep investigation of the codebase to x", ""), row("b", 19, "gemini", "Found.", ""), row("d", 20, "user", "You have exceeded the time limit. x", ""), row("e", 22, "gemini", "Late.", ""))
+	end := file(row("a", 13, "user", "look", ""), row("b", 19, "gemini", "Found.", call("f", "complete_task")))
+	for name, c := range map[string]struct {
+		files   []string
+		prompts int
+	}{
+		"by its task": {[]string{main, task}, 1}, "by its end": {[]string{main, end}, 1}, "by its task, alone": {[]string{task}, 0}, "by its end, alone": {[]string{end}, 1},
+	} {
+		home := t.TempDir()
+		for i, text := range c.files {
+			transcripttest.Write(t, fmt.Sprintf("%s/.gemini/tmp/p/chats/session-2026-01-25T20-4%d-eeeeeeee.json", home, i), text)
+		}
+		all := read(t, home)
+		if len(all) == 0 {
+			t.Errorf("%s: no session", name)
+			continue
+		}
+		sums := new(Sums)
+		sums.Add(all[0].spans...)
+		if len(sums.prompts) != c.prompts || len(sums.requests) == 0 {
+			t.Errorf("%s: prompts %v and requests %v", name, sums.prompts, sums.requests)
+		}
+		for _, d := range all[0].differences(t, all[0].spans) {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 // TestASoftDenialIsNoFailureTooMuch has a call that a hook denied by an input with which it
 // fails: the file says that it failed, the trace that it was denied. A trace that says it
 // succeeded is wrong.
@@ -119,7 +166,7 @@ func TestASoftDenialIsNoFailureTooMuch(t *testing.T) {
 // TestRecordedSessionsHaveNoUnknownKinds has what the real programs wrote.
 func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 	for _, r := range recordings(t) {
-		got, err := second.Read(t.Context(), r.host, second.EnvOf(r.home, nil))
+		got, err := agentfiles.Read(t.Context(), r.host, agentfiles.EnvOf(r.home, nil))
 		if err != nil || len(got.Unknown) > 0 {
 			t.Errorf("%s session %s: %v, %v", r.host, r.id, got.Unknown, err)
 		}
@@ -130,10 +177,10 @@ func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 func TestADatabaseThatIsNamedIsRead(t *testing.T) {
 	home, elsewhere := t.TempDir(), t.TempDir()
 	opencodeWork(t, elsewhere, work())
-	env := second.EnvOf(home, func(key string) string {
+	env := agentfiles.EnvOf(home, func(key string) string {
 		return map[string]string{"OPENCODE_DB": elsewhere + "/.local/share/opencode/opencode.db"}[key]
 	})
-	got, err := second.Read(t.Context(), "opencode", env)
+	got, err := agentfiles.Read(t.Context(), "opencode", env)
 	if err != nil || got.Sessions["ses_main"] == nil || len(got.Sessions["ses_main"].Prompts) != len(work()) {
 		t.Errorf("%+v, %v; want the session", got, err)
 	}
@@ -166,7 +213,7 @@ func TestWhatAProjectDidNotRecordIsNotMissing(t *testing.T) {
 				c.change(s)
 			}
 		}
-		files, err := second.Read(t.Context(), r.host, second.EnvOf(home, nil))
+		files, err := agentfiles.Read(t.Context(), r.host, agentfiles.EnvOf(home, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,4 +279,131 @@ func TestWrongTracesHaveADifference(t *testing.T) {
 	for _, d := range r.differences(t, r.spans) {
 		t.Errorf("unchanged: %s", d)
 	}
+}
+
+// TestWhatASessionDidInAPrivateFolderIsNotMissing has sessions that went to a private folder and
+// back, as an import leaves them: at each time of the rows from which they were there.
+func TestWhatASessionDidInAPrivateFolderIsNotMissing(t *testing.T) {
+	other, err := store.Open(t.Context(), t.TempDir()+"/traces.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	hidden := 0
+	for _, host := range []string{"claude-code", "qwen-code", "codex"} {
+		for from := 105; from < 340; from += 15 {
+			for _, until := range []int{from + 10, from + 25, from + 110, 900} {
+				home := t.TempDir()
+				w := work()
+				if host != "codex" { // whose subagents name their folders
+					w[0].steps[0].calls[1].agent = "a1"
+				}
+				workFiles[host](t, home, w)
+				moveTo(t, home, "/private", workTime(from), workTime(until))
+				off := func(dir string) bool { return dir == "/private" }
+				r := recordedOutside(t, host, home, off)
+				files, err := agentfiles.Read(t.Context(), host, agentfiles.EnvOf(home, nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r == nil {
+					continue
+				}
+				sums := new(Sums)
+				sums.Add(r.spans...)
+				check := Check{Host: host, Files: files, Store: other, Sums: map[string]*Sums{r.id: sums}, Off: off}
+				differ, err := check.Sessions(t.Context(), []string{r.id})
+				if err != nil || len(differ) > 0 {
+					t.Errorf("%s, private from %d until %d: %v, %v", host, from, until, differ, err)
+				}
+				hidden += check.Private
+				for n := range r.spans { // what is recorded is compared all the same
+					i := slices.IndexFunc(sums.requests, func(q request) bool { return q.run == n && q.id != "" && q.usage != nil })
+					if i >= 0 {
+						sums.requests[i].usage.Output++
+						if differ, err = check.Sessions(t.Context(), []string{r.id}); err != nil || len(differ) == 0 {
+							t.Errorf("%s, private from %d until %d: a wrong request is not found, %v", host, from, until, err)
+						}
+						break
+					}
+				}
+			}
+		}
+	}
+	if hidden == 0 {
+		t.Error("no request was left out")
+	}
+}
+
+// moveTo has the rows of files between two times in another folder.
+func moveTo(t *testing.T, home, dir string, from, until time.Time) {
+	t.Helper()
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var out strings.Builder
+		was, context := "", ""
+		for line := range strings.Lines(string(text)) {
+			var row struct {
+				At time.Time `json:"timestamp"`
+			}
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				return err
+			}
+			now, at := "/w", until
+			if !row.At.Before(from) && row.At.Before(until) {
+				now, at = dir, from
+			}
+			if strings.Contains(line, "turn_context") {
+				context = line
+			}
+			if was != "" && was != now && context != "" { // Codex names a folder when it changes
+				_, payload, _ := strings.Cut(context, `"payload":`)
+				payload, _, _ = strings.Cut(payload, "}")
+				fmt.Fprintf(&out, `{"type":"turn_context","timestamp":%q,"payload":%s}}`+"\n", at.Format(time.RFC3339), strings.ReplaceAll(payload, "/w", now))
+			}
+			was = now
+			out.WriteString(strings.ReplaceAll(line, `"cwd":"/w"`, `"cwd":"`+now+`"`))
+		}
+		return os.WriteFile(path, []byte(out.String()), 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recordedOutside reads a session as an import does, which leaves some folders out; nil if nothing
+// is left.
+func recordedOutside(t *testing.T, host, home string, off func(string) bool) *recording {
+	t.Helper()
+	a := agents.All()[slices.IndexFunc(agents.All(), func(a agents.Agent) bool { return a.Host == host })]
+	files := (&transcript.Files{Home: home}).Remember()
+	list, err := files.Sessions(t.Context(), a.Transcript)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	tr, err := files.Read(t.Context(), a.Transcript, transcript.Query{Session: list[0].ID, Dialect: list[0].Dialect, Path: list[0].Path, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Session = list[0].ID
+	events := slices.DeleteFunc(a.Transcript.Events(list[0].Dialect, tr), func(e hook.Event) bool { return off(e.Cwd) })
+	tr.Leave(off)
+	b := otelmap.NewBuilder(a.Host, tr.Session, otelmap.Options{Agent: a.Mapping}, otelmap.Carry{})
+	for _, e := range events {
+		b.Add(e)
+	}
+	r := &recording{host: host, id: tr.Session, home: home}
+	for _, run := range b.Runs(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		r.spans = append(r.spans, b.Spans(run, tr))
+	}
+	if len(r.spans) == 0 {
+		return nil
+	}
+	return r
 }

@@ -66,14 +66,17 @@ func (rep *Report) Text(width int) string {
 			below(d.String())
 		}
 	}
-	for i := range rep.Untold {
-		u := &rep.Untold[i]
+	for i := range rep.Untraced {
+		u := &rep.Untraced[i]
 		printf("? session %s: no trace\n", termtext.Value(u.Session))
 		below(u.Differences[0].String())
 	}
 	line := func(name, text string) { printf("? %s: %s\n", name, text) }
 	rep.unread(line)
 	rep.unknown(line)
+	if rep.Private > 0 {
+		printf("? %s in private folders were not compared\n", termtext.Plural(rep.Private, "request"))
+	}
 	sum := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
 	if rep.Verified > 0 {
 		sum += ": " + countsText(rep.Calls, rep.Requests) + "; "

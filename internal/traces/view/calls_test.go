@@ -106,7 +106,7 @@ func TestBlocksAreThoseOfCcusage(t *testing.T) {
 	s.Add(work("a", 9*h+30*m, 14*h))
 	var got []string
 	for _, g := range s.Groups() {
-		got = append(got, g.Key[11:16], g.Until.Format("15:04"), tokens(g.Usage.Input))
+		got = append(got, g.Key[11:16], g.Until.Format("15:04"), Tokens(g.Usage.Input))
 	}
 	want := []string{"09:00", "14:00", "2", "14:00", "19:00", "1", "22:00", "03:00", "1"}
 	if len(got) != len(want) {
@@ -174,7 +174,7 @@ func TestCostsFindTheMissAndTheOutput(t *testing.T) {
 	c := CostsOf(w)
 	kinds := ""
 	for _, i := range c.Items {
-		kinds += i.Kind + " " + i.Span + " " + tokens(i.Tokens) + "; "
+		kinds += i.Kind + " " + i.Span + " " + Tokens(i.Tokens) + "; "
 	}
 	if want := "requests  72.3k; other  0; cache miss r3 21.0k; output c1 20.9k; "; kinds != want {
 		t.Errorf("%q, want %q", kinds, want)

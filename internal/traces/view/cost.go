@@ -153,7 +153,7 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 		if anew := known - r.Usage.CacheRead; cached && anew >= fewTokens && r.Usage.CacheRead < known/2 {
 			misses = append(misses, CostItem{
 				Kind: "cache miss", Span: r.Span, Tokens: anew, CostUSD: r.Usage.CostUSD,
-				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", Offset(r.Started, w.Summary.Started), tokens(anew)),
+				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", Offset(r.Started, w.Summary.Started), Tokens(anew)),
 			})
 		}
 		if more := r.Usage.Input - p.Usage.Input - p.Usage.Output; more >= fewTokens {
@@ -188,9 +188,9 @@ func (c *Costs) sentence(agents int, misses, outputs []CostItem) string {
 	whole.add(c.Usage)
 	amount := func(i CostItem) string {
 		if i.CostUSD != nil {
-			return dollars(*i.CostUSD)
+			return Dollars(*i.CostUSD)
 		}
-		return tokens(i.Tokens) + " tokens"
+		return Tokens(i.Tokens) + " tokens"
 	}
 	var parts []string
 	for _, i := range c.Items[:min(len(c.Items), 1+min(agents, 2))] {
@@ -221,7 +221,7 @@ func (c *Costs) sentence(agents int, misses, outputs []CostItem) string {
 		text += fmt.Sprintf("; %s missed the cache (%s)", termtext.Plural(len(misses), "request"), amount(sum))
 	}
 	if len(outputs) > 0 {
-		text += fmt.Sprintf("; the largest output added %s tokens", tokens(outputs[0].Tokens))
+		text += fmt.Sprintf("; the largest output added %s tokens", Tokens(outputs[0].Tokens))
 	}
 	return text + "."
 }
@@ -237,7 +237,7 @@ func Cost(w io.Writer, title string, c Costs, o Options) error {
 		_, _ = b.WriteString("\n")
 		t := &table{style: st, rows: len(c.Items), columns: []*column{
 			{name: "KIND", order: 1, cell: func(i int) (string, string) { return c.Items[i].Kind, sgrDim }},
-			{name: "TOKENS", right: true, order: 3, cell: func(i int) (string, string) { return tokens(c.Items[i].Tokens), "" }},
+			{name: "TOKENS", right: true, order: 3, cell: func(i int) (string, string) { return Tokens(c.Items[i].Tokens), "" }},
 			{name: "COST", right: true, cell: func(i int) (string, string) { return cost(&store.Usage{CostUSD: c.Items[i].CostUSD}, inCents(c.Usage)) }},
 			{name: "SPAN", order: 2, cell: func(i int) (string, string) {
 				return cmp.Or(termtext.CutWidth(c.Items[i].Span, shortID, ""), "-"), sgrDim

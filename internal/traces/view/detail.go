@@ -176,13 +176,13 @@ func usage(u *store.Usage) []string {
 	if u == nil {
 		return nil
 	}
-	in := tokens(u.Input) + " in"
+	in := Tokens(u.Input) + " in"
 	if u.CacheRead > 0 {
-		in += " (" + tokens(u.CacheRead) + " cached)"
+		in += " (" + Tokens(u.CacheRead) + " cached)"
 	}
-	out := []string{in, tokens(u.Output) + " out"}
+	out := []string{in, Tokens(u.Output) + " out"}
 	if u.CostUSD != nil {
-		out = append(out, dollars(*u.CostUSD))
+		out = append(out, Dollars(*u.CostUSD))
 	}
 	return out
 }

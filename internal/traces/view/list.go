@@ -210,7 +210,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 		if s.Usage == nil {
 			return "-", sgrDim
 		}
-		return tokens(s.Usage.Input) + "/" + tokens(s.Usage.Output), ""
+		return Tokens(s.Usage.Input) + "/" + Tokens(s.Usage.Output), ""
 	})
 	cents := slices.ContainsFunc(traces, func(s store.Summary) bool { return inCents(s.Usage) })
 	add(&column{name: "COST", right: true, order: 7}, func(s *store.Summary) (string, string) { return cost(s.Usage, cents) })
@@ -267,9 +267,9 @@ func (st *style) fitting(parts []string) string {
 func totals(count string, all store.Totals) []string {
 	parts := []string{count}
 	if all.Usage != nil && all.Usage.CostUSD != nil {
-		cost := dollars(*all.Usage.CostUSD)
+		cost := Dollars(*all.Usage.CostUSD)
 		if m := all.OfModel; m != nil && m.CostUSD != nil && m.Cost() != all.Usage.Cost() {
-			cost += " (" + dollars(*m.CostUSD) + " of the model)"
+			cost += " (" + Dollars(*m.CostUSD) + " of the model)"
 		}
 		parts = append(parts, cost)
 	}
@@ -312,7 +312,7 @@ func cost(u *store.Usage, cents bool) (text, sgr string) {
 	case cents && *u.CostUSD >= 0 && *u.CostUSD < aDollar:
 		return "$" + fixed(*u.CostUSD, 2), ""
 	}
-	return dollars(*u.CostUSD), ""
+	return Dollars(*u.CostUSD), ""
 }
 
 // lastPart returns the last part of a path of any system, safe for a terminal.

@@ -11,9 +11,9 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -25,7 +25,7 @@ func recorded(t *testing.T, name string) []*tracepb.ResourceSpans {
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages, err := otlpjson.Decode(doc)
+	messages, err := otlptest.Messages(doc)
 	if err != nil {
 		t.Fatal(err)
 	}

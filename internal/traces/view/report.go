@@ -125,7 +125,7 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 			}
 			used := "-"
 			if g.Usage != nil {
-				used = tokens(g.Usage.Tokens())
+				used = Tokens(g.Usage.Tokens())
 			}
 			rows = append(rows, []string{key, fmt.Sprint(g.Traces), duration(g.Took), fmt.Sprint(g.Failures), used, price(g.Usage)})
 		}

@@ -66,7 +66,7 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 	head := fmt.Sprintf("task %d", n)
 	var cost string
 	if t.Usage != nil && t.Usage.CostUSD != nil {
-		cost = dollars(*t.Usage.CostUSD)
+		cost = Dollars(*t.Usage.CostUSD)
 	}
 	facts := p.join(outcomeText(&t.Summary), duration(t.Duration()), cost, termtext.Line(termtext.HeadBytes(t.TraceID, 8)))
 	p.line(p.paint(sgrBold, head) + "  " + p.mark(otelmap.OutcomeEnd(t.Outcome)) + " " + p.paint(sgrDim, p.cut(facts, p.Width-len(head)-4)))

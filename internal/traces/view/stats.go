@@ -83,7 +83,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			if g.Usage == nil {
 				return "-", sgrDim
 			}
-			return tokens(of(g.Usage)), ""
+			return Tokens(of(g.Usage)), ""
 		}
 	}
 	used := func(g *store.Group) bool { return g.Usage != nil }

@@ -137,8 +137,8 @@ func Offset(at, start time.Time) string {
 	return text
 }
 
-// tokens formats a count in at most five columns up to a thousand millions.
-func tokens(n int64) string {
+// Tokens formats a count in at most five columns up to a thousand millions.
+func Tokens(n int64) string {
 	switch {
 	case n < 0:
 		return "0"
@@ -165,8 +165,8 @@ func fixed(f float64, decimals int) string {
 // aDollar is what is a dollar with four decimals.
 const aDollar = 0.99995
 
-// dollars formats a cost with two decimals from a dollar on, else with four.
-func dollars(usd float64) string {
+// Dollars formats a cost with two decimals from a dollar on, else with four.
+func Dollars(usd float64) string {
 	switch {
 	case math.IsNaN(usd) || math.IsInf(usd, 0):
 		return "$?"

@@ -39,12 +39,12 @@ func TestNumbersAreShort(t *testing.T) {
 		// The page writes an exact half so.
 		1150: "1.1k", 1250: "1.3k", 100_500: "101k", 1_250_000: "1.3M",
 	} {
-		if got := tokens(n); got != want {
+		if got := Tokens(n); got != want {
 			t.Errorf("tokens(%d): got %q, want %q", n, got, want)
 		}
 	}
 	for usd, want := range map[float64]string{0: "$0.0000", 0.01234: "$0.0123", 0.99994: "$0.9999", 0.99996: "$1.00", -0.99996: "$-1.00", 1: "$1.00", 12.345: "$12.35", 1e9: "$1000000000.00", 0.03125: "$0.0313", 1.125: "$1.13", -1.125: "$-1.13", 1.115: "$1.11"} {
-		if got := dollars(usd); got != want {
+		if got := Dollars(usd); got != want {
 			t.Errorf("dollars(%v): got %q, want %q", usd, got, want)
 		}
 	}

@@ -21,12 +21,6 @@ func (r *Row) Attributes() []*commonpb.KeyValue {
 // Duration formats d in at most six columns up to a hundred days.
 func Duration(d time.Duration) string { return duration(d) }
 
-// Tokens formats a count in at most five columns up to a thousand millions.
-func Tokens(n int64) string { return tokens(n) }
-
-// Dollars formats a cost with two decimals from a dollar on, else with four.
-func Dollars(usd float64) string { return dollars(usd) }
-
 // Counts describes the tokens, the cost and the tool calls of a trace, each on one
 // line.
 func Counts(s *store.Summary) []string {

@@ -124,9 +124,6 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 			l.tools = make(map[string]toolUse)
 		}
 		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, agent: agent, at: r.at, line: r.line}
-		if caller, wanted := l.b.callers[b.ID]; wanted && caller == nil {
-			l.b.callers[b.ID] = &agent
-		}
 	}
 }
 

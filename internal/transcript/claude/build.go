@@ -23,10 +23,7 @@ type build struct {
 	// compactions are when the conversation was shortened.
 	compactions []time.Time
 	// spawns are the calls that started the agents, by agent.
-	spawns map[string]spawn
-	// callers are the agents that made the calls that started an agent. The
-	// keys are set before the files are read.
-	callers map[string]*string
+	spawns map[string]string
 
 	// others has the rows that other sessions count.
 	others others
@@ -59,8 +56,7 @@ func newBuild(session string, maxText int) *build {
 	return &build{
 		session: session,
 		texts:   transcript.Texts{Max: maxText},
-		spawns:  make(map[string]spawn),
-		callers: make(map[string]*string),
+		spawns:  make(map[string]string),
 		seed:    maphash.MakeSeed(),
 		told:    make(map[uint64]bool),
 	}
@@ -110,6 +106,3 @@ func (b *build) eachText(text, input func(*string)) {
 
 // word is s, in the memory of the same word seen before.
 func word(s string) string { return unique.Make(s).Value() }
-
-// spawn is the call that started an agent, and who made it.
-type spawn struct{ call, agent string }

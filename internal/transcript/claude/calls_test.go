@@ -180,8 +180,8 @@ func TestClaudeSubagents(t *testing.T) {
 	tr := readClaude(t, f, transcript.Query{Session: claudeSession})
 	if diff := cmp.Diff([]hook.Subagent{
 		{ID: "a1", Type: "Explore", CallID: "t1", Turn: "p1", Task: "look around", Result: "Found.", Start: sec(2), End: sec(9)},
-		{ID: "a2", Type: "Plan", CallID: "t2", ParentAgent: "a1", Turn: "p1", Task: "plan", Result: "thinking", Start: sec(4)},
-		{ID: "a3", CallID: "t7", ParentAgent: hook.ParentUnknown, Task: "described", Result: "half", Start: sec(6), End: sec(6)},
+		{ID: "a2", Type: "Plan", CallID: "t2", Turn: "p1", Task: "plan", Result: "thinking", Start: sec(4)},
+		{ID: "a3", CallID: "t7", Task: "described", Result: "half", Start: sec(6), End: sec(6)},
 		{ID: "a9", Type: "claude", CallID: "t9", Turn: "p1", Task: "nine", Result: "Nine.", Start: sec(7), End: sec(8)},
 	}, tr.Agents); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)

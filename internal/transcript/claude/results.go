@@ -61,7 +61,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			l.refused = append(l.refused, len(l.b.results)-1)
 		}
 		if subagent != "" {
-			l.b.spawns[subagent] = spawn{b.ToolUseID, agent}
+			l.b.spawns[subagent] = b.ToolUseID
 		}
 	}
 	if l.lead(r) && len(c) > 0 {

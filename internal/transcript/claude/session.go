@@ -35,9 +35,7 @@ type agentMeta struct {
 	AgentType   string `json:"agentType"`
 	Description string `json:"description"`
 	ToolUseID   string `json:"toolUseId"`
-	// SpawnDepth is 1 for an agent that the lead agent started.
-	SpawnDepth int  `json:"spawnDepth"`
-	Finished   bool `json:"finished"`
+	Finished    bool   `json:"finished"`
 }
 
 // subagent is one subagent's files.
@@ -76,11 +74,6 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	agents, err := r.agents(ctx, q.Session, beside, q.Since)
 	errs := []error{err}
-	for _, a := range agents {
-		if a.meta.ToolUseID != "" {
-			b.callers[a.meta.ToolUseID] = nil
-		}
-	}
 	if len(agents) > 0 {
 		b.shown = make(map[uint64]bool)
 	}
@@ -278,24 +271,14 @@ func (a *subagent) agent(b *build) (agent hook.Subagent, ok bool) {
 	if log.first.IsZero() && log.active.IsZero() {
 		return hook.Subagent{}, false
 	}
-	started := b.spawns[a.id]
 	agent = hook.Subagent{
 		ID:     a.id,
 		Type:   cmp.Or(a.meta.AgentType, log.kind),
-		CallID: cmp.Or(a.meta.ToolUseID, started.call),
+		CallID: cmp.Or(a.meta.ToolUseID, b.spawns[a.id]),
 		Turn:   log.opened,
 		Task:   cmp.Or(log.task, a.meta.Description),
 		Result: log.words,
 		Start:  log.first,
-	}
-	caller := b.callers[agent.CallID]
-	switch {
-	case caller != nil:
-		agent.ParentAgent = *caller
-	case agent.CallID == started.call:
-		agent.ParentAgent = started.agent
-	case a.meta.SpawnDepth > 1:
-		agent.ParentAgent = hook.ParentUnknown
 	}
 	if a.meta.Finished || log.stop == "end_turn" {
 		agent.End = log.active

@@ -351,5 +351,5 @@ func (l *log) addSpawn(thread, call string, at time.Time) {
 		return
 	}
 	task := rawjson.Members([]byte(l.made[call].Input)).Text("message")
-	l.spawn(spawn{thread: thread, call: call, caller: l.agent, turn: l.turn, task: task, at: at})
+	l.spawn(spawn{thread: thread, call: call, turn: l.turn, task: task, at: at})
 }

@@ -130,8 +130,8 @@ type callKey struct{ agent, id string }
 
 // spawn is the call that started a subagent.
 type spawn struct {
-	thread, call, caller, turn, task string
-	at                               time.Time
+	thread, call, turn, task string
+	at                       time.Time
 }
 
 // newLog returns the log of a session's own file.
@@ -177,7 +177,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 		sub.close()
 		a := hook.Subagent{
-			ID: s.thread, CallID: s.call, ParentAgent: s.caller, Turn: s.turn, Task: s.task, Result: sub.result, Start: s.at,
+			ID: s.thread, CallID: s.call, Turn: s.turn, Task: s.task, Result: sub.result, Start: s.at,
 		}
 		if !sub.open {
 			a.End = sub.last
@@ -230,11 +230,7 @@ func (l *log) adopt(ctx context.Context, f *transcript.Files, session string) (f
 			if other || id == session || transcript.CheckID("thread", id) != nil || l.agents[id] {
 				continue
 			}
-			s := spawn{thread: id, turn: l.turnAt(h.self.born), at: h.self.born}
-			if thread != session {
-				s.caller = thread
-			}
-			l.spawn(s)
+			l.spawn(spawn{thread: id, turn: l.turnAt(h.self.born), at: h.self.born})
 			found = true
 		}
 	}

@@ -77,7 +77,7 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
 	t.Folders = hook.Union(transcript.AddFolders(nil, "", h.folders), l.Folders)
-	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone {
+	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone || len(paths) == 0 {
 		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}
 	return t, errors.Join(err, listed)
@@ -256,7 +256,7 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	if agent := o.Text("agentId"); agent != "" {
 		args := o.Members("args")
 		l.Agents = append(l.Agents, hook.Subagent{
-			ID: agent, Type: args.Text("agent_name"), CallID: id, ParentAgent: l.agent,
+			ID: agent, Type: args.Text("agent_name"), CallID: id,
 			Task: l.Texts.Keep(args.Text("prompt")), Result: r.Text, End: r.At,
 		})
 	}

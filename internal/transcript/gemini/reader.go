@@ -210,7 +210,7 @@ func twins(ctx context.Context, f *transcript.Files, path, session string) (path
 	named := false
 	for _, t := range found {
 		switch {
-		case len(found) > 1 && t.started.After(first) && delegated(ctx, f, t.Path):
+		case delegated(ctx, f, t.Path, len(found) > 1 && t.started.After(first)):
 			agents = append(agents, t.Path)
 		case t.Path == path:
 			named = true
@@ -224,9 +224,11 @@ func twins(ctx context.Context, f *transcript.Files, path, session string) (path
 	return paths, agents
 }
 
-// delegated reports that a file is a subagent's: it begins with what a subagent is told, or has
-// the call by which one ends.
-func delegated(ctx context.Context, f *transcript.Files, path string) (found bool) {
+// delegated reports that a file is a subagent's: it begins with what a subagent is told, or, if
+// there is a file before it, has the call by which one ends.
+func delegated(ctx context.Context, f *transcript.Files, path string, later bool) (found bool) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	begun := false
 	visit := func(r *row) bool {
 		if text, _ := r.text(); !begun && r.kind == kindUser {
@@ -235,7 +237,10 @@ func delegated(ctx context.Context, f *transcript.Files, path string) (found boo
 		}
 		calls, _ := r.Elements("toolCalls")
 		found = found || slices.ContainsFunc(calls, func(raw []byte) bool { return rawjson.Members(raw).Text("name") == finish })
-		return !found
+		if found || begun && !later {
+			stop()
+		}
+		return ctx.Err() == nil
 	}
 	if filepath.Ext(path) == document {
 		_ = f.Stream(ctx, path, func(file io.Reader) error { // reading the rows reports what is wrong

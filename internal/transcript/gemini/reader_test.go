@@ -245,6 +245,18 @@ func TestASessionWhoseFileIsGone(t *testing.T) {
 	}
 }
 
+// Of the versions whose files of subagents look like the session's, one alone is a subagent's, too.
+func TestASessionOfWhichASubagentIsLeft(t *testing.T) {
+	f := finder(t, "")
+	place(t, f, "session-2026-01-25T20-46-eeeeeeee.json", `{"sessionId":"eeeeeeee-1","startTime":"2026-01-25T20:45:03Z","messages":[
+		{"id":"a","type":"user","timestamp":"2026-01-25T20:45:03Z","content":"Your task is to do a deep investigation of the codebase to x"},
+		{"id":"b","type":"gemini","timestamp":"2026-01-25T20:45:09Z","content":"Found.","model":"m"}]}`)
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "eeeeeeee-1", Full: true})
+	if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || len(tr.Calls) != 1 || tr.Calls[0].Agent == "" || len(tr.Unread) != 1 {
+		t.Errorf("%+v, %v; want the subagent alone", tr, err)
+	}
+}
+
 // A call of a tool that a subagent does not have is only in what the model is told.
 func TestUnauthorizedCalls(t *testing.T) {
 	f := finder(t, "")

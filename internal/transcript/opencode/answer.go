@@ -108,7 +108,7 @@ func finish(reason string) string {
 func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook.Subagent, turn string) {
 	if tool.Agent != "" {
 		l.spawned[tool.Agent] = spawn{
-			call: tool.ID, caller: agent.ID, turn: turn, task: part.Members("state").Members("input").Text("prompt"),
+			call: tool.ID, turn: turn, task: part.Members("state").Members("input").Text("prompt"),
 		}
 	}
 	q := l.query

@@ -194,7 +194,7 @@ type log struct {
 }
 
 // spawn is the call that started a subagent.
-type spawn struct{ call, caller, turn, task string }
+type spawn struct{ call, turn, task string }
 
 // message is one message with its parts, in their order.
 type message struct {
@@ -274,7 +274,7 @@ func (l *log) addAll(list []*message, s *session, lead bool, inherited map[strin
 	if !lead {
 		from := l.spawned[s.id]
 		*agent = hook.Subagent{
-			ID: s.id, Type: s.kind, CallID: from.call, ParentAgent: from.caller, Turn: from.turn, Task: from.task, Start: s.created,
+			ID: s.id, Type: s.kind, CallID: from.call, Turn: from.turn, Task: from.task, Start: s.created,
 		}
 	}
 	l.turns = make(map[string]string)

@@ -132,7 +132,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 // subagent describes the subagent whose file was read.
 func (l *log) subagent(m agentMeta) hook.Subagent {
 	a := hook.Subagent{
-		ID: m.AgentID, Type: m.AgentType, CallID: m.ToolUseID, ParentAgent: m.ParentAgent, Turn: l.turns[m.AgentID],
+		ID: m.AgentID, Type: m.AgentType, CallID: m.ToolUseID, Turn: l.turns[m.AgentID],
 		Task: cmp.Or(l.task, m.Description), Result: l.words, Start: transcript.ISOTime(m.Created),
 	}
 	if a.Start.IsZero() {

@@ -202,7 +202,6 @@ type agentMeta struct {
 	AgentType   string `json:"agentType"`
 	Description string `json:"description"`
 	ToolUseID   string `json:"toolUseId"`
-	ParentAgent string `json:"parentAgentId"`
 	Created     string `json:"createdAt"`
 	Updated     string `json:"lastUpdatedAt"`
 	Status      string `json:"status"`

@@ -12,21 +12,16 @@ import (
 	"github.com/hookspan/hookspan/internal/outbound"
 )
 
+// Client sends the requests of hooks.
+type Client struct {
+	// Base is the client under this package's rules; nil means one for each request.
+	Base *http.Client
+}
+
 // Post sends body to url with the given header and returns the answer. An error with
 // a status means that the answer's body is incomplete, which it is beyond most bytes.
 // The values of the header are secrets: no error repeats them.
-func Post(ctx context.Context, url string, header map[string]string, body []byte, most int64) (status int, answer []byte, err error) {
-	return post(ctx, nil, url, header, body, most)
-}
-
-// With returns Post with a client in place of this package's.
-func With(base *http.Client) func(context.Context, string, map[string]string, []byte, int64) (int, []byte, error) {
-	return func(ctx context.Context, url string, header map[string]string, body []byte, most int64) (int, []byte, error) {
-		return post(ctx, base, url, header, body, most)
-	}
-}
-
-func post(ctx context.Context, base *http.Client, url string, header map[string]string, body []byte, most int64) (int, []byte, error) {
+func (c Client) Post(ctx context.Context, url string, header map[string]string, body []byte, most int64) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, fmt.Errorf("request to %q: %w", url, err)
@@ -36,7 +31,7 @@ func post(ctx context.Context, base *http.Client, url string, header map[string]
 	}
 	req.Header.Set("Content-Type", "application/json")
 	// Not shared: a hook process sends one request and ends.
-	client := outbound.New(outbound.Options{Base: base, Once: true, MaxAnswer: most, Secrets: outbound.NewSecrets(req.URL, header)})
+	client := outbound.New(outbound.Options{Base: c.Base, Once: true, MaxAnswer: most, Secrets: outbound.NewSecrets(req.URL, header)})
 	defer client.Close()
 	a, err := client.Do(req)
 	if err != nil {

@@ -52,7 +52,7 @@ type Runner struct {
 	// Claim reports whether a once handler of this key may run; nil means yes. If so, begun
 	// is called with true when it has started, or with false if it could not be.
 	Claim func(ctx context.Context, key string) (begun func(started bool), may bool)
-	// Post sends the request of an http handler, as hookhttp.Post does. It must be
+	// Post sends the request of an http handler, as hookhttp.Client does. It must be
 	// set if there are such handlers.
 	Post Post
 	// Conditions decide what names alone do not.

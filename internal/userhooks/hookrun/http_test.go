@@ -52,7 +52,7 @@ func TestRequest(t *testing.T) {
 		"Content-Type": "text/plain",
 	}
 	h.AllowedEnvVars = []string{"TOKEN", "LINES", "MISSING", "OTEL_ALLOWED"}
-	r := &Runner{Post: hookhttp.Post, Env: []string{"TOKEN=t", "OTHER=secret", "OTEL_SECRET=secret", "LINES=a\r\nX: b", "OTEL_ALLOWED=named"}}
+	r := &Runner{Post: hookhttp.Client{}.Post, Env: []string{"TOKEN=t", "OTHER=secret", "OTEL_SECRET=secret", "LINES=a\r\nX: b", "OTEL_ALLOWED=named"}}
 	run := runOne(t.Context(), t, r, h, `{"a":1}`)
 	want := []string{"POST", "/hook", "application/json", "Bearer t", "t-", ".", "plain", "aX: b", "named"}
 	if d := cmp.Diff(want, got); d != "" {
@@ -119,7 +119,7 @@ func TestResponse(t *testing.T) {
 		"a scheme not known": {url: "ftp://localhost", err: "unsupported protocol scheme"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, post(tc.url), "{}")
+			run := runOne(t.Context(), t, &Runner{Post: hookhttp.Client{}.Post}, post(tc.url), "{}")
 			if run.Verdict.Decision != tc.want {
 				t.Errorf("decision %q, want %q: %s", run.Verdict.Decision, tc.want, run.Err)
 			}
@@ -132,7 +132,7 @@ func TestResponse(t *testing.T) {
 			}
 			h := post(tc.url)
 			h.BlockOnFailure = true
-			if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}"); run.Verdict.Decision != verdict.Deny {
+			if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Client{}.Post}, h, "{}"); run.Verdict.Decision != verdict.Deny {
 				t.Errorf("%+v: want it denied where failures block", run.Verdict)
 			}
 		})
@@ -158,19 +158,19 @@ func TestRequestHasTimeLimit(t *testing.T) {
 	for _, path := range []string{"/", "/body"} {
 		h := post(s.URL + path)
 		h.Timeout = 50 * time.Millisecond
-		if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}"); !run.Output.TimedOut {
+		if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Client{}.Post}, h, "{}"); !run.Output.TimedOut {
 			t.Errorf("%s: %+v, want it timed out", path, run)
 		}
 		<-asked
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { <-asked; stop() }()
 		h.Timeout = time.Minute
-		if run := runOne(ctx, t, &Runner{Post: hookhttp.Post}, h, "{}"); run.Output.TimedOut || !run.Output.Failed {
+		if run := runOne(ctx, t, &Runner{Post: hookhttp.Client{}.Post}, h, "{}"); run.Output.TimedOut || !run.Output.Failed {
 			t.Errorf("%s: %+v, want it cancelled", path, run)
 		}
 		stop()
 		h.Async, h.Timeout = true, 50*time.Millisecond
-		run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}")
+		run := runOne(t.Context(), t, &Runner{Post: hookhttp.Client{}.Post}, h, "{}")
 		if run.Err != "timed out" || !run.Async || run.Verdict.Decision != verdict.NoDecision {
 			t.Errorf("%s: %+v, want an async one noted", path, run)
 		}
@@ -182,11 +182,11 @@ func TestAsyncRequestGivesNoVerdict(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"decision":"block"}`) }))
 	h := post(s.URL)
 	h.Async = true
-	if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}"); run.Err != "" || run.Verdict.Decision != verdict.NoDecision {
+	if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Client{}.Post}, h, "{}"); run.Err != "" || run.Verdict.Decision != verdict.NoDecision {
 		t.Errorf("%+v", run)
 	}
 	s.Close()
-	if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Post}, h, "{}"); !strings.HasPrefix(run.Err, "failed: ") {
+	if run := runOne(t.Context(), t, &Runner{Post: hookhttp.Client{}.Post}, h, "{}"); !strings.HasPrefix(run.Err, "failed: ") {
 		t.Errorf("%+v, want the failure noted", run)
 	}
 }

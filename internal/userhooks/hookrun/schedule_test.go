@@ -203,7 +203,7 @@ func TestExhaustionDenies(t *testing.T) {
 		"in a text that a header is cut from": {err: errNoDescriptor, headers: map[string]string{"X-For": "127.0.0.1"}},
 	} {
 		for policy, denied := range map[OnError]bool{"": true, OnErrorLimits: true, OnErrorAllow: false, OnErrorDeny: true} {
-			r := &Runner{OnError: policy, Post: hookhttp.With(&http.Client{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, tc.err })})}
+			r := &Runner{OnError: policy, Post: hookhttp.Client{Base: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, tc.err })}}.Post}
 			hooks := []hookfile.Handler{request("http://127.0.0.1:1/a"), request("http://127.0.0.1:1/b")}
 			for i := range hooks {
 				hooks[i].Headers = tc.headers
@@ -225,7 +225,7 @@ func TestExhaustedHookIsRetried(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, async %t", name, async), func(t *testing.T) {
 				var tries atomic.Int32
 				began, refused := make(chan struct{}), make(chan struct{})
-				r := &Runner{Post: hookhttp.With(&http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
+				r := &Runner{Post: hookhttp.Client{Base: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
 					if req.URL.Path != refusedPath {
 						close(began)
 						<-refused
@@ -235,7 +235,7 @@ func TestExhaustedHookIsRetried(t *testing.T) {
 						return nil, errNoDescriptor
 					}
 					return &http.Response{StatusCode: http.StatusNoContent, Body: io.NopCloser(strings.NewReader(""))}, nil
-				})})}
+				})}}.Post}
 				hooks := []hookfile.Handler{request("http://127.0.0.1:1/first"), request("http://127.0.0.1:1/second")}
 				for i := range hooks {
 					hooks[i].Async = async
@@ -255,10 +255,10 @@ func TestAbandonedHandlerKeepsOtherVerdicts(t *testing.T) {
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	w.Budget, w.OnError = 200*time.Millisecond, OnErrorAllow
-	w.Post = hookhttp.With(&http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+	w.Post = hookhttp.Client{Base: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
 		<-release
 		return nil, errNoDescriptor
-	})})
+	})}}.Post
 	own, ofCall := request("http://127.0.0.1:1/own"), request("http://127.0.0.1:1/call")
 	own.Timeout = 50 * time.Millisecond
 	res := w.Run(t.Context(), []hookfile.Handler{own, ofCall, shell("echo no >&2; exit 2")}, []Event{toolCall("{}")})

@@ -10,7 +10,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -87,7 +87,7 @@ func stored(t *testing.T, dir string, key spool.Key) (all []spool.Record, end in
 
 func mapped(t *testing.T, s Session, records []spool.Record) (spans, runs int) {
 	t.Helper()
-	b := otelmap.NewBuilder(s.host(), s.ID(), otelmap.Options{Agent: agents.Mapping(s.host())}, otelmap.Carry{})
+	b := otelmap.NewBuilder(s.host(), s.ID(), otelmap.Options{Agent: agentstest.Mapping(s.host())}, otelmap.Carry{})
 	decode := cline.Decode
 	if s.Dialect == Claude {
 		decode = claude.Decode

@@ -160,7 +160,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
 		{"-developers ten", `-developers "ten": want numbers`},
-		{"-part speed", `-part "speed": want some of rates,costs,memory,queue,plan`},
+		{"-part speed", `-part "speed": want some of tasks,rates,costs,memory,queue,plan`},
 		{"-tasks 1", "-tasks 1 and 0 arguments: want at least 100"},
 		{"-publish -developers 10", "would leave rows out"},
 		{"now", "1 arguments"},

@@ -15,11 +15,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -165,7 +165,7 @@ func (w *Stages) decode(each func(hook.Event)) error {
 }
 
 func (w *Stages) add(o otelmap.Options) {
-	o.Agent = agents.Mapping(w.Session.Key().Host)
+	o.Agent = agentstest.Mapping(w.Session.Key().Host)
 	w.builder = otelmap.NewBuilder(w.Session.Key().Host, w.events[0].Session, o, otelmap.Carry{})
 	for i := range w.events {
 		w.builder.Add(w.events[i])

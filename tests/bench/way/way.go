@@ -16,11 +16,11 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
+	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -50,8 +50,8 @@ func Mapping(clean *redact.Redactor) otelmap.Options {
 // Sources decode the events of every host and know none of their files.
 func Sources() map[string]deliver.Source {
 	return map[string]deliver.Source{
-		claude.Host: {Agent: agents.Mapping(claude.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) }},
-		cline.Host:  {Agent: agents.Mapping(cline.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) }},
+		claude.Host: {Agent: agentstest.Mapping(claude.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) }},
+		cline.Host:  {Agent: agentstest.Mapping(cline.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) }},
 	}
 }
 

@@ -33,9 +33,9 @@ func Main(program string, run func(ctx context.Context, args []string, out io.Wr
 
 // Part is one table of a program.
 type Part[R any] struct {
-	// Name selects the part with -part, and marks its place in the page.
+	// Name selects the part with -part, and names its file and its place in the page.
 	Name string
-	// Page is where -publish writes the table.
+	// Page is where -publish writes the table; if empty, no page has it.
 	Page string
 	Run  R
 }
@@ -65,16 +65,19 @@ func Choose[R any](names string, parts []Part[R]) (chosen []Part[R], err error) 
 	return chosen, nil
 }
 
-// Show prints a table below a line with the date, the machine and Go's version.
-// If page is not empty it also writes them into the page, between the marks of
-// that name.
+// Show prints a table below a line with the date, the machine and Go's version, and
+// saves it as proof.Save does. If page is not empty it also writes it into the page,
+// between the marks of that name.
 func Show(out io.Writer, page, name, table string) error {
 	text := fmt.Sprintf("%s, %s, %s\n\n%s", time.Now().UTC().Format(time.DateOnly), proof.Machine(), runtime.Version(), table)
-	if _, err := fmt.Fprintln(out, text); err != nil || page == "" {
+	if _, err := fmt.Fprintln(out, text); err != nil {
 		return err
 	}
 	root, err := built.Root()
 	if err != nil {
+		return err
+	}
+	if err := proof.Save(root, name, text); err != nil || page == "" {
 		return err
 	}
 	return proof.PublishAt(root, page, name, text)

@@ -1,12 +1,15 @@
 package proof
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +20,7 @@ import (
 
 var (
 	soak    = flag.Bool("soak", false, "make each row's long number of trials")
-	publish = flag.Bool("publish", false, "write the results into the documentation")
+	publish = flag.Bool("publish", false, "write the table into "+Tables+" and its sums into the documentation")
 	only    = flag.String("row", "", "run only the rows whose name holds this")
 )
 
@@ -109,9 +112,9 @@ func (r *Result) skip(format string, args []any) {
 	r.skipped = fmt.Sprintf(format, args...)
 }
 
-// Run makes every row a subtest, in the table's order, and publishes the table
-// if that was asked for: it replaces the part named table of the Markdown file
-// doc, a path from the module's root.
+// Run makes every row a subtest, in the table's order. With -publish it saves the
+// table and, if all rows were asked for, writes its sums into the part named table of
+// the Markdown file doc, a path from the module's root.
 func Run(t *testing.T, doc, table string, rows []Row) {
 	t.Helper()
 	part := os.Getenv(Part)
@@ -143,8 +146,16 @@ func Run(t *testing.T, doc, table string, rows []Row) {
 	if *publish {
 		// After the rows that run beside one another.
 		t.Cleanup(func() {
-			day := time.Now().UTC().Format(time.DateOnly)
-			if err := publishAt(root, doc, table, func(old string) string { return render(rows, results, old, day) }); err != nil {
+			old, err := os.ReadFile(path(root, table))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+			text := render(rows, results, string(old), time.Now().UTC().Format(time.DateOnly))
+			err = Save(root, table, text)
+			if err == nil && *only == "" && part == "" {
+				err = PublishAt(root, doc, table, sums(text))
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		})
@@ -189,7 +200,7 @@ func render(rows []Row, results []*Result, old, day string) string {
 		kind = "long"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Last run on %s: %s, %s.\n\n", day, Machine(), runtime.Version())
+	fmt.Fprintf(&b, "Last run on %s, %s, %s\n\n", day, Machine(), runtime.Version())
 	b.WriteString(tableHead)
 	for i, row := range rows {
 		r := results[i]
@@ -219,15 +230,50 @@ func thousands(n int) string {
 // root is the module's folder, seen from a test's package two levels below it.
 const root = "../.."
 
+// Tables is the folder of the whole tables, seen from the module's. It is not committed.
+const Tables = "dist/results"
+
+func path(root, name string) string {
+	return filepath.Join(root, filepath.FromSlash(Tables), name+".md")
+}
+
+// Save writes a whole table. root is the module's folder.
+func Save(root, name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path(root, name)), 0o755); err != nil { //nolint:gosec // As the rest of dist/.
+		return err
+	}
+	return os.WriteFile(path(root, name), []byte(text), 0o644) //nolint:gosec // As the rest of dist/.
+}
+
+// sums is what a page has of a table: its first line, and how many rows were run,
+// trials made and rules broken.
+func sums(table string) string {
+	head, lines, _ := strings.Cut(table, tableHead)
+	var rows, run, trials, broken int
+	for line := range strings.Lines(lines) {
+		rows++
+		cells := strings.Split(line, " | ")
+		if len(cells) < 5 {
+			continue
+		}
+		n, err := strconv.Atoi(strings.ReplaceAll(cells[3], ",", ""))
+		if err != nil {
+			continue
+		}
+		b, err := strconv.Atoi(cells[4])
+		if err != nil {
+			continue
+		}
+		run, trials, broken = run+1, trials+n, broken+b
+	}
+	return fmt.Sprintf("%s: %d of %d rows, %s trials, %d broken.", strings.TrimSpace(head), run, rows, thousands(trials), broken)
+}
+
 // PublishAt replaces the part of a Markdown file between the lines
 // "<!-- begin NAME -->" and "<!-- end NAME -->". root is the module's folder.
 func PublishAt(root, doc, name, body string) error {
-	return publishAt(root, doc, name, func(string) string { return body })
-}
-
-func publishAt(root, doc, name string, body func(old string) string) error {
-	path := filepath.Join(root, filepath.FromSlash(doc))
-	old, err := os.ReadFile(path)
+	file := filepath.Join(root, filepath.FromSlash(doc))
+	old, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -235,15 +281,15 @@ func publishAt(root, doc, name string, body func(old string) string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", doc, err)
 	}
-	return os.WriteFile(path, []byte(text), 0o644) //nolint:gosec // A page that everybody reads.
+	return os.WriteFile(file, []byte(text), 0o644) //nolint:gosec // A page that everybody reads.
 }
 
-func replace(text, name string, body func(old string) string) (string, error) {
+func replace(text, name, body string) (string, error) {
 	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->"
 	head, rest, found := strings.Cut(text, begin)
-	old, tail, closed := strings.Cut(rest, end)
+	_, tail, closed := strings.Cut(rest, end)
 	if !found || !closed {
 		return "", fmt.Errorf("no part between %q and %q to write the results into", strings.TrimSpace(begin), end)
 	}
-	return head + begin + "\n" + strings.TrimSpace(body(old)) + "\n\n" + end + tail, nil
+	return head + begin + "\n" + strings.TrimSpace(body) + "\n\n" + end + tail, nil
 }
