@@ -384,19 +384,23 @@ func (r *rule) match(t *text, i int) (span, bool) {
 		return span{}, false
 	}
 	lo, hi, open, ok := r.find(r.re(), seg, i, end)
-	if ok && !(r.right && hi < len(seg) && isWord(seg[hi])) &&
-		(r.ok == nil || r.ok(match{text: seg, at: i, lo: lo, hi: hi})) {
-		if open {
-			hi = follow(seg, hi)
-		}
-		return span{lo: lo, hi: hi, rule: r.name}, true
+	if !ok || r.right && hi < len(seg) && isWord(seg[hi]) || r.ok != nil && !r.ok(match{text: seg, at: i, lo: lo, hi: hi}) {
+		return r.matchHead(t, i, end)
 	}
-	// The search for a beginning is the most expensive part: one must reach the text's
-	// end or a cut mark.
+	if open {
+		hi = follow(seg, hi)
+	}
+	return span{lo: lo, hi: hi, rule: r.name}, true
+}
+
+// matchHead tries the expression of the beginnings. The search is the most expensive part: a
+// beginning must reach the text's end or a cut mark.
+func (r *rule) matchHead(t *text, i, end int) (span, bool) {
+	seg := t.s
 	if !t.cut || end+longestMark < len(seg) && t.nextMark(i, end+longestMark) < 0 || r.head() == nil {
 		return span{}, false
 	}
-	lo, hi, open, ok = r.find(r.head(), seg, i, end)
+	lo, hi, open, ok := r.find(r.head(), seg, i, end)
 	if mark := t.nextMark(lo, hi); ok && mark > lo {
 		hi, open = mark, false // A password may hold any sign, a mark's too.
 	}

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,14 +23,15 @@ func exitCode(text string) (code int64, ok bool) {
 
 // statusOf returns how a call ended that became no item, by the words for the model.
 func statusOf(text string) hook.ToolStatus {
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	if strings.HasPrefix(text, "exec_command failed for `") { // 0.99 to 0.13x name the command
+		_, failure, _ := strings.Cut(text, "`: CreateProcess")
+		text = "exec_command failed: CreateProcess" + failure
 	}
 	code, coded := exitCode(text)
 	switch {
 	case strings.HasPrefix(text, "exec command rejected by user"), strings.HasPrefix(text, "patch rejected by user"):
 		return hook.ToolDenied // before 0.60
-	case strings.HasPrefix(text, "Command blocked by PreToolUse hook:"), strings.HasPrefix(text, "exec_command failed:") && has("Rejected("):
+	case strings.HasPrefix(text, "Command blocked by PreToolUse hook:"), strings.HasPrefix(text, `exec_command failed: CreateProcess { message: "Rejected(`):
 		return hook.ToolDenied
 	case strings.HasPrefix(text, "aborted by user"), strings.HasSuffix(text, "\naborted by user"):
 		return hook.ToolCancelled
@@ -41,7 +41,7 @@ func statusOf(text string) hook.ToolStatus {
 		return hook.ToolFailed
 	}
 	for _, words := range [...]string{
-		"apply_patch verification failed", "unsupported call:", "unsupported custom tool call:", "unable to locate ", "exec_command failed:",
+		"apply_patch verification failed", "unsupported call:", "unsupported custom tool call:", "unable to locate ", "exec_command failed:", "write_stdin failed:",
 		"failed to ", "failed in sandbox", "execution error", "error: ", "invalid ", "Script failed",
 	} {
 		if strings.HasPrefix(text, words) {
