@@ -169,6 +169,9 @@ func TestCertificatesThatDoNotHoldAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(s.Close)
+			if a, err := do(t.Context(), t, New(Options{}), s.Base()); err == nil {
+				t.Errorf("by the system's roots: %+v", a)
+			}
 			a, err := do(t.Context(), t, New(Options{TLS: &tls.Config{RootCAs: roots}}), s.Base()) //nolint:gosec // The client must raise the version.
 			if tc.says == "" {
 				if err != nil || len(s.Requests()) != 1 {
