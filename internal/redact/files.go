@@ -116,6 +116,9 @@ func (t *text) datum(lo, hi int) []span {
 	return []span{{lo: lo, hi: hi}}
 }
 
+// passLine reports whether a colon has the port of a line of .pgpass behind it, or a star.
+func passLine(s string) bool { return s[1] == '*' || byteIn(s, endOf(s, 1, 5, digitBytes), ":") }
+
 // pgpassword distinguishes the password of a line of .pgpass, host:port:database:user:password, from
 // the groups of an address of IPv6.
 func pgpassword(m match) bool {

@@ -19,7 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -140,7 +140,7 @@ func differences(t *testing.T, host, home, session string, spans []*tracepb.Reso
 	if err := s.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	files, err := second.Read(t.Context(), host, second.EnvOf(home, nil))
+	files, err := agentfiles.Read(t.Context(), host, agentfiles.EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,15 @@ func CleanAgain(r *redact.Redactor, message *tracepb.ResourceSpans, values []red
 	return message
 }
 
+// Secrets are the values that CleanAgain would remove from texts beside those of a task.
+func Secrets(task []*tracepb.ResourceSpans, values []redact.Value) []redact.Value {
+	look := again{values: values}
+	for _, message := range task {
+		look.message(message)
+	}
+	return look.values
+}
+
 // again takes values to the texts of a message, or drops those that are names in it.
 type again struct {
 	values []redact.Value
@@ -102,8 +111,12 @@ func (a *again) text(s *string) {
 		*s = redact.Again(*s, a.values)
 		return
 	}
-	a.values = slices.DeleteFunc(a.values, func(v redact.Value) bool { return v.Names(*s) })
-	a.found = a.found || slices.ContainsFunc(a.values, func(v redact.Value) bool { return strings.Contains(*s, v.Text) })
+	a.values = slices.DeleteFunc(a.values, func(v redact.Value) bool {
+		has := strings.Contains(*s, v.Text)
+		names := has && v.Names(*s)
+		a.found = a.found || has && !names
+		return names
+	})
 }
 
 // texts takes Tail to the texts of a message.

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"cmp"
@@ -10,36 +10,18 @@ import (
 )
 
 type geminiRow struct {
-	Session string         `json:"sessionId"`
-	Kind    string         `json:"kind"`
-	ID      string         `json:"id"`
-	Time    string         `json:"timestamp"`
-	Type    string         `json:"type"`
-	Model   string         `json:"model"`
-	Content jsontext.Value `json:"content"`
-	Tokens  *struct {
-		Input    float64 `json:"input"`
-		Output   float64 `json:"output"`
-		Cached   float64 `json:"cached"`
-		Thoughts float64 `json:"thoughts"`
-		Tool     float64 `json:"tool"`
-	} `json:"tokens"`
-	Calls []struct {
-		ID      string `json:"id"`
-		Name    string `json:"name"`
-		Status  string `json:"status"`
-		Display ends   `json:"resultDisplay"`
-		Results []struct {
-			Response struct {
-				Response struct {
-					Output ends `json:"output"`
-					Error  ends `json:"error"`
-				} `json:"response"`
-			} `json:"functionResponse"`
-		} `json:"result"`
-	} `json:"toolCalls"`
+	SessionID, Kind, ID, Timestamp, Type, Model string
+	Content                                     jsontext.Value
+	Tokens                                      *struct{ Input, Output, Cached, Thoughts, Tool float64 }
+	ToolCalls                                   []struct {
+		ID, Name, Status string
+		ResultDisplay    ends
+		Result           []struct {
+			FunctionResponse struct{ Response struct{ Output, Error ends } }
+		}
+	}
 	// Messages are all rows of an older file.
-	Messages []geminiRow `json:"messages"`
+	Messages []geminiRow
 }
 
 // geminiFile is a session's file while it is read.
@@ -53,25 +35,21 @@ func openGemini(r *file) func([]byte) {
 	if r.sub {
 		r.agent = fileName(r.path)
 	}
-	return func(line []byte) {
-		if filepath.Base(r.path) == "logs.json" || !inChats {
-			return
-		}
-		var row geminiRow
-		if !r.parse(line, &row) {
-			return
-		}
-		if r.session == "" || row.Session != "" {
-			if row.Kind == "subagent" || geminiTask(&row) {
+	if filepath.Base(r.path) == "logs.json" || !inChats {
+		return func([]byte) {}
+	}
+	return rows(r, func(row *geminiRow, line []byte) {
+		if r.session == "" || row.SessionID != "" {
+			if row.Kind == "subagent" || geminiTask(row) {
 				r.sub, r.agent = true, fileName(r.path)
 			}
 			if r.sub && folder != "chats" {
-				row.Session = folder
+				row.SessionID = folder
 			}
-			r.session = cmp.Or(row.Session, r.session)
+			r.session = cmp.Or(row.SessionID, r.session)
 		}
-		c.take(&row, line)
-	}
+		c.take(row, line)
+	})
 }
 
 // geminiTask reports a file of an agent of the older versions: it has the session's id, and
@@ -80,7 +58,7 @@ func geminiTask(row *geminiRow) bool {
 	if len(row.Messages) == 0 {
 		return false
 	}
-	text := joinedParts(row.Messages[0].Content)
+	text := joined(blocks(row.Messages[0].Content))
 	return slices.ContainsFunc(geminiTasks, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
@@ -91,24 +69,14 @@ var (
 	geminiWords = []string{"System: Potential loop detected.", "You have exceeded the time limit"}
 )
 
-func joinedParts(raw jsontext.Value) (text string) {
-	for _, part := range blocks(raw) {
-		text += part.Text
-		if part.Inline != nil && text == "" {
-			text = "[image]"
-		}
-	}
-	return text
-}
-
 func (c *geminiFile) take(row *geminiRow, line []byte) {
-	c.at = timeOf(row.Time)
+	c.at = timeOf(row.Timestamp)
 	c.kind("gemini-cli", row.Type, line)
 	switch row.Type {
 	case "user":
 		c.of() // may be older than the first request
 		c.unauthorized(row.Content)
-		text := joinedParts(row.Content)
+		text := joined(blocks(row.Content))
 		begins := func(start string) bool { return strings.HasPrefix(text, start) }
 		switch {
 		case c.sub || hostText(text):
@@ -123,21 +91,20 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 		if t := row.Tokens; t != nil {
 			c.request(1, row.ID, row.Model, counted(t.Input+t.Tool, t.Output+t.Thoughts, t.Cached, 0))
 		}
-		for i := range row.Calls {
-			q := &row.Calls[i]
+		for i := range row.ToolCalls {
+			q := &row.ToolCalls[i]
 			c.call(q.ID, q.Name)
 			c.delegated = c.delegated || q.Name == "complete_task" && !c.sub
 			if known("success error cancelled", q.Status) && q.Status != "" {
 				text := ""
-				if len(q.Results) > 0 {
-					text = strings.TrimPrefix(string(cmp.Or(q.Results[0].Response.Response.Error, q.Results[0].Response.Response.Output)), `"`)
+				if len(q.Result) > 0 {
+					text = strings.TrimPrefix(string(cmp.Or(q.Result[0].FunctionResponse.Response.Error, q.Result[0].FunctionResponse.Response.Output)), `"`)
 				}
-				c.result(q.ID, geminiStatus(q.Status, text, string(q.Display)))
+				c.result(q.ID, geminiStatus(q.Status, text, string(q.ResultDisplay)))
 			}
 		}
 		if !c.sub {
-			c.answered, c.failed = len(row.Calls) == 0, false
-			c.lasts()
+			c.says(len(row.ToolCalls) == 0)
 		}
 	case "error":
 		c.answered, c.unclear = false, true
@@ -156,17 +123,14 @@ func (c *geminiFile) take(row *geminiRow, line []byte) {
 // them names.
 func (c *geminiFile) unauthorized(content jsontext.Value) {
 	for _, p := range value[[]struct {
-		Answer struct {
-			ID       string `json:"id"`
-			Name     string `json:"name"`
-			Response struct {
-				Error string `json:"error"`
-			} `json:"response"`
-		} `json:"functionResponse"`
+		FunctionResponse struct {
+			ID, Name string
+			Response struct{ Error string }
+		}
 	}](content) {
-		if strings.HasPrefix(p.Answer.Response.Error, "Unauthorized tool call: ") {
-			c.call(p.Answer.ID, p.Answer.Name)
-			c.result(p.Answer.ID, Bad)
+		if r := p.FunctionResponse; strings.HasPrefix(r.Response.Error, "Unauthorized tool call: ") {
+			c.call(r.ID, r.Name)
+			c.result(r.ID, Bad)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"bytes"
@@ -14,22 +14,15 @@ import (
 )
 
 type claudeUsage struct {
-	Type   string  `json:"type"`
-	Model  string  `json:"model"`
-	Input  float64 `json:"input_tokens"`
-	Output float64 `json:"output_tokens"`
-	Read   float64 `json:"cache_read_input_tokens"`
-	Write  float64 `json:"cache_creation_input_tokens"`
-	Split  struct {
-		Short float64 `json:"ephemeral_5m_input_tokens"`
-		Long  float64 `json:"ephemeral_1h_input_tokens"`
-	} `json:"cache_creation"`
-	Iterations []claudeUsage `json:"iterations"`
+	Type, Model                                                               string
+	InputTokens, OutputTokens, CacheReadInputTokens, CacheCreationInputTokens float64
+	CacheCreation                                                             struct{ Ephemeral5mInputTokens, Ephemeral1hInputTokens float64 }
+	Iterations                                                                []claudeUsage
 }
 
 func (u *claudeUsage) request() Request {
-	write := cmp.Or(u.Write, u.Split.Short+u.Split.Long)
-	return counted(u.Input+u.Read+write, u.Output, u.Read, write)
+	write := cmp.Or(u.CacheCreationInputTokens, u.CacheCreation.Ephemeral5mInputTokens+u.CacheCreation.Ephemeral1hInputTokens)
+	return counted(u.InputTokens+u.CacheReadInputTokens+write, u.OutputTokens, u.CacheReadInputTokens, write)
 }
 
 // counted is a request whose input is a count with the cache.
@@ -38,53 +31,29 @@ func counted(input, output, read, write float64) Request {
 }
 
 type claudeRow struct {
-	Type       string `json:"type"`
-	UUID       string `json:"uuid"`
-	Session    string `json:"sessionId"`
-	Asker      string `json:"requestSessionId"`
-	Request    string `json:"requestId"`
-	Time       string `json:"timestamp"`
-	Dir        string `json:"cwd"`
-	Source     string `json:"promptSource"`
-	Operation  string `json:"operation"`
-	Subtype    string `json:"subtype"`
-	Denial     string `json:"toolDenialKind"`
-	Agent      string `json:"agentId"`
-	Side       bool   `json:"isSidechain"`
-	Meta       bool   `json:"isMeta"`
-	Summary    bool   `json:"isCompactSummary"`
-	APIError   bool   `json:"isApiErrorMessage"`
-	ForkedFrom struct {
-		Session string `json:"sessionId"`
-	} `json:"forkedFrom"`
-	Origin struct {
-		Kind string `json:"kind"`
-	} `json:"origin"`
-	Attachment struct {
-		Type   string         `json:"type"`
-		Mode   string         `json:"commandMode"`
-		Prompt jsontext.Value `json:"prompt"`
-	} `json:"attachment"`
-	Content jsontext.Value `json:"content"`
+	Type, UUID, SessionID, RequestSessionID, RequestID, Timestamp, CWD string
+	PromptSource, Operation, Subtype, ToolDenialKind, AgentID          string
+	IsSidechain, IsMeta, IsCompactSummary, IsAPIErrorMessage           bool
+	ForkedFrom                                                         struct{ SessionID string }
+	Origin                                                             struct{ Kind string }
+	Content                                                            jsontext.Value
+	Attachment                                                         struct {
+		Type, CommandMode string
+		Prompt            jsontext.Value
+	}
 	Message struct {
-		ID      string       `json:"id"`
-		Model   string       `json:"model"`
-		Stop    string       `json:"stop_reason"`
-		Usage   *claudeUsage `json:"usage"`
-		Content blockList    `json:"content"`
-	} `json:"message"`
+		ID, Model, StopReason string
+		Usage                 *claudeUsage
+		Content               blockList
+	}
 }
 
 // block is a part of a message, of Claude Code, Cline and the Gemini CLI.
 type block struct {
-	Inline jsontext.Value `json:"inlineData"`
-	Type   string         `json:"type"`
-	ID     string         `json:"id"`
-	Name   string         `json:"name"`
-	Text   string         `json:"text"`
-	Use    string         `json:"tool_use_id"`
-	Failed bool           `json:"is_error"`
-	Body   ends           `json:"content"`
+	Type, ID, Name, Text, ToolUseID string
+	IsError                         bool
+	Content                         ends
+	InlineData                      jsontext.Value
 }
 
 // maxHead is how much of a result is kept, in bytes.
@@ -131,7 +100,7 @@ type claudeFile struct {
 func openClaude(r *file) func([]byte) {
 	c := &claudeFile{file: r, name: strings.TrimSuffix(filepath.Base(r.path), ".jsonl"), given: make(map[string]int)}
 	if c.side = strings.HasPrefix(c.name, "agent-"); !c.side {
-		r.own = c.name
+		r.owner = c.name
 	}
 	return c.take
 }
@@ -155,19 +124,19 @@ func (c *claudeFile) skim(line []byte) bool {
 
 // whose notes the session and the agent of a row.
 func (c *claudeFile) whose(row *claudeRow) {
-	from := cmp.Or(row.Asker, row.ForkedFrom.Session)
-	c.at, c.session = timeOf(row.Time), cmp.Or(from, row.Session, c.session, c.name)
-	c.agent = row.Agent
+	from := cmp.Or(row.RequestSessionID, row.ForkedFrom.SessionID)
+	c.at, c.session = timeOf(row.Timestamp), cmp.Or(from, row.SessionID, c.session, c.name)
+	c.agent = row.AgentID
 	if c.side {
-		c.agent = cmp.Or(row.Agent, strings.TrimPrefix(c.name, "agent-"))
+		c.agent = cmp.Or(row.AgentID, strings.TrimPrefix(c.name, "agent-"))
 	}
-	c.lead = !c.side && !row.Side && row.Agent == ""
+	c.lead = !c.side && !row.IsSidechain && row.AgentID == ""
 	if !c.lead {
 		c.agent = cmp.Or(c.agent, "?")
 	}
-	c.in(row.Dir)
-	if from != "" && from != cmp.Or(row.Session, c.name) {
-		c.give(cmp.Or(row.Session, c.name))
+	c.in(row.CWD)
+	if from != "" && from != cmp.Or(row.SessionID, c.name) {
+		c.give(cmp.Or(row.SessionID, c.name))
 	}
 }
 
@@ -208,11 +177,11 @@ func (c *claudeFile) take(line []byte) {
 // attached notes a prompt that was typed while the agent worked.
 func (c *claudeFile) attached(row *claudeRow) {
 	text := joined(blocks(row.Attachment.Prompt))
-	if row.Attachment.Type != "queued_command" || !c.lead || !known("prompt", row.Attachment.Mode) || claudeHost(text) {
+	if row.Attachment.Type != "queued_command" || !c.lead || !known("prompt", row.Attachment.CommandMode) || claudeHost(text) {
 		return
 	}
 	if c.given[text]--; c.given[text] < 0 {
-		c.typed(1, hashed(row.Time, text), text)
+		c.typed(1, hashed(row.Timestamp, text), text)
 	}
 }
 
@@ -230,9 +199,9 @@ func (c *claudeFile) ask() {
 // results adds the results of calls, and reports whether there are some.
 func (c *claudeFile) results(row *claudeRow) (found bool) {
 	for i := range row.Message.Content {
-		if b := &row.Message.Content[i]; b.Type == "tool_result" && b.Use != "" {
+		if b := &row.Message.Content[i]; b.Type == "tool_result" && b.ToolUseID != "" {
 			found = true
-			c.result(b.Use, claudeStatus(row.Denial, b))
+			c.result(b.ToolUseID, claudeStatus(row.ToolDenialKind, b))
 		}
 	}
 	return found
@@ -240,22 +209,22 @@ func (c *claudeFile) results(row *claudeRow) (found bool) {
 
 func (c *claudeFile) user(row *claudeRow) {
 	result, text := c.results(row), withoutEditor(joined(row.Message.Content))
-	typed := known("typed sdk queued", row.Source) && known("human", row.Origin.Kind)
+	typed := known("typed sdk queued", row.PromptSource) && known("human", row.Origin.Kind)
 	trimmed := strings.TrimSpace(text)
 	switch {
-	case c.lead && row.Meta && strings.HasPrefix(text, "Stop hook feedback:"):
+	case c.lead && row.IsMeta && strings.HasPrefix(text, "Stop hook feedback:"):
 		c.answered = false
-	case c.lead && row.Meta && c.pending != "" && !strings.HasPrefix(text, "<local-command-"):
+	case c.lead && row.IsMeta && c.pending != "" && !strings.HasPrefix(text, "<local-command-"):
 		c.ask() // its text for the model
 		c.answered, c.ended = false, false
-	case result || !c.lead || row.Meta || row.Summary || text == "":
+	case result || !c.lead || row.IsMeta || row.IsCompactSummary || text == "":
 	case interruption(text):
 		if c.pending != "" {
 			c.ask() // for the model, which had yet to answer
 		}
 		c.interrupt()
 	case strings.Contains(text, "<command-name>") && strings.HasPrefix(trimmed, "<command-"):
-		c.pending, c.command = hashed(row.Time, text), commandOf(text)
+		c.pending, c.command = hashed(row.Timestamp, text), commandOf(text)
 		c.begin(c.pending)
 		c.answered = true // until the model is asked
 	case strings.HasPrefix(trimmed, "<local-command-"):
@@ -266,7 +235,7 @@ func (c *claudeFile) user(row *claudeRow) {
 		c.pending = ""
 	default:
 		c.pending = ""
-		c.prompt(1, hashed(row.Time, text), text)
+		c.prompt(1, hashed(row.Timestamp, text), text)
 	}
 }
 
@@ -300,10 +269,10 @@ var (
 )
 
 func claudeStatus(denial string, b *block) Status {
-	if !b.Failed {
+	if !b.IsError {
 		return OK
 	}
-	said := b.Body.text()
+	said := b.Content.text()
 	begins := func(text string) bool { return strings.HasPrefix(said, text) }
 	switch {
 	case denial != "" || slices.ContainsFunc(claudeDenials, begins):
@@ -329,7 +298,7 @@ func (c *claudeFile) queue(row *claudeRow) {
 				continue // a command waits
 			}
 			if c.given[text]++; text != "" && c.given[text] > 0 {
-				c.typed(1, hashed(row.Time, text), text)
+				c.typed(1, hashed(row.Timestamp, text), text)
 			}
 			c.queued = slices.Delete(c.queued, i, i+1)
 			break
@@ -348,19 +317,19 @@ func claudeHost(text string) bool {
 // answer adds an answer's tokens and calls.
 func (c *claudeFile) answer(row *claudeRow) {
 	m := &row.Message
-	if m.Model == "<synthetic>" || row.APIError {
-		if row.APIError {
+	if m.Model == "<synthetic>" || row.IsAPIErrorMessage {
+		if row.IsAPIErrorMessage {
 			c.failure(row.UUID)
 		}
-		if c.lead && row.APIError && !c.answered {
+		if c.lead && row.IsAPIErrorMessage && !c.answered {
 			c.finish(true) // and was not interrupted
 		}
 		return
 	}
-	if c.lead && c.turn == nil {
-		c.begin("") // the file begins within a turn
+	if c.lead {
+		c.within()
 	}
-	id := cmp.Or(m.ID, row.Request, row.UUID)
+	id := cmp.Or(m.ID, row.RequestID, row.UUID)
 	if m.Usage != nil {
 		q, advice := m.Usage.request(), 0
 		for i := range m.Usage.Iterations {
@@ -373,7 +342,7 @@ func (c *claudeFile) answer(row *claudeRow) {
 				q = counted(float64(q.Input+more.Input), float64(q.Output+more.Output), float64(q.CacheRead+more.CacheRead), float64(q.CacheWrite+more.CacheWrite))
 			}
 		}
-		q.final = m.Stop != "" && q.Input+q.Output > 0
+		q.final = m.StopReason != "" && q.Input+q.Output > 0
 		c.request(1, id, m.Model, q)
 	}
 	for i := range m.Content {
@@ -385,8 +354,8 @@ func (c *claudeFile) answer(row *claudeRow) {
 			c.answered, c.failed = true, false
 		}
 	}
-	if c.lead && m.Stop != "" {
-		if c.answered = m.Stop != "tool_use" && m.Stop != "pause_turn"; c.answered {
+	if c.lead && m.StopReason != "" {
+		if c.answered = m.StopReason != "tool_use" && m.StopReason != "pause_turn"; c.answered {
 			c.finish(false)
 		}
 	}
@@ -410,11 +379,11 @@ func joined(content []block) string {
 	var texts []string
 	shown := ""
 	for _, b := range content {
-		switch b.Type {
-		case "text", "input_text":
-			texts = append(texts, b.Text)
-		case "image", "input_image", "document":
+		switch {
+		case known("image input_image document", b.Type) && b.Type+string(b.InlineData) != "":
 			shown = "[image]"
+		case known("text input_text", b.Type) && b.Text != "":
+			texts = append(texts, b.Text)
 		}
 	}
 	return cmp.Or(strings.Join(texts, "\n"), shown)

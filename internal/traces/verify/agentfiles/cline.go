@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"cmp"
@@ -10,38 +10,35 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// clineCounts are the tokens of a request, in the words of the extension or of the SDK.
 type clineCounts struct {
-	Input  *float64 `json:"tokensIn"`
-	Output float64  `json:"tokensOut"`
-	Read   float64  `json:"cacheReads"`
-	Write  float64  `json:"cacheWrites"`
-	Cost   *float64 `json:"cost"`
-	Cancel string   `json:"cancelReason"`
+	TokensIn, InputTokens                                      *float64
+	TokensOut, OutputTokens                                    float64
+	CacheReads, CacheWrites, CacheReadTokens, CacheWriteTokens float64
+	Cost                                                       *float64
+	CancelReason                                               string
+}
+
+// request is a request, nil without tokens.
+func (u *clineCounts) request(failed bool) *Request {
+	input := cmp.Or(u.TokensIn, u.InputTokens)
+	if input == nil {
+		return nil
+	}
+	read, write := u.CacheReads+u.CacheReadTokens, u.CacheWrites+u.CacheWriteTokens
+	q := counted(*input+read+write, u.TokensOut+u.OutputTokens, read, write)
+	q.Bare, q.Cost, q.Failed = int64(*input), u.Cost, failed || u.CancelReason != ""
+	return &q
 }
 
 type clineRow struct {
-	At      float64          `json:"ts"`
-	Say     string           `json:"say"`
-	Ask     string           `json:"ask"`
-	Text    string           `json:"text"`
-	Images  []jsontext.Value `json:"images"`
-	ID      string           `json:"id"`
-	Role    string           `json:"role"`
-	Content jsontext.Value   `json:"content"`
-	Model   struct {
-		ID    string `json:"id"`
-		Model string `json:"modelId"`
-	} `json:"modelInfo"`
-	Metadata struct {
-		Role string `json:"displayRole"`
-	} `json:"metadata"`
-	Metrics struct {
-		Input  *float64 `json:"inputTokens"`
-		Output float64  `json:"outputTokens"`
-		Read   float64  `json:"cacheReadTokens"`
-		Write  float64  `json:"cacheWriteTokens"`
-		Cost   *float64 `json:"cost"`
-	} `json:"metrics"`
+	TS                       float64
+	Say, Ask, Text, ID, Role string
+	Images                   []jsontext.Value
+	Content                  jsontext.Value
+	ModelInfo                struct{ ID, ModelID string }
+	Metadata                 struct{ DisplayRole string }
+	Metrics                  clineCounts
 }
 
 func openCline(r *file) func([]byte) {
@@ -59,9 +56,7 @@ func openCline(r *file) func([]byte) {
 		case name == "api_conversation_history.json":
 			r.clineMessages(value[[]jsontext.Value](text), true)
 		case strings.HasSuffix(name, ".messages.json"):
-			r.clineMessages(value[struct {
-				Messages []jsontext.Value `json:"messages"`
-			}](text).Messages, false)
+			r.clineMessages(value[struct{ Messages []jsontext.Value }](text).Messages, false)
 		}
 	}
 }
@@ -75,16 +70,15 @@ func (r *file) row(i int, at float64) {
 
 // clineShown adds a row of what Cline shows. Its sums leave the first row out.
 func (r *file) clineShown(i int, row *clineRow) {
-	r.row(i, row.At)
+	r.row(i, row.TS)
 	switch row.Say {
 	case "api_req_started", "deleted_api_reqs", "subagent_usage":
 		u := value[clineCounts]([]byte(row.Text))
-		if i == 0 || u.Input == nil {
+		q := u.request(false)
+		if i == 0 || q == nil {
 			return
 		}
-		q := counted(*u.Input+u.Read+u.Write, u.Output, u.Read, u.Write)
-		q.Bare, q.Cost, q.Failed = int64(*u.Input), u.Cost, u.Cancel != ""
-		r.request(1, fmt.Sprintf("%s/%d", r.session, i), row.Model.Model, q)
+		r.request(1, fmt.Sprintf("%s/%d", r.session, i), row.ModelInfo.ModelID, *q)
 		r.answered = r.answered && row.Say != "api_req_started"
 	case "completion_result":
 		r.answered = true
@@ -112,7 +106,7 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 	var asked []block
 	for i, raw := range rows {
 		row := value[clineRow](raw)
-		r.row(i, row.At)
+		r.row(i, row.TS)
 		content := blocks(row.Content)
 		r.kind("cline messages", row.Role, raw)
 		for _, b := range content {
@@ -127,17 +121,14 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 					asked = append(asked, b)
 				}
 			}
-			if m := row.Metrics; m.Input != nil && !classic {
-				q := counted(*m.Input+m.Read+m.Write, m.Output, m.Read, m.Write)
-				q.Bare, q.Cost, q.Failed = int64(*m.Input), m.Cost, row.Metadata.Role == "error"
-				r.request(1, row.ID, cmp.Or(row.Model.ID, row.Model.Model), q)
-			}
-			if !classic && row.Metadata.Role == "error" && row.Metrics.Input == nil {
+			failed := row.Metadata.DisplayRole == "error"
+			if q := row.Metrics.request(failed); q != nil && !classic {
+				r.request(1, row.ID, cmp.Or(row.ModelInfo.ID, row.ModelInfo.ModelID), *q)
+			} else if failed && !classic {
 				r.failure(row.ID)
 			}
 			if !sub {
-				r.answered = !classic && len(asked) == 0
-				r.lasts()
+				r.says(!classic && len(asked) == 0)
 			}
 		case "user":
 			for _, b := range content {
@@ -154,12 +145,12 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 
 // clineStatus is what a result says: of the tools of the SDK, each part does.
 func clineStatus(b *block, classic bool) Status {
-	text := strings.ReplaceAll(string(b.Body), `\"`, `"`)
+	text := strings.ReplaceAll(string(b.Content), `\"`, `"`)
 	says := func(value string) bool {
 		return strings.Contains(text, `"success":`+value) || strings.Contains(text, `"success": `+value)
 	}
 	switch {
-	case b.Failed || says("false"):
+	case b.IsError || says("false"):
 		return Bad
 	case !classic && says("true") && len(text) < maxHead:
 		return OK
@@ -172,7 +163,7 @@ func clineStatus(b *block, classic bool) Status {
 func (r *file) clineResult(asked []block, b *block, classic bool) []block {
 	switch {
 	case b.Type == "tool_result":
-		r.result(b.Use, clineStatus(b, classic))
+		r.result(b.ToolUseID, clineStatus(b, classic))
 	case b.Type != "text" || !strings.HasPrefix(b.Text, "[") || !strings.Contains(b.Text, "] Result:"):
 	default:
 		for i, q := range asked {

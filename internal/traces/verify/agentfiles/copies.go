@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"cmp"
@@ -17,24 +17,24 @@ func (out *Reading) Of(id string) *Session {
 }
 
 func newSession() *Session {
-	return &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), prompts: make(map[string]bool)}
+	return &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Results: make(map[string]bool), prompts: make(map[string]bool)}
 }
 
 // Give gives the prompts of which is reports true, and the turns that they began, to another
 // session.
 func (s *Session) Give(to *Session, is func(Fact) bool) {
-	s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
+	kept := s.Without(func(_ string, f Fact) bool { return is(f) })
+	for _, p := range s.Prompts {
 		if is(p.Fact) {
 			to.addPrompt(to.rank[1], p)
 		}
-		return is(p.Fact)
-	})
-	s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool {
+	}
+	for _, t := range s.Turns {
 		if is(t.Fact) {
 			to.Turns = append(to.Turns, t)
 		}
-		return is(t.Fact)
-	})
+	}
+	s.Prompts, s.Turns = kept.Prompts, kept.Turns
 }
 
 // Without returns the session without that of which out reports true, by the ids of requests and
@@ -44,7 +44,7 @@ func (s *Session) Without(out func(id string, f Fact) bool) *Session {
 	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
 	maps.DeleteFunc(part.Requests, func(id string, q *Request) bool { return out(id, q.Fact) })
 	maps.DeleteFunc(part.Calls, func(id string, q *Call) bool { return out(id, q.Fact) })
-	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p Prompt) bool { return out("", p.Fact) })
+	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p *Prompt) bool { return out("", p.Fact) })
 	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out("", t.Fact) })
 	return &part
 }
@@ -92,8 +92,8 @@ func adopt(files []*file) {
 		if s := r.sessions[r.session]; s != nil && (began[r.session].IsZero() || s.Began.Before(began[r.session])) {
 			began[r.session] = s.Began
 		}
-		if r.sub && r.own != "" {
-			parents[r.own] = r.session
+		if r.sub && r.owner != "" {
+			parents[r.owner] = r.session
 		}
 	}
 	for _, r := range files {
@@ -104,7 +104,7 @@ func adopt(files []*file) {
 		for range len(parents) {
 			id = cmp.Or(parents[id], id)
 		}
-		if s := r.sessions[r.session]; r.sub && r.own != "" && s != nil && id != r.session {
+		if s := r.sessions[r.session]; r.sub && r.owner != "" && s != nil && id != r.session {
 			delete(r.sessions, r.session)
 			r.sessions[id] = s
 		}
@@ -114,18 +114,18 @@ func adopt(files []*file) {
 // alone makes the file of a thread whose parent's file is gone a session by itself.
 func (r *file) alone(owned map[string]bool) {
 	for id, s := range r.sessions {
-		if !r.sub || r.own == "" || owned[id] {
+		if !r.sub || r.owner == "" || owned[id] {
 			continue
 		}
 		s.Each(func(f *Fact) {
-			if f.Agent == r.own {
+			if f.Agent == r.owner {
 				f.Agent, f.sub = "", false
 			}
 			f.Held = nil
 		})
 		delete(r.sessions, id)
-		s.own, s.holders = true, nil
-		r.sessions[r.own] = s
+		s.owned, s.holders = true, nil
+		r.sessions[r.owner] = s
 	}
 }
 
@@ -137,8 +137,8 @@ func (s *Session) Each(visit func(*Fact)) {
 	for _, q := range s.Calls {
 		visit(&q.Fact)
 	}
-	for i := range s.Prompts {
-		visit(&s.Prompts[i].Fact)
+	for _, p := range s.Prompts {
+		visit(&p.Fact)
 	}
 	for _, t := range s.Turns {
 		visit(&t.Fact)
@@ -157,7 +157,7 @@ func (out *Reading) merge(id string, s *Session) {
 	}
 	for id, c := range s.Calls {
 		if have := old.Calls[id]; have != nil {
-			if c.File != "" && have.File != "" && !c.copies(id, have) {
+			if c.File != "" && have.File != "" && !c.copies(id, &have.Fact) {
 				have.Times++
 			}
 			have.shared(c.Agent)
@@ -176,13 +176,11 @@ func (out *Reading) merge(id string, s *Session) {
 	}
 	old.Files, old.Turns = append(old.Files, s.Files...), append(old.Turns, s.Turns...)
 	old.Unsummed = old.Unsummed || s.Unsummed
-	old.own, old.copied, old.holders = old.own || s.own, old.copied || s.copied, append(old.holders, s.holders...)
+	old.owned, old.copied, old.holders = old.owned || s.owned, old.copied || s.copied, append(old.holders, s.holders...)
 	if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
 		old.Began = s.Began
 	}
-	if s.Ended.After(old.Ended) {
-		old.Ended = s.Ended
-	}
+	old.Ended = later(old.Ended, s.Ended)
 }
 
 // shared notes that another agent's file has it as well, so that it may be of either.
@@ -196,20 +194,20 @@ func (f *Fact) shared(agent string) {
 const shortID = 12
 
 // copies reports that two calls with one id are the same.
-func (c *Call) copies(id string, other *Call) bool {
-	return len(id) > shortID || c.At.Equal(other.At) || c.copied || other.copied
+func (f *Fact) copies(id string, other *Fact) bool {
+	return len(id) > shortID || f.At.Equal(other.At) || f.copied || other.copied
 }
 
 // orphans gives sessions whose own file is gone to the first one with a copy.
 func (out *Reading) orphans(began func(x, y string) int) {
 	for _, s := range out.Sessions {
-		if s.own { // what a subagent is asked is no prompt
-			s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool { return p.sub })
+		if s.owned { // what a subagent is asked is no prompt
+			s.Prompts = slices.DeleteFunc(s.Prompts, func(p *Prompt) bool { return p.sub })
 			s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool { return t.sub })
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(out.Sessions)) {
-		if s := out.Sessions[id]; !s.own && len(s.holders) > 0 {
+		if s := out.Sessions[id]; !s.owned && len(s.holders) > 0 {
 			delete(out.Sessions, id)
 			out.merge(slices.MinFunc(s.holders, began), s)
 		}
@@ -223,11 +221,17 @@ func (s *Session) promptless() *Turn {
 		if t.At.IsZero() || f.At.Before(t.At) {
 			t.Fact = Fact{At: f.At, File: f.File, Line: f.Line}
 		}
-		if f.At.After(t.Last) {
-			t.Last = f.At
-		}
+		t.Last = later(t.Last, f.At)
 	})
 	return t
+}
+
+// later is the later one of two times.
+func later(x, y time.Time) time.Time {
+	if y.After(x) {
+		return y
+	}
+	return x
 }
 
 // once leaves what several sessions have to the one that began first, where a row that does
@@ -247,66 +251,43 @@ func (out *Reading) once() {
 			s.Turns = append(s.Turns, s.promptless())
 		}
 	}
-	order := slices.SortedFunc(maps.Keys(out.Sessions), began)
-	requests, calls := make(map[string]*Request), make(map[string]*Call)
-	prompts, turns := make(map[string]bool), make(map[string]bool)
-	held := make(map[string][]string) // the sessions with copies of prompts
-	again := func(seen map[string]bool, key string, copied bool) bool {
-		known := seen[key] && key != "" && (copied || !strings.HasPrefix(key, ordinal))
-		seen[key] = true
-		return known
+	requests, calls, prompts, turns := make(map[string]*Fact), make(map[string]*Fact), make(map[string]*Fact), make(map[string]*Fact)
+	// again reports that what has a key was seen before, in a session that is now said to hold it.
+	again := func(seen map[string]*Fact, id, key string, f *Fact) bool {
+		first := seen[key]
+		if first == nil {
+			seen[key] = f
+			return false
+		}
+		first.Held = append(append(first.Held, id), f.Held...)
+		return true
 	}
 	for _, copied := range []bool{false, true} {
-		for _, id := range order {
+		for _, id := range slices.SortedFunc(maps.Keys(out.Sessions), began) {
 			s := out.Sessions[id]
 			if copied && !s.copied {
 				continue
 			}
-			maps.DeleteFunc(s.Requests, func(key string, q *Request) bool {
-				first := requests[key]
-				if q.copied != copied {
-					return false
-				}
-				if first == nil {
-					requests[key] = q
-					return false
-				}
-				first.Held = append(append(first.Held, id), q.Held...)
-				return true
-			})
+			keyed := func(seen map[string]*Fact, key string, f *Fact) bool {
+				alone := strings.HasPrefix(key, ordinal) && !copied && seen[key] != nil
+				return f.copied == copied && key != "" && !alone && again(seen, id, key, f)
+			}
+			maps.DeleteFunc(s.Requests, func(key string, q *Request) bool { return q.copied == copied && again(requests, id, key, &q.Fact) })
 			maps.DeleteFunc(s.Calls, func(key string, c *Call) bool {
-				first := calls[key]
-				switch {
+				switch first := calls[key]; {
 				case c.copied != copied:
 					return false
 				case c.File == "":
-					if s.Results == nil {
-						s.Results = make(map[string]bool)
-					}
 					s.Results[key] = true
 					return true
-				case first == nil || !c.copies(key, first):
-					calls[key] = c
+				case first != nil && !c.copies(key, first):
+					calls[key] = &c.Fact
 					return false
 				}
-				first.Held = append(append(first.Held, id), c.Held...)
-				return true
+				return again(calls, id, key, &c.Fact)
 			})
-			s.Prompts = slices.DeleteFunc(s.Prompts, func(p Prompt) bool {
-				if p.copied != copied || !again(prompts, p.key, copied) {
-					return false
-				}
-				held[p.key] = append(held[p.key], id)
-				return true
-			})
-			s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool {
-				return t.copied == copied && again(turns, t.key, copied)
-			})
-		}
-	}
-	for _, s := range out.Sessions {
-		for i := range s.Prompts {
-			s.Prompts[i].Held = append(s.Prompts[i].Held, held[s.Prompts[i].key]...)
+			s.Prompts = slices.DeleteFunc(s.Prompts, func(p *Prompt) bool { return keyed(prompts, p.key, &p.Fact) })
+			s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool { return keyed(turns, t.key, &t.Fact) })
 		}
 	}
 }

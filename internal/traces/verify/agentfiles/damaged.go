@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ func (r *file) mend(line []byte, take func([]byte)) {
 	text := rawjson.EscapeControls(bytes.Trim(bytes.ReplaceAll(line, mark, nil), "\x00 \t"))
 	if r.torn != nil && !bytes.HasPrefix(text, []byte(`{"`)) && len(r.torn)+len(text) < maxLine {
 		r.torn = append(append(r.torn, '\n'), line...)
-		if rows := rowsOf(rawjson.EscapeControls(r.torn)); rows != nil {
-			take(rows[0])
+		if values, rows := valuesOf(rawjson.EscapeControls(r.torn)); rows {
+			take(values[0])
 			r.torn = nil
 		}
 		return
@@ -26,8 +26,8 @@ func (r *file) mend(line []byte, take func([]byte)) {
 	r.tear()
 	lost := bytes.IndexByte(line, 0) >= 0
 	for from := range maxTries {
-		if rows := rowsOf(text); rows != nil {
-			for _, row := range rows {
+		if values, rows := valuesOf(text); rows {
+			for _, row := range values {
 				take(row)
 			}
 			if lost || from > 0 {
@@ -46,40 +46,28 @@ func (r *file) mend(line []byte, take func([]byte)) {
 
 // tear notes that the lines which may have begun a row are none.
 func (r *file) tear() {
-	switch {
-	case r.torn == nil:
-	case areValues(r.torn):
-		r.skipPart(r.tornAt, noObject)
-	default:
+	if r.torn != nil {
+		values, _ := valuesOf(r.torn)
 		r.skip(r.tornAt, noObject)
+		r.unread[len(r.unread)-1].Part = values != nil
 	}
 	r.torn = nil
 }
 
 const noObject = "it is no JSON object"
 
-// areValues reports a text that is JSON, although not of rows.
-func areValues(text []byte) bool {
+// valuesOf splits a text into the JSON values that it is made of, none if it is not all JSON;
+// rows reports that all are objects.
+func valuesOf(text []byte) (values [][]byte, rows bool) {
 	in := jsontext.NewDecoder(bytes.NewReader(text), lenient)
-	for {
-		if _, err := in.ReadValue(); err != nil {
-			return errors.Is(err, io.EOF)
+	for rows = true; ; {
+		v, err := in.ReadValue()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				values = nil
+			}
+			return values, rows && values != nil
 		}
-	}
-}
-
-// rowsOf splits a line into the objects that it is made of, nil if it is made of something
-// else as well.
-func rowsOf(line []byte) (rows [][]byte) {
-	in := jsontext.NewDecoder(bytes.NewReader(line), lenient)
-	for {
-		row, err := in.ReadValue()
-		switch {
-		case errors.Is(err, io.EOF):
-			return rows
-		case err != nil || row[0] != '{':
-			return nil
-		}
-		rows = append(rows, bytes.Clone(row))
+		values, rows = append(values, bytes.Clone(v)), rows && v[0] == '{'
 	}
 }

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"os"

@@ -1,11 +1,10 @@
-package second
+package agentfiles
 
 import (
 	"bufio"
 	"bytes"
 	"cmp"
 	"context"
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hookspan/hookspan/internal/files/regular"
@@ -31,9 +31,9 @@ type file struct {
 	line     int
 	sessions map[string]*Session
 	unread   []Unread
-	// own is the session whose file it is, where rows name another. session and at are those
+	// owner is the session whose file it is, where rows name another. session and at are those
 	// of the row that is read.
-	own     string
+	owner   string
 	session string
 	at      time.Time
 	// agent is the subagent whose row it is.
@@ -45,8 +45,8 @@ type file struct {
 	answered, failed, cut, ended bool
 	// unclear reports that how the turn ended is not said.
 	unclear bool
-	// unknown are kinds that are not known.
-	unknown map[string]*Unknown
+	// unknown are the rows of kinds that are not known.
+	unknown []Unknown
 	// sub reports a subagent's file, copied that the row is a copy of one of another file,
 	// delegated a file with the call by which a subagent ends.
 	sub, copied, delegated bool
@@ -109,7 +109,7 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		return err
 	}
 	lines.Reset(in)
-	var long []byte
+	var long []byte // what is read of a line that the buffer does not hold
 	for {
 		part, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
@@ -120,8 +120,9 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 			continue
 		}
 		line := part
-		if long != nil {
-			line, long = append(long, part...), nil
+		if len(long) > 0 {
+			line = append(long, part...)
+			long = line[:0]
 		}
 		r.line++
 		switch line = bytes.TrimSpace(line); {
@@ -162,7 +163,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// lenient finds members whose names are those of fields but for case, underscores and dashes;
+// mismatched also reads what is beside a member of another type than the field's.
+var (
+	lenient    = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), json.MatchCaseInsensitiveNames(true))
+	mismatched = json.JoinOptions(lenient, jsonv1.ReportErrorsWithLegacySemantics(true))
+)
 
 // mark begins some files, and rows of files that were joined.
 var mark = []byte("\ufeff")
@@ -174,7 +180,7 @@ func (r *file) parse(line []byte, v any) bool {
 		return true
 	}
 	if line[0] == '{' && jsontext.Value(line).IsValid(lenient) {
-		_ = stdjson.Unmarshal(line, v) // a mismatch: the rest is read
+		_ = json.Unmarshal(line, v, mismatched)
 		return true
 	}
 	r.bad = true
@@ -185,7 +191,7 @@ func (r *file) parse(line []byte, v any) bool {
 func value[T any](raw []byte) (v T) {
 	if len(raw) > 0 && json.Unmarshal(raw, &v, lenient) != nil {
 		var again T
-		_ = stdjson.Unmarshal(raw, &again)
+		_ = json.Unmarshal(raw, &again, mismatched)
 		return again
 	}
 	return v
@@ -208,10 +214,10 @@ func (r *file) of() *Session {
 		s = newSession()
 		s.Files, r.sessions[r.session] = []string{r.path}, s
 	}
-	if r.own == "" || r.own == r.session {
-		s.own = true
-	} else if !slices.Contains(s.holders, r.own) {
-		s.holders = append(s.holders, r.own)
+	if r.owner == "" || r.owner == r.session {
+		s.owned = true
+	} else if !slices.Contains(s.holders, r.owner) {
+		s.holders = append(s.holders, r.owner)
 	}
 	if r.copied {
 		s.copied = true
@@ -220,9 +226,7 @@ func (r *file) of() *Session {
 	if !r.at.IsZero() && (s.Began.IsZero() || r.at.Before(s.Began)) {
 		s.Began = r.at
 	}
-	if r.at.After(s.Ended) {
-		s.Ended = r.at
-	}
+	s.Ended = later(s.Ended, r.at)
 	return s
 }
 
@@ -238,8 +242,8 @@ func (r *file) dir() string { return cmp.Or(r.dirs[r.agent], r.dirs[""]) }
 
 func (r *file) fact() Fact {
 	f := Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, Dir: r.dir(), copied: r.copied, sub: r.sub}
-	if r.own != "" && r.own != r.session {
-		f.Held = []string{r.own}
+	if r.owner != "" && r.owner != r.session {
+		f.Held = []string{r.owner}
 	}
 	return f
 }
@@ -351,7 +355,7 @@ func typedIn(text string) string {
 
 // typed notes a prompt that begins no turn.
 func (r *file) typed(rank int, key, text string) {
-	r.of().addPrompt(rank, Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
+	r.of().addPrompt(rank, &Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
 }
 
 // kind counts a row, an item or a part of a kind that is not among those of a place, unless it
@@ -363,16 +367,7 @@ func (r *file) kind(place, kind string, raw []byte) {
 	if _, part, found := strings.Cut(place, " "); found {
 		kind = part + "/" + kind
 	}
-	if r.unknown == nil {
-		r.unknown = make(map[string]*Unknown)
-	}
-	u := r.unknown[kind]
-	if u == nil {
-		u = &Unknown{Kind: kind, File: r.path}
-		r.unknown[kind] = u
-	}
-	u.Count++
-	u.Counts = u.Counts || weighty.Match(raw)
+	r.unknown = append(r.unknown, Unknown{kind, 1, weighty.Match(raw), r.path})
 }
 
 // weighty finds what shows that a row of an unknown kind may be work.
@@ -395,7 +390,7 @@ func hashed(what, text string) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-func (s *Session) addPrompt(rank int, p Prompt) {
+func (s *Session) addPrompt(rank int, p *Prompt) {
 	if rank > s.rank[1] {
 		s.rank[1], s.Prompts = rank, nil
 		clear(s.prompts)
@@ -422,6 +417,29 @@ func (r *file) end() {
 		r.turn.Answered, r.turn.Failed, r.turn.Cut = r.answered, r.failed && r.answered, r.cut && !r.answered
 	}
 	r.turn = nil
+}
+
+// says notes an answer: one that asks for nothing more may end the turn.
+func (r *file) says(done bool) {
+	r.answered, r.failed = done, false
+	r.lasts()
+}
+
+// within begins a turn for a file that begins within one.
+func (r *file) within() {
+	if r.turn == nil {
+		r.begin("")
+	}
+}
+
+// rows takes the rows of a file, each parsed.
+func rows[T any](r *file, take func(row *T, line []byte)) func([]byte) {
+	return func(line []byte) {
+		var row T
+		if r.parse(line, &row) {
+			take(&row, line)
+		}
+	}
 }
 
 // interrupt notes that the user interrupted the turn.

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"cmp"
@@ -18,50 +18,27 @@ import (
 )
 
 type opencodeMessage struct {
-	ID     string   `json:"id"`
-	Role   string   `json:"role"`
-	Model  string   `json:"modelID"`
-	Finish string   `json:"finish"`
-	Text   string   `json:"text"`
-	Cost   *float64 `json:"cost"`
-	Error  *struct {
-		Name string `json:"name"`
-	} `json:"error"`
-	Time struct {
-		Created float64 `json:"created"`
-	} `json:"time"`
-	Tokens struct {
-		Input     float64 `json:"input"`
-		Output    float64 `json:"output"`
-		Reasoning float64 `json:"reasoning"`
-		Cache     struct {
-			Read  float64 `json:"read"`
-			Write float64 `json:"write"`
-		} `json:"cache"`
-	} `json:"tokens"`
-	// Version2 has the model in the messages of opencode 2.
-	Version2 struct {
-		ID string `json:"id"`
-	} `json:"model"`
+	ID, Role, ModelID, Finish, Text string
+	Cost                            *float64
+	Error                           *struct{ Name string }
+	Time                            struct{ Created float64 }
+	Tokens                          struct {
+		Input, Output, Reasoning float64
+		Cache                    struct{ Read, Write float64 }
+	}
+	// Model is in the messages of opencode 2.
+	Model struct{ ID string }
 }
 
 type opencodePart struct {
-	Type      string `json:"type"`
-	Text      string `json:"text"`
-	Call      string `json:"callID"`
-	Tool      string `json:"tool"`
-	Synthetic bool   `json:"synthetic"`
-	Ignored   bool   `json:"ignored"`
-	State     struct {
-		Status string `json:"status"`
-		Error  ends   `json:"error"`
-		Input  struct {
-			Tool string `json:"tool"`
-		} `json:"input"`
-		Metadata struct {
-			Exit float64 `json:"exit"`
-		} `json:"metadata"`
-	} `json:"state"`
+	Type, Text, CallID, Tool string
+	Synthetic, Ignored       bool
+	State                    struct {
+		Status   string
+		Error    ends
+		Input    struct{ Tool string }
+		Metadata struct{ Exit float64 }
+	}
 }
 
 // opencodeFile is what is known of the sessions while they are read.
@@ -69,10 +46,10 @@ type opencodeFile struct {
 	*file
 	parents map[string]string
 	created map[string]float64
-	// users and subs are the messages of users and of subagents, own is the session whose turn
+	// users and subs are the messages of users and of subagents, current is the session whose turn
 	// is under way.
 	users, subs map[string]bool
-	own         string
+	current     string
 	// first are the ids of the messages of a database by what their copies in forks have of them.
 	first map[string]string
 }
@@ -85,7 +62,7 @@ func readOpencode(ctx context.Context, r *file) error {
 		return c.older()
 	}
 	options := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(2000)"}}
-	if !exists(r.path + "-wal") {
+	if !is(r.path+"-wal", false) {
 		options.Set("immutable", "1")
 	}
 	place := "/" + strings.TrimPrefix(filepath.ToSlash(r.path), "/")
@@ -132,18 +109,15 @@ func (c *opencodeFile) older() error {
 		return nil
 	}
 	var s struct {
-		ID     string `json:"id"`
-		Parent string `json:"parentID"`
-		Time   struct {
-			Created float64 `json:"created"`
-		} `json:"time"`
+		ID, ParentID string
+		Time         struct{ Created float64 }
 	}
 	text, err := regular.Read(c.path, regular.Options{})
 	if err != nil || !c.parse(append(text, ' '), &s) || s.ID == "" {
 		c.skip(0, "it is no session")
 		return nil
 	}
-	c.parents[s.ID], c.created[s.ID] = s.Parent, s.Time.Created
+	c.parents[s.ID], c.created[s.ID] = s.ParentID, s.Time.Created
 	each := func(folder, id string, take func(id, text string)) {
 		paths, _ := filepath.Glob(filepath.Join(storage, "storage", folder, id, "*.json")) // the pattern is good
 		for _, path := range paths {
@@ -181,9 +155,9 @@ func (c *opencodeFile) message(session, text string, at float64) {
 }
 
 func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
-	if c.own != session {
+	if c.current != session {
 		c.end()
-		c.own = session
+		c.current = session
 	}
 	sub := c.turnOf(session)
 	when := cmp.Or(m.Time.Created, at)
@@ -193,7 +167,7 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 	if t := m.Tokens; m.Role == "assistant" && (m.Error != nil || t.Input+t.Output+t.Reasoning+t.Cache.Read+t.Cache.Write > 0) {
 		q := counted(t.Input+t.Cache.Read+t.Cache.Write, t.Output+t.Reasoning, t.Cache.Read, t.Cache.Write)
 		q.Cost, q.Failed = m.Cost, m.Error != nil
-		model := cmp.Or(m.Model, m.Version2.ID)
+		model := cmp.Or(m.ModelID, m.Model.ID)
 		key := fmt.Sprintf("%.0f/%s/%.0f", when, model, t.Input+t.Output)
 		switch {
 		case c.first == nil:
@@ -239,14 +213,14 @@ func (c *opencodeFile) part(session, text string, at float64) {
 	c.kind("opencode parts", p.Type, []byte(data))
 	c.at = time.UnixMilli(int64(at))
 	switch {
-	case p.Type == "tool" && p.Call != "":
+	case p.Type == "tool" && p.CallID != "":
 		name := p.Tool
 		if name == "invalid" { // as which opencode records a tool that it does not have
 			name = cmp.Or(p.State.Input.Tool, name)
 		}
-		c.call(p.Call, name)
+		c.call(p.CallID, name)
 		if p.State.Status == "completed" || p.State.Status == "error" {
-			c.result(p.Call, opencodeStatus(p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0, p.State.Error.text()))
+			c.result(p.CallID, opencodeStatus(p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0, p.State.Error.text()))
 		}
 	case (p.Type == "text" || p.Type == "file") && c.users[id] && !c.subs[id] && !p.Synthetic && !p.Ignored:
 		c.typed(1, id, p.Text)

@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"cmp"
@@ -14,59 +14,34 @@ import (
 )
 
 type codexUsage struct {
-	Input  float64 `json:"input_tokens"`
-	Read   float64 `json:"cached_input_tokens"`
-	Write  float64 `json:"cache_write_input_tokens"`
-	Output float64 `json:"output_tokens"`
-	Total  float64 `json:"total_tokens"`
+	InputTokens, CachedInputTokens, CacheWriteInputTokens, OutputTokens, TotalTokens float64
 }
 
-func (u *codexUsage) request() Request { return counted(u.Input, u.Output, u.Read, u.Write) }
+func (u *codexUsage) request() Request {
+	return counted(u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.CacheWriteInputTokens)
+}
 
 type codexItem struct {
-	Type     string           `json:"type"`
-	ID       string           `json:"id"`
-	Session  string           `json:"session_id"`
-	Role     string           `json:"role"`
-	Name     string           `json:"name"`
-	CallID   string           `json:"call_id"`
-	Model    string           `json:"model"`
-	Response string           `json:"response_id"`
-	Turn     string           `json:"turn_id"`
-	Dir      string           `json:"cwd"`
-	Source   jsontext.Value   `json:"source"`
-	Content  jsontext.Value   `json:"content"`
-	Output   ends             `json:"output"`
-	Input    jsontext.Value   `json:"arguments"`
-	Success  *bool            `json:"success"`
-	Error    jsontext.Value   `json:"error"`
-	Message  jsontext.Value   `json:"message"`
-	Images   []jsontext.Value `json:"images"`
-	Last     jsontext.Value   `json:"last_agent_message"`
-	Usage    *codexUsage      `json:"usage"`
-	Info     *struct {
-		Total *codexUsage `json:"total_token_usage"`
-		Last  *codexUsage `json:"last_token_usage"`
-	} `json:"info"`
-	Item struct {
-		Type    string         `json:"type"`
-		ID      string         `json:"id"`
-		Status  string         `json:"status"`
-		Server  string         `json:"server"`
-		Tool    string         `json:"tool"`
-		Content jsontext.Value `json:"content"`
-	} `json:"item"`
+	Type, ID, SessionID, Role, Name, CallID, Model, ResponseID, TurnID, CWD string
+	Source, Content, Arguments, Error, Message, LastAgentMessage            jsontext.Value
+	Images                                                                  []jsontext.Value
+	Output                                                                  ends
+	Success                                                                 *bool
+	Usage                                                                   *codexUsage
+	Info                                                                    *struct{ TotalTokenUsage, LastTokenUsage *codexUsage }
+	Item                                                                    struct {
+		Type, ID, Status, Server, Tool string
+		Content                        jsontext.Value
+	}
 }
 
 type codexRow struct {
 	codexItem `json:",inline"`
-	Time      string     `json:"timestamp"`
-	Payload   *codexItem `json:"payload"`
-	Head      *struct {
-		codexItem `json:",inline"`
-		Time      string `json:"timestamp"`
-	} `json:"session"`
-	Items []codexItem `json:"items"`
+	Timestamp string
+	Payload   *codexItem
+	// Session begins a file of the first versions, Items are its rows.
+	Session *struct{ ID, Timestamp string }
+	Items   []codexItem
 }
 
 // ends are the beginning and the end of a call's output: where it says how the call
@@ -87,9 +62,12 @@ func (o *ends) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	return nil
 }
 
-// text returns the output, or a part of it, without the escapes of JSON that matter here.
+// escapes are those of JSON that matter to text.
+var escapes = strings.NewReplacer(`\n`, "\n", `\"`, `"`)
+
+// text returns the output, or a part of it, without escapes.
 func (o ends) text() string {
-	text := strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(string(o))
+	text := escapes.Replace(string(o))
 	if _, inner, found := strings.Cut(text, `"text":`); found && strings.HasPrefix(text, "[") {
 		text = strings.TrimLeft(inner, " ")
 	}
@@ -114,7 +92,10 @@ var (
 // tool's own words.
 func codexStatus(text string) Status {
 	begins := func(start string) bool { return strings.HasPrefix(text, start) }
-	m := codexExit.FindStringSubmatch(text)
+	var m []string
+	if strings.Contains(text, "code") {
+		m = codexExit.FindStringSubmatch(text)
+	}
 	switch {
 	case slices.ContainsFunc(codexDenials, begins):
 		return Denied
@@ -160,21 +141,17 @@ func openCodex(r *file) func([]byte) {
 	c := &codexFile{file: r, left: make(map[string]string), polls: make(map[string]string), recorded: make(map[string]bool)}
 	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
 	if parts := strings.Split(name, "-"); len(parts) > 5 {
-		c.own = strings.Join(parts[len(parts)-5:], "-")
+		c.owner = strings.Join(parts[len(parts)-5:], "-")
 	}
-	c.home, r.session = c.own, c.own
-	return func(line []byte) {
-		var row codexRow
-		if !r.parse(line, &row) {
-			return
-		}
-		c.tick(row.Time)
+	c.home, r.session = c.owner, c.owner
+	return rows(r, func(row *codexRow, line []byte) {
+		c.tick(row.Timestamp)
 		if r.copied = r.copied && r.at.Sub(c.forked) <= 10*time.Millisecond; r.copied {
 			c.forked = r.at
 		}
 		switch {
-		case row.Head != nil:
-			r.session, r.at = cmp.Or(row.Head.ID, r.session), timeOf(row.Head.Time)
+		case row.Session != nil:
+			r.session, r.at = cmp.Or(row.Session.ID, r.session), timeOf(row.Session.Timestamp)
 			for i := range row.Items {
 				c.tick("")
 				c.take("", &row.Items[i], line)
@@ -184,7 +161,7 @@ func openCodex(r *file) func([]byte) {
 		case row.Type != "":
 			c.take("", &row.codexItem, line)
 		}
-	}
+	})
 }
 
 // tick sets the time of a row; those without one follow each other closely.
@@ -219,11 +196,11 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 	switch kind {
 	case "session_meta":
 		if c.meta(it); !c.copied {
-			c.in(it.Dir)
+			c.in(it.CWD)
 		}
 	case "turn_context":
-		c.in(it.Dir)
-		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.Turn, c.turn)
+		c.in(it.CWD)
+		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.TurnID, c.turn)
 	case "compacted":
 		c.compacted = true
 		if t := c.file.turn; t != nil && c.answered && c.began.IsZero() { // by itself, in files without the events of turns
@@ -242,7 +219,7 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 func (c *codexFile) item(kind string, it *codexItem) {
 	switch it.Type {
 	case "task_started":
-		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.Turn, c.turn), c.at, false, false
+		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.TurnID, c.turn), c.at, false, false
 	case "token_count":
 		c.count(it)
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call":
@@ -268,7 +245,7 @@ func (c *codexFile) item(kind string, it *codexItem) {
 	case "message":
 		c.said(kind, it)
 	case "task_complete":
-		if c.compacted && !c.prompted && value[string](it.Last) == "" {
+		if c.compacted && !c.prompted && value[string](it.LastAgentMessage) == "" {
 			at := c.at
 			c.at = c.began
 			c.prompt(3, c.key(3, "/compact"), "/compact")
@@ -323,7 +300,7 @@ func (c *codexFile) called(it *codexItem) {
 	}
 	name := cmp.Or(it.Name, it.Type)
 	c.call(id, cmp.Or(codexTools[name], name)).Unnamed = unnamed
-	if m := codexAsked.FindSubmatch(it.Input); it.Name == "write_stdin" && m != nil { // asks for what a command did that was left running
+	if m := codexAsked.FindSubmatch(it.Arguments); it.Name == "write_stdin" && m != nil { // asks for what a command did that was left running
 		c.polls[id] = c.left[string(m[1])]
 	}
 	if it.Type == "web_search_call" || it.Type == "tool_search_call" && unnamed { // of the provider
@@ -341,8 +318,10 @@ func (c *codexFile) output(it *codexItem) {
 			c.result(of, status)
 		}
 		status = OK
-	} else if m := codexLeft.FindStringSubmatch(text); m != nil {
-		c.left[m[1]] = it.CallID
+	} else if strings.Contains(text, "Process running") {
+		if m := codexLeft.FindStringSubmatch(text); m != nil {
+			c.left[m[1]] = it.CallID
+		}
 	}
 	c.result(it.CallID, status)
 }
@@ -376,20 +355,18 @@ func (c *codexFile) completed(it *codexItem) {
 // that it has copied from its parent follow its own.
 func (c *codexFile) meta(it *codexItem) {
 	source := value[struct {
-		Sub struct {
-			Spawn struct {
-				Parent string `json:"parent_thread_id"`
-			} `json:"thread_spawn"`
-		} `json:"subagent"`
+		Subagent struct {
+			ThreadSpawn struct{ ParentThreadID string }
+		}
 	}](it.Source)
 	if c.line == 1 && it.ID != "" {
-		c.own, c.home = it.ID, cmp.Or(source.Sub.Spawn.Parent, it.Session, it.ID)
+		c.owner, c.home = it.ID, cmp.Or(source.Subagent.ThreadSpawn.ParentThreadID, it.SessionID, it.ID)
 		c.session, c.sub = c.home, c.home != it.ID
 		if c.sub {
 			c.agent = it.ID
 		}
 	}
-	if c.line > 1 && it.ID != "" && it.ID != c.own && !c.sub {
+	if c.line > 1 && it.ID != "" && it.ID != c.owner && !c.sub {
 		c.from, c.forked, c.copied = it.ID, c.at, true
 	}
 }
@@ -410,39 +387,40 @@ func (c *codexFile) record(it *codexItem) {
 		c.recorded[c.turn] = true
 		maps.DeleteFunc(c.of().Requests, func(id string, q *Request) bool { return strings.HasPrefix(id, c.turn+"/") && !q.lost() })
 	}
-	c.request(1, it.Response, c.model, it.Usage.request())
+	c.request(1, it.ResponseID, c.model, it.Usage.request())
 }
 
 // count adds the tokens of a row. The same row may be written again.
 func (c *codexFile) count(it *codexItem) {
-	if it.Info == nil || it.Info.Total == nil {
+	if it.Info == nil || it.Info.TotalTokenUsage == nil {
 		return
 	}
-	total := *it.Info.Total
+	total := *it.Info.TotalTokenUsage
 	if c.last != nil && *c.last == total {
 		return
 	}
-	use := it.Info.Last
+	use := it.Info.LastTokenUsage
 	if use == nil {
 		use = &total
 		if c.last != nil {
 			use = &codexUsage{
-				Input: total.Input - c.last.Input, Read: total.Read - c.last.Read, Write: total.Write - c.last.Write, Output: total.Output - c.last.Output,
+				InputTokens: total.InputTokens - c.last.InputTokens, CachedInputTokens: total.CachedInputTokens - c.last.CachedInputTokens,
+				CacheWriteInputTokens: total.CacheWriteInputTokens - c.last.CacheWriteInputTokens, OutputTokens: total.OutputTokens - c.last.OutputTokens,
 			}
 		}
 	}
-	if c.last != nil && total.Output < c.last.Output {
+	if c.last != nil && total.OutputTokens < c.last.OutputTokens {
 		c.rolled++
 	}
 	c.last = &total
 	if c.recorded[c.turn] {
 		return
 	}
-	of := c.own
+	of := c.owner
 	if c.copied {
 		of = c.from
 	}
-	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, fmt.Sprint(of, "/", c.rolled)), total.Input, total.Output, total.Total), c.model, use.request())
+	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, fmt.Sprint(of, "/", c.rolled)), total.InputTokens, total.OutputTokens, total.TotalTokens), c.model, use.request())
 }
 
 // unquoted returns the text of a value, or the value if it is no text.

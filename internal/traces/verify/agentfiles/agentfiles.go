@@ -1,4 +1,4 @@
-package second
+package agentfiles
 
 import (
 	"bufio"
@@ -59,7 +59,7 @@ func LacksOf(host string) Lacks { return forms[host].lacks }
 type Session struct {
 	Requests map[string]*Request
 	Calls    map[string]*Call
-	Prompts  []Prompt
+	Prompts  []*Prompt
 	// Results are the ids of results without a call.
 	Results map[string]bool
 	// Turns are what the prompts and the host's own words began.
@@ -74,9 +74,9 @@ type Session struct {
 
 	prompts map[string]bool
 	rank    [2]int
-	// own reports a file of the session's own, copied that rows say that they are copies, and
+	// owned reports a file that is the session's, copied that rows say that they are copies, and
 	// holders are the sessions in whose files it is.
-	own     bool
+	owned   bool
 	copied  bool
 	holders []string
 }
@@ -352,7 +352,7 @@ func Find(ctx context.Context, host string, env Env) (*Files, error) {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				out.unread = append(out.unread, Unread{File: at, Reason: "cannot be listed"})
 			case err != nil || real == "":
-			case linked && isFolder(real):
+			case linked && is(real, true):
 				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
 					walk(real)
 				}
@@ -423,7 +423,7 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			buffer := bufio.NewReaderSize(nil, 64<<10)
+			buffer := bufio.NewReaderSize(nil, 256<<10)
 			for i := range next {
 				files[i] = readFile(ctx, l.form, all[i].path, buffer)
 			}
@@ -440,7 +440,7 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 	adopt(files)
 	for _, file := range files {
 		for id, s := range file.sessions {
-			owned[id] = owned[id] || s.own
+			owned[id] = owned[id] || s.owned
 		}
 	}
 	for _, file := range files {
@@ -449,9 +449,9 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 		for id, s := range file.sessions {
 			out.merge(id, s)
 		}
-		for kind, u := range file.unknown {
-			have := kinds[kind]
-			kinds[kind] = Unknown{kind, have.Count + u.Count, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
+		for _, u := range file.unknown {
+			have := kinds[u.Kind]
+			kinds[u.Kind] = Unknown{u.Kind, have.Count + 1, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -482,13 +482,8 @@ func timeOf(text string) time.Time {
 	return at
 }
 
-func isFolder(path string) bool {
+// is reports that there is a folder, or that there is a file.
+func is(path string, folder bool) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// exists reports that there is a file or folder.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	return err == nil && info.IsDir() == folder
 }

@@ -1,4 +1,4 @@
-// Package second reads what an agent's files say of requests, calls, prompts and turns, for
+// Package agentfiles reads what an agent's files say of requests, calls, prompts and turns, for
 // verify to compare the store with. It shares no code with package transcript, whose
 // readers it checks: what both get wrong, no comparison finds.
 //
@@ -10,4 +10,4 @@
 //
 // What is no row is listed too, with its place and the reason. Rows, items and parts of
 // kinds that are in no list of known ones are counted by their kinds.
-package second
+package agentfiles
