@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -170,7 +171,9 @@ func (f *Finder) clean(ctx context.Context, a transcript.Reader, t *store.Trace,
 			remember(m, t, tr)
 		}
 	}
-	each(texts, func(s string) string { return m.Clean(bounded(s), 0) })
+	each(texts, func(s string) string {
+		return rawjson.Clean(bounded(s), func(s string) string { return m.Clean(s, 0) })
+	})
 	values := redactspans.Secrets(t.ResourceSpans, m.Values(func(int64) bool { return true }))
 	each(texts, func(s string) string {
 		values = slices.DeleteFunc(values, func(v redact.Value) bool { return v.Names(s) })

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,15 @@ type claudeUsage struct {
 }
 
 func (u *claudeUsage) request() Request {
+	if u.InputTokens+u.OutputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens == 0 { // then its parts have the counts
+		for i := range u.Iterations {
+			if it := &u.Iterations[i]; it.Type == "message" {
+				u.InputTokens, u.OutputTokens = u.InputTokens+it.InputTokens, u.OutputTokens+it.OutputTokens
+				u.CacheReadInputTokens += it.CacheReadInputTokens
+				u.CacheCreationInputTokens += it.CacheCreationInputTokens
+			}
+		}
+	}
 	write := cmp.Or(u.CacheCreationInputTokens, u.CacheCreation.Ephemeral5mInputTokens+u.CacheCreation.Ephemeral1hInputTokens)
 	return counted(u.InputTokens+u.CacheReadInputTokens+write, u.OutputTokens, u.CacheReadInputTokens, write)
 }
@@ -227,7 +237,7 @@ func (c *claudeFile) user(row *claudeRow) {
 		c.pending, c.command = hashed(row.Timestamp, text), commandOf(text)
 		c.begin(c.pending)
 		c.answered = true // until the model is asked
-	case strings.HasPrefix(trimmed, "<local-command-"):
+	case strings.HasPrefix(trimmed, "<local-command-"), claudeUnknown.MatchString(text):
 		c.pending = "" // it was carried out
 	case strings.HasPrefix(trimmed, "<bash-"):
 	case !typed || claudeHost(text):
@@ -266,6 +276,8 @@ var (
 		"PreToolUse:", "[Request interrupted by user", "User rejected tool use",
 	}
 	claudeFailures = []string{"Exit code ", "<tool_use_error>"}
+	claudeStops    = regexp.MustCompile(`ancelled|(?m:^)\[Request interrupted by user`)
+	claudeUnknown  = regexp.MustCompile(`^Unknown (?:skill|slash command): \S+$`) // that is a command
 )
 
 func claudeStatus(denial string, b *block) Status {
@@ -277,7 +289,7 @@ func claudeStatus(denial string, b *block) Status {
 	switch {
 	case denial != "" || slices.ContainsFunc(claudeDenials, begins):
 		return Denied
-	case slices.ContainsFunc(claudeFailures, begins) && !strings.Contains(said, "ancelled"):
+	case slices.ContainsFunc(claudeFailures, begins) && !claudeStops.MatchString(said):
 		return Failed
 	}
 	return Bad

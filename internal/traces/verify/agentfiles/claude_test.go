@@ -57,6 +57,19 @@ func TestTheLastRowsOfAResponseHaveItsCounts(t *testing.T) {
 	}
 }
 
+// TestBreakdownsCountWhereTheSumsAreZero has a response whose own counts are all 0.
+func TestBreakdownsCountWhereTheSumsAreZero(t *testing.T) {
+	home := t.TempDir()
+	write(t, home, ".claude/projects/-w/s.jsonl", `{"type":"assistant","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{"id":"m1","model":"m","stop_reason":"end_turn","usage":{"input_tokens":0,"output_tokens":0,"cache_creation":{"ephemeral_1h_input_tokens":40},"iterations":[{"type":"message","input_tokens":3,"output_tokens":1},{"type":"message","output_tokens":5,"cache_read_input_tokens":7,"cache_creation_input_tokens":40}]},"content":[]}}`+"\n")
+	got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := got.Sessions["s"].Requests["m1"]; q == nil || q.Input != 50 || q.Output != 6 || q.CacheRead != 7 || q.CacheWrite != 40 {
+		t.Errorf("the request is %+v", q)
+	}
+}
+
 // TestAnEventAnswersACallWithoutOutput has a command whose output is not in the file.
 func TestAnEventAnswersACallWithoutOutput(t *testing.T) {
 	home := t.TempDir()
@@ -72,5 +85,24 @@ func TestAnEventAnswersACallWithoutOutput(t *testing.T) {
 	}
 	if calls := got.Sessions[id].Calls; !calls["c1"].Answered || calls["c2"].Answered || len(got.Unknown) > 0 {
 		t.Errorf("calls %+v and %+v, unknown %v", calls["c1"], calls["c2"], got.Unknown)
+	}
+}
+
+// TestWordsOfClaudeCode has what it says of a command that there is not, and of one that was
+// running when the user interrupted.
+func TestWordsOfClaudeCode(t *testing.T) {
+	home := t.TempDir()
+	const row = `{"sessionId":"s","timestamp":"2026-01-01T00:00:01Z","type":`
+	write(t, home, ".claude/projects/-w/s.jsonl", row+`"user","message":{"role":"user","content":"Unknown skill: x"}}
+`+row+`"user","message":{"role":"user","content":"go"}}
+`+row+`"assistant","message":{"id":"m1","model":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}
+`+row+`"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"Exit code 137\n[Request interrupted by user for tool use]"}]}}
+`)
+	got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Sessions["s"]; len(s.Prompts) != 1 || len(s.Turns) != 1 || s.Calls["t"].Status != Bad {
+		t.Errorf("%d prompts, %d turns, the call is %v", len(s.Prompts), len(s.Turns), s.Calls["t"].Status)
 	}
 }

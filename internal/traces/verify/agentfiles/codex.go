@@ -22,14 +22,14 @@ func (u *codexUsage) request() Request {
 }
 
 type codexItem struct {
-	Type, ID, SessionID, Role, Name, CallID, Model, ResponseID, TurnID, CWD string
-	Source, Content, Arguments, Error, Message, LastAgentMessage            jsontext.Value
-	Images                                                                  []jsontext.Value
-	Output                                                                  ends
-	Success                                                                 *bool
-	Usage                                                                   *codexUsage
-	Info                                                                    *struct{ TotalTokenUsage, LastTokenUsage *codexUsage }
-	Item                                                                    struct {
+	Type, ID, SessionID, Role, Phase, Name, CallID, Model, ResponseID, TurnID, CWD string
+	Source, Content, Arguments, Error, Message, LastAgentMessage                   jsontext.Value
+	Images                                                                         []jsontext.Value
+	Output                                                                         ends
+	Success                                                                        *bool
+	Usage                                                                          *codexUsage
+	Info                                                                           *struct{ TotalTokenUsage, LastTokenUsage *codexUsage }
+	Item                                                                           struct {
 		Type, ID, Status, Server, Tool string
 		Content                        jsontext.Value
 	}
@@ -78,14 +78,14 @@ func (o ends) text() string {
 // one that was left running, and codexAsked that of a later question about it.
 var (
 	codexExit  = regexp.MustCompile(`(?m)^(?:Exit code:|Process exited with code) (-?\d+)|"exit_code":\s*(-?\d+)`)
-	codexLeft  = regexp.MustCompile(`(?m)^Process running with session ID (\d+)`)
-	codexAsked = regexp.MustCompile(`session_id[\\": ]+(\d+)`)
+	codexLeft  = regexp.MustCompile(`(?m)^(?:Process|Script) running with (session|cell) ID (\d+)`)
+	codexAsked = regexp.MustCompile(`(session|cell)_id[\\": ]+(\d+)`)
 )
 
 // Beginnings of outputs of calls that did not run, and of those that failed.
 var (
-	codexDenials  = []string{"Command blocked by PreToolUse hook", "exec_command failed: CreateProcess { message: \"Rejected"}
-	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image"}
+	codexDenials  = regexp.MustCompile("(?s)^(?:Command blocked by PreToolUse hook|exec_command failed(?: for `.*?`)?: CreateProcess { message: \"Rejected)")
+	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image", "exec_command failed", "write_stdin failed:"}
 )
 
 // codexStatus is what an output says of its call, if it says so in a form that is not the
@@ -97,7 +97,7 @@ func codexStatus(text string) Status {
 		m = codexExit.FindStringSubmatch(text)
 	}
 	switch {
-	case slices.ContainsFunc(codexDenials, begins):
+	case codexDenials.MatchString(text):
 		return Denied
 	case slices.ContainsFunc(codexFailures, begins):
 		return Failed
@@ -281,7 +281,7 @@ func (c *codexFile) said(kind string, it *codexItem) {
 	text := joined(blocks(it.Content))
 	switch {
 	case it.Role == "assistant":
-		c.answered, c.failed = true, false
+		c.answered, c.failed = it.Phase != "commentary", false
 	case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
 	case kind == "":
 		c.prompt(1, c.key(1, text), text) // no event says that a turn begins
@@ -300,8 +300,8 @@ func (c *codexFile) called(it *codexItem) {
 	}
 	name := cmp.Or(it.Name, it.Type)
 	c.call(id, cmp.Or(codexTools[name], name)).Unnamed = unnamed
-	if m := codexAsked.FindSubmatch(it.Arguments); it.Name == "write_stdin" && m != nil { // asks for what a command did that was left running
-		c.polls[id] = c.left[string(m[1])]
+	if m := codexAsked.FindSubmatch(it.Arguments); (it.Name == "write_stdin" || it.Name == "wait") && m != nil { // asks for what was left running
+		c.polls[id] = c.left[string(m[1])+string(m[2])]
 	}
 	if it.Type == "web_search_call" || it.Type == "tool_search_call" && unnamed { // of the provider
 		c.result(id, Unstated)
@@ -313,14 +313,14 @@ func (c *codexFile) called(it *codexItem) {
 func (c *codexFile) output(it *codexItem) {
 	text := it.Output.text()
 	status := codexStatus(text)
-	if of, polls := c.polls[it.CallID]; polls {
+	if of, polls := c.polls[it.CallID]; polls && !strings.HasPrefix(text, "write_stdin failed:") {
 		if of != "" && status != Unstated {
 			c.result(of, status)
 		}
 		status = OK
-	} else if strings.Contains(text, "Process running") {
+	} else if strings.Contains(text, " running with ") {
 		if m := codexLeft.FindStringSubmatch(text); m != nil {
-			c.left[m[1]] = it.CallID
+			c.left[m[1]+m[2]] = it.CallID
 		}
 	}
 	c.result(it.CallID, status)

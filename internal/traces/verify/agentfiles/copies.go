@@ -3,6 +3,7 @@ package agentfiles
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -190,12 +191,15 @@ func (f *Fact) shared(agent string) {
 	}
 }
 
-// shortID is the length up to which ids are taken to be those of one session or agent alone.
+// shortID is the length up to which ids are taken to be those of one session or agent alone, as
+// are those that end with a number of the session's calls: functions.bash:7.
 const shortID = 12
+
+var numbered = regexp.MustCompile(`:\d{1,5}$`)
 
 // copies reports that two calls with one id are the same.
 func (f *Fact) copies(id string, other *Fact) bool {
-	return len(id) > shortID || f.At.Equal(other.At) || f.copied || other.copied
+	return len(id) > shortID && !numbered.MatchString(id) || f.At.Equal(other.At) || f.copied || other.copied
 }
 
 // orphans gives sessions whose own file is gone to the first one with a copy.

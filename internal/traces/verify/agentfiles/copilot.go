@@ -3,7 +3,10 @@ package agentfiles
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 type copilotUsage struct {
@@ -25,6 +28,7 @@ type copilotRow struct {
 		Success        bool
 		Error          struct{ Code string }
 		ShellExecution struct{ ExitCode int }
+		Result         jsontext.Value
 		Usage          copilotUsage
 		Output         struct{ Decision, Reason string }
 		ToolRequests   []struct{ ToolCallID, Name string }
@@ -38,9 +42,11 @@ type copilotFile struct {
 	// refused is why a hook refused the end, which Copilot then asks as a prompt.
 	model, refused string
 	// output is the sum of the answers since the last shutdown, answers are those of which one
-	// may be in several rows.
-	output  float64
-	answers map[string]float64
+	// may be in several rows. shut says that there was a shutdown, less that one said less than
+	// the answers before it.
+	output     float64
+	shut, less bool
+	answers    map[string]float64
 	// interaction is that of the newest prompt.
 	interaction string
 }
@@ -78,20 +84,13 @@ func (c *copilotFile) take(row *copilotRow) {
 	case "session.usage_record":
 		c.request(3, cmp.Or(d.Usage.APICallID, row.ID), d.Usage.Model, d.Usage.request())
 	case "session.shutdown":
-		said := 0.0
-		for _, m := range d.ModelMetrics {
-			said += m.Usage.OutputTokens
-		}
-		s := c.of()
-		s.Unsummed = s.Unsummed || said < c.output && s.rank[0] < 3
-		c.output = 0
-		for name, m := range d.ModelMetrics {
-			c.request(2, row.ID+"/"+name, name, m.Usage.request())
-		}
+		c.shutdown(row)
 	case "assistant.message":
 		c.model = cmp.Or(d.Model, c.model)
 		if d.OutputTokens != nil {
 			c.output += *d.OutputTokens
+			s := c.of() // a shutdown may not follow
+			s.Unsummed = c.less || c.shut && c.output > 0 && s.rank[0] < 3
 			id := cmp.Or(d.APICallID, d.MessageID, row.ID)
 			c.answers[id] += *d.OutputTokens
 			c.request(1, id, c.model, counted(0, c.answers[id], 0, 0))
@@ -113,18 +112,35 @@ func (c *copilotFile) take(row *copilotRow) {
 	case "session.error":
 		// Others are of the program.
 		if c.agent == "" && d.ErrorType != "mcp" && d.ErrorType != "model" {
-			c.finish(!c.answered)
+			c.finish(c.failed || !c.answered)
 		}
 	case "abort":
 		c.interrupt()
 	}
 }
 
+// shutdown adds the sums of what was done since the last one.
+func (c *copilotFile) shutdown(row *copilotRow) {
+	said := 0.0
+	for _, m := range row.Data.ModelMetrics {
+		said += m.Usage.OutputTokens
+	}
+	s := c.of()
+	c.less = c.less || said < c.output && s.rank[0] < 3
+	s.Unsummed, c.output, c.shut = c.less, 0, true
+	for name, m := range row.Data.ModelMetrics {
+		c.request(2, row.ID+"/"+name, name, m.Usage.request())
+	}
+}
+
+// copilotExit is behind the output of a command that failed, in versions until 1.0.18.
+var copilotExit = regexp.MustCompile(`exited with exit code -?[1-9]\d*>"`)
+
 func copilotStatus(row *copilotRow) Status {
 	switch d := &row.Data; {
 	case d.Error.Code == "denied" || d.Error.Code == "rejected":
 		return Denied
-	case !d.Success || d.ShellExecution.ExitCode != 0:
+	case !d.Success || d.ShellExecution.ExitCode != 0 || copilotExit.Match(d.Result):
 		return Failed
 	}
 	return OK

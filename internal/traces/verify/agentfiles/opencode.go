@@ -21,7 +21,7 @@ type opencodeMessage struct {
 	ID, Role, ModelID, Finish, Text string
 	Cost                            *float64
 	Error                           *struct{ Name string }
-	Time                            struct{ Created float64 }
+	Time                            struct{ Created, Completed float64 }
 	Tokens                          struct {
 		Input, Output, Reasoning float64
 		Cache                    struct{ Read, Write float64 }
@@ -186,6 +186,7 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 		c.interrupt()
 	case m.Role == "assistant":
 		c.answered, c.failed = m.Finish == "stop" || m.Finish == "length" || m.Error != nil, m.Error != nil
+		c.answered = c.answered || m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // a command of the user's
 		c.lasts()
 	}
 }
