@@ -12,8 +12,8 @@ import (
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 )
 
 // sessions are recorded sessions of the agents, by the names in traces.
